@@ -1,0 +1,147 @@
+"""The embedded cluster scheduler of one policy domain: queue, nodes and policy over the kernels' arrays.
+
+It offers ready jobs and is told start, hold or yield; it does not know about mates. Jobs are rows of the tables.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from cosched.core.job import JobState
+from cosched.core.kernel import iteration, loop, occupancy
+from cosched.core.kernel.expression import CONSTANTS, OPERATIONS
+from cosched.core.kernel.ordering import enqueue
+from cosched.core.kernel.tables import NEVER, Tables
+from cosched.core.nodes import Partitions
+from cosched.core.policies.ordering import Ordering
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterSettings:
+    """A machine of `nodes` nodes and how its queue is scheduled; `partitions` None: a flat pool."""
+
+    nodes: int
+    ordering: Ordering
+    backfilling: int
+    partitions: Partitions | None = None
+    wanted_first: bool = True
+
+
+class Cluster:
+    """Domain `index` of the tables."""
+
+    def __init__(self, tables: Tables, index: int, settings: ClusterSettings) -> None:
+        self.tables = tables
+        self.index = index
+        self.nodes = settings.nodes
+        self._record = tables.domains[index]
+        self._unit_nodes = settings.partitions.unit_nodes if settings.partitions else 1
+        self._configure(settings)
+
+    def _configure(self, settings: ClusterSettings) -> None:
+        record = self._record
+        record["nodes"] = record["free"] = settings.nodes
+        record["units"] = settings.partitions.units if settings.partitions else 0
+        record["unit_nodes"] = self._unit_nodes
+        record["policy"] = settings.ordering.code
+        record["backfill"] = settings.backfilling
+        record["wanted_first"] = settings.wanted_first
+        record["next_submit"] = record["first"]
+        record["released_at"] = -1
+        program = settings.ordering.program
+        if program is not None:
+            for table, values in ((OPERATIONS, program.operations), (CONSTANTS, program.constants)):
+                self.tables.programs[self.index, table, : len(values)] = values
+
+    # Answers to a ready job, and to a peer's StartJob
+
+    def start(self, row: int, now: int) -> None:
+        """Start a job that has nodes (ready or holding)."""
+        iteration.answer_start(self.tables, self.index, row, now)
+
+    def hold(self, row: int, now: int, until: int) -> None:
+        """Keep a ready job's nodes; they are expected back at `until`."""
+        iteration.answer_hold(self.tables, self.index, row, now, until)
+
+    def pass_over(self, row: int, now: int, boost: float) -> None:
+        """Take a ready job's nodes back; it is passed over for the rest of this instant."""
+        iteration.answer_yield(self.tables, self.index, row, now)
+        if boost != 1.0:
+            self.tables.jobs[row]["boost"] = boost
+            self._record["boosted"] = 1
+
+    # What happens to jobs
+
+    def try_start(self, row: int, now: int, wanted_until: int) -> bool:
+        """TryStartMate: start a queued job if an iteration run now would; else it is wanted until then."""
+        return bool(iteration.try_start(self.tables, self.index, row, now, wanted_until))
+
+    def release(self, row: int, now: int) -> None:
+        """End a hold by force: queued again, last in the order for the rest of this instant."""
+        iteration.release(self.tables, self.index, row, now)
+
+    def state(self, row: int) -> JobState:
+        """The job's state."""
+        return JobState(int(self.tables.jobs[row]["state"]))
+
+    def submit(self, row: int) -> None:
+        """Queue a job now."""
+        enqueue(self.tables, self.index, row)
+
+    def cancel(self, row: int, now: int) -> None:
+        """The job leaves, whatever its state; a job that has ended stays as it is."""
+        state = self.state(row)
+        if state.final:
+            return
+        if state in (JobState.RUNNING, JobState.HOLDING, JobState.READY):
+            loop.finish(self.tables, self.index, row, now, int(JobState.CANCELLED))
+        else:
+            self.tables.jobs[row]["state"] = JobState.CANCELLED
+            self.tables.jobs[row]["end"] = now
+        self._record["holes"] = self._record["changed"] = 1
+
+    def reschedule(self) -> None:
+        """Run an iteration at this instant."""
+        self._record["changed"] = 1
+
+    def count_alone(self, row: int, alone: bool) -> None:
+        """Whether a paired job counts as unpaired in thought, since coscheduling is off here or at its mate's."""
+        self.tables.jobs[row]["alone"] = alone
+
+    # Nodes out of service
+
+    def drain(self, nodes: int) -> None:
+        """Take `nodes` (rounded up to units) out of service as they become free."""
+        self._record["draining"] += -(-nodes // self._unit_nodes) * self._unit_nodes
+        occupancy.withdraw(self.tables, self.index)
+        self.reschedule()
+
+    @property
+    def draining(self) -> int:
+        """Nodes that are to leave service and are still occupied."""
+        return max(0, int(self._record["draining"]))
+
+    def occupants(self) -> list[int]:
+        """Rows of the jobs that have nodes, holding ones first, then the latest started."""
+        first, count = int(self._record["first"]), int(self._record["jobs"])
+        jobs = self.tables.jobs[first : first + count]
+        busy = (jobs["state"] == JobState.RUNNING) | (jobs["state"] == JobState.HOLDING)
+        rows = busy.nonzero()[0]
+        running_since = np.where(jobs["state"][rows] == JobState.HOLDING, NEVER, jobs["start"][rows])
+        return [first + int(rows[i]) for i in np.lexsort((-rows, -running_since))]
+
+    def lose(self, row: int, now: int) -> JobState:
+        """The job's nodes are gone: a holding job is queued again, a running one has failed; its new state."""
+        if self.state(row) is JobState.HOLDING:
+            iteration.requeue(self.tables, self.index, row)
+        else:
+            loop.finish(self.tables, self.index, row, now, int(JobState.FAILED))
+        return self.state(row)
+
+    def bring_back(self, nodes: int) -> None:
+        """Take `nodes` (rounded up to units) into service again, as many as are out of it."""
+        occupancy.restore(self.tables, self.index, -(-nodes // self._unit_nodes) * self._unit_nodes)
+        self.reschedule()
+

@@ -1,0 +1,100 @@
+"""What a policy domain wants done: the effects of `coscheduling`, to be carried out in order by its shell.
+
+Records come before what is sent, so that a domain killed at any point restarts in a state that it had promised.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import NamedTuple
+
+from cosched.core.protocol import Domain, JobId, Reply, Request
+
+
+class Timer(StrEnum):
+    """The timers of a job, at most one of each."""
+
+    RELEASE = "release"
+    PATIENCE = "patience"
+    RETRY = "retry"
+
+
+class Start(NamedTuple):
+    """Start the job on the nodes it has."""
+
+    job: JobId
+
+
+class Hold(NamedTuple):
+    """Keep the job's nodes for it; they are expected back at `until`."""
+
+    job: JobId
+    until: int
+
+
+class Yield(NamedTuple):
+    """Take the nodes back and pass the job over for the rest of this instant; its score is multiplied by `boost`."""
+
+    job: JobId
+    boost: float
+
+
+class Release(NamedTuple):
+    """Take a holding job's nodes back by force: it is queued, and last for the rest of this instant."""
+
+    job: JobId
+
+
+class Try(NamedTuple):
+    """Start the queued job if an iteration run now would, else note that it is wanted until then; tell with Tried."""
+
+    job: JobId
+    wanted_until: int
+
+
+class Reschedule(NamedTuple):
+    """Run a scheduling iteration: something about this job changed."""
+
+    job: JobId
+
+
+class Call(NamedTuple):
+    """Send a request of `job` to a peer; tell with Answered or CallFailed."""
+
+    peer: Domain
+    job: JobId
+    request: Request
+
+
+class Answer(NamedTuple):
+    """Answer a peer's request."""
+
+    peer: Domain
+    request: Request
+    answer: Reply
+
+
+class SetTimer(NamedTuple):
+    """Tell the job at instant `at`; replaces its timer of that kind."""
+
+    job: JobId
+    timer: Timer
+    at: int
+
+
+class ClearTimer(NamedTuple):
+    """Forget this timer, if there is one."""
+
+    job: JobId
+    timer: Timer
+
+
+class Record(NamedTuple):
+    """Note for the job's story: what happened and why."""
+
+    job: JobId
+    what: str
+    detail: dict[str, object]
+
+
+Effect = Start | Hold | Yield | Release | Try | Reschedule | Call | Answer | SetTimer | ClearTimer | Record

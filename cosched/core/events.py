@@ -1,0 +1,95 @@
+"""What a policy domain is told: the events of `coscheduling`."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from cosched.core.job import JobState
+from cosched.core.protocol import Domain, Failure, JobId, Reply, Request
+
+
+class Submitted(NamedTuple):
+    """A job that names a mate on `peer`, by a `pair` name that both submissions carry or by its id, is queued."""
+
+    job: JobId
+    peer: Domain
+    pair: str | None = None
+    mate: JobId | None = None
+    owner: str = ""
+
+
+class Ready(NamedTuple):
+    """The local scheduler has selected the job and assigned `nodes`: the paper's RunJob(j, N).
+
+    A hold of it may last until `hold_limit` at most without delaying a reserved job (FOREVER: no limit).
+    """
+
+    job: JobId
+    nodes: int
+    hold_limit: int
+
+
+class Tried(NamedTuple):
+    """What came of the effect Try: the local scheduler started the job, or could not."""
+
+    job: JobId
+    started: bool
+
+
+class ReleaseDue(NamedTuple):
+    """The release timer of a hold, or an operator's ReleaseHold."""
+
+    job: JobId
+
+
+class PatienceOver(NamedTuple):
+    """The job has waited `mate_patience` since its submission."""
+
+    job: JobId
+
+
+class RetryDue(NamedTuple):
+    """Time to ask again after a call whose outcome is unknown."""
+
+    job: JobId
+
+
+class NodesLost(NamedTuple):
+    """The nodes that the job held are gone (down)."""
+
+    job: JobId
+
+
+class Finished(NamedTuple):
+    """The job ended, or was cancelled before it began; `how` is a final state."""
+
+    job: JobId
+    how: JobState
+
+
+class Asked(NamedTuple):
+    """A request of a peer."""
+
+    peer: Domain
+    request: Request
+
+
+class Answered(NamedTuple):
+    """A peer's answer to the `request` that `job` made."""
+
+    job: JobId
+    request: Request
+    answer: Reply
+
+
+class CallFailed(NamedTuple):
+    """No answer came to the `request` that `job` made."""
+
+    job: JobId
+    request: Request
+    failure: Failure
+
+
+Event = (
+    Submitted | Ready | Tried | ReleaseDue | PatienceOver | RetryDue | NodesLost | Finished | Asked | Answered | CallFailed
+)

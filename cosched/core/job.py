@@ -1,0 +1,40 @@
+"""Jobs, their states, and the transitions that are legal."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+
+class JobState(IntEnum):
+    """The life of a job in its own policy domain; the numbers are those of the kernels' job records."""
+
+    PENDING = 0  # not submitted yet
+    QUEUED = 1
+    READY = 2  # selected, nodes assigned, its RunJob awaits an answer
+    HOLDING = 3  # keeps its nodes and waits for its mate
+    RUNNING = 4
+    COMPLETED = 5
+    FAILED = 6
+    CANCELLED = 7
+
+    @property
+    def final(self) -> bool:
+        """Nothing follows this state."""
+        return self >= JobState.COMPLETED
+
+
+TRANSITIONS: dict[JobState, frozenset[JobState]] = {
+    JobState.PENDING: frozenset({JobState.QUEUED, JobState.CANCELLED}),
+    JobState.QUEUED: frozenset({JobState.READY, JobState.RUNNING, JobState.CANCELLED}),
+    JobState.READY: frozenset({JobState.QUEUED, JobState.HOLDING, JobState.RUNNING, JobState.CANCELLED}),
+    JobState.HOLDING: frozenset({JobState.QUEUED, JobState.RUNNING, JobState.CANCELLED}),
+    JobState.RUNNING: frozenset({JobState.COMPLETED, JobState.FAILED, JobState.CANCELLED}),
+    JobState.COMPLETED: frozenset(),
+    JobState.FAILED: frozenset(),
+    JobState.CANCELLED: frozenset(),
+}
+
+
+def may_become(old: JobState, new: JobState) -> bool:
+    """Whether a job in state `old` may enter state `new`."""
+    return new in TRANSITIONS[old]

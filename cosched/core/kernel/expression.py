@@ -1,0 +1,73 @@
+"""Evaluates a user's policy expression, compiled to a postfix program by `policies.expression`."""
+
+from __future__ import annotations
+
+import math
+
+from cosched.core.kernel.compiled import kernel
+
+# Operations; a program is a row of them, ended by STOP, with a row of constants beside it.
+STOP, CONSTANT, WAIT, REQUESTED, NODES, NEGATE, ADD, SUBTRACT, MULTIPLY, DIVIDE, POWER, MINIMUM, MAXIMUM = range(13)
+SQUARE_ROOT, LOGARITHM, EXPONENTIAL, ABSOLUTE = range(13, 17)
+OPERATIONS, CONSTANTS, STACK = range(3)
+
+
+@kernel
+def evaluate(program, wait, requested, nodes):
+    """The score that `program` gives to a job that waited `wait` s, asked for `requested` s and `nodes` nodes."""
+    stack = program[STACK]
+    top = -1
+    for i in range(len(stack)):
+        operation = int(program[OPERATIONS, i])
+        if operation == STOP:
+            break
+        if operation <= NODES:
+            top += 1
+            stack[top] = _operand(operation, program[CONSTANTS, i], wait, requested, nodes)
+        elif operation == NEGATE or operation >= SQUARE_ROOT:
+            stack[top] = _unary(operation, stack[top])
+        else:
+            top -= 1
+            stack[top] = _binary(operation, stack[top], stack[top + 1])
+    return stack[0]
+
+
+@kernel
+def _operand(operation, constant, wait, requested, nodes):
+    if operation == CONSTANT:
+        return constant
+    if operation == WAIT:
+        return wait
+    if operation == REQUESTED:
+        return requested
+    return nodes
+
+
+@kernel
+def _unary(operation, a):
+    if operation == NEGATE:
+        return -a
+    if operation == ABSOLUTE:
+        return abs(a)
+    if operation == EXPONENTIAL:
+        return math.exp(a)
+    if operation == LOGARITHM:
+        return math.log(a) if a > 0.0 else (-math.inf if a == 0.0 else math.nan)
+    return math.sqrt(a) if a >= 0.0 else math.nan
+
+
+@kernel
+def _binary(operation, a, b):
+    if operation == ADD:
+        return a + b
+    if operation == SUBTRACT:
+        return a - b
+    if operation == MULTIPLY:
+        return a * b
+    if operation == DIVIDE:
+        return a / b
+    if operation == POWER:
+        return a**b
+    if operation == MINIMUM:
+        return min(a, b)
+    return max(a, b)

@@ -1,0 +1,289 @@
+"""One scheduling iteration (scheduling.md), for real or in thought.
+
+An iteration stops at each paired job that is ready: its nodes are taken, and whoever asked decides by `answer`
+whether it starts, holds or yields; the iteration then goes on. In thought (TryStartMate) it runs on a copy of the
+domain's occupancy and looks for one job.
+"""
+
+from __future__ import annotations
+
+from cosched.core.job import JobState
+from cosched.core.kernel.compiled import kernel
+from cosched.core.kernel.conservative import begin_plan, keep_place, place_in_plan
+from cosched.core.kernel.easy import place_behind, reserve, use_extra
+from cosched.core.kernel.occupancy import expect, occupy, place, push_completion, vacate
+from cosched.core.kernel.ordering import drop_left, enqueue, put_in_order
+from cosched.core.kernel.tables import (
+    CONSERVATIVE,
+    NEVER,
+    NO_BACKFILL,
+    NONE,
+    QUEUE,
+    RUN_END,
+    RUN_NODES,
+)
+
+QUEUED, READY, HOLDING, RUNNING = (
+    int(JobState.QUEUED),
+    int(JobState.READY),
+    int(JobState.HOLDING),
+    int(JobState.RUNNING),
+)
+UNSET = -2  # `shadow`: there is a reserved job whose shadow time nobody needed yet
+
+
+@kernel
+def iterate(tab, d, now):
+    """Go on with domain `d`'s iterations at `now` until nothing changes; the row of a ready paired job, or NONE."""
+    dom = tab.domains[d]
+    while True:
+        if dom.open == 0:
+            if dom.changed == 0:
+                return NONE
+            dom.changed = 0
+            if not _anything_fits(tab, d):
+                return NONE
+            _begin(tab, d, d, now)
+        row = _scan(tab, d, d, NONE, now)
+        if row != NONE:
+            _offer(tab, d, row, now)
+            return row
+        dom.open = 0
+
+
+@kernel
+def answer_start(tab, d, row, now):
+    """A ready or holding job starts now on the nodes it has."""
+    job = tab.jobs[row]
+    _settle(tab, d, row, now, job.requested)
+    _move_end(tab, d, row, now + job.requested)
+    _run(tab, d, row, now)
+
+
+@kernel
+def answer_hold(tab, d, row, now, until):
+    """A ready job keeps its nodes until `until` (NEVER: without end) and waits for its mate."""
+    dom = tab.domains[d]
+    job = tab.jobs[row]
+    if dom.open == 1 and dom.offered == row:
+        if dom.backfilled == 1:
+            use_extra(tab, d, job.nodes, until + job.requested if until < NEVER else NEVER)
+        if dom.backfill == CONSERVATIVE:
+            keep_place(tab, d, job.nodes, job.block, now, until)
+        dom.offered = NONE
+    _move_end(tab, d, row, until)
+    job.state = HOLDING
+    dom.holes = 1
+    dom.changed = 1  # its expected end differs from what this iteration reckoned with
+
+
+@kernel
+def answer_yield(tab, d, row, now):
+    """A ready job gives its nodes back and is passed over for the rest of this instant."""
+    job = tab.jobs[row]
+    vacate(tab, d, job.nodes, job.block, job.expected)
+    job.state = QUEUED
+    job.passed_over = now
+    tab.domains[d].offered = NONE
+
+
+@kernel
+def try_start(tab, d, row, now, wanted_until):
+    """TryStartMate: start `row` if an iteration run now would; else it is wanted until `wanted_until`."""
+    job = tab.jobs[row]
+    block = _would_start(tab, d, row, now)
+    if block == NONE:
+        job.wanted_until = wanted_until
+        return False
+    job.block = block
+    job.expected = now + job.requested
+    occupy(tab, d, job.nodes, block, job.expected)
+    _run(tab, d, row, now)
+    tab.domains[d].changed = 1
+    return True
+
+
+@kernel
+def release(tab, d, row, now):
+    """A hold is forcibly ended: queued again, and last in this instant's order."""
+    tab.jobs[row].released = now
+    tab.domains[d].released_at = now
+    requeue(tab, d, row)
+
+
+@kernel
+def requeue(tab, d, row):
+    """A job that held nodes is queued again."""
+    job = tab.jobs[row]
+    vacate(tab, d, job.nodes, job.block, job.expected)
+    drop_left(tab, d)  # it may still be listed, and must not be listed twice
+    enqueue(tab, d, row)
+
+
+@kernel
+def abandon(tab, d):
+    """The domain changed under an iteration that awaits an answer: it will begin again."""
+    dom = tab.domains[d]
+    dom.open = 0
+    dom.changed = 1
+
+
+@kernel
+def _anything_fits(tab, d):
+    """Whether any queued job could find nodes; without one an iteration changes nothing."""
+    dom = tab.domains[d]
+    for i in range(dom.base, dom.base + dom.queued):
+        job = tab.jobs[tab.lists[QUEUE, i]]
+        if job.nodes <= dom.free and job.state == QUEUED:
+            return True
+    return False
+
+
+@kernel
+def _begin(tab, d, view, now):
+    """Open an iteration over the queue of `d` on the occupancy of `view`."""
+    if tab.domains[d].open == 0:
+        drop_left(tab, d)
+        put_in_order(tab, d, now)
+    dom = tab.domains[view]
+    dom.open = 1
+    dom.position = 0
+    dom.reserved = NONE
+    dom.shadow = UNSET
+    dom.backfilled = 0
+    dom.offered = NONE
+    if dom.backfill == CONSERVATIVE:
+        begin_plan(tab, view, now)
+
+
+@kernel
+def _scan(tab, d, view, sought, now):
+    """Start jobs in order; stop at a ready paired job (in thought: only at `sought`) or, with NONE, at the end."""
+    dom = tab.domains[view]
+    base, queued = tab.domains[d].base, tab.domains[d].queued
+    while dom.position < queued and dom.free > 0:
+        row = tab.lists[QUEUE, base + dom.position]
+        dom.position += 1
+        job = tab.jobs[row]
+        if job.state != QUEUED or (job.passed_over == now and row != sought):
+            continue
+        block = _select(tab, view, row, now)
+        if block == NONE:
+            if row == sought or (dom.reserved != NONE and dom.backfill == NO_BACKFILL):
+                return NONE
+            continue
+        dom.offered_block = block
+        if row == sought or (sought == NONE and job.paired == 1):
+            return row
+        if job.paired == 0 or job.alone == 1:
+            _take(tab, view, row, block, now)
+            if sought == NONE:
+                _run(tab, d, row, now)
+    return NONE
+
+
+@kernel
+def _select(tab, d, row, now):
+    """The block on which this job may start now, or NONE; the first that does not fit is the reserved job."""
+    dom = tab.domains[d]
+    job = tab.jobs[row]
+    if dom.backfill == CONSERVATIVE:
+        return place_in_plan(tab, d, job.nodes, job.requested, now)
+    if dom.reserved == NONE:
+        block = place(tab, d, job.nodes)
+        if block == NONE:
+            dom.reserved = row
+        dom.hold_limit = NEVER
+        return block
+    if job.nodes > dom.free:
+        return NONE
+    if dom.shadow == UNSET:
+        reserve(tab, d, tab.jobs[dom.reserved].nodes, now)
+        dom.backfilled = 1
+    return place_behind(tab, d, job.nodes, job.requested, now)
+
+
+@kernel
+def _take(tab, view, row, block, now):
+    """Count nodes as this job's from now for its requested time."""
+    dom = tab.domains[view]
+    job = tab.jobs[row]
+    end = now + job.requested
+    occupy(tab, view, job.nodes, block, end)
+    if dom.backfilled == 1:
+        use_extra(tab, view, job.nodes, end)
+    if dom.backfill == CONSERVATIVE:
+        keep_place(tab, view, job.nodes, block, now, end)
+    if view < len(tab.domains) - 1:
+        job.block = block
+        job.expected = end
+
+
+@kernel
+def _offer(tab, d, row, now):
+    """A paired job is ready: its nodes are busy while its RunJob awaits the answer."""
+    dom = tab.domains[d]
+    job = tab.jobs[row]
+    job.block = dom.offered_block
+    job.expected = now + job.requested
+    occupy(tab, d, job.nodes, job.block, job.expected)
+    job.state = READY
+    dom.offered = row
+
+
+@kernel
+def _settle(tab, d, row, now, duration):
+    """A job offered in the open iteration starts: it uses what a start uses."""
+    dom = tab.domains[d]
+    job = tab.jobs[row]
+    if dom.open == 1 and dom.offered == row:
+        if dom.backfilled == 1:
+            use_extra(tab, d, job.nodes, now + duration)
+        if dom.backfill == CONSERVATIVE:
+            keep_place(tab, d, job.nodes, job.block, now, now + duration)
+        dom.offered = NONE
+    else:
+        dom.changed = 1
+
+
+@kernel
+def _move_end(tab, d, row, end):
+    job = tab.jobs[row]
+    if job.expected != end:
+        expect(tab, d, job.nodes, job.block, job.expected, end)
+        job.expected = end
+
+
+@kernel
+def _run(tab, d, row, now):
+    job = tab.jobs[row]
+    job.state = RUNNING
+    job.start = now
+    tab.domains[d].holes = 1
+    push_completion(tab, d, now + job.run, row)
+
+
+@kernel
+def _would_start(tab, d, row, now):
+    """The block on which `row` would start in an iteration in thought, or NONE."""
+    job = tab.jobs[row]
+    if job.state != QUEUED or place(tab, d, job.nodes) == NONE:
+        return NONE
+    thought = len(tab.domains) - 1
+    _copy_occupancy(tab, d, thought)
+    _begin(tab, d, thought, now)
+    if _scan(tab, d, thought, row, now) == NONE:
+        return NONE
+    return tab.domains[thought].offered_block
+
+
+@kernel
+def _copy_occupancy(tab, d, thought):
+    dom, copy = tab.domains[d], tab.domains[thought]
+    copy.nodes, copy.units, copy.unit_nodes = dom.nodes, dom.units, dom.unit_nodes
+    copy.backfill, copy.free, copy.running = dom.backfill, dom.free, dom.running
+    for i in range(dom.running):
+        tab.lists[RUN_END, copy.base + i] = tab.lists[RUN_END, dom.base + i]
+        tab.lists[RUN_NODES, copy.base + i] = tab.lists[RUN_NODES, dom.base + i]
+    for unit in range(dom.units):
+        tab.units[thought, unit] = tab.units[d, unit]

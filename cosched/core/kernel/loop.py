@@ -1,0 +1,169 @@
+"""The event loop between decisions: N domains on one clock, phase by phase (scheduling.md, Time and order)."""
+
+from __future__ import annotations
+
+from cosched.core.job import JobState
+from cosched.core.kernel.compiled import kernel
+from cosched.core.kernel.iteration import iterate
+from cosched.core.kernel.occupancy import pop_completion, vacate
+from cosched.core.kernel.ordering import enqueue
+from cosched.core.kernel.tables import (
+    AT_DOMAIN,
+    AT_ROW,
+    COMPLETIONS,
+    MAX_ROWS,
+    NEVER,
+    NONE,
+    NOW,
+    PHASE,
+    ROW_BITS,
+)
+
+# Why the loop came back to its caller.
+DONE, TIMERS_DUE, SUBMITTED, ENDED, JOB_READY = range(5)
+# Where it goes on.
+NEXT_INSTANT, COMPLETE, TIMERS, SUBMIT, ITERATE = range(5)
+
+PENDING, RUNNING, COMPLETED = int(JobState.PENDING), int(JobState.RUNNING), int(JobState.COMPLETED)
+
+
+@kernel
+def advance(tab, timer):
+    """Run on until something needs a decision; `timer` is the next instant at which the caller has timers, or NEVER.
+
+    Returns why it stopped, the instant, and the domain and row of the paired job that it stopped at. TIMERS_DUE: the
+    caller fires its timers of this instant. SUBMITTED, ENDED: so it is. JOB_READY: the job is started, held or passed
+    over before the next call. DONE: nothing will ever happen again.
+    """
+    why = _advance(tab, timer)
+    return why, tab.clock[NOW], tab.clock[AT_DOMAIN], tab.clock[AT_ROW]
+
+
+@kernel
+def _advance(tab, timer):
+    clock = tab.clock
+    while True:
+        phase = clock[PHASE]
+        if phase == NEXT_INSTANT:
+            instant = _next_instant(tab, timer)
+            if instant == NEVER:
+                return DONE
+            clock[NOW] = instant
+            clock[PHASE] = COMPLETE
+            clock[AT_DOMAIN] = 0
+        elif phase == COMPLETE:
+            if _complete(tab):
+                return ENDED
+            clock[PHASE] = TIMERS
+        elif phase == TIMERS:
+            clock[PHASE] = SUBMIT
+            clock[AT_DOMAIN] = 0
+            if timer == clock[NOW]:
+                return TIMERS_DUE
+        elif phase == SUBMIT:
+            if _submit(tab):
+                return SUBMITTED
+            clock[PHASE] = ITERATE
+            clock[AT_DOMAIN] = 0
+        else:
+            if _iterate(tab):
+                return JOB_READY
+            clock[PHASE] = NEXT_INSTANT
+
+
+@kernel
+def _next_instant(tab, timer):
+    instant = timer
+    for d in range(len(tab.domains) - 1):
+        dom = tab.domains[d]
+        if dom.next_submit < dom.first + dom.jobs:
+            instant = min(instant, tab.jobs[dom.next_submit].submit)
+        completion = _next_completion(tab, d)
+        if completion != NONE:
+            instant = min(instant, completion >> ROW_BITS)
+    return instant
+
+
+@kernel
+def _next_completion(tab, d):
+    """The packed (time, row) of the next completion, or NONE; jobs that were stopped before their end are skipped."""
+    dom = tab.domains[d]
+    while dom.completions > 0:
+        key = tab.lists[COMPLETIONS, dom.base]
+        if tab.jobs[key & (MAX_ROWS - 1)].state == RUNNING:
+            return key
+        pop_completion(tab, d)
+    return NONE
+
+
+@kernel
+def _complete(tab):
+    """All jobs that end now; stops at a paired one."""
+    clock = tab.clock
+    while clock[AT_DOMAIN] < len(tab.domains) - 1:
+        d = clock[AT_DOMAIN]
+        key = _next_completion(tab, d)
+        if key == NONE or (key >> ROW_BITS) > clock[NOW]:
+            clock[AT_DOMAIN] += 1
+            continue
+        pop_completion(tab, d)
+        row = key & (MAX_ROWS - 1)
+        finish(tab, d, row, clock[NOW], COMPLETED)
+        if tab.jobs[row].paired == 1:
+            clock[AT_ROW] = row
+            return True
+    return False
+
+
+@kernel
+def finish(tab, d, row, now, state):
+    """A job with nodes ends at `now`, in `state`."""
+    job = tab.jobs[row]
+    vacate(tab, d, job.nodes, job.block, job.expected)
+    job.state = state
+    job.end = now
+    tab.domains[d].changed = 1
+
+
+@kernel
+def _submit(tab):
+    """All jobs submitted now, in trace order; stops at a paired one."""
+    clock = tab.clock
+    while clock[AT_DOMAIN] < len(tab.domains) - 1:
+        dom = tab.domains[clock[AT_DOMAIN]]
+        row = dom.next_submit
+        if row >= dom.first + dom.jobs or tab.jobs[row].submit > clock[NOW]:
+            clock[AT_DOMAIN] += 1
+            continue
+        dom.next_submit += 1
+        if tab.jobs[row].state != PENDING:
+            continue  # cancelled before it was submitted
+        enqueue(tab, clock[AT_DOMAIN], row)
+        if tab.jobs[row].paired == 1:
+            clock[AT_ROW] = row
+            return True
+    return False
+
+
+@kernel
+def _iterate(tab):
+    """Rounds over the domains until no domain changes; stops at a ready paired job."""
+    clock = tab.clock
+    while True:
+        while clock[AT_DOMAIN] < len(tab.domains) - 1:
+            row = iterate(tab, clock[AT_DOMAIN], clock[NOW])
+            if row != NONE:
+                clock[AT_ROW] = row
+                return True
+            clock[AT_DOMAIN] += 1
+        clock[AT_DOMAIN] = 0
+        if not _any_changed(tab):
+            return False
+
+
+@kernel
+def _any_changed(tab):
+    for d in range(len(tab.domains) - 1):
+        if tab.domains[d].changed == 1:
+            return True
+    return False

@@ -1,0 +1,212 @@
+"""Nodes taken and given back; who occupies them until when; which jobs end next.
+
+Flat pools count nodes. Partitioned pools place a job on an aligned block of units: a block of s units starts at a
+multiple of s. Both keep the sorted list of expected ends, from which shadow times and profiles are read.
+"""
+
+from __future__ import annotations
+
+from cosched.core.kernel.compiled import kernel
+from cosched.core.kernel.tables import (
+    COMPLETIONS,
+    FREE,
+    OUT,
+    NONE,
+    ROW_BITS,
+    RUN_END,
+    RUN_NODES,
+)
+
+WHOLE = 0  # the "block" of a job on a flat pool
+
+
+@kernel
+def place(tab, d, nodes):
+    """The block on which `nodes` can start now: WHOLE, the lowest free first unit, or NONE."""
+    dom = tab.domains[d]
+    if nodes > dom.free:
+        return NONE
+    if dom.units == 0:
+        return WHOLE
+    return free_block(tab, d, nodes // dom.unit_nodes, 0, 0)
+
+
+@kernel
+def free_block(tab, d, count, shunned, shunned_count):
+    """First unit of the lowest free block of `count` units outside the `shunned_count` units from `shunned`, or NONE."""
+    for first in range(0, tab.domains[d].units - count + 1, count):
+        if overlap(first, count, shunned, shunned_count):
+            continue
+        if block_is_free(tab, d, first, count):
+            return first
+    return NONE
+
+
+@kernel
+def overlap(first, count, other, other_count):
+    """Whether two runs of units have a unit in common."""
+    return first < other + other_count and other < first + count
+
+
+@kernel
+def block_is_free(tab, d, first, count):
+    """Whether nobody has any unit of this block."""
+    for unit in range(first, first + count):
+        if tab.units[d, unit] != FREE:
+            return False
+    return True
+
+
+@kernel
+def block_free_at(tab, d, first, count, now):
+    """When the last occupant of this block is expected to be gone, `now` at the earliest."""
+    latest = now
+    for unit in range(first, first + count):
+        latest = max(latest, tab.units[d, unit])
+    return latest
+
+
+@kernel
+def occupy(tab, d, nodes, block, until):
+    """Take `nodes` (on `block`) out of the pool; they are expected back at `until`."""
+    dom = tab.domains[d]
+    dom.free -= nodes
+    _insert_end(tab, d, until, nodes)
+    _mark_units(tab, d, nodes, block, until)
+
+
+@kernel
+def vacate(tab, d, nodes, block, until):
+    """Give back what `occupy` took with the same arguments; draining nodes stay out."""
+    dom = tab.domains[d]
+    _remove_end(tab, d, until, nodes)
+    _mark_units(tab, d, nodes, block, FREE)
+    dom.free += nodes
+    if dom.draining > 0:
+        withdraw(tab, d)
+
+
+@kernel
+def withdraw(tab, d):
+    """Take free nodes out of service until no more have to go; on a partitioned pool whole units, the last first."""
+    dom = tab.domains[d]
+    if dom.units == 0:
+        taken = min(dom.free, dom.draining)
+        dom.free -= taken
+        dom.draining -= taken
+        dom.out += taken
+        return
+    for unit in range(dom.units - 1, -1, -1):
+        if dom.draining > 0 and tab.units[d, unit] == FREE:
+            tab.units[d, unit] = OUT
+            dom.free -= dom.unit_nodes
+            dom.draining -= dom.unit_nodes
+            dom.out += dom.unit_nodes
+
+
+@kernel
+def restore(tab, d, nodes):
+    """Take up to `nodes` nodes back into service: first those that were still to leave, then those that had left."""
+    dom = tab.domains[d]
+    kept = min(nodes, max(dom.draining, 0))
+    dom.draining -= kept
+    nodes -= kept
+    if dom.units == 0:
+        dom.free += min(nodes, dom.out)
+        dom.out -= min(nodes, dom.out)
+        return
+    for unit in range(dom.units):
+        if nodes > 0 and tab.units[d, unit] == OUT:
+            tab.units[d, unit] = FREE
+            dom.free += dom.unit_nodes
+            dom.out -= dom.unit_nodes
+            nodes -= dom.unit_nodes
+
+
+@kernel
+def expect(tab, d, nodes, block, old, new):
+    """Occupied nodes are now expected back at `new` instead of `old`."""
+    _remove_end(tab, d, old, nodes)
+    _insert_end(tab, d, new, nodes)
+    _mark_units(tab, d, nodes, block, new)
+
+
+@kernel
+def _mark_units(tab, d, nodes, block, until):
+    dom = tab.domains[d]
+    if dom.units > 0:
+        for unit in range(block, block + nodes // dom.unit_nodes):
+            tab.units[d, unit] = until
+
+
+@kernel
+def _insert_end(tab, d, until, nodes):
+    dom = tab.domains[d]
+    i = dom.base + dom.running
+    while i > dom.base and tab.lists[RUN_END, i - 1] > until:
+        tab.lists[RUN_END, i] = tab.lists[RUN_END, i - 1]
+        tab.lists[RUN_NODES, i] = tab.lists[RUN_NODES, i - 1]
+        i -= 1
+    tab.lists[RUN_END, i] = until
+    tab.lists[RUN_NODES, i] = nodes
+    dom.running += 1
+
+
+@kernel
+def _remove_end(tab, d, until, nodes):
+    dom = tab.domains[d]
+    i = _first_end(tab, dom.base, dom.base + dom.running, until)
+    while tab.lists[RUN_NODES, i] != nodes:  # jobs that end together are told apart by their size, all that matters here
+        i += 1
+    dom.running -= 1
+    for j in range(i, dom.base + dom.running):
+        tab.lists[RUN_END, j] = tab.lists[RUN_END, j + 1]
+        tab.lists[RUN_NODES, j] = tab.lists[RUN_NODES, j + 1]
+
+
+@kernel
+def _first_end(tab, low, high, until):
+    """Binary search: the first place in `low:high` whose expected end value is not below `until`."""
+    while low < high:
+        middle = (low + high) // 2
+        if tab.lists[RUN_END, middle] < until:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@kernel
+def push_completion(tab, d, time, row):
+    """Note that the job `row` will end at `time`."""
+    dom = tab.domains[d]
+    base = dom.base
+    key = (time << ROW_BITS) | row
+    i = dom.completions
+    dom.completions += 1
+    while i > 0 and tab.lists[COMPLETIONS, base + (i - 1) // 2] > key:
+        tab.lists[COMPLETIONS, base + i] = tab.lists[COMPLETIONS, base + (i - 1) // 2]
+        i = (i - 1) // 2
+    tab.lists[COMPLETIONS, base + i] = key
+
+
+@kernel
+def pop_completion(tab, d):
+    """Forget the earliest completion."""
+    dom = tab.domains[d]
+    base = dom.base
+    dom.completions -= 1
+    size = dom.completions
+    key = tab.lists[COMPLETIONS, base + size]
+    i = 0
+    while True:
+        child = 2 * i + 1
+        if child >= size:
+            break
+        if child + 1 < size and tab.lists[COMPLETIONS, base + child + 1] < tab.lists[COMPLETIONS, base + child]:
+            child += 1
+        if tab.lists[COMPLETIONS, base + child] >= key:
+            break
+        tab.lists[COMPLETIONS, base + i] = tab.lists[COMPLETIONS, base + child]
+        i = child
+    tab.lists[COMPLETIONS, base + i] = key

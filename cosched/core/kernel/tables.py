@@ -1,0 +1,117 @@
+"""The arrays that kernels work on: one record a job, one record a domain, and lists that domains share.
+
+Each domain owns the job rows `first .. first + jobs` in trace order, so a smaller row was submitted earlier, and
+the slice `base .. base + 2 * jobs + SLACK` of every list. The last domain record is no domain: iterations in thought
+(TryStartMate) work on it, so that nothing real changes. All times are integer seconds.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+NONE = -1
+NEVER = 1 << 62
+FREE = -1  # in `units`: nobody has this unit
+OUT = NEVER + 1  # in `units`: out of service
+
+# Lists, one row each of `Tables.lists`.
+QUEUE = 0  # job rows, last ordering; jobs that left since are skipped
+RUN_END, RUN_NODES = 1, 2  # occupied nodes by expected end, ascending
+COMPLETIONS = 3  # heap of (actual end, job row), packed
+PROFILE_TIME, PROFILE_FREE = 4, 5  # conservative, flat: free nodes from each time on
+PLAN_FIRST, PLAN_COUNT, PLAN_START, PLAN_END = 4, 5, 6, 7  # conservative, partitioned: places given
+SCRATCH = 4  # while the queue is sorted
+LISTS = 8
+SLACK = 8
+
+ROW_BITS = 28  # a completion packs (time, row) in 64 bits: up to 2**28 jobs, times below 2**35 s
+MAX_ROWS = 1 << ROW_BITS
+MAX_TIME = 1 << 35
+
+FCFS, WFP, SHORTEST, LARGEST, EXPRESSION = range(5)
+EASY, CONSERVATIVE, NO_BACKFILL = range(3)
+
+# What comes first in an iteration in an instant in which a hold was forcibly released (coscheduling.md).
+WANTED, OTHERS, RELEASED = range(3)
+
+MAX_PROGRAM = 64  # instructions of a user's policy expression
+
+JOB = np.dtype(
+    [
+        ("submit", "i8"),
+        ("nodes", "i8"),
+        ("requested", "i8"),
+        ("run", "i8"),
+        ("score", "f8"),
+        ("boost", "f8"),  # yield boost, multiplies the score
+        ("start", "i8"),
+        ("end", "i8"),
+        ("expected", "i8"),  # when its nodes are expected to be free again
+        ("passed_over", "i8"),  # the instant at which it yielded last
+        ("wanted_until", "i8"),
+        ("released", "i8"),  # the instant at which its hold was released last
+        ("block", "i4"),  # first unit it occupies (partitioned)
+        ("state", "i1"),  # a JobState
+        ("paired", "i1"),  # its start is a RunJob, which may come back as a hold or a yield
+        ("alone", "i1"),  # paired, but coscheduling is off here or at its mate's: in thought it counts as unpaired
+        ("rank", "i1"),  # WANTED, OTHERS, RELEASED
+    ]
+)
+
+DOMAIN = np.dtype(
+    [
+        (name, "i8")
+        for name in (
+            # what it owns
+            *("first", "jobs", "base"),
+            # how it schedules
+            *("nodes", "units", "unit_nodes", "policy", "backfill", "wanted_first"),
+            # its lists' lengths and its nodes
+            *("next_submit", "queued", "running", "completions", "free", "draining", "out"),
+            # notes on the queue: rows that left, order no longer by row, some score boosted, last forced release
+            *("holes", "shuffled", "boosted", "released_at"),
+            # an iteration is due
+            "changed",
+            # the iteration in progress
+            *("open", "again", "position", "reserved", "shadow", "extra", "reserved_block", "planned"),
+            # the job offered in it, on which block, whether behind a reservation, how long a hold of it may last
+            *("offered", "offered_block", "backfilled", "hold_limit"),
+        )
+    ]
+)
+
+
+class Tables(NamedTuple):
+    """All that kernels read and write; fields are untyped because records have no static type in numpy."""
+
+    jobs: Any  # [jobs] of JOB
+    domains: Any  # [domains + 1] of DOMAIN
+    lists: Any  # [LISTS, slots] int64
+    units: Any  # [domains + 1, units] int64, expected end of each unit's occupant, or FREE
+    programs: Any  # [domains + 1, 3, MAX_PROGRAM] float64: operations, constants, stack
+    clock: Any  # [4] int64: NOW, PHASE, DOMAIN, ROW
+
+
+NOW, PHASE, AT_DOMAIN, AT_ROW = range(4)
+
+
+def new_tables(jobs_per_domain: list[int], units_per_domain: list[int]) -> Tables:
+    """Empty tables for domains of so many jobs and (partitioned pools) units; no record is filled in but `first`, `base`."""
+    total = sum(jobs_per_domain)
+    if total >= MAX_ROWS:
+        raise ValueError(f"{total} jobs are more than the {MAX_ROWS - 1} that one simulation holds")
+    sizes = [*jobs_per_domain, max(jobs_per_domain, default=0)]
+    slots = [2 * size + SLACK for size in sizes]
+    domains = np.zeros(len(sizes), DOMAIN)
+    domains["first"] = [sum(sizes[:i]) for i in range(len(sizes))]
+    domains["base"] = [sum(slots[:i]) for i in range(len(sizes))]
+    domains["jobs"] = sizes
+    jobs = np.zeros(total, JOB)
+    for name in ("start", "end", "expected", "passed_over", "wanted_until", "released", "block"):
+        jobs[name] = NONE
+    jobs["boost"] = 1.0
+    units = np.full((len(sizes), max([1, *units_per_domain])), FREE, np.int64)
+    programs = np.zeros((len(sizes), 3, MAX_PROGRAM))
+    return Tables(jobs, domains, np.empty((LISTS, sum(slots)), np.int64), units, programs, np.zeros(4, np.int64))

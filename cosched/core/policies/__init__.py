@@ -1,0 +1,1 @@
+"""Who comes first (ordering) and who may pass whom (backfilling)."""

@@ -1,0 +1,32 @@
+"""Queue orderings by name, or as a user's own expression (scheduling.md, One scheduling iteration, 1)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cosched.core.kernel import tables
+from cosched.core.policies.expression import Program, compile_expression
+
+NAMED = {
+    "fcfs": tables.FCFS,  # first come, first served
+    "wfp": tables.WFP,  # (wait / requested)^3 x nodes, Cobalt's utility on Intrepid
+    "shortest-first": tables.SHORTEST,
+    "largest-first": tables.LARGEST,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Ordering:
+    """A score for queued jobs, highest first; `program` only for an expression."""
+
+    code: int
+    program: Program | None = None
+
+
+def parse_ordering(text: str) -> Ordering:
+    """A name in `NAMED`, or an expression over wait, requested and nodes; ValueError says what is wrong with it."""
+    if text in NAMED:
+        return Ordering(NAMED[text])
+    if text.isidentifier() and text not in ("wait", "requested", "nodes"):
+        raise ValueError(f"no policy {text!r}: it is one of {', '.join(NAMED)}, or an expression of wait, requested, nodes")
+    return Ordering(tables.EXPRESSION, compile_expression(text))

@@ -1,0 +1,105 @@
+"""The four calls between policy domains (Tang et al., Algorithm 1) and their answers."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import NamedTuple
+
+JobId = str
+Domain = str
+
+FOREVER = 1 << 62  # an instant that never comes, e.g. the end of a hold without a release timer
+
+
+class Found(StrEnum):
+    """What a domain knows of the mate that a peer's job names."""
+
+    MATE = "mate"
+    UNSUBMITTED = "unsubmitted"  # the pair's name is known to the caller only, so far
+    NO_PAIR = "no_pair"  # or coscheduling is disabled there
+
+
+class Status(StrEnum):
+    """A mate's state, as its own domain tells it."""
+
+    HOLDING = "holding"  # has nodes and waits, for its mate or for its own RunJob
+    QUEUING = "queuing"
+    UNSUBMITTED = "unsubmitted"
+    RUNNING = "running"
+    ENDED = "ended"
+    CANCELLED = "cancelled"
+    FAILED = "failed"
+    UNKNOWN = "unknown"
+
+
+class Failure(StrEnum):
+    """How a call fails without an answer."""
+
+    UNREACHABLE = "unreachable"  # it did not go out
+    TIMEOUT = "timeout"  # it may have been carried out
+    REFUSED = "refused"  # certificate or permission: a misconfiguration
+
+
+class GetMateJobId(NamedTuple):
+    """Which job of yours is the mate of my `caller`, which names a `pair` or your job `mate`?"""
+
+    caller: JobId
+    pair: str | None
+    mate: JobId | None
+    owner: str
+
+
+class GetMateStatus(NamedTuple):
+    """In what state is your `job`, the mate of my `caller`?"""
+
+    job: JobId
+    caller: JobId
+
+
+class TryStartMate(NamedTuple):
+    """Start your `job` if an iteration run now would; my `caller` will hold until `hold_until` (0: it will yield)."""
+
+    request_id: str
+    job: JobId
+    caller: JobId
+    hold_until: int
+
+
+class StartJob(NamedTuple):
+    """Start your holding `job`, if its hold is still the one of `generation`."""
+
+    request_id: str
+    job: JobId
+    caller: JobId
+    generation: int
+
+
+class MateJobId(NamedTuple):
+    """Answer to GetMateJobId."""
+
+    found: Found
+    job: JobId | None
+
+
+class MateStatus(NamedTuple):
+    """Answer to GetMateStatus; `started_at` of a job that has started."""
+
+    status: Status
+    generation: int
+    started_at: int | None
+
+
+class MateTried(NamedTuple):
+    """Answer to TryStartMate."""
+
+    started: bool
+
+
+class MateStarted(NamedTuple):
+    """Answer to StartJob; False: that hold has ended."""
+
+    started: bool
+
+
+Request = GetMateJobId | GetMateStatus | TryStartMate | StartJob
+Reply = MateJobId | MateStatus | MateTried | MateStarted

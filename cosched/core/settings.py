@@ -1,0 +1,73 @@
+"""What a site configures for one policy domain, as frozen values; the edges build them from files and flags."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from enum import StrEnum
+
+MAX_INTERVAL = 366 * 86400
+
+
+class Scheme(StrEnum):
+    """What a ready job does whose mate is not ready (Tang et al., IV-B); OFF disables coscheduling."""
+
+    HOLD = "hold"
+    YIELD = "yield"
+    OFF = "off"
+
+
+class ReleaseOrder(StrEnum):
+    """Who comes first after a forced release: wanted jobs (ours), or nobody (the paper's rule: the released last)."""
+
+    WANTED = "wanted"
+    LAST = "last"
+
+
+class OnUnreachable(StrEnum):
+    """What a ready job does whose peer cannot be reached; the paper's is START."""
+
+    START = "start"
+    HOLD = "hold"
+    YIELD = "yield"
+
+
+@dataclass(frozen=True, slots=True)
+class CoschedulingSettings:
+    """Algorithm 1's flag and scheme, and the enhancements of section IV-E; seconds and fractions.
+
+    Raises ValueError, `KEY: reason`, for a value out of range.
+    """
+
+    scheme: Scheme = Scheme.HOLD
+    release_interval: int = 1200  # 0: holds are never released
+    release_jitter: Decimal = Decimal("0.25")
+    release_order: ReleaseOrder = ReleaseOrder.WANTED
+    max_held_fraction: Decimal = Decimal("0.5")
+    max_yields: int = 0  # 0: no limit
+    yield_boost: Decimal = Decimal(0)
+    on_peer_unreachable: OnUnreachable = OnUnreachable.START
+    mate_patience: int | None = None  # None: wait for an unsubmitted mate without end
+    peer_patience: int = 30
+    retry_interval: int = 1
+
+    def __post_init__(self) -> None:
+        _check("release_interval", self.release_interval, 0, MAX_INTERVAL)
+        _check("release_jitter", self.release_jitter, 0, 1)
+        _check("max_held_fraction", self.max_held_fraction, 0, 1)
+        _check("max_yields", self.max_yields, 0, 10**9)
+        _check("yield_boost", self.yield_boost, 0, 10**6)
+        _check("peer_patience", self.peer_patience, 0, MAX_INTERVAL)
+        _check("retry_interval", self.retry_interval, 1, MAX_INTERVAL)
+        if self.mate_patience is not None:
+            _check("mate_patience", self.mate_patience, 0, MAX_INTERVAL)
+
+    @property
+    def enabled(self) -> bool:
+        """Whether this domain coschedules at all (`cosched_enabled` in Algorithm 1)."""
+        return self.scheme is not Scheme.OFF
+
+
+def _check(key: str, value: Decimal | int, low: int, high: int) -> None:
+    if not Decimal(value).is_finite() or not low <= value <= high:
+        raise ValueError(f"{key}: {value} is not between {low} and {high}")

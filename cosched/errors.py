@@ -1,0 +1,17 @@
+"""What a user can get wrong, said in one line."""
+
+from __future__ import annotations
+
+
+class InputError(Exception):
+    """A file, a line of it, a key or an option that cannot be used; `str()` is the one line to show.
+
+    `source` names the file or option, `where` the line number or key inside it (None: the whole of it).
+    """
+
+    def __init__(self, source: str, where: int | str | None, reason: str) -> None:
+        self.source = source
+        self.where = where
+        self.reason = reason
+        place = source if where is None else f"{source}:{where}"
+        super().__init__(f"{place}: {reason}")

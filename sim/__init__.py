@@ -1,0 +1,1 @@
+"""Simulation: traces, the virtual-time engine, metrics, studies and reports."""

@@ -1,0 +1,178 @@
+"""Parameters of the generated workloads: what a month on each machine is like, and where each figure is from.
+
+The logs named here are public: ANL-Intrepid-2009-1 (its first 3,000 jobs: submit, run and size),
+ANL-Mira-2018 (Intrepid's successor: requested times and users) and KTH-SP2-1996-2 (100 nodes, as Eureka
+has; 2,514 jobs and a load of 0.69 in 30 days). No log of Eureka is public. "Tang" is Tang et al., Job
+Coscheduling on Coupled High-End Computing Systems (2011), section V.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Literal
+
+MachineName = Literal["intrepid", "eureka"]
+
+MONTH_S = 30 * 86_400
+
+
+@dataclass(frozen=True, slots=True)
+class RunClass:
+    """One log-normal part of the run times: share of the jobs, median in seconds, sigma of the logarithm."""
+
+    share: float
+    median_s: float
+    sigma: float
+
+
+@dataclass(frozen=True, slots=True)
+class MachineModel:
+    """All that the generator knows of a machine; `dataclasses.replace` makes a variant.
+
+    Shares need not sum to 1. A job's size, run time and estimate are independent of one another and of its
+    session. Raises ValueError for a model that cannot be drawn.
+
+    * `jobs_per_month` and `utilisation` (offered load) describe the default month of 30 days together:
+      another load comes from another arrival rate in proportion, as Tang packs several months of Eureka
+      into one.
+    * `sizes`: (nodes, share of the jobs).
+    * `runs`, `min_run_s`, `limit_s`: the run times, clipped; requested times are at most `limit_s` too.
+    * `accuracy`: (quantile, run / estimate), the inverse distribution, linear between points, from quantile
+      0 to 1.
+    * `rounding`: (seconds, share): the user's estimate is rounded up to a multiple of this.
+    * `session_jobs`, `session_gap_s`: users submit in sessions of this mean number of jobs (geometric; 1: a
+      plain Poisson process) with these mean gaps (exponential).
+    * `peak_hour`, `daily_swing`, `weekend_rate`: sessions begin at a rate of 1 + swing * cos(hour of the
+      day - peak), on Saturday and Sunday times `weekend_rate`.
+    """
+
+    name: str
+    nodes: int
+    jobs_per_month: int
+    utilisation: float
+    sizes: tuple[tuple[int, float], ...]
+    runs: tuple[RunClass, ...]
+    min_run_s: int
+    limit_s: int
+    accuracy: tuple[tuple[float, float], ...]
+    rounding: tuple[tuple[int, float], ...]
+    session_jobs: float
+    session_gap_s: float
+    peak_hour: float
+    daily_swing: float
+    weekend_rate: float
+
+    def __post_init__(self) -> None:
+        """Check the ranges."""
+        rules = {
+            "sizes must be from 1 node to the machine": all(
+                1 <= size <= self.nodes for size, _ in self.sizes
+            ),
+            "run times need 1 <= min_run_s <= limit_s": 1 <= self.min_run_s <= self.limit_s,
+            "jobs_per_month and utilisation must be above 0": self.jobs_per_month > 0
+            and self.utilisation > 0,
+            "accuracy must be above 0 and at most 1": all(0 < ratio <= 1 for _, ratio in self.accuracy),
+            "rounding must be 1 second or more": all(step >= 1 for step, _ in self.rounding),
+            "sessions need 1 job or more": self.session_jobs >= 1 and self.session_gap_s >= 0,
+            "daily_swing must be 0 to 1": 0 <= self.daily_swing <= 1 and self.weekend_rate >= 0,
+        }
+        for rule, kept in rules.items():
+            if not kept:
+                raise ValueError(f"machine model {self.name!r}: {rule}")
+
+
+INTREPID = MachineModel(
+    name="intrepid",
+    # Tang: 40,960 nodes, and one real month of 9,219 jobs of 512 to 32,768 nodes.
+    nodes=40_960,
+    jobs_per_month=9_219,
+    # Chosen: under WFP and EASY on flat nodes, months of this model wait about an hour (Tang: 61 min).
+    utilisation=0.75,
+    # ANL-Intrepid-2009-1: the shares among its jobs of 512 nodes or more.
+    sizes=(
+        (512, 0.630),
+        (1_024, 0.153),
+        (2_048, 0.075),
+        (4_096, 0.069),
+        (8_192, 0.047),
+        (16_384, 0.0155),
+        (32_768, 0.0105),
+    ),
+    # ANL-Intrepid-2009-1: quartiles of about 2,450, 3,700 and 5,900 s (jobs of 512 nodes or more). The
+    # short class is larger than there, which brings the base slowdown nearer to Tang's 6.1, and the long
+    # median is set so that 9,219 jobs make the load above.
+    runs=(RunClass(0.35, 200.0, 0.6), RunClass(0.65, 5_350.0, 0.7)),
+    # ANL-Mira-2018: the shortest jobs, a partition's boot included, take a minute or two.
+    min_run_s=60,
+    # ANL-Intrepid-2009-1: 99 % of the jobs of 512 nodes or more end by 43,257 s, that is, by a limit of 12 h.
+    limit_s=43_200,
+    # ANL-Mira-2018: run / request has its quartiles at 0.34, 0.64 and 0.93, and a fifth of the jobs reach
+    # their request. These are nearer to 1, since the estimates are yet to be rounded up.
+    accuracy=((0.0, 0.02), (0.08, 0.12), (0.25, 0.6), (0.5, 0.9), (0.7, 1.0), (1.0, 1.0)),
+    # ANL-Mira-2018: of the requests, 55 % are whole hours, 71 % half hours, 75 % quarters and 99 % 5 minutes.
+    rounding=((300, 0.25), (900, 0.05), (1_800, 0.20), (3_600, 0.50)),
+    # ANL-Mira-2018: with a pause of 20 minutes ending a user's session, 2.6 jobs a session, 188 s apart.
+    session_jobs=2.6,
+    session_gap_s=188.0,
+    # ANL-Mira-2018, hours in Chicago: from 0.52 of the mean at 8 h to 1.43 at 19 h, high from 13 to 22.
+    peak_hour=17.0,
+    daily_swing=0.40,
+    # ANL-Mira-2018: Saturday 0.89 and Sunday 0.80 of the mean, that is, 0.80 of a working day.
+    weekend_rate=0.80,
+)
+
+EUREKA = MachineModel(
+    name="eureka",
+    # Tang: 100 nodes, jobs of 1 to 100 nodes, loads of 0.25, 0.5 and 0.75.
+    nodes=100,
+    # Chosen: a quarter of Intrepid's, and near KTH-SP2's 2,514; Tang gives no count.
+    jobs_per_month=2_300,
+    utilisation=0.5,
+    # KTH-SP2-1996-2: the shares of its sizes, the rare ones merged into their neighbours.
+    sizes=(
+        (1, 0.329),
+        (2, 0.134),
+        (3, 0.048),
+        (4, 0.104),
+        (5, 0.039),
+        (6, 0.024),
+        (7, 0.011),
+        (8, 0.087),
+        (9, 0.039),
+        (10, 0.021),
+        (12, 0.014),
+        (16, 0.065),
+        (20, 0.009),
+        (25, 0.012),
+        (32, 0.028),
+        (40, 0.009),
+        (50, 0.006),
+        (64, 0.012),
+        (80, 0.008),
+        (100, 0.002),
+    ),
+    # KTH-SP2-1996-2: two humps, tests of seconds to minutes and production of hours; its deciles are 14,
+    # 22, 63, 221, 848, 2,680, 7,064, 12,518 and 28,696 s. The long median is set so that 2,300 jobs make
+    # the load above.
+    runs=(RunClass(0.45, 60.0, 1.3), RunClass(0.55, 7_900.0, 1.3)),
+    # KTH-SP2-1996-2: the first decile is 14 s.
+    min_run_s=10,
+    # Chosen: as on Intrepid, since the two machines were run by one site for the same users.
+    limit_s=43_200,
+    # KTH-SP2-1996-2: run / request has its quartiles at 0.08, 0.41 and 0.88; nearer to 1, as on Intrepid.
+    accuracy=((0.0, 0.02), (0.1, 0.1), (0.25, 0.3), (0.5, 0.75), (0.75, 1.0), (1.0, 1.0)),
+    # KTH-SP2-1996-2: of the requests, 28 % are whole hours, 36 % half hours, 41 % quarters, 84 % 5 minutes.
+    rounding=((300, 0.59), (900, 0.05), (1_800, 0.08), (3_600, 0.28)),
+    # KTH-SP2-1996-2: with a pause of 20 minutes ending a user's session, 2.2 jobs a session, 241 s apart.
+    session_jobs=2.2,
+    session_gap_s=241.0,
+    # KTH-SP2-1996-2: from 0.06 of the mean at 4 h to 2.14 at 15 h.
+    peak_hour=14.0,
+    daily_swing=0.95,
+    # KTH-SP2-1996-2: Saturday and Sunday 0.43 and 0.55 of the mean, that is, 0.41 of a working day.
+    weekend_rate=0.41,
+)
+
+MODELS: Mapping[MachineName, MachineModel] = MappingProxyType({"intrepid": INTREPID, "eureka": EUREKA})

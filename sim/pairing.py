@@ -1,0 +1,253 @@
+"""Which job starts together with which: pairs from a file, by submission window, or as a drawn fraction."""
+
+from __future__ import annotations
+
+import csv
+import decimal
+import io
+import math
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from zlib import crc32
+
+import numpy as np
+
+from cosched.errors import InputError
+from sim.traces.atomic import replacing
+from sim.traces.opening import StrPath, numbered, read_blocks, source_name
+from sim.traces.values import shown
+from sim.workload import Ints, Workload
+
+LONGEST_NUMBER = 18
+NO_LIMIT = sys.maxsize
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pairing:
+    """n pairs of jobs in the order of their rows; a job is in at most one.
+
+    `row` (n,) is the row in the pairs file from 1, dropped rows counted, blank lines and the header not.
+    `domain` and `job` (n, 2) have a column for each mate: the index of its policy domain, ascending, and
+    its row index in that domain's workload. `dropped` counts the rows that named a job left out in
+    cleaning.
+    """
+
+    row: Ints
+    domain: Ints
+    job: Ints
+    dropped: int = 0
+
+    def __len__(self) -> int:
+        """The number of pairs."""
+        return len(self.row)
+
+
+def pairs_from_file(path: StrPath, names: Sequence[str], workloads: Sequence[Workload]) -> Pairing:
+    """Read a CSV whose header names policy domains and whose rows hold job ids, an empty cell for no member.
+
+    `names` and `workloads` list the domains in the same order; not every one needs a column. '-' is standard
+    input. A row that names a job left out in cleaning is dropped and counted, and keeps its number.
+
+    InputError with the line for a column that is no domain or comes twice, a wrong number of cells, a row
+    that has not two members, a job that its trace does not have, and a job named twice; also for a file
+    that cannot be read, is not text or has no header.
+    """
+    source = source_name(path)
+    lines = numbered(read_blocks(path))
+    line, header = next(lines, (1, ""))
+    columns = _columns(header, names, source, line)
+    jobs = {domain: _Jobs(names[domain], workloads[domain]) for domain in columns}
+    row, members = 0, []
+    for row, (line, text) in enumerate(lines, 1):
+        try:
+            mates = [(domain, jobs[domain].claim(cell, line)) for domain, cell in _members(text, columns)]
+        except (ValueError, csv.Error) as error:
+            raise InputError(source, line, str(error)) from None
+        if all(job is not None for _, job in mates):
+            members.append((row, mates))
+    return Pairing(
+        row=np.array([number for number, _ in members], dtype=np.int64),
+        domain=_table([domain for domain, _ in mates] for _, mates in members),
+        job=_table([job for _, job in mates] for _, mates in members),
+        dropped=row - len(members),
+    )
+
+
+def pairs_by_window(workloads: Sequence[Workload], window_s: int) -> Pairing:
+    """Pair two domains' jobs by submit time; rows are numbered in the order of the first domain's jobs.
+
+    Each job of the first domain, in trace order, takes the nearest not yet paired job of the second that was
+    submitted within `window_s` seconds of it (inclusive); ties go to the earlier. Near-linear in the jobs.
+    InputError if there are not two workloads or the window is negative.
+    """
+    first, second = _two(workloads, "--pair-window")
+    if window_s < 0:
+        raise InputError("--pair-window", None, f"{window_s} s is not a window; give 0 or more")
+    return _nearest(first, second, np.arange(len(first)), window_s)
+
+
+def pairs_by_fraction(workloads: Sequence[Workload], fraction: Decimal | str, seed: int) -> Pairing:
+    """Pair floor(`fraction` x jobs) jobs of the first of two domains, drawn with `seed`, as if by a boundless window.
+
+    The fraction is exact (no binary rounding). There are at most as many pairs as the second domain has jobs.
+    InputError if there are not two workloads, the fraction is not from 0 to 1, or the seed is negative.
+    """
+    first, second = _two(workloads, "--pair-fraction")
+    if seed < 0:
+        raise InputError("--seed", None, f"{seed} is not a seed; give 0 or more")
+    count = min(_share_of(len(first), fraction), len(second))
+    # Keyed, lest the draw depend on a workload that was generated with the same seed.
+    rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence([seed, crc32(b"pair-fraction")])))
+    drawn = rng.choice(len(first), count, replace=False, shuffle=False) if count else []
+    return _nearest(first, second, np.sort(np.asarray(drawn, dtype=np.int64)), NO_LIMIT)
+
+
+def write_pairs(path: StrPath, names: Sequence[str], workloads: Sequence[Workload], pairing: Pairing) -> None:
+    """Write the CSV that `pairs_from_file` reads, a column a domain; '-' is standard output.
+
+    Its rows are the pairs there are: dropped ones leave no gap. The file appears whole or not at all; OSError
+    passes through.
+    """
+    lines = _csv_lines(names, workloads, pairing)
+    if path == "-":
+        sys.stdout.writelines(lines)
+        sys.stdout.flush()
+        return
+    with replacing(path) as stream:
+        stream.writelines(text.encode() for text in lines)
+
+
+class _Jobs:
+    """The jobs of one domain that a pairs file may name, each once."""
+
+    def __init__(self, domain: str, workload: Workload) -> None:
+        self._domain = domain
+        self._numeric = workload.job_id.dtype.kind == "i"
+        self._rows = {job_id: row for row, job_id in enumerate(workload.job_id.tolist())}
+        self._left_out = workload.left_out_ids
+        self._lines: dict[int | str, int] = {}
+
+    def claim(self, cell: str, line: int) -> int | None:
+        """The row of the job with this id; None if it was left out. ValueError if there is none or it is taken."""
+        is_number = cell.isascii() and cell.isdecimal() and len(cell) <= LONGEST_NUMBER
+        job_id = int(cell) if self._numeric and is_number else cell
+        if job_id not in self._rows and job_id not in self._left_out:
+            raise ValueError(f"{self._domain} has no job {shown(cell)}")
+        if job_id in self._lines:
+            raise ValueError(
+                f"{self._domain}'s job {shown(cell)} is already paired on line {self._lines[job_id]}"
+            )
+        self._lines[job_id] = line
+        return self._rows.get(job_id)
+
+
+def _columns(header: str, names: Sequence[str], source: str, line: int) -> list[int]:
+    """The domain index of each column."""
+    expected = f"expected the names of domains ({', '.join(names)})"
+    if not header:
+        raise InputError(source, line, f"no header line: {expected}")
+    try:
+        columns = _cells(header)
+    except csv.Error as error:
+        raise InputError(source, line, str(error)) from None
+    for number, name in enumerate(columns):
+        if name not in names:
+            raise InputError(source, line, f"column {shown(name)} is no domain: {expected}")
+        if name in columns[:number]:
+            raise InputError(source, line, f"the column {shown(name)} is there twice")
+    return [names.index(name) for name in columns]
+
+
+def _members(text: str, columns: Sequence[int]) -> list[tuple[int, str]]:
+    """The two (domain index, job id) of a row, by domain index; ValueError if they are not two."""
+    cells = _cells(text)
+    if len(cells) != len(columns):
+        raise ValueError(f"{len(cells)} cells, but the header has {len(columns)}")
+    members = sorted((domain, cell) for domain, cell in zip(columns, cells, strict=True) if cell)
+    if len(members) > 2:
+        raise ValueError(f"{len(members)} jobs: groups of more than two jobs are not supported yet")
+    if len(members) < 2:
+        raise ValueError(f"a pair has two jobs, but this row names {len(members)}")
+    return members
+
+
+def _cells(text: str) -> list[str]:
+    return [cell.strip() for cell in next(csv.reader([text], strict=True))]
+
+
+def _table(rows: Iterable[Sequence[int | None]]) -> Ints:
+    return np.array(list(rows), dtype=np.int64).reshape(-1, 2)
+
+
+def _csv_lines(names: Sequence[str], workloads: Sequence[Workload], pairing: Pairing) -> Iterator[str]:
+    ids = [workload.job_id.tolist() for workload in workloads]
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(names)
+    for domains, jobs in zip(pairing.domain.tolist(), pairing.job.tolist(), strict=True):
+        cells = [""] * len(names)
+        for domain, job in zip(domains, jobs, strict=True):
+            cells[domain] = ids[domain][job]
+        writer.writerow(cells)
+    text.seek(0)
+    return iter(text)
+
+
+def _two(workloads: Sequence[Workload], option: str) -> tuple[Workload, Workload]:
+    if len(workloads) != 2:
+        raise InputError(option, None, f"pairs the jobs of two domains, but there are {len(workloads)}")
+    return workloads[0], workloads[1]
+
+
+def _share_of(count: int, fraction: Decimal | str) -> int:
+    """floor(fraction x count), exactly."""
+    try:
+        share = Decimal(fraction)
+    except (decimal.InvalidOperation, TypeError, ValueError):
+        share = Decimal("NaN")
+    if not (share.is_finite() and 0 <= share <= 1):
+        raise InputError("--pair-fraction", None, f"{fraction} is not a fraction; give a number from 0 to 1")
+    digits = len(share.as_tuple().digits) + len(str(count))
+    return math.floor(decimal.Context(prec=digits).multiply(share, count))
+
+
+def _nearest(first: Workload, second: Workload, takers: Ints, limit_s: int) -> Pairing:
+    """Let the `takers` (rows of `first`), in this order, each take the nearest free job of `second`."""
+    order = np.argsort(second.submit, kind="stable")
+    times = second.submit[order]
+    # Places 1 to m are the second domain's jobs by submit time; 0 and m + 1 stand for "none".
+    time: list[float] = [-math.inf, *times.tolist(), math.inf]
+    first_of_equals = [0, *(np.searchsorted(times, times) + 1).tolist()]
+    # Following the links from a place leads to the nearest free one on that side, the place itself included.
+    earlier, later = list(range(len(time))), list(range(len(time)))
+    wanted = first.submit[takers]
+    pairs: list[tuple[int, int]] = []
+    for taker, submit, place in zip(
+        takers.tolist(), wanted.tolist(), np.searchsorted(times, wanted).tolist(), strict=True
+    ):
+        # Up to `place`, jobs were submitted before this one; after it, at the same time or later.
+        before, after = _free(earlier, place), _free(later, place + 1)
+        nearest = before if submit - time[before] <= time[after] - submit else after
+        if abs(time[nearest] - submit) > limit_s:
+            continue
+        if nearest == before:
+            nearest = _free(later, first_of_equals[nearest])
+        earlier[nearest], later[nearest] = nearest - 1, nearest + 1
+        pairs.append((taker, nearest - 1))
+    mates = _table(pairs)
+    mates[:, 1] = order[mates[:, 1]]
+    return Pairing(
+        row=np.arange(1, len(mates) + 1, dtype=np.int64),
+        domain=np.tile(np.array([0, 1], dtype=np.int64), (len(mates), 1)),
+        job=mates,
+    )
+
+
+def _free(link: list[int], place: int) -> int:
+    """The end of the links from `place`; halves the path behind it."""
+    while link[place] != place:
+        link[place] = link[link[place]]
+        place = link[place]
+    return place

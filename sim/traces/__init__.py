@@ -1,0 +1,81 @@
+"""Job logs: read in four formats, written as SWF, cleaned of what cannot be run, cut and scaled."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
+
+from cosched.errors import InputError
+from sim.traces.accounting import LINE_START, read_accounting
+from sim.traces.cleaning import REASONS, clean, left_out_messages, machine_nodes
+from sim.traces.opening import Block, StrPath, numbered, read_blocks, source_name
+from sim.traces.sacct import ID_COLUMNS, SEPARATOR, read_sacct
+from sim.traces.shaping import cut, offered_load, scale, scale_to_load
+from sim.traces.swf import COLUMNS, read_swf
+from sim.traces.swf_writer import write_swf
+from sim.traces.table import read_table
+from sim.traces.values import number
+from sim.workload import TraceLog
+
+__all__ = [
+    "FORMATS",
+    "REASONS",
+    "clean",
+    "cut",
+    "left_out_messages",
+    "machine_nodes",
+    "offered_load",
+    "read_trace",
+    "scale",
+    "scale_to_load",
+    "write_swf",
+]
+
+Reader = Callable[[Iterable[Block], str], TraceLog]
+
+FORMATS: Mapping[str, Reader] = MappingProxyType(
+    {"swf": read_swf, "accounting": read_accounting, "sacct": read_sacct, "csv": read_table}
+)
+
+
+def read_trace(path: StrPath, format: str | None = None) -> TraceLog:
+    """Read a job log, plain or gzip ('-': standard input), in one of `FORMATS` (None: told by its first
+    line).
+
+    InputError if the file cannot be read or used: one line with the file, the line and the reason. ValueError
+    if there is no such format.
+    """
+    if format is not None and format not in FORMATS:
+        raise ValueError(f"{format!r} is no trace format; there are {', '.join(FORMATS)}")
+    name = source_name(path)
+    with contextlib.closing(read_blocks(path)) as blocks:
+        first = list(itertools.islice(blocks, 1))
+        reader = FORMATS[format or _detect(first, name)]
+        return reader(itertools.chain(first, blocks), name)
+
+
+def _detect(blocks: list[Block], source: str) -> str:
+    """The format that the first line with anything on it looks like."""
+    line, text = next(numbered(blocks), (None, ""))
+    if line is None:
+        raise InputError(source, None, "no jobs: the file is empty")
+    if LINE_START.match(text):
+        return "accounting"
+    if SEPARATOR in text and any(name.lower() in text.lower() for name in ID_COLUMNS):
+        return "sacct"
+    cells = text.split()
+    if text.lstrip().startswith(";") or len(cells) == len(COLUMNS) or _is_number(cells[0]):
+        return "swf"
+    if "," in text:
+        return "csv"
+    raise InputError(source, line, f"not in a format that can be read here ({', '.join(FORMATS)})")
+
+
+def _is_number(text: str) -> bool:
+    try:
+        number(text)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,89 @@
+"""Collects the jobs of a log that is read row by row into the columns of a TraceLog."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Mapping
+
+import numpy as np
+
+from cosched.errors import InputError
+from sim.traces.values import shown
+from sim.workload import UNKNOWN, Ints, JobIds, TraceLog
+
+LONGEST_ID = 200
+
+_COLUMNS = (
+    "submit",
+    "run",
+    "wait",
+    "allocated",
+    "requested_procs",
+    "requested_time",
+    "status",
+    "user",
+    "line",
+)
+
+
+class LogBuilder:
+    """A TraceLog in the making."""
+
+    def __init__(self, source: str) -> None:
+        """`source` names the file in messages."""
+        self._source = source
+        self._ids: list[str] = []
+        self._users: dict[str, int] = {}
+        self._columns = {name: array("q") for name in _COLUMNS}
+
+    def add(
+        self,
+        line: int,
+        job_id: str,
+        *,
+        submit: int,
+        run: int,
+        wait: int = UNKNOWN,
+        allocated: int = UNKNOWN,
+        requested_procs: int = UNKNOWN,
+        requested_time: int = UNKNOWN,
+        status: int = UNKNOWN,
+        user: str = "",
+    ) -> None:
+        """Add one job: seconds, processors, SWF status; `user` is a name or a number."""
+        if not 0 < len(job_id) <= LONGEST_ID:
+            raise InputError(self._source, line, f"{shown(job_id)} cannot be a job id")
+        self._ids.append(job_id)
+        user_index = self._users.setdefault(user, len(self._users)) if user else UNKNOWN
+        row = (submit, run, wait, allocated, requested_procs, requested_time, status, user_index, line)
+        for column, value in zip(self._columns.values(), row, strict=True):
+            column.append(value)
+
+    def build(self, header: Mapping[str, str], start: int | None = None) -> TraceLog:
+        """The log; known submit times count from `start`, if given. InputError if there is no job."""
+        if not self._ids:
+            raise InputError(self._source, None, "no jobs")
+        columns = {name: np.array(column, dtype=np.int64) for name, column in self._columns.items()}
+        if start is not None:
+            submit = columns["submit"]
+            submit[submit != UNKNOWN] -= start
+        columns["user"] = self._user_numbers(columns["user"])
+        return TraceLog(source=self._source, job_id=job_ids(self._ids), header=header, **columns)
+
+    def _user_numbers(self, index: Ints) -> Ints:
+        """Users as numbers: their own if all are numbers, else 1, 2, ... by first appearance."""
+        names = list(self._users)
+        own = all(_is_int64(name) for name in names)
+        table = np.array([int(n) for n in names] if own else range(1, len(names) + 1), dtype=np.int64)
+        return np.append(table, UNKNOWN)[index]  # index -1 takes the last
+
+
+def job_ids(ids: list[str]) -> JobIds:
+    """Job ids as int64 if every one is a plain number (none would be written differently), else as text."""
+    if all(map(_is_int64, ids)):
+        return np.array([int(text) for text in ids], dtype=np.int64)
+    return np.array(ids, dtype=np.str_)
+
+
+def _is_int64(text: str) -> bool:
+    return text.isascii() and text.isdecimal() and len(text) <= 18 and (text[0] != "0" or text == "0")

@@ -1,0 +1,161 @@
+"""Makes of a job log what one machine can run, and counts what has to be left out and why."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cosched.errors import InputError
+from sim.workload import Ints, JobIds, TraceLog, Workload
+
+Bools = NDArray[np.bool_]
+Sizes = Callable[[Ints], Ints]
+Overrun = Literal["extend", "kill"]
+
+REASONS = {
+    "no_run_time": "no run time",
+    "no_size": "no size",
+    "larger_than_machine": "larger than the machine",
+    "negative_submit": "negative submit time",
+    "duplicate_id": "a job id seen before",
+}
+"""Why a job is left out, and how to say it; a job counts under the first that applies."""
+
+
+def clean(
+    log: TraceLog,
+    nodes: int,
+    procs_per_node: int = 1,
+    overrun: Overrun = "extend",
+    sizes: Sizes | None = None,
+) -> Workload:
+    """The jobs of `log` that a machine of `nodes` nodes can run, by submit time, equals in file order.
+
+    A job's size is its requested processors, else the allocated ones, divided by `procs_per_node` and rounded
+    up; `sizes`, if given, rounds node counts further up to what the machine can allocate. An unknown or zero
+    request is the run time. A job that ran past its request: 'extend' makes the request its run, 'kill' cuts
+    the run. What is left out is in `rejected` by reason (see REASONS). InputError if nothing is left;
+    ValueError for a machine without nodes or an unknown `overrun`.
+    """
+    _check(nodes, procs_per_node, overrun)
+    job_nodes = _job_nodes(log, procs_per_node)
+    faults = _faults(log, job_nodes, nodes)
+    if sizes is not None:
+        fits = (job_nodes > 0) & (job_nodes <= nodes)
+        job_nodes[fits] = sizes(job_nodes[fits])
+        faults["larger_than_machine"] |= job_nodes > nodes
+    left_out = _by_first_reason(log, faults)
+    if left_out.kept.size == 0:
+        counts = ", ".join(f"{REASONS[reason]} ({n})" for reason, n in left_out.counts.items())
+        raise InputError(log.source, None, f"no job is left: {counts}")
+    rows = left_out.kept[np.argsort(log.submit[left_out.kept], kind="stable")]
+    run, requested = _times(log.run[rows], log.requested_time[rows], overrun)
+    return Workload(
+        source=log.source,
+        job_id=log.job_id[rows],
+        submit=log.submit[rows],
+        run=run,
+        nodes=job_nodes[rows],
+        requested=requested,
+        rejected=left_out.counts,
+        left_out_ids=_ids_left_out(log.job_id, left_out.kept),
+        first_rejected_line=left_out.lines,
+    )
+
+
+def left_out_messages(workload: Workload) -> list[str]:
+    """One line for each reason: how many jobs were left out, and where the first of them stands."""
+    return [
+        f"{workload.source}: left out {count} job{'s' * (count != 1)}: {REASONS[reason]} "
+        f"(first in line {workload.first_rejected_line[reason]})"
+        for reason, count in workload.rejected.items()
+    ]
+
+
+def machine_nodes(log: TraceLog, procs_per_node: int = 1) -> int | None:
+    """The machine's nodes by the log's header: MaxProcs / `procs_per_node` rounded up, else MaxNodes."""
+    procs = _stated(log, "MaxProcs")
+    return _stated(log, "MaxNodes") if procs is None else -(-procs // procs_per_node)
+
+
+def _stated(log: TraceLog, key: str) -> int | None:
+    match = re.match(r"\d+", log.header.get(key, ""), re.ASCII)
+    return int(match[0][:18]) or None if match else None
+
+
+def _check(nodes: int, procs_per_node: int, overrun: str) -> None:
+    if nodes < 1:
+        raise ValueError(f"a machine has at least 1 node, not {nodes}")
+    if procs_per_node < 1:
+        raise ValueError(f"a node has at least 1 processor, not {procs_per_node}")
+    if overrun not in ("extend", "kill"):
+        raise ValueError(f"overrun is extend or kill, not {overrun!r}")
+
+
+def _job_nodes(log: TraceLog, procs_per_node: int) -> Ints:
+    procs = np.where(log.requested_procs > 0, log.requested_procs, log.allocated)
+    return -(-procs // procs_per_node)
+
+
+def _faults(log: TraceLog, job_nodes: Ints, nodes: int) -> dict[str, Bools]:
+    return {
+        "no_run_time": log.run <= 0,
+        "no_size": job_nodes <= 0,
+        "larger_than_machine": job_nodes > nodes,
+        "negative_submit": log.submit < 0,
+        "duplicate_id": _repeated(log.job_id),
+    }
+
+
+def _repeated(ids: NDArray[Any]) -> Bools:
+    """True for every row whose id stands in an earlier row."""
+    repeated = np.zeros(len(ids), dtype=np.bool_)
+    if (ids[1:] > ids[:-1]).all():
+        return repeated
+    order = np.argsort(ids, kind="stable")
+    in_order = ids[order]
+    repeated[order[1:]] = in_order[1:] == in_order[:-1]
+    return repeated
+
+
+@dataclass(frozen=True, slots=True)
+class _LeftOut:
+    kept: Ints
+    """Row numbers of the jobs that stay."""
+    counts: dict[str, int]
+    lines: dict[str, int]
+
+
+def _by_first_reason(log: TraceLog, faults: dict[str, Bools]) -> _LeftOut:
+    stays = np.ones(len(log), dtype=np.bool_)
+    counts, lines = {}, {}
+    for reason, fault in faults.items():
+        rows = np.flatnonzero(fault & stays)
+        if rows.size:
+            counts[reason] = int(rows.size)
+            lines[reason] = int(log.line[rows[0]])
+            stays[rows] = False
+    return _LeftOut(np.flatnonzero(stays), counts, lines)
+
+
+def _times(run: Ints, requested: Ints, overrun: Overrun) -> tuple[Ints, Ints]:
+    """Run and requested time with run <= requested."""
+    requested = np.where(requested > 0, requested, run)
+    if overrun == "kill":
+        return np.minimum(run, requested), requested
+    return run, np.maximum(run, requested)
+
+
+def _ids_left_out(ids: JobIds, kept: Ints) -> frozenset[int | str]:
+    """Ids of which no row stays; of a repeated id the first row may."""
+    out = np.ones(len(ids), dtype=np.bool_)
+    out[kept] = False
+    gone = np.unique(ids[out])
+    if gone.size:
+        gone = gone[~np.isin(gone, ids[kept])]
+    return frozenset(gone.tolist())

@@ -1,0 +1,161 @@
+"""Opens a job log, plain or gzip, from a file or standard input, as numbered blocks of text lines."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import io
+import os
+import sys
+import zlib
+from collections.abc import Generator, Iterable, Iterator
+from typing import BinaryIO, NamedTuple, cast
+
+from cosched.errors import InputError
+
+StrPath = str | os.PathLike[str]
+
+BLOCK_BYTES = 1 << 20
+# An accounting record names every processor of a job, so a line can be long; a file without any line end is
+# not text.
+LONGEST_LINE = 16 << 20
+
+_GZIP = b"\x1f\x8b"
+_UTF8_MARK = b"\xef\xbb\xbf"
+_FOREIGN = {
+    b"\xfd7zXZ": "xz-compressed data: unpack it first",
+    b"BZh": "bzip2-compressed data: unpack it first",
+    b"\x28\xb5\x2f\xfd": "zstd-compressed data: unpack it first",
+    b"PK\x03\x04": "a zip archive: unpack it first",
+    b"\xff\xfe": "UTF-16 text: save it as UTF-8",
+    b"\xfe\xff": "UTF-16 text: save it as UTF-8",
+}
+
+
+class Block(NamedTuple):
+    """Consecutive lines of a file without their line ends; `first` is the number (from 1) of `lines[0]`."""
+
+    first: int
+    lines: list[str]
+
+
+def source_name(path: StrPath) -> str:
+    """What messages call the file: its path as given, or 'standard input' for '-'."""
+    return "standard input" if path == "-" else os.fspath(path)
+
+
+def read_blocks(path: StrPath, block_bytes: int = BLOCK_BYTES) -> Generator[Block, None, None]:
+    """Yield the lines of a file ('-': standard input) in blocks of about `block_bytes`.
+
+    Gzip is recognised by its first bytes, not by the name. InputError if the file cannot be read, is a
+    damaged gzip file or is not UTF-8 text; in SWF comments (lines that begin with ';') Latin-1 is tolerated.
+    """
+    name = source_name(path)
+    line = 1
+    try:
+        with _open(path) as stream:
+            for data in _whole_lines(stream, name, block_bytes):
+                lines = _decode(data, name, line)
+                yield Block(line, lines)
+                line += len(lines)
+    except EOFError:
+        raise InputError(name, None, f"truncated gzip file: it breaks off after line {line - 1}") from None
+    except (gzip.BadGzipFile, zlib.error) as error:
+        raise InputError(name, None, f"damaged gzip file after line {line - 1}: {error}") from None
+    except OSError as error:
+        raise InputError(name, None, f"cannot be read: {error.strerror or error}") from None
+
+
+def numbered(blocks: Iterable[Block]) -> Iterator[tuple[int, str]]:
+    """Yield (line number, line) of every line that is not blank."""
+    for first, lines in blocks:
+        for number, text in enumerate(lines, first):
+            if text and not text.isspace():
+                yield number, text
+
+
+class _Rejoined(io.RawIOBase):
+    """A stream whose first bytes have already been read."""
+
+    def __init__(self, head: bytes, rest: BinaryIO) -> None:
+        super().__init__()
+        self._head = head
+        self._rest = rest
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        data = self._head or self._rest.read(len(buffer))
+        self._head = b""
+        buffer[: len(data)] = data
+        return len(data)
+
+
+@contextlib.contextmanager
+def _open(path: StrPath) -> Iterator[BinaryIO]:
+    with _open_raw(path) as raw:
+        head = raw.read(len(_GZIP))
+        stream = io.BufferedReader(_Rejoined(head, raw), BLOCK_BYTES)
+        yield cast(BinaryIO, gzip.GzipFile(fileobj=stream) if head == _GZIP else stream)
+
+
+def _open_raw(path: StrPath) -> contextlib.AbstractContextManager[BinaryIO]:
+    if path != "-":
+        try:
+            return open(path, "rb")
+        except ValueError as error:  # a NUL in the name
+            raise InputError(source_name(path), None, f"cannot be read: {error}") from None
+    if sys.stdin is None:
+        raise InputError(source_name(path), None, "cannot be read: it is closed")
+    return contextlib.nullcontext(sys.stdin.buffer)
+
+
+def _whole_lines(stream: BinaryIO, name: str, block_bytes: int) -> Iterator[bytes]:
+    """Cut the stream into pieces that end with a line end; the last need not."""
+    pieces: list[bytes] = []
+    line_bytes = 0
+    chunk = stream.read(block_bytes)
+    _refuse_foreign(chunk, name)
+    chunk = chunk.removeprefix(_UTF8_MARK)
+    while chunk:
+        end = chunk.rfind(b"\n") + 1
+        if end:
+            yield b"".join([*pieces, chunk[:end]])
+            pieces, line_bytes = [], 0
+        pieces.append(chunk[end:])
+        line_bytes += len(chunk) - end
+        if line_bytes > LONGEST_LINE:
+            raise InputError(name, None, f"not text: a line of more than {LONGEST_LINE >> 20} MiB")
+        chunk = stream.read(block_bytes)
+    if line_bytes:
+        yield b"".join(pieces)
+
+
+def _refuse_foreign(start: bytes, name: str) -> None:
+    for magic, what in _FOREIGN.items():
+        if start.startswith(magic):
+            raise InputError(name, None, what)
+
+
+def _decode(data: bytes, name: str, first: int) -> list[str]:
+    nul = data.find(b"\0")
+    if nul >= 0:
+        raise InputError(name, first + data.count(b"\n", 0, nul), "binary data (a NUL byte), not text")
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        text = "\n".join(_decode_line(line, name, n) for n, line in enumerate(data.split(b"\n"), first))
+    lines = text.replace("\r\n", "\n").split("\n")
+    if not lines[-1]:
+        lines.pop()
+    return lines
+
+
+def _decode_line(line: bytes, name: str, number: int) -> str:
+    try:
+        return line.decode()
+    except UnicodeDecodeError as error:
+        if line.lstrip().startswith(b";"):
+            return line.decode("latin-1")
+        raise InputError(name, number, f"not text: byte 0x{line[error.start]:02x} is not UTF-8") from None

@@ -1,0 +1,122 @@
+"""Cuts a time window out of a trace, and stretches or compresses its arrivals; times stay whole seconds."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import fields, replace
+from decimal import Decimal
+from fractions import Fraction
+from typing import TypeVar
+
+import numpy as np
+
+from sim.traces.values import LIMIT
+from sim.workload import Ints, TraceLog, Workload
+
+Jobs = TypeVar("Jobs", TraceLog, Workload)
+Exact = Fraction | Decimal | str | int | float
+
+_ROWS_AT_ONCE = 65_536
+
+
+def cut(jobs: Jobs, start: int | None, end: int | None) -> Jobs:
+    """The jobs with start <= submit < end (None: no bound); their times do not change.
+
+    What a workload says about jobs left out is about the whole trace. ValueError if the window has no job in
+    it.
+    """
+    low = -math.inf if start is None else start
+    high = math.inf if end is None else end
+    inside = np.ones(len(jobs), dtype=np.bool_)
+    if start is not None:
+        inside &= jobs.submit >= start
+    if end is not None:
+        inside &= jobs.submit < end
+    if not low < high:
+        raise ValueError(f"a time window ends after its start, but {end} is not after {start}")
+    if not inside.any():
+        whole_trace = f"the trace's are submitted from {jobs.submit.min()} to {jobs.submit.max()}"
+        raise ValueError(f"no job is submitted from {low} to before {high}; {whole_trace}")
+    columns = {
+        f.name: getattr(jobs, f.name)[inside]
+        for f in fields(jobs)
+        if isinstance(getattr(jobs, f.name), np.ndarray)
+    }
+    return replace(jobs, **columns)
+
+
+def scale(jobs: Jobs, factor: Exact) -> Jobs:
+    """Multiply the times between arrivals: submit becomes first + floor((submit - first) * factor), exactly.
+
+    A float counts as it is written: 1.3 is 13/10. ValueError if `factor` is not a number above 0, or if times
+    become larger than a trace can have.
+    """
+    ratio = _positive(factor, "a scale factor")
+    first = int(jobs.submit.min())
+    since = jobs.submit - first
+    if first + math.floor(int(since.max()) * ratio) > LIMIT:
+        raise ValueError(f"a scale factor of {factor} makes submit times too large")
+    return replace(jobs, submit=first + _times_ratio(since, ratio))
+
+
+def scale_to_load(workload: Workload, nodes: int, load: Exact) -> Workload:
+    """Scale the arrivals so that the offered load on `nodes` nodes becomes `load` (0.5: half of what they can
+    do).
+
+    ValueError if `load` is not a number above 0, or if all jobs are submitted at one time.
+    """
+    target = _positive(load, "a target load")
+    return scale(workload, _offered(workload, nodes) / target)
+
+
+def offered_load(workload: Workload, nodes: int) -> float:
+    """Node-seconds of work over the node-seconds that `nodes` nodes have between the first and the last
+    arrival.
+
+    ValueError if all jobs are submitted at one time.
+    """
+    return float(_offered(workload, nodes))
+
+
+def _offered(workload: Workload, nodes: int) -> Fraction:
+    span = int(workload.submit.max()) - int(workload.submit.min())
+    if span == 0:
+        raise ValueError("all jobs are submitted at the same time, so there is no offered load")
+    return Fraction(_work(workload.run, workload.nodes), nodes * span)
+
+
+def _work(run: Ints, nodes: Ints) -> int:
+    """Sum of run * nodes, exactly."""
+    if float(run.max()) * float(nodes.max()) * len(run) < 2**62:
+        return int(run @ nodes)
+    return sum(r * n for r, n in zip(run.tolist(), nodes.tolist(), strict=True))
+
+
+def _times_ratio(values: Ints, ratio: Fraction) -> Ints:
+    """floor(values * ratio) of values >= 0, whose largest product is known to fit in 64 bits."""
+    up, down = ratio.numerator, ratio.denominator
+    if down < 2**63 and int(values.max()) * up < 2**63:
+        return values * up // down
+    scaled = np.empty_like(values)
+    for start in range(0, len(values), _ROWS_AT_ONCE):
+        part = slice(start, start + _ROWS_AT_ONCE)
+        scaled[part] = [value * up // down for value in values[part].tolist()]
+    return scaled
+
+
+def _positive(value: Exact, what: str) -> Fraction:
+    try:
+        ratio = value if isinstance(value, Fraction) else _as_written(str(value))
+    except (ValueError, ArithmeticError):
+        ratio = Fraction(0)
+    if ratio <= 0:
+        raise ValueError(f"{what} is a number above 0, not {value}")
+    return ratio
+
+
+def _as_written(text: str) -> Fraction:
+    if "/" in text:
+        return Fraction(text)
+    value = Decimal(text)
+    # As a fraction, 1e999999999 would have a thousand million digits.
+    return Fraction(value) if value.is_finite() and abs(value.adjusted()) <= 30 else Fraction(0)

@@ -1,0 +1,94 @@
+"""Reads a CSV file with named columns: job_id, submit, run, nodes or procs; perhaps requested, user, wait."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Iterable, Iterator
+
+from cosched.errors import InputError
+from sim.traces.builder import LogBuilder
+from sim.traces.opening import Block
+from sim.traces.values import optional, seconds, whole
+from sim.workload import TraceLog
+
+NEEDED = ("job_id", "submit", "run")
+SIZES = ("nodes", "procs")
+
+
+def read_table(blocks: Iterable[Block], source: str) -> TraceLog:
+    """Read a CSV file from its blocks of lines; `source` names it in messages.
+
+    Times are seconds (fractions are rounded down), taken as they are; an empty cell is unknown. Sizes are
+    nodes if there is a column `nodes`, else processors: `header["Unit"]` says which. Other columns are
+    ignored. InputError names a missing column, or the line and column of a value that cannot be read.
+    """
+    reader = csv.reader((text for _, lines in blocks for text in lines), strict=True)
+    rows = _rows(reader, source)
+    line, names = next(rows, (0, []))
+    if not names:
+        raise InputError(source, None, "no jobs")
+    index = _index([name.strip().lower() for name in names], line, source)
+    size = next(name for name in SIZES if name in index)
+    builder = LogBuilder(source)
+    for line, cells in rows:
+        if len(cells) != len(names):
+            raise InputError(source, line, f"{len(cells)} columns, but the first line names {len(names)}")
+        row = _Row(source, line, {name: cells[i].strip() for name, i in index.items()})
+        count = row.value(whole, size)
+        builder.add(
+            line,
+            row.text("job_id"),
+            submit=row.value(seconds, "submit"),
+            run=row.value(seconds, "run"),
+            wait=row.value(seconds, "wait"),
+            allocated=count,
+            requested_procs=count,
+            requested_time=row.value(seconds, "requested"),
+            user=row.text("user"),
+        )
+    return builder.build({"Unit": "nodes" if size == "nodes" else "processors"})
+
+
+class _Row:
+    def __init__(self, source: str, line: int, cells: dict[str, str]) -> None:
+        self._source = source
+        self._line = line
+        self._cells = cells
+
+    def text(self, name: str) -> str:
+        return self._cells.get(name, "")
+
+    def value(self, parse: Callable[[str], int], name: str) -> int:
+        try:
+            return optional(parse, self.text(name))
+        except ValueError as error:
+            raise InputError(self._source, self._line, f"column {name}: {error}") from None
+
+
+def _rows(reader: Iterator[list[str]], source: str) -> Iterator[tuple[int, list[str]]]:
+    """(line number, cells) of every row that is not blank."""
+    line = 0
+    while True:
+        # A quoted cell may hold line ends, so a row starts on the line after the last one's end.
+        line = getattr(reader, "line_num", line) + 1
+        try:
+            cells = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            raise InputError(source, line, f"not CSV: {error}") from None
+        if any(cell.strip() for cell in cells):
+            yield line, cells
+
+
+def _index(names: list[str], line: int, source: str) -> dict[str, int]:
+    for name in NEEDED:
+        if name not in names:
+            raise InputError(source, line, f"the column {name} is missing")
+    if not any(name in names for name in SIZES):
+        raise InputError(source, line, f"the column {' or '.join(SIZES)} is missing")
+    wanted = (*NEEDED, *SIZES, "requested", "user", "wait")
+    twice = next((name for name in wanted if names.count(name) > 1), None)
+    if twice:
+        raise InputError(source, line, f"the column {twice} is there twice")
+    return {name: names.index(name) for name in wanted if name in names}

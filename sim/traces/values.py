@@ -1,0 +1,87 @@
+"""Numbers, durations and points in time as job logs write them; ValueError says what is wrong with one."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+from sim.workload import UNKNOWN
+
+# 31,700 years in seconds. A product of two such values, one of them a node count of at most a few million,
+# fits in 64 bits, and a time in milliseconds or microseconds since 1970 is recognised as the mistake that it
+# is.
+LIMIT = 10**12
+
+_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
+_WHOLE = re.compile(r"[+-]?\d+", re.ASCII)
+_DURATION = re.compile(r"(?:(\d+)[-:](?=\d+:\d+:))?(?:(\d+):)?(\d+):(\d+)(?:\.\d+)?", re.ASCII)
+_UNKNOWN_WORDS = frozenset({"", "unknown", "none", "n/a", "invalid", "unlimited", "partition_limit"})
+
+
+def shown(text: str) -> str:
+    """`text` in quotes for a message, shortened if it is long."""
+    return repr(text if len(text) <= 40 else text[:37] + "...")
+
+
+def number(text: str) -> int | float:
+    """A decimal number (no NaN, no infinity, no hexadecimal, no underscores)."""
+    if not _NUMBER.fullmatch(text):
+        raise ValueError(f"{shown(text)} is not a number")
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(f"{shown(text)} is too large")
+    # Beyond 2**53 a float would lose digits, and job ids can be that long.
+    return int(text) if abs(value) < 2**64 and _WHOLE.fullmatch(text) else value
+
+
+def whole(text: str, limit: int = LIMIT) -> int:
+    """A whole number of at most `limit` either way; '12.0' is one."""
+    value = number(text)
+    if value != math.floor(value):
+        raise ValueError(f"{shown(text)} is not a whole number")
+    return _within(text, int(value), limit)
+
+
+def seconds(text: str) -> int:
+    """A number of seconds, a fraction rounded down."""
+    return _within(text, math.floor(number(text)), LIMIT)
+
+
+def known(text: str) -> bool:
+    """Whether `text` says anything: not empty, Unknown, None, UNLIMITED, Partition_Limit or the like."""
+    return text.strip().lower() not in _UNKNOWN_WORDS
+
+
+def duration(text: str) -> int:
+    """[[D-]HH:]MM:SS, D:HH:MM:SS or plain seconds, as seconds; a fraction is rounded down."""
+    if ":" not in text:
+        return seconds(text)
+    match = _DURATION.fullmatch(text)
+    if not match or len(text) > 40:
+        raise ValueError(f"{shown(text)} is not a duration")
+    days, hours, minutes, secs = (int(part or 0) for part in match.groups())
+    return _within(text, ((days * 24 + hours) * 60 + minutes) * 60 + secs, LIMIT)
+
+
+def instant(text: str) -> int:
+    """An ISO time (UTC where it names no zone) or seconds since 1970, as whole seconds since 1970 UTC."""
+    if _NUMBER.fullmatch(text):
+        return seconds(text)
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise ValueError(f"{shown(text)} is not a time") from None
+    return math.floor((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp())
+
+
+def optional(parse: Callable[[str], int], text: str) -> int:
+    """`parse(text)`, or UNKNOWN where the log says nothing."""
+    return parse(text) if known(text) else UNKNOWN
+
+
+def _within(text: str, value: int, limit: int) -> int:
+    if abs(value) > limit:
+        raise ValueError(f"{shown(text)} is too large")
+    return value

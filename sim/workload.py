@@ -1,0 +1,63 @@
+"""The two forms of a job log: as it was read, and as one machine can run it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
+JobIds = NDArray[np.int64] | NDArray[np.str_]
+
+UNKNOWN = -1
+
+
+@dataclass(frozen=True, slots=True)
+class TraceLog:
+    """A job log as it was read: one row a job in file order, seconds, `UNKNOWN` (-1) where the log says nothing.
+
+    `allocated` and `requested_procs` count processors; `status` and `user` are the SWF columns 11 and 12.
+    `header` has the machine facts that the file states (for SWF its `; Key: value` lines).
+    `line` is the line number of each row, for messages.
+    """
+
+    source: str
+    job_id: JobIds
+    submit: Ints
+    wait: Ints
+    run: Ints
+    allocated: Ints
+    requested_procs: Ints
+    requested_time: Ints
+    status: Ints
+    user: Ints
+    line: Ints
+    header: Mapping[str, str] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.job_id)
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """Jobs that one machine can run: one row a job in trace order, whole nodes, seconds, run <= requested.
+
+    `rejected` counts what was left out by reason; `left_out_ids` are those jobs' ids, so that a pair that
+    names one can be told from a pair that names an unknown job. `first_rejected_line` is the line of the first
+    job left out for each reason, for messages.
+    """
+
+    source: str
+    job_id: JobIds
+    submit: Ints
+    run: Ints
+    nodes: Ints
+    requested: Ints
+    rejected: Mapping[str, int] = field(default_factory=dict)
+    left_out_ids: frozenset[int | str] = frozenset()
+    first_rejected_line: Mapping[str, int] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.job_id)

@@ -1,0 +1,62 @@
+"""In which order an iteration looks at the queue."""
+
+import math
+
+from .model import Policy
+from .state import DomainState, Entry
+
+
+def fcfs(wait: int, _requested: int, _nodes: int) -> float:
+    return wait
+
+
+def wfp(wait: int, requested: int, nodes: int) -> float:
+    # "WFP: r = wait / requested; r*r*r*nodes, in doubles, in this order."
+    r = wait / requested
+    return r * r * r * nodes
+
+
+def shortest(_wait: int, requested: int, _nodes: int) -> float:
+    return 1 / requested
+
+
+def largest(_wait: int, _requested: int, nodes: int) -> float:
+    return nodes
+
+
+POLICIES = {"fcfs": fcfs, "wfp": wfp, "sjf": shortest, "largest": largest}
+
+
+def ordered(domain: DomainState, now: int) -> list[Entry]:
+    # "Order the queue by policy: score descending, then submit time, then trace order."
+    policy = domain.config.policy
+    if isinstance(policy, str):
+        policy = POLICIES[policy]
+    boost = 1.0 + float(domain.config.yield_boost)
+    queue = sorted(domain.queue, key=lambda e: (-score(e, policy, boost, now), e.job.submit, e.index))
+    if domain.released:  # "After a release: coscheduling.md", for the rest of the instant
+        queue.sort(key=lambda e: rank_after_release(e, now))  # stable: policy order within a rank
+    return queue
+
+
+def score(entry: Entry, policy: Policy, boost: float, now: int) -> float:
+    value = policy(now - entry.job.submit, entry.job.requested, entry.nodes)
+    if entry.yields:
+        value *= boost_factor(boost, entry.yields)
+    return -math.inf if math.isnan(value) else value
+
+
+def boost_factor(boost: float, yields: int) -> float:
+    # "the job's score is multiplied by min((1 + yield_boost)^yields, 10^6)."
+    try:
+        return min(boost**yields, 1e6)
+    except OverflowError:
+        return 1e6
+
+
+def rank_after_release(entry: Entry, now: int) -> int:
+    # "wanted jobs first (in policy order), then the others, the released jobs last"; the value `last` of
+    # `release_order` "leaves the wanted jobs where they are".
+    if entry.domain.config.release_order == "wanted" and now < entry.wanted_until:
+        return 0
+    return 2 if entry in entry.domain.released else 1

@@ -1,0 +1,115 @@
+"""A domain at one instant: which of its jobs queue, hold, run."""
+
+import math
+from dataclasses import dataclass, field
+
+from . import blocks, flat
+from .model import RefDomain, RefJob
+
+
+@dataclass(eq=False)
+class Entry:
+    """One job and all that has happened to it."""
+
+    domain: "DomainState" = field(repr=False)
+    job: RefJob
+    index: int  # trace order
+    nodes: int  # as the machine gives them out: rounded up on a partitioned one
+    mate: "Entry | None" = field(default=None, repr=False)
+    status: str = "unsubmitted"  # queuing, holding, running, ended
+    place: object = None  # flat: a number of nodes; partitioned: a block
+    ready: int | None = None
+    start: int | None = None
+    yields: int = 0
+    holds: int = 0
+    hold_began: int = 0
+    release: float = math.inf  # of the hold in force
+    wanted_until: float = -math.inf
+    held_node_seconds: int = 0
+
+
+class DomainState:
+    def __init__(self, config: RefDomain) -> None:
+        self.config = config
+        self.entries = self._entries()
+        self.unsubmitted = list(self.entries)
+        self.queue: list[Entry] = []
+        self.running: list[Entry] = []
+        self.holding: list[Entry] = []
+        self.yielded: set[Entry] = set()  # at this instant
+        self.released: set[Entry] = set()  # at this instant
+        self.changed = False
+
+    def _entries(self) -> list[Entry]:
+        in_trace_order = sorted(self.config.jobs, key=lambda job: job.submit)
+        entries = [Entry(self, job, index, self._size(job)) for index, job in enumerate(in_trace_order)]
+        for entry in entries:
+            assert 1 <= entry.job.run <= entry.job.requested, entry
+            assert 1 <= entry.nodes <= self.config.nodes, entry
+        return entries
+
+    def _size(self, job: RefJob) -> int:
+        if self.config.layout is None:
+            return job.nodes
+        units, unit_nodes = self.config.layout
+        assert units * unit_nodes == self.config.nodes
+        return blocks.rounded_up(job.nodes, units, unit_nodes)
+
+    def pool(self) -> "flat.Pool | blocks.Pool":
+        """Build the nodes afresh, with those who have them and until when they are expected to."""
+        # "running jobs are expected to end at start + requested time"; "a held node's expected end, for
+        # backfilling, is the hold's release time; with the timer off it has none".
+        taken = [(e.place, e.start + e.job.requested) for e in self.running]
+        taken += [(e.place, e.release) for e in self.holding]
+        if self.config.layout is None:
+            return flat.Pool(self.config.nodes, taken)
+        return blocks.Pool(*self.config.layout, taken)
+
+    def held_nodes(self) -> int:
+        return sum(e.nodes for e in self.holding)
+
+    def submit(self, entry: Entry) -> None:
+        self.unsubmitted.remove(entry)
+        self.queue.append(entry)
+        entry.status = "queuing"
+        self.changed = True
+
+    def start(self, entry: Entry, place: object, now: int) -> None:
+        if entry.status == "holding":
+            self._end_hold(entry, now)
+        else:
+            self.queue.remove(entry)
+        self.running.append(entry)
+        entry.status, entry.place, entry.start = "running", place, now
+        if entry.ready is None:  # "started by its mate before that"
+            entry.ready = now
+        self.changed = True
+
+    def hold(self, entry: Entry, place: object, now: int, release: float) -> None:
+        self.queue.remove(entry)
+        self.holding.append(entry)
+        entry.status, entry.place = "holding", place
+        entry.holds += 1
+        entry.hold_began, entry.release = now, release
+        self.changed = True
+
+    def give_way(self, entry: Entry) -> None:
+        # "A change is a start or a hold [...]; a yield or a refused TryStartMate is none."
+        entry.yields += 1
+        self.yielded.add(entry)
+
+    def release(self, entry: Entry, now: int) -> None:
+        self._end_hold(entry, now)
+        self.queue.append(entry)
+        self.released.add(entry)
+        entry.status, entry.place = "queuing", None
+        self.changed = True
+
+    def _end_hold(self, entry: Entry, now: int) -> None:
+        self.holding.remove(entry)
+        entry.held_node_seconds += entry.nodes * (now - entry.hold_began)
+
+    def complete(self, entry: Entry) -> None:
+        self.running.remove(entry)
+        entry.status, entry.place = "ended", None
+        self.changed = True

@@ -1,0 +1,119 @@
+"""The event loop over all domains."""
+
+import math
+from collections.abc import Callable, Iterator
+
+from .coschedule import run_job
+from .iteration import MayHold, Taken, iterate
+from .model import RefDomain, RefOutcome
+from .order import ordered
+from .state import DomainState, Entry
+
+Name = tuple[str, int]
+Watch = Callable[["World"], None]
+
+
+def simulate(
+    domains: list[RefDomain],
+    pairs: list[tuple[Name, Name]],
+    watch: Watch | None = None,
+    max_time: float = math.inf,
+) -> dict[Name, RefOutcome]:
+    """Run to the last event, or the last up to `max_time`. `watch` sees every phase and every decision."""
+    world = World(domains, pairs, watch)
+    while (time := world.next_time()) <= max_time and time < math.inf:
+        world.step(time)
+    return world.outcomes()
+
+
+class World:
+    def __init__(
+        self, domains: list[RefDomain], pairs: list[tuple[Name, Name]], watch: Watch | None = None
+    ) -> None:
+        self.now = 0
+        self.domains = [DomainState(config) for config in domains]
+        self.entries = {(e.domain.config.name, e.job.job_id): e for d in self.domains for e in d.entries}
+        self._watch = watch
+        for one, other in pairs:
+            self._link(self.entries[one], self.entries[other])
+
+    @staticmethod
+    def _link(one: Entry, other: Entry) -> None:
+        assert one.mate is None
+        assert other.mate is None
+        assert one.domain is not other.domain
+        # "A job whose mate's domain has coscheduling off counts as unpaired."
+        if "off" not in (one.domain.config.scheme, other.domain.config.scheme):
+            one.mate, other.mate = other, one
+
+    def next_time(self) -> float:
+        return min(self._event_times(), default=math.inf)
+
+    def _event_times(self) -> Iterator[float]:
+        for domain in self.domains:
+            if domain.unsubmitted:
+                yield domain.unsubmitted[0].job.submit
+            for entry in domain.running:
+                yield entry.start + entry.job.run
+            for entry in domain.holding:
+                yield entry.release
+
+    def step(self, time: int) -> None:
+        # "At one time t, each phase for all domains before the next: (1) completions; (2) timers due [...];
+        # (3) submissions in trace order; (4) scheduling iterations."
+        self.now = time
+        for domain in self.domains:
+            domain.yielded.clear()
+            domain.released.clear()
+        for phase in (self._completions, self._releases, self._submissions, self._iterations):
+            phase()
+            self._show()
+
+    def _completions(self) -> None:
+        for domain in self.domains:
+            for entry in list(domain.running):
+                if entry.start + entry.job.run == self.now:
+                    domain.complete(entry)
+
+    def _releases(self) -> None:
+        for domain in self.domains:
+            for entry in list(domain.holding):
+                if entry.release == self.now:
+                    domain.release(entry, self.now)
+
+    def _submissions(self) -> None:
+        for domain in self.domains:
+            while domain.unsubmitted and domain.unsubmitted[0].job.submit == self.now:
+                domain.submit(domain.unsubmitted[0])
+
+    def _iterations(self) -> None:
+        # "domains in configuration order, each until nothing changes, rounds until no domain changes"
+        while any(domain.changed for domain in self.domains):
+            for domain in self.domains:
+                while domain.changed:  # by an event at this time, or since by a start or a hold
+                    domain.changed = False
+                    self._iterate(domain)
+
+    def _iterate(self, domain: DomainState) -> None:
+        def attempt(entry: Entry, place: object, may_hold: MayHold) -> Taken | None:
+            taken = run_job(entry, place, may_hold, self.now)
+            self._show()
+            return taken
+
+        order = [entry for entry in ordered(domain, self.now) if entry not in domain.yielded]
+        iterate(domain, order, self.now, attempt)
+
+    def _show(self) -> None:
+        if self._watch is not None:
+            self._watch(self)
+
+    def outcomes(self) -> dict[Name, RefOutcome]:
+        return {name: self._outcome(entry) for name, entry in self.entries.items()}
+
+    def _outcome(self, entry: Entry) -> RefOutcome:
+        held = entry.held_node_seconds
+        if entry.status == "holding":  # still, after the last event of all
+            held += entry.nodes * (self.now - entry.hold_began)
+        end = None if entry.start is None else entry.start + entry.job.run
+        state = "never_started" if entry.start is None else "completed"
+        return RefOutcome(entry.ready, entry.start, end, entry.holds, entry.yields, held, state)
