@@ -7,7 +7,7 @@ import decimal
 import io
 import math
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from zlib import crc32
@@ -63,7 +63,7 @@ def pairs_from_file(path: StrPath, names: Sequence[str], workloads: Sequence[Wor
     for row, (line, text) in enumerate(lines, 1):
         try:
             mates = [(domain, jobs[domain].claim(cell, line)) for domain, cell in _members(text, columns)]
-        except (ValueError, csv.Error) as error:
+        except ValueError as error:
             raise InputError(source, line, str(error)) from None
         if all(job is not None for _, job in mates):
             members.append((row, mates))
@@ -89,10 +89,11 @@ def pairs_by_window(workloads: Sequence[Workload], window_s: int) -> Pairing:
 
 
 def pairs_by_fraction(workloads: Sequence[Workload], fraction: Decimal | str, seed: int) -> Pairing:
-    """Pair floor(`fraction` x jobs) jobs of the first of two domains, drawn with `seed`, as if by a boundless window.
+    """Pair floor(`fraction` x jobs) jobs of the first of two domains, drawn with `seed`.
 
-    The fraction is exact (no binary rounding). There are at most as many pairs as the second domain has jobs.
-    InputError if there are not two workloads, the fraction is not from 0 to 1, or the seed is negative.
+    In trace order they take mates as by a window without bounds. The fraction is exact (no binary
+    rounding). There are at most as many pairs as the second domain has jobs. InputError if there are not
+    two workloads, the fraction is not from 0 to 1, or the seed is negative.
     """
     first, second = _two(workloads, "--pair-fraction")
     if seed < 0:
@@ -100,8 +101,8 @@ def pairs_by_fraction(workloads: Sequence[Workload], fraction: Decimal | str, se
     count = min(_share_of(len(first), fraction), len(second))
     # Keyed, lest the draw depend on a workload that was generated with the same seed.
     rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence([seed, crc32(b"pair-fraction")])))
-    drawn = rng.choice(len(first), count, replace=False, shuffle=False) if count else []
-    return _nearest(first, second, np.sort(np.asarray(drawn, dtype=np.int64)), NO_LIMIT)
+    drawn = rng.choice(np.arange(len(first)), count, replace=False, shuffle=False)
+    return _nearest(first, second, np.sort(drawn), NO_LIMIT)
 
 
 def write_pairs(path: StrPath, names: Sequence[str], workloads: Sequence[Workload], pairing: Pairing) -> None:
@@ -110,13 +111,13 @@ def write_pairs(path: StrPath, names: Sequence[str], workloads: Sequence[Workloa
     Its rows are the pairs there are: dropped ones leave no gap. The file appears whole or not at all; OSError
     passes through.
     """
-    lines = _csv_lines(names, workloads, pairing)
+    text = _csv_text(names, workloads, pairing)
     if path == "-":
-        sys.stdout.writelines(lines)
+        sys.stdout.write(text)
         sys.stdout.flush()
         return
     with replacing(path) as stream:
-        stream.writelines(text.encode() for text in lines)
+        stream.write(text.encode())
 
 
 class _Jobs:
@@ -130,7 +131,7 @@ class _Jobs:
         self._lines: dict[int | str, int] = {}
 
     def claim(self, cell: str, line: int) -> int | None:
-        """The row of the job with this id; None if it was left out. ValueError if there is none or it is taken."""
+        """The row of the job with this id, None if it was left out; ValueError if unknown or paired."""
         is_number = cell.isascii() and cell.isdecimal() and len(cell) <= LONGEST_NUMBER
         job_id = int(cell) if self._numeric and is_number else cell
         if job_id not in self._rows and job_id not in self._left_out:
@@ -150,7 +151,7 @@ def _columns(header: str, names: Sequence[str], source: str, line: int) -> list[
         raise InputError(source, line, f"no header line: {expected}")
     try:
         columns = _cells(header)
-    except csv.Error as error:
+    except ValueError as error:
         raise InputError(source, line, str(error)) from None
     for number, name in enumerate(columns):
         if name not in names:
@@ -174,14 +175,20 @@ def _members(text: str, columns: Sequence[int]) -> list[tuple[int, str]]:
 
 
 def _cells(text: str) -> list[str]:
-    return [cell.strip() for cell in next(csv.reader([text], strict=True))]
+    """The cells of a line; ValueError if its quotes are wrong."""
+    try:
+        # Nearly always there are no quotes, and splitting is faster.
+        cells = next(csv.reader([text], strict=True)) if '"' in text else text.split(",")
+    except csv.Error as error:
+        raise ValueError(f"not CSV: {error}") from None
+    return [cell.strip() for cell in cells]
 
 
 def _table(rows: Iterable[Sequence[int | None]]) -> Ints:
     return np.array(list(rows), dtype=np.int64).reshape(-1, 2)
 
 
-def _csv_lines(names: Sequence[str], workloads: Sequence[Workload], pairing: Pairing) -> Iterator[str]:
+def _csv_text(names: Sequence[str], workloads: Sequence[Workload], pairing: Pairing) -> str:
     ids = [workload.job_id.tolist() for workload in workloads]
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
@@ -191,8 +198,7 @@ def _csv_lines(names: Sequence[str], workloads: Sequence[Workload], pairing: Pai
         for domain, job in zip(domains, jobs, strict=True):
             cells[domain] = ids[domain][job]
         writer.writerow(cells)
-    text.seek(0)
-    return iter(text)
+    return text.getvalue()
 
 
 def _two(workloads: Sequence[Workload], option: str) -> tuple[Workload, Workload]:
@@ -208,7 +214,7 @@ def _share_of(count: int, fraction: Decimal | str) -> int:
     except (decimal.InvalidOperation, TypeError, ValueError):
         share = Decimal("NaN")
     if not (share.is_finite() and 0 <= share <= 1):
-        raise InputError("--pair-fraction", None, f"{fraction} is not a fraction; give a number from 0 to 1")
+        raise InputError("--pair-fraction", None, f"{shown(str(fraction))} is not a number from 0 to 1")
     digits = len(share.as_tuple().digits) + len(str(count))
     return math.floor(decimal.Context(prec=digits).multiply(share, count))
 

@@ -16,7 +16,7 @@ UNKNOWN = -1
 
 @dataclass(frozen=True, slots=True)
 class TraceLog:
-    """A job log as it was read: one row a job in file order, seconds, `UNKNOWN` (-1) where the log says nothing.
+    """A job log as it was read: one row a job in file order, seconds, `UNKNOWN` where the log is silent.
 
     `allocated` and `requested_procs` count processors; `status` and `user` are the SWF columns 11 and 12.
     `header` has the machine facts that the file states (for SWF its `; Key: value` lines).
@@ -37,6 +37,7 @@ class TraceLog:
     header: Mapping[str, str] = field(default_factory=dict)
 
     def __len__(self) -> int:
+        """The number of jobs."""
         return len(self.job_id)
 
 
@@ -45,8 +46,8 @@ class Workload:
     """Jobs that one machine can run: one row a job in trace order, whole nodes, seconds, run <= requested.
 
     `rejected` counts what was left out by reason; `left_out_ids` are those jobs' ids, so that a pair that
-    names one can be told from a pair that names an unknown job. `first_rejected_line` is the line of the first
-    job left out for each reason, for messages.
+    names one can be told from a pair that names an unknown job. `first_rejected_line` is, by reason, the line
+    of the first job left out.
     """
 
     source: str
@@ -60,4 +61,5 @@ class Workload:
     first_rejected_line: Mapping[str, int] = field(default_factory=dict)
 
     def __len__(self) -> int:
+        """The number of jobs."""
         return len(self.job_id)

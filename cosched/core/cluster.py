@@ -144,4 +144,3 @@ class Cluster:
         """Take `nodes` (rounded up to units) into service again, as many as are out of it."""
         occupancy.restore(self.tables, self.index, -(-nodes // self._unit_nodes) * self._unit_nodes)
         self.reschedule()
-

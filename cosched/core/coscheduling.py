@@ -109,7 +109,9 @@ class Coscheduler:
         self.held_nodes = 0
         self.story = story
         self._asking: dict[JobId, tuple[Domain, TryStartMate]] = {}  # whom the outcome of a Try is told
-        self._answers: dict[tuple[Domain, JobId], tuple[str, Reply]] = {}  # the last, by calling job: retries repeat it
+        self._answers: dict[
+            tuple[Domain, JobId], tuple[str, Reply]
+        ] = {}  # the last, by calling job: retries repeat it
         self.configure(settings)
 
     def configure(self, settings: CoschedulingSettings) -> None:
@@ -173,7 +175,9 @@ class Coscheduler:
                 self.mates.settle(job, mate)
             return self._call(job, GetMateStatus(mate, job.id), now)
         if answer.found is Found.NO_PAIR or job.alone:
-            return self._start(job, now, "its mate's domain knows no such pair" if not job.alone else "patience ended")
+            return self._start(
+                job, now, "its mate's domain knows no such pair" if not job.alone else "patience ended"
+            )
         return self._wait(job, now, "MateUnsubmitted")
 
     def _mate_status(self, job: PairedJob, answer: MateStatus, now: int) -> list[Effect]:
@@ -191,7 +195,9 @@ class Coscheduler:
 
     def _start_mate(self, job: PairedJob, generation: int, now: int) -> list[Effect]:
         request = StartJob(self._request_id(job), cast(JobId, job.mate), job.id, generation)
-        return self._note(job, "asks to start its mate", request=request.request_id) + self._call(job, request, now)
+        return self._note(job, "asks to start its mate", request=request.request_id) + self._call(
+            job, request, now
+        )
 
     def _mate_started(self, job: PairedJob, answer: MateStarted, now: int) -> list[Effect]:
         if answer.started:
@@ -202,7 +208,9 @@ class Coscheduler:
         job.will_hold = self._may_hold(job, self._scheme(job), now)
         until = job.held_until if job.will_hold else 0
         request = TryStartMate(self._request_id(job), cast(JobId, job.mate), job.id, until)
-        return self._note(job, "asks to try its mate", request=request.request_id) + self._call(job, request, now)
+        return self._note(job, "asks to try its mate", request=request.request_id) + self._call(
+            job, request, now
+        )
 
     def _mate_tried(self, job: PairedJob, answer: MateTried, now: int) -> list[Effect]:
         if answer.started:
@@ -245,9 +253,12 @@ class Coscheduler:
         job.state = HOLDING
         job.call = None
         job.generation += 1
+        job.holds += 1
         job.held_since = now
         self.held_nodes += job.nodes
-        effects = self._note(job, "holds", why=why, until=job.held_until, generation=job.generation, nodes=job.nodes)
+        effects = self._note(
+            job, "holds", why=why, until=job.held_until, generation=job.generation, nodes=job.nodes
+        )
         effects.append(Hold(job.id, job.held_until))
         if job.held_until < FOREVER:
             effects.append(SetTimer(job.id, Timer.RELEASE, job.held_until))
@@ -357,7 +368,9 @@ class Coscheduler:
         if job.call != event.request:
             return []
         if event.failure is Failure.REFUSED:
-            return self._note(job, "was refused: misconfigured peer", peer=job.peer) + self._wait(job, now, "PeerRefused")
+            return self._note(job, "was refused: misconfigured peer", peer=job.peer) + self._wait(
+                job, now, "PeerRefused"
+            )
         mutating = type(event.request) in (TryStartMate, StartJob)
         job.uncertain = mutating and (job.uncertain or event.failure is Failure.TIMEOUT)
         if job.uncertain and now < job.call_since + self.settings.peer_patience:
@@ -397,8 +410,14 @@ class Coscheduler:
 Action = Callable[[Coscheduler, PairedJob, object, int], list[Effect]]
 
 
-def _rows(action: object, kinds: type | tuple[type, ...], *states: JobState) -> dict[tuple[JobState, type], Action]:
-    return {(state, kind): cast(Action, action) for state in states for kind in (kinds if type(kinds) is tuple else (kinds,))}
+def _rows(
+    action: object, kinds: type | tuple[type, ...], *states: JobState
+) -> dict[tuple[JobState, type], Action]:
+    return {
+        (state, kind): cast(Action, action)
+        for state in states
+        for kind in (kinds if type(kinds) is tuple else (kinds,))
+    }
 
 
 REPLIES = (MateJobId, MateStatus, MateStarted, MateTried)

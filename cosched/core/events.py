@@ -91,5 +91,15 @@ class CallFailed(NamedTuple):
 
 
 Event = (
-    Submitted | Ready | Tried | ReleaseDue | PatienceOver | RetryDue | NodesLost | Finished | Asked | Answered | CallFailed
+    Submitted
+    | Ready
+    | Tried
+    | ReleaseDue
+    | PatienceOver
+    | RetryDue
+    | NodesLost
+    | Finished
+    | Asked
+    | Answered
+    | CallFailed
 )

@@ -24,6 +24,7 @@ class PairedJob:
     state: JobState = JobState.QUEUED
     submitted_at: int = 0
     nodes: int = 0
+    holds: int = 0
     generation: int = 0  # of its hold; the first hold is 1
     disclosed: bool = False  # a peer was told of the readiness that awaits its answer as of a hold
     yields: int = 0

@@ -22,21 +22,16 @@ _ROWS_AT_ONCE = 65_536
 def cut(jobs: Jobs, start: int | None, end: int | None) -> Jobs:
     """The jobs with start <= submit < end (None: no bound); their times do not change.
 
-    What a workload says about jobs left out is about the whole trace. ValueError if the window has no job in
-    it.
+    What a workload says about jobs left out is about the whole trace. ValueError if no job is in the window.
     """
     low = -math.inf if start is None else start
     high = math.inf if end is None else end
-    inside = np.ones(len(jobs), dtype=np.bool_)
-    if start is not None:
-        inside &= jobs.submit >= start
-    if end is not None:
-        inside &= jobs.submit < end
     if not low < high:
         raise ValueError(f"a time window ends after its start, but {end} is not after {start}")
+    inside = (jobs.submit >= low) & (jobs.submit < high)
     if not inside.any():
-        whole_trace = f"the trace's are submitted from {jobs.submit.min()} to {jobs.submit.max()}"
-        raise ValueError(f"no job is submitted from {low} to before {high}; {whole_trace}")
+        submits = f"the submit times are {jobs.submit.min()} to {jobs.submit.max()}"
+        raise ValueError(f"no job is submitted in the time window; {submits}")
     columns = {
         f.name: getattr(jobs, f.name)[inside]
         for f in fields(jobs)

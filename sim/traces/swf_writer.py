@@ -25,10 +25,10 @@ def write_swf(
 ) -> None:
     """Write `jobs` to `path`: gzip if it ends in '.gz', standard output if it is '-'.
 
-    `header` are the `; Key: value` lines (None: those of the log); Version, MaxJobs and MaxRecords are set
-    here. What the jobs do not say is -1. Job ids that are not numbers are replaced by 1, 2, ..., with a note
-    in the header. The file appears whole or not at all; OSError passes through, ValueError for a bad header
-    key.
+    `header` are the `; Key: value` lines (None: those of the log); MaxJobs and MaxRecords are set here, and
+    Version if it is not given. What the jobs do not say is -1. Job ids that are not numbers are replaced by
+    1, 2, ..., with a note in the header. The file appears whole or not at all; OSError passes through,
+    ValueError for a bad header key.
     """
     given = (jobs.header if isinstance(jobs, TraceLog) else {}) if header is None else header
     lines = _lines(jobs, _header(jobs, given))

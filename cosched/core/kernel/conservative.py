@@ -37,7 +37,10 @@ def begin_plan(tab, d, now):
             break
         if end > tab.lists[PROFILE_TIME, last]:
             last += 1
-            tab.lists[PROFILE_TIME, last], tab.lists[PROFILE_FREE, last] = end, tab.lists[PROFILE_FREE, last - 1]
+            tab.lists[PROFILE_TIME, last], tab.lists[PROFILE_FREE, last] = (
+                end,
+                tab.lists[PROFILE_FREE, last - 1],
+            )
         tab.lists[PROFILE_FREE, last] += tab.lists[RUN_NODES, i]
     dom.planned = last - dom.base + 1
 
@@ -76,7 +79,10 @@ def _split(tab, d, time):
     if tab.lists[PROFILE_TIME, i - 1] == time:
         return i - 1
     for j in range(dom.base + dom.planned, i, -1):
-        tab.lists[PROFILE_TIME, j], tab.lists[PROFILE_FREE, j] = tab.lists[PROFILE_TIME, j - 1], tab.lists[PROFILE_FREE, j - 1]
+        tab.lists[PROFILE_TIME, j], tab.lists[PROFILE_FREE, j] = (
+            tab.lists[PROFILE_TIME, j - 1],
+            tab.lists[PROFILE_FREE, j - 1],
+        )
     tab.lists[PROFILE_TIME, i], tab.lists[PROFILE_FREE, i] = time, tab.lists[PROFILE_FREE, i - 1]
     dom.planned += 1
     return i
@@ -97,7 +103,9 @@ def _place_nodes(tab, d, nodes, requested, now):
     if tab.lists[PROFILE_TIME, start] == now and nodes <= dom.free:
         dom.hold_limit = _hold_limit(_short_at(tab, d, nodes, i), requested)
         return WHOLE
-    keep_place(tab, d, nodes, WHOLE, tab.lists[PROFILE_TIME, start], tab.lists[PROFILE_TIME, start] + requested)
+    keep_place(
+        tab, d, nodes, WHOLE, tab.lists[PROFILE_TIME, start], tab.lists[PROFILE_TIME, start] + requested
+    )
     return NONE
 
 

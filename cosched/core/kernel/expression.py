@@ -7,7 +7,9 @@ import math
 from cosched.core.kernel.compiled import kernel
 
 # Operations; a program is a row of them, ended by STOP, with a row of constants beside it.
-STOP, CONSTANT, WAIT, REQUESTED, NODES, NEGATE, ADD, SUBTRACT, MULTIPLY, DIVIDE, POWER, MINIMUM, MAXIMUM = range(13)
+STOP, CONSTANT, WAIT, REQUESTED, NODES, NEGATE, ADD, SUBTRACT, MULTIPLY, DIVIDE, POWER, MINIMUM, MAXIMUM = (
+    range(13)
+)
 SQUARE_ROOT, LOGARITHM, EXPONENTIAL, ABSOLUTE = range(13, 17)
 OPERATIONS, CONSTANTS, STACK = range(3)
 

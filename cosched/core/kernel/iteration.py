@@ -19,6 +19,7 @@ from cosched.core.kernel.tables import (
     NO_BACKFILL,
     NONE,
     QUEUE,
+    QUEUE_NODES,
     RUN_END,
     RUN_NODES,
 )
@@ -41,8 +42,8 @@ def iterate(tab, d, now):
             if dom.changed == 0:
                 return NONE
             dom.changed = 0
-            if not _anything_fits(tab, d):
-                return NONE
+            if _next_fitting(tab, dom.base, dom.base + dom.queued, dom.free) == dom.base + dom.queued:
+                return NONE  # nothing can start, whatever the order
             _begin(tab, d, d, now)
         row = _scan(tab, d, d, NONE, now)
         if row != NONE:
@@ -129,14 +130,11 @@ def abandon(tab, d):
 
 
 @kernel
-def _anything_fits(tab, d):
-    """Whether any queued job could find nodes; without one an iteration changes nothing."""
-    dom = tab.domains[d]
-    for i in range(dom.base, dom.base + dom.queued):
-        job = tab.jobs[tab.lists[QUEUE, i]]
-        if job.nodes <= dom.free and job.state == QUEUED:
-            return True
-    return False
+def _next_fitting(tab, at, end, free):
+    """The first place of the queue in `at:end` whose job is no larger than `free`, or `end`."""
+    while at < end and tab.lists[QUEUE_NODES, at] > free:
+        at += 1
+    return at
 
 
 @kernel
@@ -160,22 +158,27 @@ def _begin(tab, d, view, now):
 def _scan(tab, d, view, sought, now):
     """Start jobs in order; stop at a ready paired job (in thought: only at `sought`) or, with NONE, at the end."""
     dom = tab.domains[view]
-    base, queued = tab.domains[d].base, tab.domains[d].queued
-    while dom.position < queued and dom.free > 0:
-        row = tab.lists[QUEUE, base + dom.position]
-        dom.position += 1
+    end = tab.domains[d].base + tab.domains[d].queued
+    at = tab.domains[d].base + dom.position
+    while at < end and dom.free > 0:
+        if dom.reserved != NONE:  # conservative reserves nothing, and looks at every job
+            at = _next_fitting(tab, at, end, dom.free)
+            if at == end:
+                break
+        row = tab.lists[QUEUE, at]
+        at += 1
         job = tab.jobs[row]
         if job.state != QUEUED or (job.passed_over == now and row != sought):
             continue
         block = _select(tab, view, row, now)
         if block == NONE:
             if row == sought or (dom.reserved != NONE and dom.backfill == NO_BACKFILL):
-                return NONE
-            continue
-        dom.offered_block = block
-        if row == sought or (sought == NONE and job.paired == 1):
+                break
+        elif row == sought or (sought == NONE and job.paired == 1):
+            dom.offered_block = block
+            dom.position = at - tab.domains[d].base
             return row
-        if job.paired == 0 or job.alone == 1:
+        elif job.paired == 0 or job.alone == 1:
             _take(tab, view, row, block, now)
             if sought == NONE:
                 _run(tab, d, row, now)

@@ -156,12 +156,19 @@ def _insert_end(tab, d, until, nodes):
 def _remove_end(tab, d, until, nodes):
     dom = tab.domains[d]
     i = _first_end(tab, dom.base, dom.base + dom.running, until)
-    while tab.lists[RUN_NODES, i] != nodes:  # jobs that end together are told apart by their size, all that matters here
+    while (
+        tab.lists[RUN_NODES, i] != nodes
+    ):  # jobs that end together are told apart by their size, all that matters here
         i += 1
     dom.running -= 1
-    for j in range(i, dom.base + dom.running):
-        tab.lists[RUN_END, j] = tab.lists[RUN_END, j + 1]
-        tab.lists[RUN_NODES, j] = tab.lists[RUN_NODES, j + 1]
+    _close_gap(tab, RUN_END, i, dom.base + dom.running)
+    _close_gap(tab, RUN_NODES, i, dom.base + dom.running)
+
+
+@kernel
+def _close_gap(tab, which, at, last):
+    for i in range(at, last):
+        tab.lists[which, i] = tab.lists[which, i + 1]
 
 
 @kernel
@@ -203,7 +210,10 @@ def pop_completion(tab, d):
         child = 2 * i + 1
         if child >= size:
             break
-        if child + 1 < size and tab.lists[COMPLETIONS, base + child + 1] < tab.lists[COMPLETIONS, base + child]:
+        if (
+            child + 1 < size
+            and tab.lists[COMPLETIONS, base + child + 1] < tab.lists[COMPLETIONS, base + child]
+        ):
             child += 1
         if tab.lists[COMPLETIONS, base + child] >= key:
             break

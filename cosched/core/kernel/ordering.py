@@ -7,7 +7,18 @@ import math
 from cosched.core.job import JobState
 from cosched.core.kernel.compiled import kernel
 from cosched.core.kernel.expression import evaluate
-from cosched.core.kernel.tables import FCFS, LARGEST, OTHERS, QUEUE, RELEASED, SCRATCH, SHORTEST, WANTED, WFP
+from cosched.core.kernel.tables import (
+    FCFS,
+    LARGEST,
+    OTHERS,
+    QUEUE,
+    QUEUE_NODES,
+    RELEASED,
+    SCRATCH,
+    SHORTEST,
+    WANTED,
+    WFP,
+)
 
 QUEUED, READY = int(JobState.QUEUED), int(JobState.READY)
 WANDERING = 8  # moves per job after which an insertion sort is the wrong tool
@@ -20,8 +31,10 @@ def enqueue(tab, d, row):
     i = dom.base + dom.queued
     while i > dom.base and dom.shuffled == 0 and tab.lists[QUEUE, i - 1] > row:
         tab.lists[QUEUE, i] = tab.lists[QUEUE, i - 1]
+        tab.lists[QUEUE_NODES, i] = tab.lists[QUEUE_NODES, i - 1]
         i -= 1
     tab.lists[QUEUE, i] = row
+    tab.lists[QUEUE_NODES, i] = tab.jobs[row].nodes
     dom.queued += 1
     tab.jobs[row].state = QUEUED
     dom.changed = 1
@@ -35,8 +48,10 @@ def drop_left(tab, d):
         return
     kept = dom.base
     for i in range(dom.base, dom.base + dom.queued):
-        tab.lists[QUEUE, kept] = tab.lists[QUEUE, i]
-        state = tab.jobs[tab.lists[QUEUE, i]].state
+        row = tab.lists[QUEUE, i]
+        tab.lists[QUEUE, kept] = row
+        tab.lists[QUEUE_NODES, kept] = tab.lists[QUEUE_NODES, i]
+        state = tab.jobs[row].state
         if state == QUEUED or state == READY:  # a ready one may yield
             kept += 1
     dom.queued = kept - dom.base
@@ -117,7 +132,7 @@ def _before(tab, a, b):
 def _sort(tab, d):
     """Insertion sort, since the order changes little between iterations; where it did change much, a merge sort."""
     dom = tab.domains[d]
-    budget = WANDERING * dom.queued + WANDERING
+    moves = 0
     for i in range(dom.base + 1, dom.base + dom.queued):
         row = tab.lists[QUEUE, i]
         j = i
@@ -125,10 +140,19 @@ def _sort(tab, d):
             tab.lists[QUEUE, j] = tab.lists[QUEUE, j - 1]
             j -= 1
         tab.lists[QUEUE, j] = row
-        budget -= i - j
-        if budget < 0:
+        moves += i - j
+        if moves > WANDERING * (dom.queued + 1):
             _merge_sort(tab, d)
-            return
+            break
+    if moves > 0:
+        _note_sizes(tab, d)
+
+
+@kernel
+def _note_sizes(tab, d):
+    dom = tab.domains[d]
+    for i in range(dom.base, dom.base + dom.queued):
+        tab.lists[QUEUE_NODES, i] = tab.jobs[tab.lists[QUEUE, i]].nodes
 
 
 @kernel

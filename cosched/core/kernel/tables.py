@@ -17,13 +17,13 @@ FREE = -1  # in `units`: nobody has this unit
 OUT = NEVER + 1  # in `units`: out of service
 
 # Lists, one row each of `Tables.lists`.
-QUEUE = 0  # job rows, last ordering; jobs that left since are skipped
-RUN_END, RUN_NODES = 1, 2  # occupied nodes by expected end, ascending
-COMPLETIONS = 3  # heap of (actual end, job row), packed
-PROFILE_TIME, PROFILE_FREE = 4, 5  # conservative, flat: free nodes from each time on
-PLAN_FIRST, PLAN_COUNT, PLAN_START, PLAN_END = 4, 5, 6, 7  # conservative, partitioned: places given
-SCRATCH = 4  # while the queue is sorted
-LISTS = 8
+QUEUE, QUEUE_NODES = 0, 1  # job rows, last ordering, with their sizes; jobs that left since are skipped
+RUN_END, RUN_NODES = 2, 3  # occupied nodes by expected end, ascending
+COMPLETIONS = 4  # heap of (actual end, job row), packed
+PROFILE_TIME, PROFILE_FREE = 5, 6  # conservative, flat: free nodes from each time on
+PLAN_FIRST, PLAN_COUNT, PLAN_START, PLAN_END = 5, 6, 7, 8  # conservative, partitioned: places given
+SCRATCH = 5  # while the queue is sorted
+LISTS = 9
 SLACK = 8
 
 ROW_BITS = 28  # a completion packs (time, row) in 64 bits: up to 2**28 jobs, times below 2**35 s
@@ -55,7 +55,10 @@ JOB = np.dtype(
         ("block", "i4"),  # first unit it occupies (partitioned)
         ("state", "i1"),  # a JobState
         ("paired", "i1"),  # its start is a RunJob, which may come back as a hold or a yield
-        ("alone", "i1"),  # paired, but coscheduling is off here or at its mate's: in thought it counts as unpaired
+        (
+            "alone",
+            "i1",
+        ),  # paired, but coscheduling is off here or at its mate's: in thought it counts as unpaired
         ("rank", "i1"),  # WANTED, OTHERS, RELEASED
     ]
 )
@@ -114,4 +117,6 @@ def new_tables(jobs_per_domain: list[int], units_per_domain: list[int]) -> Table
     jobs["boost"] = 1.0
     units = np.full((len(sizes), max([1, *units_per_domain])), FREE, np.int64)
     programs = np.zeros((len(sizes), 3, MAX_PROGRAM))
-    return Tables(jobs, domains, np.empty((LISTS, sum(slots)), np.int64), units, programs, np.zeros(4, np.int64))
+    return Tables(
+        jobs, domains, np.empty((LISTS, sum(slots)), np.int64), units, programs, np.zeros(4, np.int64)
+    )

@@ -1,10 +1,10 @@
 """A user's policy expression, parsed by a small grammar into a postfix program; nothing of it is run as Python.
 
-    sum     = product (("+" | "-") product)*
-    product = signed (("*" | "/") signed)*
-    signed  = "-" signed | power
-    power   = atom (("**" | "^") signed)?
-    atom    = number | wait | requested | nodes | name "(" sum ("," sum)* ")" | "(" sum ")"
+sum     = product (("+" | "-") product)*
+product = signed (("*" | "/") signed)*
+signed  = "-" signed | power
+power   = atom (("**" | "^") signed)?
+atom    = number | wait | requested | nodes | name "(" sum ("," sum)* ")" | "(" sum ")"
 """
 
 from __future__ import annotations
@@ -29,7 +29,9 @@ PRODUCTS = {"*": op.MULTIPLY, "/": op.DIVIDE}
 POWERS = ("**", "^")
 MAX_DEPTH = 32
 
-_TOKEN = re.compile(r"\s*(?:(\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?)|([A-Za-z_]\w*)|(\*\*|[-+*/^(),]))")
+_TOKEN = re.compile(
+    r"\s*(?:(\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?)|([A-Za-z_]\w*)|(\*\*|[-+*/^(),]))"
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,16 @@
+"""Times and durations as users write them."""
+
+from __future__ import annotations
+
+import re
+
+_UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
+_PATTERN = re.compile(r"(\d{1,12})([smhdw]?)")
+
+
+def parse_seconds(text: str) -> int:
+    """Whole seconds of `90`, `90s`, `20m`, `12h`, `3d` or `2w`; ValueError for anything else."""
+    match = _PATTERN.fullmatch(text.strip())
+    if match is None:
+        raise ValueError(f"{text!r} is not a duration such as 90, 20m, 12h or 3d")
+    return int(match[1]) * _UNITS[match[2]]

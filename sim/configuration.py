@@ -1,0 +1,178 @@
+"""What a replay is asked to do, checked: one model for flags, TOML files and the Python API."""
+
+from __future__ import annotations
+
+import tomllib
+from decimal import Decimal
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
+
+from cosched.core.cluster import ClusterSettings
+from cosched.core.nodes import Partitions, parse_node_pool
+from cosched.core.policies.backfilling import BACKFILLING
+from cosched.core.policies.ordering import parse_ordering
+from cosched.core.settings import CoschedulingSettings, OnUnreachable, ReleaseOrder, Scheme
+from cosched.durations import parse_seconds
+from cosched.errors import InputError
+from sim.workload import Workload
+
+MAX_NODES = 10**9
+
+
+def _seconds(value: object) -> object:
+    return parse_seconds(value) if isinstance(value, str) else value
+
+
+def _window(value: object) -> object:
+    if not isinstance(value, str):
+        return value
+    start, dots, end = value.partition("..")
+    if not dots:
+        raise ValueError(f"{value!r} is not a time window START..END such as 0..20d")
+    return (parse_seconds(start) if start else None, parse_seconds(end) if end else None)
+
+
+Seconds = Annotated[int, BeforeValidator(_seconds), Field(ge=0)]
+Window = Annotated[tuple[int | None, int | None], BeforeValidator(_window)]
+
+
+class _Settings(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)
+
+
+class Domain(_Settings):
+    """One policy domain of a replay: a job log (file name, '-' for standard input, or a Workload) and its settings.
+
+    Durations are seconds or text such as '20m'. `cut` keeps what is submitted in a time window ('0..20d'); `load`
+    scales the arrivals to an offered load, `scale` multiplies the times between them.
+    """
+
+    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{1,64}$")]
+    trace: str | Path | Workload
+    format: Literal["swf", "accounting", "sacct", "csv"] | None = None
+    nodes: Annotated[int, Field(ge=1, le=MAX_NODES)] | None = None
+    procs_per_node: Annotated[int, Field(ge=1, le=MAX_NODES)] = 1
+    cut: Window | None = None
+    load: Annotated[Decimal, Field(gt=0)] | None = None
+    scale: Annotated[Decimal, Field(gt=0)] | None = None
+    policy: str = "wfp"
+    backfill: Literal["easy", "conservative", "none"] = "easy"
+    node_pool: str = "flat"
+    scheme: Scheme = Scheme.HOLD
+    release_interval: Seconds = 1200
+    release_jitter: Decimal = Decimal("0.25")
+    release_order: ReleaseOrder = ReleaseOrder.WANTED
+    max_held_fraction: Decimal = Decimal("0.5")
+    max_yields: int = 0
+    yield_boost: Decimal = Decimal(0)
+    on_peer_unreachable: OnUnreachable = OnUnreachable.START
+    mate_patience: Seconds | None = None
+
+    @field_validator("policy")
+    @classmethod
+    def _policy_exists(cls, value: str) -> str:
+        parse_ordering(value)
+        return value
+
+    @field_validator("node_pool")
+    @classmethod
+    def _node_pool_exists(cls, value: str) -> str:
+        parse_node_pool(value)
+        return value
+
+    @model_validator(mode="after")
+    def _coherent(self) -> Domain:
+        if self.load is not None and self.scale is not None:
+            raise ValueError("load and scale exclude each other")
+        partitions = self.partitions
+        if partitions and self.nodes not in (None, partitions.nodes):
+            raise ValueError(f"nodes: {self.node_pool} has {partitions.nodes} nodes, not {self.nodes}")
+        self.coscheduling_settings()
+        return self
+
+    @property
+    def partitions(self) -> Partitions | None:
+        """The partitions of a partitioned node pool; None for a flat one."""
+        return parse_node_pool(self.node_pool)
+
+    def coscheduling_settings(self) -> CoschedulingSettings:
+        """These settings for the core."""
+        names = CoschedulingSettings.__dataclass_fields__.keys() & type(self).model_fields.keys()
+        return CoschedulingSettings(**{name: getattr(self, name) for name in names})
+
+    def cluster_settings(self, nodes: int) -> ClusterSettings:
+        """These settings for the embedded scheduler of a machine of `nodes` nodes."""
+        return ClusterSettings(
+            nodes=nodes,
+            ordering=parse_ordering(self.policy),
+            backfilling=BACKFILLING[self.backfill],
+            partitions=self.partitions,
+            wanted_first=self.release_order is ReleaseOrder.WANTED,
+        )
+
+
+class ReplayConfig(_Settings):
+    """A whole replay: its domains, one way (or none) to say who are mates, and what else happens."""
+
+    domains: Annotated[tuple[Domain, ...], Field(min_length=1, max_length=64)]
+    pairs: str | Path | None = None
+    pair_window: Seconds | None = None
+    pair_fraction: Annotated[Decimal, Field(ge=0, le=1)] | None = None
+    seed: Annotated[int, Field(ge=0)] = 0
+    overrun: Literal["extend", "kill"] = "extend"
+    script: str | Path | None = None
+    events: bool = False
+
+    @model_validator(mode="after")
+    def _coherent(self) -> ReplayConfig:
+        names = [domain.name for domain in self.domains]
+        twice = [name for name in names if names.count(name) > 1]
+        if twice:
+            raise ValueError(f"domain {twice[0]!r} is there twice")
+        if sum(way is not None for way in (self.pairs, self.pair_window, self.pair_fraction)) > 1:
+            raise ValueError("pairs, pair_window and pair_fraction exclude each other")
+        return self
+
+
+def read_toml(path: str) -> dict[str, Any]:
+    """The keys of a TOML file; InputError with the line if it is none."""
+    try:
+        return tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(path, None, str(error.strerror)) from None
+    except UnicodeDecodeError:
+        raise InputError(path, None, "not a text file") from None
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(path, None, str(error)) from None
+
+
+def replay_config(source: str, values: dict[str, Any]) -> ReplayConfig:
+    """Check `values`; InputError names `source`, the key and the reason of the first mistake."""
+    try:
+        return ReplayConfig(**values)
+    except ValidationError as error:
+        raise _input_error(source, error) from None
+
+
+def _input_error(source: str, error: ValidationError) -> InputError:
+    first = error.errors(include_url=False)[0]
+    place = ".".join(_place(part) for part in first["loc"]) or None
+    if first["type"] == "extra_forbidden":
+        return InputError(source, place, "no such key")
+    if first["type"] == "missing":
+        return InputError(source, place, "missing")
+    return InputError(source, place, first["msg"].removeprefix("Value error, "))
+
+
+def _place(part: int | str) -> str:
+    return str(part + 1) if isinstance(part, int) else part

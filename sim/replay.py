@@ -1,0 +1,147 @@
+"""A replay from its configuration to its results: read, clean, pair, simulate."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from cosched.compilation import prepare_kernels
+from cosched.core.settings import Scheme
+from cosched.errors import InputError
+from sim import traces
+from sim.configuration import Domain, ReplayConfig, replay_config
+from sim.engine import DomainSetup, Engine
+from sim.pairing import Pairing, pairs_by_fraction, pairs_by_window, pairs_from_file
+from sim.results import ReplayResult, collect
+from sim.script import ScriptedDomain, ScriptedEvent, read_script
+from sim.story import StoryLog
+from sim.warm_up import run_all_kernels
+from sim.workload import TraceLog, Workload
+
+NO_PAIRS = Pairing(np.empty(0, np.int64), np.empty((0, 2), np.int64), np.empty((0, 2), np.int64))
+
+
+def replay(
+    domains: Sequence[Domain], *, say: Callable[[str], None] = lambda _: None, **options: Any
+) -> ReplayResult:
+    """Replay job logs of coupled clusters; `options` are the other fields of ReplayConfig (pairs=FILE, ...).
+
+    `say` is told what was left out and when kernels are compiled. InputError for whatever cannot be used.
+    """
+    return run(replay_config("replay", {"domains": tuple(domains), **options}), say)
+
+
+def run(config: ReplayConfig, say: Callable[[str], None] = lambda _: None) -> ReplayResult:
+    """Carry out one replay."""
+    return Replay(config, say).run()
+
+
+class Replay:
+    """Job logs read, cleaned and paired, ready to be simulated under several schemes."""
+
+    def __init__(self, config: ReplayConfig, say: Callable[[str], None] = lambda _: None) -> None:
+        self.config = config
+        began = time.perf_counter()
+        machines = [_read(domain, config) for domain in config.domains]
+        self.workloads = [workload for workload, _ in machines]
+        self.nodes = [nodes for _, nodes in machines]
+        for workload in self.workloads:
+            for message in traces.left_out_messages(workload):
+                say(message)
+        self.pairing = _pair(config, self.workloads)
+        self.script = _script(config, self.workloads, self.nodes)
+        self.read_s = time.perf_counter() - began
+        self.compile_s = prepare_kernels(run_all_kernels, say)
+
+    def run(self, schemes: Sequence[Scheme] | None = None) -> ReplayResult:
+        """Simulate, with other schemes than the configured ones if `schemes` (one a domain) are given."""
+        settings = list(self.config.domains)
+        if schemes is not None:
+            settings = [d.model_copy(update={"scheme": s}) for d, s in zip(settings, schemes, strict=True)]
+        setups = [
+            DomainSetup(domain.name, workload, domain.cluster_settings(nodes), domain.coscheduling_settings())
+            for domain, workload, nodes in zip(settings, self.workloads, self.nodes, strict=True)
+        ]
+        story = StoryLog() if self.config.events else None
+        began = time.process_time()
+        engine = Engine(setups, self.pairing, self.script, story)
+        engine.run()
+        timing = {
+            "read_s": self.read_s,
+            "compile_s": self.compile_s,
+            "simulate_cpu_s": time.process_time() - began,
+        }
+        events = story.with_unpaired(engine) if story is not None else None
+        return collect(engine, settings, timing, events)
+
+
+def _read(domain: Domain, config: ReplayConfig) -> tuple[Workload, int]:
+    """One domain's workload and number of nodes."""
+    if isinstance(domain.trace, Workload):
+        workload, nodes = domain.trace, _nodes(domain, None)
+    else:
+        log = traces.read_trace(domain.trace, domain.format)
+        nodes = _nodes(domain, log)
+        workload = _clean(domain, log, nodes, config)
+    try:
+        if domain.load is not None:
+            workload = traces.scale_to_load(workload, nodes, domain.load)
+        if domain.scale is not None:
+            workload = traces.scale(workload, domain.scale)
+    except ValueError as error:
+        raise InputError(f"--domain {domain.name}", "load" if domain.load else "scale", str(error)) from None
+    return workload, nodes
+
+
+def _nodes(domain: Domain, log: TraceLog | None) -> int:
+    """As configured, else by the node pool, else by the log's header."""
+    stated = traces.machine_nodes(log, domain.procs_per_node) if log is not None else None
+    partitions = domain.partitions
+    nodes = domain.nodes or (partitions.nodes if partitions else stated)
+    if nodes is None:
+        raise InputError(
+            f"--domain {domain.name}", "nodes", "missing, and the trace does not state the machine's size"
+        )
+    return nodes
+
+
+def _clean(domain: Domain, log: TraceLog, nodes: int, config: ReplayConfig) -> Workload:
+    """Cut, then clean; jobs cut away count as left out, so that pairs that name them are dropped."""
+    kept = log
+    if domain.cut is not None:
+        try:
+            kept = traces.cut(log, *domain.cut)
+        except ValueError as error:
+            raise InputError(f"--domain {domain.name}", "cut", str(error)) from None
+    sizes = domain.partitions.round_up if domain.partitions else None
+    workload = traces.clean(kept, nodes, domain.procs_per_node, config.overrun, sizes)
+    if len(kept) < len(log) and config.pairs is not None:
+        away = np.setdiff1d(log.job_id, kept.job_id).tolist()
+        workload = replace(workload, left_out_ids=workload.left_out_ids.union(away))
+    return workload
+
+
+def _pair(config: ReplayConfig, workloads: Sequence[Workload]) -> Pairing:
+    names = [domain.name for domain in config.domains]
+    if config.pairs is not None:
+        return pairs_from_file(config.pairs, names, workloads)
+    if config.pair_window is not None:
+        return pairs_by_window(workloads, config.pair_window)
+    if config.pair_fraction is not None:
+        return pairs_by_fraction(workloads, config.pair_fraction, config.seed)
+    return NO_PAIRS
+
+
+def _script(config: ReplayConfig, workloads: Sequence[Workload], nodes: Sequence[int]) -> list[ScriptedEvent]:
+    if config.script is None:
+        return []
+    domains = {
+        domain.name: ScriptedDomain({str(job): row for row, job in enumerate(workload.job_id.tolist())}, size)
+        for domain, workload, size in zip(config.domains, workloads, nodes, strict=True)
+    }
+    return read_script(str(Path(config.script)), domains)

@@ -1,0 +1,136 @@
+"""Scripted events of a replay: what-if runs (`--script FILE`).
+
+One event a line, times in trace seconds (or with a suffix: 90m, 12h, 3d), `#` begins a comment:
+
+    TIME cancel DOMAIN JOB_ID
+    TIME down DOMAIN NODES          running jobs on them fail, holding ones are queued again; holding first, then latest
+    TIME drain DOMAIN NODES         they leave service as they become free
+    TIME up DOMAIN NODES            so many come back
+    TIME scheme DOMAIN hold|yield|off
+    TIME cut DOMAIN DOMAIN DURATION the link between two domains is down for so long
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from cosched.core.settings import Scheme
+from cosched.durations import parse_seconds
+from cosched.errors import InputError
+
+
+class Action(StrEnum):
+    """What can happen by script; MEND is the end of a CUT."""
+
+    CANCEL = "cancel"
+    DOWN = "down"
+    DRAIN = "drain"
+    UP = "up"
+    SCHEME = "scheme"
+    CUT = "cut"
+    MEND = "mend"
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptedEvent:
+    """One event at instant `time`; of the other fields those that the action needs. `row`: place in the workload."""
+
+    time: int
+    action: Action
+    domain: str
+    row: int = 0
+    nodes: int = 0
+    scheme: str = ""
+    peer: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptedDomain:
+    """What a script may name: a domain's job ids (as text) with their rows, and its number of nodes."""
+
+    rows: Mapping[str, int]
+    nodes: int
+
+
+def read_script(path: str, domains: Mapping[str, ScriptedDomain]) -> list[ScriptedEvent]:
+    """The events of a script file in file order; InputError names the line and what is wrong with it."""
+    try:
+        lines = Path(path).read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "not a text file"
+        raise InputError(path, None, str(reason)) from None
+    events: list[ScriptedEvent] = []
+    for number, line in enumerate(lines, 1):
+        words = line.split("#", 1)[0].split()
+        if words:
+            try:
+                events += _parse(words, domains)
+            except ValueError as error:
+                raise InputError(path, number, str(error)) from None
+    return events
+
+
+def _parse(words: list[str], domains: Mapping[str, ScriptedDomain]) -> list[ScriptedEvent]:
+    if len(words) < 2 or words[1] not in ARGUMENTS:
+        raise ValueError(f"TIME ACTION ... expected, with an action of {', '.join(ARGUMENTS)}")
+    names, build = ARGUMENTS[words[1]]
+    if len(words) != 2 + len(names):
+        raise ValueError(f"TIME {words[1]} {' '.join(names)} expected")
+    if words[2] not in domains:
+        raise ValueError(f"no domain {words[2]!r}")
+    return build(parse_seconds(words[0]), words[1], words[2:], domains)
+
+
+def _cancel(
+    time: int, action: str, words: list[str], domains: Mapping[str, ScriptedDomain]
+) -> list[ScriptedEvent]:
+    domain, job = words
+    if job not in domains[domain].rows:
+        raise ValueError(f"no job {job!r} in {domain}")
+    return [ScriptedEvent(time, Action(action), domain, row=domains[domain].rows[job])]
+
+
+def _nodes(
+    time: int, action: str, words: list[str], domains: Mapping[str, ScriptedDomain]
+) -> list[ScriptedEvent]:
+    domain, text = words
+    if not text.isdecimal() or not 0 < int(text) <= domains[domain].nodes:
+        raise ValueError(f"{text!r} is not a number of nodes of {domain}, 1 to {domains[domain].nodes}")
+    return [ScriptedEvent(time, Action(action), domain, nodes=int(text))]
+
+
+def _scheme(
+    time: int, action: str, words: list[str], domains: Mapping[str, ScriptedDomain]
+) -> list[ScriptedEvent]:  # noqa: ARG001
+    domain, scheme = words
+    if scheme not in list(Scheme):
+        raise ValueError(f"{scheme!r} is none of {', '.join(Scheme)}")
+    return [ScriptedEvent(time, Action(action), domain, scheme=scheme)]
+
+
+def _cut(
+    time: int, action: str, words: list[str], domains: Mapping[str, ScriptedDomain]
+) -> list[ScriptedEvent]:
+    domain, peer, duration = words
+    if peer not in domains or peer == domain:
+        raise ValueError(f"{peer!r} is no other domain")
+    end = time + parse_seconds(duration)
+    return [
+        ScriptedEvent(time, Action(action), domain, peer=peer),
+        ScriptedEvent(end, Action.MEND, domain, peer=peer),
+    ]
+
+
+Builder = Callable[[int, str, list[str], Mapping[str, ScriptedDomain]], list[ScriptedEvent]]
+
+ARGUMENTS: dict[str, tuple[tuple[str, ...], Builder]] = {
+    "cancel": (("DOMAIN", "JOB_ID"), _cancel),
+    "down": (("DOMAIN", "NODES"), _nodes),
+    "drain": (("DOMAIN", "NODES"), _nodes),
+    "up": (("DOMAIN", "NODES"), _nodes),
+    "scheme": (("DOMAIN", "|".join(Scheme)), _scheme),
+    "cut": (("DOMAIN", "DOMAIN", "DURATION"), _cut),
+}

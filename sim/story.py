@@ -1,0 +1,48 @@
+"""What happened, event by event: the lines of events.jsonl."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from cosched.core.job import JobState
+from sim.workload import UNKNOWN
+
+if TYPE_CHECKING:
+    from sim.engine import Engine
+
+ENDS = {JobState.COMPLETED: "completed", JobState.FAILED: "failed", JobState.CANCELLED: "cancelled"}
+
+
+class StoryLog:
+    """Collects the events of paired jobs as the engine tells them."""
+
+    def __init__(self) -> None:
+        self.events: list[dict[str, Any]] = []
+
+    def __call__(self, now: int, domain: str, job: str, what: str, detail: dict[str, object]) -> None:
+        """Note one event."""
+        told = {key: value for key, value in detail.items() if value is not None}
+        self.events.append({"time": now, "domain": domain, "job": job, "event": what, **told})
+
+    def with_unpaired(self, engine: Engine) -> list[dict[str, Any]]:
+        """All events in time order; those of unpaired jobs, which the kernels run alone, are read off the tables."""
+        events = self.events + [event for i in range(len(engine.domains)) for event in _unpaired(engine, i)]
+        return sorted(events, key=lambda event: event["time"])
+
+
+def _unpaired(engine: Engine, index: int) -> list[dict[str, Any]]:
+    domain, first = engine.domains[index], engine.first[index]
+    events = []
+    for row, job_id in enumerate(domain.workload.job_id.tolist()):
+        record = engine.tables.jobs[first + row]
+        if record["paired"]:
+            continue
+        place = {"domain": domain.name, "job": str(job_id)}
+        events.append({"time": int(record["submit"]), **place, "event": "submitted"})
+        if record["start"] != UNKNOWN:
+            events.append({"time": int(record["start"]), **place, "event": "started"})
+        if record["end"] != UNKNOWN:
+            events.append(
+                {"time": int(record["end"]), **place, "event": ENDS[JobState(int(record["state"]))]}
+            )
+    return events

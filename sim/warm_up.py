@@ -1,0 +1,32 @@
+"""A tiny simulation that needs every kernel once, so that a replay's time has no compiling or loading in it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from decimal import Decimal
+
+import numpy as np
+
+from cosched.core.cluster import ClusterSettings
+from cosched.core.policies.ordering import parse_ordering
+from cosched.core.settings import CoschedulingSettings, Scheme
+from sim.engine import DomainSetup, Engine
+from sim.pairing import Pairing
+from sim.workload import Workload
+
+
+def run_all_kernels() -> None:
+    """Two pairs that block each other: one side holds and is released, the other yields."""
+    jobs = Workload(
+        "warm-up",
+        *(np.array(column, np.int64) for column in ([1, 2, 3], [0, 1, 3], [9, 9, 9], [6, 6, 6], [9, 9, 9])),
+    )
+    settings = CoschedulingSettings(release_interval=5, max_held_fraction=Decimal(1))
+    cluster = ClusterSettings(10, parse_ordering("fcfs"), 0)
+    domains = [
+        DomainSetup("a", jobs, cluster, settings),
+        DomainSetup("b", jobs, cluster, replace(settings, scheme=Scheme.YIELD)),
+    ]
+    rows = np.array([1, 2], np.int64)
+    sides = np.array([[0, 1], [0, 1]], np.int64)
+    Engine(domains, Pairing(rows, sides, np.array([[0, 1], [2, 0]], np.int64))).run()

@@ -1,0 +1,16 @@
+"""Fixtures for all tests."""
+
+from pathlib import Path
+
+import pytest
+
+# The public job logs lie beside the project, not in it: see shared/traces/README.md.
+TRACES = Path(__file__).resolve().parents[1].parent / "shared" / "traces"
+
+
+@pytest.fixture(scope="session")
+def traces() -> Path:
+    """The folder with the public job logs; tests that need it are skipped where it is not."""
+    if not TRACES.is_dir():
+        pytest.skip(f"no job logs to test with: {TRACES} is missing")
+    return TRACES

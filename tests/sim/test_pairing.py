@@ -1,0 +1,152 @@
+"""Pairs by window and as a fraction, against the plain rule."""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cosched.errors import InputError
+from sim.pairing import Pairing, pairs_by_fraction, pairs_by_window
+from sim.workload import Workload
+
+
+def submitted(*times):
+    submit = np.array(times, dtype=np.int64)
+    ones = np.ones_like(submit)
+    return Workload("test", np.arange(1, len(submit) + 1), submit, ones, ones, ones)
+
+
+def jobs(pairing: Pairing) -> list[tuple[int, int]]:
+    return [tuple(pair) for pair in pairing.job.tolist()]
+
+
+# By window.
+
+
+def nearest_by_the_plain_rule(first, second, takers, limit):
+    """The rule as it is written: look at every job of the other."""
+    free = set(range(len(second)))
+    pairs = []
+    for taker in takers:
+        when = first[taker]
+        near = [(abs(second[j] - when), second[j], j) for j in free if abs(second[j] - when) <= limit]
+        if near:
+            mate = min(near)[-1]
+            free.remove(mate)
+            pairs.append((taker, mate))
+    return pairs
+
+
+times = st.lists(st.integers(0, 60), max_size=30)
+
+
+@given(first=times, second=times, window=st.integers(0, 70))
+@settings(max_examples=500, deadline=None)
+def test_windows_pair_by_the_plain_rule(first, second, window):
+    """Also where the trace order is not the order of the submit times."""
+    pairing = pairs_by_window([submitted(*first), submitted(*second)], window)
+    assert jobs(pairing) == nearest_by_the_plain_rule(first, second, range(len(first)), window)
+    assert pairing.row.tolist() == list(range(1, len(pairing) + 1))
+    assert all(domains == [0, 1] for domains in pairing.domain.tolist())
+
+
+@given(first=times, second=times, window=st.integers(0, 20))
+def test_in_trace_order_sorted_by_time_it_is_the_same_rule(first, second, window):
+    first, second = sorted(first), sorted(second)
+    pairing = pairs_by_window([submitted(*first), submitted(*second)], window)
+    assert jobs(pairing) == nearest_by_the_plain_rule(first, second, range(len(first)), window)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "window", "expected"),
+    [
+        ([100], [220], 120, [(0, 0)]),
+        ([100], [221], 120, []),
+        ([100], [90, 110], 120, [(0, 0)]),
+        ([100], [89, 110], 120, [(0, 1)]),
+        ([100], [90, 90, 110], 120, [(0, 0)]),
+        ([100, 100, 100], [90, 90, 110], 120, [(0, 0), (1, 1), (2, 2)]),
+        ([100, 101], [101, 300], 120, [(0, 0)]),
+        ([], [1], 120, []),
+        ([1], [], 120, []),
+    ],
+)
+def test_windows_at_their_edges(first, second, window, expected):
+    assert jobs(pairs_by_window([submitted(*first), submitted(*second)], window)) == expected
+
+
+@pytest.mark.parametrize("same_time", [False, True])
+def test_a_hundred_thousand_jobs_that_all_compete_are_paired(same_time):
+    """The plain rule would take 10^10 steps."""
+    n = 100_000
+    late = np.full(n, 5) if same_time else np.arange(n)
+    pairing = pairs_by_window([submitted(*np.full(n, 10)), submitted(*late)], 10**9)
+    assert len(pairing) == n
+    assert sorted(pairing.job[:, 1].tolist()) == list(range(n))
+
+
+# As a fraction.
+
+
+@given(
+    first=times,
+    second=times,
+    fraction=st.decimals(0, 1, places=4) | st.sampled_from(["0", "1", "0.29", "1e-1"]),
+    seed=st.integers(0, 2**64),
+)
+@settings(max_examples=300, deadline=None)
+def test_fractions_draw_jobs_that_pair_by_the_plain_rule(first, second, fraction, seed):
+    pairing = pairs_by_fraction([submitted(*first), submitted(*second)], fraction, seed)
+    drawn = pairing.job[:, 0].tolist()
+    assert len(drawn) == min(math.floor(Fraction(fraction) * len(first)), len(second))
+    assert drawn == sorted(set(drawn))
+    assert jobs(pairing) == nearest_by_the_plain_rule(first, second, drawn, math.inf)
+    assert pairing.row.tolist() == list(range(1, len(pairing) + 1))
+
+
+@pytest.mark.parametrize(
+    ("fraction", "expected"),
+    [("0.29", 29), (Decimal("0.29"), 29), ("0.57", 57), ("0.999", 99), ("1", 100), ("1e-999999999", 0)],
+)
+def test_fractions_are_exact(fraction, expected):
+    """In doubles 0.29 * 100 is 28.999999999999996."""
+    assert len(pairs_by_fraction([submitted(*range(100)), submitted(*range(100))], fraction, 1)) == expected
+
+
+def test_the_seed_alone_decides_which_jobs_are_drawn():
+    domains = [submitted(*range(1_000)), submitted(*range(0, 3_000, 3))]
+    a, b, other = (jobs(pairs_by_fraction(domains, "0.1", seed)) for seed in (1, 1, 2))
+    assert a == b != other
+
+
+def test_every_job_is_drawn_as_often_as_any_other():
+    domains = [submitted(*range(10)), submitted(*range(10))]
+    drawn = np.concatenate([pairs_by_fraction(domains, "0.3", seed).job[:, 0] for seed in range(1_000)])
+    assert np.abs(np.bincount(drawn, minlength=10) - 300).max() < 75
+
+
+@pytest.mark.parametrize("fraction", ["-0.1", "1.01", "nan", "inf", "ten", "", "1e999999999"])
+def test_what_is_no_fraction_is_refused(fraction):
+    with pytest.raises(InputError, match=r"^--pair-fraction: .* is not a number from 0 to 1$"):
+        pairs_by_fraction([submitted(1), submitted(1)], fraction, 1)
+
+
+def test_other_wrong_uses_are_refused():
+    one = submitted(1)
+    with pytest.raises(InputError, match=r"^--seed: "):
+        pairs_by_fraction([one, one], "0.1", -1)
+    with pytest.raises(InputError, match=r"^--pair-window: -1 s is not a window"):
+        pairs_by_window([one, one], -1)
+    for domains in ([one], [one] * 3):
+        with pytest.raises(
+            InputError, match=r"^--pair-window: pairs the jobs of two domains, but there are \d"
+        ):
+            pairs_by_window(domains, 1)
+        with pytest.raises(InputError, match=r"^--pair-fraction: pairs the jobs of two domains"):
+            pairs_by_fraction(domains, "0.1", 1)

@@ -1,0 +1,223 @@
+"""Pairs from a file and to a file: what a row means, and every way to get a file wrong."""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cosched.errors import InputError
+from sim.pairing import Pairing, pairs_from_file, write_pairs
+from sim.workload import Workload
+
+NAMES = ("intrepid", "eureka", "mira")
+
+
+def workload(job_id, left_out=()):
+    n = len(job_id)
+    ids = np.array(job_id, dtype=None if n else np.int64)
+    ones = np.ones(n, dtype=np.int64)
+    return Workload("test", ids, np.arange(n), ones, ones, ones, left_out_ids=frozenset(left_out))
+
+
+def members(pairing: Pairing) -> list[tuple[int, tuple[int, int], tuple[int, int]]]:
+    """(row, (domain, job), (domain, job)) of each pair."""
+    assert pairing.row.shape == (len(pairing),)
+    assert pairing.domain.shape == pairing.job.shape == (len(pairing), 2)
+    assert pairing.row.dtype == pairing.domain.dtype == pairing.job.dtype == np.int64
+    return [
+        (row, (d1, j1), (d2, j2))
+        for row, (d1, d2), (j1, j2) in zip(
+            pairing.row.tolist(), pairing.domain.tolist(), pairing.job.tolist(), strict=True
+        )
+    ]
+
+
+@pytest.fixture
+def domains():
+    return [
+        workload([10, 20, 30, 40], left_out=[50]),
+        workload([7, 8, 9], left_out=[6]),
+        workload(["a.1", "b 2", "007"], left_out=["gone"]),
+    ]
+
+
+@pytest.fixture
+def read(tmp_path, domains):
+    def read_text(text: str | bytes) -> Pairing:
+        path = tmp_path / "pairs.csv"
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return pairs_from_file(path, NAMES, domains)
+
+    return read_text
+
+
+# From a file.
+
+
+def test_rows_name_the_jobs_of_the_columns_domains(read):
+    pairing = read("intrepid,eureka\n10,9\n40,7\n")
+    assert members(pairing) == [(1, (0, 0), (1, 2)), (2, (0, 3), (1, 0))]
+    assert pairing.dropped == 0
+
+
+def test_mates_come_in_the_order_of_the_domains_not_of_the_columns(read):
+    assert members(read("eureka,intrepid\n9,10\n")) == [(1, (0, 0), (1, 2))]
+
+
+def test_with_three_domains_an_empty_cell_is_no_member(read):
+    pairing = read("intrepid,eureka,mira\n10,,a.1\n,9,b 2\n20,8,\n")
+    assert members(pairing) == [(1, (0, 0), (2, 0)), (2, (1, 2), (2, 1)), (3, (0, 1), (1, 1))]
+
+
+def test_blank_lines_are_not_rows(read):
+    assert members(read("\nintrepid,eureka\n\n10,9\n   \n20,8\n\n")) == [
+        (1, (0, 0), (1, 2)),
+        (2, (0, 1), (1, 1)),
+    ]
+
+
+def test_a_row_that_names_a_job_left_out_is_dropped_and_keeps_its_number(read):
+    pairing = read("intrepid,eureka\n50,9\n10,8\n20,6\n30,7\n")
+    assert members(pairing) == [(2, (0, 0), (1, 1)), (4, (0, 2), (1, 0))]
+    assert pairing.dropped == 2
+
+
+def test_an_id_that_is_both_kept_and_left_out_is_kept(tmp_path):
+    path = tmp_path / "pairs.csv"
+    path.write_text("a,b\n1,1\n")
+    pairing = pairs_from_file(path, ["a", "b"], [workload([1], left_out=[1]), workload([1])])
+    assert members(pairing) == [(1, (0, 0), (1, 0))]
+
+
+@pytest.mark.parametrize(
+    "text", ["intrepid,eureka\n", "intrepid,eureka", "eureka\n", "intrepid,eureka,mira\r\n"]
+)
+def test_a_header_alone_means_no_pairs(read, text):
+    pairing = read(text)
+    assert members(pairing) == []
+    assert pairing.dropped == 0
+
+
+def test_text_as_spreadsheets_write_it_is_read(read):
+    assert members(read('\ufeff intrepid , eureka\r\n 10 ,9\r\n"20","8"\r\n')) == [
+        (1, (0, 0), (1, 2)),
+        (2, (0, 1), (1, 1)),
+    ]
+
+
+def test_text_ids_are_text(read):
+    assert members(read("mira,eureka\n007,7\n")) == [(1, (1, 0), (2, 2))]
+    with pytest.raises(InputError, match=r":2: mira has no job '7'$"):
+        read("mira,eureka\n7,7\n")
+
+
+WRONG_FILES = {
+    "no header": ("", 1, "no header line: expected the names of domains (intrepid, eureka, mira)"),
+    "only blank lines": ("\n \n", 1, "no header line"),
+    "ids for a header": ("10,9\n20,8\n", 1, "column '10' is no domain: expected"),
+    "unknown domain": ("\nintrepid,theta\n", 2, "column 'theta' is no domain"),
+    "unnamed column": ("intrepid,eureka,\n10,9,\n", 1, "column '' is no domain"),
+    "column twice": ("intrepid,eureka,intrepid\n", 1, "the column 'intrepid' is there twice"),
+    "unknown job": ("intrepid,eureka\n10,9\n11,8\n", 3, "intrepid has no job '11'"),
+    "not a number": ("intrepid,eureka\n10,9.0\n", 2, "eureka has no job '9.0'"),
+    "a number in other digits": ("intrepid,eureka\n10,٩\n", 2, "eureka has no job '٩'"),
+    "a very long number": (f"intrepid,eureka\n10,{'9' * 5000}\n", 2, "eureka has no job '999"),
+    "job twice": ("intrepid,eureka\n10,9\n\n20,9\n", 4, "eureka's job '9' is already paired on line 2"),
+    "job twice, once dropped": (
+        "intrepid,eureka\n10,6\n10,9\n",
+        3,
+        "intrepid's job '10' is already paired on line 2",
+    ),
+    "left out job twice": (
+        "intrepid,eureka\n50,8\n50,9\n",
+        3,
+        "intrepid's job '50' is already paired on line 2",
+    ),
+    "one member": ("intrepid,eureka\n10,\n", 2, "a pair has two jobs, but this row names 1"),
+    "no member": ("intrepid,eureka\n,\n", 2, "a pair has two jobs, but this row names 0"),
+    "one column": ("intrepid\n10\n", 2, "a pair has two jobs, but this row names 1"),
+    "three members": (
+        "intrepid,eureka,mira\n10,9,a.1\n",
+        2,
+        "3 jobs: groups of more than two jobs are not supported yet",
+    ),
+    "too few cells": ("intrepid,eureka\n10\n", 2, "1 cells, but the header has 2"),
+    "too many cells": ("intrepid,eureka\n10,9,\n", 2, "3 cells, but the header has 2"),
+    "open quote": ('intrepid,eureka\n"10,9\n', 2, "not CSV: "),
+    "open quote in the header": ('"intrepid,eureka\n', 1, "not CSV: "),
+    "binary": (b"intrepid,eureka\n10,9\n\x00\x01,8\n", 3, "binary"),
+    "not UTF-8": (b"intrepid,eureka\n10,\xff\n", 2, "not UTF-8"),
+}
+
+
+@pytest.mark.parametrize(("text", "line", "reason"), WRONG_FILES.values(), ids=WRONG_FILES)
+def test_a_wrong_file_is_refused_with_its_line(read, tmp_path, text, line, reason):
+    with pytest.raises(InputError) as caught:
+        read(text)
+    message = str(caught.value)
+    assert message.startswith(f"{tmp_path / 'pairs.csv'}:{line}: ")
+    assert reason in message
+    assert "\n" not in message
+
+
+def test_a_missing_file_and_a_folder_are_refused(tmp_path, domains):
+    for path in (tmp_path / "none.csv", tmp_path):
+        with pytest.raises(InputError) as caught:
+            pairs_from_file(path, NAMES, domains)
+        assert str(caught.value).startswith(f"{path}: cannot be read: ")
+
+
+@given(st.binary(max_size=200))
+@settings(max_examples=200, deadline=None)
+def test_any_bytes_give_pairs_or_one_line(tmp_path_factory, data):
+    path = tmp_path_factory.getbasetemp() / "any.csv"
+    path.write_bytes(b"a,b\n" + data)
+    try:
+        pairing = pairs_from_file(path, ["a", "b"], [workload([1, 2, 3]), workload([1, 2, 3])])
+    except InputError as error:
+        message = str(error)
+    else:
+        message = ""
+        assert (pairing.job < 3).all()
+    assert "\n" not in message
+
+
+# To a file.
+
+
+@given(data=st.data())
+@settings(max_examples=100, deadline=None)
+def test_what_is_written_is_read_again(tmp_path_factory, data):
+    ids = st.lists(st.text("ab,\"'é 1", min_size=1).map(str.strip).filter(bool), unique=True, max_size=6)
+    numbers = st.lists(st.integers(0, 10**17), unique=True, max_size=6)
+    domains = [workload(data.draw(numbers)), workload(data.draw(ids)), workload(data.draw(numbers))]
+    free = data.draw(st.permutations([(d, j) for d, w in enumerate(domains) for j in range(len(w))]))
+    pairs = [sorted(pair) for pair in zip(free[::2], free[1::2], strict=False) if pair[0][0] != pair[1][0]]
+    pairing = Pairing(
+        row=np.arange(1, len(pairs) + 1),
+        domain=np.array([[d for d, _ in pair] for pair in pairs], dtype=np.int64).reshape(-1, 2),
+        job=np.array([[j for _, j in pair] for pair in pairs], dtype=np.int64).reshape(-1, 2),
+    )
+    path = tmp_path_factory.getbasetemp() / "written.csv"
+    write_pairs(path, NAMES, domains, pairing)
+    assert members(pairs_from_file(path, NAMES, domains)) == members(pairing)
+
+
+def test_the_file_and_standard_output_are_the_same(tmp_path, capsysbinary, domains, read):
+    pairing = read("intrepid,eureka,mira\n10,,b 2\n50,7,\n20,8,\n")
+    path = tmp_path / "out.csv"
+    path.write_text("old")
+    write_pairs(path, NAMES, domains, pairing)
+    write_pairs("-", NAMES, domains, pairing)
+    assert path.read_bytes() == capsysbinary.readouterr().out == b"intrepid,eureka,mira\n10,,b 2\n20,8,\n"
+    assert sorted(os.listdir(tmp_path)) == ["out.csv", "pairs.csv"]
+
+
+def test_a_file_that_cannot_be_written_leaves_nothing(tmp_path, domains, read):
+    with pytest.raises(OSError, match="none"):
+        write_pairs(tmp_path / "none" / "out.csv", NAMES, domains, read("intrepid,eureka\n10,9\n"))
+    assert os.listdir(tmp_path) == ["pairs.csv"]

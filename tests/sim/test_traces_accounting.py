@@ -1,0 +1,154 @@
+import gzip
+
+import pytest
+
+from cosched.errors import InputError
+from sim.traces import clean, read_trace
+from sim.traces.accounting import read_accounting
+from sim.traces.opening import Block
+
+# Shaped like the logs that the two systems write; the names are made up.
+COBALT = """\
+04/03/2019 00:25:16;Q;327220;Resource_List.ncpus=3000 Resource_List.nodect=3000 \
+Resource_List.walltime=1:00:00 account=physics queue=default resource=theta user=ann
+04/03/2019 00:25:20;HA;327220;hold_type=user resource=theta start=1554251520.0 user=ann
+04/03/2019 00:32:17;S;327220;Resource_List.ncpus=3000 Resource_List.nodect=3000 \
+Resource_List.walltime=1:00:00 args= ctime=1554251516.32 cwd=/home/ann etime=1554251516.32 \
+exe=/home/ann/nek exec_host="0-4,6-7" group=users \
+jobname=nek mode=script qtime=1554251516.32 queue=R.pm2 session=ann start=1554251537.81 user=ann
+04/03/2019 00:32:18;TS;327220;location=0-4 resource=theta start=1554251538.0 task_id=9
+04/03/2019 00:35:40;E;327220;Exit_status=0 Resource_List.ncpus=3000 Resource_List.nodect=3000 \
+Resource_List.walltime=1:00:00 args="start=5 end=\\"7\\" user=eve" ctime=1554251516.32 end=1554251740.88 \
+etime=1554251516.32 exec_host="0-4,6-7" jobname=nek qtime=1554251516.32 resources_used.walltime=0:03:23 \
+start=1554251537.81 user=ann
+"""
+
+PBS = """\
+04/16/2025 00:00:00;L;license;floating license hour:0 day:0
+04/16/2025 09:23:33;Q;41.pbs;user=bob group="my group" jobname=a job queue=main ctime=1744817013 \
+qtime=1744817013 etime=0 Resource_List.ncpus=64 Resource_List.nodect=2 Resource_List.select=2:ncpus=32 \
+Resource_List.walltime=04:00:00
+04/16/2025 09:23:40;Q;42.pbs;queue=main
+04/16/2025 09:23:41;Q;43.pbs;queue=main
+04/16/2025 09:23:50;S;41.pbs;user=bob ctime=1744817013 qtime=1744817013 etime=1744817013 start=1744817030 \
+Resource_List.nodect=2
+04/16/2025 09:30:00;D;42.pbs;requestor=bob@login
+04/16/2025 10:00:00;R;41.pbs;
+04/16/2025 10:00:10;S;41.pbs;user=bob ctime=1744817013 start=1744819210
+04/16/2025 10:10:00;D;41.pbs;requestor=root
+04/16/2025 10:10:01;E;41.pbs;user=bob ctime=1744817013 qtime=1744817013 etime=1744817013 start=1744819210 \
+Resource_List.nodect=2 Resource_List.walltime=04:00:00 end=1744819801 Exit_status=271 \
+resources_used.walltime=00:09:50
+04/16/2025 10:10:05;S;43.pbs;user=cy ctime=1744817021 start=1744819805 Resource_List.nodect=1
+"""
+
+
+def read(text):
+    return read_accounting([Block(1, text.split("\n"))], "acct")
+
+
+def refusal(text):
+    with pytest.raises(InputError) as caught:
+        read(text)
+    return str(caught.value)
+
+
+def test_cobalt():
+    log = read(COBALT)
+    assert log.job_id.tolist() == [327220]
+    assert log.header == {"UnixStartTime": "1554251516", "Unit": "nodes"}
+    assert (log.submit[0], log.wait[0], log.run[0]) == (0, 21, 203)
+    assert (log.allocated[0], log.requested_procs[0], log.requested_time[0]) == (3000, 3000, 3600)
+    assert (log.status[0], log.user[0], log.line[0]) == (1, 1, 1)
+
+
+def test_pbs_with_a_rerun_a_deleted_and_an_unfinished_job():
+    log = read(PBS)
+    assert log.job_id.tolist() == ["41.pbs", "42.pbs", "43.pbs"]
+    assert log.header["UnixStartTime"] == "1744817013"
+    assert log.run.tolist() == [591, -1, -1]
+    assert log.wait.tolist() == [2197, -1, 2784]
+    assert log.requested_procs.tolist() == [2, -1, 1]
+    assert log.allocated.tolist() == [2, -1, 1]
+    assert log.status.tolist() == [5, 5, -1]
+    assert log.user.tolist() == [1, -1, 2]
+    assert log.line.tolist() == [2, 3, 4]
+    assert clean(log, 10).rejected == {"no_run_time": 2}
+
+
+def test_stamps_are_utc_and_count_where_no_key_states_a_time():
+    text = "01/02/1970 00:00:10;Q;7;queue=a\n01/02/1970 00:00:05;Q;8;queue=a\n"
+    log = read(text)
+    assert log.header["UnixStartTime"] == str(86405)
+    assert log.submit.tolist() == [5, 0]
+    assert log.job_id.tolist() == [7, 8]
+
+
+def test_a_stamp_of_another_time_zone_does_not_move_the_origin():
+    log = read("01/01/1970 00:00:01;Q;1;queue=a\n01/01/1970 05:00:00;E;2;ctime=90 start=100 end=110\n")
+    assert log.header["UnixStartTime"] == "90"
+    assert log.submit.tolist() == [-89, 0]
+
+
+@pytest.mark.parametrize(
+    ("fields", "unit", "size"),
+    [
+        ("Resource_List.nodes=4:ppn=8+2:ppn=4", "nodes", 6),
+        ("Resource_List.nodes=n1+n2:ppn=2", "nodes", 2),
+        ("Resource_List.select=3:ncpus=4 Resource_List.ncpus=12", "nodes", 3),
+        ("Resource_List.nodect=5 Resource_List.nodes=4:ppn=8", "nodes", 5),
+        ("Resource_List.ncpus=12", "processors", 12),
+        ("user=x", "processors", -1),
+    ],
+)
+def test_sizes(fields, unit, size):
+    log = read(f"01/01/2020 00:00:00;E;1;ctime=5 start=10 end=20 {fields}\n")
+    assert log.header["Unit"] == unit
+    assert log.requested_procs.tolist() == [size]
+
+
+def test_the_run_time_without_start_or_end_is_the_one_used():
+    log = read("01/01/2020 00:00:00;E;1;qtime=5 resources_used.walltime=1:02:03:04\n")
+    assert log.run.tolist() == [93784]
+    assert log.submit.tolist() == [0]
+
+
+def test_job_numbers_that_start_again():
+    end = "01/01/2020 00:00:00;E;1;ctime={} start=10 end=20\n"
+    queued = "01/01/2020 00:00:00;Q;1;ctime={}\n"
+    log = read(queued.format(5) + queued.format(5) + end.format(5) + queued.format(50) + end.format(50))
+    assert log.submit.tolist() == [0, 45]
+    assert log.line.tolist() == [1, 4]
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("hello", "'hello' is not DATE TIME;TYPE;ID;key=value ..."),
+        ("13/45/2020 00:00:00;Q;1;queue=a", "'13/45/2020 00:00:00' is not a time"),
+        ("01/01/2020 00:00:00;E;1;start=soon", "start: 'soon' is not a number"),
+        ("01/01/2020 00:00:00;E;1;start=nan", "start: 'nan' is not a number"),
+        (
+            "01/01/2020 00:00:00;E;1;Resource_List.nodect=1.5",
+            "Resource_List.nodect: '1.5' is not a whole number",
+        ),
+        (
+            "01/01/2020 00:00:00;E;1;Resource_List.walltime=1:x",
+            "Resource_List.walltime: '1:x' is not a duration",
+        ),
+        ("01/01/2020 00:00:00;E;;ctime=1", "'' cannot be a job id"),
+        (f"01/01/2020 00:00:00;E;{'x' * 300};ctime=1", f"'{'x' * 37}...' cannot be a job id"),
+    ],
+)
+def test_mistakes_name_the_line(line, reason):
+    assert refusal(COBALT + line) == f"acct:6: {reason}"
+
+
+@pytest.mark.parametrize("text", ["", "\n", "04/16/2025 00:00:00;L;license;floating\n"])
+def test_no_jobs(text):
+    assert refusal(text) == "acct: no jobs"
+
+
+def test_from_a_file(tmp_path):
+    (tmp_path / "20190403").write_bytes(gzip.compress((COBALT + PBS).encode()))
+    assert len(read_trace(tmp_path / "20190403")) == 4

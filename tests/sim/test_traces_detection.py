@@ -1,0 +1,79 @@
+import subprocess
+import sys
+
+import pytest
+
+from cosched.errors import InputError
+from sim.traces import FORMATS, read_trace
+
+SWF_ROW = "1 0 5 100 8 -1 -1 16 3600 -1 1 7 3 -1 2 -1 -1 -1\n"
+
+
+def refusal(path, **options):
+    with pytest.raises(InputError) as caught:
+        read_trace(path, **options)
+    return str(caught.value).replace(str(path), "FILE")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        SWF_ROW,
+        "; MaxProcs: 4\n" + SWF_ROW,
+        "\n\n  " + SWF_ROW,
+        "01/01/2020 00:00:00;E;1;ctime=5 start=10 end=110\n",
+        "JobID|Submit|Elapsed|NNodes\n1|2022-01-01T00:00:00|100|1\n",
+        "job_id,submit,run,nodes\n1,0,100,1\n",
+    ],
+)
+def test_formats_are_told_by_content(tmp_path, text):
+    (tmp_path / "x.dat").write_text(text)
+    assert read_trace(tmp_path / "x.dat").run.tolist() == [100]
+    assert read_trace(tmp_path / "x.dat").source == str(tmp_path / "x.dat")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "FILE: no jobs: the file is empty"),
+        ("  \n\n", "FILE: no jobs: the file is empty"),
+        ("; only: comments\n", "FILE: no jobs"),
+        ("1 2 3\n", "FILE:1: 3 columns, but an SWF line has 18"),
+        ("a" + SWF_ROW[1:], "FILE:1: column 1 (job number): 'a' is not a number"),
+        ("\nhello world\n", "FILE:2: not in a format that can be read here (swf, accounting, sacct, csv)"),
+        ("id,when\n", "FILE:1: the column job_id is missing"),
+    ],
+)
+def test_what_is_no_trace(tmp_path, text, message):
+    (tmp_path / "x").write_text(text)
+    assert refusal(tmp_path / "x") == message
+
+
+def test_a_format_can_be_named(tmp_path):
+    (tmp_path / "x").write_text(SWF_ROW)
+    assert len(read_trace(tmp_path / "x", "swf")) == 1
+    assert refusal(tmp_path / "x", format="csv") == "FILE:1: the column job_id is missing"
+    for name in FORMATS:
+        (tmp_path / "empty").write_text("")
+        assert refusal(tmp_path / "empty", format=name) == "FILE: no jobs"
+
+
+def test_an_unknown_format():
+    with pytest.raises(ValueError, match="'xml' is no trace format; there are swf, accounting, sacct, csv"):
+        read_trace("x", "xml")
+
+
+def test_standard_input():
+    code = "from sim.traces import read_trace; log = read_trace('-'); print(log.source, len(log))"
+    done = subprocess.run(
+        [sys.executable, "-c", code], input=SWF_ROW, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "standard input 1\n"
+
+
+def test_importing_the_readers_is_cheap():
+    code = (
+        "import sys, sim.traces; print(sorted({'polars', 'pandas', 'numba', 'pydantic'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"

@@ -1,0 +1,89 @@
+import pytest
+
+from cosched.errors import InputError
+from sim.traces import read_trace
+from sim.traces.opening import Block
+from sim.traces.table import read_table
+
+TABLE = """\
+Submit, job_id,run,nodes,requested,user,wait,color
+0,1,100,4,200,ann,5,red
+
+12.5,2,30,2,,bob,,"a
+b"
+20,3,,1,60,ann,0,
+"""
+
+
+def read(text):
+    return read_table([Block(1, text.split("\n"))], "t.csv")
+
+
+def refusal(text):
+    with pytest.raises(InputError) as caught:
+        read(text)
+    return str(caught.value)
+
+
+def test_the_columns():
+    log = read(TABLE)
+    assert log.header == {"Unit": "nodes"}
+    assert log.job_id.tolist() == [1, 2, 3]
+    assert log.submit.tolist() == [0, 12, 20]
+    assert log.run.tolist() == [100, 30, -1]
+    assert log.wait.tolist() == [5, -1, 0]
+    assert log.allocated.tolist() == log.requested_procs.tolist() == [4, 2, 1]
+    assert log.requested_time.tolist() == [200, -1, 60]
+    assert log.user.tolist() == [1, 2, 1]
+    assert log.status.tolist() == [-1, -1, -1]
+    assert log.line.tolist() == [2, 4, 6]
+
+
+def test_processors_users_that_are_numbers_and_ids_that_are_text():
+    log = read("job_id,submit,run,procs,user\na,0,1,16,7\n01,0,1,16,\n")
+    assert log.header == {"Unit": "processors"}
+    assert log.allocated.tolist() == [16, 16]
+    assert log.user.tolist() == [7, -1]
+    assert log.job_id.tolist() == ["a", "01"]
+
+
+@pytest.mark.parametrize(
+    ("names", "missing"),
+    [
+        ("submit,run,nodes", "job_id"),
+        ("job_id,run,nodes", "submit"),
+        ("job_id,submit,nodes", "run"),
+        ("job_id,submit,run", "nodes or procs"),
+    ],
+)
+def test_a_missing_column_is_named(names, missing):
+    assert refusal(names + "\n1,2,3\n") == f"t.csv:1: the column {missing} is missing"
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("1,x,1,1", "column submit: 'x' is not a number"),
+        ("1,0,nan,1", "column run: 'nan' is not a number"),
+        ("1,0,1,1.5", "column nodes: '1.5' is not a whole number"),
+        ("1,0,1", "3 columns, but the first line names 4"),
+        (",0,1,1", "'' cannot be a job id"),
+        ('1,0,1,"1', "not CSV: unexpected end of data"),
+    ],
+)
+def test_mistakes_name_line_and_column(line, reason):
+    assert refusal(f"job_id,submit,run,nodes\n1,0,1,1\n{line}") == f"t.csv:3: {reason}"
+
+
+def test_a_column_that_is_there_twice():
+    assert refusal("job_id,submit,run,nodes,run\n") == "t.csv:1: the column run is there twice"
+
+
+@pytest.mark.parametrize("text", ["", "\n\n", "job_id,submit,run,nodes\n", "job_id,submit,run,nodes\n,,,\n"])
+def test_no_jobs(text):
+    assert refusal(text) == "t.csv: no jobs"
+
+
+def test_from_a_file(tmp_path):
+    (tmp_path / "a.csv").write_bytes(b"\xef\xbb\xbf" + TABLE.encode())
+    assert len(read_trace(tmp_path / "a.csv")) == 3
