@@ -8,28 +8,33 @@ from __future__ import annotations
 
 import hashlib
 import os
+import sys
 import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
 
-import numba
-
 MESSAGE = "compiling the scheduling kernels, once (about half a minute) ..."
+_CACHE = "NUMBA_CACHE_DIR"
+_OURS = "cosched-kernels-"
 
 
 def use_kernel_cache() -> None:
     """Point numba to the cache of these sources; to be called before any kernel is imported.
 
-    A cache folder that cannot be written is replaced by a private one that lasts as long as the process needs it.
+    A cache folder that the user has set stays, unless it is one of ours (of another version, say, that started us).
+    A folder that cannot be written is replaced by a private one.
     """
-    if "NUMBA_CACHE_DIR" not in os.environ:
-        numba.config.CACHE_DIR = str(_cache_folder())
+    if _OURS not in os.environ.get(_CACHE, _OURS):
+        return
+    os.environ[_CACHE] = folder = str(_cache_folder())
+    if "numba" in sys.modules:
+        sys.modules["numba"].config.CACHE_DIR = folder
 
 
 def prepare_kernels(run_all: Callable[[], None], say: Callable[[str], None]) -> float:
-    """Compile or load every kernel by `run_all`, a tiny simulation; seconds that it took. `say` is told of compiling."""
-    if not any(Path(numba.config.CACHE_DIR).rglob("*.nbi")):
+    """Compile or load every kernel by `run_all`, a tiny simulation; the seconds it took. `say` is told of compiling."""
+    if not any(Path(os.environ[_CACHE]).rglob("*.nbi")):
         say(MESSAGE)
     began = time.perf_counter()
     run_all()
@@ -38,14 +43,14 @@ def prepare_kernels(run_all: Callable[[], None], say: Callable[[str], None]) -> 
 
 def _cache_folder() -> Path:
     base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    folder = base / "cosched" / f"kernels-{_source_digest()}"
+    folder = base / "cosched" / f"{_OURS}{_source_digest()}"
     try:
         folder.mkdir(parents=True, exist_ok=True)
         if os.access(folder, os.W_OK):
             return folder
     except OSError:
         pass
-    return Path(tempfile.mkdtemp(prefix="cosched-kernels-"))
+    return Path(tempfile.mkdtemp(prefix=_OURS))
 
 
 def _source_digest() -> str:

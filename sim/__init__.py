@@ -1,16 +1,39 @@
 """Replays job logs of coupled clusters through cosched's own scheduling code, on a virtual clock.
 
-import sim
-result = sim.replay([sim.Domain(name="intrepid", trace="intrepid.swf.gz"), ...], pair_window="2m")
-result.pairs, result.domains["intrepid"].metrics, result.jobs
+    import sim
+    result = sim.replay([sim.Domain(name="intrepid", trace="intrepid.swf.gz"), ...], pair_window="2m")
+    result.pairs, result.domains["intrepid"].metrics, result.jobs
 """
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
 
 from cosched.compilation import use_kernel_cache
 
-use_kernel_cache()
-
-from sim.configuration import Domain, ReplayConfig  # noqa: E402
-from sim.replay import Replay, replay, run  # noqa: E402
-from sim.results import DomainResult, ReplayResult  # noqa: E402
+if TYPE_CHECKING:
+    from sim.configuration import Domain, ReplayConfig
+    from sim.replaying import Replay, replay, run
+    from sim.results import DomainResult, ReplayResult
 
 __all__ = ["Domain", "DomainResult", "Replay", "ReplayConfig", "ReplayResult", "replay", "run"]
+
+use_kernel_cache()
+
+# Loaded when asked for: reading or writing a trace needs no compiler.
+_HOME = {
+    "Domain": "sim.configuration",
+    "ReplayConfig": "sim.configuration",
+    "Replay": "sim.replaying",
+    "replay": "sim.replaying",
+    "run": "sim.replaying",
+    "DomainResult": "sim.results",
+    "ReplayResult": "sim.results",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'sim' has no attribute {name!r}")
+    return getattr(importlib.import_module(_HOME[name]), name)

@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 
+import sim  # noqa: F401  (sets the kernels' cache folder before any test imports a kernel)
+
 # The public job logs lie beside the project, not in it: see shared/traces/README.md.
 TRACES = Path(__file__).resolve().parents[1].parent / "shared" / "traces"
 

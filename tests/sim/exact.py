@@ -1,0 +1,159 @@
+"""Runs the same case through the production engine and through the slow reference."""
+
+from collections.abc import Sequence
+from decimal import Decimal
+
+import numpy as np
+from hypothesis import strategies as st
+
+from cosched.core.cluster import ClusterSettings
+from cosched.core.nodes import Partitions
+from cosched.core.policies.backfilling import BACKFILLING
+from cosched.core.policies.ordering import parse_ordering
+from cosched.core.settings import CoschedulingSettings, ReleaseOrder, Scheme
+from sim.engine import DomainSetup, Engine
+from sim.pairing import Pairing
+from sim.results import NEVER_STARTED, STATES, collect
+from sim.workload import UNKNOWN, Workload
+from tests.reference import RefDomain, RefJob, RefOutcome
+
+Pairs = Sequence[tuple[tuple[str, int], tuple[str, int]]]
+
+EXPRESSION = "min(wait, 50) * nodes / requested - sqrt(nodes)"
+
+
+def expression(wait: int, requested: int, nodes: int) -> float:
+    """`EXPRESSION`, in Python."""
+    return min(float(wait), 50.0) * float(nodes) / float(requested) - float(nodes) ** 0.5
+
+
+# Production name -> what the reference calls it.
+POLICIES = {
+    "fcfs": "fcfs",
+    "wfp": "wfp",
+    "shortest-first": "sjf",
+    "largest-first": "largest",
+    EXPRESSION: expression,
+}
+PRODUCTION_NAME = {reference: name for name, reference in POLICIES.items()}
+
+
+def workload_of(domain: RefDomain) -> Workload:
+    """The reference's jobs as arrays, in trace order, sizes rounded up as cleaning does."""
+    jobs = sorted(domain.jobs, key=lambda job: job.submit)
+    columns = {
+        name: np.array([getattr(job, name) for job in jobs], np.int64)
+        for name in ("job_id", "submit", "run", "nodes", "requested")
+    }
+    if domain.layout is not None:
+        columns["nodes"] = Partitions(*domain.layout).round_up(columns["nodes"])
+    return Workload(source=domain.name, **columns)
+
+
+def setup_of(domain: RefDomain) -> DomainSetup:
+    """The reference's domain as the production engine takes it."""
+    cluster = ClusterSettings(
+        nodes=domain.nodes,
+        ordering=parse_ordering(PRODUCTION_NAME[domain.policy]),
+        backfilling=BACKFILLING[domain.backfill],
+        partitions=Partitions(*domain.layout) if domain.layout else None,
+        wanted_first=domain.release_order == "wanted",
+    )
+    settings = CoschedulingSettings(
+        scheme=Scheme(domain.scheme),
+        release_interval=domain.release_interval,
+        release_jitter=Decimal(domain.release_jitter),
+        release_order=ReleaseOrder(domain.release_order),
+        max_held_fraction=Decimal(domain.max_held_fraction),
+        max_yields=domain.max_yields,
+        yield_boost=Decimal(domain.yield_boost),
+    )
+    return DomainSetup(domain.name, workload_of(domain), cluster, settings)
+
+
+def pairing_of(pairs: Pairs, setups: Sequence[DomainSetup]) -> Pairing:
+    """The pairs by domain index and row."""
+    index = {setup.name: i for i, setup in enumerate(setups)}
+    rows = [{int(job): row for row, job in enumerate(setup.workload.job_id)} for setup in setups]
+    members = [sorted((index[name], rows[index[name]][job]) for name, job in pair) for pair in pairs]
+    table = np.array(members, np.int64).reshape(len(pairs), 2, 2)
+    return Pairing(np.arange(1, len(pairs) + 1), table[:, :, 0], table[:, :, 1])
+
+
+def engine_for(domains: Sequence[RefDomain], pairs: Pairs, **options: object) -> Engine:
+    """The production engine for a case, not yet run."""
+    setups = [setup_of(domain) for domain in domains]
+    return Engine(setups, pairing_of(pairs, setups), **options)
+
+
+def outcomes(engine: Engine) -> dict[tuple[str, int], RefOutcome]:
+    """What came of every job, in the reference's form."""
+    result = collect(engine, [None] * len(engine.domains), {})
+    return {
+        (name, int(domain.workload.job_id[row])): _outcome(domain.jobs, row)
+        for name, domain in result.domains.items()
+        for row in range(len(domain.workload))
+    }
+
+
+def run_production(domains: Sequence[RefDomain], pairs: Pairs) -> dict[tuple[str, int], RefOutcome]:
+    """The production engine's outcomes."""
+    engine = engine_for(domains, pairs)
+    engine.run()
+    return outcomes(engine)
+
+
+def _outcome(jobs, row: int) -> RefOutcome:
+    times = [None if (value := int(column[row])) == UNKNOWN else value for column in (jobs.ready, jobs.start, jobs.end)]
+    counts = [int(column[row]) for column in (jobs.holds, jobs.yields, jobs.held_node_seconds)]
+    return RefOutcome(*times, *counts, STATES.get(int(jobs.state[row]), NEVER_STARTED))
+
+
+# Small cases that hypothesis makes and shrinks.
+
+UNITS = 8
+
+
+@st.composite
+def ref_jobs(draw, max_jobs: int, max_nodes: int = UNITS) -> list[RefJob]:
+    """Up to `max_jobs` jobs, many of them submitted close together or at one instant."""
+    shapes = draw(
+        st.lists(
+            st.tuples(
+                st.integers(0, 40), st.integers(1, 30), st.integers(0, 30), st.integers(1, max_nodes)
+            ),
+            min_size=1,
+            max_size=max_jobs,
+        )
+    )
+    return [RefJob(i + 1, submit, run, run + more, nodes) for i, (submit, run, more, nodes) in enumerate(shapes)]
+
+
+def some_pairs(draw, domains: Sequence[RefDomain], most: int) -> list[tuple[tuple[str, int], tuple[str, int]]]:
+    """Pairs between jobs of any two domains, each job in one at most."""
+    free = {domain.name: [job.job_id for job in domain.jobs] for domain in domains}
+    pairs = []
+    for _ in range(draw(st.integers(1, most))):
+        names = [name for name, ids in free.items() if ids]
+        if len(names) < 2:
+            break
+        one, other = draw(st.permutations(names))[:2]
+        pairs.append(tuple((name, free[name].pop(draw(st.integers(0, len(free[name]) - 1)))) for name in (one, other)))
+    return pairs
+
+
+@st.composite
+def ref_domains(draw, name: str, max_jobs: int, **fixed: object) -> RefDomain:
+    """A domain with settings of all kinds but those `fixed`."""
+    choices = {
+        "policy": st.sampled_from([*POLICIES.values()]),
+        "backfill": st.sampled_from(["easy", "easy", "conservative", "none"]),
+        "layout": st.sampled_from([None, None, (UNITS, 1)]),
+        "release_interval": st.sampled_from([7, 20, 60]),
+        "release_jitter": st.sampled_from(["0", "0.25", "1"]),
+        "max_held_fraction": st.sampled_from(["0.3", "0.5", "1"]),
+        "max_yields": st.sampled_from([0, 0, 1, 3]),
+        "yield_boost": st.sampled_from(["0", "0", "0.5"]),
+    }
+    settings = {key: draw(strategy) for key, strategy in choices.items() if key not in fixed}
+    return RefDomain(name, UNITS, draw(ref_jobs(max_jobs)), **settings, **fixed)
