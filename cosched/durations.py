@@ -14,3 +14,11 @@ def parse_seconds(text: str) -> int:
     if match is None:
         raise ValueError(f"{text!r} is not a duration such as 90, 20m, 12h or 3d")
     return int(match[1]) * _UNITS[match[2]]
+
+
+def parse_window(text: str) -> tuple[int | None, int | None]:
+    """The time window `START..END` (`0..20d`, `2w..`, `..3d`), None for no bound; ValueError for anything else."""
+    start, dots, end = text.partition("..")
+    if not dots:
+        raise ValueError(f"{text!r} is not a time window START..END such as 0..20d")
+    return (parse_seconds(start) if start else None, parse_seconds(end) if end else None)

@@ -22,26 +22,31 @@ from cosched.core.nodes import Partitions, parse_node_pool
 from cosched.core.policies.backfilling import BACKFILLING
 from cosched.core.policies.ordering import parse_ordering
 from cosched.core.settings import CoschedulingSettings, OnUnreachable, ReleaseOrder, Scheme
-from cosched.durations import parse_seconds
+from cosched.durations import parse_seconds, parse_window
 from cosched.errors import InputError
+from sim.mistakes import Locate, input_error, inside
 from sim.workload import Workload
 
 MAX_NODES = 10**9
 
 
 def _seconds(value: object) -> object:
-    return parse_seconds(value) if isinstance(value, str) else value
+    return parse_seconds(value) if isinstance(value, str) else _no_bool(value)
 
 
 def _window(value: object) -> object:
-    if not isinstance(value, str):
-        return value
-    start, dots, end = value.partition("..")
-    if not dots:
-        raise ValueError(f"{value!r} is not a time window START..END such as 0..20d")
-    return (parse_seconds(start) if start else None, parse_seconds(end) if end else None)
+    return value if isinstance(value, tuple) else parse_window(str(value))
 
 
+def _no_bool(value: object) -> object:
+    """Python takes true for 1, a user does not."""
+    if isinstance(value, bool):
+        raise ValueError(f"a number is expected, not {str(value).lower()}")
+    return value
+
+
+Whole = Annotated[int, BeforeValidator(_no_bool)]
+Number = Annotated[Decimal, BeforeValidator(_no_bool)]
 Seconds = Annotated[int, BeforeValidator(_seconds), Field(ge=0)]
 Window = Annotated[tuple[int | None, int | None], BeforeValidator(_window)]
 
@@ -60,21 +65,21 @@ class Domain(_Settings):
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{1,64}$")]
     trace: str | Path | Workload
     format: Literal["swf", "accounting", "sacct", "csv"] | None = None
-    nodes: Annotated[int, Field(ge=1, le=MAX_NODES)] | None = None
-    procs_per_node: Annotated[int, Field(ge=1, le=MAX_NODES)] = 1
+    nodes: Annotated[Whole, Field(ge=1, le=MAX_NODES)] | None = None
+    procs_per_node: Annotated[Whole, Field(ge=1, le=MAX_NODES)] = 1
     cut: Window | None = None
-    load: Annotated[Decimal, Field(gt=0)] | None = None
-    scale: Annotated[Decimal, Field(gt=0)] | None = None
+    load: Annotated[Number, Field(gt=0)] | None = None
+    scale: Annotated[Number, Field(gt=0)] | None = None
     policy: str = "wfp"
     backfill: Literal["easy", "conservative", "none"] = "easy"
     node_pool: str = "flat"
     scheme: Scheme = Scheme.HOLD
     release_interval: Seconds = 1200
-    release_jitter: Decimal = Decimal("0.25")
+    release_jitter: Number = Decimal("0.25")
     release_order: ReleaseOrder = ReleaseOrder.WANTED
-    max_held_fraction: Decimal = Decimal("0.5")
-    max_yields: int = 0
-    yield_boost: Decimal = Decimal(0)
+    max_held_fraction: Number = Decimal("0.5")
+    max_yields: Whole = 0
+    yield_boost: Number = Decimal(0)
     on_peer_unreachable: OnUnreachable = OnUnreachable.START
     mate_patience: Seconds | None = None
 
@@ -127,8 +132,8 @@ class ReplayConfig(_Settings):
     domains: Annotated[tuple[Domain, ...], Field(min_length=1, max_length=64)]
     pairs: str | Path | None = None
     pair_window: Seconds | None = None
-    pair_fraction: Annotated[Decimal, Field(ge=0, le=1)] | None = None
-    seed: Annotated[int, Field(ge=0)] = 0
+    pair_fraction: Annotated[Number, Field(ge=0, le=1)] | None = None
+    seed: Annotated[Whole, Field(ge=0)] = 0
     overrun: Literal["extend", "kill"] = "extend"
     script: str | Path | None = None
     events: bool = False
@@ -141,6 +146,8 @@ class ReplayConfig(_Settings):
             raise ValueError(f"domain {twice[0]!r} is there twice")
         if sum(way is not None for way in (self.pairs, self.pair_window, self.pair_fraction)) > 1:
             raise ValueError("pairs, pair_window and pair_fraction exclude each other")
+        if [self.pairs, *(domain.trace for domain in self.domains)].count("-") > 1:
+            raise ValueError("standard input ('-') can be read only once")
         return self
 
 
@@ -149,30 +156,18 @@ def read_toml(path: str) -> dict[str, Any]:
     try:
         return tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
-        raise InputError(path, None, str(error.strerror)) from None
+        raise InputError(path, None, f"cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:
         raise InputError(path, None, "not a text file") from None
     except tomllib.TOMLDecodeError as error:
-        raise InputError(path, None, str(error)) from None
+        reason, _, line = str(error).partition(" (at line ")
+        raise InputError(path, int(line.split(",")[0]) if line else None, reason) from None
 
 
-def replay_config(source: str, values: dict[str, Any]) -> ReplayConfig:
-    """Check `values`; InputError names `source`, the key and the reason of the first mistake."""
+def replay_config(source: str | Locate, values: dict[str, Any]) -> ReplayConfig:
+    """Check `values`; InputError names `source`, or where `source` says, the key and the reason of the first mistake."""
     try:
         return ReplayConfig(**values)
     except ValidationError as error:
-        raise _input_error(source, error) from None
-
-
-def _input_error(source: str, error: ValidationError) -> InputError:
-    first = error.errors(include_url=False)[0]
-    place = ".".join(_place(part) for part in first["loc"]) or None
-    if first["type"] == "extra_forbidden":
-        return InputError(source, place, "no such key")
-    if first["type"] == "missing":
-        return InputError(source, place, "missing")
-    return InputError(source, place, first["msg"].removeprefix("Value error, "))
-
-
-def _place(part: int | str) -> str:
-    return str(part + 1) if isinstance(part, int) else part
+        locate = inside(source) if isinstance(source, str) else source
+        raise input_error(error, locate, values) from None

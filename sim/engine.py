@@ -116,7 +116,7 @@ class Engine:
             loop.JOB_READY: self._ready,
         }
         while True:
-            why, now, domain, row = loop.advance(self.tables, self._next_timer())
+            why, now, domain, row = loop.advance(self.tables, self._next_stop())
             self.now = now
             if why == loop.DONE:
                 return
@@ -226,6 +226,10 @@ class Engine:
 
     def _clear_timer(self, domain: int, effect: ClearTimer) -> None:
         self._timer_at.pop((domain, effect.job, effect.timer), None)
+
+    def _next_stop(self) -> int:
+        """The next instant at which the engine wants to be asked between completions and submissions."""
+        return self._next_timer()
 
     def _next_timer(self) -> int:
         """The next instant of a timer in force or of a scripted event, or NEVER."""

@@ -47,13 +47,13 @@ class Replay:
     def __init__(self, config: ReplayConfig, say: Callable[[str], None] = lambda _: None) -> None:
         self.config = config
         began = time.perf_counter()
-        machines = [_read(domain, config) for domain in config.domains]
+        machines = [read_machine(domain, config) for domain in config.domains]
         self.workloads = [workload for workload, _ in machines]
         self.nodes = [nodes for _, nodes in machines]
         for workload in self.workloads:
             for message in traces.left_out_messages(workload):
                 say(message)
-        self.pairing = _pair(config, self.workloads)
+        self.pairing = pair_jobs(config, self.workloads)
         self.script = _script(config, self.workloads, self.nodes)
         self.read_s = time.perf_counter() - began
         self.compile_s = prepare_kernels(run_all_kernels, say)
@@ -80,8 +80,8 @@ class Replay:
         return collect(engine, settings, timing, events)
 
 
-def _read(domain: Domain, config: ReplayConfig) -> tuple[Workload, int]:
-    """One domain's workload and number of nodes."""
+def read_machine(domain: Domain, config: ReplayConfig) -> tuple[Workload, int]:
+    """One domain's workload and number of nodes; InputError."""
     if isinstance(domain.trace, Workload):
         workload, nodes = domain.trace, _nodes(domain, None)
     else:
@@ -126,7 +126,8 @@ def _clean(domain: Domain, log: TraceLog, nodes: int, config: ReplayConfig) -> W
     return workload
 
 
-def _pair(config: ReplayConfig, workloads: Sequence[Workload]) -> Pairing:
+def pair_jobs(config: ReplayConfig, workloads: Sequence[Workload]) -> Pairing:
+    """Who starts together with whom, as configured; InputError."""
     names = [domain.name for domain in config.domains]
     if config.pairs is not None:
         return pairs_from_file(config.pairs, names, workloads)

@@ -69,7 +69,7 @@ class Cluster:
         """Take a ready job's nodes back; it is passed over for the rest of this instant."""
         iteration.answer_yield(self.tables, self.index, row, now)
         if boost != 1.0:
-            self.tables.jobs[row]["boost"] = boost
+            self.tables.marks[row]["boost"] = boost
             self._record["boosted"] = 1
 
     # What happens to jobs

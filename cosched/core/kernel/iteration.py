@@ -84,7 +84,7 @@ def answer_yield(tab, d, row, now):
     job = tab.jobs[row]
     vacate(tab, d, job.nodes, job.block, job.expected)
     job.state = QUEUED
-    job.passed_over = now
+    tab.marks[row].passed_over = now + 1
     tab.domains[d].offered = NONE
 
 
@@ -94,7 +94,7 @@ def try_start(tab, d, row, now, wanted_until):
     job = tab.jobs[row]
     block = _would_start(tab, d, row, now)
     if block == NONE:
-        job.wanted_until = wanted_until
+        tab.marks[row].wanted_until = wanted_until
         return False
     job.block = block
     job.expected = now + job.requested
@@ -107,7 +107,7 @@ def try_start(tab, d, row, now, wanted_until):
 @kernel
 def release(tab, d, row, now):
     """A hold is forcibly ended: queued again, and last in this instant's order."""
-    tab.jobs[row].released = now
+    tab.marks[row].released = now
     tab.domains[d].released_at = now
     requeue(tab, d, row)
 
@@ -132,9 +132,11 @@ def abandon(tab, d):
 @kernel
 def _next_fitting(tab, at, end, free):
     """The first place of the queue in `at:end` whose job is no larger than `free`, or `end`."""
-    while at < end and tab.lists[QUEUE_NODES, at] > free:
-        at += 1
-    return at
+    sizes = tab.lists[QUEUE_NODES, at:end]
+    for i in range(len(sizes)):
+        if sizes[i] <= free:
+            return at + i
+    return end
 
 
 @kernel
@@ -168,7 +170,7 @@ def _scan(tab, d, view, sought, now):
         row = tab.lists[QUEUE, at]
         at += 1
         job = tab.jobs[row]
-        if job.state != QUEUED or (job.passed_over == now and row != sought):
+        if job.state != QUEUED or (job.paired == 1 and tab.marks[row].passed_over == now + 1 and row != sought):
             continue
         block = _select(tab, view, row, now)
         if block == NONE:

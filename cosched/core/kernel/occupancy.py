@@ -167,8 +167,9 @@ def _remove_end(tab, d, until, nodes):
 
 @kernel
 def _close_gap(tab, which, at, last):
-    for i in range(at, last):
-        tab.lists[which, i] = tab.lists[which, i + 1]
+    tail = tab.lists[which, at : last + 1]
+    for i in range(len(tail) - 1):
+        tail[i] = tail[i + 1]
 
 
 @kernel

@@ -1,4 +1,6 @@
-"""The order in which an iteration looks at the queue: scores, ranks, and a sort that profits from the last order."""
+"""The order in which an iteration looks at the queue: score descending, then submission; after a forced release
+wanted jobs first and the released ones last. The sort profits from the last order.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +15,8 @@ from cosched.core.kernel.tables import (
     OTHERS,
     QUEUE,
     QUEUE_NODES,
+    QUEUE_REQUESTED,
+    QUEUE_SUBMIT,
     RELEASED,
     SCRATCH,
     SHORTEST,
@@ -30,11 +34,9 @@ def enqueue(tab, d, row):
     dom = tab.domains[d]
     i = dom.base + dom.queued
     while i > dom.base and dom.shuffled == 0 and tab.lists[QUEUE, i - 1] > row:
-        tab.lists[QUEUE, i] = tab.lists[QUEUE, i - 1]
-        tab.lists[QUEUE_NODES, i] = tab.lists[QUEUE_NODES, i - 1]
+        _move(tab, i - 1, i)
         i -= 1
-    tab.lists[QUEUE, i] = row
-    tab.lists[QUEUE_NODES, i] = tab.jobs[row].nodes
+    _list(tab, i, row)
     dom.queued += 1
     tab.jobs[row].state = QUEUED
     dom.changed = 1
@@ -48,11 +50,10 @@ def drop_left(tab, d):
         return
     kept = dom.base
     for i in range(dom.base, dom.base + dom.queued):
-        row = tab.lists[QUEUE, i]
-        tab.lists[QUEUE, kept] = row
-        tab.lists[QUEUE_NODES, kept] = tab.lists[QUEUE_NODES, i]
-        state = tab.jobs[row].state
+        state = tab.jobs[tab.lists[QUEUE, i]].state
         if state == QUEUED or state == READY:  # a ready one may yield
+            if kept < i:
+                _move(tab, i, kept)
             kept += 1
     dom.queued = kept - dom.base
     dom.holes = 0
@@ -60,72 +61,90 @@ def drop_left(tab, d):
 
 @kernel
 def put_in_order(tab, d, now):
-    """Sort the queue for an iteration at `now`: rank, then score descending, then submission."""
+    """Sort the queue for an iteration at `now`."""
     dom = tab.domains[d]
     after_release = dom.released_at == now
-    if dom.policy == FCFS and dom.boosted == 0 and not after_release:
-        if dom.shuffled == 1:
-            _score_by_submission(tab, d)
-            _sort(tab, d)
-            dom.shuffled = 0
-        return
-    _score(tab, d, now)
-    _rank(tab, d, now, after_release)
-    _sort(tab, d)
-    dom.shuffled = 1
+    if dom.policy != FCFS or dom.boosted == 1:
+        _score(tab, d, now)
+        _sort(tab, d)
+        dom.shuffled = 1
+    elif dom.shuffled == 1:
+        for i in range(dom.base, dom.base + dom.queued):
+            tab.scores[i] = 0.0  # ties go by submission
+        _sort(tab, d)
+        dom.shuffled = 0
+    if after_release:
+        _put_released_last(tab, d, now)
+        dom.shuffled = 1
 
 
 @kernel
-def _score_by_submission(tab, d):
-    dom = tab.domains[d]
-    for i in range(dom.base, dom.base + dom.queued):
-        job = tab.jobs[tab.lists[QUEUE, i]]
-        job.score = 0.0
-        job.rank = OTHERS
+def _list(tab, i, row):
+    """Place `i` of the queue is the job `row`'s."""
+    job = tab.jobs[row]
+    tab.lists[QUEUE, i] = row
+    tab.lists[QUEUE_NODES, i] = job.nodes
+    tab.lists[QUEUE_SUBMIT, i] = job.submit
+    tab.lists[QUEUE_REQUESTED, i] = job.requested
+
+
+@kernel
+def _move(tab, source, target):
+    tab.lists[QUEUE, target] = tab.lists[QUEUE, source]
+    tab.lists[QUEUE_NODES, target] = tab.lists[QUEUE_NODES, source]
+    tab.lists[QUEUE_SUBMIT, target] = tab.lists[QUEUE_SUBMIT, source]
+    tab.lists[QUEUE_REQUESTED, target] = tab.lists[QUEUE_REQUESTED, source]
 
 
 @kernel
 def _score(tab, d, now):
+    """Scores of the whole queue at `now`, in doubles; not a number counts as the lowest."""
     dom = tab.domains[d]
-    for i in range(dom.base, dom.base + dom.queued):
-        job = tab.jobs[tab.lists[QUEUE, i]]
-        if dom.policy == WFP:
-            ratio = float(now - job.submit) / float(job.requested)
-            score = ratio * ratio * ratio * float(job.nodes)
-        elif dom.policy == FCFS:
-            score = float(now - job.submit)
-        elif dom.policy == SHORTEST:
-            score = 1.0 / float(job.requested)
-        elif dom.policy == LARGEST:
-            score = float(job.nodes)
-        else:
-            score = evaluate(tab.programs[d], float(now - job.submit), float(job.requested), float(job.nodes))
-        score *= job.boost
-        job.score = -math.inf if math.isnan(score) else score
+    if dom.policy == WFP:
+        _score_wfp(tab, dom.base, dom.base + dom.queued, now)
+    else:
+        for i in range(dom.base, dom.base + dom.queued):
+            tab.scores[i] = _score_one(tab, d, i, now)
+    if dom.boosted == 1:
+        for i in range(dom.base, dom.base + dom.queued):
+            boost = tab.marks[tab.lists[QUEUE, i]].boost
+            if boost > 0.0:
+                tab.scores[i] *= boost
+    if dom.policy > LARGEST:
+        for i in range(dom.base, dom.base + dom.queued):
+            if math.isnan(tab.scores[i]):
+                tab.scores[i] = -math.inf
 
 
 @kernel
-def _rank(tab, d, now, after_release):
-    dom = tab.domains[d]
-    for i in range(dom.base, dom.base + dom.queued):
-        job = tab.jobs[tab.lists[QUEUE, i]]
-        job.rank = OTHERS
-        if after_release:
-            if dom.wanted_first == 1 and now < job.wanted_until:
-                job.rank = WANTED
-            elif job.released == now:
-                job.rank = RELEASED
+def _score_wfp(tab, start, end, now):
+    submit, requested = tab.lists[QUEUE_SUBMIT, start:end], tab.lists[QUEUE_REQUESTED, start:end]
+    nodes, scores = tab.lists[QUEUE_NODES, start:end], tab.scores[start:end]
+    for i in range(len(scores)):
+        ratio = float(now - submit[i]) / float(requested[i])
+        scores[i] = ratio * ratio * ratio * float(nodes[i])
 
 
 @kernel
-def _before(tab, a, b):
-    """Whether job row `a` comes before job row `b`."""
-    one, other = tab.jobs[a], tab.jobs[b]
-    if one.rank != other.rank:
-        return one.rank < other.rank
-    if one.score != other.score:
-        return one.score > other.score
-    return a < b
+def _score_one(tab, d, i, now):
+    policy = tab.domains[d].policy
+    wait = float(now - tab.lists[QUEUE_SUBMIT, i])
+    if policy == FCFS:
+        return wait
+    if policy == SHORTEST:
+        return 1.0 / float(tab.lists[QUEUE_REQUESTED, i])
+    if policy == LARGEST:
+        return float(tab.lists[QUEUE_NODES, i])
+    requested, nodes = float(tab.lists[QUEUE_REQUESTED, i]), float(tab.lists[QUEUE_NODES, i])
+    return evaluate(tab.programs[d], wait, requested, nodes)
+
+
+@kernel
+def _before(tab, score, row, i):
+    """Whether a job `row` of this score comes before the one at place `i`."""
+    if score != tab.scores[i]:
+        return score > tab.scores[i]
+    return row < tab.lists[QUEUE, i]
 
 
 @kernel
@@ -134,32 +153,28 @@ def _sort(tab, d):
     dom = tab.domains[d]
     moves = 0
     for i in range(dom.base + 1, dom.base + dom.queued):
-        row = tab.lists[QUEUE, i]
+        score, row = tab.scores[i], tab.lists[QUEUE, i]
         j = i
-        while j > dom.base and _before(tab, row, tab.lists[QUEUE, j - 1]):
-            tab.lists[QUEUE, j] = tab.lists[QUEUE, j - 1]
+        while j > dom.base and _before(tab, score, row, j - 1):
+            _move(tab, j - 1, j)
+            tab.scores[j] = tab.scores[j - 1]
             j -= 1
-        tab.lists[QUEUE, j] = row
-        moves += i - j
-        if moves > WANDERING * (dom.queued + 1):
-            _merge_sort(tab, d)
-            break
-    if moves > 0:
-        _note_sizes(tab, d)
-
-
-@kernel
-def _note_sizes(tab, d):
-    dom = tab.domains[d]
-    for i in range(dom.base, dom.base + dom.queued):
-        tab.lists[QUEUE_NODES, i] = tab.jobs[tab.lists[QUEUE, i]].nodes
+        if j < i:
+            _list(tab, j, row)
+            tab.scores[j] = score
+            moves += i - j
+            if moves > WANDERING * (dom.queued + 1):
+                _merge_sort(tab, d)
+                return
 
 
 @kernel
 def _merge_sort(tab, d):
-    """Bottom-up merge sort of the queue, with the plan's list as second place; needed rarely."""
+    """Bottom-up merge sort of places by score and row, with the plan's lists as second place; needed rarely."""
     dom = tab.domains[d]
-    source, target = QUEUE, SCRATCH
+    for i in range(dom.queued):
+        tab.lists[SCRATCH, dom.base + i] = dom.base + i
+    source, target = SCRATCH, SCRATCH + 1
     width = 1
     while width < dom.queued:
         for low in range(0, dom.queued, 2 * width):
@@ -167,18 +182,49 @@ def _merge_sort(tab, d):
             _merge(tab, source, target, dom.base + low, dom.base + middle, dom.base + high)
         source, target = target, source
         width *= 2
-    if source != QUEUE:
-        for i in range(dom.base, dom.base + dom.queued):
-            tab.lists[QUEUE, i] = tab.lists[SCRATCH, i]
+    _follow(tab, d, source, target)
 
 
 @kernel
 def _merge(tab, source, target, low, middle, high):
     i, j = low, middle
     for k in range(low, high):
-        if j >= high or (i < middle and not _before(tab, tab.lists[source, j], tab.lists[source, i])):
-            tab.lists[target, k] = tab.lists[source, i]
+        left, right = tab.lists[source, min(i, high - 1)], tab.lists[source, min(j, high - 1)]
+        if j >= high or (i < middle and not _before(tab, tab.scores[right], tab.lists[QUEUE, right], left)):
+            tab.lists[target, k] = left
             i += 1
         else:
-            tab.lists[target, k] = tab.lists[source, j]
+            tab.lists[target, k] = right
             j += 1
+
+
+@kernel
+def _follow(tab, d, order, spare):
+    """Put the queue into the order of the places listed in `order`; scores are not needed any more."""
+    dom = tab.domains[d]
+    for i in range(dom.base, dom.base + dom.queued):
+        tab.lists[spare, i] = tab.lists[QUEUE, tab.lists[order, i]]
+    for i in range(dom.base, dom.base + dom.queued):
+        _list(tab, i, tab.lists[spare, i])
+
+
+@kernel
+def _put_released_last(tab, d, now):
+    """The order after a forced release (coscheduling.md): wanted jobs, the others, the released; stable."""
+    dom = tab.domains[d]
+    place = dom.base
+    for rank in (WANTED, OTHERS, RELEASED):
+        for i in range(dom.base, dom.base + dom.queued):
+            if _rank(tab, d, tab.lists[QUEUE, i], now) == rank:
+                tab.lists[SCRATCH, place] = tab.lists[QUEUE, i]
+                place += 1
+    for i in range(dom.base, dom.base + dom.queued):
+        _list(tab, i, tab.lists[SCRATCH, i])
+
+
+@kernel
+def _rank(tab, d, row, now):
+    mark = tab.marks[row]
+    if tab.domains[d].wanted_first == 1 and now < mark.wanted_until:
+        return WANTED
+    return RELEASED if mark.released == now else OTHERS

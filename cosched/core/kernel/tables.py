@@ -16,14 +16,15 @@ NEVER = 1 << 62
 FREE = -1  # in `units`: nobody has this unit
 OUT = NEVER + 1  # in `units`: out of service
 
-# Lists, one row each of `Tables.lists`.
-QUEUE, QUEUE_NODES = 0, 1  # job rows, last ordering, with their sizes; jobs that left since are skipped
-RUN_END, RUN_NODES = 2, 3  # occupied nodes by expected end, ascending
-COMPLETIONS = 4  # heap of (actual end, job row), packed
-PROFILE_TIME, PROFILE_FREE = 5, 6  # conservative, flat: free nodes from each time on
-PLAN_FIRST, PLAN_COUNT, PLAN_START, PLAN_END = 5, 6, 7, 8  # conservative, partitioned: places given
-SCRATCH = 5  # while the queue is sorted
-LISTS = 9
+# Lists, one row each of `Tables.lists`. The queue has what ordering and placing need beside the job rows, so that
+# they read straight through; jobs that left since the last ordering are skipped.
+QUEUE, QUEUE_NODES, QUEUE_SUBMIT, QUEUE_REQUESTED = range(4)
+RUN_END, RUN_NODES = 4, 5  # occupied nodes by expected end, ascending
+COMPLETIONS = 6  # heap of (actual end, job row), packed
+PROFILE_TIME, PROFILE_FREE = 7, 8  # conservative, flat: free nodes from each time on
+PLAN_FIRST, PLAN_COUNT, PLAN_START, PLAN_END = 7, 8, 9, 10  # conservative, partitioned: places given
+SCRATCH = 7  # while the queue is sorted
+LISTS = 11
 SLACK = 8
 
 ROW_BITS = 28  # a completion packs (time, row) in 64 bits: up to 2**28 jobs, times below 2**35 s
@@ -38,28 +39,29 @@ WANTED, OTHERS, RELEASED = range(3)
 
 MAX_PROGRAM = 64  # instructions of a user's policy expression
 
-JOB = np.dtype(
+JOB = np.dtype(  # 64 bytes, what every job needs
     [
         ("submit", "i8"),
         ("nodes", "i8"),
         ("requested", "i8"),
         ("run", "i8"),
-        ("score", "f8"),
-        ("boost", "f8"),  # yield boost, multiplies the score
         ("start", "i8"),
         ("end", "i8"),
         ("expected", "i8"),  # when its nodes are expected to be free again
-        ("passed_over", "i8"),  # the instant at which it yielded last
-        ("wanted_until", "i8"),
-        ("released", "i8"),  # the instant at which its hold was released last
         ("block", "i4"),  # first unit it occupies (partitioned)
         ("state", "i1"),  # a JobState
         ("paired", "i1"),  # its start is a RunJob, which may come back as a hold or a yield
-        (
-            "alone",
-            "i1",
-        ),  # paired, but coscheduling is off here or at its mate's: in thought it counts as unpaired
-        ("rank", "i1"),  # WANTED, OTHERS, RELEASED
+        ("alone", "i1"),  # paired, but coscheduling is off here or at its mate's: in thought it counts as unpaired
+        ("_", "i1"),
+    ]
+)
+
+MARK = np.dtype(  # what only coscheduling needs; zero: never, none
+    [
+        ("boost", "f8"),  # yield boost, multiplies the score
+        ("passed_over", "i8"),  # 1 + the instant at which it yielded last
+        ("wanted_until", "i8"),
+        ("released", "i8"),  # the instant at which its hold was released last
     ]
 )
 
@@ -90,8 +92,10 @@ class Tables(NamedTuple):
     """All that kernels read and write; fields are untyped because records have no static type in numpy."""
 
     jobs: Any  # [jobs] of JOB
+    marks: Any  # [jobs] of MARK
     domains: Any  # [domains + 1] of DOMAIN
     lists: Any  # [LISTS, slots] int64
+    scores: Any  # [slots] float64, beside the queue
     units: Any  # [domains + 1, units] int64, expected end of each unit's occupant, or FREE
     programs: Any  # [domains + 1, 3, MAX_PROGRAM] float64: operations, constants, stack
     clock: Any  # [4] int64: NOW, PHASE, DOMAIN, ROW
@@ -112,11 +116,10 @@ def new_tables(jobs_per_domain: list[int], units_per_domain: list[int]) -> Table
     domains["base"] = [sum(slots[:i]) for i in range(len(sizes))]
     domains["jobs"] = sizes
     jobs = np.zeros(total, JOB)
-    for name in ("start", "end", "expected", "passed_over", "wanted_until", "released", "block"):
+    for name in ("start", "end", "expected", "block"):
         jobs[name] = NONE
-    jobs["boost"] = 1.0
     units = np.full((len(sizes), max([1, *units_per_domain])), FREE, np.int64)
     programs = np.zeros((len(sizes), 3, MAX_PROGRAM))
-    return Tables(
-        jobs, domains, np.empty((LISTS, sum(slots)), np.int64), units, programs, np.zeros(4, np.int64)
-    )
+    lists, scores = np.empty((LISTS, sum(slots)), np.int64), np.empty(sum(slots))
+    clock = np.zeros(4, np.int64)
+    return Tables(jobs, np.zeros(total, MARK), domains, lists, scores, units, programs, clock)

@@ -1,0 +1,101 @@
+"""`cosched demo`: a generated month on two coupled machines, and what each choice of schemes costs there."""
+
+from __future__ import annotations
+
+import textwrap
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from cosched.cli.replay import run_all, run_info
+from cosched.cli.terminal import NARROWEST, progress, show, show_json
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from sim.replaying import Replay
+
+SEED = 1
+WINDOW = "2m"
+
+BEFORE = """\
+A month on two coupled machines, generated: intrepid ({big[nodes]:,} nodes, {big[jobs]:,} jobs) and eureka \
+({small[nodes]:,} nodes, {small[jobs]:,} jobs). {pairs} jobs of each have a mate on the other machine, submitted \
+within two minutes (a simulation here and the analysis of its data there, say), and the two must start together. \
+When a job is ready and its mate is not, it holds its nodes idle, or it yields and lets others go first; each \
+machine chooses for itself (below: first intrepid's scheme, then eureka's)."""
+
+AFTER = """\
+Without coscheduling {by_chance} of {pairs} pairs started together, by chance; with it {together}, whatever the \
+machines choose. The price: longer waits and, where jobs hold, nodes that stand idle (lost). A job that yields \
+costs no node-hours, but often waits longer for its mate (sync: from ready to started)."""
+
+KEPT = "{out}: traces, pairs and each run's files (none: no coscheduling, HY: hold-yield)."
+NOT_KEPT = "To keep the traces, the pairs and every job's times: cosched demo --out DIR"
+
+
+@click.command(short_help="A minute's look at what coscheduling does.")
+@click.option("--out", metavar="DIR", help="Keep the generated traces, the pairs and the files of each run there.")
+@click.option("--json", "as_json", is_flag=True, help="Print the summaries as JSON.")
+@click.pass_context
+def demo(ctx: click.Context, out: str | None, as_json: bool) -> None:
+    """Show what coscheduling does, on a generated month of two coupled machines.
+
+    Replays the month without coscheduling and under the four combinations of hold and yield, and prints one table
+    of what each costs. Nothing is written unless --out is given.
+    """
+    with progress("generating ...") as doing:
+        from sim.replaying import Replay
+        from sim.staging import staged
+
+        ready = Replay(_settings(), doing.say)
+        with staged(out) if out is not None else nullcontext() as stage:
+            if stage:
+                _write_inputs(ready, stage)
+            said = run_all(ready, run_info(ctx, SEED), stage, doing)
+    if as_json:
+        show_json(said)
+    else:
+        _tell(said["combinations"], out)
+
+
+def _settings() -> Any:
+    from sim.configuration import Domain, ReplayConfig
+    from sim.generate import generate
+    from sim.machine_models import EUREKA, INTREPID
+
+    domains = tuple(
+        Domain(name=model.name, trace=generate(model, seed=SEED), nodes=model.nodes) for model in (INTREPID, EUREKA)
+    )
+    return ReplayConfig.model_validate({"domains": domains, "pair_window": WINDOW, "seed": SEED})
+
+
+def _write_inputs(ready: Replay, stage: Path) -> None:
+    """What `cosched replay --compare` needs to find the same."""
+    from sim.generate import swf_header
+    from sim.pairing import write_pairs
+    from sim.traces import write_swf
+
+    names = [domain.name for domain in ready.config.domains]
+    for name, workload, nodes in zip(names, ready.workloads, ready.nodes, strict=True):
+        write_swf(workload, stage / f"{name}.swf.gz", swf_header(name, nodes, SEED))
+    write_pairs(stage / "pairs.csv", names, ready.workloads, ready.pairing)
+
+
+def _tell(runs: dict[str, Any], out: str | None) -> None:
+    from cosched.cli.tables import comparison_table
+    from sim.comparison import NONE
+
+    pairs = [summary["pairs"] for name, summary in runs.items() if name != NONE]
+    big, small = runs[NONE]["domains"].values()
+    all_together = all(found["together"] == found["pairs"] for found in pairs)
+    facts = {
+        "big": big,
+        "small": small,
+        "pairs": f"{pairs[0]['pairs']:,}",
+        "by_chance": runs[NONE]["pairs"]["together"],
+        "together": "all do" if all_together else f"at least {min(found['together'] for found in pairs):,} do",
+    }
+    before, after = (textwrap.fill(text.format(**facts), NARROWEST) for text in (BEFORE, AFTER))
+    show(before, "", comparison_table(runs), "", after, "", KEPT.format(out=out) if out else NOT_KEPT)

@@ -1,0 +1,117 @@
+"""`cosched replay`: job logs of coupled clusters through cosched's own scheduling code."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from cosched.cli.options import DOMAIN_HELP, replay_options, replay_settings
+from cosched.cli.terminal import BEGAN, COMMAND, Progress, progress, say, show, show_json
+from cosched.errors import InputError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from sim.output import RunInfo
+    from sim.replaying import Replay
+
+EPILOG = f"""{DOMAIN_HELP}
+
+\b
+Example:
+  cosched replay --domain intrepid,trace=intrepid.swf.gz,procs_per_node=4,scheme=hold \\
+                 --domain eureka,trace=eureka.swf.gz,scheme=yield --pair-window 2m --out run1"""
+
+
+@click.command(short_help="Replay job logs of coupled clusters.", epilog=EPILOG)
+@replay_options(pairs_file=True)
+@click.option("--script", metavar="FILE", help="What-if events: TIME cancel|down|drain|up|scheme|cut ...")
+@click.option("--compare", is_flag=True, help="No coscheduling and every combination of hold and yield.")
+@click.option("--out", metavar="DIR", help="Write summary.json and jobs.csv there; with --compare, one folder each.")
+@click.option("--events", is_flag=True, help="Write events.jsonl too, every event of every job.")
+@click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
+@click.pass_context
+def replay(
+    ctx: click.Context,
+    domains: tuple[str, ...],
+    config: str | None,
+    compare: bool,
+    out: str | None,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Replay job logs of coupled clusters on a virtual clock.
+
+    Each domain schedules its own jobs; the two jobs of a pair start at the same instant. Prints a table for each
+    domain. Times are in trace seconds; durations are 90, 20m, 12h or 3d. File names in a --config file are
+    relative to it.
+    """
+    if options["events"] and out is None:
+        raise InputError("--events", None, "writes events.jsonl, and so needs --out DIR")
+    with progress("reading ...") as doing:
+        settings = replay_settings(domains, config, **options)
+        from sim.comparison import combinations
+        from sim.replaying import Replay
+        from sim.staging import staged
+
+        if compare:
+            combinations(len(settings.domains))  # refuses too many before the traces are read
+        ready = Replay(settings, doing.say)
+        info = run_info(ctx, settings.seed)
+        with staged(out) if out is not None else nullcontext() as stage:
+            said = (run_all if compare else _run)(ready, info, stage, doing)
+    _tell(said, as_json)
+    if len(settings.domains) > 1 and not len(ready.pairing):
+        say("no jobs are paired (--pairs, --pair-window or --pair-fraction says which are)")
+
+
+def run_info(ctx: click.Context, seed: int) -> RunInfo:
+    """What a summary says of this command."""
+    from sim.output import RunInfo
+
+    return RunInfo(ctx.meta[COMMAND], seed, ctx.meta[BEGAN])
+
+
+def run_all(ready: Replay, info: RunInfo, stage: Path | None, doing: Progress) -> dict[str, Any]:
+    """Simulate every combination of schemes, with files in a folder of `stage` for each; what --json prints."""
+    from sim.comparison import combinations, compare
+    from sim.output import summary, write_files, write_json
+
+    names = list(combinations(len(ready.config.domains)))
+    summaries: dict[str, Any] = {}
+    results = compare(ready)
+    for number, name in enumerate(names, 1):
+        doing.step(f"replaying {name} ({number} of {len(names)}) ...")
+        result = next(results)
+        summaries[name] = write_files(result, stage / name, info) if stage else summary(result, info)
+    said = {key: summaries[names[0]][key] for key in ("version", "command", "seed")}
+    said["combinations"] = summaries
+    if stage:
+        write_json(stage / "comparison.json", said)
+    return said
+
+
+def _run(ready: Replay, info: RunInfo, stage: Path | None, doing: Progress) -> dict[str, Any]:
+    from sim.output import summary, write_files
+
+    doing.step("replaying ...")
+    result = ready.run()
+    doing.step("writing ...")
+    return write_files(result, stage, info) if stage else summary(result, info)
+
+
+def _tell(said: dict[str, Any], as_json: bool) -> None:
+    from cosched.cli.tables import comparison_table, replay_tables, warnings
+
+    runs = said.get("combinations", {"": said})
+    if as_json:
+        show_json(said)
+    elif "combinations" in said:
+        show(comparison_table(runs))
+    else:
+        show(*replay_tables(said))
+    for name, summary in runs.items():
+        for warning in warnings(summary):
+            say(f"{name}: {warning}" if name else warning)

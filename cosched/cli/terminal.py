@@ -1,0 +1,79 @@
+"""Where things go: data to standard output, messages and progress to standard error."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from rich.status import Status
+
+COMMAND, BEGAN = "cosched.command", "cosched.began"  # a context's `meta`: the command line, and when it began
+NARROWEST = 80  # columns of a table; a smaller terminal folds the lines itself
+WIDE = 160  # columns, where no terminal says how many there are
+
+
+def say(message: str) -> None:
+    """One line for the user."""
+    click.echo(message, err=True)
+
+
+def show_json(value: Any) -> None:
+    """Data for a program."""
+    click.echo(json.dumps(value, indent=2, allow_nan=False))
+
+
+def show(*parts: RenderableType) -> None:
+    """Tables and paragraphs: in colours on a terminal that wants them, else as plain text."""
+    from rich.console import Console
+
+    console = Console(markup=False, highlight=False, emoji=False)
+    console.width = max(console.width, NARROWEST) if is_terminal(sys.stdout) else WIDE
+    with console.capture() as capture:
+        for part in parts:
+            console.print(part)
+    lines = (line.rstrip() for line in capture.get().splitlines())
+    click.echo("\n".join(lines))
+
+
+def is_terminal(stream: Any) -> bool:
+    """Whether somebody looks at `stream`."""
+    return stream is not None and stream.isatty()
+
+
+class Progress:
+    """Says what is being done, in one line that changes, where somebody looks at it."""
+
+    def __init__(self, status: Status | None) -> None:
+        self._status = status
+
+    def step(self, text: str) -> None:
+        """What is done from now on."""
+        if self._status is not None:
+            self._status.update(text)
+
+    def say(self, message: str) -> None:
+        """One line for the user, above the progress."""
+        if self._status is not None:
+            self._status.console.print(message, soft_wrap=True)
+        else:
+            say(message)
+
+
+@contextlib.contextmanager
+def progress(text: str) -> Iterator[Progress]:
+    """Progress on standard error while the block runs, if that is a terminal."""
+    if not is_terminal(sys.stderr):
+        yield Progress(None)
+        return
+    from rich.console import Console
+
+    with Console(stderr=True, markup=False, highlight=False, emoji=False).status(text) as status:
+        yield Progress(status)
+

@@ -1,0 +1,189 @@
+"""`make bench`: speed as ratios on one machine in one run, medians of interleaved runs.
+
+Reading, writing and compiling are not in these figures, but for the whole command at the end.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+
+import sim  # noqa: F401  (sets the kernels' cache folder)
+from cosched.core.cluster import ClusterSettings
+from cosched.core.policies.backfilling import BACKFILLING
+from cosched.core.policies.ordering import parse_ordering
+from cosched.core.settings import CoschedulingSettings, Scheme
+from sim.engine import DomainSetup, Engine
+from sim.generate import generate
+from sim.pairing import Pairing, pairs_by_window
+from sim.replaying import NO_PAIRS
+from sim.traces import clean, machine_nodes, read_trace, write_swf
+from sim.warm_up import run_all_kernels
+from sim.workload import Workload
+from tests.bench.machine_code import CLoop
+
+ROUNDS = 7
+INTREPID, EUREKA = 40_960, 100
+TRACES = Path(__file__).resolve().parents[2].parent / "shared" / "traces"
+COMBINATIONS = {"none": "off off", "HH": "hold hold", "HY": "hold yield", "YH": "yield hold", "YY": "yield yield"}
+
+
+def setup(name: str, work: Workload, nodes: int, policy: str, scheme: str = "off") -> DomainSetup:
+    """One domain with EASY backfilling on a flat machine."""
+    cluster = ClusterSettings(nodes, parse_ordering(policy), BACKFILLING["easy"])
+    return DomainSetup(name, work, cluster, CoschedulingSettings(scheme=Scheme(scheme)))
+
+
+def simulate(domains: Sequence[DomainSetup], pairing: Pairing = NO_PAIRS) -> tuple[float, Engine]:
+    """CPU seconds of the run (tables filled, nothing written), and the engine."""
+    engine = Engine(domains, pairing)
+    began = time.process_time()
+    engine.run()
+    return time.process_time() - began, engine
+
+
+def medians(rounds: int, *candidates: Callable[[], float]) -> list[float]:
+    """Median of each candidate's seconds over interleaved rounds."""
+    times = [[candidate() for candidate in candidates] for _ in range(rounds)]
+    return [statistics.median(column) for column in zip(*times, strict=True)]
+
+
+def against_c(loop: CLoop, name: str, work: Workload, nodes: int) -> tuple[float, float]:
+    """One row: C, FCFS+EASY, WFP+EASY; returns microseconds a job of C and of our FCFS."""
+    _, engine = simulate([setup("a", work, nodes, "fcfs")])
+    assert np.array_equal(engine.tables.jobs["start"], loop.run(work, nodes)[1]), "the schedules differ"
+    c, fcfs, wfp = medians(
+        ROUNDS,
+        lambda: loop.run(work, nodes)[0],
+        lambda: simulate([setup("a", work, nodes, "fcfs")])[0],
+        lambda: simulate([setup("a", work, nodes, "wfp")])[0],
+    )
+    jobs = len(work)
+    print(
+        f"{name:28} {jobs:>9,} {jobs / c / 1e6:8.2f} {jobs / fcfs / 1e6:8.2f} {fcfs / c:6.2f}x"
+        f" {jobs / wfp / 1e6:8.2f} {wfp / c:6.2f}x"
+    )
+    return c / jobs, fcfs / jobs
+
+
+def compare_with_c() -> None:
+    """Jobs per CPU second, and times the C loop's time."""
+    loop = CLoop()
+    print("Million jobs per CPU second      jobs   C loop     FCFS+EASY         WFP+EASY")
+    for machine, nodes in (("intrepid", INTREPID), ("eureka", EUREKA)):
+        against_c(loop, f"{machine}-like, load 0.8", generate(machine, jobs=100_000, utilisation=0.8, seed=1), nodes)
+    if TRACES.is_dir():
+        shallow, deep = (against_c(loop, name, *lublin(name)) for name in ("lublin_256_new2", "lublin_256"))
+        ratio = (deep[1] / shallow[1]) / (deep[0] / shallow[0])
+        print(f"deep queue (load 1.06 against 0.62): our slow-down is {ratio:.2f} times the C loop's")
+
+
+def lublin(name: str) -> tuple[Workload, int]:
+    """A model trace of shared/traces and its machine."""
+    log = read_trace(TRACES / f"{name}.swf.gz")
+    nodes = machine_nodes(log)
+    assert nodes is not None
+    return clean(log, nodes), nodes
+
+
+def coupled_month() -> None:
+    """CPU seconds of a coupled month under every scheme combination."""
+    works = generate("intrepid", jobs=9_200, seed=1), generate("eureka", jobs=2_300, seed=1)
+    for window in (60, 120):
+        pairing = pairs_by_window(works, window)
+        print(f"\nCoupled month, 9,200 + 2,300 jobs, {len(pairing) / 9_200:.1%} paired: CPU seconds")
+
+        def run(schemes: str, pairing: Pairing = pairing) -> float:
+            one, other = schemes.split()
+            domains = [setup("intrepid", works[0], INTREPID, "wfp", one), setup("eureka", works[1], EUREKA, "wfp", other)]
+            return simulate(domains, pairing)[0]
+
+        times = medians(5, *(lambda s=schemes: run(s) for schemes in COMBINATIONS.values()))
+        print("   ".join(f"{name} {seconds:.3f}" for name, seconds in zip(COMBINATIONS, times, strict=True)))
+
+
+def growth() -> None:
+    """Microseconds and bytes a job from 10,000 to 1,000,000 jobs at constant load."""
+    print("\nGrowth at constant load 0.8 (WFP+EASY, whole command): microseconds a job, peak memory")
+    small = None
+    for jobs in (10_000, 100_000, 1_000_000):
+        seconds = json.loads(in_process("one", str(jobs)))
+        peak = json.loads(in_process("command", str(jobs)))
+        small = small or (jobs, peak)
+        beyond = f"{(peak - small[1]) / (jobs - small[0]):.0f} bytes a job beyond" if jobs > small[0] else "base"
+        print(f"{jobs:>9,} jobs {seconds / jobs * 1e6:6.3f} us/job   {peak / 1e6:6.1f} MB  {beyond}")
+
+
+def in_process(*arguments: str) -> str:
+    """Standard output of this file run with `arguments`, so that peaks do not mix."""
+    command = [sys.executable, "-m", "tests.bench.bench", *arguments]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+def one(jobs: int) -> float:
+    """Median CPU seconds to simulate so many jobs."""
+    work = generate("intrepid", jobs=jobs, utilisation=0.8, seed=1)
+    simulate([setup("a", work, INTREPID, "wfp")])
+    return medians(3, lambda: simulate([setup("a", work, INTREPID, "wfp")])[0])[0]
+
+
+def command(jobs: int) -> int:
+    """Peak resident bytes of `cosched replay` on so many jobs, from reading to the files."""
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder:
+        in_process("write", str(jobs), f"{folder}/trace.swf")
+        subprocess.run(replay_command(f"{folder}/trace.swf", f"{folder}/out"), check=True, capture_output=True)
+    return resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024
+
+
+def replay_command(trace: str, out: str) -> list[str]:
+    """The installed command on one trace."""
+    cosched = str(Path(sys.executable).with_name("cosched"))
+    return [cosched, "replay", "--domain", f"intrepid,trace={trace},nodes={INTREPID}", "--out", out]
+
+
+def whole_command() -> None:
+    """Wall seconds of the whole command on 10,000 jobs, caches warm."""
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder:
+        write_swf(generate("intrepid", jobs=10_000, utilisation=0.8, seed=1), f"{folder}/trace.swf")
+
+        def run() -> float:
+            began = time.perf_counter()
+            subprocess.run(replay_command(f"{folder}/trace.swf", f"{folder}/out"), check=True, capture_output=True)
+            return time.perf_counter() - began
+
+        run()
+        print(f"\nWhole command on a 10,000-job trace, caches warm: {medians(5, run)[0]:.2f} s")
+
+
+def main() -> None:
+    """All measurements, or one for a process of its own."""
+    match sys.argv[1:]:
+        case ["one", jobs]:
+            run_all_kernels()
+            print(one(int(jobs)))
+        case ["command", jobs]:
+            print(command(int(jobs)))
+        case ["write", jobs, path]:
+            write_swf(generate("intrepid", jobs=int(jobs), utilisation=0.8, seed=1), path)
+        case _:
+            run_all_kernels()
+            compare_with_c()
+            coupled_month()
+            growth()
+            whole_command()
+
+
+if __name__ == "__main__":
+    main()

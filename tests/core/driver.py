@@ -1,0 +1,155 @@
+"""Drives one `Coscheduler` by hand, event by event, in the role of its shell and of its peer B."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from decimal import Decimal
+
+from cosched.core.coscheduling import Coscheduler
+from cosched.core.effects import Answer, Call, Effect, Hold, Record, SetTimer, Start, Timer, Yield
+from cosched.core.events import Answered, Asked, CallFailed, Event, Finished, Ready, Submitted
+from cosched.core.job import JobState
+from cosched.core.mates import PairedJob
+from cosched.core.protocol import (
+    FOREVER,
+    Failure,
+    Found,
+    GetMateJobId,
+    GetMateStatus,
+    MateJobId,
+    MateStatus,
+    MateTried,
+    Reply,
+    Request,
+    StartJob,
+    Status,
+    TryStartMate,
+)
+from cosched.core.settings import CoschedulingSettings
+
+YES, NO = True, False
+MATE_IS_K = MateJobId(Found.MATE, "k")
+
+
+def of(effects: list[Effect], kind: type) -> list[Effect]:
+    """The effects of one kind."""
+    return [effect for effect in effects if type(effect) is kind]
+
+
+def decided(effects: list[Effect]) -> list[type]:
+    """Which of Start, Hold and Yield the effects have."""
+    return [type(effect) for effect in effects if type(effect) in (Start, Hold, Yield)]
+
+
+def called(effects: list[Effect]) -> Request:
+    """The one request that the effects send."""
+    (call,) = of(effects, Call)
+    return call.request
+
+
+def answered(effects: list[Effect]) -> Reply:
+    """The one answer that the effects send."""
+    (answer,) = of(effects, Answer)
+    return answer.answer
+
+
+def told(effects: list[Effect]) -> list[str]:
+    """What the job's story has gained: each record's `what`, with its reason if it has one."""
+    return [
+        f"{e.what}: {e.detail['why']}" if "why" in e.detail else e.what for e in effects if type(e) is Record
+    ]
+
+
+def detail(effects: list[Effect], what: str) -> dict[str, object]:
+    """The detail of the one record of that name."""
+    (record,) = [effect for effect in effects if type(effect) is Record and effect.what == what]
+    return record.detail
+
+
+def timer(effects: list[Effect], kind: Timer) -> int:
+    """When the one timer of this kind is set to."""
+    (at,) = [effect.at for effect in effects if type(effect) is SetTimer and effect.timer is kind]
+    return at
+
+
+class DomainA:
+    """Domain A of 10 nodes, whose job j has the mate k on B; jitter 0 and the whole machine to hold unless told otherwise."""
+
+    def __init__(self, nodes: int = 10, owners: Mapping | None = None, **settings: object) -> None:
+        self.now = 0
+        self.core = Coscheduler("A", nodes, self._settings(settings), owners=owners)
+
+    @staticmethod
+    def _settings(changed: dict[str, object]) -> CoschedulingSettings:
+        quiet = {"release_jitter": Decimal(0), "max_held_fraction": Decimal(1)}
+        return CoschedulingSettings(**{**quiet, **changed})
+
+    def configure(self, **settings: object) -> None:
+        self.core.configure(self._settings(settings))
+
+    def job(self, job: str = "j") -> PairedJob:
+        return self.core.mates.jobs[job]
+
+    def state(self, job: str = "j") -> JobState:
+        return self.job(job).state
+
+    # Events
+
+    def feed(self, event: Event) -> list[Effect]:
+        return self.core.handle(event, self.now)
+
+    def submit(self, job: str = "j", pair: str | None = None, **names: object) -> list[Effect]:
+        """Submit a job with a pair name (its own id, if it names no mate in another way)."""
+        if pair is None and "mate" not in names:
+            pair = job
+        return self.feed(Submitted(job, "B", pair, **names))
+
+    def ready(self, job: str = "j", nodes: int = 4, hold_limit: int = FOREVER) -> list[Effect]:
+        """RunJob(job, nodes); a job that is not there yet is submitted."""
+        if job not in self.core.mates.jobs:
+            self.submit(job)
+        return self.feed(Ready(job, nodes, hold_limit))
+
+    def reply(self, answer: Reply, job: str = "j") -> list[Effect]:
+        """B answers the question that the job asks at present."""
+        return self.feed(Answered(job, self.job(job).call, answer))
+
+    def fail(self, failure: Failure, job: str = "j") -> list[Effect]:
+        """No answer comes to the question that the job asks at present."""
+        return self.feed(CallFailed(job, self.job(job).call, failure))
+
+    def finish(self, how: JobState = JobState.COMPLETED, job: str = "j") -> list[Effect]:
+        return self.feed(Finished(job, how))
+
+    def ask(self, request: Request, peer: str = "B") -> list[Effect]:
+        """A peer asks A something."""
+        return self.feed(Asked(peer, request))
+
+    # RunJob up to some point
+
+    def run_job(self, status: Status, generation: int = 0, started_at: int | None = None, **ready: object):
+        """RunJob(j) up to what B's answer to GetMateStatus(k) leads to."""
+        job = ready.get("job", "j")
+        self.ready(**ready)
+        self.reply(MateJobId(Found.MATE, "k" if job == "j" else f"k-{job}"), job)
+        return self.reply(MateStatus(status, generation, started_at), job)
+
+    def hold_or_yield(self, **ready: object) -> list[Effect]:
+        """RunJob(j) while its mate is queuing and cannot start."""
+        self.run_job(Status.QUEUING, **ready)
+        return self.reply(MateTried(NO), ready.get("job", "j"))
+
+    # Questions of B about j
+
+    def asked_id(self, caller: str = "k", pair: str | None = "j", **names: object) -> Reply:
+        request = GetMateJobId(caller, pair, names.get("mate"), names.get("owner", ""))
+        return answered(self.ask(request, names.get("peer", "B")))
+
+    def asked_status(self, job: str = "j", caller: str = "k", peer: str = "B") -> MateStatus:
+        return answered(self.ask(GetMateStatus(job, caller), peer))
+
+    def asked_try(self, number: int = 1, hold_until: int = 0, job: str = "j", caller: str = "k"):
+        return self.ask(TryStartMate(f"B/{caller}/{number}", job, caller, hold_until))
+
+    def asked_start(self, generation: int, number: int = 1, job: str = "j", caller: str = "k"):
+        return self.ask(StartJob(f"B/{caller}/{number}", job, caller, generation))

@@ -1,0 +1,110 @@
+"""An engine that stops at every instant and checks what must always hold (coscheduling.md)."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+
+from cosched.core.effects import Hold
+from cosched.core.job import JobState
+from cosched.core.kernel import loop
+from cosched.core.kernel.tables import FREE, NEVER, NONE, OUT
+from sim import engine as engine_module
+from sim.engine import Engine
+
+WITH_NODES = (JobState.READY, JobState.HOLDING, JobState.RUNNING)
+
+
+class WatchedEngine(Engine):
+    """Counts its checks in `checks`, so that a test can see that they were made."""
+
+    checks = 0
+    reservations_checked = 0
+
+    def _next_stop(self) -> int:
+        timer = self._next_timer()
+        return min(timer, int(loop._next_instant(self.tables, timer)))
+
+    def _fire_timers(self) -> None:
+        super()._fire_timers()
+        self.check()
+
+    def _feed(self, domain, event) -> None:
+        super()._feed(domain, event)
+        self.check()
+
+    def check(self) -> None:
+        self.checks += 1
+        for domain in range(len(self.domains)):
+            self._check_nodes(domain)
+            self._check_holds(domain)
+
+    def _rows(self, domain: int) -> np.ndarray:
+        first = self.first[domain]
+        return self.tables.jobs[first : first + len(self.domains[domain].workload)]
+
+    def _check_nodes(self, domain: int) -> None:
+        """1: no node is given to two jobs; held + busy never exceed the machine."""
+        record, rows = self.tables.domains[domain], self._rows(domain)
+        busy = rows[np.isin(rows["state"], WITH_NODES)]
+        assert record["free"] >= 0
+        assert int(busy["nodes"].sum()) + int(record["free"]) + int(record["out"]) == self.clusters[domain].nodes
+        if record["units"]:
+            self._check_units(domain, busy)
+
+    def _check_units(self, domain: int, busy: np.ndarray) -> None:
+        record = self.tables.domains[domain]
+        owners = np.zeros(int(record["units"]), int)
+        for job in busy:
+            count = int(job["nodes"] // record["unit_nodes"])
+            assert job["block"] % count == 0
+            owners[job["block"] : job["block"] + count] += 1
+        units = self.tables.units[domain, : len(owners)]
+        assert (owners <= 1).all()
+        assert ((owners == 0) == ((units == FREE) | (units == OUT))).all()
+
+    def _check_holds(self, domain: int) -> None:
+        """3: held nodes never exceed the cap; a hold never outlives its release interval, jitter included."""
+        settings = self.coschedulers[domain].settings
+        holding = [j for j in self.coschedulers[domain].mates.jobs.values() if j.state is JobState.HOLDING]
+        cap = math.floor(Fraction(settings.max_held_fraction) * self.clusters[domain].nodes)
+        assert sum(job.nodes for job in holding) == self.coschedulers[domain].held_nodes <= cap
+        longest = settings.release_interval * (1 + Fraction(settings.release_jitter))
+        for job in holding:
+            assert settings.release_interval == 0 or self.now <= job.held_until <= job.held_since + longest
+
+    def check_reservation(self, domain: int, effect: Hold) -> None:
+        """3: no hold of a job behind a reservation, nor the run that follows it, delays that reservation."""
+        record = self.tables.domains[domain]
+        if not record["backfilled"] or record["shadow"] >= NEVER or record["reserved"] == NONE:
+            return
+        self.reservations_checked += 1
+        row = self._row[domain][effect.job]
+        reserved, shadow = self.tables.jobs[int(record["reserved"])], int(record["shadow"])
+        rows = self._rows(domain)
+        busy = np.isin(rows["state"], WITH_NODES) & (np.arange(len(rows)) != row - self.first[domain])
+        after = rows[busy & (rows["expected"] > shadow)]
+        job = self.tables.jobs[row]
+        over = effect.until < NEVER and effect.until + int(job["requested"]) <= shadow
+        if record["units"]:
+            self._check_block(record, reserved, after if over else np.append(after, job))
+        else:
+            used = int(after["nodes"].sum()) + (0 if over else int(job["nodes"]))
+            assert self.clusters[domain].nodes - int(record["out"]) - used >= int(reserved["nodes"])
+
+    @staticmethod
+    def _check_block(record, reserved, after: np.ndarray) -> None:
+        """The reserved block is free at the shadow time."""
+        size = int(record["unit_nodes"])
+        start, end = int(record["reserved_block"]), int(record["reserved_block"]) + int(reserved["nodes"]) // size
+        for job in after:
+            assert job["block"] >= end or job["block"] + job["nodes"] // size <= start
+
+
+def _hold_and_check(engine: Engine, domain: int, effect: Hold) -> None:
+    if isinstance(engine, WatchedEngine):
+        engine.check_reservation(domain, effect)
+    Engine._hold(engine, domain, effect)
+
+
+engine_module.CARRY_OUT[Hold] = _hold_and_check
