@@ -17,7 +17,7 @@ def parse_seconds(text: str) -> int:
 
 
 def parse_window(text: str) -> tuple[int | None, int | None]:
-    """The time window `START..END` (`0..20d`, `2w..`, `..3d`), None for no bound; ValueError for anything else."""
+    """The time window `START..END` (`0..20d`, `2w..` without an end), ValueError for anything else."""
     start, dots, end = text.partition("..")
     if not dots:
         raise ValueError(f"{text!r} is not a time window START..END such as 0..20d")

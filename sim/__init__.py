@@ -1,8 +1,8 @@
 """Replays job logs of coupled clusters through cosched's own scheduling code, on a virtual clock.
 
-    import sim
-    result = sim.replay([sim.Domain(name="intrepid", trace="intrepid.swf.gz"), ...], pair_window="2m")
-    result.pairs, result.domains["intrepid"].metrics, result.jobs
+import sim
+result = sim.replay([sim.Domain(name="intrepid", trace="intrepid.swf.gz"), ...], pair_window="2m")
+result.pairs, result.domains["intrepid"].metrics, result.jobs
 """
 
 from __future__ import annotations

@@ -28,6 +28,6 @@ def combinations(domains: int) -> dict[str, tuple[Scheme, ...]]:
 
 
 def compare(replay: Replay) -> Iterator[ReplayResult]:
-    """Simulate every combination, in this order; each result comes when asked for, so that one is in memory."""
+    """Simulate every combination in this order, each when it is asked for: only one need be in memory."""
     for schemes in combinations(len(replay.config.domains)).values():
         yield replay.run(schemes)

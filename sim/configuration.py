@@ -56,10 +56,10 @@ class _Settings(BaseModel):
 
 
 class Domain(_Settings):
-    """One policy domain of a replay: a job log (file name, '-' for standard input, or a Workload) and its settings.
+    """One policy domain of a replay: a job log (file, '-': standard input, or a Workload) and its settings.
 
-    Durations are seconds or text such as '20m'. `cut` keeps what is submitted in a time window ('0..20d'); `load`
-    scales the arrivals to an offered load, `scale` multiplies the times between them.
+    Durations are seconds or text such as '20m'. `cut` keeps what is submitted in a time window ('0..20d');
+    `load` scales the arrivals to an offered load, `scale` multiplies the times between them.
     """
 
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{1,64}$")]
@@ -146,6 +146,9 @@ class ReplayConfig(_Settings):
             raise ValueError(f"domain {twice[0]!r} is there twice")
         if sum(way is not None for way in (self.pairs, self.pair_window, self.pair_fraction)) > 1:
             raise ValueError("pairs, pair_window and pair_fraction exclude each other")
+        for key in ("pair_window", "pair_fraction"):
+            if getattr(self, key) is not None and len(names) != 2:
+                raise ValueError(f"{key}: pairs the jobs of two domains, but there are {len(names)}")
         if [self.pairs, *(domain.trace for domain in self.domains)].count("-") > 1:
             raise ValueError("standard input ('-') can be read only once")
         return self
@@ -165,7 +168,7 @@ def read_toml(path: str) -> dict[str, Any]:
 
 
 def replay_config(source: str | Locate, values: dict[str, Any]) -> ReplayConfig:
-    """Check `values`; InputError names `source`, or where `source` says, the key and the reason of the first mistake."""
+    """Check `values`; InputError names `source` (or where that says), the key and the reason of a mistake."""
     try:
         return ReplayConfig(**values)
     except ValidationError as error:

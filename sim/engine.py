@@ -10,6 +10,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -19,7 +20,6 @@ from cosched.core.effects import (
     Answer,
     Call,
     ClearTimer,
-    Effect,
     Hold,
     Record,
     Release,
@@ -144,7 +144,7 @@ class Engine:
     # What came of it
 
     def last_event(self, domain: int) -> int:
-        """The instant of the domain's last event: a job's end or submission, or the end of the run if a hold was left."""
+        """Instant of the domain's last event: a job's end or submission, or the end of the run if a hold was left."""
         first = self.first[domain]
         records = self.tables.jobs[first : first + len(self.domains[domain].workload)]
         if (records["state"] == JobState.HOLDING).any():
@@ -152,7 +152,7 @@ class Engine:
         return max(int(records["end"].max()), int(records["submit"].max()))
 
     def paired_outcomes(self, domain: int) -> Iterator[tuple[int, PairedJob, int]]:
-        """Row in the workload, the coscheduler's record, and node-seconds held until now, of each submitted paired job."""
+        """Of each submitted paired job: row in the workload, the coscheduler's record, node-seconds held until now."""
         for job in self.coschedulers[domain].mates.jobs.values():
             held = job.held_node_seconds
             if job.state is JobState.HOLDING:
@@ -179,9 +179,7 @@ class Engine:
         self.clusters[domain].release(self._row[domain][effect.job], self.now)
 
     def _try(self, domain: int, effect: Try) -> None:
-        started = self.clusters[domain].try_start(
-            self._row[domain][effect.job], self.now, effect.wanted_until
-        )
+        started = self.clusters[domain].try_start(self._row[domain][effect.job], self.now, effect.wanted_until)
         self._feed(domain, Tried(effect.job, started))
 
     def _reschedule(self, domain: int, effect: Reschedule) -> None:  # noqa: ARG002
@@ -237,9 +235,7 @@ class Engine:
         while timers and self._timer_at.get((timers[0][2], timers[0][3], timers[0][4])) != timers[0][0]:
             heapq.heappop(timers)
         instant = timers[0][0] if timers else NEVER
-        return (
-            min(instant, self._script[self._scripted].time) if self._scripted < len(self._script) else instant
-        )
+        return min(instant, self._script[self._scripted].time) if self._scripted < len(self._script) else instant
 
     def _fire_timers(self) -> None:
         while self._next_timer() == self.now:
@@ -331,7 +327,7 @@ class Engine:
                 self.clusters[domain].count_alone(row, not (on[domain] and on[self._mate[row][0]]))
 
 
-CARRY_OUT: dict[type, Callable[[Engine, int, Effect], None]] = {
+CARRY_OUT: dict[type, Callable[[Engine, int, Any], None]] = {
     Start: Engine._start,
     Hold: Engine._hold,
     Yield: Engine._yield,
@@ -343,7 +339,7 @@ CARRY_OUT: dict[type, Callable[[Engine, int, Effect], None]] = {
     Answer: Engine._answer,
     SetTimer: Engine._set_timer,
     ClearTimer: Engine._clear_timer,
-}  # type: ignore[dict-item]
+}
 
 TIMER_EVENTS: dict[Timer, type] = {
     Timer.RELEASE: ReleaseDue,

@@ -94,9 +94,7 @@ def _model(machine: MachineName | MachineModel) -> MachineModel:
     if isinstance(machine, MachineModel):
         return machine
     if machine not in MODELS:
-        raise InputError(
-            "--machine", None, f"no machine is called {machine!r}; there are {', '.join(MODELS)}"
-        )
+        raise InputError("--machine", None, f"no machine is called {machine!r}; there are {', '.join(MODELS)}")
     return MODELS[machine]
 
 
@@ -123,9 +121,7 @@ def _draw(rng: np.random.Generator, shares: Sequence[tuple[int, float]], count: 
     return np.asarray(values, dtype=np.int64)[picked]
 
 
-def _runs(
-    rng: np.random.Generator, model: MachineModel, nodes: Ints, load: float | None, span_s: int | None
-) -> Ints:
+def _runs(rng: np.random.Generator, model: MachineModel, nodes: Ints, load: float | None, span_s: int | None) -> Ints:
     """Run times: the mixture of log-normals, clipped; scaled by one factor if load and span are both set."""
     part = _draw(rng, [(i, c.share) for i, c in enumerate(model.runs)], len(nodes))
     raw = rng.standard_normal(len(nodes))

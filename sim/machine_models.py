@@ -67,12 +67,9 @@ class MachineModel:
     def __post_init__(self) -> None:
         """Check the ranges."""
         rules = {
-            "sizes must be from 1 node to the machine": all(
-                1 <= size <= self.nodes for size, _ in self.sizes
-            ),
+            "sizes must be from 1 node to the machine": all(1 <= size <= self.nodes for size, _ in self.sizes),
             "run times need 1 <= min_run_s <= limit_s": 1 <= self.min_run_s <= self.limit_s,
-            "jobs_per_month and utilisation must be above 0": self.jobs_per_month > 0
-            and self.utilisation > 0,
+            "jobs_per_month and utilisation must be above 0": self.jobs_per_month > 0 and self.utilisation > 0,
             "accuracy must be above 0 and at most 1": all(0 < ratio <= 1 for _, ratio in self.accuracy),
             "rounding must be 1 second or more": all(step >= 1 for step, _ in self.rounding),
             "sessions need 1 job or more": self.session_jobs >= 1 and self.session_gap_s >= 0,

@@ -34,7 +34,7 @@ def summary(result: ReplayResult, info: RunInfo, write_s: float = 0.0) -> dict[s
 
 
 def write_run(result: ReplayResult, folder: str | Path, info: RunInfo) -> dict[str, Any]:
-    """Write a run's files to `folder`, all of them or none, and return the summary; OSError names the folder."""
+    """Write a run's files to `folder`, all of them or none, and return the summary. OSError names it."""
     with staged(folder) as stage:
         return write_files(result, stage, info)
 

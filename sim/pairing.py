@@ -137,9 +137,7 @@ class _Jobs:
         if job_id not in self._rows and job_id not in self._left_out:
             raise ValueError(f"{self._domain} has no job {shown(cell)}")
         if job_id in self._lines:
-            raise ValueError(
-                f"{self._domain}'s job {shown(cell)} is already paired on line {self._lines[job_id]}"
-            )
+            raise ValueError(f"{self._domain}'s job {shown(cell)} is already paired on line {self._lines[job_id]}")
         self._lines[job_id] = line
         return self._rows.get(job_id)
 

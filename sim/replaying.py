@@ -26,9 +26,7 @@ from sim.workload import TraceLog, Workload
 NO_PAIRS = Pairing(np.empty(0, np.int64), np.empty((0, 2), np.int64), np.empty((0, 2), np.int64))
 
 
-def replay(
-    domains: Sequence[Domain], *, say: Callable[[str], None] = lambda _: None, **options: Any
-) -> ReplayResult:
+def replay(domains: Sequence[Domain], *, say: Callable[[str], None] = lambda _: None, **options: Any) -> ReplayResult:
     """Replay job logs of coupled clusters; `options` are the other fields of ReplayConfig (pairs=FILE, ...).
 
     `say` is told what was left out and when kernels are compiled. InputError for whatever cannot be used.
@@ -104,9 +102,7 @@ def _nodes(domain: Domain, log: TraceLog | None) -> int:
     partitions = domain.partitions
     nodes = domain.nodes or (partitions.nodes if partitions else stated)
     if nodes is None:
-        raise InputError(
-            f"--domain {domain.name}", "nodes", "missing, and the trace does not state the machine's size"
-        )
+        raise InputError(f"--domain {domain.name}", "nodes", "missing, and the trace does not state the machine's size")
     return nodes
 
 

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cosched.core.job import JobState
 from sim import metrics
@@ -59,9 +60,9 @@ class DomainResult:
     last_event: int
 
     @property
-    def started(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    def started(self) -> NDArray[np.bool_]:
         """Which jobs started."""
-        return self.jobs.start != UNKNOWN
+        return np.not_equal(self.jobs.start, UNKNOWN)
 
     @cached_property
     def metrics(self) -> dict[str, Any]:
@@ -97,7 +98,8 @@ class DomainResult:
 
     def nodes_of(self, chosen: Any) -> Ints:
         """Sizes of the chosen jobs, in nodes."""
-        return self.workload.nodes[chosen]
+        sizes: Ints = self.workload.nodes[chosen]
+        return sizes
 
     def _offered_load(self) -> float | None:
         """Node-seconds of work over what the machine has between the first and the last submission."""
@@ -173,9 +175,7 @@ class ReplayResult:
             "pair": _known(jobs.pair[rows]),
             "mate_job_id": polars.Series(self._mate_ids(jobs, rows), dtype=polars.String),
             **{key: getattr(jobs, key)[rows] for key in ("holds", "yields", "held_node_seconds")},
-            "state": polars.Series(
-                [STATES.get(JobState(s), NEVER_STARTED) for s in jobs.state[rows].tolist()]
-            ),
+            "state": polars.Series([STATES.get(JobState(s), NEVER_STARTED) for s in jobs.state[rows].tolist()]),
         }
         return polars.DataFrame(columns)
 
@@ -187,9 +187,7 @@ class ReplayResult:
         ]
 
 
-def collect(
-    engine: Engine, settings: list[Domain], timing: dict[str, float], events: Any = None
-) -> ReplayResult:
+def collect(engine: Engine, settings: list[Domain], timing: dict[str, float], events: Any = None) -> ReplayResult:
     """The results of an engine that has run."""
     domains = {
         setup.name: DomainResult(

@@ -84,36 +84,28 @@ def _parse(words: list[str], domains: Mapping[str, ScriptedDomain]) -> list[Scri
     return build(parse_seconds(words[0]), words[1], words[2:], domains)
 
 
-def _cancel(
-    time: int, action: str, words: list[str], domains: Mapping[str, ScriptedDomain]
-) -> list[ScriptedEvent]:
+def _cancel(time: int, action: str, words: list[str], domains: Mapping[str, ScriptedDomain]) -> list[ScriptedEvent]:
     domain, job = words
     if job not in domains[domain].rows:
         raise ValueError(f"no job {job!r} in {domain}")
     return [ScriptedEvent(time, Action(action), domain, row=domains[domain].rows[job])]
 
 
-def _nodes(
-    time: int, action: str, words: list[str], domains: Mapping[str, ScriptedDomain]
-) -> list[ScriptedEvent]:
+def _nodes(time: int, action: str, words: list[str], domains: Mapping[str, ScriptedDomain]) -> list[ScriptedEvent]:
     domain, text = words
     if not text.isdecimal() or not 0 < int(text) <= domains[domain].nodes:
         raise ValueError(f"{text!r} is not a number of nodes of {domain}, 1 to {domains[domain].nodes}")
     return [ScriptedEvent(time, Action(action), domain, nodes=int(text))]
 
 
-def _scheme(
-    time: int, action: str, words: list[str], domains: Mapping[str, ScriptedDomain]
-) -> list[ScriptedEvent]:  # noqa: ARG001
+def _scheme(time: int, action: str, words: list[str], _: Mapping[str, ScriptedDomain]) -> list[ScriptedEvent]:
     domain, scheme = words
     if scheme not in list(Scheme):
         raise ValueError(f"{scheme!r} is none of {', '.join(Scheme)}")
     return [ScriptedEvent(time, Action(action), domain, scheme=scheme)]
 
 
-def _cut(
-    time: int, action: str, words: list[str], domains: Mapping[str, ScriptedDomain]
-) -> list[ScriptedEvent]:
+def _cut(time: int, action: str, words: list[str], domains: Mapping[str, ScriptedDomain]) -> list[ScriptedEvent]:
     domain, peer, duration = words
     if peer not in domains or peer == domain:
         raise ValueError(f"{peer!r} is no other domain")

@@ -28,8 +28,8 @@ def writing(path: str | os.PathLike[str]) -> Iterator[None]:
 def staged(folder: str | os.PathLike[str]) -> Iterator[Path]:
     """A new folder inside `folder` to write in; its files move to `folder` when the block ends.
 
-    After an error nothing remains of it, nor of the folders that had to be made. Summaries move last, so where
-    there is one the files beside it are whole and its own. An OSError of the block names `folder`.
+    After an error nothing remains of it, nor of the folders that had to be made. Summaries move last: where
+    there is one, the files beside it are whole and its own. An OSError of the block names `folder`.
     """
     target = Path(folder)
     stage = target / f".{secrets.token_hex(8)}.part"
@@ -53,6 +53,8 @@ def _make(folder: Path, made: list[Path]) -> None:
     """Make a folder and its parents; those that were not there are added to `made`, the outermost first."""
     for path in reversed((folder, *folder.parents)):
         if not path.is_dir():
+            if path.exists():
+                raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
             path.mkdir(exist_ok=True)
             made.append(path)
 

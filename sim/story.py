@@ -42,7 +42,5 @@ def _unpaired(engine: Engine, index: int) -> list[dict[str, Any]]:
         if record["start"] != UNKNOWN:
             events.append({"time": int(record["start"]), **place, "event": "started"})
         if record["end"] != UNKNOWN:
-            events.append(
-                {"time": int(record["end"]), **place, "event": ENDS[JobState(int(record["state"]))]}
-            )
+            events.append({"time": int(record["end"]), **place, "event": ENDS[JobState(int(record["state"]))]})
     return events

@@ -17,10 +17,8 @@ from sim.workload import Workload
 
 def run_all_kernels() -> None:
     """Two pairs that block each other: one side holds and is released, the other yields."""
-    jobs = Workload(
-        "warm-up",
-        *(np.array(column, np.int64) for column in ([1, 2, 3], [0, 1, 3], [9, 9, 9], [6, 6, 6], [9, 9, 9])),
-    )
+    job_id, submit, nodes, run = (np.array(column, np.int64) for column in ([1, 2, 3], [0, 1, 3], [6, 6, 6], [9, 9, 9]))
+    jobs = Workload("warm-up", job_id, submit, run, nodes, requested=run)
     settings = CoschedulingSettings(release_interval=5, max_held_fraction=Decimal(1))
     cluster = ClusterSettings(10, parse_ordering("fcfs"), 0)
     domains = [

@@ -19,17 +19,19 @@ if TYPE_CHECKING:
 SEED = 1
 WINDOW = "2m"
 
-BEFORE = """\
-A month on two coupled machines, generated: intrepid ({big[nodes]:,} nodes, {big[jobs]:,} jobs) and eureka \
-({small[nodes]:,} nodes, {small[jobs]:,} jobs). {pairs} jobs of each have a mate on the other machine, submitted \
-within two minutes (a simulation here and the analysis of its data there, say), and the two must start together. \
-When a job is ready and its mate is not, it holds its nodes idle, or it yields and lets others go first; each \
-machine chooses for itself (below: first intrepid's scheme, then eureka's)."""
+BEFORE = """
+A month on two coupled machines, generated: intrepid ({big[nodes]:,} nodes, {big[jobs]:,} jobs) and eureka
+({small[nodes]:,} nodes, {small[jobs]:,} jobs). {pairs} jobs of each have a mate on the other, submitted
+within two minutes (a simulation here and the analysis of its data there, say), and the two must start
+together. When a job is ready and its mate is not, it holds its nodes idle, or it yields and lets others go
+first; each machine chooses for itself (below: first intrepid's scheme, then eureka's).
+"""
 
-AFTER = """\
-Without coscheduling {by_chance} of {pairs} pairs started together, by chance; with it {together}, whatever the \
-machines choose. The price: longer waits and, where jobs hold, nodes that stand idle (lost). A job that yields \
-costs no node-hours, but often waits longer for its mate (sync: from ready to started)."""
+AFTER = """
+Without coscheduling {by_chance} of {pairs} pairs started together, by chance; with it {together}, whatever
+the machines choose. The price: longer waits and, where jobs hold, nodes that stand idle (lost). A job that
+yields costs no node-hours, but often waits longer for its mate (sync: from ready to started).
+"""
 
 KEPT = "{out}: traces, pairs and each run's files (none: no coscheduling, HY: hold-yield)."
 NOT_KEPT = "To keep the traces, the pairs and every job's times: cosched demo --out DIR"
@@ -42,8 +44,8 @@ NOT_KEPT = "To keep the traces, the pairs and every job's times: cosched demo --
 def demo(ctx: click.Context, out: str | None, as_json: bool) -> None:
     """Show what coscheduling does, on a generated month of two coupled machines.
 
-    Replays the month without coscheduling and under the four combinations of hold and yield, and prints one table
-    of what each costs. Nothing is written unless --out is given.
+    Replays the month without coscheduling and under the four combinations of hold and yield, and prints one
+    table of what each costs. Nothing is written unless --out is given.
     """
     with progress("generating ...") as doing:
         from sim.replaying import Replay
@@ -97,5 +99,5 @@ def _tell(runs: dict[str, Any], out: str | None) -> None:
         "by_chance": runs[NONE]["pairs"]["together"],
         "together": "all do" if all_together else f"at least {min(found['together'] for found in pairs):,} do",
     }
-    before, after = (textwrap.fill(text.format(**facts), NARROWEST) for text in (BEFORE, AFTER))
+    before, after = (textwrap.fill(text.format(**facts).strip(), NARROWEST) for text in (BEFORE, AFTER))
     show(before, "", comparison_table(runs), "", after, "", KEPT.format(out=out) if out else NOT_KEPT)

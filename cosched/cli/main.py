@@ -25,8 +25,9 @@ class Failure(click.ClickException):
     """The end of a command: one line on standard error and an exit code."""
 
     def __init__(self, message: str, exit_code: int) -> None:
+        """`message` without the name of the program."""
         super().__init__(" ".join(message.splitlines()))
-        self.exit_code = exit_code
+        self.exit_code = exit_code  # type: ignore[misc]
 
     def show(self, file: Any = None) -> None:  # noqa: ARG002
         """Say it."""
@@ -67,7 +68,7 @@ class _failures(contextlib.AbstractContextManager[None]):  # noqa: N801
 
 
 def _give_up_output() -> None:
-    """If standard output takes no more, drop what is left for it: Python would try again at its end, and complain."""
+    """If standard output takes no more, drop the rest; Python would try again at exit, and complain."""
     try:
         if sys.stdout is not None:
             sys.stdout.flush()

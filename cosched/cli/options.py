@@ -1,4 +1,4 @@
-"""Domains and pairs of a replay, from flags and a TOML file: flags win over the file, the file over the defaults."""
+"""Domains and pairs of a replay: flags win over a TOML file, the file over the defaults."""
 
 from __future__ import annotations
 
@@ -17,22 +17,29 @@ if TYPE_CHECKING:
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 DOMAIN_HELP = """\b
-Keys of a domain, in --domain NAME,key=value,... and in a [[domain]] table of the file:
-  trace             job log, plain or gzip; - is standard input
-  format            swf, accounting, sacct or csv (default: told by its first line)
-  nodes             size of the machine (default: stated by the trace)
-  procs_per_node    processors of the trace that make a node (1)
-  cut               keep what is submitted in START..END, such as 0..20d
-  load | scale      scale the arrivals to an offered load | the times between arrivals by a factor
-  policy            wfp, fcfs, shortest-first, largest-first, or an expression of wait, requested
-                    and nodes such as min(wait/requested,9)*nodes (wfp)
-  backfill          easy, conservative or none (easy)
-  node_pool         flat, partitioned:intrepid or partitioned:UNITSxNODES (flat)
-  scheme            of a ready job whose mate is not: hold, yield; off: no coscheduling (hold)
-  release_interval  longest hold (20m; 0: no limit)    release_jitter  added to it at random (0.25)
-  release_order     wanted or last (wanted)            max_held_fraction  of the nodes (0.5)
-  max_yields        then hold (0: no limit)            yield_boost  of the score, for each yield (0)
-  on_peer_unreachable  start, hold or yield (start)    mate_patience  for a mate not yet submitted"""
+Keys of a domain, in --domain NAME,key=value,... and [[domain]] tables:
+  trace                job log, plain or gzip; - is standard input
+  format               swf, accounting, sacct, csv (told by its first line)
+  nodes                size of the machine (stated by the trace)
+  procs_per_node       processors of the trace that make a node (1)
+  cut                  keep what is submitted in START..END, as 0..20d
+  load                 scale the arrivals to this offered load
+  scale                multiply the times between arrivals by this
+  policy               wfp, fcfs, shortest-first, largest-first, or such as
+                       min(wait/requested,9)*nodes (wfp)
+  backfill             easy, conservative, none (easy)
+  node_pool            flat, partitioned:intrepid,
+                       partitioned:UNITSxNODES (flat)
+  scheme               of a ready job whose mate is not: hold, yield;
+                       off: no coscheduling here (hold)
+  release_interval     longest hold; 0: no limit (20m)
+  release_jitter       what a hold may be longer, as a share of it (0.25)
+  release_order        wanted, last (wanted)
+  max_held_fraction    of the nodes (0.5)
+  max_yields           of a job; then it holds; 0: no limit (0)
+  yield_boost          of a job's score at each yield (0)
+  on_peer_unreachable  start, hold, yield (start)
+  mate_patience        for a mate that is not submitted (no limit)"""
 
 EXCLUSIVE = (frozenset({"pairs", "pair_window", "pair_fraction"}), frozenset({"load", "scale"}))
 FILES = ("trace", "pairs", "script")
@@ -43,10 +50,12 @@ def replay_options(*, pairs_file: bool) -> Callable[[Command], Command]:
     options = [
         click.option("--domain", "domains", multiple=True, metavar="NAME,KEY=VALUE,...", help="A policy domain."),
         click.option("--pairs", metavar="FILE", help="Pairs: a CSV whose columns are domains, its rows job ids."),
-        click.option("--pair-window", metavar="TIME", help="Pair jobs of two domains submitted so near in time."),
+        click.option("--pair-window", metavar="TIME", help="Pair jobs of two domains submitted within it."),
         click.option("--pair-fraction", metavar="SHARE", help="Pair this share of the first domain's jobs."),
         click.option("--seed", metavar="N", help="Seed of the drawn pairs (0)."),
-        click.option("--overrun", type=click.Choice(["extend", "kill"]), help="Jobs that ran past their request."),
+        click.option(
+            "--overrun", type=click.Choice(["extend", "kill"]), help="What of jobs that ran past their request."
+        ),
         click.option("--config", metavar="FILE.toml", help="The same settings in a file; flags win."),
     ]
 
@@ -77,7 +86,7 @@ def replay_settings(domains: Sequence[str], config: str | None, **options: Any) 
 def parse_domain(text: str) -> dict[str, str]:
     """The settings in `NAME,key=value,...`; a comma in parentheses belongs to its value. InputError."""
     name, *settings = _split(text)
-    if "=" in name:
+    if not name or "=" in name:
         raise InputError("--domain", None, f"NAME,key=value,... expected, but {text!r} begins with no name")
     values = {"name": name}
     for setting in settings:

@@ -21,20 +21,22 @@ EPILOG = f"""{DOMAIN_HELP}
 
 \b
 Example:
-  cosched replay --domain intrepid,trace=intrepid.swf.gz,procs_per_node=4,scheme=hold \\
-                 --domain eureka,trace=eureka.swf.gz,scheme=yield --pair-window 2m --out run1"""
+  cosched replay --domain intrepid,trace=intrepid.swf.gz,procs_per_node=4 \\
+                 --domain eureka,trace=eureka.swf.gz,scheme=yield \\
+                 --pair-window 2m --out run1"""
 
 
 @click.command(short_help="Replay job logs of coupled clusters.", epilog=EPILOG)
 @replay_options(pairs_file=True)
 @click.option("--script", metavar="FILE", help="What-if events: TIME cancel|down|drain|up|scheme|cut ...")
 @click.option("--compare", is_flag=True, help="No coscheduling and every combination of hold and yield.")
-@click.option("--out", metavar="DIR", help="Write summary.json and jobs.csv there; with --compare, one folder each.")
-@click.option("--events", is_flag=True, help="Write events.jsonl too, every event of every job.")
+@click.option("--out", metavar="DIR", help="Write summary.json and jobs.csv there (--compare: a folder each).")
+@click.option("--events", is_flag=True, help="Write events.jsonl there too.")
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
 @click.pass_context
 def replay(
     ctx: click.Context,
+    /,
     domains: tuple[str, ...],
     config: str | None,
     compare: bool,
@@ -44,9 +46,9 @@ def replay(
 ) -> None:
     """Replay job logs of coupled clusters on a virtual clock.
 
-    Each domain schedules its own jobs; the two jobs of a pair start at the same instant. Prints a table for each
-    domain. Times are in trace seconds; durations are 90, 20m, 12h or 3d. File names in a --config file are
-    relative to it.
+    Each domain schedules its own jobs; the two jobs of a pair start at the same instant. Prints a table for
+    each domain. Times are in trace seconds; durations are 90, 20m, 12h or 3d. File names in a --config file
+    are relative to it.
     """
     if options["events"] and out is None:
         raise InputError("--events", None, "writes events.jsonl, and so needs --out DIR")
@@ -75,7 +77,7 @@ def run_info(ctx: click.Context, seed: int) -> RunInfo:
 
 
 def run_all(ready: Replay, info: RunInfo, stage: Path | None, doing: Progress) -> dict[str, Any]:
-    """Simulate every combination of schemes, with files in a folder of `stage` for each; what --json prints."""
+    """Simulate every combination of schemes, files in a folder of `stage` each; what --json prints."""
     from sim.comparison import combinations, compare
     from sim.output import summary, write_files, write_json
 

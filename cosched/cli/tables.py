@@ -16,8 +16,22 @@ from sim.traces import REASONS
 
 Summary = Mapping[str, Any]
 
-METRICS = {"wait_s": "wait", "slowdown": "slowdown", "bounded_slowdown": "bounded slowdown", "sync_s": "sync time"}
-COMPARED = ("\nschemes", "\nmachine", "mean\nwait", "mean\nslowdown", "mean\nsync", "lost\nnode-h", "\nlost", "pairs\ntogether")
+METRICS = {
+    "wait_s": "wait",
+    "slowdown": "slowdown",
+    "bounded_slowdown": "bounded slowdown",
+    "sync_s": "sync time",
+}
+COMPARED = (
+    "\nschemes",
+    "\nmachine",
+    "mean\nwait",
+    "mean\nslowdown",
+    "mean\nsync",
+    "lost\nnode-h",
+    "\nlost",
+    "pairs\ntogether",
+)
 GROUPS = ("all", "paired", "unpaired")
 STATISTICS = ("mean", "median", "p95", "p99", "max")
 UNITS = ((172_800, 86_400, "d"), (7_200, 3_600, "h"), (120, 60, "min"), (0, 1, "s"))  # from, seconds, unit
@@ -29,10 +43,8 @@ def duration(seconds: float | None) -> str:
     """Three digits or so and a unit; nothing for None."""
     if seconds is None:
         return ""
-    if seconds == 0:
-        return "0 s"
     size, unit = next((size, unit) for least, size, unit in UNITS if abs(seconds) >= least)
-    return f"{number(seconds / size)} {unit}"
+    return f"{(whole if size == 1 else number)(seconds / size)} {unit}"
 
 
 def number(value: float | None) -> str:
@@ -40,6 +52,11 @@ def number(value: float | None) -> str:
     if value is None:
         return ""
     return f"{value:,.0f}" if value >= 1000 else f"{value:,.1f}"
+
+
+def whole(value: float | None) -> str:
+    """The same for what is mostly whole: no digit after the point where it would be 0."""
+    return number(value).removesuffix(".0")
 
 
 def percent(share: float | None, digits: int = 1) -> str:
@@ -83,7 +100,7 @@ def comparison_table(runs: Mapping[str, Summary]) -> Table:
 
 
 DISTRIBUTIONS = {
-    "nodes_per_job": ("nodes", number),
+    "nodes_per_job": ("nodes", whole),
     "run_s": ("run time", duration),
     "requested_s": ("requested time", duration),
     "run_share_of_request": ("run / request", lambda share: f"{share:.2f}"),
@@ -107,7 +124,10 @@ def facts_tables(found: Summary) -> list[RenderableType]:
 def _facts(found: Summary) -> Iterator[tuple[str, str]]:
     if found["computer"]:
         yield "computer", found["computer"].splitlines()[0]
-    yield "machine", "size not stated (--nodes N)" if found["nodes"] is None else count(found["nodes"], "node")
+    yield (
+        "machine",
+        "size not stated (--nodes N)" if found["nodes"] is None else count(found["nodes"], "node"),
+    )
     left_out = f" of {found['jobs_in_file']:,} in the file" if found["rejected"] else ""
     yield "jobs", f"{found['jobs']:,}{left_out}"
     if found["rejected"]:
@@ -120,9 +140,9 @@ def _facts(found: Summary) -> Iterator[tuple[str, str]]:
     if found["offered_load"] is not None:
         yield "offered load", percent(found["offered_load"])
     if found["without_request"]:
-        yield "requests", f"{found['without_request']:,} that ran have no requested time (taken to be the run time)"
+        yield "no request", f"{count(found['without_request'], 'job')}; their run time is taken"
     if found["ran_past_request"]:
-        yield "overrun", f"{count(found['ran_past_request'], 'job')} ran past the request (--overrun)"
+        yield "overrun", f"{count(found['ran_past_request'], 'job')} ran past the request"
 
 
 def pairs_line(pairs: Summary) -> str:
@@ -132,7 +152,8 @@ def pairs_line(pairs: Summary) -> str:
     line = f"pairs: {pairs['together']:,} of {pairs['pairs']:,} started together"
     if pairs["desynchronised"]:
         gap = pairs["gap_s"]
-        line += f"; {pairs['desynchronised']:,} apart, by {duration(gap['mean'])} on average, {duration(gap['max'])} at most"
+        line += f"; {pairs['desynchronised']:,} apart"
+        line += f" (by {duration(gap['mean'])} on average, {duration(gap['max'])} at most)"
     if pairs["never"]:
         line += f"; {pairs['never']:,} of which a job never started"
     if pairs["dropped"]:
@@ -174,7 +195,7 @@ def _jobs_lines(domain: Summary) -> Iterator[str]:
 
 def _domain_table(domain: Summary) -> Table:
     table = new_table("", "", *STATISTICS, left=2)
-    groups = GROUPS if domain["paired"]["jobs"] else GROUPS[:1]
+    groups = [group for group in GROUPS if domain[group]["jobs"]] if domain["paired"]["jobs"] else GROUPS[:1]
     for metric, title in METRICS.items():
         form = duration if metric.endswith("_s") else number
         for group in [group for group in groups if metric != "sync_s" or group == "paired"]:

@@ -26,7 +26,7 @@ def say(message: str) -> None:
 
 def show_json(value: Any) -> None:
     """Data for a program."""
-    click.echo(json.dumps(value, indent=2, allow_nan=False))
+    _put(json.dumps(value, indent=2, allow_nan=False))
 
 
 def show(*parts: RenderableType) -> None:
@@ -39,7 +39,15 @@ def show(*parts: RenderableType) -> None:
         for part in parts:
             console.print(part)
     lines = (line.rstrip() for line in capture.get().splitlines())
-    click.echo("\n".join(lines))
+    _put("\n".join(lines))
+
+
+def _put(text: str) -> None:
+    """Data to standard output; an OSError that says so."""
+    try:
+        click.echo(text)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, "standard output") from None
 
 
 def is_terminal(stream: Any) -> bool:
@@ -51,6 +59,7 @@ class Progress:
     """Says what is being done, in one line that changes, where somebody looks at it."""
 
     def __init__(self, status: Status | None) -> None:
+        """`status` is None where nobody looks."""
         self._status = status
 
     def step(self, text: str) -> None:
@@ -76,4 +85,3 @@ def progress(text: str) -> Iterator[Progress]:
 
     with Console(stderr=True, markup=False, highlight=False, emoji=False).status(text) as status:
         yield Progress(status)
-

@@ -11,6 +11,9 @@ raises `IllegalEvent` and changes nothing. Rules:
 * What a READY job does if its mate cannot start (hold or yield) is decided before TryStartMate is sent, since that
   call tells the mate's domain how long the caller will hold.
 * A mutating call that timed out has an unknown outcome; it is asked again with its request id until patience ends.
+* A peer's mutating call is carried out once: a retry gets the first answer, a late copy of an earlier call nothing.
+
+What becomes of a job in its own domain (start, hold, yield, release) is in `local`; here is what is asked and answered.
 """
 
 from __future__ import annotations
@@ -18,22 +21,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import cast
 
-from cosched.core import holds
-from cosched.core.effects import (
-    Answer,
-    Call,
-    ClearTimer,
-    Effect,
-    Hold,
-    Record,
-    Release,
-    Reschedule,
-    SetTimer,
-    Start,
-    Timer,
-    Try,
-    Yield,
-)
+from cosched.core.effects import Answer, Call, Effect, Reschedule, SetTimer, Timer, Try
 from cosched.core.events import (
     Answered,
     Asked,
@@ -49,9 +37,20 @@ from cosched.core.events import (
     Tried,
 )
 from cosched.core.job import JobState
-from cosched.core.mates import NO_PAIR, Mates, PairedJob
+from cosched.core.local import (
+    CANCELLED,
+    COMPLETED,
+    FAILED,
+    HOLDING,
+    PENDING,
+    QUEUED,
+    READY,
+    RUNNING,
+    IllegalEvent,
+    LocalJobs,
+)
+from cosched.core.mates import NO_PAIR, PairedJob
 from cosched.core.protocol import (
-    FOREVER,
     Domain,
     Failure,
     Found,
@@ -67,10 +66,11 @@ from cosched.core.protocol import (
     StartJob,
     Status,
     TryStartMate,
+    call_number,
 )
 from cosched.core.settings import CoschedulingSettings, OnUnreachable, Scheme
 
-PENDING, QUEUED, READY, HOLDING, RUNNING, COMPLETED, FAILED, CANCELLED = JobState
+__all__ = ["REPLIES", "STATUS", "TABLE", "Coscheduler", "IllegalEvent"]
 
 STATUS: dict[JobState, Status] = {
     PENDING: Status.UNSUBMITTED,
@@ -83,16 +83,13 @@ STATUS: dict[JobState, Status] = {
     CANCELLED: Status.CANCELLED,
 }
 UNKNOWN = MateStatus(Status.UNKNOWN, 0, None)
-YES, NO = MateTried(True), MateTried(False)
-STARTED, TOO_LATE = MateStarted(True), MateStarted(False)
+NO = MateTried(False)
+TOO_LATE = MateStarted(False)
+REFUSED = "was refused: misconfigured peer"
 
 
-class IllegalEvent(Exception):
-    """An event that the job's state does not allow; nothing was changed."""
-
-
-class Coscheduler:
-    """Coscheduling in one policy domain of `nodes` nodes. `story`: whether Record effects are wanted."""
+class Coscheduler(LocalJobs):
+    """Coscheduling in one policy domain."""
 
     def __init__(
         self,
@@ -103,21 +100,9 @@ class Coscheduler:
         owners: Mapping[tuple[Domain, str], str] | None = None,
         story: bool = True,
     ) -> None:
-        self.domain = domain
-        self.nodes = nodes
-        self.mates = Mates(owners or {})
-        self.held_nodes = 0
-        self.story = story
+        super().__init__(domain, nodes, settings, owners=owners, story=story)
         self._asking: dict[JobId, tuple[Domain, TryStartMate]] = {}  # whom the outcome of a Try is told
-        self._answers: dict[
-            tuple[Domain, JobId], tuple[str, Reply]
-        ] = {}  # the last, by calling job: retries repeat it
-        self.configure(settings)
-
-    def configure(self, settings: CoschedulingSettings) -> None:
-        """Follow other settings from now on; holds in force keep their release times."""
-        self.settings = settings
-        self._cap = holds.held_node_cap(settings, self.nodes)
+        self._last: dict[tuple[Domain, JobId], tuple[str, Reply]] = {}  # the last call and answer by calling job
 
     def handle(self, event: Event, now: int) -> list[Effect]:
         """Carry out one event at instant `now`; the effects are to be carried out in order."""
@@ -141,22 +126,6 @@ class Coscheduler:
         except KeyError:
             raise IllegalEvent(f"{kind.__name__} while job {job.id} is {job.state.name}") from None
 
-    # Submission and end
-
-    def _submitted(self, event: Submitted, now: int) -> list[Effect]:
-        job = PairedJob(event.job, event.peer, event.pair, event.mate, event.owner, submitted_at=now)
-        self.mates.add(job)
-        effects = self._note(job, "submitted", pair=event.pair, mate=event.mate, peer=event.peer)
-        if self.settings.mate_patience is not None:
-            effects.append(SetTimer(job.id, Timer.PATIENCE, now + self.settings.mate_patience))
-        return effects
-
-    def _finished(self, job: PairedJob, event: Finished, now: int) -> list[Effect]:
-        effects = self._end_hold(job, now) if job.state is HOLDING else []
-        job.state = event.how
-        job.call = None
-        return [*self._note(job, event.how.name.lower()), *effects, ClearTimer(job.id, Timer.PATIENCE)]
-
     # RunJob(j, N): Algorithm 1
 
     def _run_job(self, job: PairedJob, event: Ready, now: int) -> list[Effect]:
@@ -174,10 +143,13 @@ class Coscheduler:
             if job.mate != mate:
                 self.mates.settle(job, mate)
             return self._call(job, GetMateStatus(mate, job.id), now)
-        if answer.found is Found.NO_PAIR or job.alone:
-            return self._start(
-                job, now, "its mate's domain knows no such pair" if not job.alone else "patience ended"
-            )
+        if answer.found is Found.NO_PAIR:
+            return self._start(job, now, "its mate's domain knows no such pair")
+        return self._mate_unsubmitted(job, now)
+
+    def _mate_unsubmitted(self, job: PairedJob, now: int) -> list[Effect]:
+        if job.alone:
+            return self._start(job, now, "patience ended")
         return self._wait(job, now, "MateUnsubmitted")
 
     def _mate_status(self, job: PairedJob, answer: MateStatus, now: int) -> list[Effect]:
@@ -187,7 +159,7 @@ class Coscheduler:
         if status is Status.HOLDING:
             return self._start_mate(job, answer.generation, now)
         if status is Status.UNSUBMITTED:
-            return self._wait(job, now, "MateUnsubmitted")
+            return self._mate_unsubmitted(job, now)
         if status in (Status.RUNNING, Status.ENDED):
             gap = now - answer.started_at if answer.started_at is not None else None
             return self._start(job, now, "its mate started before it: desynchronised", gap_s=gap)
@@ -195,9 +167,7 @@ class Coscheduler:
 
     def _start_mate(self, job: PairedJob, generation: int, now: int) -> list[Effect]:
         request = StartJob(self._request_id(job), cast(JobId, job.mate), job.id, generation)
-        return self._note(job, "asks to start its mate", request=request.request_id) + self._call(
-            job, request, now
-        )
+        return self._note(job, "asks to start its mate", request=request.request_id) + self._call(job, request, now)
 
     def _mate_started(self, job: PairedJob, answer: MateStarted, now: int) -> list[Effect]:
         if answer.started:
@@ -208,93 +178,40 @@ class Coscheduler:
         job.will_hold = self._may_hold(job, self._scheme(job), now)
         until = job.held_until if job.will_hold else 0
         request = TryStartMate(self._request_id(job), cast(JobId, job.mate), job.id, until)
-        return self._note(job, "asks to try its mate", request=request.request_id) + self._call(
-            job, request, now
-        )
+        return self._note(job, "asks to try its mate", request=request.request_id) + self._call(job, request, now)
 
     def _mate_tried(self, job: PairedJob, answer: MateTried, now: int) -> list[Effect]:
         if answer.started:
             return self._start(job, now, "its mate could start")
-        return self._hold(job, now, "MateQueuing") if job.will_hold else self._yield(job, now, "MateQueuing")
+        if job.will_hold and not self._above_cap(job):  # others may have begun to hold meanwhile
+            return self._hold(job, now, "MateQueuing")
+        return self._yield(job, now, "MateQueuing")
 
-    # Start, hold, yield
-
-    def _start(self, job: PairedJob, now: int, why: str, **detail: object) -> list[Effect]:
-        effects = self._end_hold(job, now) if job.state is HOLDING else []
-        if job.ready_at is None:
-            job.ready_at = now
-        job.state = RUNNING
-        job.started_at = now
-        job.call = None
-        if self.settings.mate_patience is not None:
-            effects.append(ClearTimer(job.id, Timer.PATIENCE))
-        return [*self._note(job, "started", why=why, **detail), *effects, Start(job.id)]
-
-    def _wait(self, job: PairedJob, now: int, why: str, scheme: Scheme | None = None) -> list[Effect]:
-        """Hold or yield, by scheme and within the rules."""
-        if self._may_hold(job, scheme or self._scheme(job), now):
-            return self._hold(job, now, why)
-        return self._yield(job, now, why)
-
-    def _scheme(self, job: PairedJob) -> Scheme:
-        """This domain's scheme; a job that has yielded up to the limit holds (IV-E2)."""
-        limit = self.settings.max_yields
-        return Scheme.HOLD if 0 < limit <= job.yields else self.settings.scheme
-
-    def _may_hold(self, job: PairedJob, scheme: Scheme, now: int) -> bool:
-        """Whether the job would hold now, by scheme, cap and rule 5; leaves the hold's end in `held_until`."""
-        if scheme is not Scheme.HOLD or self.held_nodes + job.nodes > self._cap:
-            return False
-        until = holds.release_time(self.settings, self.domain, job.id, job.generation + 1, now)
-        job.held_until = until
-        return job.hold_limit == FOREVER or until <= job.hold_limit
-
-    def _hold(self, job: PairedJob, now: int, why: str) -> list[Effect]:
-        job.state = HOLDING
-        job.call = None
-        job.generation += 1
-        job.holds += 1
-        job.held_since = now
-        self.held_nodes += job.nodes
-        effects = self._note(
-            job, "holds", why=why, until=job.held_until, generation=job.generation, nodes=job.nodes
-        )
-        effects.append(Hold(job.id, job.held_until))
-        if job.held_until < FOREVER:
-            effects.append(SetTimer(job.id, Timer.RELEASE, job.held_until))
-        return effects
-
-    def _yield(self, job: PairedJob, now: int, why: str) -> list[Effect]:  # noqa: ARG002
-        job.state = QUEUED
-        job.call = None
-        job.yields += 1
-        if job.disclosed:
-            job.generation += 1  # what a peer was told of is no hold: StartJob for it comes too late
-        boost = holds.yield_boost(self.settings, job.yields)
-        return [*self._note(job, "yields", why=why, yields=job.yields), Yield(job.id, boost)]
-
-    def _end_hold(self, job: PairedJob, now: int) -> list[Effect]:
-        self.held_nodes -= job.nodes
-        job.held_node_seconds += job.nodes * (now - job.held_since)
-        return [ClearTimer(job.id, Timer.RELEASE)]
-
-    # Enhancements: release timer, patience, lost nodes
-
-    def _release(self, job: PairedJob, _: ReleaseDue, now: int) -> list[Effect]:
-        effects = self._end_hold(job, now)
-        job.state = QUEUED
-        return [*self._note(job, "is released", generation=job.generation), *effects, Release(job.id)]
-
-    def _lose_nodes(self, job: PairedJob, _: NodesLost, now: int) -> list[Effect]:
-        effects = self._end_hold(job, now)
-        job.state = QUEUED
-        return [*self._note(job, "lost its nodes"), *effects]
+    # Patience with an unsubmitted mate
 
     def _patience_over(self, job: PairedJob, _: PatienceOver, now: int) -> list[Effect]:
         job.alone = True
-        if job.state is HOLDING and job.mate is None:
-            return self._start(job, now, "patience ended")
-        return [*self._note(job, "waits no longer for an unsubmitted mate"), Reschedule(job.id)]
+        noted = self._note(job, "waits no longer for an unsubmitted mate")
+        if job.state is HOLDING and job.mate is None:  # it may have been submitted since
+            return noted + self._call(job, GetMateJobId(job.id, job.pair, job.mate, job.owner), now)
+        return [*noted, Reschedule(job.id)]
+
+    def _mate_id_of_holding(self, job: PairedJob, answer: MateJobId, now: int) -> list[Effect]:
+        if answer.found is not Found.MATE:
+            return self._mate_id(job, answer, now)
+        self.mates.settle(job, cast(JobId, answer.job))
+        job.call = None
+        return []
+
+    def _call_of_holding_failed(self, job: PairedJob, event: CallFailed, now: int) -> list[Effect]:
+        if job.call != event.request:
+            return []
+        job.call = None
+        if event.failure is Failure.REFUSED:
+            return self._note(job, REFUSED, peer=job.peer)
+        if self.settings.on_peer_unreachable is OnUnreachable.START:
+            return self._start(job, now, "PeerUnreachable")
+        return []
 
     # Requests of peers
 
@@ -319,10 +236,11 @@ class Coscheduler:
         return MateStatus(STATUS[job.state], job.generation + (job.state is READY), job.started_at)
 
     def _asked_to_start(self, peer: Domain, request: TryStartMate | StartJob, now: int) -> list[Effect]:
-        last = self._answers.get((peer, request.caller))
-        if last is not None and last[0] == request.request_id:
-            return [Answer(peer, request, last[1])]
-        if not self.mates.is_mate(peer, request.caller, request.job):
+        last_id, last_answer = self._last.get((peer, request.caller), ("", NO))
+        if last_id == request.request_id:
+            return [Answer(peer, request, last_answer)]
+        superseded = call_number(request.request_id) < call_number(last_id)
+        if superseded or not self.mates.is_mate(peer, request.caller, request.job):
             return [Answer(peer, request, NO if type(request) is TryStartMate else TOO_LATE)]
         job = self.mates.jobs[request.job]
         if job.state is QUEUED and type(request) is TryStartMate:
@@ -342,23 +260,18 @@ class Coscheduler:
 
     def _tried(self, job: PairedJob, event: Tried, now: int) -> list[Effect]:
         """The local scheduler's answer to TryStartMate."""
+        if job.id not in self._asking:
+            raise IllegalEvent(f"Tried, but nobody asked for job {job.id}")
         peer, request = self._asking.pop(job.id)
-        if not event.started:
-            return self._reply(job, peer, request, False, [])
-        job.state = RUNNING
-        job.started_at = now
-        if job.ready_at is None:
-            job.ready_at = now
-        effects = self._note(job, "started", why=f"asked by {peer}")
-        effects.append(ClearTimer(job.id, Timer.PATIENCE))
-        return self._reply(job, peer, request, True, effects)
+        effects = self._runs(job, now, f"asked by {peer}") if event.started else []
+        return self._reply(job, peer, request, event.started, effects)
 
     def _reply(
         self, job: PairedJob, peer: Domain, request: TryStartMate | StartJob, yes: bool, effects: list[Effect]
     ) -> list[Effect]:
         """Answer a mutating call, after what it did, and keep the answer for a retry."""
         answer: Reply = MateTried(yes) if type(request) is TryStartMate else MateStarted(yes)
-        self._answers[peer, request.caller] = request.request_id, answer
+        self._last[peer, request.caller] = request.request_id, answer
         noted = self._note(job, "answers", request=request.request_id, started=yes)
         return [*noted, *effects, Answer(peer, request, answer)]
 
@@ -368,9 +281,7 @@ class Coscheduler:
         if job.call != event.request:
             return []
         if event.failure is Failure.REFUSED:
-            return self._note(job, "was refused: misconfigured peer", peer=job.peer) + self._wait(
-                job, now, "PeerRefused"
-            )
+            return self._note(job, REFUSED, peer=job.peer) + self._wait(job, now, "PeerRefused")
         mutating = type(event.request) in (TryStartMate, StartJob)
         job.uncertain = mutating and (job.uncertain or event.failure is Failure.TIMEOUT)
         if job.uncertain and now < job.call_since + self.settings.peer_patience:
@@ -403,21 +314,13 @@ class Coscheduler:
     def _ignore(self, job: PairedJob, event: object, now: int) -> list[Effect]:  # noqa: ARG002
         return []
 
-    def _note(self, job: PairedJob, what: str, **detail: object) -> list[Effect]:
-        return [Record(job.id, what, detail)] if self.story else []
-
 
 Action = Callable[[Coscheduler, PairedJob, object, int], list[Effect]]
 
 
-def _rows(
-    action: object, kinds: type | tuple[type, ...], *states: JobState
-) -> dict[tuple[JobState, type], Action]:
-    return {
-        (state, kind): cast(Action, action)
-        for state in states
-        for kind in (kinds if type(kinds) is tuple else (kinds,))
-    }
+def _rows(action: object, kinds: type | tuple[type, ...], *states: JobState) -> dict[tuple[JobState, type], Action]:
+    each = kinds if isinstance(kinds, tuple) else (kinds,)
+    return {(state, kind): cast(Action, action) for state in states for kind in each}
 
 
 REPLIES = (MateJobId, MateStatus, MateStarted, MateTried)
@@ -431,16 +334,16 @@ TABLE: dict[tuple[JobState, type], Action] = {
     **_rows(Coscheduler._mate_tried, MateTried, READY),
     **_rows(Coscheduler._call_failed, CallFailed, READY),
     **_rows(Coscheduler._retry, RetryDue, READY),
+    **_rows(Coscheduler._mate_id_of_holding, MateJobId, HOLDING),
+    **_rows(Coscheduler._call_of_holding_failed, CallFailed, HOLDING),
     **_rows(Coscheduler._tried, Tried, QUEUED),
     **_rows(Coscheduler._release, ReleaseDue, HOLDING),
-    **_rows(Coscheduler._lose_nodes, NodesLost, HOLDING),
+    **_rows(Coscheduler._lose_nodes, NodesLost, READY, HOLDING),
     **_rows(Coscheduler._patience_over, PatienceOver, QUEUED, READY, HOLDING),
     **_rows(Coscheduler._finished, Finished, QUEUED, READY, HOLDING, RUNNING),
-    **_rows(
-        Coscheduler._ignore,
-        (*REPLIES, CallFailed, RetryDue),
-        *(QUEUED, HOLDING, RUNNING, COMPLETED, FAILED, CANCELLED),
-    ),
+    **_rows(Coscheduler._ignore, (*REPLIES, CallFailed), QUEUED, RUNNING, COMPLETED, FAILED, CANCELLED),
+    **_rows(Coscheduler._ignore, REPLIES[1:], HOLDING),
+    **_rows(Coscheduler._ignore, RetryDue, QUEUED, HOLDING, RUNNING, COMPLETED, FAILED, CANCELLED),
     **_rows(Coscheduler._ignore, ReleaseDue, QUEUED, READY, RUNNING, COMPLETED, FAILED, CANCELLED),
     **_rows(Coscheduler._ignore, PatienceOver, RUNNING, COMPLETED, FAILED, CANCELLED),
 }

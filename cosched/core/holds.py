@@ -16,9 +16,7 @@ def held_node_cap(settings: CoschedulingSettings, nodes: int) -> int:
     return int(Fraction(settings.max_held_fraction) * nodes)
 
 
-def release_time(
-    settings: CoschedulingSettings, domain: Domain, job: JobId, generation: int, now: int
-) -> int:
+def release_time(settings: CoschedulingSettings, domain: Domain, job: JobId, generation: int, now: int) -> int:
     """When the hold that begins now is released (Tang et al., IV-E1), jitter included; FOREVER without a timer."""
     interval = settings.release_interval
     if interval == 0:

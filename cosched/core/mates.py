@@ -28,6 +28,7 @@ class PairedJob:
     generation: int = 0  # of its hold; the first hold is 1
     disclosed: bool = False  # a peer was told of the readiness that awaits its answer as of a hold
     yields: int = 0
+    yielded_at: int | None = None  # the instant of the last yield
     ready_at: int | None = None  # its first RunJob
     started_at: int | None = None
     held_since: int = 0
@@ -78,17 +79,28 @@ class Mates:
         if local.owner != owner or local.peer != peer or local.mate not in (None, request.caller):
             return NO_PAIR
         if local.mate is None:
+            if request.pair is None and not _may_be_adopted(local):
+                return NO_PAIR
             self.settle(local, request.caller)
         return MateJobId(Found.MATE, local.id)
 
     def is_mate(self, peer: Domain, caller: JobId, job: JobId) -> bool:
-        """Whether the peer's job `caller` may ask about and start the local `job`."""
+        """Whether the peer's job `caller` may ask about and start the local `job`; it has asked for its id before."""
         local = self.jobs.get(job)
-        return local is not None and local.peer == peer and local.mate in (None, caller)
+        return local is not None and local.peer == peer and local.mate == caller
 
     def _find(self, peer: Domain, request: GetMateJobId) -> PairedJob | None:
+        """By the pair name, else by the id that the caller names, else a job that names the caller."""
         if request.pair is not None:
             found = self._by_pair.get((peer, request.pair))
+        elif request.mate is not None:
+            found = request.mate
         else:
-            found = self._by_mate.get((peer, request.caller), request.mate)
+            found = self._by_mate.get((peer, request.caller))
         return self.jobs.get(found) if found is not None else None
+
+
+def _may_be_adopted(job: PairedJob) -> bool:
+    """Whether a job that knows no mate's id may become the mate of one that names it."""
+    waits = job.state in (JobState.QUEUED, JobState.READY, JobState.HOLDING)
+    return waits and job.pair is None  # a pair name is a mate to come

@@ -1,4 +1,8 @@
-"""The four calls between policy domains (Tang et al., Algorithm 1) and their answers."""
+"""The four calls between policy domains (Tang et al., Algorithm 1) and their answers.
+
+Mutating calls carry a request id, `DOMAIN/JOB/NUMBER`: the calling job, and the number of this call among that job's.
+A retry has the id of the first attempt. A copy of an earlier call that arrives after a later one is told by its number.
+"""
 
 from __future__ import annotations
 
@@ -103,3 +107,9 @@ class MateStarted(NamedTuple):
 
 Request = GetMateJobId | GetMateStatus | TryStartMate | StartJob
 Reply = MateJobId | MateStatus | MateTried | MateStarted
+
+
+def call_number(request_id: str) -> int:
+    """The last part of a request id; 0 if that is no number (the id of another implementation)."""
+    number = request_id.rpartition("/")[2]
+    return int(number) if number.isdecimal() else 0

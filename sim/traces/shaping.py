@@ -33,9 +33,7 @@ def cut(jobs: Jobs, start: int | None, end: int | None) -> Jobs:
         submits = f"the submit times are {jobs.submit.min()} to {jobs.submit.max()}"
         raise ValueError(f"no job is submitted in the time window; {submits}")
     columns = {
-        f.name: getattr(jobs, f.name)[inside]
-        for f in fields(jobs)
-        if isinstance(getattr(jobs, f.name), np.ndarray)
+        f.name: getattr(jobs, f.name)[inside] for f in fields(jobs) if isinstance(getattr(jobs, f.name), np.ndarray)
     }
     return replace(jobs, **columns)
 
@@ -60,8 +58,13 @@ def scale_to_load(workload: Workload, nodes: int, load: Exact) -> Workload:
 
     ValueError if `load` is not a number above 0, or if all jobs are submitted at one time.
     """
+    return scale(workload, load_factor(workload, nodes, load))
+
+
+def load_factor(workload: Workload, nodes: int, load: Exact) -> Fraction:
+    """By what `scale_to_load` multiplies the times between arrivals, exactly; ValueError as there."""
     target = _positive(load, "a target load")
-    return scale(workload, _offered(workload, nodes) / target)
+    return _offered(workload, nodes) / target
 
 
 def offered_load(workload: Workload, nodes: int) -> float:

@@ -55,9 +55,7 @@ def answered(effects: list[Effect]) -> Reply:
 
 def told(effects: list[Effect]) -> list[str]:
     """What the job's story has gained: each record's `what`, with its reason if it has one."""
-    return [
-        f"{e.what}: {e.detail['why']}" if "why" in e.detail else e.what for e in effects if type(e) is Record
-    ]
+    return [f"{e.what}: {e.detail['why']}" if "why" in e.detail else e.what for e in effects if type(e) is Record]
 
 
 def detail(effects: list[Effect], what: str) -> dict[str, object]:

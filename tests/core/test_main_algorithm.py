@@ -84,7 +84,7 @@ def test_disabled_here_or_without_a_mate_a_job_starts_normally():
 
 
 def test_disabled_at_the_mates_machine_both_start_normally():
-    """ "no such pair (also if coscheduling is disabled there): start j" (coscheduling.md) """
+    """ "no such pair (also if coscheduling is disabled there): start j" (coscheduling.md)"""
     off = DomainA(scheme=Scheme.OFF)
     off.submit()
     assert off.asked_id() == MateJobId(Found.NO_PAIR, None)
@@ -178,9 +178,7 @@ def test_after_a_yield_other_jobs_are_tried():
 
     Mended: "the scheduling iteration goes on without it" """
     # a1 yields at 0; a2, behind it, gets all nodes at the same instant.
-    run = Replay(
-        {"a1": (0, 100, 4), "a2": (0, 10, 10)}, {"b1": (50, 100, 4)}, [("a1", "b1")], scheme=Scheme.YIELD
-    )
+    run = Replay({"a1": (0, 100, 4), "a2": (0, 10, 10)}, {"b1": (50, 100, 4)}, [("a1", "b1")], scheme=Scheme.YIELD)
     assert run.times("a1", "yields")[0] == 0
     assert run.start("a2") == 0
 

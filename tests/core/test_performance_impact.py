@@ -134,23 +134,15 @@ def test_a_yield_counts_once_per_job_and_instant():
 
 def test_being_passed_over_in_thought_is_neither_a_yield_nor_readiness():
     """ "being passed over in somebody's TryStartMate counts neither as a yield nor as readiness" """
-    # At 10 a2 asks for b2; b1 could start in thought, and is passed over. At 12 it is ready, by b9's end.
+    # At 12, when b9 ends, A is first and asks for b2. In thought b1 could start; b2 does, so b1 has no room until 21.
     run = Replay(
-        {"a2": (10, 9, 1), "a1": (40, 9, 1)},
-        {"b9": (0, 12, 10), "b1": (5, 9, 9), "b2": (6, 9, 4)},
+        {"a2": (12, 9, 1), "a1": (40, 9, 1)},
+        {"b9": (0, 12, 10), "b1": (5, 9, 8), "b2": (6, 9, 4)},
         [*PAIR, ("a2", "b2")],
         scheme=Scheme.YIELD,
     )
-    assert run.job("b1").ready_at == 12
-    run = Replay(
-        {"a2": (10, 9, 1), "a1": (40, 9, 1)},
-        {"b1": (5, 9, 4), "b2": (6, 9, 4)},
-        [*PAIR, ("a2", "b2")],
-        scheme=Scheme.YIELD,
-    )
-    assert run.start("a2") == 10
-    assert (run.job("b1").ready_at, run.times("b1", "yields")) == (5, [5, 6, 10, 19])
-    assert run.job("b1").yields == 4
+    assert run.start("a2") == run.start("b2") == 12
+    assert (run.job("b1").ready_at, run.times("b1", "yields")) == (21, [21])
 
 
 # The yield boost
@@ -167,15 +159,14 @@ def test_a_yield_may_raise_the_priority():
 
 
 def test_the_boosted_job_comes_first():
-    # At 100 a1 has waited 60 s and scores 60 * 2; a2, of 90 s, comes behind it.
-    jobs = {"a3": (0, 100, 5), "a2": (10, 50, 10), "a1": (40, 50, 5)}
+    # a2 is reserved at 100; a1 is backfilled at 40 and yields. At 100 a2 scores 90 and a1 60, or 60 * 2 with the boost.
+    jobs = {"a9": (0, 100, 5), "a2": (10, 50, 10), "a1": (40, 50, 5)}
     mates = {"b9": (0, 100, 10), "b1": (40, 50, 1)}
-    plain = Replay(jobs, mates, PAIR, scheme=Scheme.YIELD, backfill="none")
-    assert plain.starts() == {"a3": 0, "a2": 100, "a1": 150, "b9": 0, "b1": 150}
-    # a1 is ready only where it is let past a2: it yields once at 40, behind the reservation of a2, which it fits.
-    boosted = Replay(jobs, mates, PAIR, scheme=Scheme.YIELD, yield_boost=Decimal(1))
-    assert boosted.times("a1", "yields") == [40]
-    assert boosted.starts() == {"a3": 0, "a2": 150, "a1": 100, "b9": 0, "b1": 100}
+    starts = {
+        boost: Replay(jobs, mates, PAIR, scheme=Scheme.YIELD, yield_boost=Decimal(boost)).starts() for boost in (0, 1)
+    }
+    assert starts[0] == {"a9": 0, "a2": 100, "a1": 150, "b9": 0, "b1": 150}
+    assert starts[1] == {"a9": 0, "a2": 150, "a1": 100, "b9": 0, "b1": 100}
 
 
 @pytest.mark.parametrize(
@@ -201,8 +192,8 @@ def test_the_boost_is_bounded(boost, yields, factor):
 
 @pytest.mark.parametrize(("hold_limit", "decision"), [(1200, Hold), (1199, Yield), (FOREVER, Hold)])
 def test_behind_a_reservation_a_hold_must_end_in_time(hold_limit, decision):
-    """ "A job behind a reservation (a backfilled one) may hold only if its release time plus its requested time is at or
-    before the shadow time, or its nodes are within extra; else it yields." """
+    """ "A job behind a reservation (a backfilled one) may hold only if its release time plus its requested time is at
+    or before the shadow time, or its nodes are within extra; else it yields." """
     assert decided(DomainA().hold_or_yield(hold_limit=hold_limit)) == [decision]
 
 

@@ -194,9 +194,7 @@ def test_hold_yield_if_the_yielding_side_is_first_and_ready_again():
 
 def test_hold_yield_if_the_yielding_side_is_first_and_not_ready_again():
     """ "if not, job a holds until job b gets ready for the next time." """
-    run = replay(
-        {"a9": (0, 70, 8), "a1": (5, 9, 4)}, {"b1": (10, 9, 4), "b2": (10, 90, 8)}, PAIR, (HOLD, YIELD)
-    )
+    run = replay({"a9": (0, 70, 8), "a1": (5, 9, 4)}, {"b1": (10, 9, 4), "b2": (10, 90, 8)}, PAIR, (HOLD, YIELD))
     assert run.times("b1", "yields") == [10]
     assert run.times("a1", "holds") == [70]
     assert run.start("a1") == run.start("b1") == 100

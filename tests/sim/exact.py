@@ -104,7 +104,10 @@ def run_production(domains: Sequence[RefDomain], pairs: Pairs) -> dict[tuple[str
 
 
 def _outcome(jobs, row: int) -> RefOutcome:
-    times = [None if (value := int(column[row])) == UNKNOWN else value for column in (jobs.ready, jobs.start, jobs.end)]
+    times = [
+        None if (value := int(column[row])) == UNKNOWN else value
+        for column in (jobs.ready, jobs.start, jobs.end)
+    ]
     counts = [int(column[row]) for column in (jobs.holds, jobs.yields, jobs.held_node_seconds)]
     return RefOutcome(*times, *counts, STATES.get(int(jobs.state[row]), NEVER_STARTED))
 
@@ -119,17 +122,19 @@ def ref_jobs(draw, max_jobs: int, max_nodes: int = UNITS) -> list[RefJob]:
     """Up to `max_jobs` jobs, many of them submitted close together or at one instant."""
     shapes = draw(
         st.lists(
-            st.tuples(
-                st.integers(0, 40), st.integers(1, 30), st.integers(0, 30), st.integers(1, max_nodes)
-            ),
+            st.tuples(st.integers(0, 40), st.integers(1, 30), st.integers(0, 30), st.integers(1, max_nodes)),
             min_size=1,
             max_size=max_jobs,
         )
     )
-    return [RefJob(i + 1, submit, run, run + more, nodes) for i, (submit, run, more, nodes) in enumerate(shapes)]
+    return [
+        RefJob(i + 1, submit, run, run + more, nodes) for i, (submit, run, more, nodes) in enumerate(shapes)
+    ]
 
 
-def some_pairs(draw, domains: Sequence[RefDomain], most: int) -> list[tuple[tuple[str, int], tuple[str, int]]]:
+def some_pairs(
+    draw, domains: Sequence[RefDomain], most: int
+) -> list[tuple[tuple[str, int], tuple[str, int]]]:
     """Pairs between jobs of any two domains, each job in one at most."""
     free = {domain.name: [job.job_id for job in domain.jobs] for domain in domains}
     pairs = []
@@ -138,7 +143,9 @@ def some_pairs(draw, domains: Sequence[RefDomain], most: int) -> list[tuple[tupl
         if len(names) < 2:
             break
         one, other = draw(st.permutations(names))[:2]
-        pairs.append(tuple((name, free[name].pop(draw(st.integers(0, len(free[name]) - 1)))) for name in (one, other)))
+        pairs.append(
+            tuple((name, free[name].pop(draw(st.integers(0, len(free[name]) - 1)))) for name in (one, other))
+        )
     return pairs
 
 

@@ -12,7 +12,10 @@ from cosched.core.kernel.tables import FREE, NEVER, NONE, OUT
 from sim import engine as engine_module
 from sim.engine import Engine
 
-WITH_NODES = (JobState.READY, JobState.HOLDING, JobState.RUNNING)
+
+def with_nodes(rows: np.ndarray) -> np.ndarray:
+    """Which jobs have nodes."""
+    return (rows["state"] >= JobState.READY) & (rows["state"] <= JobState.RUNNING)
 
 
 class WatchedEngine(Engine):
@@ -46,9 +49,11 @@ class WatchedEngine(Engine):
     def _check_nodes(self, domain: int) -> None:
         """1: no node is given to two jobs; held + busy never exceed the machine."""
         record, rows = self.tables.domains[domain], self._rows(domain)
-        busy = rows[np.isin(rows["state"], WITH_NODES)]
+        busy = rows[with_nodes(rows)]
         assert record["free"] >= 0
-        assert int(busy["nodes"].sum()) + int(record["free"]) + int(record["out"]) == self.clusters[domain].nodes
+        assert (
+            int(busy["nodes"].sum()) + int(record["free"]) + int(record["out"]) == self.clusters[domain].nodes
+        )
         if record["units"]:
             self._check_units(domain, busy)
 
@@ -67,6 +72,8 @@ class WatchedEngine(Engine):
         """3: held nodes never exceed the cap; a hold never outlives its release interval, jitter included."""
         settings = self.coschedulers[domain].settings
         holding = [j for j in self.coschedulers[domain].mates.jobs.values() if j.state is JobState.HOLDING]
+        if not holding:
+            return
         cap = math.floor(Fraction(settings.max_held_fraction) * self.clusters[domain].nodes)
         assert sum(job.nodes for job in holding) == self.coschedulers[domain].held_nodes <= cap
         longest = settings.release_interval * (1 + Fraction(settings.release_jitter))
@@ -82,7 +89,7 @@ class WatchedEngine(Engine):
         row = self._row[domain][effect.job]
         reserved, shadow = self.tables.jobs[int(record["reserved"])], int(record["shadow"])
         rows = self._rows(domain)
-        busy = np.isin(rows["state"], WITH_NODES) & (np.arange(len(rows)) != row - self.first[domain])
+        busy = with_nodes(rows) & (np.arange(len(rows)) != row - self.first[domain])
         after = rows[busy & (rows["expected"] > shadow)]
         job = self.tables.jobs[row]
         over = effect.until < NEVER and effect.until + int(job["requested"]) <= shadow
@@ -96,7 +103,10 @@ class WatchedEngine(Engine):
     def _check_block(record, reserved, after: np.ndarray) -> None:
         """The reserved block is free at the shadow time."""
         size = int(record["unit_nodes"])
-        start, end = int(record["reserved_block"]), int(record["reserved_block"]) + int(reserved["nodes"]) // size
+        start, end = (
+            int(record["reserved_block"]),
+            int(record["reserved_block"]) + int(reserved["nodes"]) // size,
+        )
         for job in after:
             assert job["block"] >= end or job["block"] + job["nodes"] // size <= start
 

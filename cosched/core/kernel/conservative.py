@@ -19,11 +19,12 @@ from cosched.core.kernel.tables import (
     PROFILE_TIME,
     RUN_END,
     RUN_NODES,
+    Tables,
 )
 
 
 @kernel
-def begin_plan(tab, d, now):
+def begin_plan(tab: Tables, d: int, now: int) -> None:
     """Start from what runs and is held; nodes without an expected end never come back."""
     dom = tab.domains[d]
     dom.planned = 0
@@ -46,7 +47,7 @@ def begin_plan(tab, d, now):
 
 
 @kernel
-def place_in_plan(tab, d, nodes, requested, now):
+def place_in_plan(tab: Tables, d: int, nodes: int, requested: int, now: int) -> int:
     """The block on which a job can start now by the plan, or NONE: then it was given a later place (if there is any).
 
     Leaves in `hold_limit` until when the job could hold instead without touching another's place.
@@ -57,7 +58,7 @@ def place_in_plan(tab, d, nodes, requested, now):
 
 
 @kernel
-def keep_place(tab, d, nodes, block, start, end):
+def keep_place(tab: Tables, d: int, nodes: int, block: int, start: int, end: int) -> None:
     """Nobody later in the order may use these nodes from `start` to `end`."""
     dom = tab.domains[d]
     if dom.units > 0:
@@ -70,7 +71,7 @@ def keep_place(tab, d, nodes, block, start, end):
 
 
 @kernel
-def _split(tab, d, time):
+def _split(tab: Tables, d: int, time: int) -> int:
     """Index of the profile step that begins at `time`, made if there is none."""
     dom = tab.domains[d]
     i = dom.base + dom.planned
@@ -89,7 +90,7 @@ def _split(tab, d, time):
 
 
 @kernel
-def _place_nodes(tab, d, nodes, requested, now):
+def _place_nodes(tab: Tables, d: int, nodes: int, requested: int, now: int) -> int:
     dom = tab.domains[d]
     end = dom.base + dom.planned
     start = dom.base
@@ -103,20 +104,18 @@ def _place_nodes(tab, d, nodes, requested, now):
     if tab.lists[PROFILE_TIME, start] == now and nodes <= dom.free:
         dom.hold_limit = _hold_limit(_short_at(tab, d, nodes, i), requested)
         return WHOLE
-    keep_place(
-        tab, d, nodes, WHOLE, tab.lists[PROFILE_TIME, start], tab.lists[PROFILE_TIME, start] + requested
-    )
+    keep_place(tab, d, nodes, WHOLE, tab.lists[PROFILE_TIME, start], tab.lists[PROFILE_TIME, start] + requested)
     return NONE
 
 
 @kernel
-def _hold_limit(needed_at, requested):
+def _hold_limit(needed_at: int, requested: int) -> int:
     """Until when a job may hold if its run that follows must be over at `needed_at`."""
     return NEVER if needed_at == NEVER else needed_at - requested
 
 
 @kernel
-def _short_at(tab, d, nodes, i):
+def _short_at(tab: Tables, d: int, nodes: int, i: int) -> int:
     """The first time, from profile step `i` on, at which fewer than `nodes` are free."""
     dom = tab.domains[d]
     while i < dom.base + dom.planned:
@@ -127,7 +126,7 @@ def _short_at(tab, d, nodes, i):
 
 
 @kernel
-def _place_block(tab, d, nodes, requested, now):
+def _place_block(tab: Tables, d: int, nodes: int, requested: int, now: int) -> int:
     dom = tab.domains[d]
     count = nodes // dom.unit_nodes
     best, best_block = NEVER, NONE
@@ -146,7 +145,7 @@ def _place_block(tab, d, nodes, requested, now):
 
 
 @kernel
-def _earliest(tab, d, first, count, requested, now, limit):
+def _earliest(tab: Tables, d: int, first: int, count: int, requested: int, now: int, limit: int) -> int:
     """The first time at which this block is free for `requested` s; the search ends where it is not before `limit`."""
     start = block_free_at(tab, d, first, count, now)
     moved = True
@@ -165,19 +164,17 @@ def _earliest(tab, d, first, count, requested, now, limit):
 
 
 @kernel
-def _taken_at(tab, d, first, count, now):
+def _taken_at(tab: Tables, d: int, first: int, count: int, now: int) -> int:
     """The first time after `now` at which somebody has a place on this block."""
     taken = NEVER
     for i in range(tab.domains[d].base, tab.domains[d].base + tab.domains[d].planned):
-        if tab.lists[PLAN_END, i] > now and overlap(
-            first, count, tab.lists[PLAN_FIRST, i], tab.lists[PLAN_COUNT, i]
-        ):
+        if tab.lists[PLAN_END, i] > now and overlap(first, count, tab.lists[PLAN_FIRST, i], tab.lists[PLAN_COUNT, i]):
             taken = min(taken, tab.lists[PLAN_START, i])
     return taken
 
 
 @kernel
-def _keep_block(tab, d, first, count, start, end):
+def _keep_block(tab: Tables, d: int, first: int, count: int, start: int, end: int) -> None:
     dom = tab.domains[d]
     i = dom.base + dom.planned
     tab.lists[PLAN_FIRST, i], tab.lists[PLAN_COUNT, i] = first, count

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from cosched.core.kernel.compiled import kernel
 from cosched.core.kernel.occupancy import WHOLE, block_free_at, free_block
-from cosched.core.kernel.tables import NEVER, NONE, RUN_END, RUN_NODES
+from cosched.core.kernel.tables import NEVER, NONE, RUN_END, RUN_NODES, Tables
 
 
 @kernel
-def reserve(tab, d, nodes, now):
+def reserve(tab: Tables, d: int, nodes: int, now: int) -> None:
     """Find shadow time and extra (or the reserved block) for a reserved job of `nodes`; NEVER: there is no shadow."""
     dom = tab.domains[d]
     if dom.units > 0:
@@ -18,7 +18,7 @@ def reserve(tab, d, nodes, now):
 
 
 @kernel
-def _reserve_nodes(tab, d, nodes, now):
+def _reserve_nodes(tab: Tables, d: int, nodes: int, now: int) -> None:
     dom = tab.domains[d]
     free = dom.free
     dom.shadow = NEVER
@@ -33,7 +33,7 @@ def _reserve_nodes(tab, d, nodes, now):
 
 
 @kernel
-def _reserve_block(tab, d, count, now):
+def _reserve_block(tab: Tables, d: int, count: int, now: int) -> None:
     dom = tab.domains[d]
     dom.shadow = NEVER
     dom.reserved_block = NONE
@@ -46,7 +46,7 @@ def _reserve_block(tab, d, count, now):
 
 
 @kernel
-def place_behind(tab, d, nodes, requested, now):
+def place_behind(tab: Tables, d: int, nodes: int, requested: int, now: int) -> int:
     """The block on which a job may start without delaying the reserved job, or NONE.
 
     Leaves in `hold_limit` until when the job could hold instead without delaying it (NEVER: without limit).
@@ -65,7 +65,7 @@ def place_behind(tab, d, nodes, requested, now):
 
 
 @kernel
-def _block_behind(tab, d, count, in_time):
+def _block_behind(tab: Tables, d: int, count: int, in_time: bool) -> int:
     """A block clear of the reserved one if there is any, else, for a job that ends in time, any block."""
     dom = tab.domains[d]
     if dom.shadow < NEVER:
@@ -77,7 +77,7 @@ def _block_behind(tab, d, count, in_time):
 
 
 @kernel
-def use_extra(tab, d, nodes, until):
+def use_extra(tab: Tables, d: int, nodes: int, until: int) -> None:
     """A job behind the reservation took `nodes` until `until`: past the shadow time they come out of extra."""
     dom = tab.domains[d]
     if dom.units == 0 and dom.shadow < until:

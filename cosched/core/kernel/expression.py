@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from cosched.core.kernel.compiled import kernel
 
 # Operations; a program is a row of them, ended by STOP, with a row of constants beside it.
-STOP, CONSTANT, WAIT, REQUESTED, NODES, NEGATE, ADD, SUBTRACT, MULTIPLY, DIVIDE, POWER, MINIMUM, MAXIMUM = (
-    range(13)
-)
+STOP, CONSTANT, WAIT, REQUESTED, NODES, NEGATE, ADD, SUBTRACT, MULTIPLY, DIVIDE, POWER, MINIMUM, MAXIMUM = range(13)
 SQUARE_ROOT, LOGARITHM, EXPONENTIAL, ABSOLUTE = range(13, 17)
 OPERATIONS, CONSTANTS, STACK = range(3)
 
 
 @kernel
-def evaluate(program, wait, requested, nodes):
+def evaluate(program: Any, wait: float, requested: float, nodes: float) -> float:
     """The score that `program` gives to a job that waited `wait` s, asked for `requested` s and `nodes` nodes."""
     stack = program[STACK]
     top = -1
@@ -35,7 +34,7 @@ def evaluate(program, wait, requested, nodes):
 
 
 @kernel
-def _operand(operation, constant, wait, requested, nodes):
+def _operand(operation: int, constant: float, wait: float, requested: float, nodes: float) -> float:
     if operation == CONSTANT:
         return constant
     if operation == WAIT:
@@ -46,7 +45,7 @@ def _operand(operation, constant, wait, requested, nodes):
 
 
 @kernel
-def _unary(operation, a):
+def _unary(operation: int, a: float) -> float:
     if operation == NEGATE:
         return -a
     if operation == ABSOLUTE:
@@ -59,7 +58,7 @@ def _unary(operation, a):
 
 
 @kernel
-def _binary(operation, a, b):
+def _binary(operation: int, a: float, b: float) -> float:
     if operation == ADD:
         return a + b
     if operation == SUBTRACT:

@@ -22,6 +22,7 @@ from cosched.core.kernel.tables import (
     QUEUE_NODES,
     RUN_END,
     RUN_NODES,
+    Tables,
 )
 
 QUEUED, READY, HOLDING, RUNNING = (
@@ -34,7 +35,7 @@ UNSET = -2  # `shadow`: there is a reserved job whose shadow time nobody needed 
 
 
 @kernel
-def iterate(tab, d, now):
+def iterate(tab: Tables, d: int, now: int) -> int:
     """Go on with domain `d`'s iterations at `now` until nothing changes; the row of a ready paired job, or NONE."""
     dom = tab.domains[d]
     while True:
@@ -53,7 +54,7 @@ def iterate(tab, d, now):
 
 
 @kernel
-def answer_start(tab, d, row, now):
+def answer_start(tab: Tables, d: int, row: int, now: int) -> None:
     """A ready or holding job starts now on the nodes it has."""
     job = tab.jobs[row]
     _settle(tab, d, row, now, job.requested)
@@ -62,7 +63,7 @@ def answer_start(tab, d, row, now):
 
 
 @kernel
-def answer_hold(tab, d, row, now, until):
+def answer_hold(tab: Tables, d: int, row: int, now: int, until: int) -> None:
     """A ready job keeps its nodes until `until` (NEVER: without end) and waits for its mate."""
     dom = tab.domains[d]
     job = tab.jobs[row]
@@ -79,7 +80,7 @@ def answer_hold(tab, d, row, now, until):
 
 
 @kernel
-def answer_yield(tab, d, row, now):
+def answer_yield(tab: Tables, d: int, row: int, now: int) -> None:
     """A ready job gives its nodes back and is passed over for the rest of this instant."""
     job = tab.jobs[row]
     vacate(tab, d, job.nodes, job.block, job.expected)
@@ -89,7 +90,7 @@ def answer_yield(tab, d, row, now):
 
 
 @kernel
-def try_start(tab, d, row, now, wanted_until):
+def try_start(tab: Tables, d: int, row: int, now: int, wanted_until: int) -> bool:
     """TryStartMate: start `row` if an iteration run now would; else it is wanted until `wanted_until`."""
     job = tab.jobs[row]
     block = _would_start(tab, d, row, now)
@@ -105,7 +106,7 @@ def try_start(tab, d, row, now, wanted_until):
 
 
 @kernel
-def release(tab, d, row, now):
+def release(tab: Tables, d: int, row: int, now: int) -> None:
     """A hold is forcibly ended: queued again, and last in this instant's order."""
     tab.marks[row].released = now
     tab.domains[d].released_at = now
@@ -113,7 +114,7 @@ def release(tab, d, row, now):
 
 
 @kernel
-def requeue(tab, d, row):
+def requeue(tab: Tables, d: int, row: int) -> None:
     """A job that held nodes is queued again."""
     job = tab.jobs[row]
     vacate(tab, d, job.nodes, job.block, job.expected)
@@ -122,7 +123,7 @@ def requeue(tab, d, row):
 
 
 @kernel
-def abandon(tab, d):
+def abandon(tab: Tables, d: int) -> None:
     """The domain changed under an iteration that awaits an answer: it will begin again."""
     dom = tab.domains[d]
     dom.open = 0
@@ -130,7 +131,7 @@ def abandon(tab, d):
 
 
 @kernel
-def _next_fitting(tab, at, end, free):
+def _next_fitting(tab: Tables, at: int, end: int, free: int) -> int:
     """The first place of the queue in `at:end` whose job is no larger than `free`, or `end`."""
     sizes = tab.lists[QUEUE_NODES, at:end]
     for i in range(len(sizes)):
@@ -140,7 +141,7 @@ def _next_fitting(tab, at, end, free):
 
 
 @kernel
-def _begin(tab, d, view, now):
+def _begin(tab: Tables, d: int, view: int, now: int) -> None:
     """Open an iteration over the queue of `d` on the occupancy of `view`."""
     if tab.domains[d].open == 0:
         drop_left(tab, d)
@@ -157,7 +158,7 @@ def _begin(tab, d, view, now):
 
 
 @kernel
-def _scan(tab, d, view, sought, now):
+def _scan(tab: Tables, d: int, view: int, sought: int, now: int) -> int:
     """Start jobs in order; stop at a ready paired job (in thought: only at `sought`) or, with NONE, at the end."""
     dom = tab.domains[view]
     end = tab.domains[d].base + tab.domains[d].queued
@@ -188,7 +189,7 @@ def _scan(tab, d, view, sought, now):
 
 
 @kernel
-def _select(tab, d, row, now):
+def _select(tab: Tables, d: int, row: int, now: int) -> int:
     """The block on which this job may start now, or NONE; the first that does not fit is the reserved job."""
     dom = tab.domains[d]
     job = tab.jobs[row]
@@ -209,7 +210,7 @@ def _select(tab, d, row, now):
 
 
 @kernel
-def _take(tab, view, row, block, now):
+def _take(tab: Tables, view: int, row: int, block: int, now: int) -> None:
     """Count nodes as this job's from now for its requested time."""
     dom = tab.domains[view]
     job = tab.jobs[row]
@@ -225,7 +226,7 @@ def _take(tab, view, row, block, now):
 
 
 @kernel
-def _offer(tab, d, row, now):
+def _offer(tab: Tables, d: int, row: int, now: int) -> None:
     """A paired job is ready: its nodes are busy while its RunJob awaits the answer."""
     dom = tab.domains[d]
     job = tab.jobs[row]
@@ -237,7 +238,7 @@ def _offer(tab, d, row, now):
 
 
 @kernel
-def _settle(tab, d, row, now, duration):
+def _settle(tab: Tables, d: int, row: int, now: int, duration: int) -> None:
     """A job offered in the open iteration starts: it uses what a start uses."""
     dom = tab.domains[d]
     job = tab.jobs[row]
@@ -252,7 +253,7 @@ def _settle(tab, d, row, now, duration):
 
 
 @kernel
-def _move_end(tab, d, row, end):
+def _move_end(tab: Tables, d: int, row: int, end: int) -> None:
     job = tab.jobs[row]
     if job.expected != end:
         expect(tab, d, job.nodes, job.block, job.expected, end)
@@ -260,7 +261,7 @@ def _move_end(tab, d, row, end):
 
 
 @kernel
-def _run(tab, d, row, now):
+def _run(tab: Tables, d: int, row: int, now: int) -> None:
     job = tab.jobs[row]
     job.state = RUNNING
     job.start = now
@@ -269,7 +270,7 @@ def _run(tab, d, row, now):
 
 
 @kernel
-def _would_start(tab, d, row, now):
+def _would_start(tab: Tables, d: int, row: int, now: int) -> int:
     """The block on which `row` would start in an iteration in thought, or NONE."""
     job = tab.jobs[row]
     if job.state != QUEUED or place(tab, d, job.nodes) == NONE:
@@ -283,7 +284,7 @@ def _would_start(tab, d, row, now):
 
 
 @kernel
-def _copy_occupancy(tab, d, thought):
+def _copy_occupancy(tab: Tables, d: int, thought: int) -> None:
     dom, copy = tab.domains[d], tab.domains[thought]
     copy.nodes, copy.units, copy.unit_nodes = dom.nodes, dom.units, dom.unit_nodes
     copy.backfill, copy.free, copy.running = dom.backfill, dom.free, dom.running

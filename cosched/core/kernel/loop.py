@@ -17,18 +17,20 @@ from cosched.core.kernel.tables import (
     NOW,
     PHASE,
     ROW_BITS,
+    Tables,
 )
 
 # Why the loop came back to its caller.
 DONE, TIMERS_DUE, SUBMITTED, ENDED, JOB_READY = range(5)
-# Where it goes on.
+# Where it goes on: the phases of an instant, in order.
 NEXT_INSTANT, COMPLETE, TIMERS, SUBMIT, ITERATE = range(5)
+PHASES = 5
 
 PENDING, RUNNING, COMPLETED = int(JobState.PENDING), int(JobState.RUNNING), int(JobState.COMPLETED)
 
 
 @kernel
-def advance(tab, timer):
+def advance(tab: Tables, timer: int) -> tuple[int, int, int, int]:
     """Run on until something needs a decision; `timer` is the next instant at which the caller has timers, or NEVER.
 
     Returns why it stopped, the instant, and the domain and row of the paired job that it stopped at. TIMERS_DUE: the
@@ -40,7 +42,7 @@ def advance(tab, timer):
 
 
 @kernel
-def _advance(tab, timer):
+def _advance(tab: Tables, timer: int) -> int:
     clock = tab.clock
     while True:
         phase = clock[PHASE]
@@ -49,30 +51,26 @@ def _advance(tab, timer):
             if instant == NEVER:
                 return DONE
             clock[NOW] = instant
-            clock[PHASE] = COMPLETE
-            clock[AT_DOMAIN] = 0
-        elif phase == COMPLETE:
-            if _complete(tab):
-                return ENDED
-            clock[PHASE] = TIMERS
-        elif phase == TIMERS:
-            clock[PHASE] = SUBMIT
-            clock[AT_DOMAIN] = 0
-            if timer == clock[NOW]:
-                return TIMERS_DUE
-        elif phase == SUBMIT:
-            if _submit(tab):
-                return SUBMITTED
-            clock[PHASE] = ITERATE
-            clock[AT_DOMAIN] = 0
-        else:
-            if _iterate(tab):
-                return JOB_READY
-            clock[PHASE] = NEXT_INSTANT
+        elif phase == COMPLETE and _complete(tab):
+            return ENDED
+        elif phase == TIMERS and timer == clock[NOW]:
+            _enter(tab, SUBMIT)
+            return TIMERS_DUE
+        elif phase == SUBMIT and _submit(tab):
+            return SUBMITTED
+        elif phase == ITERATE and _iterate(tab):
+            return JOB_READY
+        _enter(tab, (phase + 1) % PHASES)
 
 
 @kernel
-def _next_instant(tab, timer):
+def _enter(tab: Tables, phase: int) -> None:
+    tab.clock[PHASE] = phase
+    tab.clock[AT_DOMAIN] = 0
+
+
+@kernel
+def _next_instant(tab: Tables, timer: int) -> int:
     instant = timer
     for d in range(len(tab.domains) - 1):
         dom = tab.domains[d]
@@ -85,7 +83,7 @@ def _next_instant(tab, timer):
 
 
 @kernel
-def _next_completion(tab, d):
+def _next_completion(tab: Tables, d: int) -> int:
     """The packed (time, row) of the next completion, or NONE; jobs that were stopped before their end are skipped."""
     dom = tab.domains[d]
     while dom.completions > 0:
@@ -97,7 +95,7 @@ def _next_completion(tab, d):
 
 
 @kernel
-def _complete(tab):
+def _complete(tab: Tables) -> bool:
     """All jobs that end now; stops at a paired one."""
     clock = tab.clock
     while clock[AT_DOMAIN] < len(tab.domains) - 1:
@@ -116,7 +114,7 @@ def _complete(tab):
 
 
 @kernel
-def finish(tab, d, row, now, state):
+def finish(tab: Tables, d: int, row: int, now: int, state: int) -> None:
     """A job with nodes ends at `now`, in `state`."""
     job = tab.jobs[row]
     vacate(tab, d, job.nodes, job.block, job.expected)
@@ -126,7 +124,7 @@ def finish(tab, d, row, now, state):
 
 
 @kernel
-def _submit(tab):
+def _submit(tab: Tables) -> bool:
     """All jobs submitted now, in trace order; stops at a paired one."""
     clock = tab.clock
     while clock[AT_DOMAIN] < len(tab.domains) - 1:
@@ -146,7 +144,7 @@ def _submit(tab):
 
 
 @kernel
-def _iterate(tab):
+def _iterate(tab: Tables) -> bool:
     """Rounds over the domains until no domain changes; stops at a ready paired job."""
     clock = tab.clock
     while True:
@@ -162,7 +160,7 @@ def _iterate(tab):
 
 
 @kernel
-def _any_changed(tab):
+def _any_changed(tab: Tables) -> bool:
     for d in range(len(tab.domains) - 1):
         if tab.domains[d].changed == 1:
             return True

@@ -10,18 +10,19 @@ from cosched.core.kernel.compiled import kernel
 from cosched.core.kernel.tables import (
     COMPLETIONS,
     FREE,
-    OUT,
     NONE,
+    OUT,
     ROW_BITS,
     RUN_END,
     RUN_NODES,
+    Tables,
 )
 
 WHOLE = 0  # the "block" of a job on a flat pool
 
 
 @kernel
-def place(tab, d, nodes):
+def place(tab: Tables, d: int, nodes: int) -> int:
     """The block on which `nodes` can start now: WHOLE, the lowest free first unit, or NONE."""
     dom = tab.domains[d]
     if nodes > dom.free:
@@ -32,8 +33,8 @@ def place(tab, d, nodes):
 
 
 @kernel
-def free_block(tab, d, count, shunned, shunned_count):
-    """First unit of the lowest free block of `count` units outside the `shunned_count` units from `shunned`, or NONE."""
+def free_block(tab: Tables, d: int, count: int, shunned: int, shunned_count: int) -> int:
+    """First unit of the lowest free block of `count` units clear of the `shunned_count` from `shunned`, or NONE."""
     for first in range(0, tab.domains[d].units - count + 1, count):
         if overlap(first, count, shunned, shunned_count):
             continue
@@ -43,13 +44,13 @@ def free_block(tab, d, count, shunned, shunned_count):
 
 
 @kernel
-def overlap(first, count, other, other_count):
+def overlap(first: int, count: int, other: int, other_count: int) -> bool:
     """Whether two runs of units have a unit in common."""
     return first < other + other_count and other < first + count
 
 
 @kernel
-def block_is_free(tab, d, first, count):
+def block_is_free(tab: Tables, d: int, first: int, count: int) -> bool:
     """Whether nobody has any unit of this block."""
     for unit in range(first, first + count):
         if tab.units[d, unit] != FREE:
@@ -58,7 +59,7 @@ def block_is_free(tab, d, first, count):
 
 
 @kernel
-def block_free_at(tab, d, first, count, now):
+def block_free_at(tab: Tables, d: int, first: int, count: int, now: int) -> int:
     """When the last occupant of this block is expected to be gone, `now` at the earliest."""
     latest = now
     for unit in range(first, first + count):
@@ -67,7 +68,7 @@ def block_free_at(tab, d, first, count, now):
 
 
 @kernel
-def occupy(tab, d, nodes, block, until):
+def occupy(tab: Tables, d: int, nodes: int, block: int, until: int) -> None:
     """Take `nodes` (on `block`) out of the pool; they are expected back at `until`."""
     dom = tab.domains[d]
     dom.free -= nodes
@@ -76,7 +77,7 @@ def occupy(tab, d, nodes, block, until):
 
 
 @kernel
-def vacate(tab, d, nodes, block, until):
+def vacate(tab: Tables, d: int, nodes: int, block: int, until: int) -> None:
     """Give back what `occupy` took with the same arguments; draining nodes stay out."""
     dom = tab.domains[d]
     _remove_end(tab, d, until, nodes)
@@ -87,7 +88,7 @@ def vacate(tab, d, nodes, block, until):
 
 
 @kernel
-def withdraw(tab, d):
+def withdraw(tab: Tables, d: int) -> None:
     """Take free nodes out of service until no more have to go; on a partitioned pool whole units, the last first."""
     dom = tab.domains[d]
     if dom.units == 0:
@@ -105,7 +106,7 @@ def withdraw(tab, d):
 
 
 @kernel
-def restore(tab, d, nodes):
+def restore(tab: Tables, d: int, nodes: int) -> None:
     """Take up to `nodes` nodes back into service: first those that were still to leave, then those that had left."""
     dom = tab.domains[d]
     kept = min(nodes, max(dom.draining, 0))
@@ -124,7 +125,7 @@ def restore(tab, d, nodes):
 
 
 @kernel
-def expect(tab, d, nodes, block, old, new):
+def expect(tab: Tables, d: int, nodes: int, block: int, old: int, new: int) -> None:
     """Occupied nodes are now expected back at `new` instead of `old`."""
     _remove_end(tab, d, old, nodes)
     _insert_end(tab, d, new, nodes)
@@ -132,7 +133,7 @@ def expect(tab, d, nodes, block, old, new):
 
 
 @kernel
-def _mark_units(tab, d, nodes, block, until):
+def _mark_units(tab: Tables, d: int, nodes: int, block: int, until: int) -> None:
     dom = tab.domains[d]
     if dom.units > 0:
         for unit in range(block, block + nodes // dom.unit_nodes):
@@ -140,7 +141,7 @@ def _mark_units(tab, d, nodes, block, until):
 
 
 @kernel
-def _insert_end(tab, d, until, nodes):
+def _insert_end(tab: Tables, d: int, until: int, nodes: int) -> None:
     dom = tab.domains[d]
     i = dom.base + dom.running
     while i > dom.base and tab.lists[RUN_END, i - 1] > until:
@@ -153,7 +154,7 @@ def _insert_end(tab, d, until, nodes):
 
 
 @kernel
-def _remove_end(tab, d, until, nodes):
+def _remove_end(tab: Tables, d: int, until: int, nodes: int) -> None:
     dom = tab.domains[d]
     i = _first_end(tab, dom.base, dom.base + dom.running, until)
     while (
@@ -166,14 +167,14 @@ def _remove_end(tab, d, until, nodes):
 
 
 @kernel
-def _close_gap(tab, which, at, last):
+def _close_gap(tab: Tables, which: int, at: int, last: int) -> None:
     tail = tab.lists[which, at : last + 1]
     for i in range(len(tail) - 1):
         tail[i] = tail[i + 1]
 
 
 @kernel
-def _first_end(tab, low, high, until):
+def _first_end(tab: Tables, low: int, high: int, until: int) -> int:
     """Binary search: the first place in `low:high` whose expected end value is not below `until`."""
     while low < high:
         middle = (low + high) // 2
@@ -185,7 +186,7 @@ def _first_end(tab, low, high, until):
 
 
 @kernel
-def push_completion(tab, d, time, row):
+def push_completion(tab: Tables, d: int, time: int, row: int) -> None:
     """Note that the job `row` will end at `time`."""
     dom = tab.domains[d]
     base = dom.base
@@ -199,7 +200,7 @@ def push_completion(tab, d, time, row):
 
 
 @kernel
-def pop_completion(tab, d):
+def pop_completion(tab: Tables, d: int) -> None:
     """Forget the earliest completion."""
     dom = tab.domains[d]
     base = dom.base
@@ -211,10 +212,7 @@ def pop_completion(tab, d):
         child = 2 * i + 1
         if child >= size:
             break
-        if (
-            child + 1 < size
-            and tab.lists[COMPLETIONS, base + child + 1] < tab.lists[COMPLETIONS, base + child]
-        ):
+        if child + 1 < size and tab.lists[COMPLETIONS, base + child + 1] < tab.lists[COMPLETIONS, base + child]:
             child += 1
         if tab.lists[COMPLETIONS, base + child] >= key:
             break

@@ -22,6 +22,7 @@ from cosched.core.kernel.tables import (
     SHORTEST,
     WANTED,
     WFP,
+    Tables,
 )
 
 QUEUED, READY = int(JobState.QUEUED), int(JobState.READY)
@@ -29,7 +30,7 @@ WANDERING = 8  # moves per job after which an insertion sort is the wrong tool
 
 
 @kernel
-def enqueue(tab, d, row):
+def enqueue(tab: Tables, d: int, row: int) -> None:
     """Add a job to the queue, which keeps submission order as far as it was in it."""
     dom = tab.domains[d]
     i = dom.base + dom.queued
@@ -43,7 +44,7 @@ def enqueue(tab, d, row):
 
 
 @kernel
-def drop_left(tab, d):
+def drop_left(tab: Tables, d: int) -> None:
     """Close the gaps of jobs that are no longer queued."""
     dom = tab.domains[d]
     if dom.holes == 0:
@@ -60,7 +61,7 @@ def drop_left(tab, d):
 
 
 @kernel
-def put_in_order(tab, d, now):
+def put_in_order(tab: Tables, d: int, now: int) -> None:
     """Sort the queue for an iteration at `now`."""
     dom = tab.domains[d]
     after_release = dom.released_at == now
@@ -79,7 +80,7 @@ def put_in_order(tab, d, now):
 
 
 @kernel
-def _list(tab, i, row):
+def _list(tab: Tables, i: int, row: int) -> None:
     """Place `i` of the queue is the job `row`'s."""
     job = tab.jobs[row]
     tab.lists[QUEUE, i] = row
@@ -89,7 +90,7 @@ def _list(tab, i, row):
 
 
 @kernel
-def _move(tab, source, target):
+def _move(tab: Tables, source: int, target: int) -> None:
     tab.lists[QUEUE, target] = tab.lists[QUEUE, source]
     tab.lists[QUEUE_NODES, target] = tab.lists[QUEUE_NODES, source]
     tab.lists[QUEUE_SUBMIT, target] = tab.lists[QUEUE_SUBMIT, source]
@@ -97,7 +98,7 @@ def _move(tab, source, target):
 
 
 @kernel
-def _score(tab, d, now):
+def _score(tab: Tables, d: int, now: int) -> None:
     """Scores of the whole queue at `now`, in doubles; not a number counts as the lowest."""
     dom = tab.domains[d]
     if dom.policy == WFP:
@@ -117,7 +118,7 @@ def _score(tab, d, now):
 
 
 @kernel
-def _score_wfp(tab, start, end, now):
+def _score_wfp(tab: Tables, start: int, end: int, now: int) -> None:
     submit, requested = tab.lists[QUEUE_SUBMIT, start:end], tab.lists[QUEUE_REQUESTED, start:end]
     nodes, scores = tab.lists[QUEUE_NODES, start:end], tab.scores[start:end]
     for i in range(len(scores)):
@@ -126,7 +127,7 @@ def _score_wfp(tab, start, end, now):
 
 
 @kernel
-def _score_one(tab, d, i, now):
+def _score_one(tab: Tables, d: int, i: int, now: int) -> float:
     policy = tab.domains[d].policy
     wait = float(now - tab.lists[QUEUE_SUBMIT, i])
     if policy == FCFS:
@@ -140,7 +141,7 @@ def _score_one(tab, d, i, now):
 
 
 @kernel
-def _before(tab, score, row, i):
+def _before(tab: Tables, score: float, row: int, i: int) -> bool:
     """Whether a job `row` of this score comes before the one at place `i`."""
     if score != tab.scores[i]:
         return score > tab.scores[i]
@@ -148,7 +149,7 @@ def _before(tab, score, row, i):
 
 
 @kernel
-def _sort(tab, d):
+def _sort(tab: Tables, d: int) -> None:
     """Insertion sort, since the order changes little between iterations; where it did change much, a merge sort."""
     dom = tab.domains[d]
     moves = 0
@@ -169,7 +170,7 @@ def _sort(tab, d):
 
 
 @kernel
-def _merge_sort(tab, d):
+def _merge_sort(tab: Tables, d: int) -> None:
     """Bottom-up merge sort of places by score and row, with the plan's lists as second place; needed rarely."""
     dom = tab.domains[d]
     for i in range(dom.queued):
@@ -186,7 +187,7 @@ def _merge_sort(tab, d):
 
 
 @kernel
-def _merge(tab, source, target, low, middle, high):
+def _merge(tab: Tables, source: int, target: int, low: int, middle: int, high: int) -> None:
     i, j = low, middle
     for k in range(low, high):
         left, right = tab.lists[source, min(i, high - 1)], tab.lists[source, min(j, high - 1)]
@@ -199,7 +200,7 @@ def _merge(tab, source, target, low, middle, high):
 
 
 @kernel
-def _follow(tab, d, order, spare):
+def _follow(tab: Tables, d: int, order: int, spare: int) -> None:
     """Put the queue into the order of the places listed in `order`; scores are not needed any more."""
     dom = tab.domains[d]
     for i in range(dom.base, dom.base + dom.queued):
@@ -209,7 +210,7 @@ def _follow(tab, d, order, spare):
 
 
 @kernel
-def _put_released_last(tab, d, now):
+def _put_released_last(tab: Tables, d: int, now: int) -> None:
     """The order after a forced release (coscheduling.md): wanted jobs, the others, the released; stable."""
     dom = tab.domains[d]
     place = dom.base
@@ -223,7 +224,7 @@ def _put_released_last(tab, d, now):
 
 
 @kernel
-def _rank(tab, d, row, now):
+def _rank(tab: Tables, d: int, row: int, now: int) -> int:
     mark = tab.marks[row]
     if tab.domains[d].wanted_first == 1 and now < mark.wanted_until:
         return WANTED

@@ -105,7 +105,7 @@ NOW, PHASE, AT_DOMAIN, AT_ROW = range(4)
 
 
 def new_tables(jobs_per_domain: list[int], units_per_domain: list[int]) -> Tables:
-    """Empty tables for domains of so many jobs and (partitioned pools) units; no record is filled in but `first`, `base`."""
+    """Empty tables for domains of so many jobs and (partitioned pools) units; of records only places are filled in."""
     total = sum(jobs_per_domain)
     if total >= MAX_ROWS:
         raise ValueError(f"{total} jobs are more than the {MAX_ROWS - 1} that one simulation holds")

@@ -29,9 +29,7 @@ PRODUCTS = {"*": op.MULTIPLY, "/": op.DIVIDE}
 POWERS = ("**", "^")
 MAX_DEPTH = 32
 
-_TOKEN = re.compile(
-    r"\s*(?:(\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?)|([A-Za-z_]\w*)|(\*\*|[-+*/^(),]))"
-)
+_TOKEN = re.compile(r"\s*(?:(\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?)|([A-Za-z_]\w*)|(\*\*|[-+*/^(),]))")
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +133,8 @@ class _Parser:
         else:
             self.at -= 1
             raise ValueError(
-                f"{self.text!r}: a number, {', '.join(VARIABLES)}, or {', '.join(FUNCTIONS)}(...) expected {self._place()}"
+                f"{self.text!r}: a number, {', '.join(VARIABLES)}, or {', '.join(FUNCTIONS)}(...) expected "
+                f"{self._place()}"
             )
 
     def call(self, name: str, depth: int) -> None:

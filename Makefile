@@ -1,0 +1,48 @@
+# Two commands do all the set-up: `make demo` and `make test`.
+#
+#   setup   .venv with the locked dependencies (installs python3-venv where it is missing and permitted)
+#   demo    a coupled month under every combination of schemes
+#   test    lint, types, contracts, and all tests
+#   bench   speed, as ratios on this machine (needs a C compiler)
+#   lint    ruff, mypy (strict in the core), import-linter
+#   lock    pin the dependencies of pyproject.toml anew
+
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/.ready
+
+.PHONY: setup demo test bench lint lock proto clean
+
+setup: $(READY)
+
+$(READY): requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit("cosched needs Python 3.11 or newer" if sys.version_info < (3, 11) else 0)'
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || sh deploy/install-packages.sh python3-venv
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+demo: setup
+	$(BIN)/cosched demo
+
+test: setup lint
+	$(BIN)/pytest -q -n auto --dist worksteal
+
+bench: setup
+	@command -v cc >/dev/null || sh deploy/install-packages.sh gcc libc6-dev
+	$(BIN)/python -m tests.bench.bench
+
+lint: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+lock: setup
+	$(BIN)/pip install --quiet pip-tools
+	$(BIN)/pip-compile --quiet --extra dev --strip-extras --generate-hashes --allow-unsafe --no-header \
+	    --no-emit-index-url --no-emit-find-links --no-emit-trusted-host -o requirements.lock pyproject.toml
+
+clean:
+	rm -rf .venv build dist *.egg-info

@@ -1,0 +1,91 @@
+"""Options of the commands that read one job log, and the log as they want it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from cosched.durations import parse_window
+from cosched.errors import InputError
+
+if TYPE_CHECKING:
+    from sim.workload import TraceLog, Workload
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+Bounds = tuple[int | None, int | None]
+
+FORMATS = ("swf", "accounting", "sacct", "csv")
+MOST = 10**9  # nodes
+
+
+def _window(_context: click.Context, _option: click.Parameter, text: str | None) -> Bounds | None:
+    try:
+        return None if text is None else parse_window(text)
+    except ValueError as error:
+        raise InputError("--cut", None, str(error)) from None
+
+
+def _count(_context: click.Context, option: click.Parameter, number: int | None) -> int | None:
+    if number is not None and not 1 <= number <= MOST:
+        raise InputError(option.opts[0], None, f"{number} is not from 1 to {MOST}")
+    return number
+
+
+OPTIONS = (
+    click.option("--format", "form", type=click.Choice(FORMATS), help="Told by the first line if not given."),
+    click.option("--nodes", type=int, callback=_count, metavar="N", help="Size of the machine (as the log says)."),
+    click.option(
+        "--procs-per-node", type=int, callback=_count, default=1, metavar="K", help="Processors of a node (1)."
+    ),
+    click.option("--cut", callback=_window, metavar="START..END", help="What is submitted then, as 0..20d."),
+    click.option(
+        "--overrun",
+        type=click.Choice(["extend", "kill"]),
+        default="extend",
+        help="What of jobs that ran past their request (extend).",
+    ),
+)
+
+
+def reading_options(command: Command) -> Command:
+    """Add the options whose values `read` takes."""
+    for option in reversed(OPTIONS):
+        command = option(command)
+    return command
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A log and the machine it is of. `nodes`: given, else stated by the log, else None."""
+
+    log: TraceLog
+    nodes: int | None
+    nodes_given: bool
+    procs_per_node: int
+    overrun: Any
+
+    def workload(self) -> Workload:
+        """The jobs that the machine can run; a machine of unknown size is as large as its largest job."""
+        from sim.traces import clean
+
+        largest = int(max(self.log.requested_procs.max(), self.log.allocated.max(), 1))
+        return clean(self.log, self.nodes or largest, self.procs_per_node, self.overrun)
+
+
+def read(
+    path: str, form: str | None, nodes: int | None, procs_per_node: int, cut: Bounds | None, overrun: str
+) -> Source:
+    """Read a log as the options want it; InputError."""
+    from sim import traces
+
+    log = traces.read_trace(path, form)
+    if cut is not None:
+        try:
+            log = traces.cut(log, *cut)
+        except ValueError as error:
+            raise InputError("--cut", None, str(error)) from None
+    stated = traces.machine_nodes(log, procs_per_node)
+    return Source(log, nodes or stated, nodes is not None, procs_per_node, overrun)

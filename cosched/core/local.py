@@ -1,0 +1,167 @@
+"""What becomes of a paired job in its own domain: it starts, holds, yields, is released, loses its nodes or ends.
+
+Here are the rules that need no peer: scheme, cap, rule 5, yield limit, generations of holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from cosched.core import holds
+from cosched.core.effects import (
+    ClearTimer,
+    Effect,
+    Hold,
+    Record,
+    Release,
+    SetTimer,
+    Start,
+    Timer,
+    Yield,
+)
+from cosched.core.events import Finished, NodesLost, ReleaseDue, Submitted
+from cosched.core.job import JobState, may_become
+from cosched.core.mates import Mates, PairedJob
+from cosched.core.protocol import FOREVER, Domain
+from cosched.core.settings import CoschedulingSettings, Scheme
+
+PENDING, QUEUED, READY, HOLDING, RUNNING, COMPLETED, FAILED, CANCELLED = JobState
+
+
+class IllegalEvent(Exception):  # noqa: N818
+    """An event that the job's state does not allow; nothing was changed."""
+
+
+class LocalJobs:
+    """The paired jobs of one policy domain of `nodes` nodes. `story`: whether Record effects are wanted."""
+
+    def __init__(
+        self,
+        domain: Domain,
+        nodes: int,
+        settings: CoschedulingSettings,
+        *,
+        owners: Mapping[tuple[Domain, str], str] | None = None,
+        story: bool = True,
+    ) -> None:
+        self.domain = domain
+        self.nodes = nodes
+        self.mates = Mates(owners or {})
+        self.held_nodes = 0
+        self.story = story
+        self.configure(settings)
+
+    def configure(self, settings: CoschedulingSettings) -> None:
+        """Follow other settings from now on; holds in force keep their release times."""
+        self.settings = settings
+        self._cap = holds.held_node_cap(settings, self.nodes)
+
+    # Submission and end
+
+    def _submitted(self, event: Submitted, now: int) -> list[Effect]:
+        job = PairedJob(event.job, event.peer, event.pair, event.mate, event.owner, submitted_at=now)
+        self.mates.add(job)
+        effects = self._note(job, "submitted", pair=event.pair, mate=event.mate, peer=event.peer)
+        if self.settings.mate_patience is not None:
+            effects.append(SetTimer(job.id, Timer.PATIENCE, now + self.settings.mate_patience))
+        return effects
+
+    def _finished(self, job: PairedJob, event: Finished, now: int) -> list[Effect]:
+        if not event.how.final or not may_become(job.state, event.how):
+            raise IllegalEvent(f"{event.how.name} while job {job.id} is {job.state.name}")
+        effects = self._end_hold(job, now) if job.state is HOLDING else []
+        job.state = event.how
+        job.call = None
+        return [*self._note(job, event.how.name.lower()), *effects, ClearTimer(job.id, Timer.PATIENCE)]
+
+    # Start, hold, yield
+
+    def _start(self, job: PairedJob, now: int, why: str, **detail: object) -> list[Effect]:
+        effects = self._end_hold(job, now) if job.state is HOLDING else []
+        return [*self._runs(job, now, why, **detail), *effects, Start(job.id)]
+
+    def _runs(self, job: PairedJob, now: int, why: str, **detail: object) -> list[Effect]:
+        if job.ready_at is None:
+            job.ready_at = now
+        job.state = RUNNING
+        job.started_at = now
+        job.call = None
+        effects = self._note(job, "started", why=why, **detail)
+        if self.settings.mate_patience is not None:
+            effects.append(ClearTimer(job.id, Timer.PATIENCE))
+        return effects
+
+    def _wait(self, job: PairedJob, now: int, why: str, scheme: Scheme | None = None) -> list[Effect]:
+        """Hold or yield, by scheme and within the rules."""
+        if self._may_hold(job, scheme or self._scheme(job), now):
+            return self._hold(job, now, why)
+        return self._yield(job, now, why)
+
+    def _scheme(self, job: PairedJob) -> Scheme:
+        """This domain's scheme; a job that has yielded up to the limit holds (IV-E2)."""
+        limit = self.settings.max_yields
+        return Scheme.HOLD if 0 < limit <= job.yields else self.settings.scheme
+
+    def _may_hold(self, job: PairedJob, scheme: Scheme, now: int) -> bool:
+        """Whether the job would hold now, by scheme, cap and rule 5; leaves the hold's end in `held_until`."""
+        if scheme is not Scheme.HOLD or self._above_cap(job):
+            return False
+        until = holds.release_time(self.settings, self.domain, job.id, job.generation + 1, now)
+        job.held_until = until
+        return job.hold_limit == FOREVER or until <= job.hold_limit
+
+    def _above_cap(self, job: PairedJob) -> bool:
+        return self.held_nodes + job.nodes > self._cap
+
+    def _hold(self, job: PairedJob, now: int, why: str) -> list[Effect]:
+        job.state = HOLDING
+        job.call = None
+        job.generation += 1
+        job.holds += 1
+        job.held_since = now
+        self.held_nodes += job.nodes
+        effects = self._note(job, "holds", why=why, until=job.held_until, generation=job.generation, nodes=job.nodes)
+        effects.append(Hold(job.id, job.held_until))
+        if job.held_until < FOREVER:
+            effects.append(SetTimer(job.id, Timer.RELEASE, job.held_until))
+        return effects
+
+    def _yield(self, job: PairedJob, now: int, why: str) -> list[Effect]:
+        self._end_readiness(job)
+        if job.yielded_at != now:  # counts once an instant
+            job.yields += 1
+            job.yielded_at = now
+        boost = holds.yield_boost(self.settings, job.yields)
+        return [*self._note(job, "yields", why=why, yields=job.yields), Yield(job.id, boost)]
+
+    # The end of a hold or of a readiness that is no start
+
+    def _release(self, job: PairedJob, _: ReleaseDue, now: int) -> list[Effect]:
+        effects = self._end_hold(job, now)
+        job.state = QUEUED
+        return [*self._note(job, "is released", generation=job.generation), *effects, Release(job.id)]
+
+    def _lose_nodes(self, job: PairedJob, _: NodesLost, now: int) -> list[Effect]:
+        effects = []
+        if job.state is HOLDING:
+            effects = self._end_hold(job, now)
+            job.state = QUEUED
+        else:
+            self._end_readiness(job)
+        return [*self._note(job, "lost its nodes"), *effects]
+
+    def _end_hold(self, job: PairedJob, now: int) -> list[Effect]:
+        job.call = None
+        self.held_nodes -= job.nodes
+        job.held_node_seconds += job.nodes * (now - job.held_since)
+        return [ClearTimer(job.id, Timer.RELEASE)]
+
+    @staticmethod
+    def _end_readiness(job: PairedJob) -> None:
+        job.state = QUEUED
+        job.call = None
+        if job.disclosed:
+            job.generation += 1  # what a peer was told of is no hold: StartJob for it comes too late
+
+    def _note(self, job: PairedJob, what: str, **detail: object) -> list[Effect]:
+        return [Record(job.id, what, detail)] if self.story else []

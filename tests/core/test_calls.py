@@ -1,0 +1,215 @@
+"""The outcome of every call (coscheduling.md), and the answers that come late."""
+
+import pytest
+
+from cosched.core.effects import Call, Hold, Record, SetTimer, Start, Timer, Yield
+from cosched.core.events import Answered, CallFailed, RetryDue
+from cosched.core.job import JobState
+from cosched.core.protocol import (
+    Failure,
+    GetMateJobId,
+    GetMateStatus,
+    MateStarted,
+    MateTried,
+    StartJob,
+    Status,
+    TryStartMate,
+)
+from cosched.core.settings import CoschedulingSettings, OnUnreachable, Scheme
+
+from .driver import MATE_IS_K, NO, YES, DomainA, called, decided, of, timer, told
+
+CALLS = (GetMateJobId, GetMateStatus, TryStartMate, StartJob)
+QUESTIONS, MUTATING = CALLS[:2], CALLS[2:]
+CHOICES = [(OnUnreachable.START, Start), (OnUnreachable.HOLD, Hold), (OnUnreachable.YIELD, Yield)]
+
+
+def asking(kind: type, **settings: object) -> DomainA:
+    """Domain A, whose job j awaits the answer to a call of this kind."""
+    a = DomainA(**settings)
+    if kind is GetMateJobId:
+        a.ready()
+    elif kind is GetMateStatus:
+        a.ready()
+        a.reply(MATE_IS_K)
+    elif kind is TryStartMate:
+        a.run_job(Status.QUEUING)
+    else:
+        a.run_job(Status.HOLDING, generation=1)
+    assert type(a.job().call) is kind
+    return a
+
+
+# What calls carry
+
+
+@pytest.mark.parametrize("kind", MUTATING)
+def test_a_mutating_call_carries_a_request_id_and_the_caller(kind):
+    """ "Every mutating call carries a request id (a retry returns the first answer), the caller's job id and, for
+    StartJob, the hold generation." """
+    request = asking(kind).job().call
+    assert (request.request_id, request.caller) == ("A/j/1", "j")
+    if kind is StartJob:
+        assert request.generation == 1
+
+
+def test_request_ids_differ():
+    a = asking(StartJob)
+    first = a.job().call.request_id
+    second = called(a.reply(MateStarted(NO))).request_id
+    assert first != second
+
+
+# Unreachable
+
+
+def test_by_default_an_unreachable_peer_lets_the_job_start():
+    """ "by default start j (fault tolerance: a job never waits for ever on a dead peer)" """
+    assert CoschedulingSettings().on_peer_unreachable is OnUnreachable.START
+
+
+@pytest.mark.parametrize("kind", CALLS)
+@pytest.mark.parametrize(("choice", "decision"), CHOICES)
+def test_unreachable_before_the_call_went_out(kind, choice, decision):
+    """ "Unreachable before the call went out, or at GetMateJobId/GetMateStatus: the configured `on_peer_unreachable`
+    (start, hold, yield; default start)." """
+    effects = asking(kind, on_peer_unreachable=choice).fail(Failure.UNREACHABLE)
+    assert decided(effects) == [decision]
+    assert any("PeerUnreachable" in line for line in told(effects))
+
+
+@pytest.mark.parametrize("kind", QUESTIONS)
+@pytest.mark.parametrize(("choice", "decision"), CHOICES)
+def test_a_question_that_times_out(kind, choice, decision):
+    """ "or at GetMateJobId/GetMateStatus": nothing changed there, so there is nothing to find out."""
+    effects = asking(kind, on_peer_unreachable=choice).fail(Failure.TIMEOUT)
+    assert decided(effects) == [decision]
+    assert of(effects, SetTimer) == [timer for timer in of(effects, SetTimer) if timer.timer is Timer.RELEASE]
+
+
+@pytest.mark.parametrize("scheme", [Scheme.HOLD, Scheme.YIELD])
+@pytest.mark.parametrize(("choice", "decision"), CHOICES)
+def test_what_an_unreachable_peer_leads_to_is_not_the_scheme(scheme, choice, decision):
+    a = asking(GetMateJobId, scheme=scheme, on_peer_unreachable=choice)
+    assert decided(a.fail(Failure.UNREACHABLE)) == [decision]
+
+
+def test_a_hold_for_an_unreachable_peer_keeps_to_the_cap_and_rule_5():
+    a = DomainA(on_peer_unreachable=OnUnreachable.HOLD)
+    a.ready(hold_limit=1199)
+    assert decided(a.fail(Failure.UNREACHABLE)) == [Yield]
+
+
+# Unknown outcome
+
+
+@pytest.mark.parametrize("kind", MUTATING)
+def test_a_mutating_call_that_times_out_is_asked_again(kind):
+    """ "Time-out of TryStartMate/StartJob is an unknown outcome: ask again with the same request id until
+    `peer_patience` runs out, then act as unreachable." """
+    a = asking(kind, peer_patience=30, retry_interval=7)
+    request = a.job().call
+    for a.now in (10, 20, 29):
+        effects = a.fail(Failure.TIMEOUT)
+        assert decided(effects) == []
+        assert timer(effects, Timer.RETRY) == a.now + 7
+        assert a.feed(RetryDue("j")) == [Call("B", "j", request)]
+    a.now = 30
+    effects = a.fail(Failure.TIMEOUT)
+    assert told(effects) == ["started: PeerUnreachable"]
+
+
+@pytest.mark.parametrize("kind", MUTATING)
+@pytest.mark.parametrize(("choice", "decision"), CHOICES)
+def test_when_patience_with_the_peer_ends(kind, choice, decision):
+    """ "then act as unreachable" """
+    a = asking(kind, on_peer_unreachable=choice, peer_patience=0)
+    assert decided(a.fail(Failure.TIMEOUT)) == [decision]
+
+
+@pytest.mark.parametrize("kind", MUTATING)
+def test_an_outcome_stays_unknown_though_the_retry_does_not_go_out(kind):
+    """The first attempt may have been carried out."""
+    a = asking(kind)
+    a.fail(Failure.TIMEOUT)
+    a.now = 1
+    a.feed(RetryDue("j"))
+    effects = a.fail(Failure.UNREACHABLE)
+    assert decided(effects) == []
+    assert timer(effects, Timer.RETRY) == 2
+
+
+def test_a_new_call_has_its_own_patience():
+    a = asking(StartJob, peer_patience=30)
+    a.fail(Failure.TIMEOUT)
+    a.now = 29
+    a.feed(RetryDue("j"))
+    a.reply(MateStarted(NO))  # now it asks TryStartMate
+    a.now = 40
+    assert timer(a.fail(Failure.TIMEOUT), Timer.RETRY) == 41
+
+
+@pytest.mark.parametrize(("kind", "answer"), [(TryStartMate, MateTried(YES)), (StartJob, MateStarted(YES))])
+def test_the_answer_to_a_retry_counts(kind, answer):
+    a = asking(kind)
+    a.fail(Failure.TIMEOUT)
+    a.now = 1
+    a.feed(RetryDue("j"))
+    assert decided(a.reply(answer)) == [Start]
+
+
+# Refused
+
+
+@pytest.mark.parametrize("kind", CALLS)
+@pytest.mark.parametrize(("scheme", "decision"), [(Scheme.HOLD, Hold), (Scheme.YIELD, Yield)])
+def test_a_refusal_is_a_misconfiguration(kind, scheme, decision):
+    """ "A refused certificate or a permission error is a misconfiguration: the job holds or yields by scheme, and the
+    service says so loudly." """
+    effects = asking(kind, scheme=scheme, on_peer_unreachable=OnUnreachable.START).fail(Failure.REFUSED)
+    assert decided(effects) == [decision]
+    assert Record("j", "was refused: misconfigured peer", {"peer": "B"}) in effects
+    assert any(line.endswith("PeerRefused") for line in told(effects))
+
+
+# Late answers
+
+
+@pytest.mark.parametrize("kind", CALLS)
+@pytest.mark.parametrize("state", [JobState.HOLDING, JobState.QUEUED, JobState.RUNNING, JobState.CANCELLED])
+def test_an_answer_that_comes_when_nobody_asks_any_more_is_ignored(kind, state):
+    choices = {JobState.HOLDING: OnUnreachable.HOLD, JobState.QUEUED: OnUnreachable.YIELD}
+    choice = choices.get(state, OnUnreachable.START)
+    a = asking(kind, on_peer_unreachable=choice, peer_patience=0)
+    request = a.job().call
+    if state is JobState.CANCELLED:
+        a.finish(state)
+    else:
+        a.fail(Failure.TIMEOUT)
+    assert a.state() is state
+    answers = {GetMateJobId: MATE_IS_K, GetMateStatus: (Status.HOLDING, 1, None)}
+    assert a.feed(Answered("j", request, answers.get(kind, MateTried(YES)))) == []
+    assert a.feed(CallFailed("j", request, Failure.TIMEOUT)) == []
+    assert a.feed(RetryDue("j")) == []
+    assert a.state() is state
+
+
+def test_an_answer_to_an_earlier_question_is_ignored():
+    a = DomainA()
+    a.ready()
+    first = a.job().call
+    a.reply(MATE_IS_K)
+    assert a.feed(Answered("j", first, MATE_IS_K)) == []
+    assert a.feed(CallFailed("j", first, Failure.UNREACHABLE)) == []
+    assert decided(a.fail(Failure.UNREACHABLE)) == [Start]
+
+
+def test_an_answer_to_an_earlier_try_is_not_taken_for_that_to_the_present_one():
+    a = DomainA(scheme=Scheme.YIELD)
+    a.run_job(Status.QUEUING)
+    first = a.job().call
+    a.reply(MateTried(NO))
+    a.now = 1
+    a.run_job(Status.QUEUING)
+    assert a.feed(Answered("j", first, MateTried(YES))) == []
+    assert a.state() is JobState.READY

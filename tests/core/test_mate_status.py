@@ -1,0 +1,169 @@
+"""The mate status table of coscheduling.md, from both sides: what a domain says of its job, and what the caller does."""
+
+import pytest
+
+from cosched.core.effects import Call, Hold, Start, Timer, Yield
+from cosched.core.events import PatienceOver, ReleaseDue
+from cosched.core.job import JobState
+from cosched.core.protocol import MateStarted, MateTried, StartJob, Status, TryStartMate
+from cosched.core.settings import Scheme
+
+from .driver import NO, YES, DomainA, called, decided, detail, of, timer, told
+
+SCHEMES = [(Scheme.HOLD, Hold), (Scheme.YIELD, Yield)]
+
+
+# What j does
+
+
+def test_holding():
+    """ "holding | k has nodes and waits | `StartJob(k, hold generation)` there; on its acknowledgement start j." """
+    a = DomainA()
+    assert called(a.run_job(Status.HOLDING, generation=7)) == StartJob("A/j/1", "k", "j", 7)
+    effects = a.reply(MateStarted(YES))
+    assert told(effects) == ["started: its holding mate started"]
+
+
+def test_holding_no_more():
+    """ "If it refuses (that hold ended), treat k as queuing" """
+    a = DomainA()
+    a.run_job(Status.HOLDING, generation=7)
+    assert called(a.reply(MateStarted(NO))) == TryStartMate("A/j/2", "k", "j", 1200)
+    assert decided(a.reply(MateTried(NO))) == [Hold]
+
+
+@pytest.mark.parametrize(("scheme", "decision"), SCHEMES)
+def test_queuing(scheme, decision):
+    """ "queuing | k waits without nodes | `TryStartMate(k)`; started: start j; else hold or yield" """
+    a = DomainA(scheme=scheme)
+    assert type(called(a.run_job(Status.QUEUING))) is TryStartMate
+    assert told(a.reply(MateTried(YES))) == ["started: its mate could start"]
+    a = DomainA(scheme=scheme)
+    a.run_job(Status.QUEUING)
+    assert decided(a.reply(MateTried(NO))) == [decision]
+
+
+@pytest.mark.parametrize(("scheme", "decision"), SCHEMES)
+def test_unsubmitted(scheme, decision):
+    """ "unsubmitted | j names a pair, k not submitted yet | hold or yield, until `mate_patience` after j's
+    submission" """
+    a = DomainA(scheme=scheme, mate_patience=500)
+    assert timer(a.submit(), Timer.PATIENCE) == 500
+    effects = a.run_job(Status.UNSUBMITTED)
+    assert decided(effects) == [decision]
+    assert of(effects, Call) == []
+
+
+def test_unsubmitted_when_patience_has_ended():
+    """ "then start j alone and say so" """
+    a = DomainA(scheme=Scheme.YIELD, mate_patience=500)
+    a.run_job(Status.UNSUBMITTED)
+    a.now = 500
+    a.feed(PatienceOver("j"))
+    assert told(a.run_job(Status.UNSUBMITTED)) == ["started: patience ended"]
+
+
+@pytest.mark.parametrize("status", [Status.RUNNING, Status.ENDED])
+def test_running_and_ended(status):
+    """ "running, ended | k started already | start j now; the pair is recorded as desynchronised, with the gap" """
+    a = DomainA()
+    a.now = 130
+    effects = a.run_job(status, started_at=100)
+    assert decided(effects) == [Start]
+    assert told(effects) == ["started: its mate started before it: desynchronised"]
+    assert detail(effects, "started")["gap_s"] == 30
+
+
+@pytest.mark.parametrize("status", [Status.CANCELLED, Status.FAILED, Status.UNKNOWN])
+def test_cancelled_failed_and_unknown(status):
+    """ "cancelled, failed, unknown | k will not run | start j" """
+    effects = DomainA().run_job(status)
+    assert told(effects) == [f"started: its mate will not run: {status}"]
+    assert decided(effects) == [Start]
+
+
+def test_every_status_is_in_the_table():
+    for status in Status:
+        assert DomainA().run_job(status)
+
+
+# What a domain says of k
+
+
+def test_a_queued_job_is_queuing():
+    a = DomainA()
+    a.submit()
+    a.asked_id()
+    assert a.asked_status() == (Status.QUEUING, 0, None)
+
+
+def test_a_ready_job_counts_as_holding():
+    """ "To its peer such a job counts as holding, with a generation" """
+    a = DomainA()
+    a.ready()
+    a.asked_id()
+    assert a.asked_status() == (Status.HOLDING, 1, None)
+
+
+def test_a_holding_job_is_holding():
+    a = DomainA()
+    a.hold_or_yield()
+    assert a.asked_status() == (Status.HOLDING, 1, None)
+
+
+def test_a_released_job_is_queuing():
+    """ "If other jobs took its nodes [...] the released job is queuing again" """
+    a = DomainA()
+    a.hold_or_yield()
+    a.feed(ReleaseDue("j"))
+    assert a.asked_status() == (Status.QUEUING, 1, None)
+
+
+@pytest.mark.parametrize(
+    ("how", "status"),
+    [
+        (None, Status.RUNNING),
+        (JobState.COMPLETED, Status.ENDED),
+        (JobState.FAILED, Status.FAILED),
+        (JobState.CANCELLED, Status.CANCELLED),
+    ],
+)
+def test_a_job_that_started_says_since_when(how, status):
+    a = DomainA()
+    a.now = 40
+    a.run_job(Status.UNKNOWN)
+    a.asked_id()
+    a.now = 90
+    if how is not None:
+        a.finish(how)
+    assert a.asked_status() == (status, 0, 40)
+
+
+@pytest.mark.parametrize("state", ["queued", "ready", "holding"])
+def test_a_job_cancelled_before_its_start_is_cancelled(state):
+    a = DomainA()
+    a.submit()
+    if state == "ready":
+        a.ready()
+    elif state == "holding":
+        a.hold_or_yield()
+    a.asked_id()
+    a.finish(JobState.CANCELLED)
+    status = a.asked_status()
+    assert (status.status, status.started_at) == (Status.CANCELLED, None)
+    assert a.core.held_nodes == 0
+
+
+@pytest.mark.parametrize(("job", "caller", "peer"), [("x", "k", "B"), ("j", "x", "B"), ("j", "k", "C")])
+def test_a_job_that_is_not_the_callers_mate_is_unknown(job, caller, peer):
+    a = DomainA()
+    a.submit()
+    a.asked_id()
+    assert a.asked_status(job, caller, peer) == (Status.UNKNOWN, 0, None)
+
+
+def test_a_job_whose_mate_has_not_asked_yet_is_nobodys():
+    """A peer asks for its mate's id first: until then any caller might claim to be the mate."""
+    a = DomainA()
+    a.submit()
+    assert a.asked_status(caller="x") == (Status.UNKNOWN, 0, None)

@@ -1,0 +1,238 @@
+"""Mates (coscheduling.md): pair names, links by id and their adoption, owners."""
+
+import pytest
+
+from cosched.core.job import JobState
+from cosched.core.protocol import Found, GetMateJobId, GetMateStatus, MateJobId, Status
+from cosched.core.settings import Scheme
+
+from .driver import MATE_IS_K, DomainA, called
+
+MATE_IS_J = MateJobId(Found.MATE, "j")
+UNSUBMITTED = MateJobId(Found.UNSUBMITTED, None)
+NO_PAIR = MateJobId(Found.NO_PAIR, None)
+
+
+# Pair names
+
+
+def test_a_pair_name_finds_the_job_that_carries_it():
+    """ "a pair name that both submissions carry" """
+    a = DomainA()
+    a.submit("j", pair="p")
+    assert a.asked_id("k", pair="p") == MATE_IS_J
+
+
+def test_the_first_can_be_submitted_before_the_second_exists():
+    """ "(so that the first can be submitted before the second exists)"; " "unsubmitted" (j names a pair of which no job
+    is known there yet)" """
+    a = DomainA()
+    assert a.asked_id("k", pair="p") == UNSUBMITTED
+    a.submit("j", pair="p")
+    assert a.asked_id("k", pair="p") == MATE_IS_J
+
+
+def test_a_pair_name_joins_two_jobs_and_no_third():
+    """ "A job has one mate per other domain." """
+    a = DomainA()
+    a.submit("j", pair="p")
+    assert a.asked_id("k", pair="p") == MATE_IS_J
+    assert a.asked_id("k2", pair="p") == NO_PAIR
+
+
+def test_a_pair_name_is_taken_by_the_first_job_here():
+    a = DomainA()
+    a.submit("j", pair="p")
+    with pytest.raises(ValueError, match="job i: its pair is that of job j already"):
+        a.submit("i", pair="p")
+    assert list(a.core.mates.jobs) == ["j"]
+
+
+def test_a_pair_name_belongs_to_a_peer():
+    a = DomainA()
+    a.submit("j", pair="p")
+    assert a.asked_id("k", pair="p", peer="C") == UNSUBMITTED
+
+
+def test_a_pair_name_joins_jobs_of_one_owner_only():
+    """ "A pair name joins jobs of one owner only." """
+    a = DomainA()
+    a.submit("j", pair="p", owner="alice")
+    assert a.asked_id("k", pair="p", owner="mallory") == NO_PAIR
+    assert a.asked_status() == (Status.UNKNOWN, 0, None)
+    assert a.asked_id("k", pair="p", owner="alice") == MATE_IS_J
+
+
+def test_a_pair_name_finds_a_job_that_runs_already():
+    """ "running, ended | k started already": the caller is told, not refused."""
+    a = DomainA()
+    a.submit("j", pair="p")
+    a.run_job(Status.UNKNOWN)
+    assert a.job().mate == "k"
+    assert a.asked_id("k", pair="p") == MATE_IS_J
+    assert a.asked_status().status is Status.RUNNING
+
+
+def test_a_pair_name_finds_a_job_that_started_alone():
+    a = DomainA(mate_patience=10)
+    a.ready()
+    a.reply(NO_PAIR)
+    assert a.state() is JobState.RUNNING
+    assert a.asked_id() == MATE_IS_J
+    assert a.asked_status().status is Status.RUNNING
+
+
+# Links by id
+
+
+def test_one_side_that_names_the_others_id_is_enough():
+    """ "One side naming the other's id is enough: the submission announces it to the peer (GetMateJobId), which adopts
+    the link" """
+    a = DomainA()
+    a.submit("j", mate="k")
+    a.ready()
+    assert a.job().call == GetMateJobId("j", None, "k", "")
+    b = DomainA()
+    b.submit("k", mate=None)  # names no mate
+    assert b.asked_id("j", pair=None, mate="k") == MATE_IS_K
+    assert b.job("k").mate == "j"
+
+
+def test_an_adopted_job_names_its_mate_from_then_on():
+    b = DomainA()
+    b.submit("j", mate=None)
+    b.asked_id("k", pair=None, mate="j")
+    assert called(b.ready()) == GetMateJobId("j", None, "k", "")
+
+
+def test_a_job_that_names_nobody_is_found_by_whoever_names_it():
+    a = DomainA()
+    a.submit("j", mate="k")
+    assert a.asked_id("k", pair=None) == MATE_IS_J
+
+
+def test_both_may_name_each_other():
+    a = DomainA()
+    a.submit("j", mate="k")
+    assert a.asked_id("k", pair=None, mate="j") == MATE_IS_J
+
+
+def test_an_unknown_id_is_no_pair():
+    """ "otherwise there is no such pair, and the submitter is told" """
+    assert DomainA().asked_id("k", pair=None, mate="j") == NO_PAIR
+
+
+def test_a_job_that_has_another_mate_is_not_adopted():
+    """ "if its job has no other mate" """
+    a = DomainA()
+    a.submit("j", mate="other")
+    assert a.asked_id("k", pair=None, mate="j") == NO_PAIR
+    assert a.job().mate == "other"
+
+
+def test_a_job_that_was_adopted_is_not_adopted_again():
+    a = DomainA()
+    a.submit("j", mate=None)
+    assert a.asked_id("k", pair=None, mate="j") == MATE_IS_J
+    assert a.asked_id("k2", pair=None, mate="j") == NO_PAIR
+
+
+def test_a_job_that_waits_for_the_other_of_its_pair_is_not_adopted():
+    """ "if its job has no other mate": a pair name names one."""
+    a = DomainA()
+    a.submit("j", pair="p")
+    assert a.asked_id("x", pair=None, mate="j") == NO_PAIR
+    assert a.asked_id("k", pair="p") == MATE_IS_J
+
+
+@pytest.mark.parametrize("how", [None, JobState.COMPLETED, JobState.CANCELLED])
+def test_a_job_that_has_started_or_ended_is_not_adopted(how):
+    """ "if its job [...] has not started" """
+    a = DomainA(scheme=Scheme.OFF)
+    a.submit("j", mate=None)
+    if how is not JobState.CANCELLED:
+        a.ready()
+    if how is not None:
+        a.finish(how)
+    a.configure(scheme=Scheme.HOLD)
+    assert a.asked_id("k", pair=None, mate="j") == NO_PAIR
+    assert a.job().mate is None
+
+
+@pytest.mark.parametrize("state", ["ready", "holding"])
+def test_a_job_that_waits_with_nodes_is_adopted(state):
+    a = DomainA()
+    a.submit("j", mate=None)
+    a.ready()
+    if state == "holding":
+        a.reply(UNSUBMITTED)
+    assert a.asked_id("k", pair=None, mate="j") == MATE_IS_J
+    assert a.asked_status().status is Status.HOLDING
+
+
+def test_a_job_of_another_owner_is_not_adopted():
+    """ "and has the same owner" """
+    a = DomainA()
+    a.submit("j", mate=None, owner="alice")
+    assert a.asked_id("k", pair=None, mate="j", owner="mallory") == NO_PAIR
+    assert a.asked_id("k", pair=None, mate="j", owner="alice") == MATE_IS_J
+
+
+def test_a_job_that_names_another_peer_is_not_adopted():
+    a = DomainA()
+    a.submit("j", mate=None)  # on B
+    assert a.asked_id("k", pair=None, mate="j", peer="C") == NO_PAIR
+
+
+def test_an_id_that_is_named_goes_before_a_job_that_names_the_caller():
+    """ "A job has one mate per other domain.": k names j, so i, which names k, is not its mate."""
+    a = DomainA()
+    a.submit("i", mate="k")
+    a.submit("j", mate=None)
+    assert a.asked_id("k", pair=None, mate="j") == MATE_IS_J
+
+
+def test_two_jobs_here_cannot_name_one_mate():
+    a = DomainA()
+    a.submit("j", mate="k")
+    with pytest.raises(ValueError, match="its pair is that of job j already"):
+        a.submit("i", mate="k")
+
+
+# Owners
+
+
+def test_a_table_maps_owners_between_domains():
+    """ "(a table maps owners between domains; the same name by default)" """
+    a = DomainA(owners={("B", "asmith"): "alice", ("C", "mallory"): "alice"})
+    a.submit("j", pair="p", owner="alice")
+    assert a.asked_id("k", pair="p", owner="mallory") == NO_PAIR  # that is C's mallory
+    assert a.asked_id("k", pair="p", owner="asmith") == MATE_IS_J
+
+
+def test_a_mapped_owner_is_not_the_one_of_the_same_name():
+    a = DomainA(owners={("B", "alice"): "alice2"})
+    a.submit("j", pair="p", owner="alice")
+    assert a.asked_id("k", pair="p", owner="alice") == NO_PAIR
+
+
+# Coscheduling off
+
+
+def test_with_coscheduling_off_there_is_no_pair():
+    """ "or no such pair (also if coscheduling is disabled there)" """
+    a = DomainA(scheme=Scheme.OFF)
+    a.submit("j", pair="p")
+    assert a.asked_id("k", pair="p") == NO_PAIR
+    assert a.job().mate is None
+
+
+# What is asked
+
+
+def test_the_question_names_what_the_submission_named():
+    a = DomainA()
+    a.submit("j", pair="p", owner="alice")
+    assert called(a.ready()) == GetMateJobId("j", "p", None, "alice")
+    assert called(a.reply(MATE_IS_K)) == GetMateStatus("k", "j")
+    assert a.job().mate == "k"

@@ -1,0 +1,233 @@
+"""Requests of peers (coscheduling.md): who may ask what, idempotent starts, request ids and retries."""
+
+import pytest
+
+from cosched.core.effects import Answer, Start, Try
+from cosched.core.events import ReleaseDue, Tried
+from cosched.core.job import JobState
+from cosched.core.protocol import MateStarted, MateTried, StartJob, Status, TryStartMate
+from cosched.core.settings import Scheme
+
+from .driver import NO, YES, DomainA, answered, decided, of, told
+
+
+def queued() -> DomainA:
+    a = DomainA()
+    a.submit()
+    a.asked_id()
+    return a
+
+
+def ready() -> DomainA:
+    a = DomainA()
+    a.ready()
+    a.asked_id()
+    return a
+
+
+def holding() -> DomainA:
+    a = DomainA()
+    a.hold_or_yield()
+    return a
+
+
+# TryStartMate
+
+
+def test_a_queued_job_is_tried_by_the_local_scheduler():
+    """ "`TryStartMate(k)` asks: if a scheduling iteration ran now [...] would k start?" "k is **wanted** while now <
+    hold_until" """
+    assert of(queued().asked_try(hold_until=1700), Try) == [Try("j", 1700)]
+
+
+@pytest.mark.parametrize("started", [YES, NO])
+def test_the_answer_is_the_local_schedulers(started):
+    """ "If so k, and only k, is started at once (without a RunJob of its own) and the answer is yes; else nothing
+    changes" """
+    a = queued()
+    a.now = 8
+    a.asked_try()
+    effects = a.feed(Tried("j", started))
+    assert answered(effects) == MateTried(started)
+    assert decided(effects) == []  # the local scheduler has started it, or not
+    assert a.state() is (JobState.RUNNING if started else JobState.QUEUED)
+    assert (a.job().ready_at, a.job().started_at) == ((8, 8) if started else (None, None))
+
+
+@pytest.mark.parametrize("at", [ready, holding])
+def test_a_job_that_has_nodes_starts_when_it_is_tried(at):
+    """ "A domain that is asked to start a job of its own that already has nodes assigned and is only waiting for its
+    own RunJob to be answered starts it at once and answers started" """
+    a = at()
+    effects = a.asked_try()
+    assert decided(effects) == [Start]
+    assert answered(effects) == MateTried(YES)
+
+
+@pytest.mark.parametrize("at", [ready, holding])
+def test_it_is_started_before_the_answer_is_sent(at):
+    effects = at().asked_try()
+    assert [type(effect) for effect in effects if type(effect) in (Start, Answer)] == [Start, Answer]
+
+
+@pytest.mark.parametrize(
+    ("how", "answer"),
+    [(None, YES), (JobState.COMPLETED, YES), (JobState.FAILED, NO), (JobState.CANCELLED, NO)],
+)
+def test_a_job_that_is_not_queuing(how, answer):
+    """ "k not queuing: started or running answers yes, anything else no." """
+    for request, kind in (
+        (TryStartMate("B/k/2", "j", "k", 0), MateTried),
+        (StartJob("B/k/2", "j", "k", 1), MateStarted),
+    ):
+        a = holding()
+        a.asked_start(1, number=1)
+        if how is not None:
+            a.finish(how)
+        effects = a.ask(request)
+        assert (answered(effects), decided(effects)) == (kind(answer), [])
+
+
+@pytest.mark.parametrize(("job", "caller", "peer"), [("x", "k", "B"), ("j", "x", "B"), ("j", "k", "C")])
+def test_a_peer_may_not_start_a_job_that_is_not_its_mate(job, caller, peer):
+    for request, answer in (
+        (TryStartMate("id/1", job, caller, 0), MateTried(NO)),
+        (StartJob("id/1", job, caller, 1), MateStarted(NO)),
+    ):
+        a = holding()
+        effects = a.ask(request, peer)
+        assert (answered(effects), decided(effects)) == (answer, [])
+        assert a.state() is JobState.HOLDING
+
+
+# StartJob
+
+
+def test_a_holding_job_starts():
+    a = holding()
+    effects = a.asked_start(generation=1)
+    assert decided(effects) == [Start]
+    assert answered(effects) == MateStarted(YES)
+    assert told(effects)[1] == "started: asked by B"
+
+
+def test_a_queued_job_does_not_start_by_start_job():
+    a = queued()
+    effects = a.asked_start(generation=0)
+    assert (decided(effects), answered(effects)) == ([], MateStarted(NO))
+
+
+@pytest.mark.parametrize("generation", [0, 2])
+def test_a_hold_of_another_generation_does_not_start(generation):
+    a = holding()
+    effects = a.asked_start(generation)
+    assert (decided(effects), answered(effects)) == ([], MateStarted(NO))
+    assert a.state() is JobState.HOLDING
+
+
+# Retries: "Every mutating call carries a request id (a retry returns the first answer)"
+
+
+@pytest.mark.parametrize("kind", ["try", "start"])
+def test_a_retry_of_a_start_returns_the_first_answer(kind):
+    a = holding()
+    ask = a.asked_try if kind == "try" else lambda: a.asked_start(1)
+    first = ask()
+    again = ask()
+    assert answered(again) == answered(first)
+    assert decided(again) == []
+    a.finish(JobState.FAILED)
+    assert answered(ask()) == answered(first)
+
+
+def test_a_retry_of_a_refused_try_does_not_try_again():
+    a = queued()
+    a.asked_try(number=1)
+    a.feed(Tried("j", NO))
+    effects = a.asked_try(number=1)
+    assert (of(effects, Try), answered(effects)) == ([], MateTried(NO))
+
+
+def test_a_retry_of_a_refused_try_returns_no_though_the_job_could_start_now():
+    a = queued()
+    a.asked_try(number=1)
+    a.feed(Tried("j", NO))
+    a.ready()
+    effects = a.asked_try(number=1)
+    assert (decided(effects), answered(effects)) == ([], MateTried(NO))
+    assert a.state() is JobState.READY
+
+
+def test_a_retry_of_a_refused_start_returns_no_though_the_job_holds_again():
+    a = holding()
+    a.feed(ReleaseDue("j"))
+    a.asked_start(generation=2, number=1)  # no such hold yet
+    a.hold_or_yield()
+    effects = a.asked_start(generation=2, number=1)
+    assert (decided(effects), answered(effects)) == ([], MateStarted(NO))
+
+
+def test_a_new_request_is_a_new_question():
+    a = queued()
+    for number in (1, 2):
+        assert of(a.asked_try(number), Try)
+        a.feed(Tried("j", NO))
+
+
+def test_a_late_copy_of_an_earlier_request_starts_nothing():
+    """The caller has asked again since, under another id: nobody waits for the answer to this one."""
+    a = queued()
+    for number in (1, 2, 10):
+        a.asked_try(number)
+        a.feed(Tried("j", NO))
+    for number in (1, 2, 9):
+        effects = a.asked_try(number)
+        assert (of(effects, Try), answered(effects)) == ([], MateTried(NO))
+    a.ready()
+    for effects in (a.asked_try(1), a.asked_start(1, number=9)):
+        assert decided(effects) == []
+    assert a.state() is JobState.READY
+
+
+def test_answers_are_kept_by_caller():
+    """One job's request ids say nothing of another's."""
+    a = queued()
+    a.submit("i")
+    a.asked_id(caller="l", pair="i")
+    a.asked_try(number=5)
+    a.feed(Tried("j", NO))
+    assert of(a.asked_try(number=1, job="i", caller="l"), Try)
+
+
+# The disclosed generation
+
+
+def test_a_ready_job_is_started_by_the_generation_it_disclosed():
+    a = ready()
+    generation = a.asked_status().generation
+    assert decided(a.asked_start(generation)) == [Start]
+
+
+def test_a_disclosed_generation_is_that_of_the_hold_that_follows():
+    a = DomainA()
+    a.run_job(Status.QUEUING)
+    generation = a.asked_status().generation
+    a.reply(MateTried(NO))
+    assert a.state() is JobState.HOLDING
+    assert decided(a.asked_start(generation)) == [Start]
+
+
+def test_ready_then_yield_makes_the_disclosed_generation_stale():
+    """ "To its peer such a job counts as holding, with a generation; if it yields meanwhile, a StartJob with that
+    generation is refused." """
+    a = DomainA(scheme=Scheme.YIELD)
+    a.run_job(Status.QUEUING)
+    generation = a.asked_status().generation
+    a.reply(MateTried(NO))
+    effects = a.asked_start(generation, number=1)
+    assert (decided(effects), answered(effects)) == ([], MateStarted(NO))
+    a.now = 1
+    a.ready()  # ready again, but that is another readiness
+    effects = a.asked_start(generation, number=2)
+    assert (decided(effects), answered(effects)) == ([], MateStarted(NO))
+    assert decided(a.asked_start(a.asked_status().generation, number=3)) == [Start]
