@@ -67,7 +67,10 @@ class Replay:
         ]
         story = StoryLog() if self.config.events else None
         began = time.process_time()
-        engine = Engine(setups, self.pairing, self.script, story)
+        try:
+            engine = Engine(setups, self.pairing, self.script, story)
+        except ValueError as error:  # its times are too large
+            raise InputError("replay", None, str(error)) from None
         engine.run()
         timing = {
             "read_s": self.read_s,

@@ -71,7 +71,7 @@ def timer(effects: list[Effect], kind: Timer) -> int:
 
 
 class DomainA:
-    """Domain A of 10 nodes, whose job j has the mate k on B; jitter 0 and the whole machine to hold unless told otherwise."""
+    """Domain A of 10 nodes, whose job j has the mate k on B; jitter 0 and a cap of 1 unless told otherwise."""
 
     def __init__(self, nodes: int = 10, owners: Mapping | None = None, **settings: object) -> None:
         self.now = 0

@@ -1,4 +1,4 @@
-"""The mate status table of coscheduling.md, from both sides: what a domain says of its job, and what the caller does."""
+"""The mate status table of coscheduling.md: what the caller does, and what a domain says of its job."""
 
 import pytest
 

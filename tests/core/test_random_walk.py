@@ -1,0 +1,191 @@
+"""One domain under long random histories of legal, illegal, late and hostile events."""
+
+from __future__ import annotations
+
+import copy
+import random
+from collections import Counter
+from decimal import Decimal
+
+from cosched.core.coscheduling import REPLIES, TABLE, Coscheduler, IllegalEvent
+from cosched.core.effects import Effect, Start, Try
+from cosched.core.events import (
+    Answered,
+    Asked,
+    CallFailed,
+    Event,
+    Finished,
+    NodesLost,
+    PatienceOver,
+    Ready,
+    ReleaseDue,
+    RetryDue,
+    Submitted,
+    Tried,
+)
+from cosched.core.job import JobState, may_become
+from cosched.core.protocol import (
+    FOREVER,
+    Failure,
+    Found,
+    GetMateJobId,
+    GetMateStatus,
+    MateJobId,
+    MateStatus,
+    Request,
+    StartJob,
+    Status,
+    TryStartMate,
+)
+from cosched.core.settings import CoschedulingSettings, OnUnreachable, Scheme
+
+NODES, STEPS, SEEDS = 10, 150, 300
+JOBS = "uvwxyz"
+
+
+class Walk:
+    """A history of one domain, drawn from a seed."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = random.Random(seed)
+        self.core = Coscheduler("A", NODES, self.settings())
+        self.now = 0
+        self.starts: Counter[str] = Counter()
+        self.transitions: set[tuple[JobState, JobState]] = set()
+
+    def settings(self) -> CoschedulingSettings:
+        pick = self.random.choice
+        return CoschedulingSettings(
+            scheme=pick(list(Scheme)),
+            release_interval=pick([0, 5, 50]),
+            max_held_fraction=pick([Decimal("0.3"), Decimal("0.5"), Decimal(1)]),
+            max_yields=pick([0, 2]),
+            on_peer_unreachable=pick(list(OnUnreachable)),
+            mate_patience=pick([None, 20]),
+            peer_patience=pick([0, 10]),
+        )
+
+    # One step
+
+    def step(self) -> None:
+        self.now += self.random.randrange(3)
+        event = self.event()
+        before = {job.id: copy.copy(job) for job in self.core.mates.jobs.values()}
+        legal = self.is_legal(event)
+        saved = None if legal else copy.deepcopy(self.core.__dict__)
+        try:
+            effects = self.core.handle(event, self.now)
+        except (IllegalEvent, ValueError):
+            assert not legal, event
+            assert self.core.__dict__ == saved
+            return
+        assert legal, event
+        self.look_at(before, effects)
+        self.answer_tries(effects)
+
+    def answer_tries(self, effects: list[Effect]) -> None:
+        """As a shell does, before anything else happens."""
+        for effect in effects:
+            if type(effect) is Try:
+                before = {effect.job: copy.copy(self.core.mates.jobs[effect.job])}
+                started = self.random.random() < 0.5
+                self.starts[effect.job] += started
+                self.look_at(before, self.core.handle(Tried(effect.job, started), self.now))
+
+    def look_at(self, before: dict[str, object], effects: list[Effect]) -> None:
+        jobs = self.core.mates.jobs
+        for name, old in before.items():
+            new = jobs[name]
+            if old.state is not new.state:
+                assert may_become(old.state, new.state)
+                self.transitions.add((old.state, new.state))
+            assert new.generation >= old.generation
+            assert new.call is None or new.state in (JobState.READY, JobState.HOLDING)
+        self.starts.update(effect.job for effect in effects if type(effect) is Start)
+        assert max(self.starts.values(), default=0) <= 1
+        held = sum(job.nodes for job in jobs.values() if job.state is JobState.HOLDING)
+        assert self.core.held_nodes == held <= NODES
+
+    def is_legal(self, event: Event) -> bool:
+        if type(event) is Asked:
+            return True
+        job = self.core.mates.jobs.get(event.job)
+        if type(event) is Submitted:
+            return job is None
+        if job is None or type(event) is Tried:
+            return False
+        if type(event) is Answered:
+            return True  # stale, or in the table: every answer may come in every state
+        if type(event) is Finished and not (event.how.final and may_become(job.state, event.how)):
+            return False
+        return (job.state, type(event)) in TABLE
+
+    # What may happen
+
+    def event(self) -> Event:
+        pick = self.random.choice
+        job = pick(JOBS)
+        kind = pick([Submitted, Ready, Ready, Answered, Answered, Answered, Answered, CallFailed, Asked, Asked, *RARE])
+        if kind is Submitted:
+            return Submitted(job, "B", job)
+        if kind is Ready:
+            return Ready(job, pick([1, 3, 5]), pick([FOREVER, self.now + 20]))
+        if kind is Answered:
+            return Answered(job, self.request_of(job), self.answer())
+        if kind is CallFailed:
+            return CallFailed(job, self.request_of(job), pick(list(Failure)))
+        if kind is Asked:
+            return Asked(pick("BBBBC"), self.question(job))
+        if kind is Finished:
+            return Finished(job, pick([*JobState][-3:] * 2 + [JobState.RUNNING]))
+        return kind(job, True) if kind is Tried else kind(job)
+
+    def request_of(self, job: str) -> Request:
+        """The question that the job asks at present, or an old one."""
+        known = self.core.mates.jobs.get(job)
+        if known is None or known.call is None or self.random.random() < 0.2:
+            return GetMateStatus("old", job)
+        return known.call
+
+    def answer(self) -> object:
+        pick = self.random.choice
+        kind = pick(REPLIES)
+        if kind is MateJobId:
+            found = pick([Found.MATE, Found.MATE, Found.MATE, Found.UNSUBMITTED, Found.NO_PAIR])
+            return MateJobId(found, "k" if found is Found.MATE else None)
+        if kind is MateStatus:
+            return MateStatus(pick(list(Status)), pick([0, 1, 2]), self.now)
+        return kind(pick([True, False, False]))
+
+    def question(self, job: str) -> Request:
+        pick = self.random.choice
+        caller, number = pick(["k", "k", "k", "intruder"]), self.random.randrange(8)
+        return pick(
+            [
+                GetMateJobId(caller, job, None, ""),
+                GetMateStatus(job, caller),
+                TryStartMate(f"B/{caller}/{number}", job, caller, self.now + 9),
+                StartJob(f"B/{caller}/{number}", job, caller, pick([0, 1, 2])),
+            ]
+        )
+
+
+RARE = [ReleaseDue, PatienceOver, RetryDue, NodesLost, Finished, Tried]
+
+
+def walked(seed: int) -> Walk:
+    """A history of STEPS steps; an AssertionError names the seed."""
+    walk = Walk(seed)
+    try:
+        for _ in range(STEPS):
+            walk.step()
+    except AssertionError as error:
+        raise AssertionError(f"seed {seed}") from error
+    return walk
+
+
+def test_random_histories_make_every_transition_and_no_other():
+    """No job starts twice; held nodes are what holding jobs hold; illegal events change nothing."""
+    made = set().union(*(walked(seed).transitions for seed in range(SEEDS)))
+    alive = (JobState.QUEUED, JobState.READY, JobState.HOLDING, JobState.RUNNING)
+    assert made == {(old, new) for old in alive for new in JobState if may_become(old, new)}

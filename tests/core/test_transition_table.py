@@ -1,0 +1,153 @@
+"""The transitions as data: what is not in `TABLE` is illegal and changes nothing; what is in it obeys TRANSITIONS."""
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+
+from cosched.core import events
+from cosched.core.coscheduling import REPLIES, STATUS, TABLE, Coscheduler, IllegalEvent
+from cosched.core.events import Answered, CallFailed, Event, Finished, Ready, Tried
+from cosched.core.job import TRANSITIONS, JobState, may_become
+from cosched.core.protocol import (
+    FOREVER,
+    Failure,
+    Found,
+    GetMateStatus,
+    MateJobId,
+    MateStarted,
+    MateStatus,
+    MateTried,
+    Status,
+)
+
+from . import golden
+from .driver import DomainA
+
+QUESTION = GetMateStatus("k", "j")
+ANSWERS = {
+    MateJobId: MateJobId(Found.MATE, "k"),
+    MateStatus: MateStatus(Status.QUEUING, 0, None),
+    MateStarted: MateStarted(True),
+    MateTried: MateTried(True),
+}
+PLAIN = (events.ReleaseDue, events.PatienceOver, events.RetryDue, events.NodesLost)
+KINDS = (Ready, *REPLIES, CallFailed, events.RetryDue, Tried, events.ReleaseDue, events.NodesLost)
+KINDS = (*KINDS, events.PatienceOver, Finished)
+CASES = [(state, kind) for state in JobState for kind in KINDS]
+
+
+def in_state(state: JobState) -> DomainA:
+    """Domain A with job j in this state, whatever led to it."""
+    a = DomainA(mate_patience=500)
+    if state is JobState.HOLDING:
+        a.hold_or_yield()
+    elif state is JobState.READY:
+        a.run_job(Status.QUEUING)
+    else:
+        a.submit()
+        a.asked_id()
+        a.job().state = state
+    return a
+
+
+def event_of(kind: type, a: DomainA) -> Event:
+    if kind in REPLIES:
+        return Answered("j", a.job().call, ANSWERS[kind])
+    plain = {
+        Ready: Ready("j", 4, FOREVER),
+        CallFailed: CallFailed("j", a.job().call or QUESTION, Failure.UNREACHABLE),
+        Tried: Tried("j", True),
+        Finished: Finished("j", JobState.CANCELLED),
+    }
+    return plain.get(kind) or kind("j")
+
+
+def snapshot(core: Coscheduler) -> dict[str, object]:
+    return copy.deepcopy(core.__dict__)
+
+
+def raises_and_changes_nothing(a: DomainA, event: Event) -> None:
+    before = snapshot(a.core)
+    with pytest.raises(IllegalEvent):
+        a.feed(event)
+    assert snapshot(a.core) == before
+
+
+def test_every_kind_of_event_of_a_job_is_looked_up():
+    assert set(KINDS) == {kind for _, kind in TABLE}
+    of_a_job = set(KINDS) - set(REPLIES) | {events.Answered, events.Asked, events.Submitted}
+    assert set(Event.__args__) == of_a_job
+
+
+@pytest.mark.parametrize(("state", "kind"), [case for case in CASES if case not in TABLE])
+def test_an_event_that_is_not_in_the_table_raises_and_changes_nothing(state, kind):
+    """ "An event that is illegal in a state raises, and changes nothing." (architecture.md)"""
+    a = in_state(state)
+    raises_and_changes_nothing(a, event_of(kind, a))
+
+
+@pytest.mark.parametrize(("state", "kind"), sorted(TABLE, key=lambda row: (row[0], KINDS.index(row[1]))))
+def test_an_event_that_is_in_the_table_leads_to_a_legal_state(state, kind):
+    a = in_state(state)
+    if kind is Tried:
+        a.asked_try()
+    a.feed(event_of(kind, a))
+    assert a.state() is state or may_become(state, a.state())
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind is not Finished])
+def test_an_event_of_an_unknown_job_raises_and_changes_nothing(kind):
+    raises_and_changes_nothing(DomainA(), event_of(kind, in_state(JobState.QUEUED))._replace(job="x"))
+
+
+@pytest.mark.parametrize("state", [state for state in JobState if (state, Finished) in TABLE])
+@pytest.mark.parametrize("how", JobState)
+def test_a_job_ends_in_a_final_state_that_may_follow(state, how):
+    a = in_state(state)
+    if how.final and how in TRANSITIONS[state]:
+        a.finish(how)
+        assert a.state() is how
+    else:
+        raises_and_changes_nothing(a, Finished("j", how))
+
+
+def test_the_outcome_of_a_try_that_nobody_asked_for_is_illegal():
+    raises_and_changes_nothing(in_state(JobState.QUEUED), Tried("j", True))
+
+
+def test_a_submission_that_is_refused_changes_nothing():
+    a = in_state(JobState.QUEUED)
+    before = snapshot(a.core)
+    for job, pair in (("j", "other"), ("i", "j")):
+        with pytest.raises(ValueError, match="its pair is that of job j already"):
+            a.submit(job, pair=pair)
+    assert snapshot(a.core) == before
+
+
+def test_every_state_has_a_status_and_transitions():
+    assert set(STATUS) == set(TRANSITIONS) == set(JobState)
+    assert all(state.final is not TRANSITIONS[state] for state in JobState)
+    assert [state for state in JobState if not TRANSITIONS[state]] == [state for state in JobState if state.final]
+
+
+def as_text() -> str:
+    """The table for a reader: a row per event, a column per state; `.` is ignored, an empty cell illegal."""
+    states = [state for state in JobState if any(state == s for s, _ in TABLE)]
+    lines = [["", *(state.name for state in states)]]
+    for kind in KINDS:
+        lines.append([kind.__name__, *(_cell(state, kind) for state in states)])
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return "".join("  ".join(map(str.ljust, line, widths)).rstrip() + "\n" for line in lines)
+
+
+def _cell(state: JobState, kind: type) -> str:
+    if (state, kind) not in TABLE:
+        return ""
+    name = TABLE[state, kind].__name__.lstrip("_")
+    return "." if name == "ignore" else name
+
+
+def test_the_table_can_be_printed():
+    golden.check("transition_table.txt", as_text())
