@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from rich import box
 from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from cosched.cli.terminal import is_terminal
 from sim.traces import REASONS
 
 Summary = Mapping[str, Any]
@@ -71,7 +68,7 @@ def count(number: int, thing: str) -> str:
 
 def new_table(*columns: str, left: int = 1) -> Table:
     """An empty table whose first `left` columns are text and the others numbers."""
-    table = Table(box=box.SIMPLE_HEAD if is_terminal(sys.stdout) else None, pad_edge=False, header_style="bold")
+    table = Table(box=None, pad_edge=False, header_style="bold")
     for index, column in enumerate(columns):
         table.add_column(column, justify="left" if index < left else "right", no_wrap=True)
     return table

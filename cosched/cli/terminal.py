@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import json
 import sys
 from collections.abc import Iterator
@@ -33,13 +34,14 @@ def show(*parts: RenderableType) -> None:
     """Tables and paragraphs: in colours on a terminal that wants them, else as plain text."""
     from rich.console import Console
 
-    console = Console(markup=False, highlight=False, emoji=False)
-    console.width = max(console.width, NARROWEST) if is_terminal(sys.stdout) else WIDE
-    with console.capture() as capture:
-        for part in parts:
-            console.print(part)
-    lines = (line.rstrip() for line in capture.get().splitlines())
-    _put("\n".join(lines))
+    # Not to standard output itself, which may be closed or full.
+    page = io.StringIO()
+    on_terminal = is_terminal(sys.stdout)
+    console = Console(file=page, force_terminal=on_terminal, markup=False, highlight=False, emoji=False)
+    console.width = max(console.width, NARROWEST) if on_terminal else WIDE
+    for part in parts:
+        console.print(part)
+    _put("\n".join(line.rstrip() for line in page.getvalue().splitlines()))
 
 
 def _put(text: str) -> None:

@@ -1,0 +1,85 @@
+"""Ways to run the command, and small job logs to give it."""
+
+import gzip
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from cosched.cli.main import main
+from sim.warm_up import run_all_kernels
+
+CONSOLE_SCRIPT = Path(sys.executable).with_name("cosched")
+SWF = "{id} {submit} -1 {run} {procs} -1 -1 {procs} {requested} -1 1 1 -1 -1 -1 -1 -1 -1\n"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def kernels():
+    """Compiled, so that no message about compiling is among what a command says."""
+    run_all_kernels()
+
+
+@pytest.fixture
+def cosched(tmp_path, monkeypatch):
+    """Run a command in this process, in a folder of its own."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*args, exit_code=0, **options):
+        result = CliRunner().invoke(main, [str(arg) for arg in args], prog_name="cosched", **options)
+        assert result.exit_code == exit_code, (result.output, result.exception)
+        return result
+
+    return run
+
+
+@pytest.fixture
+def refused(cosched):
+    """The one line that an unusable command line says on standard error, without the program's name."""
+
+    def run(*args, exit_code=2, **options):
+        result = cosched(*args, exit_code=exit_code, **options)
+        assert result.stdout == ""
+        assert result.stderr.startswith("cosched: ")
+        assert result.stderr.count("\n") == 1
+        return result.stderr.removeprefix("cosched: ").rstrip("\n")
+
+    return run
+
+
+@pytest.fixture
+def console(tmp_path):
+    """Run the installed console script in a process of its own, in the test's folder."""
+
+    def run(*args, **options):
+        options = {"cwd": tmp_path, "capture_output": True, "text": True, "timeout": 120, **options}
+        return subprocess.run([CONSOLE_SCRIPT, *map(str, args)], check=False, **options)
+
+    return run
+
+
+def swf(*jobs, nodes=10):
+    """An SWF file; a job is (id, submit, run, procs) and perhaps its requested time."""
+    keys = ("id", "submit", "run", "procs", "requested")
+    return f"; MaxProcs: {nodes}\n" + "".join(
+        SWF.format(**dict(zip(keys, (*job, job[2])[:5], strict=True))) for job in jobs
+    )
+
+
+def hourly(count, first=0, run=3000, procs=8):
+    """`count` jobs, one an hour."""
+    return [(number, first + 3600 * number, run, procs) for number in range(1, count + 1)]
+
+
+@pytest.fixture
+def logs(tmp_path):
+    """Two small coupled machines: a.swf and b.swf.gz, eight jobs each, b's a minute later; some must wait."""
+    (tmp_path / "a.swf").write_text(swf(*hourly(8), (9, 8000, 9000, 6)))
+    (tmp_path / "b.swf.gz").write_bytes(gzip.compress(swf(*hourly(8, first=60, run=4000, procs=6)).encode()))
+    return "--domain", "a,trace=a.swf", "--domain", "b,trace=b.swf.gz"
+
+
+def tree(folder):
+    """Names of all files under a folder."""
+    return sorted(str(path.relative_to(folder)) for path in Path(folder).rglob("*") if path.is_file())

@@ -1,0 +1,125 @@
+"""The command itself: help, exit codes, and how it ends when something is in its way."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+import cosched as package
+from tests.cli.conftest import CONSOLE_SCRIPT, swf
+
+COMMANDS = [
+    (),
+    ("demo",),
+    ("replay",),
+    ("trace",),
+    ("trace", "info"),
+    ("trace", "convert"),
+    ("trace", "generate"),
+    ("trace", "pair"),
+]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("option", ["-h", "--help"])
+def test_help(cosched, command, option):
+    result = cosched(*command, option)
+    assert result.stdout.startswith(f"Usage: {' '.join(['cosched', *command])}")
+    assert max(map(len, result.stdout.splitlines())) <= 80
+
+
+def test_version(console):
+    result = console("--version")
+    assert (result.returncode, result.stdout, result.stderr) == (0, f"cosched {package.__version__}\n", "")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("nonsense",),
+        ("--nonsense",),
+        ("replay", "--nonsense"),
+        ("replay", "extra"),
+        ("trace", "info"),
+        ("trace", "convert", "in.swf"),
+        ("trace", "generate", "mira", "out.swf"),
+        ("trace", "info", "a.swf", "--format", "xls"),
+        ("replay", "--domain", "a,trace=a", "--overrun", "what"),
+    ],
+)
+def test_wrong_usage(cosched, arguments):
+    result = cosched(*arguments, exit_code=2)
+    assert result.stdout == ""
+    assert result.stderr.startswith("Usage: ")
+    assert "Error: " in result.stderr
+
+
+def test_a_missing_file_by_the_console_script(console):
+    result = console("replay", "--domain", "a,trace=none.swf")
+    assert result.returncode == 2
+    assert result.stdout == ""
+    assert result.stderr == "cosched: none.swf: cannot be read: No such file or directory\n"
+
+
+def test_help_needs_nothing_heavy():
+    code = "import sys, cosched.cli.main; print(*{'numpy', 'numba', 'polars', 'pydantic', 'rich'} & sys.modules.keys())"
+    assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == ""
+
+
+def test_a_look_at_a_trace_needs_no_compiler(tmp_path):
+    (tmp_path / "a.swf").write_text(swf((1, 0, 10, 1)))
+    code = (
+        "import sys; from cosched.cli.main import main; main(['trace', 'info', '--json', 'a.swf'], standalone_mode=False);"
+        "print(*{'numba', 'polars', 'pydantic', 'rich'} & sys.modules.keys(), file=sys.stderr)"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True, timeout=60
+    )
+    assert run.stderr.strip() == ""
+
+
+def test_a_closed_pipe_ends_it_quietly(tmp_path, console):
+    (tmp_path / "a.swf").write_text(swf(*[(number, number, 1, 1) for number in range(1, 20_001)]))
+    with subprocess.Popen(
+        [CONSOLE_SCRIPT, "trace", "convert", tmp_path / "a.swf", "-"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        process.stdout.readline()
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait(timeout=60) == 1
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")
+@pytest.mark.parametrize("arguments", [("trace", "info", "a.swf"), ("trace", "convert", "a.swf", "-")])
+def test_standard_output_on_a_full_disk(tmp_path, console, arguments):
+    (tmp_path / "a.swf").write_text(swf((1, 0, 10, 1)))
+    with open("/dev/full", "w") as full:
+        result = console(*arguments, capture_output=False, stdout=full, stderr=subprocess.PIPE)
+    assert result.returncode == 1
+    assert result.stderr == "cosched: standard output: No space left on device\n"
+
+
+def test_an_interrupt(tmp_path):
+    with subprocess.Popen(
+        [CONSOLE_SCRIPT, "trace", "info", "-"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        # It reads from here once it has begun; then a moment for the next read to wait.
+        process.stdin.write(";\n" * 1_000_000)
+        process.stdin.flush()
+        time.sleep(0.2)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=60) == 130
+        assert process.stderr.read() == "cosched: interrupted\n"
+        assert process.stdout.read() == ""
+
+
+def test_exit_codes_are_in_the_help(cosched):
+    assert re.search(r"0 done, 1 the operation failed, 2 wrong usage", cosched("-h").stdout)

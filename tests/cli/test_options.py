@@ -1,0 +1,239 @@
+"""Domains and pairs from flags and a TOML file."""
+
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from cosched.cli.options import parse_domain, replay_settings
+from cosched.core.settings import Scheme
+from cosched.errors import InputError
+
+NONE = {
+    "pairs": None,
+    "pair_window": None,
+    "pair_fraction": None,
+    "seed": None,
+    "overrun": None,
+    "script": None,
+    "events": False,
+}
+
+
+def settings(*domains, config=None, **options):
+    return replay_settings(domains, config, **{**NONE, **options})
+
+
+def refusal(*domains, config=None, **options):
+    with pytest.raises(InputError) as caught:
+        settings(*domains, config=config, **options)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+@pytest.fixture
+def toml(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    def write(text):
+        Path("r.toml").write_text(text)
+        return "r.toml"
+
+    return write
+
+
+def test_a_domain():
+    assert parse_domain("a,trace=x.swf,nodes=5") == {"name": "a", "trace": "x.swf", "nodes": "5"}
+
+
+def test_commas_in_parentheses_and_later_equals_signs_belong_to_the_value():
+    text = "a,policy=min(wait,max(nodes,9))*2,trace=k=v.swf"
+    assert parse_domain(text) == {"name": "a", "policy": "min(wait,max(nodes,9))*2", "trace": "k=v.swf"}
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("", "--domain: NAME,key=value,... expected, but '' begins with no name"),
+        ("trace=x", "--domain: NAME,key=value,... expected, but 'trace=x' begins with no name"),
+        ("a,trace", "--domain a: key=value expected, not 'trace'"),
+        ("a,", "--domain a: key=value expected, not ''"),
+        ("a,nodes=1,nodes=2", "--domain a:nodes: given twice"),
+        ("a,policy=min(wait,9", "--domain: the parentheses of 'a,policy=min(wait,9' do not match"),
+        ("a,policy=wait),x=(", "--domain: the parentheses of 'a,policy=wait),x=(' do not match"),
+    ],
+)
+def test_what_is_no_domain(text, reason):
+    assert refusal(text) == reason
+
+
+def test_every_key_of_a_domain():
+    domain = settings(
+        "a,trace=x,format=csv,nodes=8,procs_per_node=2,cut=1h..2d,load=0.5,policy=fcfs,backfill=none,"
+        "node_pool=partitioned:4x2,scheme=yield,release_interval=90s,release_jitter=0.1,release_order=last,"
+        "max_held_fraction=1,max_yields=3,yield_boost=0.2,on_peer_unreachable=hold,mate_patience=1w"
+    ).domains[0]
+    assert domain.cut == (3600, 172_800)
+    assert domain.scheme is Scheme.YIELD
+    assert (domain.release_interval, domain.mate_patience) == (90, 604_800)
+    assert (domain.load, domain.release_jitter) == (Decimal("0.5"), Decimal("0.1"))
+    given = domain.model_fields_set
+    assert set(type(domain).model_fields) - given == {"scale"}
+
+
+@pytest.mark.parametrize(
+    ("setting", "reason"),
+    [
+        ("policy=nice", "policy: no policy 'nice': it is one of fcfs"),
+        ("policy=wait+", "policy: 'wait+': a number, wait, requested"),
+        ("policy=__import__('os')", "policy: \"__import__('os')\": unexpected \"'\""),
+        ("release_interval=5x", "release_interval: '5x' is not a duration such as 90, 20m, 12h or 3d"),
+        ("mate_patience=-5", "mate_patience: '-5' is not a duration"),
+        ("release_jitter=2", "release_jitter: 2 is not between 0 and 1"),
+        ("max_yields=-1", "max_yields: -1 is not between 0 and"),
+        ("nodes=0", "nodes: '0' is below 1"),
+        ("nodes=many", "nodes: 'many' is not a whole number"),
+        ("nodes=1.5", "nodes: '1.5' is not a whole number"),
+        ("load=none", "load: 'none' is not a number"),
+        ("load=nan", "load: 'nan' is not a number"),
+        ("load=0", "load: '0' is not above 0"),
+        ("load=1,scale=1", ": load and scale exclude each other"),
+        ("cut=20d", "cut: '20d' is not a time window START..END such as 0..20d"),
+        ("scheme=wait", "scheme: 'wait' is not 'hold', 'yield' or 'off'"),
+        ("backfill=lots", "backfill: 'lots' is not 'easy', 'conservative' or 'none'"),
+        ("format=xls", "format: 'xls' is not 'swf', 'accounting', 'sacct' or 'csv'"),
+        ("node_pool=torus", "node_pool: 'torus' is neither flat"),
+        ("node_pool=partitioned:4x2,nodes=7", "nodes: partitioned:4x2 has 8 nodes, not 7"),
+        ("polcy=fcfs", "polcy: no such key; did you mean policy?"),
+        ("zzz=1", "zzz: no such key; there are name, trace, format"),
+    ],
+)
+def test_a_bad_setting_names_flag_key_and_reason(setting, reason):
+    assert refusal(f"a,trace=x,{setting}").startswith(f"--domain a:{reason}".replace("a::", "a:"))
+
+
+def test_the_same_from_a_file_names_the_file_and_the_dotted_key(toml):
+    path = toml('[[domain]]\nname = "a"\ntrace = "x"\n[[domain]]\nname = "b"\ntrace = "x"\npolicy = "nice"\n')
+    assert refusal(config=path).startswith("r.toml:domain.b.policy: no policy 'nice'")
+
+
+@pytest.mark.parametrize(
+    ("domain", "reason"),
+    [("a", "--domain a:trace: missing"), ("a b,trace=x", "--domain a b:name: 'a b' is no name: 1 to 64 letters")],
+)
+def test_a_domain_needs_a_name_and_a_trace(domain, reason):
+    assert refusal(domain).startswith(reason)
+
+
+def test_no_domain():
+    assert refusal() == "--domain: no domain: give --domain NAME,trace=FILE,... or a --config FILE"
+
+
+def test_a_domain_given_twice():
+    assert refusal("a,trace=x", "a,trace=y") == "--domain a: given twice"
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ({"pair_window": "2y"}, "--pair-window: '2y' is not a duration such as 90, 20m, 12h or 3d"),
+        ({"pair_fraction": "2"}, "--pair-fraction: '2' is above 1"),
+        ({"pair_fraction": "x"}, "--pair-fraction: 'x' is not a number"),
+        ({"seed": "-1"}, "--seed: '-1' is below 0"),
+        ({"seed": "x"}, "--seed: 'x' is not a whole number"),
+        ({"pairs": "p", "pair_window": "1m"}, "--domain: pairs, pair_window and pair_fraction exclude each other"),
+        ({"pairs": "-"}, "--domain: standard input ('-') can be read only once"),
+    ],
+)
+def test_a_bad_option(options, reason):
+    assert refusal("a,trace=-", "b,trace=x", **options) == reason
+
+
+def test_windows_and_fractions_are_for_two_domains():
+    assert refusal("a,trace=x", pair_window="2m") == "--pair-window: pairs the jobs of two domains, but there are 1"
+
+
+FILE = """
+pair_window = "2m"
+seed = 3
+[[domain]]
+name = "a"
+trace = "traces/a.swf"
+load = 0.5
+scheme = "yield"
+[[domain]]
+name = "b"
+trace = "/b.swf"
+"""
+
+
+def test_a_file(toml):
+    found = settings(config=toml(FILE))
+    assert (found.pair_window, found.seed) == (120, 3)
+    assert [domain.name for domain in found.domains] == ["a", "b"]
+    assert (found.domains[0].load, found.domains[0].scheme) == (Decimal("0.5"), Scheme.YIELD)
+
+
+def test_file_names_in_a_file_are_relative_to_it(toml, tmp_path, monkeypatch):
+    toml(f'pairs = "p.csv"\nscript = "s"\n{FILE.replace("pair_window", "#")}')
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    found = settings(config="../r.toml")
+    assert (found.pairs, found.script) == ("../p.csv", "../s")
+    assert [domain.trace for domain in found.domains] == ["../traces/a.swf", "/b.swf"]
+
+
+def test_flags_win_key_by_key(toml):
+    found = settings("b,nodes=5", "c,trace=c", "a,scheme=off", config=toml(FILE.replace("pair_window", "#")), seed="4")
+    a, b, c = found.domains
+    assert (found.seed, a.name, b.name, c.name) == (4, "a", "b", "c")
+    assert (a.scheme, a.load, b.trace, b.nodes) == (Scheme.OFF, Decimal("0.5"), "/b.swf", 5)
+
+
+def test_a_flag_displaces_what_it_excludes(toml):
+    found = settings("a,scale=2", config=toml(FILE), pair_fraction="0.1")
+    assert (found.pair_window, found.pair_fraction) == (None, Decimal("0.1"))
+    assert (found.domains[0].load, found.domains[0].scale) == (None, 2)
+
+
+@pytest.mark.parametrize(
+    ("flags", "reason"),
+    [
+        (["a,policy=x"], "--domain a:policy: no policy 'x'"),
+        (["a,nodes=5"], "r.toml:domain.a.backfill: 'x' is not"),
+        (["c,nodes=5", "a,backfill=none"], "--domain c:trace: missing"),
+    ],
+)
+def test_a_mistake_is_said_of_where_it_was_made(toml, flags, reason):
+    path = toml('[[domain]]\nname = "a"\ntrace = "x"\nbackfill = "x"\n')
+    assert refusal(*flags, config=path).startswith(reason)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("pairs = \n", "r.toml:1: Invalid value"),
+        ("a = 1\na = 2\n", "r.toml:2: Cannot overwrite a value"),
+        ("[[domain]\n", "r.toml:1: Expected ']]' at the end of an array declaration"),
+        ("pair_windo = 5\n[[domain]]\nname = 'a'\ntrace = 'x'\n", "r.toml:pair_windo: no such key; did you mean pair_window?"),
+        ("[[domain]]\nname = 'a'\ntrace = 5\n", "r.toml:domain.a.trace: 5 is not a text in quotes"),
+        ("[[domain]]\ntrace = 'x'\n", "r.toml:domain.1.name: missing"),
+        ("[[domain]]\nname = 'a'\ntrace = 'x'\nnodes = true\n", "r.toml:domain.a.nodes: a number is expected, not true"),
+        ("[[domain]]\nname = 'a'\ntrace = 'x'\ncut = 5\n", "r.toml:domain.a.cut: '5' is not a time window"),
+        ("domain = 5\n", "r.toml:domain: each domain is a table under a line [[domain]]"),
+        ("[domain]\nname = 'a'\n", "r.toml:domain: each domain is a table under a line [[domain]]"),
+        ("domains = []\n", "r.toml:domains: no such key; each domain is a table under a line [[domain]]"),
+        ("seed = 1\n", "r.toml: no domain"),
+        ("[[domain]]\nname='a'\ntrace='x'\n[[domain]]\nname='a'\ntrace='x'\n", "r.toml: domain 'a' is there twice"),
+    ],
+)
+def test_a_bad_file(toml, text, reason):
+    assert refusal(config=toml(text)).startswith(reason)
+
+
+def test_a_file_that_cannot_be_read(toml, tmp_path):
+    toml("")
+    (tmp_path / "latin.toml").write_bytes(b"# \xff\n")
+    assert refusal(config="none.toml") == "none.toml: cannot be read: No such file or directory"
+    assert refusal(config=".") == ".: cannot be read: Is a directory"
+    assert refusal(config="latin.toml") == "latin.toml: not a text file"

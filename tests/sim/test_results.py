@@ -1,0 +1,144 @@
+"""Metrics and results against hand-computed values (scheduling.md, Metrics)."""
+
+import numpy as np
+import polars
+import pytest
+
+import sim
+from cosched.core.settings import ReleaseOrder
+from cosched.errors import InputError
+from sim import metrics
+from sim.pairing import Pairing
+from sim.workload import Workload
+
+
+def ints(*values: int) -> np.ndarray:
+    return np.array(values, np.int64)
+
+
+def work(name: str, *rows: tuple[int, int, int], ids=None) -> Workload:
+    """Rows of (submit, run, nodes); requests are the run times."""
+    submit, run, nodes = (ints(*column) for column in zip(*rows, strict=True))
+    return Workload(name, np.array(ids) if ids else np.arange(1, len(rows) + 1), submit, run, nodes, run)
+
+
+def test_slowdown_is_response_over_run_time_and_bounded_slowdown_takes_short_jobs_for_ten_seconds():
+    waits, runs = ints(0, 30, 99), ints(5, 10, 1)
+    assert metrics.slowdown(waits, runs).tolist() == [1.0, 4.0, 100.0]
+    assert metrics.bounded_slowdown(waits, runs).tolist() == [1.0, 4.0, 10.0]
+
+
+def test_a_spread_of_nothing_is_empty():
+    assert metrics.spread(ints()) == dict.fromkeys(("mean", "median", "p95", "p99", "max"))
+    assert metrics.spread(ints(1, 2, 3, 10))["mean"] == 4.0
+
+
+@pytest.fixture(scope="module")
+def coupled() -> sim.ReplayResult:
+    """A: job 1 holds 6 of 10 nodes from 0 to 100, when its mate can start; job 2 needs all nodes. B is busy until 100."""
+    a = work("A", (0, 50, 6), (10, 20, 10), ids=["a-1", "a-2"])
+    b = work("B", (0, 100, 4), (5, 30, 4))
+    config = sim.ReplayConfig(
+        domains=(
+            sim.Domain(name="A", trace=a, nodes=10, policy="fcfs", max_held_fraction="1"),
+            sim.Domain(name="B", trace=b, nodes=4, policy="fcfs"),
+        ),
+    )
+    replay = sim.Replay(config)
+    replay.pairing = Pairing(ints(7), np.array([[0, 1]]), np.array([[0, 1]]))
+    return replay.run()
+
+
+def test_times_of_a_hand_made_case(coupled):
+    a, b = coupled.domains["A"], coupled.domains["B"]
+    assert a.jobs.ready.tolist() == [0, 150]
+    assert a.jobs.start.tolist() == [100, 150]
+    assert b.jobs.start.tolist() == [0, 100]
+    assert a.jobs.held_node_seconds.tolist() == [600, 0]
+
+
+def test_the_summary_of_a_hand_made_case(coupled):
+    metrics_a = coupled.domains["A"].metrics
+    assert metrics_a["makespan_s"] == 170
+    assert metrics_a["utilisation"] == pytest.approx((6 * 50 + 10 * 20) / (10 * 170))
+    assert metrics_a["offered_load"] == pytest.approx((6 * 50 + 10 * 20) / (10 * 10))
+    assert metrics_a["held_share"] == pytest.approx(600 / (10 * 170))
+    assert metrics_a["paired"]["sync_s"]["mean"] == 100
+    assert metrics_a["unpaired"]["wait_s"]["mean"] == 140
+    assert metrics_a["unpaired"]["sync_s"]["mean"] is None
+    assert metrics_a["all"]["wait_s"]["max"] == 140
+    assert coupled.domains["B"].metrics["paired"]["sync_s"]["mean"] == 0
+    assert coupled.pairs["together"] == 1
+
+
+def test_the_data_frame_has_the_columns_of_jobs_csv_and_empty_cells_for_the_unknown(coupled):
+    frame = coupled.jobs
+    assert frame.columns == (
+        "domain,job_id,submit,ready,start,end,nodes,requested_s,run_s,pair,mate_job_id,holds,yields,"
+        "held_node_seconds,state"
+    ).split(",")
+    assert frame["job_id"].to_list() == ["a-1", "a-2", "1", "2"]
+    assert frame["pair"].to_list() == [7, None, None, 7]
+    assert frame["mate_job_id"].to_list() == ["2", None, None, "a-1"]
+    assert frame["state"].to_list() == ["completed"] * 4
+    assert frame.schema["start"] == polars.Int64
+
+
+def test_a_deadlock_is_told_and_a_hold_in_force_counts_up_to_the_last_event():
+    a, b = work("A", (0, 50, 6), (1, 20, 10)), work("B", (30, 10, 8), (40, 10, 8))
+    config = sim.ReplayConfig(
+        domains=tuple(
+            sim.Domain(name=n, trace=w, nodes=10, policy="fcfs", max_held_fraction="1", release_interval=0)
+            for n, w in (("A", a), ("B", b))
+        )
+    )
+    replay = sim.Replay(config)
+    replay.pairing = Pairing(ints(1, 2), np.array([[0, 1], [0, 1]]), np.array([[0, 1], [1, 0]]))
+    result = replay.run()
+    assert result.pairs["never"] == 2
+    assert result.domains["A"].jobs.held_node_seconds.tolist() == [6 * 40, 0]
+    assert result.domains["B"].jobs.held_node_seconds.tolist() == [8 * 10, 0]
+    assert result.jobs["state"].unique().to_list() == ["never_started"]
+
+
+def test_an_endless_exchange_of_holds_is_ended_and_told():
+    """The four-pair livelock of coscheduling.md."""
+    a = work("A", *((s, 100, 6) for s in range(4)))
+    b = work("B", *((400 + s, 100, 6) for s in range(4)))
+    config = sim.ReplayConfig(
+        domains=tuple(
+            sim.Domain(
+                name=n,
+                trace=w,
+                nodes=10,
+                policy="fcfs",
+                max_held_fraction="1",
+                release_jitter="0",
+                release_order="last",
+            )
+            for n, w in (("A", a), ("B", b))
+        )
+    )
+    replay = sim.Replay(config)
+    # A receives a1, a3, a2, a4; B receives b2, b4, b1, b3.
+    replay.pairing = Pairing(ints(1, 2, 3, 4), np.array([[0, 1]] * 4), np.array([[0, 2], [2, 0], [1, 3], [3, 1]]))
+    result = replay.run()
+    assert result.stalled
+    assert result.pairs["never"] == 4
+    wanted = tuple(d.model_copy(update={"release_order": ReleaseOrder.WANTED}) for d in config.domains)
+    replay.config = config.model_copy(update={"domains": wanted})
+    result = replay.run()
+    assert not result.stalled
+    assert result.pairs["together"] == 4
+    assert int(result.domains["A"].jobs.end.max()) == 1600
+
+
+def test_the_python_api_says_what_cannot_be_used(tmp_path):
+    with pytest.raises(InputError, match="No such file"):
+        sim.replay([sim.Domain(name="A", trace=tmp_path / "none.swf")])
+    with pytest.raises(InputError, match="domains"):
+        sim.replay([])
+    with pytest.raises(InputError, match="exclude each other"):
+        sim.replay([sim.Domain(name="A", trace=work("A", (0, 1, 1)), nodes=1)], pair_window="2m", pair_fraction="0.1")
+    with pytest.raises(InputError, match="nodes"):
+        sim.replay([sim.Domain(name="A", trace=work("A", (0, 1, 1)))])
