@@ -74,6 +74,16 @@ def new_table(*columns: str, left: int = 1) -> Table:
     return table
 
 
+DISTRIBUTIONS = {
+    "nodes_per_job": ("nodes", whole),
+    "run_s": ("run time", duration),
+    "requested_s": ("requested time", duration),
+    "run_share_of_request": ("run / request", lambda share: f"{share:.2f}"),
+    "between_arrivals_s": ("between arrivals", duration),
+    "logged_wait_s": ("wait in the log", duration),
+}
+
+
 def replay_tables(summary: Summary) -> list[RenderableType]:
     """A heading, a table and some lines for each domain, and a line on the pairs."""
     parts: list[RenderableType] = []
@@ -89,21 +99,10 @@ def comparison_table(runs: Mapping[str, Summary]) -> Table:
     for summary in runs.values():
         domains, pairs = summary["domains"], summary["pairs"]
         together = f"{pairs['together']:,} of {pairs['pairs']:,}"
-        for row, (name, domain) in enumerate(domains.items(), 1):
-            scheme, found = (_schemes(summary), together) if row == 1 else ("", "")
-            cells = (scheme, name, *_comparison_cells(domain), found)
-            table.add_row(*cells, end_section=row == len(domains))
+        for row, (name, domain) in enumerate(domains.items()):
+            scheme, found = (_schemes(summary), together) if row == 0 else ("", "")
+            table.add_row(scheme, name, *_comparison_cells(domain), found)
     return table
-
-
-DISTRIBUTIONS = {
-    "nodes_per_job": ("nodes", whole),
-    "run_s": ("run time", duration),
-    "requested_s": ("requested time", duration),
-    "run_share_of_request": ("run / request", lambda share: f"{share:.2f}"),
-    "between_arrivals_s": ("between arrivals", duration),
-    "logged_wait_s": ("wait in the log", duration),
-}
 
 
 def facts_tables(found: Summary) -> list[RenderableType]:

@@ -5,11 +5,11 @@ Reading, writing and compiling are not in these figures, but for the whole comma
 
 from __future__ import annotations
 
-import json
 import resource
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -103,7 +103,10 @@ def coupled_month() -> None:
 
         def run(schemes: str, pairing: Pairing = pairing) -> float:
             one, other = schemes.split()
-            domains = [setup("intrepid", works[0], INTREPID, "wfp", one), setup("eureka", works[1], EUREKA, "wfp", other)]
+            domains = [
+                setup("intrepid", works[0], INTREPID, "wfp", one),
+                setup("eureka", works[1], EUREKA, "wfp", other),
+            ]
             return simulate(domains, pairing)[0]
 
         times = medians(5, *(lambda s=schemes: run(s) for schemes in COMBINATIONS.values()))
@@ -112,13 +115,17 @@ def coupled_month() -> None:
 
 def growth() -> None:
     """Microseconds and bytes a job from 10,000 to 1,000,000 jobs at constant load."""
-    print("\nGrowth at constant load 0.8 (WFP+EASY, whole command): microseconds a job, peak memory")
-    small = None
+    print("\nGrowth at constant load 0.8, WFP+EASY: CPU to simulate; peak memory of the whole command")
+    smallest = None
     for jobs in (10_000, 100_000, 1_000_000):
-        seconds = json.loads(in_process("one", str(jobs)))
-        peak = json.loads(in_process("command", str(jobs)))
-        small = small or (jobs, peak)
-        beyond = f"{(peak - small[1]) / (jobs - small[0]):.0f} bytes a job beyond" if jobs > small[0] else "base"
+        seconds = float(in_process("simulate", str(jobs)))
+        with tempfile.TemporaryDirectory() as folder:
+            in_process("write", str(jobs), f"{folder}/trace.swf")
+            peak = int(in_process("peak", f"{folder}/trace.swf", f"{folder}/out"))
+        smallest = smallest or (jobs, peak)
+        beyond = (
+            f"{(peak - smallest[1]) / (jobs - smallest[0]):.0f} bytes a job beyond" if jobs > smallest[0] else "base"
+        )
         print(f"{jobs:>9,} jobs {seconds / jobs * 1e6:6.3f} us/job   {peak / 1e6:6.1f} MB  {beyond}")
 
 
@@ -128,20 +135,16 @@ def in_process(*arguments: str) -> str:
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
-def one(jobs: int) -> float:
+def simulate_alone(jobs: int) -> float:
     """Median CPU seconds to simulate so many jobs."""
     work = generate("intrepid", jobs=jobs, utilisation=0.8, seed=1)
-    simulate([setup("a", work, INTREPID, "wfp")])
+    run_all_kernels()
     return medians(3, lambda: simulate([setup("a", work, INTREPID, "wfp")])[0])[0]
 
 
-def command(jobs: int) -> int:
-    """Peak resident bytes of `cosched replay` on so many jobs, from reading to the files."""
-    import tempfile
-
-    with tempfile.TemporaryDirectory() as folder:
-        in_process("write", str(jobs), f"{folder}/trace.swf")
-        subprocess.run(replay_command(f"{folder}/trace.swf", f"{folder}/out"), check=True, capture_output=True)
+def peak_of_command(trace: str, out: str) -> int:
+    """Peak resident bytes of `cosched replay`, from reading to the files."""
+    subprocess.run(replay_command(trace, out), check=True, capture_output=True)
     return resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024
 
 
@@ -153,8 +156,6 @@ def replay_command(trace: str, out: str) -> list[str]:
 
 def whole_command() -> None:
     """Wall seconds of the whole command on 10,000 jobs, caches warm."""
-    import tempfile
-
     with tempfile.TemporaryDirectory() as folder:
         write_swf(generate("intrepid", jobs=10_000, utilisation=0.8, seed=1), f"{folder}/trace.swf")
 
@@ -167,22 +168,26 @@ def whole_command() -> None:
         print(f"\nWhole command on a 10,000-job trace, caches warm: {medians(5, run)[0]:.2f} s")
 
 
+def everything() -> None:
+    """All measurements."""
+    run_all_kernels()
+    compare_with_c()
+    coupled_month()
+    growth()
+    whole_command()
+
+
 def main() -> None:
-    """All measurements, or one for a process of its own."""
+    """All measurements, or a part in a process of its own."""
     match sys.argv[1:]:
-        case ["one", jobs]:
-            run_all_kernels()
-            print(one(int(jobs)))
-        case ["command", jobs]:
-            print(command(int(jobs)))
+        case ["simulate", jobs]:
+            print(simulate_alone(int(jobs)))
+        case ["peak", trace, out]:
+            print(peak_of_command(trace, out))
         case ["write", jobs, path]:
             write_swf(generate("intrepid", jobs=int(jobs), utilisation=0.8, seed=1), path)
         case _:
-            run_all_kernels()
-            compare_with_c()
-            coupled_month()
-            growth()
-            whole_command()
+            everything()
 
 
 if __name__ == "__main__":

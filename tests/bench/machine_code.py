@@ -22,9 +22,7 @@ class CLoop:
     def __init__(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
             library = Path(folder) / "easy.so"
-            subprocess.run(
-                ["cc", "-O3", "-march=native", "-shared", "-fPIC", "-o", library, SOURCE], check=True
-            )
+            subprocess.run(["cc", "-O3", "-march=native", "-shared", "-fPIC", "-o", library, SOURCE], check=True)
             self._easy = ctypes.CDLL(str(library)).easy
         self._easy.argtypes = [ctypes.c_int64] * 2 + [COLUMN] * 5
 

@@ -26,6 +26,7 @@ from .first_fit import FirstFit, LocalJob
 DEADLINE = 20  # of a call, in ticks of the virtual clock
 DELAY = 9  # the longest delay of a message that is not late: an answer comes before the deadline
 LATE = 200  # the longest delay of one that is
+MAX_PATIENCE = 100  # with a peer
 POLL = 50  # a domain looks at its queue at least that often
 
 
@@ -91,7 +92,7 @@ class World:
             max_held_fraction=pick([Decimal("0.6"), Decimal(1)]),
             max_yields=pick([0, 3]),
             on_peer_unreachable=pick(list(OnUnreachable)),
-            peer_patience=pick([0, 50, 100]),
+            peer_patience=pick([0, 50, MAX_PATIENCE]),
             retry_interval=pick([1, 10]),
         )
         return FirstFit(Coscheduler(name, 10, settings), self)
@@ -101,7 +102,7 @@ class World:
         names = [f"{side.lower()}{number}" for side in sides]
         self.pairs.append((names[0], names[1]))
         for side, name, peer in zip(sides, names, reversed(sides), strict=True):
-            job = LocalJob(name, self.random.randint(1, 7), self.random.randint(5, 90))
+            job = LocalJob(name, peer, self.random.randint(1, 7), self.random.randint(5, 90))
             submission = Submitted(name, peer, f"pair{number}")
             at = self.random.randrange(300)
             self.at(at, lambda side=side, job=job, event=submission: self.domains[side].submit(job, event))

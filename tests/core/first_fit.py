@@ -48,6 +48,7 @@ class LocalJob:
     """A job as the local scheduler sees it, and why it started."""
 
     name: str
+    peer: str
     nodes: int
     run: int
     state: JobState = JobState.QUEUED

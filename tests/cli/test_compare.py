@@ -1,0 +1,59 @@
+"""`cosched replay --compare`."""
+
+import json
+
+from tests.cli.conftest import hourly, swf, tree
+
+WINDOW = ("--pair-window", "2m")
+
+
+def test_the_table(cosched, logs):
+    lines = cosched("replay", *logs, *WINDOW, "--compare").stdout.splitlines()
+    assert lines[1].split() == ["schemes", "machine", "wait", "slowdown", "sync", "node-h", "lost", "together"]
+    schemes = ["none", "hold-hold", "hold-yield", "yield-hold", "yield-yield"]
+    assert [line.split()[0] for line in lines[2::2]] == schemes
+    assert [line.split()[0] for line in lines[3::2]] == ["b"] * 5
+    assert all(line.endswith("8 of 8") for line in lines[4::2])
+    assert max(map(len, lines)) <= 80
+
+
+def test_each_combination_is_a_replay_of_its_own(cosched, logs, tmp_path):
+    cosched("replay", *logs, *WINDOW, "--compare", "--out", "all")
+    runs = ["HH", "HY", "YH", "YY", "none"]
+    assert tree(tmp_path / "all") == sorted(
+        ["comparison.json", *(f"{run}/{name}" for run in runs for name in ("jobs.csv", "summary.json"))]
+    )
+    cosched("replay", *logs, *WINDOW, "--domain", "c,trace=a.swf", "--compare", exit_code=2)
+    settings = ["a,trace=a.swf,scheme=hold", "b,trace=b.swf.gz,scheme=yield"]
+    cosched("replay", *(part for text in settings for part in ("--domain", text)), *WINDOW, "--out", "HY")
+    assert (tmp_path / "HY/jobs.csv").read_bytes() == (tmp_path / "all/HY/jobs.csv").read_bytes()
+    one, other = (json.loads((tmp_path / run / "summary.json").read_text()) for run in ("HY", "all/HY"))
+    assert one["domains"] == other["domains"]
+
+
+def test_json(cosched, logs, tmp_path):
+    found = json.loads(cosched("replay", *logs, *WINDOW, "--compare", "--json", "--out", "all").stdout)
+    assert list(found) == ["version", "command", "seed", "combinations"]
+    assert list(found["combinations"]) == ["none", "HH", "HY", "YH", "YY"]
+    assert found == json.loads((tmp_path / "all/comparison.json").read_text())
+    assert found["combinations"]["YH"] == json.loads((tmp_path / "all/YH/summary.json").read_text())
+    none = found["combinations"]["none"]
+    assert {domain["scheme"] for domain in none["domains"].values()} == {"off"}
+
+
+def test_three_domains(cosched, tmp_path):
+    for name in "abc":
+        (tmp_path / f"{name}.swf").write_text(swf(*hourly(4)))
+    (tmp_path / "pairs.csv").write_text("a,b,c\n1,1,\n2,,2\n,3,3\n")
+    domains = [part for name in "abc" for part in ("--domain", f"{name},trace={name}.swf")]
+    found = json.loads(cosched("replay", *domains, "--pairs", "pairs.csv", "--compare", "--json").stdout)
+    names = ["none", "HHH", "HHY", "HYH", "HYY", "YHH", "YHY", "YYH", "YYY"]
+    assert list(found["combinations"]) == names
+    assert all(found["combinations"][name]["pairs"]["together"] == 3 for name in names[1:])
+
+
+def test_the_number_of_domains(refused, logs, tmp_path):
+    one = refused("replay", *logs[:2], "--compare")
+    assert one == "--compare: compares the schemes of 2 to 6 domains, not of 1"
+    seven = [part for number in range(7) for part in ("--domain", f"d{number},trace=a.swf")]
+    assert refused("replay", *seven, "--compare").endswith("not of 7")

@@ -1,0 +1,124 @@
+"""Files that cannot be used: one clear line, exit code 2, nothing written."""
+
+import gzip
+import os
+
+import pytest
+
+from tests.cli.conftest import hourly, swf, tree
+
+GOOD = swf(*hourly(50))
+
+
+@pytest.fixture
+def rejected(refused, logs, tmp_path):
+    """Replay with --out; the one line on standard error. Nothing is written, not even the folder."""
+
+    def run(*args):
+        before = tree(tmp_path)
+        line = refused("replay", *args, "--out", "new/run")
+        assert tree(tmp_path) == before
+        assert not (tmp_path / "new").exists()
+        return line
+
+    return run
+
+
+def text_line(number, text):
+    """GOOD with another text in a line (from 1)."""
+    lines = GOOD.splitlines()
+    lines[number - 1] = text
+    return "\n".join(lines).encode()
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (b"\x7fELF\x02\x01\x01\0\0\0\n" * 100, ":1: binary data (a NUL byte), not text"),
+        (os.urandom(3) + b"\xff\xfe\n1 2\n", ":1: "),
+        (gzip.compress(GOOD.encode())[:-20], ": truncated gzip file: it breaks off after line "),
+        (b"BZh91AY&SY", ": bzip2-compressed data: unpack it first"),
+        (text_line(7, "6 x -1 1 1 -1 -1 1 1 -1 1 1 -1 -1 -1 -1 -1 -1"), ":7: column 2 (submit time): 'x' is not a number"),
+        (text_line(7, "6 10 -1 1"), ":7: 4 columns, but an SWF line has 18"),
+        (b"", ": no jobs: the file is empty"),
+        (b"; MaxProcs: 10\n;\n", ": no jobs"),
+        (b"hello\n", ":1: not in a format that can be read here (swf, accounting, sacct, csv)"),
+        (b"job_id,submit,nodes\n1,2,3\n", ":1: the column run is missing"),
+        (swf((1, -5, 10, 1), (2, -1, 10, 1)).encode(), ": no job is left: negative submit time (2)"),
+        (swf((1, 0, -5, 1), (2, 0, 10, 11)).encode(), ": no job is left: no run time (1), larger than the machine (1)"),
+        (b"1 0 -1 5 1 -1 -1 1 5 -1 1 1 -1 -1 -1 -1 -1 -1\n", None),
+        (b"1 9e99 -1 5 1 -1 -1 1 5 -1 1 1 -1 -1 -1 -1 -1 -1\n", ":1: column 2 (submit time): '9e99' is too large"),
+    ],
+)  # fmt: skip
+def test_a_trace(rejected, tmp_path, data, reason):
+    (tmp_path / "bad").write_bytes(data)
+    line = rejected("--domain", "x,trace=bad")
+    if reason is None:
+        assert line == "--domain x:nodes: missing, and the trace does not state the machine's size"
+    else:
+        assert line.startswith(f"bad{reason}")
+
+
+def test_times_beyond_what_can_be_simulated(rejected, tmp_path):
+    (tmp_path / "bad").write_text(swf((1, 999_999_999_999, 10, 1)))
+    assert rejected("--domain", "x,trace=bad") == "replay: x: its times are too large for a simulation (2^35 s)"
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("a,b\n1,1\n2,99\n", "pairs.csv:3: b has no job '99'"),
+        ("a,c\n1,1\n", "pairs.csv:1: column 'c' is no domain: expected the names of domains (a, b)"),
+        ("a,b\n1,1\n\n1,2\n", "pairs.csv:4: a's job '1' is already paired on line 2"),
+        ("a,b\n1\n", "pairs.csv:2: 1 cells, but the header has 2"),
+        ("a,b\n1,\n", "pairs.csv:2: a pair has two jobs, but this row names 1"),
+        ("", "pairs.csv:1: no header line: expected the names of domains (a, b)"),
+    ],
+)
+def test_a_file_of_pairs(rejected, logs, tmp_path, text, reason):
+    (tmp_path / "pairs.csv").write_text(text)
+    assert rejected(*logs, "--pairs", "pairs.csv") == reason
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("0 explode a 1\n", "1: TIME ACTION ... expected, with an action of cancel, down,"),
+        ("# first\n\n5 cancel a 99\n", "3: no job '99' in a"),
+        ("5 cancel c 1\n", "1: no domain 'c'"),
+        ("5 down a 11\n", "1: '11' is not a number of nodes of a, 1 to 10"),
+        ("soon up a 1\n", "1: 'soon' is not a duration such as 90, 20m, 12h or 3d"),
+        ("5 scheme a maybe\n", "1: 'maybe' is none of hold, yield, off"),
+        ("5 cut a a 5m\n", "1: 'a' is no other domain"),
+        ("5 cut a b\n", "1: TIME cut DOMAIN DOMAIN DURATION expected"),
+    ],
+)
+def test_a_script(rejected, logs, tmp_path, text, reason):
+    (tmp_path / "script").write_text(text)
+    assert rejected(*logs, "--script", "script").startswith(f"script:{reason}")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (["--domain", "x,trace=none"], "none: cannot be read: No such file or directory"),
+        (["--domain", "x,trace=."], ".: cannot be read: Is a directory"),
+        (["--domain", "x,trace=a.swf", "--pairs", "none"], "none: cannot be read: No such file or directory"),
+        (["--domain", "x,trace=a.swf", "--script", "none"], "none: No such file or directory"),
+        (["--domain", "x,trace=a.swf", "--config", "none"], "none: cannot be read: No such file or directory"),
+        (["--domain", "x,trace=a.swf,cut=9d.."], "--domain x:cut: no job is submitted in the time window; the"),
+        (["--domain", "x,trace=a.swf,scale=1e20"], "--domain x:scale: a scale factor of 1E+20 makes submit times too"),
+        (["--domain", "x,trace=a.swf,policy=wait*"], "--domain x:policy: 'wait*': a number, wait, requested"),
+    ],
+)
+def test_what_is_not_there_or_does_not_fit(rejected, arguments, reason):
+    assert rejected(*arguments).startswith(reason)
+
+
+def test_the_same_from_a_process_of_its_own(console, tmp_path):
+    (tmp_path / "bad").write_bytes(gzip.compress(GOOD.encode())[:-20])
+    result = console("replay", "--domain", "x,trace=bad", "--out", "run", "--json")
+    assert (result.returncode, result.stdout) == (2, "")
+    assert result.stderr.startswith("cosched: bad: truncated gzip file")
+    assert result.stderr.count("\n") == 1
+    assert tree(tmp_path) == ["bad"]

@@ -1,0 +1,106 @@
+"""Where files cannot be written: one clear line, exit code 1, nothing half-written."""
+
+import os
+import resource
+import signal
+import subprocess
+
+import pytest
+
+from tests.cli.conftest import hourly, swf, tree
+
+KILOBYTES = 64
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A folder on a file system of its own, which is soon full."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", f"size={KILOBYTES}k", "tmpfs", folder]
+    try:
+        mounted = subprocess.run(mount, capture_output=True, text=True, check=False)
+    except FileNotFoundError:
+        pytest.skip("there is no mount command")
+    if mounted.returncode:
+        pytest.skip(f"a small file system cannot be mounted here: {mounted.stderr.strip()}")
+    yield folder
+    subprocess.run(["umount", folder], check=True)
+
+
+@pytest.fixture
+def long_log(tmp_path):
+    """A log whose jobs.csv is larger than the small disk."""
+    (tmp_path / "long.swf").write_text(swf(*hourly(5000)))
+    return "--domain", "x,trace=long.swf", "--domain", "y,trace=long.swf", "--pair-window", "1m"
+
+
+@pytest.mark.parametrize("compare", [(), ("--compare",)])
+def test_a_disk_that_fills(console, small_disk, long_log, compare):
+    result = console("replay", *long_log, *compare, "--out", small_disk / "runs/one")
+    assert (result.returncode, result.stdout) == (1, "")
+    assert result.stderr == f"cosched: {small_disk}/runs/one: No space left on device\n"
+    assert os.listdir(small_disk) == []
+
+
+def test_a_disk_that_fills_leaves_an_earlier_run_as_it_was(console, small_disk, long_log, logs):
+    assert console("replay", *logs, "--out", small_disk / "run").returncode == 0
+    before = {name: (small_disk / name).read_bytes() for name in tree(small_disk)}
+    assert console("replay", *long_log, "--out", small_disk / "run").returncode == 1
+    assert {name: (small_disk / name).read_bytes() for name in tree(small_disk)} == before
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("trace", "convert", "long.swf", "disk/out.swf"),
+        ("trace", "generate", "eureka", "disk/out.swf"),
+        ("trace", "pair", "--domain", "x,trace=long.swf,cut=0..30d", "--domain", "y,trace=long.swf", "disk/out.csv"),
+        ("demo", "--out", "disk/demo"),
+    ],
+)
+def test_other_commands(console, small_disk, long_log, arguments):
+    if arguments[1] == "pair":
+        (small_disk / "filler").write_bytes(bytes((KILOBYTES - 4) * 1024))
+        arguments = (*arguments, "--pair-window", "1m")
+    result = console(*arguments)
+    assert (result.returncode, result.stdout) == (1, "")
+    name = "disk/demo" if "demo" in arguments else next(text for text in arguments if text.startswith("disk/"))
+    assert result.stderr == f"cosched: {name}: No space left on device\n"
+    assert not set(os.listdir(small_disk)) - {"filler"}
+
+
+def test_a_file_that_may_not_grow(console, tmp_path, long_log):
+    def limit():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+
+    result = console("replay", *long_log, "--out", "run", preexec_fn=limit)
+    assert (result.returncode, result.stderr) == (1, "cosched: run: File too large\n")
+    assert tree(tmp_path) == ["long.swf"]
+
+
+def test_a_file_in_the_way(refused, logs, tmp_path):
+    (tmp_path / "file").write_text("mine")
+    assert refused("replay", *logs, "--pair-window", "1m", "--out", "file", exit_code=1) == "file: Not a directory"
+    assert refused("replay", *logs, "--pair-window", "1m", "--out", "file/x", exit_code=1) == "file/x: Not a directory"
+    (tmp_path / "runs").mkdir()
+    (tmp_path / "runs/HY").write_text("mine")
+    refused("replay", *logs, "--pair-window", "1m", "--compare", "--out", "runs", exit_code=1)
+    assert tree(tmp_path) == ["a.swf", "b.swf.gz", "file", "runs/HY"]
+    assert os.listdir(tmp_path / "runs") == ["HY"]
+
+
+def test_a_folder_that_may_not_be_written(refused, logs, monkeypatch):
+    def refuse(*_args, **_options):
+        raise PermissionError(13, os.strerror(13), "somewhere")
+
+    # The tests may run as root, whom no folder refuses.
+    monkeypatch.setattr("pathlib.Path.mkdir", refuse)
+    line = refused("replay", *logs, "--pair-window", "1m", "--out", "run", exit_code=1)
+    assert line == "run: Permission denied"
+
+
+@pytest.mark.parametrize("target", ["none/out.swf", "none/out.swf.gz"])
+def test_a_missing_folder(refused, logs, target):
+    assert refused("trace", "convert", "a.swf", target, exit_code=1) == f"{target}: No such file or directory"

@@ -1,0 +1,217 @@
+"""`cosched replay`: what it prints and writes."""
+
+import csv
+import json
+import re
+
+import pytest
+
+from sim import Domain, replay
+from tests.cli.conftest import hourly, swf, tree
+
+WINDOW = ("--pair-window", "2m")
+COLUMNS = (
+    "domain,job_id,submit,ready,start,end,nodes,requested_s,run_s,pair,mate_job_id,holds,yields,held_node_seconds,state"
+)
+
+
+def summary_of(result):
+    return json.loads(result.stdout)
+
+
+def without_run(summary):
+    """What two runs of one replay have in common."""
+    return {key: value for key, value in summary.items() if key not in ("timing", "command")}
+
+
+def api(tmp_path, **options):
+    domains = [Domain(name="a", trace=tmp_path / "a.swf"), Domain(name="b", trace=tmp_path / "b.swf.gz")]
+    return replay(domains, **options)
+
+
+def test_json_is_what_the_python_api_finds(cosched, logs, tmp_path):
+    found = summary_of(cosched("replay", *logs, *WINDOW, "--json"))
+    expected = api(tmp_path, pair_window="2m").summary()
+    assert found["domains"] == expected["domains"]
+    assert found["pairs"] == expected["pairs"]
+    assert found["pairs"]["together"] == 8
+
+
+def test_json_says_version_command_seed_and_timing(cosched, logs):
+    found = summary_of(cosched("replay", *logs, "--pair-fraction", "0.5", "--seed", "7", "--json"))
+    assert list(found) == ["version", "command", "seed", "timing", "stalled", "domains", "pairs"]
+    assert found["command"] == f"cosched replay {' '.join(logs)} --pair-fraction 0.5 --seed 7 --json"
+    assert found["seed"] == 7
+    assert list(found["timing"]) == ["read_s", "compile_s", "simulate_cpu_s", "write_s", "wall_s"]
+
+
+def test_the_tables(cosched, logs):
+    result = cosched("replay", *logs, *WINDOW)
+    lines = result.stdout.splitlines()
+    assert lines[:2] == ["a: 10 nodes, scheme hold, policy wfp, easy backfilling", "9 jobs, 8 of them paired"]
+    assert lines[2].split() == ["mean", "median", "p95", "p99", "max"]
+    assert [line[:28].split("  ")[0].strip() for line in lines[3:13]] == [
+        *("wait", "", ""), *("slowdown", "", ""), *("bounded slowdown", "", ""), "sync time"
+    ]  # fmt: skip
+    assert re.fullmatch(r"utilisation \d.*%, offered load .*%, makespan .* h", lines[13])
+    assert re.fullmatch(
+        r"lost to holds: [\d,]+ node-hours \([\d.]+ %\); \d+ holds?, \d+ forced releases?, \d+ yields?", lines[14]
+    )
+    assert lines[15:17] == ["", "b: 10 nodes, scheme hold, policy wfp, easy backfilling"]
+    assert lines[-1] == "pairs: 8 of 8 started together"
+    assert max(map(len, lines)) <= 80
+    assert result.stderr == ""
+
+
+def test_the_table_of_one_domain_has_nothing_on_pairs(cosched, logs):
+    result = cosched("replay", "--domain", "a,trace=a.swf,scheme=off,backfill=none,node_pool=partitioned:5x2")
+    assert "a: 10 nodes, no coscheduling, policy wfp, no backfilling, partitioned:5x2\n9 jobs\n" in result.stdout
+    assert "paired" not in result.stdout
+    assert "sync" not in result.stdout
+    assert result.stdout.endswith("\npairs: none\n")
+
+
+def test_domains_without_pairs_are_remarked_upon(cosched, logs):
+    said = cosched("replay", *logs).stderr
+    assert said == "no jobs are paired (--pairs, --pair-window or --pair-fraction says which are)\n"
+
+
+def test_files(cosched, logs, tmp_path):
+    printed = cosched("replay", *logs, *WINDOW, "--out", "new/run", "--json")
+    assert tree(tmp_path / "new") == ["run/jobs.csv", "run/summary.json"]
+    assert json.loads((tmp_path / "new/run/summary.json").read_text()) == summary_of(printed)
+    text = (tmp_path / "new/run/jobs.csv").read_text()
+    assert text.startswith(f"{COLUMNS}\n")
+    assert text == api(tmp_path, pair_window="2m").jobs.write_csv()
+
+
+def test_rows_are_in_trace_order_with_empty_cells_for_what_is_unknown(cosched, logs, tmp_path):
+    (tmp_path / "pairs.csv").write_text("b,a\n3,3\n\n1,1\n")
+    cosched("replay", *logs, "--pairs", "pairs.csv", "--out", "run")
+    with open(tmp_path / "run/jobs.csv") as stream:
+        rows = list(csv.DictReader(stream))
+    assert [(row["domain"], row["job_id"]) for row in rows[:3]] == [("a", "1"), ("a", "2"), ("a", "9")]
+    by_id = {(row["domain"], row["job_id"]): row for row in rows}
+    assert by_id["a", "3"]["pair"] == by_id["b", "3"]["pair"] == "1"
+    assert by_id["a", "1"]["mate_job_id"] == "1"
+    assert (by_id["a", "2"]["pair"], by_id["a", "2"]["mate_job_id"]) == ("", "")
+    assert by_id["a", "1"]["start"] == by_id["b", "1"]["start"]
+    assert {row["state"] for row in rows} == {"completed"}
+
+
+def test_events(cosched, logs, tmp_path):
+    cosched("replay", *logs, *WINDOW, "--out", "run", "--events")
+    assert tree(tmp_path / "run") == ["events.jsonl", "jobs.csv", "summary.json"]
+    events = [json.loads(line) for line in (tmp_path / "run/events.jsonl").read_text().splitlines()]
+    assert [event["time"] for event in events] == sorted(event["time"] for event in events)
+    assert {"submitted", "started", "completed"} <= {event["event"] for event in events}
+    assert sum(event["event"] == "submitted" for event in events) == 17
+
+
+def test_events_need_a_folder(refused, logs):
+    assert refused("replay", *logs, "--events") == "--events: writes events.jsonl, and so needs --out DIR"
+
+
+def test_a_later_run_without_events_leaves_none_of_an_earlier_run(cosched, logs, tmp_path):
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run/notes.txt").write_text("mine")
+    cosched("replay", *logs, "--out", "run", "--events")
+    cosched("replay", *logs, "--out", "run")
+    assert tree(tmp_path / "run") == ["jobs.csv", "notes.txt", "summary.json"]
+
+
+def test_two_runs_are_the_same_to_the_byte(console, logs, tmp_path):
+    for out in ("one", "two"):
+        result = console("replay", *logs, "--pair-fraction", "0.6", "--out", out, "--events")
+        assert (result.returncode, result.stderr) == (0, "")
+    for name in ("jobs.csv", "events.jsonl"):
+        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
+    one, two = (json.loads((tmp_path / out / "summary.json").read_text()) for out in ("one", "two"))
+    assert json.dumps(without_run(one)) == json.dumps(without_run(two))
+
+
+def test_the_seed_draws_the_pairs(cosched, logs):
+    drawn = [
+        cosched("replay", *logs, "--pair-fraction", "0.5", "--seed", seed, "--json").stdout for seed in (0, 0, 1, 2, 3)
+    ]
+    found = [json.dumps(json.loads(text)["domains"]) for text in drawn]
+    assert found[0] == found[1]
+    assert len(set(found)) > 1
+
+
+def test_overrun(cosched, tmp_path):
+    (tmp_path / "a.swf").write_text(swf((1, 0, 100, 4, 60), (2, 5, 50, 4, 50)))
+    runs = {
+        overrun: summary_of(cosched("replay", "--domain", "a,trace=a.swf", "--overrun", overrun, "--json"))
+        for overrun in ("extend", "kill")
+    }
+    assert runs["extend"]["domains"]["a"]["makespan_s"] == 100
+    assert runs["kill"]["domains"]["a"]["makespan_s"] == 60
+
+
+def test_a_script(cosched, logs, tmp_path):
+    (tmp_path / "script").write_text("0 down a 10\n3d up a 10  # repaired\n1h cancel b 8\n")
+    result = cosched("replay", *logs, "--script", "script", "--json")
+    domains = summary_of(result)["domains"]
+    assert domains["a"]["all"]["wait_s"]["max"] > 2 * 86_400
+    assert domains["b"]["never_started"] == 1
+    assert "b: 1 job never started\n" in result.stderr
+
+
+def test_settings_reach_the_replay(cosched, logs, tmp_path):
+    (tmp_path / "r.toml").write_text(
+        'pair_window = "2m"\n[[domain]]\nname = "a"\ntrace = "a.swf"\nscheme = "yield"\n'
+        '[[domain]]\nname = "b"\ntrace = "b.swf.gz"\ncut = "0..4h"\n'
+    )
+    found = summary_of(cosched("replay", "--config", "r.toml", "--domain", "b,policy=fcfs,nodes=7", "--json"))
+    a, b = found["domains"].values()
+    assert (a["scheme"], b["scheme"], b["policy"], b["nodes"], b["jobs"]) == ("yield", "hold", "fcfs", 7, 3)
+
+
+def test_what_is_left_out_is_said_and_counted(cosched, tmp_path):
+    (tmp_path / "a.swf").write_text(swf((1, 0, 100, 4), (2, -5, 50, 4), (3, 5, 50, 11), (4, 6, 50, 12), (5, 7, 0, 1)))
+    result = cosched("replay", "--domain", "a,trace=a.swf", "--json")
+    assert result.stderr.splitlines() == [
+        "a.swf: left out 1 job: no run time (first in line 6)",
+        "a.swf: left out 2 jobs: larger than the machine (first in line 4)",
+        "a.swf: left out 1 job: negative submit time (first in line 3)",
+    ]
+    rejected = {"no_run_time": 1, "larger_than_machine": 2, "negative_submit": 1}
+    assert summary_of(result)["domains"]["a"]["rejected"] == rejected
+    table = cosched("replay", "--domain", "a,trace=a.swf").stdout
+    assert "left out: 1 no run time, 2 larger than the machine, 1 negative submit time\n" in table
+
+
+def test_pairs_that_name_a_job_left_out_are_counted(cosched, logs, tmp_path):
+    (tmp_path / "a.swf").write_text(swf(*hourly(8), (9, 8000, 9000, 99)))
+    (tmp_path / "pairs.csv").write_text("a,b\n1,1\n9,2\n3,3\n")
+    result = cosched("replay", *logs, "--pairs", "pairs.csv")
+    assert result.stdout.endswith("pairs: 2 of 2 started together; 1 row dropped: a job of theirs was left out\n")
+
+
+@pytest.mark.parametrize("data", ["a.swf", "b.swf.gz"])
+def test_standard_input(console, logs, tmp_path, data):
+    with open(tmp_path / data, "rb") as stream:
+        result = console("replay", "--domain", "x,trace=-", "--json", stdin=stream)
+    assert (result.returncode, result.stderr) == (0, "")
+    assert summary_of(result)["domains"]["x"]["jobs"] == (9 if data == "a.swf" else 8)
+
+
+def test_pairs_from_standard_input(console, logs):
+    result = console("replay", *logs, "--pairs", "-", "--json", input="a,b\n1,1\n")
+    assert summary_of(result)["pairs"]["pairs"] == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "jobs", "rejected"),
+    [
+        ("LLNL-Atlas-2006-2.1-cln", 36_600, {"no_run_time": 7178}),
+        ("NASA-iPSC-1993-3.1-cln", 18_066, {"no_run_time": 173}),
+        ("SDSC-SP2-1998.first5000", 4606, {"no_run_time": 355}),
+    ],
+)
+def test_public_logs(cosched, traces, name, jobs, rejected):
+    result = cosched("replay", "--domain", f"x,trace={traces / name}.swf.gz", "--json")
+    domain = summary_of(result)["domains"]["x"]
+    assert (domain["jobs"], domain["rejected"], domain["never_started"]) == (jobs, rejected, 0)
+    assert re.fullmatch(r".*: left out \d+ jobs: no run time \(first in line \d+\)\n", result.stderr)
