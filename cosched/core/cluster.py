@@ -10,10 +10,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from cosched.core.job import JobState
-from cosched.core.kernel import iteration, loop, occupancy
+from cosched.core.kernel import answers, loop, occupancy
 from cosched.core.kernel.expression import CONSTANTS, OPERATIONS
 from cosched.core.kernel.ordering import enqueue
-from cosched.core.kernel.tables import NEVER, Tables
+from cosched.core.kernel.tables import NEVER, NONE, Tables
 from cosched.core.nodes import Partitions
 from cosched.core.policies.ordering import Ordering
 
@@ -49,7 +49,7 @@ class Cluster:
         record["backfill"] = settings.backfilling
         record["wanted_first"] = settings.wanted_first
         record["next_submit"] = record["first"]
-        record["released_at"] = -1
+        record["released_at"] = record["offered"] = NONE
         program = settings.ordering.program
         if program is not None:
             for table, values in ((OPERATIONS, program.operations), (CONSTANTS, program.constants)):
@@ -59,15 +59,15 @@ class Cluster:
 
     def start(self, row: int, now: int) -> None:
         """Start a job that has nodes (ready or holding)."""
-        iteration.answer_start(self.tables, self.index, row, now)
+        answers.start(self.tables, self.index, row, now)
 
     def hold(self, row: int, now: int, until: int) -> None:
         """Keep a ready job's nodes; they are expected back at `until`."""
-        iteration.answer_hold(self.tables, self.index, row, now, until)
+        answers.hold(self.tables, self.index, row, now, until)
 
     def pass_over(self, row: int, now: int, boost: float) -> None:
         """Take a ready job's nodes back; it is passed over for the rest of this instant."""
-        iteration.answer_yield(self.tables, self.index, row, now)
+        answers.pass_over(self.tables, self.index, row, now)
         if boost != 1.0:
             self.tables.marks[row]["boost"] = boost
             self._record["boosted"] = 1
@@ -76,11 +76,11 @@ class Cluster:
 
     def try_start(self, row: int, now: int, wanted_until: int) -> bool:
         """TryStartMate: start a queued job if an iteration run now would; else it is wanted until then."""
-        return bool(iteration.try_start(self.tables, self.index, row, now, wanted_until))
+        return bool(answers.try_start(self.tables, self.index, row, now, wanted_until))
 
     def release(self, row: int, now: int) -> None:
         """End a hold by force: queued again, last in the order for the rest of this instant."""
-        iteration.release(self.tables, self.index, row, now)
+        answers.release(self.tables, self.index, row, now)
 
     def state(self, row: int) -> JobState:
         """The job's state."""
@@ -135,7 +135,7 @@ class Cluster:
     def lose(self, row: int, now: int) -> JobState:
         """The job's nodes are gone: a holding job is queued again, a running one has failed; its new state."""
         if self.state(row) is JobState.HOLDING:
-            iteration.requeue(self.tables, self.index, row)
+            answers.requeue(self.tables, self.index, row)
         else:
             loop.finish(self.tables, self.index, row, now, int(JobState.FAILED))
         return self.state(row)

@@ -23,7 +23,6 @@ def test_each_combination_is_a_replay_of_its_own(cosched, logs, tmp_path):
     assert tree(tmp_path / "all") == sorted(
         ["comparison.json", *(f"{run}/{name}" for run in runs for name in ("jobs.csv", "summary.json"))]
     )
-    cosched("replay", *logs, *WINDOW, "--domain", "c,trace=a.swf", "--compare", exit_code=2)
     settings = ["a,trace=a.swf,scheme=hold", "b,trace=b.swf.gz,scheme=yield"]
     cosched("replay", *(part for text in settings for part in ("--domain", text)), *WINDOW, "--out", "HY")
     assert (tmp_path / "HY/jobs.csv").read_bytes() == (tmp_path / "all/HY/jobs.csv").read_bytes()

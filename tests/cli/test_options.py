@@ -86,7 +86,7 @@ def test_every_key_of_a_domain():
     [
         ("policy=nice", "policy: no policy 'nice': it is one of fcfs"),
         ("policy=wait+", "policy: 'wait+': a number, wait, requested"),
-        ("policy=__import__('os')", "policy: \"__import__('os')\": unexpected \"'\""),
+        ("policy=__import__('os')", 'policy: "__import__(\'os\')": unexpected "\'"'),
         ("release_interval=5x", "release_interval: '5x' is not a duration such as 90, 20m, 12h or 3d"),
         ("mate_patience=-5", "mate_patience: '-5' is not a duration"),
         ("release_jitter=2", "release_jitter: 2 is not between 0 and 1"),
@@ -215,10 +215,16 @@ def test_a_mistake_is_said_of_where_it_was_made(toml, flags, reason):
         ("pairs = \n", "r.toml:1: Invalid value"),
         ("a = 1\na = 2\n", "r.toml:2: Cannot overwrite a value"),
         ("[[domain]\n", "r.toml:1: Expected ']]' at the end of an array declaration"),
-        ("pair_windo = 5\n[[domain]]\nname = 'a'\ntrace = 'x'\n", "r.toml:pair_windo: no such key; did you mean pair_window?"),
+        (
+            "pair_windo = 5\n[[domain]]\nname = 'a'\ntrace = 'x'\n",
+            "r.toml:pair_windo: no such key; did you mean pair_window?",
+        ),
         ("[[domain]]\nname = 'a'\ntrace = 5\n", "r.toml:domain.a.trace: 5 is not a text in quotes"),
         ("[[domain]]\ntrace = 'x'\n", "r.toml:domain.1.name: missing"),
-        ("[[domain]]\nname = 'a'\ntrace = 'x'\nnodes = true\n", "r.toml:domain.a.nodes: a number is expected, not true"),
+        (
+            "[[domain]]\nname = 'a'\ntrace = 'x'\nnodes = true\n",
+            "r.toml:domain.a.nodes: a number is expected, not true",
+        ),
         ("[[domain]]\nname = 'a'\ntrace = 'x'\ncut = 5\n", "r.toml:domain.a.cut: '5' is not a time window"),
         ("domain = 5\n", "r.toml:domain: each domain is a table under a line [[domain]]"),
         ("[domain]\nname = 'a'\n", "r.toml:domain: each domain is a table under a line [[domain]]"),

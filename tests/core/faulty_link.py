@@ -2,8 +2,9 @@
 
 Every message is delayed at random, so that messages overtake each other; it may be late (the call has timed out by
 then), dropped (the call times out), or delivered twice, the second time perhaps much later. Links are cut for a while:
-calls fail before they go out. Answers that come after a time-out are delivered nevertheless. One seed reproduces one
-history. From `faults.end` on messages are only delayed, and arrive before the deadline.
+calls fail before they go out. Answers to mutating calls are delivered though the call has timed out, or twice; those to
+questions, which have no id, are dropped then, as a real link does. One seed reproduces one history. From `faults.end`
+on messages are only delayed, and arrive before the deadline.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from cosched.core.coscheduling import Coscheduler
 from cosched.core.effects import Answer, Call
 from cosched.core.events import Answered, Asked, CallFailed, Finished, Submitted
 from cosched.core.job import JobState
-from cosched.core.protocol import Failure, Reply
+from cosched.core.protocol import Failure, GetMateJobId, GetMateStatus, Reply
 from cosched.core.settings import CoschedulingSettings, OnUnreachable, Scheme
 
 from .first_fit import FirstFit, LocalJob
@@ -161,8 +162,11 @@ class World:
         self._send(lambda: self._reply(attempt, answer.answer))
 
     def _reply(self, attempt: Attempt, answer: Reply) -> None:
+        request = attempt.call.request
+        if attempt.over and type(request) in (GetMateJobId, GetMateStatus):
+            return
         attempt.over = True
-        self.domains[attempt.domain].feed(Answered(attempt.call.job, attempt.call.request, answer))
+        self.domains[attempt.domain].feed(Answered(attempt.call.job, request, answer))
 
     def _send(self, deliver: Callable[[], None]) -> None:
         """Deliver a message once, twice or not at all."""

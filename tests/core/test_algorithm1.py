@@ -1,4 +1,4 @@
-"""Algorithm 1 (Tang et al. 2011, IV-C), line by line. "Mended:" quotes coscheduling.md where it departs from the line."""
+"""Algorithm 1 (Tang et al. 2011, IV-C), line by line. "Mended:" quotes coscheduling.md where it departs from a line."""
 
 import pytest
 

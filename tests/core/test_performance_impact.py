@@ -1,5 +1,4 @@
-"""Section IV-E2 (Tang et al. 2011), reducing performance impact; and coscheduling.md on the cap, the yield limit, the
-yield boost and holds behind a reservation."""
+"""Section IV-E2 (Tang et al. 2011), reducing performance impact; coscheduling.md on cap, yield limit, yield boost."""
 
 from decimal import Decimal
 from itertools import pairwise
@@ -8,7 +7,7 @@ import pytest
 
 from cosched.core import holds
 from cosched.core.effects import Hold, Yield
-from cosched.core.protocol import FOREVER, MateTried, Status
+from cosched.core.protocol import MateTried, Status
 from cosched.core.settings import CoschedulingSettings, Scheme
 
 from .driver import NO, DomainA, called, decided, of
@@ -185,46 +184,3 @@ def test_the_boosted_job_comes_first():
 def test_the_boost_is_bounded(boost, yields, factor):
     """ "the job's score is multiplied by min((1 + yield_boost)^yields, 10^6)" """
     assert holds.yield_boost(CoschedulingSettings(yield_boost=Decimal(boost)), yields) == factor
-
-
-# Rule 5: behind a reservation
-
-
-@pytest.mark.parametrize(("hold_limit", "decision"), [(1200, Hold), (1199, Yield), (FOREVER, Hold)])
-def test_behind_a_reservation_a_hold_must_end_in_time(hold_limit, decision):
-    """ "A job behind a reservation (a backfilled one) may hold only if its release time plus its requested time is at
-    or before the shadow time, or its nodes are within extra; else it yields." """
-    assert decided(DomainA().hold_or_yield(hold_limit=hold_limit)) == [decision]
-
-
-@pytest.mark.parametrize(("hold_limit", "decision"), [(10**9, Yield), (FOREVER, Hold)])
-def test_behind_a_reservation_a_hold_without_end_is_forbidden(hold_limit, decision):
-    assert decided(DomainA(release_interval=0).hold_or_yield(hold_limit=hold_limit)) == [decision]
-
-
-@pytest.mark.parametrize(
-    ("reserved", "interval", "holds_"),
-    [(10, 1200, False), (8, 1200, True), (10, 898, True), (10, 899, False), (10, 0, False), (8, 0, True)],
-)
-def test_behind_a_reservation_on_a_machine(reserved, interval, holds_):
-    # a2 is reserved at 1000 (extra 2 if it wants 8 nodes). a1 is ready at 2, for 100 s, and its mate comes at 50.
-    run = Replay(
-        {"a9": (0, 1000, 8), "a2": (1, 10, reserved), "a1": (2, 100, 2)},
-        {"b1": (50, 100, 2)},
-        PAIR,
-        release_interval=interval,
-    )
-    assert (run.job("a1").holds, run.job("a1").yields) == ((1, 0) if holds_ else (0, 1))
-    assert run.starts() == {"a9": 0, "a2": 1000, "a1": 50, "b1": 50}
-
-
-def test_where_there_is_no_shadow_nothing_is_forbidden():
-    """ "Where there is no shadow, nothing is forbidden." """
-    # a1 holds for ever, so a2 can never have its nodes; a3 holds all the same.
-    run = Replay(
-        {"a1": (0, 9, 4), "a2": (1, 9, 10), "a3": (2, 900, 2)},
-        {"b3": (50, 9, 1), "b1": (500, 9, 1)},
-        [*PAIR, ("a3", "b3")],
-        release_interval=0,
-    )
-    assert run.times("a3", "holds") == [2]

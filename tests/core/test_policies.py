@@ -75,7 +75,7 @@ def test_an_expression_agrees_with_python_arithmetic(text):
         ("wait requested", "unexpected 'requested'"),
         ("(wait", "')' expected at its end"),
         ("min(wait)", "',' expected instead of ')'"),
-        ("__import__('os')", "unexpected \"'\""),
+        ("__import__('os')", 'unexpected "\'"'),
         ("user * 2", "expected instead of 'user'"),
         ("wait.real", "unexpected '.'"),
         ("wait; nodes", "unexpected ';'"),
@@ -118,7 +118,9 @@ class TestNodePools:
         assert parse_node_pool("partitioned:96x512") == Partitions(96, 512)
         assert parse_node_pool("flat") is None
 
-    @pytest.mark.parametrize("text", ["", "flat:2", "partitioned", "partitioned:", "partitioned:0x4", "partitioned:4x0", "x"])
+    @pytest.mark.parametrize(
+        "text", ["", "flat:2", "partitioned", "partitioned:", "partitioned:0x4", "partitioned:4x0", "x"]
+    )
     def test_anything_else_is_refused(self, text):
         with pytest.raises(ValueError, match="neither flat, partitioned:intrepid nor partitioned:UNITSxNODES"):
             parse_node_pool(text)

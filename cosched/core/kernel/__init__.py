@@ -2,5 +2,5 @@
 
 Read in this order: `tables` (what the arrays hold), `occupancy` (nodes taken and given back), `ordering` (who comes
 first), `easy` and `conservative` (who may pass whom), `iteration` (one scheduling iteration, also in thought),
-`loop` (arrivals, completions and iterations until a decision needs Python).
+`answers` (start, hold, yield), `loop` (arrivals, completions and iterations until a decision needs Python).
 """

@@ -1,8 +1,8 @@
 """One scheduling iteration (scheduling.md), for real or in thought.
 
-An iteration stops at each paired job that is ready: its nodes are taken, and whoever asked decides by `answer`
-whether it starts, holds or yields; the iteration then goes on. In thought (TryStartMate) it runs on a copy of the
-domain's occupancy and looks for one job.
+An iteration stops at each paired job that is ready: its nodes are taken, and it goes on when `answers` has been told
+whether the job starts, holds or yields. In thought (TryStartMate) it runs on a copy of the domain's occupancy and
+looks for one job.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from cosched.core.job import JobState
 from cosched.core.kernel.compiled import kernel
 from cosched.core.kernel.conservative import begin_plan, keep_place, place_in_plan
 from cosched.core.kernel.easy import place_behind, reserve, use_extra
-from cosched.core.kernel.occupancy import expect, occupy, place, push_completion, vacate
-from cosched.core.kernel.ordering import drop_left, enqueue, put_in_order
+from cosched.core.kernel.occupancy import occupy, place, push_completion
+from cosched.core.kernel.ordering import drop_left, put_in_order
 from cosched.core.kernel.tables import (
     CONSERVATIVE,
     NEVER,
@@ -25,12 +25,7 @@ from cosched.core.kernel.tables import (
     Tables,
 )
 
-QUEUED, READY, HOLDING, RUNNING = (
-    int(JobState.QUEUED),
-    int(JobState.READY),
-    int(JobState.HOLDING),
-    int(JobState.RUNNING),
-)
+QUEUED, READY, RUNNING = int(JobState.QUEUED), int(JobState.READY), int(JobState.RUNNING)
 UNSET = -2  # `shadow`: there is a reserved job whose shadow time nobody needed yet
 
 
@@ -51,83 +46,6 @@ def iterate(tab: Tables, d: int, now: int) -> int:
             _offer(tab, d, row, now)
             return row
         dom.open = 0
-
-
-@kernel
-def answer_start(tab: Tables, d: int, row: int, now: int) -> None:
-    """A ready or holding job starts now on the nodes it has."""
-    job = tab.jobs[row]
-    _settle(tab, d, row, now, job.requested)
-    _move_end(tab, d, row, now + job.requested)
-    _run(tab, d, row, now)
-
-
-@kernel
-def answer_hold(tab: Tables, d: int, row: int, now: int, until: int) -> None:
-    """A ready job keeps its nodes until `until` (NEVER: without end) and waits for its mate."""
-    dom = tab.domains[d]
-    job = tab.jobs[row]
-    if dom.open == 1 and dom.offered == row:
-        if dom.backfilled == 1:
-            use_extra(tab, d, job.nodes, until + job.requested if until < NEVER else NEVER)
-        if dom.backfill == CONSERVATIVE:
-            keep_place(tab, d, job.nodes, job.block, now, until)
-        dom.offered = NONE
-    _move_end(tab, d, row, until)
-    job.state = HOLDING
-    dom.holes = 1
-    dom.changed = 1  # its expected end differs from what this iteration reckoned with
-
-
-@kernel
-def answer_yield(tab: Tables, d: int, row: int, now: int) -> None:
-    """A ready job gives its nodes back and is passed over for the rest of this instant."""
-    job = tab.jobs[row]
-    vacate(tab, d, job.nodes, job.block, job.expected)
-    job.state = QUEUED
-    tab.marks[row].passed_over = now + 1
-    tab.domains[d].offered = NONE
-
-
-@kernel
-def try_start(tab: Tables, d: int, row: int, now: int, wanted_until: int) -> bool:
-    """TryStartMate: start `row` if an iteration run now would; else it is wanted until `wanted_until`."""
-    job = tab.jobs[row]
-    block = _would_start(tab, d, row, now)
-    if block == NONE:
-        tab.marks[row].wanted_until = wanted_until
-        return False
-    job.block = block
-    job.expected = now + job.requested
-    occupy(tab, d, job.nodes, block, job.expected)
-    _run(tab, d, row, now)
-    tab.domains[d].changed = 1
-    return True
-
-
-@kernel
-def release(tab: Tables, d: int, row: int, now: int) -> None:
-    """A hold is forcibly ended: queued again, and last in this instant's order."""
-    tab.marks[row].released = now
-    tab.domains[d].released_at = now
-    requeue(tab, d, row)
-
-
-@kernel
-def requeue(tab: Tables, d: int, row: int) -> None:
-    """A job that held nodes is queued again."""
-    job = tab.jobs[row]
-    vacate(tab, d, job.nodes, job.block, job.expected)
-    drop_left(tab, d)  # it may still be listed, and must not be listed twice
-    enqueue(tab, d, row)
-
-
-@kernel
-def abandon(tab: Tables, d: int) -> None:
-    """The domain changed under an iteration that awaits an answer: it will begin again."""
-    dom = tab.domains[d]
-    dom.open = 0
-    dom.changed = 1
 
 
 @kernel
@@ -184,7 +102,7 @@ def _scan(tab: Tables, d: int, view: int, sought: int, now: int) -> int:
         elif job.paired == 0 or job.alone == 1:
             _take(tab, view, row, block, now)
             if sought == NONE:
-                _run(tab, d, row, now)
+                begin_run(tab, d, row, now)
     return NONE
 
 
@@ -238,30 +156,8 @@ def _offer(tab: Tables, d: int, row: int, now: int) -> None:
 
 
 @kernel
-def _settle(tab: Tables, d: int, row: int, now: int, duration: int) -> None:
-    """A job offered in the open iteration starts: it uses what a start uses."""
-    dom = tab.domains[d]
-    job = tab.jobs[row]
-    if dom.open == 1 and dom.offered == row:
-        if dom.backfilled == 1:
-            use_extra(tab, d, job.nodes, now + duration)
-        if dom.backfill == CONSERVATIVE:
-            keep_place(tab, d, job.nodes, job.block, now, now + duration)
-        dom.offered = NONE
-    else:
-        dom.changed = 1
-
-
-@kernel
-def _move_end(tab: Tables, d: int, row: int, end: int) -> None:
-    job = tab.jobs[row]
-    if job.expected != end:
-        expect(tab, d, job.nodes, job.block, job.expected, end)
-        job.expected = end
-
-
-@kernel
-def _run(tab: Tables, d: int, row: int, now: int) -> None:
+def begin_run(tab: Tables, d: int, row: int, now: int) -> None:
+    """A job that has its nodes runs from now on."""
     job = tab.jobs[row]
     job.state = RUNNING
     job.start = now
@@ -270,7 +166,7 @@ def _run(tab: Tables, d: int, row: int, now: int) -> None:
 
 
 @kernel
-def _would_start(tab: Tables, d: int, row: int, now: int) -> int:
+def would_start(tab: Tables, d: int, row: int, now: int) -> int:
     """The block on which `row` would start in an iteration in thought, or NONE."""
     job = tab.jobs[row]
     if job.state != QUEUED or place(tab, d, job.nodes) == NONE:

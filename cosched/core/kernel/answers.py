@@ -1,0 +1,94 @@
+"""What becomes of a job that has nodes, or is asked for by its mate: start, hold, yield, try, release."""
+
+from __future__ import annotations
+
+from cosched.core.job import JobState
+from cosched.core.kernel.compiled import kernel
+from cosched.core.kernel.conservative import keep_place
+from cosched.core.kernel.easy import use_extra
+from cosched.core.kernel.iteration import begin_run, would_start
+from cosched.core.kernel.occupancy import expect, occupy, vacate
+from cosched.core.kernel.ordering import drop_left, enqueue
+from cosched.core.kernel.tables import CONSERVATIVE, NEVER, NONE, Tables
+
+QUEUED, HOLDING = int(JobState.QUEUED), int(JobState.HOLDING)
+
+
+@kernel
+def start(tab: Tables, d: int, row: int, now: int) -> None:
+    """A ready or holding job starts now on the nodes it has."""
+    end = now + tab.jobs[row].requested
+    if tab.domains[d].offered != row:
+        tab.domains[d].changed = 1  # it held: this iteration, if there is one, did not reckon with its run
+    _settle(tab, d, row, now, end, end)
+    begin_run(tab, d, row, now)
+
+
+@kernel
+def hold(tab: Tables, d: int, row: int, now: int, until: int) -> None:
+    """A ready job keeps its nodes until `until` (NEVER: without end) and waits for its mate."""
+    dom = tab.domains[d]
+    job = tab.jobs[row]
+    _settle(tab, d, row, now, until, until + job.requested if until < NEVER else NEVER)
+    job.state = HOLDING
+    dom.holes = 1
+    dom.changed = 1  # its expected end differs from what this iteration reckoned with
+
+
+@kernel
+def pass_over(tab: Tables, d: int, row: int, now: int) -> None:
+    """A ready job gives its nodes back and is passed over for the rest of this instant."""
+    job = tab.jobs[row]
+    vacate(tab, d, job.nodes, job.block, job.expected)
+    job.state = QUEUED
+    tab.marks[row].passed_over = now + 1
+    tab.domains[d].offered = NONE
+
+
+@kernel
+def try_start(tab: Tables, d: int, row: int, now: int, wanted_until: int) -> bool:
+    """TryStartMate: start `row` if an iteration run now would; else it is wanted until `wanted_until`."""
+    job = tab.jobs[row]
+    block = would_start(tab, d, row, now)
+    if block == NONE:
+        tab.marks[row].wanted_until = wanted_until
+        return False
+    job.block = block
+    job.expected = now + job.requested
+    occupy(tab, d, job.nodes, block, job.expected)
+    begin_run(tab, d, row, now)
+    tab.domains[d].changed = 1
+    return True
+
+
+@kernel
+def release(tab: Tables, d: int, row: int, now: int) -> None:
+    """A hold is forcibly ended: queued again, and last in this instant's order."""
+    tab.marks[row].released = now
+    tab.domains[d].released_at = now
+    requeue(tab, d, row)
+
+
+@kernel
+def requeue(tab: Tables, d: int, row: int) -> None:
+    """A job that held nodes is queued again."""
+    job = tab.jobs[row]
+    vacate(tab, d, job.nodes, job.block, job.expected)
+    drop_left(tab, d)  # it may still be listed, and must not be listed twice
+    enqueue(tab, d, row)
+
+
+@kernel
+def _settle(tab: Tables, d: int, row: int, now: int, until: int, claimed_until: int) -> None:
+    """The job's nodes are expected back at `until`; behind a reservation it claims them until `claimed_until`."""
+    dom = tab.domains[d]
+    job = tab.jobs[row]
+    if dom.offered == row:
+        if dom.backfilled == 1:
+            use_extra(tab, d, job.nodes, claimed_until)
+        if dom.backfill == CONSERVATIVE:
+            keep_place(tab, d, job.nodes, job.block, now, until)
+        dom.offered = NONE
+    if job.expected != until:
+        expect(tab, d, job.nodes, job.block, job.expected, until)
+        job.expected = until

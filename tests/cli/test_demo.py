@@ -1,0 +1,64 @@
+"""`cosched demo`."""
+
+import json
+import subprocess
+
+import pytest
+
+from tests.cli.conftest import CONSOLE_SCRIPT, tree
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory):
+    """The folder of a demo that keeps its files, and what it printed there."""
+    folder = tmp_path_factory.mktemp("demo") / "kept"
+    run = subprocess.run([CONSOLE_SCRIPT, "demo", "--out", folder], capture_output=True, text=True, check=True)
+    return folder, run.stdout
+
+
+def test_a_newcomer_sees_one_table_and_nothing_is_written(console, tmp_path):
+    result = console("demo")
+    assert (result.returncode, result.stderr) == (0, "")
+    lines = result.stdout.splitlines()
+    assert max(map(len, lines)) <= 80
+    first = next(number for number, line in enumerate(lines) if line.startswith("none"))
+    rows = [line.split() for line in lines[first : first + 10]]
+    assert [row[0] for row in rows[::2]] == ["none", "hold-hold", "hold-yield", "yield-hold", "yield-yield"]
+    assert all(row[-3:] == ["958", "of", "958"] for row in rows[2::2])
+    assert "with it all do" in " ".join(lines)
+    assert lines[-1].endswith("cosched demo --out DIR")
+    assert tree(tmp_path) == []
+
+
+def test_the_files_replay_to_the_same(cosched, kept):
+    folder, _ = kept
+    said = json.loads((folder / "comparison.json").read_text())
+    assert tree(folder)[-4:] == ["intrepid.swf.gz", "none/jobs.csv", "none/summary.json", "pairs.csv"]
+    domains = [part for name in ("intrepid", "eureka") for part in ("--domain", f"{name},trace={folder}/{name}.swf.gz")]
+    again = json.loads(cosched("replay", *domains, "--pairs", folder / "pairs.csv", "--compare", "--json").stdout)
+    for name, run in said["combinations"].items():
+        assert run["domains"] == again["combinations"][name]["domains"]
+        assert run["pairs"] == again["combinations"][name]["pairs"]
+
+
+def test_what_it_says_of_the_schemes_is_so(kept):
+    runs = json.loads((kept[0] / "comparison.json").read_text())["combinations"]
+    for name, run in runs.items():
+        for scheme, domain in zip(name, run["domains"].values(), strict=False):
+            assert (domain["held_node_seconds"] > 0) == (scheme == "H")
+    for place, name in enumerate(("intrepid", "eureka")):
+        sync = {run: runs[run]["domains"][name]["paired"]["sync_s"]["mean"] for run in ("HH", "HY", "YH", "YY")}
+        assert min(s for run, s in sync.items() if run[place] == "Y") > min(
+            s for run, s in sync.items() if run[place] == "H"
+        )
+
+
+def test_it_says_where_the_files_are(kept):
+    folder, said = kept
+    assert said.splitlines()[-1].startswith(f"{folder}: traces, pairs and each run's files")
+
+
+def test_json(cosched, kept):
+    said = json.loads(cosched("demo", "--json").stdout)
+    assert (said["command"], said["seed"]) == ("cosched demo --json", 1)
+    assert list(said["combinations"]) == ["none", "HH", "HY", "YH", "YY"]

@@ -1,0 +1,61 @@
+"""Files of a run, from the Python API."""
+
+import json
+import time
+
+import pytest
+
+from sim import Domain, output, replay
+from sim.output import RunInfo, summary, write_run
+from sim.staging import staged
+from tests.cli.conftest import tree
+
+INFO = RunInfo("a test", 5, time.perf_counter())
+
+
+@pytest.fixture
+def result(logs, tmp_path):
+    domains = [Domain(name="a", trace=tmp_path / "a.swf"), Domain(name="b", trace=tmp_path / "b.swf.gz")]
+    return replay(domains, pair_window="2m")
+
+
+@pytest.mark.parametrize("rows", [1, 3, 8, 1000])
+def test_jobs_are_the_same_whatever_the_pieces(result, tmp_path, monkeypatch, rows):
+    monkeypatch.setattr(output, "ROWS_AT_ONCE", rows)
+    write_run(result, tmp_path / "run", INFO)
+    assert (tmp_path / "run/jobs.csv").read_text() == result.jobs.write_csv()
+
+
+def test_the_summary(result, tmp_path):
+    said = write_run(result, tmp_path / "run", INFO)
+    assert json.loads((tmp_path / "run/summary.json").read_text()) == said
+    assert (said["command"], said["seed"]) == ("a test", 5)
+    assert said["timing"]["write_s"] > 0
+    assert said["timing"]["wall_s"] >= said["timing"]["write_s"]
+    without_files = summary(result, INFO)
+    assert {**without_files, "timing": 0} == {**said, "timing": 0}
+
+
+def test_an_error_while_staged_leaves_nothing(tmp_path):
+    with pytest.raises(ZeroDivisionError), staged(tmp_path / "x/y") as stage:
+        (stage / "file").write_text("half")
+        raise ZeroDivisionError
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_staged_files_replace_others_and_only_those(tmp_path):
+    (tmp_path / "old").write_text("old")
+    (tmp_path / "file").write_text("old")
+    with staged(tmp_path) as stage:
+        (stage / "file").write_text("new")
+        (stage / "sub").mkdir()
+        (stage / "sub/file").write_text("new")
+        assert (tmp_path / "file").read_text() == "old"
+    assert tree(tmp_path) == ["file", "old", "sub/file"]
+    assert (tmp_path / "file").read_text() == "new"
+
+
+def test_an_error_names_the_folder(tmp_path):
+    with pytest.raises(OSError, match="Is a directory") as caught, staged(tmp_path / "run") as stage:
+        open(stage, "w")
+    assert caught.value.filename == str(tmp_path / "run")
