@@ -51,7 +51,7 @@ def test_three_domains(cosched, tmp_path):
     assert all(found["combinations"][name]["pairs"]["together"] == 3 for name in names[1:])
 
 
-def test_the_number_of_domains(refused, logs, tmp_path):
+def test_the_number_of_domains(refused, logs):
     one = refused("replay", *logs[:2], "--compare")
     assert one == "--compare: compares the schemes of 2 to 6 domains, not of 1"
     seven = [part for number in range(7) for part in ("--domain", f"d{number},trace=a.swf")]

@@ -58,7 +58,7 @@ def test_it_says_where_the_files_are(kept):
     assert said.splitlines()[-1].startswith(f"{folder}: traces, pairs and each run's files")
 
 
-def test_json(cosched, kept):
+def test_json(cosched):
     said = json.loads(cosched("demo", "--json").stdout)
     assert (said["command"], said["seed"]) == ("cosched demo --json", 1)
     assert list(said["combinations"]) == ["none", "HH", "HY", "YH", "YY"]

@@ -10,7 +10,7 @@ GOOD = swf(*hourly(50))
 
 
 @pytest.fixture
-def rejected(refused, logs, tmp_path):
+def rejected(refused, logs, tmp_path):  # noqa: ARG001 (its files are used)
     """Replay with --out; the one line on standard error. Nothing is written, not even the folder."""
 
     def run(*args):
@@ -37,7 +37,10 @@ def text_line(number, text):
         (b"1 2\n3 \xfe\xff 4\n", ":2: not text: byte 0xfe is not UTF-8"),
         (gzip.compress(GOOD.encode(), mtime=0)[:-20], ": truncated gzip file: it breaks off after line "),
         (b"BZh91AY&SY", ": bzip2-compressed data: unpack it first"),
-        (text_line(7, "6 x -1 1 1 -1 -1 1 1 -1 1 1 -1 -1 -1 -1 -1 -1"), ":7: column 2 (submit time): 'x' is not a number"),
+        (
+            text_line(7, "6 x -1 1 1 -1 -1 1 1 -1 1 1 -1 -1 -1 -1 -1 -1"),
+            ":7: column 2 (submit time): 'x' is not a number",
+        ),
         (text_line(7, "6 10 -1 1"), ":7: 4 columns, but an SWF line has 18"),
         (b"", ": no jobs: the file is empty"),
         (b"; MaxProcs: 10\n;\n", ": no jobs"),

@@ -59,7 +59,8 @@ def test_a_disk_that_fills_leaves_an_earlier_run_as_it_was(console, small_disk, 
         ("demo", "--out", "disk/demo"),
     ],
 )
-def test_other_commands(console, small_disk, long_log, arguments):
+@pytest.mark.usefixtures("long_log")
+def test_other_commands(console, small_disk, arguments):
     if arguments[1] == "pair":
         (small_disk / "filler").write_bytes(bytes((KILOBYTES - 4) * 1024))
         arguments = (*arguments, "--pair-window", "1m")
@@ -101,6 +102,7 @@ def test_a_folder_that_may_not_be_written(refused, logs, monkeypatch):
     assert line == "run: Permission denied"
 
 
+@pytest.mark.usefixtures("logs")
 @pytest.mark.parametrize("target", ["none/out.swf", "none/out.swf.gz"])
-def test_a_missing_folder(refused, logs, target):
+def test_a_missing_folder(refused, target):
     assert refused("trace", "convert", "a.swf", target, exit_code=1) == f"{target}: No such file or directory"

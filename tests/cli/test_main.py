@@ -66,14 +66,16 @@ def test_a_missing_file_by_the_console_script(console):
 
 
 def test_help_needs_nothing_heavy():
-    code = "import sys, cosched.cli.main; print(*{'numpy', 'numba', 'polars', 'pydantic', 'rich'} & sys.modules.keys())"
+    heavy = "{'numpy', 'numba', 'polars', 'pydantic', 'rich'}"
+    code = f"import sys, cosched.cli.main; print(*{heavy} & sys.modules.keys())"
     assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == ""
 
 
 def test_a_look_at_a_trace_needs_no_compiler(tmp_path):
     (tmp_path / "a.swf").write_text(swf((1, 0, 10, 1)))
     code = (
-        "import sys; from cosched.cli.main import main; main(['trace', 'info', '--json', 'a.swf'], standalone_mode=False);"
+        "import sys; from cosched.cli.main import main;"
+        "main(['trace', 'info', '--json', 'a.swf'], standalone_mode=False);"
         "print(*{'numba', 'polars', 'pydantic', 'rich'} & sys.modules.keys(), file=sys.stderr)"
     )
     run = subprocess.run(
@@ -82,7 +84,7 @@ def test_a_look_at_a_trace_needs_no_compiler(tmp_path):
     assert run.stderr.strip() == ""
 
 
-def test_a_closed_pipe_ends_it_quietly(tmp_path, console):
+def test_a_closed_pipe_ends_it_quietly(tmp_path):
     (tmp_path / "a.swf").write_text(swf(*[(number, number, 1, 1) for number in range(1, 20_001)]))
     with subprocess.Popen(
         [CONSOLE_SCRIPT, "trace", "convert", tmp_path / "a.swf", "-"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
@@ -103,7 +105,7 @@ def test_standard_output_on_a_full_disk(tmp_path, console, arguments):
     assert result.stderr == "cosched: standard output: No space left on device\n"
 
 
-def test_an_interrupt(tmp_path):
+def test_an_interrupt():
     with subprocess.Popen(
         [CONSOLE_SCRIPT, "trace", "info", "-"],
         stdin=subprocess.PIPE,

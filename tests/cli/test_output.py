@@ -14,7 +14,7 @@ INFO = RunInfo("a test", 5, time.perf_counter())
 
 
 @pytest.fixture
-def result(logs, tmp_path):
+def result(logs, tmp_path):  # noqa: ARG001 (its files are used)
     domains = [Domain(name="a", trace=tmp_path / "a.swf"), Domain(name="b", trace=tmp_path / "b.swf.gz")]
     return replay(domains, pair_window="2m")
 
@@ -36,10 +36,15 @@ def test_the_summary(result, tmp_path):
     assert {**without_files, "timing": 0} == {**said, "timing": 0}
 
 
-def test_an_error_while_staged_leaves_nothing(tmp_path):
-    with pytest.raises(ZeroDivisionError), staged(tmp_path / "x/y") as stage:
+def _fail_half_way(folder):
+    with staged(folder) as stage:
         (stage / "file").write_text("half")
         raise ZeroDivisionError
+
+
+def test_an_error_while_staged_leaves_nothing(tmp_path):
+    with pytest.raises(ZeroDivisionError):
+        _fail_half_way(tmp_path / "x/y")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -57,5 +62,5 @@ def test_staged_files_replace_others_and_only_those(tmp_path):
 
 def test_an_error_names_the_folder(tmp_path):
     with pytest.raises(OSError, match="Is a directory") as caught, staged(tmp_path / "run") as stage:
-        open(stage, "w")
+        stage.write_text("not a file")
     assert caught.value.filename == str(tmp_path / "run")

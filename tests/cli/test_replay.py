@@ -63,7 +63,8 @@ def test_the_tables(cosched, logs):
     assert result.stderr == ""
 
 
-def test_the_table_of_one_domain_has_nothing_on_pairs(cosched, logs):
+@pytest.mark.usefixtures("logs")
+def test_the_table_of_one_domain_has_nothing_on_pairs(cosched):
     result = cosched("replay", "--domain", "a,trace=a.swf,scheme=off,backfill=none,node_pool=partitioned:5x2")
     assert "a: 10 nodes, no coscheduling, policy wfp, no backfilling, partitioned:5x2\n9 jobs\n" in result.stdout
     assert "paired" not in result.stdout
@@ -158,7 +159,8 @@ def test_a_script(cosched, logs, tmp_path):
     assert "b: 1 job never started\n" in result.stderr
 
 
-def test_settings_reach_the_replay(cosched, logs, tmp_path):
+@pytest.mark.usefixtures("logs")
+def test_settings_reach_the_replay(cosched, tmp_path):
     (tmp_path / "r.toml").write_text(
         'pair_window = "2m"\n[[domain]]\nname = "a"\ntrace = "a.swf"\nscheme = "yield"\n'
         '[[domain]]\nname = "b"\ntrace = "b.swf.gz"\ncut = "0..4h"\n'
@@ -189,8 +191,9 @@ def test_pairs_that_name_a_job_left_out_are_counted(cosched, logs, tmp_path):
     assert result.stdout.endswith("pairs: 2 of 2 started together; 1 row dropped: a job of theirs was left out\n")
 
 
+@pytest.mark.usefixtures("logs")
 @pytest.mark.parametrize("data", ["a.swf", "b.swf.gz"])
-def test_standard_input(console, logs, tmp_path, data):
+def test_standard_input(console, tmp_path, data):
     with open(tmp_path / data, "rb") as stream:
         result = console("replay", "--domain", "x,trace=-", "--json", stdin=stream)
     assert (result.returncode, result.stderr) == (0, "")

@@ -73,6 +73,7 @@ def test_no_color(on_terminal, logs):
     assert not re.search(r"\x1b\[(?:[\d;]*;)?[349]\d[\d;]*m", seen)
 
 
-def test_a_dumb_terminal(on_terminal, logs):
+@pytest.mark.usefixtures("logs")
+def test_a_dumb_terminal(on_terminal):
     seen, _ = on_terminal("trace", "info", "a.swf", TERM="dumb")
     assert ESCAPE not in seen

@@ -75,7 +75,8 @@ def test_info_in_nodes_of_several_processors_and_a_window(cosched, traces):
     assert found["last_submit_s"] < 864_000
 
 
-def test_info_from_standard_input(console, table):
+@pytest.mark.usefixtures("table")
+def test_info_from_standard_input(console):
     result = console("trace", "info", "-", "--format", "csv", "--json", input=CSV)
     assert json.loads(result.stdout)["source"] == "standard input"
 
@@ -231,7 +232,8 @@ def test_pair_by_fraction(cosched, logs):
     assert drawn[0] == drawn[1] != drawn[2]
 
 
-def test_pair_with_a_file_of_settings(cosched, logs, tmp_path):
+@pytest.mark.usefixtures("logs")
+def test_pair_with_a_file_of_settings(cosched, tmp_path):
     (tmp_path / "r.toml").write_text(
         'pair_window = 120\n[[domain]]\nname = "x"\ntrace = "a.swf"\n[[domain]]\nname = "y"\ntrace = "b.swf.gz"\n'
     )

@@ -117,19 +117,17 @@ def _outcome(jobs, row: int) -> RefOutcome:
 UNITS = 8
 
 
-@st.composite
-def ref_jobs(draw, max_jobs: int, max_nodes: int = UNITS) -> list[RefJob]:
-    """Up to `max_jobs` jobs, many of them submitted close together or at one instant."""
-    shapes = draw(
-        st.lists(
-            st.tuples(st.integers(0, 40), st.integers(1, 30), st.integers(0, 30), st.integers(1, max_nodes)),
-            min_size=1,
-            max_size=max_jobs,
-        )
-    )
-    return [
-        RefJob(i + 1, submit, run, run + more, nodes) for i, (submit, run, more, nodes) in enumerate(shapes)
-    ]
+def ref_jobs(max_jobs: int, max_nodes: int = UNITS) -> st.SearchStrategy[list[RefJob]]:
+    """Half of `max_jobs` to all of them, many submitted close together or at one instant; four bytes make a job."""
+    return st.binary(min_size=4 * (max_jobs // 2), max_size=4 * max_jobs).map(lambda data: _jobs(data, max_nodes))
+
+
+def _jobs(data: bytes, max_nodes: int) -> list[RefJob]:
+    jobs = []
+    for i in range(len(data) // 4):
+        submit, run, more, nodes = data[4 * i : 4 * i + 4]
+        jobs.append(RefJob(i + 1, submit % 41, 1 + run % 30, 1 + run % 30 + more % 31, 1 + nodes % max_nodes))
+    return jobs
 
 
 def some_pairs(

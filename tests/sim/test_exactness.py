@@ -24,7 +24,7 @@ thorough = settings(
 @pytest.mark.parametrize("policy", POLICIES)
 def test_one_domain_is_scheduled_like_the_reference(policy, backfill, layout):
     @thorough
-    @given(ref_jobs(max_jobs=14))
+    @given(ref_jobs(max_jobs=20))
     def check(jobs):
         domain = RefDomain("A", UNITS, jobs, policy=POLICIES[policy], backfill=backfill, layout=layout)
         assert run_production([domain], []) == simulate([domain], [])
@@ -40,10 +40,10 @@ def test_pairs_are_coscheduled_like_the_reference(schemes, backfill, layout):
     @given(st.data())
     def check(data):
         domains = [
-            data.draw(ref_domains(name, 7, scheme=scheme, backfill=backfill, layout=layout))
+            data.draw(ref_domains(name, 10, scheme=scheme, backfill=backfill, layout=layout))
             for name, scheme in zip("AB", schemes, strict=True)
         ]
-        pairs = some_pairs(data.draw, domains, most=5)
+        pairs = some_pairs(data.draw, domains, most=8)
         assert run_production(domains, pairs) == simulate(domains, pairs)
 
     check()
@@ -56,10 +56,10 @@ def test_three_domains_with_pairs_between_any_two(release_interval):
     def check(data):
         schemes = data.draw(st.lists(st.sampled_from(["hold", "yield", "off"]), min_size=3, max_size=3))
         domains = [
-            data.draw(ref_domains(name, 5, scheme=scheme, release_interval=release_interval))
+            data.draw(ref_domains(name, 8, scheme=scheme, release_interval=release_interval))
             for name, scheme in zip("ABC", schemes, strict=True)
         ]
-        pairs = some_pairs(data.draw, domains, most=6)
+        pairs = some_pairs(data.draw, domains, most=9)
         assert run_production(domains, pairs) == simulate(domains, pairs)
 
     check()
