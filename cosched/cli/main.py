@@ -45,7 +45,8 @@ class Commands(click.Group):
     def make_context(self, info_name: str | None, args: list[str], *rest: Any, **extra: Any) -> click.Context:
         """Note the command line and the time for the files of a run."""
         command, began = shlex.join(["cosched", *args]), time.perf_counter()
-        context = super().make_context(info_name, args, *rest, **extra)
+        with _failures():  # it prints the help
+            context = super().make_context(info_name, args, *rest, **extra)
         context.meta.update({COMMAND: command, BEGAN: began})
         return context
 
@@ -67,19 +68,8 @@ class _failures(contextlib.AbstractContextManager[None]):  # noqa: N801
         if isinstance(error, KeyboardInterrupt):
             raise Failure("interrupted", INTERRUPTED) from None
         if isinstance(error, OSError) and not isinstance(error, BrokenPipeError):
-            _give_up_output()
             reason = error.strerror or str(error)
             raise Failure(f"{os.fsdecode(error.filename)}: {reason}" if error.filename else reason, FAILED) from None
-
-
-def _give_up_output() -> None:
-    """If standard output takes no more, drop the rest; Python would try again at exit, and complain."""
-    try:
-        if sys.stdout is not None:
-            sys.stdout.flush()
-    except OSError:
-        with open(os.devnull, "wb") as nowhere:
-            os.dup2(nowhere.fileno(), sys.stdout.fileno())
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})

@@ -105,6 +105,14 @@ def test_standard_output_on_a_full_disk(tmp_path, console, arguments):
     assert result.stderr == "cosched: standard output: No space left on device\n"
 
 
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")
+@pytest.mark.parametrize("arguments", [("-h",), ("--version",), ("trace", "-h"), ("replay", "-h")])
+def test_help_on_a_full_disk(console, arguments):
+    with open("/dev/full", "w") as full:
+        result = console(*arguments, capture_output=False, stdout=full, stderr=subprocess.PIPE)
+    assert (result.returncode, result.stderr) == (1, "cosched: No space left on device\n")
+
+
 def test_an_interrupt():
     with subprocess.Popen(
         [CONSOLE_SCRIPT, "trace", "info", "-"],

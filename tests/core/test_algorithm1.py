@@ -3,7 +3,7 @@
 import pytest
 
 from cosched.core.effects import Call, Hold, Start, Yield
-from cosched.core.events import Tried
+from cosched.core.events import ReleaseDue, Tried
 from cosched.core.job import JobState
 from cosched.core.protocol import (
     FOREVER,
@@ -127,6 +127,14 @@ def test_lines_10_and_12_say_how_long_the_caller_will_hold():
         ({"scheme": Scheme.YIELD}, 0),
     ):
         assert called(DomainA(**settings).run_job(Status.QUEUING)).hold_until == hold_until
+
+
+def test_lines_10_and_12_do_not_promise_the_end_of_an_earlier_hold():
+    a = DomainA()
+    a.hold_or_yield()
+    a.feed(ReleaseDue("j"))
+    a.configure(scheme=Scheme.YIELD)
+    assert called(a.run_job(Status.QUEUING)).hold_until == 0
 
 
 @pytest.mark.parametrize("scheme", [Scheme.HOLD, Scheme.YIELD])

@@ -149,6 +149,13 @@ def test_a_new_call_has_its_own_patience():
     assert timer(a.fail(Failure.TIMEOUT), Timer.RETRY) == 41
 
 
+def test_a_new_call_has_a_known_outcome_until_it_times_out_itself():
+    a = asking(StartJob)
+    a.fail(Failure.TIMEOUT)
+    a.reply(MateStarted(NO))
+    assert told(a.fail(Failure.UNREACHABLE)) == ["started: PeerUnreachable"]
+
+
 @pytest.mark.parametrize(("kind", "answer"), [(TryStartMate, MateTried(YES)), (StartJob, MateStarted(YES))])
 def test_the_answer_to_a_retry_counts(kind, answer):
     a = asking(kind)
