@@ -173,4 +173,4 @@ def replay_config(source: str | Locate, values: dict[str, Any]) -> ReplayConfig:
         return ReplayConfig(**values)
     except ValidationError as error:
         locate = inside(source) if isinstance(source, str) else source
-        raise input_error(error, locate, values) from None
+        raise input_error(error, locate, values, ReplayConfig, Domain) from None

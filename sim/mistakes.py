@@ -29,8 +29,14 @@ def place(domain: str | None, key: str | None) -> str | None:
     return ".".join(parts) or None
 
 
-def input_error(error: ValidationError, locate: Locate, values: Mapping[str, Any]) -> InputError:
-    """The first mistake in `values`, which were to become a ReplayConfig."""
+def input_error(
+    error: ValidationError,
+    locate: Locate,
+    values: Mapping[str, Any],
+    whole: type[BaseModel],
+    domain_model: type[BaseModel],
+) -> InputError:
+    """The first mistake in `values`, which were to become a `whole` configuration of some `domain_model`s."""
     first = error.errors(include_url=False)[0]
     domain, key = _domain_and_key(first["loc"], values)
     reason = _reason(first)
@@ -38,9 +44,7 @@ def input_error(error: ValidationError, locate: Locate, values: Mapping[str, Any
     if key is None and led:
         key, reason = led[1], led[2]
     if first["type"] == "extra_forbidden":
-        from sim.configuration import Domain, ReplayConfig
-
-        reason = _no_such_key(str(key), Domain if domain else ReplayConfig)
+        reason = _no_such_key(str(key), domain_model if domain else whole)
     return InputError(*locate(domain, key), reason)
 
 

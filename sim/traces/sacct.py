@@ -82,9 +82,7 @@ class _Table:
         if len(cells) == self.width + 1 and not cells[-1]:
             cells.pop()
         if len(cells) != self.width:
-            raise InputError(
-                self.source, line, f"{len(cells)} columns, but the first line names {self.width}"
-            )
+            raise InputError(self.source, line, f"{len(cells)} columns, but the first line names {self.width}")
         return _Row(self, line, cells)
 
 

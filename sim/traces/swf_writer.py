@@ -20,9 +20,7 @@ _KEY = re.compile(r"[A-Za-z]\w*", re.ASCII)
 _RENUMBERED = "the job ids of the source are not numbers; the jobs are numbered from 1 in file order"
 
 
-def write_swf(
-    jobs: TraceLog | Workload, path: str | os.PathLike[str], header: Mapping[str, str] | None = None
-) -> None:
+def write_swf(jobs: TraceLog | Workload, path: str | os.PathLike[str], header: Mapping[str, str] | None = None) -> None:
     """Write `jobs` to `path`: gzip if it ends in '.gz', standard output if it is '-'.
 
     `header` are the `; Key: value` lines (None: those of the log); MaxJobs and MaxRecords are set here, and
