@@ -108,9 +108,7 @@ class Plan:
     def _gap(self, block: Block, duration: int) -> float:
         """Find the earliest time from which the block is free for the duration: the first gap long enough."""
         time: float = self.now
-        for start, end in sorted(
-            (start, end) for other, start, end in self.uses if not disjoint(block, other)
-        ):
+        for start, end in sorted((start, end) for other, start, end in self.uses if not disjoint(block, other)):
             if start >= time + duration:
                 break
             time = max(time, end)

@@ -139,7 +139,5 @@ class TestPartitions:
         jobs = [*self.fragmented, (4, 60, 30, 30, 20), (5, 60, 30, 30, 20), (6, 60, 40, 40, 10)]
         got = starts([*jobs, (7, 60, 41, 41, 10)], 40, layout=(4, 10), backfill="conservative")
         assert got == {1: 0, 2: 0, 3: 0, 4: 100, 5: 130, 6: 60, 7: 60}
-        got = starts(
-            [*jobs, (7, 60, 41, 41, 10), (8, 61, 1, 1, 40)], 40, layout=(4, 10), backfill="conservative"
-        )
+        got = starts([*jobs, (7, 60, 41, 41, 10), (8, 61, 1, 1, 40)], 40, layout=(4, 10), backfill="conservative")
         assert got[8] == 200

@@ -15,9 +15,7 @@ UNITS = 8
 def random_job(rng, job_id):
     run = rng.choice([1, 10, 100, 1000])
     requested = run * rng.choice([1, 1, 2, 5])
-    return RefJob(
-        job_id, rng.choice([0, 5, 100, 1200, rng.randrange(3000)]), run, requested, rng.randint(1, UNITS)
-    )
+    return RefJob(job_id, rng.choice([0, 5, 100, 1200, rng.randrange(3000)]), run, requested, rng.randint(1, UNITS))
 
 
 def random_domain(rng, name, jobs):

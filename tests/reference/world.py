@@ -27,9 +27,7 @@ def simulate(
 
 
 class World:
-    def __init__(
-        self, domains: list[RefDomain], pairs: list[tuple[Name, Name]], watch: Watch | None = None
-    ) -> None:
+    def __init__(self, domains: list[RefDomain], pairs: list[tuple[Name, Name]], watch: Watch | None = None) -> None:
         self.now = 0
         self.domains = [DomainState(config) for config in domains]
         self.entries = {(e.domain.config.name, e.job.job_id): e for d in self.domains for e in d.entries}

@@ -104,10 +104,7 @@ def run_production(domains: Sequence[RefDomain], pairs: Pairs) -> dict[tuple[str
 
 
 def _outcome(jobs, row: int) -> RefOutcome:
-    times = [
-        None if (value := int(column[row])) == UNKNOWN else value
-        for column in (jobs.ready, jobs.start, jobs.end)
-    ]
+    times = [None if (value := int(column[row])) == UNKNOWN else value for column in (jobs.ready, jobs.start, jobs.end)]
     counts = [int(column[row]) for column in (jobs.holds, jobs.yields, jobs.held_node_seconds)]
     return RefOutcome(*times, *counts, STATES.get(int(jobs.state[row]), NEVER_STARTED))
 
@@ -130,9 +127,7 @@ def _jobs(data: bytes, max_nodes: int) -> list[RefJob]:
     return jobs
 
 
-def some_pairs(
-    draw, domains: Sequence[RefDomain], most: int
-) -> list[tuple[tuple[str, int], tuple[str, int]]]:
+def some_pairs(draw, domains: Sequence[RefDomain], most: int) -> list[tuple[tuple[str, int], tuple[str, int]]]:
     """Pairs between jobs of any two domains, each job in one at most."""
     free = {domain.name: [job.job_id for job in domain.jobs] for domain in domains}
     pairs = []
@@ -141,9 +136,7 @@ def some_pairs(
         if len(names) < 2:
             break
         one, other = draw(st.permutations(names))[:2]
-        pairs.append(
-            tuple((name, free[name].pop(draw(st.integers(0, len(free[name]) - 1)))) for name in (one, other))
-        )
+        pairs.append(tuple((name, free[name].pop(draw(st.integers(0, len(free[name]) - 1)))) for name in (one, other)))
     return pairs
 
 

@@ -25,10 +25,7 @@ def random_jobs(rng: random.Random, count: int, load: float) -> list[RefJob]:
         requested = int(run * rng.choice((1, 1.2, 2, 5))) + rng.choice((0, 60))
         shapes.append((run, requested, min(NODES, rng.choice((1, 1, 2, 3, 4, 8, 8, 16, 20, 32)))))
     span = int(sum(run * nodes for run, _, nodes in shapes) / (NODES * load))
-    return [
-        RefJob(i + 1, rng.randint(0, span), run, max(run, asked), n)
-        for i, (run, asked, n) in enumerate(shapes)
-    ]
+    return [RefJob(i + 1, rng.randint(0, span), run, max(run, asked), n) for i, (run, asked, n) in enumerate(shapes)]
 
 
 def random_domain(rng: random.Random, name: str, scheme: str) -> RefDomain:
@@ -102,9 +99,7 @@ def test_with_coscheduling_off_each_domain_is_scheduled_as_if_alone(seed):
     alone = engine_for(domains, [])
     alone.run()
     for off in range(len(domains)):
-        schemes = [
-            replace(d, scheme="off") if i == off or len(domains) == 2 else d for i, d in enumerate(domains)
-        ]
+        schemes = [replace(d, scheme="off") if i == off or len(domains) == 2 else d for i, d in enumerate(domains)]
         name = domains[off].name
         linked = engine_for(schemes, [pair for pair in pairs if name in (pair[0][0], pair[1][0])])
         linked.run()

@@ -93,9 +93,7 @@ def test_an_id_that_is_both_kept_and_left_out_is_kept(tmp_path):
     assert members(pairing) == [(1, (0, 0), (1, 0))]
 
 
-@pytest.mark.parametrize(
-    "text", ["intrepid,eureka\n", "intrepid,eureka", "eureka\n", "intrepid,eureka,mira\r\n"]
-)
+@pytest.mark.parametrize("text", ["intrepid,eureka\n", "intrepid,eureka", "eureka\n", "intrepid,eureka,mira\r\n"])
 def test_a_header_alone_means_no_pairs(read, text):
     pairing = read(text)
     assert members(pairing) == []

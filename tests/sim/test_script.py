@@ -60,7 +60,8 @@ class TestCancel:
 class TestNodes:
     def test_down_nodes_fail_the_latest_started_jobs_on_them(self):
         a = domain("A", (0, 100, 4), (1, 100, 4), (2, 100, 4))
-        _, result = run([a], [], ScriptedEvent(10, Action.DOWN, "A", nodes=4), ScriptedEvent(30, Action.UP, "A", nodes=4))
+        events = ScriptedEvent(10, Action.DOWN, "A", nodes=4), ScriptedEvent(30, Action.UP, "A", nodes=4)
+        _, result = run([a], [], *events)
         assert [result["A", i].state for i in (1, 2, 3)] == ["completed", "failed", "completed"]
         assert (result["A", 2].end, result["A", 3].start) == (10, 30)
 

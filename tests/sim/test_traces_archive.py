@@ -48,9 +48,7 @@ def test_the_first_job_left_out_is_named_by_its_line(traces):
     path = traces / "SDSC-SP2-1998.first5000.swf.gz"
     log = read_trace(path)
     # 39 lines of comments, then a job cancelled before it ran.
-    assert left_out_messages(clean(log, 128)) == [
-        f"{path}: left out 355 jobs: no run time (first in line 40)"
-    ]
+    assert left_out_messages(clean(log, 128)) == [f"{path}: left out 355 jobs: no run time (first in line 40)"]
 
 
 def test_a_notice_in_a_header_survives_a_copy(traces, tmp_path):

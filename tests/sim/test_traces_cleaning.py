@@ -57,9 +57,7 @@ def clean_slowly(log, nodes, procs_per_node, overrun, sizes=lambda n: n):
 
 
 SMALL = st.integers(-2, 6)
-ROWS = st.lists(
-    st.tuples(st.integers(1, 6), SMALL, SMALL, SMALL, st.integers(-2, 12), SMALL), min_size=1, max_size=12
-)
+ROWS = st.lists(st.tuples(st.integers(1, 6), SMALL, SMALL, SMALL, st.integers(-2, 12), SMALL), min_size=1, max_size=12)
 
 
 @given(

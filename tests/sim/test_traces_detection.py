@@ -65,15 +65,11 @@ def test_an_unknown_format():
 
 def test_standard_input():
     code = "from sim.traces import read_trace; log = read_trace('-'); print(log.source, len(log))"
-    done = subprocess.run(
-        [sys.executable, "-c", code], input=SWF_ROW, capture_output=True, text=True, check=True
-    )
+    done = subprocess.run([sys.executable, "-c", code], input=SWF_ROW, capture_output=True, text=True, check=True)
     assert done.stdout == "standard input 1\n"
 
 
 def test_importing_the_readers_is_cheap():
-    code = (
-        "import sys, sim.traces; print(sorted({'polars', 'pandas', 'numba', 'pydantic'} & set(sys.modules)))"
-    )
+    code = "import sys, sim.traces; print(sorted({'polars', 'pandas', 'numba', 'pydantic'} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"

@@ -47,9 +47,7 @@ def test_a_window_that_is_none(start, end):
 
 
 def test_an_empty_window():
-    with pytest.raises(
-        ValueError, match=r"no job is submitted in the time window; the submit times are 0 to 5"
-    ):
+    with pytest.raises(ValueError, match=r"no job is submitted in the time window; the submit times are 0 to 5"):
         cut(workload_of([0, 5]), 6, 10**30)
 
 

@@ -51,9 +51,7 @@ class WatchedEngine(Engine):
         record, rows = self.tables.domains[domain], self._rows(domain)
         busy = rows[with_nodes(rows)]
         assert record["free"] >= 0
-        assert (
-            int(busy["nodes"].sum()) + int(record["free"]) + int(record["out"]) == self.clusters[domain].nodes
-        )
+        assert int(busy["nodes"].sum()) + int(record["free"]) + int(record["out"]) == self.clusters[domain].nodes
         if record["units"]:
             self._check_units(domain, busy)
 
