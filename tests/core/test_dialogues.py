@@ -55,7 +55,7 @@ DIALOGUES = {
 @pytest.mark.parametrize("name", DIALOGUES)
 def test_dialogue_of_two_machines(name):
     title, (a, b), schemes, settings = DIALOGUES[name]
-    pairs = [(job, f"b{job[1:]}") for job in a if f"b{job[1:]}" in b]
+    pairs = [(job, f"b{job[1:]}") for job in a if job.startswith("a")]  # x and y are alone
     sides = {"a_only": {"scheme": schemes[0]}, "b_only": {"scheme": schemes[1]}}
     run = Replay(a, b, pairs, **sides, **settings)
     machines = {"A": (str(schemes[0]), a), "B": (str(schemes[1]), b)}
