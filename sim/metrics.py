@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sim.workload import Ints
+from sim.workload import UNKNOWN, Ints
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
@@ -53,3 +53,19 @@ def group(submit: Ints, start: Ints, run: Ints, sync: Ints) -> dict[str, Any]:
         "bounded_slowdown": spread(bounded_slowdown(waits, run)),
         "sync_s": spread(sync),
     }
+
+
+def queue_length(submit: Ints, left: Ints, last: int) -> tuple[Ints, Ints, float]:
+    """Jobs that wait, over time: instants at which their number changes, the number from then on, and its mean.
+
+    `left` is when each job started (or was cancelled), `UNKNOWN` for one that waits still; the mean is over the time
+    from the first submission to `last`.
+    """
+    gone = left[left != UNKNOWN]
+    times, index = np.unique(np.concatenate((submit, gone)), return_inverse=True)
+    change = np.zeros(len(times), np.int64)
+    np.add.at(change, index, np.repeat((1, -1), (len(submit), len(gone))))
+    waiting = np.cumsum(change)
+    spans = np.diff(np.append(times, max(last, int(times[-1]))))
+    total = int(spans.sum())
+    return times, waiting, float(waiting @ spans) / total if total else 0.0

@@ -91,10 +91,24 @@ class DomainResult:
             "yields": int(jobs.yields.sum()),
             "releases": self.releases,
             "never_started": int((~self.started).sum()),
+            "queue_length": {"mean": self._queue[2], "max": int(self._queue[1].max())},
             "all": self._group(everybody),
             "paired": self._group(paired),
             "unpaired": self._group(~paired),
         }
+
+    @property
+    def queue(self) -> polars.DataFrame:
+        """How many jobs waited (queued or holding) from each `time` on: columns time, waiting."""
+        import polars
+
+        times, waiting, _ = self._queue
+        return polars.DataFrame({"time": times, "waiting": waiting})
+
+    @cached_property
+    def _queue(self) -> tuple[Ints, Ints, float]:
+        left = np.where(self.started, self.jobs.start, self.jobs.end)
+        return metrics.queue_length(self.workload.submit, left, self.last_event)
 
     def nodes_of(self, chosen: Any) -> Ints:
         """Sizes of the chosen jobs, in nodes."""

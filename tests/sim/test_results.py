@@ -71,6 +71,13 @@ def test_the_summary_of_a_hand_made_case(coupled):
     assert coupled.pairs["together"] == 1
 
 
+def test_the_queue_length_over_time_of_a_hand_made_case(coupled):
+    """A: job 1 waits from 0 to 100 (holding), job 2 from 10 to 150; the last event is at 170."""
+    a = coupled.domains["A"]
+    assert a.queue.rows() == [(0, 1), (10, 2), (100, 1), (150, 0)]
+    assert a.metrics["queue_length"] == {"mean": pytest.approx((10 + 2 * 90 + 50) / 170), "max": 2}
+
+
 def test_the_data_frame_has_the_columns_of_jobs_csv_and_empty_cells_for_the_unknown(coupled):
     frame = coupled.jobs
     assert ",".join(frame.columns) == (
