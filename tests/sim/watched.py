@@ -25,15 +25,15 @@ class WatchedEngine(Engine):
     reservations_checked = 0
 
     def _next_stop(self) -> int:
-        timer = self._next_timer()
+        timer = super()._next_stop()
         return min(timer, int(loop._next_instant(self.tables, timer)))
 
     def _fire_timers(self) -> None:
         super()._fire_timers()
         self.check()
 
-    def _feed(self, domain, event) -> None:
-        super()._feed(domain, event)
+    def feed(self, domain, event) -> None:
+        super().feed(domain, event)
         self.check()
 
     def check(self) -> None:
@@ -84,7 +84,7 @@ class WatchedEngine(Engine):
         if not record["backfilled"] or record["shadow"] >= NEVER or record["reserved"] == NONE:
             return
         self.reservations_checked += 1
-        row = self._row[domain][effect.job]
+        row = self.row[domain][effect.job]
         reserved, shadow = self.tables.jobs[int(record["reserved"])], int(record["shadow"])
         rows = self._rows(domain)
         busy = with_nodes(rows) & (np.arange(len(rows)) != row - self.first[domain])

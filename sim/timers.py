@@ -1,0 +1,42 @@
+"""The timers of all domains on one virtual clock."""
+
+from __future__ import annotations
+
+import heapq
+
+from cosched.core.effects import Timer
+from cosched.core.kernel.tables import NEVER
+from cosched.core.protocol import JobId
+
+Key = tuple[int, JobId, Timer]  # domain, job, kind: at most one timer each
+
+
+class Timers:
+    """Timers in the order in which they are due, those of one instant in the order in which they were set."""
+
+    def __init__(self) -> None:
+        self._at: dict[Key, int] = {}
+        self._heap: list[tuple[int, int, Key]] = []  # with timers that were cleared or replaced since
+        self._sequence = 0
+
+    def set(self, key: Key, at: int) -> None:
+        """Set a timer, in place of the one with this key."""
+        self._sequence += 1
+        self._at[key] = at
+        heapq.heappush(self._heap, (at, self._sequence, key))
+
+    def clear(self, key: Key) -> None:
+        """Forget a timer, if there is one."""
+        self._at.pop(key, None)
+
+    def next(self) -> int:
+        """The next instant at which a timer is due, or NEVER."""
+        while self._heap and self._at.get(self._heap[0][2]) != self._heap[0][0]:
+            heapq.heappop(self._heap)
+        return self._heap[0][0] if self._heap else NEVER
+
+    def pop(self) -> Key:
+        """Take the next timer, which `next` has told of."""
+        _, _, key = heapq.heappop(self._heap)
+        del self._at[key]
+        return key
