@@ -4,6 +4,7 @@
 #   demo    a coupled month under every combination of schemes
 #   test    lint, types, contracts, and all tests
 #   bench   speed, as ratios on this machine (needs a C compiler)
+#   proto   lint the protocol's files and generate the modules of cosched/v1 anew
 #   lint    ruff, mypy (strict in the core), import-linter
 #   lock    pin the dependencies of pyproject.toml anew
 
@@ -38,6 +39,12 @@ lint: setup
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+proto: setup
+	$(BIN)/buf lint proto
+	rm -f cosched/v1/*_pb2*
+	$(BIN)/python -m grpc_tools.protoc --proto_path=proto --python_out=. --pyi_out=. --grpc_python_out=. \
+	    proto/cosched/v1/*.proto
 
 lock: setup
 	$(BIN)/pip install --quiet pip-tools

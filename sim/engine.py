@@ -290,6 +290,7 @@ TIMER_EVENTS: dict[Timer, type] = {
     Timer.RETRY: RetryDue,
 }
 
+
 def _fill_tables(domains: Sequence[DomainSetup]) -> Tables:
     """Tables with every job of every domain, in trace order, not yet submitted."""
     units = [d.cluster.partitions.units if d.cluster.partitions else 0 for d in domains]

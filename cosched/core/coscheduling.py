@@ -244,8 +244,9 @@ class Coscheduler(LocalJobs):
             return [Answer(peer, request, NO if type(request) is TryStartMate else TOO_LATE)]
         job = self.mates.jobs[request.job]
         if job.state is QUEUED and type(request) is TryStartMate:
+            tried_already = job.id in self._asking  # a retry, while the local scheduler still tries
             self._asking[job.id] = peer, request
-            return [Try(job.id, request.hold_until)]
+            return [] if tried_already else [Try(job.id, request.hold_until)]
         if self._may_start(job, request):
             return self._reply(job, peer, request, True, self._start(job, now, f"asked by {peer}"))
         return self._reply(job, peer, request, job.state in (RUNNING, COMPLETED), [])

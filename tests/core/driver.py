@@ -17,6 +17,7 @@ from cosched.core.protocol import (
     GetMateJobId,
     GetMateStatus,
     MateJobId,
+    MateStarted,
     MateStatus,
     MateTried,
     Reply,
@@ -29,6 +30,7 @@ from cosched.core.settings import CoschedulingSettings
 
 YES, NO = True, False
 MATE_IS_K = MateJobId(Found.MATE, "k")
+ANSWER_TO = {GetMateJobId: MateJobId, GetMateStatus: MateStatus, TryStartMate: MateTried, StartJob: MateStarted}
 
 
 def of(effects: list[Effect], kind: type) -> list[Effect]:
@@ -48,8 +50,9 @@ def called(effects: list[Effect]) -> Request:
 
 
 def answered(effects: list[Effect]) -> Reply:
-    """The one answer that the effects send."""
+    """The one answer that the effects send; it is of the kind that the request wants."""
     (answer,) = of(effects, Answer)
+    assert type(answer.answer) is ANSWER_TO[type(answer.request)]
     return answer.answer
 
 

@@ -220,3 +220,12 @@ def test_an_answer_to_an_earlier_try_is_not_taken_for_that_to_the_present_one():
     a.run_job(Status.QUEUING)
     assert a.feed(Answered("j", first, MateTried(YES))) == []
     assert a.state() is JobState.READY
+
+
+def test_an_answer_is_known_by_what_was_asked():
+    """A shell may have written the question down and read it again."""
+    a = DomainA()
+    a.ready()
+    copy = GetMateJobId(*a.job().call)
+    assert copy is not a.job().call
+    assert type(called(a.feed(Answered("j", copy, MATE_IS_K)))) is GetMateStatus

@@ -44,7 +44,9 @@ def test_without_patience_there_is_no_timer():
 
 def test_a_queued_job_looks_again_when_its_patience_ends():
     a = waiting("queued")
-    assert of(a.feed(PatienceOver("j")), Reschedule) == [Reschedule("j")]
+    effects = a.feed(PatienceOver("j"))
+    assert told(effects) == ["waits no longer for an unsubmitted mate"]
+    assert of(effects, Reschedule) == [Reschedule("j")]
     a.ready()
     assert told(a.reply(UNSUBMITTED)) == ["started: patience ended"]
 

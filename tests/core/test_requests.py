@@ -140,6 +140,15 @@ def test_a_retry_of_a_start_returns_the_first_answer(kind):
     assert answered(ask()) == answered(first)
 
 
+def test_a_retry_while_the_local_scheduler_still_tries_waits_for_the_same_outcome():
+    """A local scheduler may take seconds to try (slurm.md); the retry is answered when it has."""
+    a = queued()
+    assert of(a.asked_try(), Try) != []
+    assert a.asked_try() == []
+    assert answered(a.feed(Tried("j", YES))) == MateTried(YES)
+    assert answered(a.asked_try()) == MateTried(YES)
+
+
 def test_a_retry_of_a_refused_try_does_not_try_again():
     a = queued()
     a.asked_try(number=1)
@@ -189,6 +198,15 @@ def test_a_late_copy_of_an_earlier_request_starts_nothing():
     assert a.state() is JobState.READY
 
 
+def test_request_ids_of_another_implementation_are_known_by_equality():
+    """ "An id without a number at its end counts as number 0." (proto)"""
+    a = queued()
+    for request_id in ("x", "y"):
+        assert of(a.ask(TryStartMate(request_id, "j", "k", 0)), Try)
+        a.feed(Tried("j", NO))
+    assert of(a.ask(TryStartMate("y", "j", "k", 0)), Try) == []
+
+
 def test_answers_are_kept_by_caller():
     """One job's request ids say nothing of another's."""
     a = queued()
@@ -231,3 +249,15 @@ def test_ready_then_yield_makes_the_disclosed_generation_stale():
     effects = a.asked_start(generation, number=2)
     assert (decided(effects), answered(effects)) == ([], MateStarted(NO))
     assert decided(a.asked_start(a.asked_status().generation, number=3)) == [Start]
+
+
+def test_a_yield_that_nobody_was_told_of_makes_nothing_stale():
+    """Generations are those of holds, but for disclosed ones: the jitter of a hold depends on them."""
+    a = DomainA(scheme=Scheme.YIELD)
+    for a.now in range(3):
+        a.hold_or_yield()
+    assert a.asked_status().generation == 0
+    a.asked_status()  # a queued job discloses nothing
+    a.now = 5
+    a.hold_or_yield()
+    assert a.job().generation == 0

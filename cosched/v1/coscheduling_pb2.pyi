@@ -1,0 +1,126 @@
+import datetime
+
+from google.protobuf import timestamp_pb2 as _timestamp_pb2
+from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
+from google.protobuf import descriptor as _descriptor
+from google.protobuf import message as _message
+from collections.abc import Mapping as _Mapping
+from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
+
+DESCRIPTOR: _descriptor.FileDescriptor
+
+class MateLookup(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    MATE_LOOKUP_UNSPECIFIED: _ClassVar[MateLookup]
+    MATE_LOOKUP_FOUND: _ClassVar[MateLookup]
+    MATE_LOOKUP_UNSUBMITTED: _ClassVar[MateLookup]
+    MATE_LOOKUP_NO_PAIR: _ClassVar[MateLookup]
+
+class MateStatus(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    MATE_STATUS_UNSPECIFIED: _ClassVar[MateStatus]
+    MATE_STATUS_HOLDING: _ClassVar[MateStatus]
+    MATE_STATUS_QUEUING: _ClassVar[MateStatus]
+    MATE_STATUS_UNSUBMITTED: _ClassVar[MateStatus]
+    MATE_STATUS_RUNNING: _ClassVar[MateStatus]
+    MATE_STATUS_ENDED: _ClassVar[MateStatus]
+    MATE_STATUS_CANCELLED: _ClassVar[MateStatus]
+    MATE_STATUS_FAILED: _ClassVar[MateStatus]
+    MATE_STATUS_UNKNOWN: _ClassVar[MateStatus]
+MATE_LOOKUP_UNSPECIFIED: MateLookup
+MATE_LOOKUP_FOUND: MateLookup
+MATE_LOOKUP_UNSUBMITTED: MateLookup
+MATE_LOOKUP_NO_PAIR: MateLookup
+MATE_STATUS_UNSPECIFIED: MateStatus
+MATE_STATUS_HOLDING: MateStatus
+MATE_STATUS_QUEUING: MateStatus
+MATE_STATUS_UNSUBMITTED: MateStatus
+MATE_STATUS_RUNNING: MateStatus
+MATE_STATUS_ENDED: MateStatus
+MATE_STATUS_CANCELLED: MateStatus
+MATE_STATUS_FAILED: MateStatus
+MATE_STATUS_UNKNOWN: MateStatus
+
+class JobRef(_message.Message):
+    __slots__ = ("domain", "job_id")
+    DOMAIN_FIELD_NUMBER: _ClassVar[int]
+    JOB_ID_FIELD_NUMBER: _ClassVar[int]
+    domain: str
+    job_id: str
+    def __init__(self, domain: _Optional[str] = ..., job_id: _Optional[str] = ...) -> None: ...
+
+class GetMateJobIdRequest(_message.Message):
+    __slots__ = ("job", "pair", "mate", "owner")
+    JOB_FIELD_NUMBER: _ClassVar[int]
+    PAIR_FIELD_NUMBER: _ClassVar[int]
+    MATE_FIELD_NUMBER: _ClassVar[int]
+    OWNER_FIELD_NUMBER: _ClassVar[int]
+    job: JobRef
+    pair: str
+    mate: JobRef
+    owner: str
+    def __init__(self, job: _Optional[_Union[JobRef, _Mapping]] = ..., pair: _Optional[str] = ..., mate: _Optional[_Union[JobRef, _Mapping]] = ..., owner: _Optional[str] = ...) -> None: ...
+
+class GetMateJobIdResponse(_message.Message):
+    __slots__ = ("lookup", "mate")
+    LOOKUP_FIELD_NUMBER: _ClassVar[int]
+    MATE_FIELD_NUMBER: _ClassVar[int]
+    lookup: MateLookup
+    mate: JobRef
+    def __init__(self, lookup: _Optional[_Union[MateLookup, str]] = ..., mate: _Optional[_Union[JobRef, _Mapping]] = ...) -> None: ...
+
+class GetMateStatusRequest(_message.Message):
+    __slots__ = ("job", "caller")
+    JOB_FIELD_NUMBER: _ClassVar[int]
+    CALLER_FIELD_NUMBER: _ClassVar[int]
+    job: JobRef
+    caller: JobRef
+    def __init__(self, job: _Optional[_Union[JobRef, _Mapping]] = ..., caller: _Optional[_Union[JobRef, _Mapping]] = ...) -> None: ...
+
+class GetMateStatusResponse(_message.Message):
+    __slots__ = ("status", "hold_generation", "started_at")
+    STATUS_FIELD_NUMBER: _ClassVar[int]
+    HOLD_GENERATION_FIELD_NUMBER: _ClassVar[int]
+    STARTED_AT_FIELD_NUMBER: _ClassVar[int]
+    status: MateStatus
+    hold_generation: int
+    started_at: _timestamp_pb2.Timestamp
+    def __init__(self, status: _Optional[_Union[MateStatus, str]] = ..., hold_generation: _Optional[int] = ..., started_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+
+class TryStartMateRequest(_message.Message):
+    __slots__ = ("request_id", "job", "caller", "hold_until", "hold_forever")
+    REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
+    JOB_FIELD_NUMBER: _ClassVar[int]
+    CALLER_FIELD_NUMBER: _ClassVar[int]
+    HOLD_UNTIL_FIELD_NUMBER: _ClassVar[int]
+    HOLD_FOREVER_FIELD_NUMBER: _ClassVar[int]
+    request_id: str
+    job: JobRef
+    caller: JobRef
+    hold_until: _timestamp_pb2.Timestamp
+    hold_forever: bool
+    def __init__(self, request_id: _Optional[str] = ..., job: _Optional[_Union[JobRef, _Mapping]] = ..., caller: _Optional[_Union[JobRef, _Mapping]] = ..., hold_until: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., hold_forever: _Optional[bool] = ...) -> None: ...
+
+class TryStartMateResponse(_message.Message):
+    __slots__ = ("started",)
+    STARTED_FIELD_NUMBER: _ClassVar[int]
+    started: bool
+    def __init__(self, started: _Optional[bool] = ...) -> None: ...
+
+class StartJobRequest(_message.Message):
+    __slots__ = ("request_id", "job", "caller", "hold_generation")
+    REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
+    JOB_FIELD_NUMBER: _ClassVar[int]
+    CALLER_FIELD_NUMBER: _ClassVar[int]
+    HOLD_GENERATION_FIELD_NUMBER: _ClassVar[int]
+    request_id: str
+    job: JobRef
+    caller: JobRef
+    hold_generation: int
+    def __init__(self, request_id: _Optional[str] = ..., job: _Optional[_Union[JobRef, _Mapping]] = ..., caller: _Optional[_Union[JobRef, _Mapping]] = ..., hold_generation: _Optional[int] = ...) -> None: ...
+
+class StartJobResponse(_message.Message):
+    __slots__ = ("started",)
+    STARTED_FIELD_NUMBER: _ClassVar[int]
+    started: bool
+    def __init__(self, started: _Optional[bool] = ...) -> None: ...

@@ -1,0 +1,116 @@
+import datetime
+
+from cosched.v1 import coscheduling_pb2 as _coscheduling_pb2
+from google.protobuf import duration_pb2 as _duration_pb2
+from google.protobuf import timestamp_pb2 as _timestamp_pb2
+from google.protobuf.internal import containers as _containers
+from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
+from google.protobuf import descriptor as _descriptor
+from google.protobuf import message as _message
+from collections.abc import Iterable as _Iterable, Mapping as _Mapping
+from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
+
+DESCRIPTOR: _descriptor.FileDescriptor
+
+class JobState(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    JOB_STATE_UNSPECIFIED: _ClassVar[JobState]
+    JOB_STATE_QUEUED: _ClassVar[JobState]
+    JOB_STATE_READY: _ClassVar[JobState]
+    JOB_STATE_HOLDING: _ClassVar[JobState]
+    JOB_STATE_RUNNING: _ClassVar[JobState]
+    JOB_STATE_COMPLETED: _ClassVar[JobState]
+    JOB_STATE_FAILED: _ClassVar[JobState]
+    JOB_STATE_CANCELLED: _ClassVar[JobState]
+    JOB_STATE_UNKNOWN: _ClassVar[JobState]
+JOB_STATE_UNSPECIFIED: JobState
+JOB_STATE_QUEUED: JobState
+JOB_STATE_READY: JobState
+JOB_STATE_HOLDING: JobState
+JOB_STATE_RUNNING: JobState
+JOB_STATE_COMPLETED: JobState
+JOB_STATE_FAILED: JobState
+JOB_STATE_CANCELLED: JobState
+JOB_STATE_UNKNOWN: JobState
+
+class Job(_message.Message):
+    __slots__ = ("ref", "name", "owner", "state", "reason", "nodes", "node_names", "time_limit", "submitted_at", "ready_at", "started_at", "ended_at", "exit_code", "mates", "holds")
+    REF_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    OWNER_FIELD_NUMBER: _ClassVar[int]
+    STATE_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    NODES_FIELD_NUMBER: _ClassVar[int]
+    NODE_NAMES_FIELD_NUMBER: _ClassVar[int]
+    TIME_LIMIT_FIELD_NUMBER: _ClassVar[int]
+    SUBMITTED_AT_FIELD_NUMBER: _ClassVar[int]
+    READY_AT_FIELD_NUMBER: _ClassVar[int]
+    STARTED_AT_FIELD_NUMBER: _ClassVar[int]
+    ENDED_AT_FIELD_NUMBER: _ClassVar[int]
+    EXIT_CODE_FIELD_NUMBER: _ClassVar[int]
+    MATES_FIELD_NUMBER: _ClassVar[int]
+    HOLDS_FIELD_NUMBER: _ClassVar[int]
+    ref: _coscheduling_pb2.JobRef
+    name: str
+    owner: str
+    state: JobState
+    reason: str
+    nodes: int
+    node_names: _containers.RepeatedScalarFieldContainer[str]
+    time_limit: _duration_pb2.Duration
+    submitted_at: _timestamp_pb2.Timestamp
+    ready_at: _timestamp_pb2.Timestamp
+    started_at: _timestamp_pb2.Timestamp
+    ended_at: _timestamp_pb2.Timestamp
+    exit_code: int
+    mates: _containers.RepeatedCompositeFieldContainer[Mate]
+    holds: HoldRecord
+    def __init__(self, ref: _Optional[_Union[_coscheduling_pb2.JobRef, _Mapping]] = ..., name: _Optional[str] = ..., owner: _Optional[str] = ..., state: _Optional[_Union[JobState, str]] = ..., reason: _Optional[str] = ..., nodes: _Optional[int] = ..., node_names: _Optional[_Iterable[str]] = ..., time_limit: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., submitted_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., ready_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., started_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., ended_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., exit_code: _Optional[int] = ..., mates: _Optional[_Iterable[_Union[Mate, _Mapping]]] = ..., holds: _Optional[_Union[HoldRecord, _Mapping]] = ...) -> None: ...
+
+class MateName(_message.Message):
+    __slots__ = ("pair", "job")
+    PAIR_FIELD_NUMBER: _ClassVar[int]
+    JOB_FIELD_NUMBER: _ClassVar[int]
+    pair: PairName
+    job: _coscheduling_pb2.JobRef
+    def __init__(self, pair: _Optional[_Union[PairName, _Mapping]] = ..., job: _Optional[_Union[_coscheduling_pb2.JobRef, _Mapping]] = ...) -> None: ...
+
+class PairName(_message.Message):
+    __slots__ = ("domain", "name")
+    DOMAIN_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    domain: str
+    name: str
+    def __init__(self, domain: _Optional[str] = ..., name: _Optional[str] = ...) -> None: ...
+
+class Mate(_message.Message):
+    __slots__ = ("name", "job", "lookup", "status", "heard_at", "gap")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    JOB_FIELD_NUMBER: _ClassVar[int]
+    LOOKUP_FIELD_NUMBER: _ClassVar[int]
+    STATUS_FIELD_NUMBER: _ClassVar[int]
+    HEARD_AT_FIELD_NUMBER: _ClassVar[int]
+    GAP_FIELD_NUMBER: _ClassVar[int]
+    name: MateName
+    job: _coscheduling_pb2.JobRef
+    lookup: _coscheduling_pb2.MateLookup
+    status: _coscheduling_pb2.MateStatus
+    heard_at: _timestamp_pb2.Timestamp
+    gap: _duration_pb2.Duration
+    def __init__(self, name: _Optional[_Union[MateName, _Mapping]] = ..., job: _Optional[_Union[_coscheduling_pb2.JobRef, _Mapping]] = ..., lookup: _Optional[_Union[_coscheduling_pb2.MateLookup, str]] = ..., status: _Optional[_Union[_coscheduling_pb2.MateStatus, str]] = ..., heard_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., gap: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ...) -> None: ...
+
+class HoldRecord(_message.Message):
+    __slots__ = ("holds", "yields", "held_node_seconds", "hold_generation", "hold_until", "hold_forever")
+    HOLDS_FIELD_NUMBER: _ClassVar[int]
+    YIELDS_FIELD_NUMBER: _ClassVar[int]
+    HELD_NODE_SECONDS_FIELD_NUMBER: _ClassVar[int]
+    HOLD_GENERATION_FIELD_NUMBER: _ClassVar[int]
+    HOLD_UNTIL_FIELD_NUMBER: _ClassVar[int]
+    HOLD_FOREVER_FIELD_NUMBER: _ClassVar[int]
+    holds: int
+    yields: int
+    held_node_seconds: int
+    hold_generation: int
+    hold_until: _timestamp_pb2.Timestamp
+    hold_forever: bool
+    def __init__(self, holds: _Optional[int] = ..., yields: _Optional[int] = ..., held_node_seconds: _Optional[int] = ..., hold_generation: _Optional[int] = ..., hold_until: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., hold_forever: _Optional[bool] = ...) -> None: ...

@@ -1,0 +1,47 @@
+"""Hypothesis strategies for what domains send each other: the core's messages, within the protocol's limits."""
+
+from hypothesis import strategies as st
+
+from cosched.core.protocol import (
+    FOREVER,
+    Found,
+    GetMateJobId,
+    GetMateStatus,
+    MateJobId,
+    MateStarted,
+    MateStatus,
+    MateTried,
+    StartJob,
+    Status,
+    TryStartMate,
+)
+from cosched.service.fields import MAX_GENERATION, MAX_TIME
+
+domains = st.from_regex(r"[A-Za-z0-9_.-]{1,64}", fullmatch=True)
+
+
+def texts(most: int, least: int = 1) -> st.SearchStrategy[str]:
+    printable = st.characters(exclude_categories=["C", "Z"], include_characters=" ").filter(str.isprintable)
+    return st.text(printable, min_size=least, max_size=most)
+
+
+jobs = texts(128)
+request_ids = texts(256) | st.builds("{}/{}/{}".format, domains, jobs, st.integers(1, 10**9))
+generations = st.integers(1, MAX_GENERATION)
+times = st.integers(0, MAX_TIME)
+holds = st.just(0) | st.just(FOREVER) | st.integers(1, MAX_TIME)
+
+requests = st.one_of(
+    st.builds(GetMateJobId, jobs, st.none() | texts(128), st.none() | jobs, texts(256, 0)),
+    st.builds(GetMateStatus, jobs, jobs),
+    st.builds(TryStartMate, request_ids, jobs, jobs, holds),
+    st.builds(StartJob, request_ids, jobs, jobs, generations),
+)
+replies = st.one_of(
+    st.builds(MateJobId, st.just(Found.MATE), jobs),
+    st.builds(MateJobId, st.sampled_from([Found.UNSUBMITTED, Found.NO_PAIR]), st.none()),
+    st.builds(MateStatus, st.sampled_from(Status), generations, st.none() | times),
+    st.builds(MateStatus, st.sampled_from(sorted(set(Status) - {Status.HOLDING})), st.just(0), st.none() | times),
+    st.builds(MateTried, st.booleans()),
+    st.builds(MateStarted, st.booleans()),
+)

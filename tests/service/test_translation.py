@@ -1,0 +1,121 @@
+"""The core's messages survive the way through protobuf, and are on the wire what the protocol says."""
+
+from google.protobuf import json_format
+from google.protobuf.message import Message
+from hypothesis import given
+
+from cosched.core.events import Asked
+from cosched.core.protocol import (
+    FOREVER,
+    Found,
+    GetMateJobId,
+    GetMateStatus,
+    MateJobId,
+    MateStatus,
+    MateTried,
+    StartJob,
+    Status,
+    TryStartMate,
+)
+from cosched.service.translation import FOUND, STATUS, read_reply, read_request, write_reply, write_request
+from cosched.v1 import coscheduling_pb2 as wire
+from tests.service import messages
+
+
+def carried(message: Message) -> Message:
+    return type(message).FromString(message.SerializeToString())
+
+
+def as_dict(message: Message) -> dict:
+    return json_format.MessageToDict(message, preserving_proto_field_name=True)
+
+
+@given(request=messages.requests, caller=messages.domains, called=messages.domains)
+def test_every_request_comes_back_as_it_was(request, caller, called):
+    message = carried(write_request(request, here=caller, peer=called))
+    assert read_request(message, here=called) == Asked(caller, request)
+    assert type(read_request(message, here=called).request) is type(request)
+
+
+@given(reply=messages.replies, called=messages.domains)
+def test_every_reply_comes_back_as_it_was(reply, called):
+    message = carried(write_reply(reply, called))
+    assert read_reply(message, peer=called) == reply
+    assert type(read_reply(message, peer=called)) is type(reply)
+
+
+def test_every_answer_has_a_value_of_its_own():
+    assert set(FOUND) == set(Found)
+    assert set(STATUS) == set(Status)
+    assert sorted(FOUND.values()) == sorted(set(wire.MateLookup.values()) - {wire.MATE_LOOKUP_UNSPECIFIED})
+    assert sorted(STATUS.values()) == sorted(set(wire.MateStatus.values()) - {wire.MATE_STATUS_UNSPECIFIED})
+
+
+def test_names_match_the_words_of_the_core():
+    assert all(wire.MateStatus.Name(value) == f"MATE_STATUS_{status.name}" for status, value in STATUS.items())
+
+
+def test_the_first_question_as_a_generic_client_writes_it():
+    message = json_format.Parse('{"job": {"domain": "intrepid", "job_id": "17"}}', wire.GetMateJobIdRequest())
+    expected = Asked("intrepid", GetMateJobId("17", None, None, ""))
+    assert read_request(message, here="eureka") == expected
+    assert read_request(message, here="intrepid") == expected  # somebody asks a domain about a job of its own
+    assert carried(write_request(expected.request, here="intrepid", peer="eureka")) == message
+
+
+def test_jobs_are_named_with_their_domains():
+    request = GetMateJobId("17", "climate", "99", "ann")
+    assert as_dict(write_request(request, here="intrepid", peer="eureka")) == {
+        "job": {"domain": "intrepid", "job_id": "17"},
+        "pair": "climate",
+        "mate": {"domain": "eureka", "job_id": "99"},
+        "owner": "ann",
+    }
+    assert as_dict(write_request(GetMateStatus("99", "17"), here="intrepid", peer="eureka")) == {
+        "job": {"domain": "eureka", "job_id": "99"},
+        "caller": {"domain": "intrepid", "job_id": "17"},
+    }
+    assert as_dict(write_reply(MateJobId(Found.MATE, "99"), "eureka")) == {
+        "lookup": "MATE_LOOKUP_FOUND",
+        "mate": {"domain": "eureka", "job_id": "99"},
+    }
+
+
+def test_start_job_carries_the_generation():
+    message = write_request(StartJob("intrepid/17/2", "99", "17", 3), here="intrepid", peer="eureka")
+    assert (message.request_id, message.hold_generation) == ("intrepid/17/2", 3)
+
+
+def hold_of(hold_until: int) -> dict:
+    request = TryStartMate("intrepid/17/1", "99", "17", hold_until)
+    message = as_dict(write_request(request, here="intrepid", peer="eureka"))
+    return {key: value for key, value in message.items() if key.startswith("hold")}
+
+
+def test_how_long_the_caller_will_hold():
+    assert hold_of(0) == {}
+    assert hold_of(1_800_000_000) == {"hold_until": "2027-01-15T08:00:00Z"}
+    assert hold_of(FOREVER) == {"hold_forever": True}
+    assert hold_of(FOREVER + 1) == {"hold_forever": True}
+
+
+def test_a_fraction_of_a_second_is_cut_off():
+    message = write_reply(MateStatus(Status.RUNNING, 0, 1_800_000_000), "eureka")
+    message.started_at.nanos = 999_999_999
+    assert read_reply(message, "eureka") == MateStatus(Status.RUNNING, 0, 1_800_000_000)
+
+
+def test_a_start_at_the_epoch_is_a_start():
+    assert read_reply(carried(write_reply(MateStatus(Status.ENDED, 0, 0), "eureka")), "eureka").started_at == 0
+
+
+def test_cannot_start_now_is_an_answer():
+    message = write_reply(MateTried(False), "eureka")
+    assert message.SerializeToString() == b""
+    assert read_reply(message, "eureka") == MateTried(False)
+
+
+def test_fields_to_come_are_ignored():
+    later = b"\x52\x02\x08\x01"  # field 10, start_at
+    message = write_request(TryStartMate("intrepid/17/1", "99", "17", 0), here="intrepid", peer="eureka")
+    assert read_request(type(message).FromString(message.SerializeToString() + later), "eureka").request.job == "99"
