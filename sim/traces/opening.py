@@ -59,9 +59,9 @@ def read_blocks(path: StrPath, block_bytes: int = BLOCK_BYTES) -> Generator[Bloc
                 yield Block(line, lines)
                 line += len(lines)
     except EOFError:
-        raise InputError(name, None, f"truncated gzip file: it breaks off after line {line - 1}") from None
+        raise InputError(name, None, "truncated gzip file: its end is missing") from None
     except (gzip.BadGzipFile, zlib.error) as error:
-        raise InputError(name, None, f"damaged gzip file after line {line - 1}: {error}") from None
+        raise InputError(name, None, f"damaged gzip file: {error}") from None
     except OSError as error:
         raise InputError(name, None, f"cannot be read: {error.strerror or error}") from None
 

@@ -113,14 +113,7 @@ def test_a_name_with_a_nul():
 def test_truncated_gzip(tmp_path, keep):
     whole = gzip.compress(os.urandom(5000).hex().encode())
     path = write(tmp_path, whole[: keep * len(whole) // 61])
-    assert refusal(path) == f"{path}: truncated gzip file: it breaks off after line 0"
-
-
-def test_truncated_gzip_says_how_far_it_could_be_read(tmp_path):
-    whole = gzip.compress("\n".join(os.urandom(20).hex() for _ in range(5000)).encode())
-    path = write(tmp_path, whole[: len(whole) // 2])
-    with pytest.raises(InputError, match=r"truncated gzip file: it breaks off after line [1-9]\d\d"):
-        lines_of(path, 1000)
+    assert refusal(path) == f"{path}: truncated gzip file: its end is missing"
 
 
 def test_damaged_gzip(tmp_path):
