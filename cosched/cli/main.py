@@ -68,8 +68,18 @@ class _failures(contextlib.AbstractContextManager[None]):  # noqa: N801
         if isinstance(error, KeyboardInterrupt):
             raise Failure("interrupted", INTERRUPTED) from None
         if isinstance(error, OSError) and not isinstance(error, BrokenPipeError):
+            _drop_what_cannot_be_printed()
             reason = error.strerror or str(error)
             raise Failure(f"{os.fsdecode(error.filename)}: {reason}" if error.filename else reason, FAILED) from None
+
+
+def _drop_what_cannot_be_printed() -> None:
+    """Else Python would try again at its exit, and complain in its own words."""
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
