@@ -12,7 +12,7 @@ import numpy as np
 from cosched.core.job import JobState
 from cosched.core.kernel import answers, loop, occupancy
 from cosched.core.kernel.expression import CONSTANTS, OPERATIONS
-from cosched.core.kernel.ordering import enqueue
+from cosched.core.kernel.ordering import enqueue, strike_row
 from cosched.core.kernel.tables import NEVER, NONE, Tables
 from cosched.core.nodes import Partitions
 from cosched.core.policies.ordering import Ordering
@@ -100,7 +100,9 @@ class Cluster:
         else:
             self.tables.jobs[row]["state"] = JobState.CANCELLED
             self.tables.jobs[row]["end"] = now
-        self._record["holes"] = self._record["changed"] = 1
+        if state in (JobState.QUEUED, JobState.READY):
+            strike_row(self.tables, self.index, row)
+        self._record["changed"] = 1
 
     def reschedule(self) -> None:
         """Run an iteration at this instant."""

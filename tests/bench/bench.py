@@ -169,7 +169,8 @@ def whole_command() -> None:
 
 
 def everything() -> None:
-    """All measurements."""
+    """All measurements; kernels are compiled by a process of its own, whose memory is not ours."""
+    in_process("warm")
     run_all_kernels()
     compare_with_c()
     coupled_month()
@@ -180,6 +181,8 @@ def everything() -> None:
 def main() -> None:
     """All measurements, or a part in a process of its own."""
     match sys.argv[1:]:
+        case ["warm"]:
+            run_all_kernels()
         case ["simulate", jobs]:
             print(simulate_alone(int(jobs)))
         case ["peak", trace, out]:

@@ -18,6 +18,7 @@ def test_a_holding_job_that_loses_its_nodes_is_queued_again():
     a.now = 30
     effects = a.feed(NodesLost("j"))
     assert ClearTimer("j", Timer.RELEASE) in effects
+    assert told(effects) == ["lost its nodes"]
     assert of(effects, Release) == []  # the local scheduler has taken them
     assert (a.state(), a.core.held_nodes, a.job().held_node_seconds) == (JobState.QUEUED, 0, 120)
 

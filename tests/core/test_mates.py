@@ -199,6 +199,21 @@ def test_two_jobs_here_cannot_name_one_mate():
         a.submit("i", mate="k")
 
 
+def test_a_mate_that_was_adopted_cannot_be_named_by_another_job():
+    a = DomainA()
+    a.submit("j", mate=None)
+    a.asked_id("k", pair=None, mate="j")
+    with pytest.raises(ValueError, match="its pair is that of job j already"):
+        a.submit("i", mate="k")
+
+
+def test_a_pair_name_that_is_taken_stays_so_for_a_job_that_names_an_id_too():
+    a = DomainA()
+    a.submit("j", pair="p")
+    with pytest.raises(ValueError, match="its pair is that of job j already"):
+        a.submit("i", pair="p", mate="other")
+
+
 # Owners
 
 

@@ -5,7 +5,7 @@ import pytest
 from cosched.core.effects import Answer, Start, Try
 from cosched.core.events import ReleaseDue, Tried
 from cosched.core.job import JobState
-from cosched.core.protocol import MateStarted, MateTried, StartJob, Status, TryStartMate
+from cosched.core.protocol import MateStarted, MateTried, StartJob, Status, TryStartMate, call_number
 from cosched.core.settings import Scheme
 
 from .driver import NO, YES, DomainA, answered, decided, of, told
@@ -205,6 +205,7 @@ def test_request_ids_of_another_implementation_are_known_by_equality():
         assert of(a.ask(TryStartMate(request_id, "j", "k", 0)), Try)
         a.feed(Tried("j", NO))
     assert of(a.ask(TryStartMate("y", "j", "k", 0)), Try) == []
+    assert [call_number(name) for name in ("A/j/12", "x", "", "A/j/x")] == [12, 0, 0, 0]
 
 
 def test_answers_are_kept_by_caller():
@@ -246,6 +247,7 @@ def test_ready_then_yield_makes_the_disclosed_generation_stale():
     assert (decided(effects), answered(effects)) == ([], MateStarted(NO))
     a.now = 1
     a.ready()  # ready again, but that is another readiness
+    assert a.asked_status().generation == generation + 1
     effects = a.asked_start(generation, number=2)
     assert (decided(effects), answered(effects)) == ([], MateStarted(NO))
     assert decided(a.asked_start(a.asked_status().generation, number=3)) == [Start]

@@ -8,6 +8,7 @@ import pytest
 
 from cosched.core import events
 from cosched.core.coscheduling import REPLIES, STATUS, TABLE, Coscheduler, IllegalEvent
+from cosched.core.effects import Record
 from cosched.core.events import Answered, CallFailed, Event, Finished, Ready, Tried
 from cosched.core.job import TRANSITIONS, JobState, may_become
 from cosched.core.protocol import (
@@ -21,6 +22,7 @@ from cosched.core.protocol import (
     MateTried,
     Status,
 )
+from cosched.core.settings import CoschedulingSettings
 
 from . import golden
 from .driver import DomainA
@@ -124,6 +126,13 @@ def test_a_submission_that_is_refused_changes_nothing():
         with pytest.raises(ValueError, match="its pair is that of job j already"):
             a.submit(job, pair=pair)
     assert snapshot(a.core) == before
+
+
+def test_records_are_made_only_where_they_are_wanted():
+    told, untold = (Coscheduler("A", 10, CoschedulingSettings(), **wanted) for wanted in ({}, {"story": False}))
+    event = events.Submitted("j", "B", "p")
+    assert [type(effect) for effect in told.handle(event, 0)] == [Record]
+    assert untold.handle(event, 0) == []
 
 
 def test_every_state_has_a_status_and_transitions():

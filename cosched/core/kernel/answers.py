@@ -8,7 +8,7 @@ from cosched.core.kernel.conservative import keep_place
 from cosched.core.kernel.easy import use_extra
 from cosched.core.kernel.iteration import begin_run, would_start
 from cosched.core.kernel.occupancy import expect, occupy, vacate
-from cosched.core.kernel.ordering import drop_left, enqueue
+from cosched.core.kernel.ordering import enqueue, strike, strike_row
 from cosched.core.kernel.tables import CONSERVATIVE, NEVER, NONE, Tables
 
 QUEUED, HOLDING = int(JobState.QUEUED), int(JobState.HOLDING)
@@ -31,7 +31,6 @@ def hold(tab: Tables, d: int, row: int, now: int, until: int) -> None:
     job = tab.jobs[row]
     _settle(tab, d, row, now, until, until + job.requested if until < NEVER else NEVER)
     job.state = HOLDING
-    dom.holes = 1
     dom.changed = 1  # its expected end differs from what this iteration reckoned with
 
 
@@ -57,6 +56,7 @@ def try_start(tab: Tables, d: int, row: int, now: int, wanted_until: int) -> boo
     job.expected = now + job.requested
     occupy(tab, d, job.nodes, block, job.expected)
     begin_run(tab, d, row, now)
+    strike_row(tab, d, row)
     tab.domains[d].changed = 1
     return True
 
@@ -74,7 +74,6 @@ def requeue(tab: Tables, d: int, row: int) -> None:
     """A job that held nodes is queued again."""
     job = tab.jobs[row]
     vacate(tab, d, job.nodes, job.block, job.expected)
-    drop_left(tab, d)  # it may still be listed, and must not be listed twice
     enqueue(tab, d, row)
 
 
@@ -89,6 +88,7 @@ def _settle(tab: Tables, d: int, row: int, now: int, until: int, claimed_until: 
         if dom.backfill == CONSERVATIVE:
             keep_place(tab, d, job.nodes, job.block, now, until)
         dom.offered = NONE
+        strike(tab, d, dom.base + dom.position - 1)
     if job.expected != until:
         expect(tab, d, job.nodes, job.block, job.expected, until)
         job.expected = until

@@ -12,7 +12,7 @@ from cosched.core.kernel.compiled import kernel
 from cosched.core.kernel.conservative import begin_plan, keep_place, place_in_plan
 from cosched.core.kernel.easy import place_behind, reserve, use_extra
 from cosched.core.kernel.occupancy import occupy, place, push_completion
-from cosched.core.kernel.ordering import drop_left, put_in_order
+from cosched.core.kernel.ordering import drop_left, put_in_order, strike
 from cosched.core.kernel.tables import (
     CONSERVATIVE,
     NEVER,
@@ -88,9 +88,9 @@ def _scan(tab: Tables, d: int, view: int, sought: int, now: int) -> int:
                 break
         row = tab.lists[QUEUE, at]
         at += 1
-        job = tab.jobs[row]
-        if job.state != QUEUED or (job.paired == 1 and tab.marks[row].passed_over == now + 1 and row != sought):
+        if _is_passed_over(tab, row, sought, now):
             continue
+        job = tab.jobs[row]
         block = _select(tab, view, row, now)
         if block == NONE:
             if row == sought or (dom.reserved != NONE and dom.backfill == NO_BACKFILL):
@@ -103,7 +103,16 @@ def _scan(tab: Tables, d: int, view: int, sought: int, now: int) -> int:
             _take(tab, view, row, block, now)
             if sought == NONE:
                 begin_run(tab, d, row, now)
+                strike(tab, d, at - 1)
     return NONE
+
+
+@kernel
+def _is_passed_over(tab: Tables, row: int, sought: int, now: int) -> bool:
+    """Whether this place of the queue is a gap, or its job awaits an answer or has yielded at this instant."""
+    if row == NONE or tab.jobs[row].state != QUEUED:
+        return True
+    return tab.jobs[row].paired == 1 and tab.marks[row].passed_over == now + 1 and row != sought
 
 
 @kernel
@@ -161,7 +170,6 @@ def begin_run(tab: Tables, d: int, row: int, now: int) -> None:
     job = tab.jobs[row]
     job.state = RUNNING
     job.start = now
-    tab.domains[d].holes = 1
     push_completion(tab, d, now + job.run, row)
 
 

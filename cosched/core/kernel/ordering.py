@@ -12,6 +12,8 @@ from cosched.core.kernel.expression import evaluate
 from cosched.core.kernel.tables import (
     FCFS,
     LARGEST,
+    NEVER,
+    NONE,
     OTHERS,
     QUEUE,
     QUEUE_NODES,
@@ -25,7 +27,7 @@ from cosched.core.kernel.tables import (
     Tables,
 )
 
-QUEUED, READY = int(JobState.QUEUED), int(JobState.READY)
+QUEUED = int(JobState.QUEUED)
 WANDERING = 8  # moves per job after which an insertion sort is the wrong tool
 
 
@@ -44,15 +46,31 @@ def enqueue(tab: Tables, d: int, row: int) -> None:
 
 
 @kernel
+def strike(tab: Tables, d: int, at: int) -> None:
+    """The job at this place of the queue has left it; the gap stays until the next ordering."""
+    tab.lists[QUEUE, at] = NONE
+    tab.lists[QUEUE_NODES, at] = NEVER  # nothing that fits
+    tab.domains[d].holes = 1
+
+
+@kernel
+def strike_row(tab: Tables, d: int, row: int) -> None:
+    """The job `row`, which is queued, has left the queue."""
+    at = tab.domains[d].base
+    while tab.lists[QUEUE, at] != row:
+        at += 1
+    strike(tab, d, at)
+
+
+@kernel
 def drop_left(tab: Tables, d: int) -> None:
-    """Close the gaps of jobs that are no longer queued."""
+    """Close the gaps of jobs that have left the queue."""
     dom = tab.domains[d]
     if dom.holes == 0:
         return
     kept = dom.base
     for i in range(dom.base, dom.base + dom.queued):
-        state = tab.jobs[tab.lists[QUEUE, i]].state
-        if state == QUEUED or state == READY:  # a ready one may yield
+        if tab.lists[QUEUE, i] != NONE:
             if kept < i:
                 _move(tab, i, kept)
             kept += 1
@@ -152,21 +170,30 @@ def _before(tab: Tables, score: float, row: int, i: int) -> bool:
 def _sort(tab: Tables, d: int) -> None:
     """Insertion sort, since the order changes little between iterations; where it did change much, a merge sort."""
     dom = tab.domains[d]
+    scores = tab.scores[dom.base : dom.base + dom.queued]
     moves = 0
-    for i in range(dom.base + 1, dom.base + dom.queued):
-        score, row = tab.scores[i], tab.lists[QUEUE, i]
-        j = i
-        while j > dom.base and _before(tab, score, row, j - 1):
-            _move(tab, j - 1, j)
-            tab.scores[j] = tab.scores[j - 1]
-            j -= 1
-        if j < i:
-            _list(tab, j, row)
-            tab.scores[j] = score
-            moves += i - j
-            if moves > WANDERING * (dom.queued + 1):
-                _merge_sort(tab, d)
-                return
+    for place in range(1, len(scores)):
+        if scores[place] < scores[place - 1]:
+            continue
+        moves += _insert(tab, dom.base, dom.base + place)
+        if moves > WANDERING * (dom.queued + 1):
+            _merge_sort(tab, d)
+            return
+
+
+@kernel
+def _insert(tab: Tables, first: int, i: int) -> int:
+    """Move the job at place `i` to where it belongs among those from `first` on; how far."""
+    score, row = tab.scores[i], tab.lists[QUEUE, i]
+    j = i
+    while j > first and _before(tab, score, row, j - 1):
+        _move(tab, j - 1, j)
+        tab.scores[j] = tab.scores[j - 1]
+        j -= 1
+    if j < i:
+        _list(tab, j, row)
+        tab.scores[j] = score
+    return i - j
 
 
 @kernel
