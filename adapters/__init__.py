@@ -1,0 +1,1 @@
+"""Resource managers behind one protocol (`adapters.manager`). Imports nothing: supervisors start through it."""

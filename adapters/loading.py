@@ -1,0 +1,25 @@
+"""Adapters by name: the entry points of the group `cosched.adapters`."""
+
+from __future__ import annotations
+
+from importlib.metadata import entry_points
+from typing import cast
+
+from adapters.manager import ManagerFactory, SettingError
+
+GROUP = "cosched.adapters"
+
+
+def load_manager(kind: str) -> ManagerFactory:
+    """What makes managers of this kind; SettingError if there is none, or if its adapter cannot be imported."""
+    found = {entry.name: entry for entry in entry_points(group=GROUP)}
+    if kind not in found:
+        known = ", ".join(sorted(found)) or "none"
+        raise SettingError("kind", f"no adapter is named {kind[:64]!a} (installed: {known})")
+    try:
+        factory = found[kind].load()
+    except (ImportError, AttributeError) as error:
+        raise SettingError("kind", f"the adapter {kind!a} cannot be loaded: {error}") from error
+    if not callable(factory):
+        raise SettingError("kind", f"the adapter {kind!a} is not callable")
+    return cast(ManagerFactory, factory)

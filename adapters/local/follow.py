@@ -1,0 +1,153 @@
+"""A job as the service follows it: from its launch, or from where it was found again, to its end."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import signal
+import time
+from collections.abc import Callable
+
+from adapters.local import files, jobfile, record, recovery
+from adapters.local.files import BadFileError
+from adapters.local.process import SupervisorProcess, find_supervisor, start_supervisor
+from adapters.local.record import Record
+from adapters.local.spool import Spool
+from adapters.manager import End, Ended, Report, Started
+
+TRIES = 3  # supervisors that may fail before the job is given up
+PAUSE = 1.0  # seconds between them
+POLL = 0.05  # seconds between looks at the record of a supervisor that another service has started
+_LOG = logging.getLogger(__name__)
+
+
+class Job:
+    """One launch: its slots, the last that was told of it, and its supervisor while it is watched."""
+
+    def __init__(self, job_id: str, slots: list[int], *, found: bool = False) -> None:
+        self.job_id = job_id
+        self.slots = slots
+        self.found = found
+        self.last: Report | None = None
+        self.process: SupervisorProcess | None = None
+        self.task: asyncio.Task[None] | None = None
+
+    @property
+    def ended(self) -> bool:
+        """Nothing of it runs, and its slots are free."""
+        return isinstance(self.last, Ended)
+
+    def look(self, spool: Spool) -> list[Report]:
+        """What its record says that was not told yet."""
+        state = self.read(spool)
+        news: list[Report] = []
+        if state is not None and state.started is not None and self.last is None:
+            news.append(Started(self.job_id, state.started))
+        if state is not None and state.how is not None and not self.ended:
+            news.append(ended(self.job_id, state))
+        if news:
+            self.last = news[-1]
+        return news
+
+    def read(self, spool: Spool) -> Record | None:
+        """Its record; None if there is none, or none that can be used (a supervisor will see to that)."""
+        try:
+            return record.read(spool.folder(self.job_id))
+        except BadFileError as error:
+            _LOG.warning("job %s: %s", self.job_id, error)
+            return None
+
+    def cancel(self, spool: Spool) -> None:
+        """Tell its supervisors to look at the mark `cancel`: the one on record, and the one that waits behind it."""
+        if self.process is not None:
+            self.process.cancel()
+        state = self.read(spool)
+        watcher = state.watcher() if state is not None else None
+        if watcher is not None:
+            watcher.send(signal.SIGTERM)
+
+
+async def follow(job: Job, spool: Spool, tell: Callable[[Report], None]) -> None:
+    """Tell what happens to a job until it has ended, with a new supervisor whenever one died."""
+    failures = 0
+    while True:
+        for report in job.look(spool):
+            tell(report)
+        if job.ended:
+            return
+        if failures >= TRIES:
+            failures = 0
+            for report in await asyncio.to_thread(_give_up, job, spool):
+                tell(report)
+            continue
+        if failures > 1:
+            await asyncio.sleep(PAUSE)
+        try:
+            state = job.read(spool)
+            watcher = state.watcher() if state is not None else None
+            adopted = find_supervisor(watcher) if watcher is not None else None
+            job.process = adopted or start_supervisor(spool.folder(job.job_id))
+        except OSError as error:
+            _LOG.warning("job %s: its supervisor cannot be started: %s", job.job_id, error.strerror)
+            failures += 1
+            continue
+        try:
+            await _until_exit(job, job.process, spool, tell)
+        finally:
+            job.process.close()
+            job.process = None
+        failures += adopted is None
+
+
+async def _until_exit(job: Job, process: SupervisorProcess, spool: Spool, tell: Callable[[Report], None]) -> None:
+    while not process.exited:
+        polling = job.found and job.last is None
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(process.news.wait(), POLL if polling else None)
+        process.news.clear()
+        if not process.exited:
+            for report in job.look(spool):
+                tell(report)
+
+
+def ended(job_id: str, state: Record) -> Ended:
+    """The report of a record with an end."""
+    return Ended(
+        job_id,
+        End(state.how or End.LOST),
+        state.ended or 0,
+        state.started,
+        state.exit_code,
+        state.signal,
+        state.reason,
+    )
+
+
+def _give_up(job: Job, spool: Spool) -> list[Report]:
+    """No supervisor could settle the job: settle it here, on record if possible. Nothing if one runs after all."""
+    folder = spool.folder(job.job_id)
+    complaint = spool.complaint(job.job_id)
+    why = "its supervisor cannot run" + (f" ({complaint})" if complaint else "")
+    try:
+        taken = files.lock(f"{folder}/{recovery.LOCK}", wait=False)
+    except BlockingIOError:
+        return []
+    except OSError as error:
+        return [_end_unrecorded(job, End.LOST, f"its folder in the spool cannot be used ({error.strerror})")]
+    try:
+        recovery.give_up(folder, why)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            os.unlink(f"{folder}/{jobfile.NAME}")  # so that no later service starts what is told to have ended
+        return [_end_unrecorded(job, End.LOST, f"{why}; its end cannot be put on record ({error.strerror})")]
+    finally:
+        os.close(taken)
+    return job.look(spool)
+
+
+def _end_unrecorded(job: Job, how: End, reason: str) -> Ended:
+    started = job.last.at if isinstance(job.last, Started) else None
+    job.last = Ended(job.job_id, how, time.time_ns(), started, reason=record.one_line(reason))
+    return job.last

@@ -1,0 +1,155 @@
+"""The local manager: jobs as processes of this host, on slots that are only counted."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import secrets
+from collections.abc import AsyncIterator, Mapping
+from pathlib import Path
+
+from adapters.local.checks import check_spec
+from adapters.local.environment import account, environment
+from adapters.local.files import BadFileError
+from adapters.local.follow import Job, follow
+from adapters.local.jobfile import JobFile
+from adapters.local.jobfile import read as read_job
+from adapters.local.processes import boot
+from adapters.local.settings import LocalSettings, read_settings
+from adapters.local.spool import Spool
+from adapters.manager import JobSpec, ManagerError, NodesBusyError, Report, UnknownJobError
+
+_LOG = logging.getLogger(__name__)
+
+
+def create(domain: str, directory: Path, settings: Mapping[str, object]) -> LocalManager:
+    """The entry point `local` of the group `cosched.adapters`; SettingError."""
+    return LocalManager(domain, read_settings(directory, settings))
+
+
+class LocalManager:
+    """Implements `adapters.manager.Manager`."""
+
+    def __init__(self, domain: str, settings: LocalSettings) -> None:
+        self.domain = domain
+        self.settings = settings
+        self._spool = Spool(settings.spool)
+        self._jobs: dict[str, Job] = {}
+        self._reports: asyncio.Queue[Report] = asyncio.Queue()
+
+    @property
+    def nodes(self) -> int:
+        """The slots."""
+        return self.settings.slots
+
+    async def open(self) -> dict[str, Report | None]:
+        """See the protocol. Launches that were put on record, but not started yet, are started."""
+        for job_id in await asyncio.to_thread(self._spool.open):
+            self._jobs[job_id] = Job(job_id, _slots_of(self._spool.folder(job_id)), found=True)
+            self._jobs[job_id].look(self._spool)
+        last = {job_id: job.last for job_id, job in self._jobs.items()}
+        for job in self._jobs.values():
+            if not job.ended:
+                self._follow(job)
+        return last
+
+    async def launch(self, spec: JobSpec) -> None:
+        """See the protocol."""
+        if spec.job_id in self._jobs:
+            return
+        check_spec(spec, self.nodes)
+        slots = self._free_slots(spec.nodes)
+        job = self._jobs[spec.job_id] = Job(spec.job_id, slots)
+        try:
+            await asyncio.to_thread(self._commit, spec, slots)
+        except OSError as error:
+            del self._jobs[spec.job_id]
+            raise ManagerError(f"job {spec.job_id} cannot be put on record: {error.strerror}") from error
+        except ManagerError:
+            del self._jobs[spec.job_id]
+            raise
+        self._follow(job)
+
+    def _commit(self, spec: JobSpec, slots: list[int]) -> None:
+        who = account(spec.user)
+        token = secrets.token_hex(16)
+        launch = JobFile(
+            job_id=spec.job_id,
+            token=token,
+            boot=boot(),
+            arguments=list(spec.command),
+            script=spec.script is not None,
+            environment=environment(spec, self.domain, who, slots, token),
+            directory=spec.directory,
+            output=spec.output or f"cosched-{spec.job_id}.out",
+            error=spec.error,
+            walltime=spec.walltime,
+            grace=round(self.settings.grace * 1000),
+            uid=who.uid,
+            groups=list(who.groups),
+            slots=slots,
+        )
+        self._spool.commit(launch, spec.script)
+
+    async def cancel(self, job_id: str) -> None:
+        """See the protocol."""
+        job = self._jobs.get(job_id)
+        if job is None:
+            raise UnknownJobError(f"no job {job_id[:100]!a} was launched here")
+        if job.ended:
+            return
+        try:
+            await asyncio.to_thread(self._spool.mark_cancelled, job_id)
+        except OSError as error:
+            raise ManagerError(f"job {job_id} cannot be cancelled: {error.strerror}") from error
+        job.cancel(self._spool)
+
+    async def reports(self) -> AsyncIterator[Report]:
+        """See the protocol."""
+        while True:
+            yield await self._reports.get()
+
+    async def forget(self, job_id: str) -> None:
+        """See the protocol."""
+        job = self._jobs.get(job_id)
+        if job is None:
+            return
+        if not job.ended:
+            raise ManagerError(f"job {job_id} has not ended")
+        try:
+            await asyncio.to_thread(self._spool.remove, job_id)
+        except OSError as error:
+            raise ManagerError(f"job {job_id} cannot be forgotten: {error.strerror}") from error
+        self._jobs.pop(job_id, None)
+
+    async def close(self) -> None:
+        """See the protocol."""
+        tasks = [job.task for job in self._jobs.values() if job.task is not None]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        self._jobs.clear()
+        self._spool.close()
+
+    def _follow(self, job: Job) -> None:
+        job.task = asyncio.create_task(follow(job, self._spool, self._reports.put_nowait), name=f"job {job.job_id}")
+        job.task.add_done_callback(_say_failure)
+
+    def _free_slots(self, wanted: int) -> list[int]:
+        busy = {slot for job in self._jobs.values() if not job.ended for slot in job.slots}
+        free = [slot for slot in range(self.nodes) if slot not in busy]
+        if len(free) < wanted:
+            raise NodesBusyError(f"{wanted} slots wanted, {len(free)} of {self.nodes} are free")
+        return free[:wanted]
+
+
+def _slots_of(folder: str) -> list[int]:
+    try:
+        return read_job(folder).slots
+    except BadFileError:
+        return []  # its end is to come, since nothing can run by such a file
+
+
+def _say_failure(task: asyncio.Task[None]) -> None:
+    if not task.cancelled() and (error := task.exception()) is not None:
+        _LOG.error("%s is no longer followed", task.get_name(), exc_info=error)

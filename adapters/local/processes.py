@@ -1,0 +1,124 @@
+"""What /proc says of processes, and signals that never reach another process than meant. Imports little.
+
+A process is known by its number and its start time (field 22 of /proc/PID/stat, in clock ticks since boot), since
+numbers are used again.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+
+BOOT = "/proc/sys/kernel/random/boot_id"
+
+
+class Identity:
+    """One process, and no other that has its number later."""
+
+    __slots__ = ("pid", "start")
+
+    def __init__(self, pid: int, start: int) -> None:
+        self.pid = pid
+        self.start = start
+
+    def alive(self) -> bool:
+        """It exists and has not ended."""
+        about = look(self.pid)
+        return about is not None and about.start == self.start and not about.ended
+
+    def known(self) -> bool:
+        """It exists, maybe as a zombie: its number is not another's."""
+        about = look(self.pid)
+        return about is not None and about.start == self.start
+
+    def open(self) -> int | None:
+        """A descriptor (pidfd) of it, which becomes readable as it ends; None if it is gone."""
+        try:
+            fd = os.pidfd_open(self.pid)
+        except ProcessLookupError:
+            return None
+        if self.known():  # looked at after opening: the descriptor is this one's
+            return fd
+        os.close(fd)
+        return None
+
+    def send(self, number: int) -> None:
+        """Send it a signal; nothing if it is gone."""
+        fd = self.open()
+        if fd is None:
+            return
+        try:
+            signal.pidfd_send_signal(fd, number)
+        except (ProcessLookupError, PermissionError):
+            pass
+        finally:
+            os.close(fd)
+
+
+class Look:
+    """A line of /proc/PID/stat."""
+
+    __slots__ = ("ended", "group", "session", "start")
+
+    def __init__(self, fields: list[bytes]) -> None:
+        self.ended = fields[0] in (b"Z", b"X", b"x")
+        self.group = int(fields[2])
+        self.session = int(fields[3])
+        self.start = int(fields[19])
+
+
+def look(pid: int) -> Look | None:
+    """The process that has this number now; None if there is none."""
+    content = _content(f"/proc/{pid}/stat")
+    # The name, in parentheses, may hold anything, parentheses included.
+    return Look(content[content.rindex(b")") + 2 :].split()) if content else None
+
+
+def myself() -> Identity:
+    """This process."""
+    return identify(os.getpid())
+
+
+def identify(pid: int) -> Identity:
+    """The process that has this number now, which must not have been waited for; ProcessLookupError."""
+    about = look(pid)
+    if about is None:
+        raise ProcessLookupError(pid)
+    return Identity(pid, about.start)
+
+
+def boot() -> str:
+    """Which boot of this host this is."""
+    return _content(BOOT).decode("ascii", "replace").strip()[:64]
+
+
+def members(leader: Identity | None, mark: bytes) -> list[Identity]:
+    """The living processes of a job: of its leader's group or session, or with `mark` in their environment.
+
+    The mark is NAME=VALUE; an empty one marks none. Group and session count only while the leader exists, at least as a
+    zombie: else they may be another's by now.
+    """
+    lead = leader.pid if leader is not None and leader.known() else 0
+    earliest = leader.start if leader is not None else 0
+    found = []
+    for name in os.listdir("/proc"):
+        if not name.isdecimal():
+            continue
+        about = look(int(name))
+        if about is None or about.ended or about.start < earliest:
+            continue
+        if (lead and lead in (about.group, about.session)) or (mark and _marked(name, mark)):
+            found.append(Identity(int(name), about.start))
+    return found
+
+
+def _marked(pid: str, mark: bytes) -> bool:
+    return mark in _content(f"/proc/{pid}/environ").split(b"\0")
+
+
+def _content(path: str) -> bytes:
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except OSError:  # it ended, or is not ours to look at
+        return b""

@@ -1,0 +1,41 @@
+"""The settings of the local manager: the keys of [manager] that are its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from adapters.manager import SettingError
+
+MAX_SLOTS = 65536
+MAX_GRACE = 3600.0
+
+
+@dataclass(frozen=True, slots=True)
+class LocalSettings:
+    """What the local manager is told."""
+
+    slots: int  # jobs of one node that can run at once
+    spool: Path  # folder of its own, absolute
+    grace: float = 5.0  # seconds between SIGTERM and SIGKILL
+
+
+def read_settings(directory: Path, settings: Mapping[str, object]) -> LocalSettings:
+    """The settings, with the spool in `directory` unless it is named; SettingError."""
+    unknown = sorted(settings.keys() - {"slots", "spool", "grace"})
+    if unknown:
+        raise SettingError(str(unknown[0]), "is not a setting of the local manager (slots, spool, grace)")
+    slots = settings.get("slots")
+    if not isinstance(slots, int) or isinstance(slots, bool) or not 1 <= slots <= MAX_SLOTS:
+        raise SettingError("slots", f"must be a whole number from 1 to {MAX_SLOTS}")
+    grace = settings.get("grace", 5.0)
+    if not isinstance(grace, int | float) or isinstance(grace, bool) or not 0 <= grace <= MAX_GRACE:
+        raise SettingError("grace", f"must be seconds from 0 to {MAX_GRACE:.0f}")
+    return LocalSettings(slots, _spool(directory, settings.get("spool", "jobs")), float(grace))
+
+
+def _spool(directory: Path, value: object) -> Path:
+    if not isinstance(value, str) or not value or "\0" in value:
+        raise SettingError("spool", "must be the path of a folder")
+    return (directory / value).absolute()

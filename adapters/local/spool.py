@@ -1,0 +1,130 @@
+"""The spool: a folder for each launch, complete as soon as it is there under its name, until the job is forgotten.
+
+One service uses it at a time. All calls may block on the disk.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import stat
+import time
+from pathlib import Path
+
+from adapters.local import files
+from adapters.local.checks import is_job_id
+from adapters.local.jobfile import JobFile
+from adapters.local.recovery import CANCEL, LOCK
+from adapters.manager import ManagerError, SettingError
+
+LOG = "log"  # what a supervisor has to complain about
+_MAX_TAIL = 300  # bytes of it that are shown
+_PATIENCE = 1.0  # seconds; a supervisor that was just starting as the last service died has its lock for an instant
+
+
+class Spool:
+    """The folder at `root`, to be opened first."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self._lock: int | None = None
+
+    def open(self) -> list[str]:
+        """Take the spool; the ids of the jobs in it. SettingError, or ManagerError if another service has it."""
+        try:
+            self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
+            about = self.root.lstat()
+        except OSError as error:
+            raise SettingError("spool", f"{self.root}: {error.strerror}") from error
+        if not stat.S_ISDIR(about.st_mode) or about.st_uid != os.geteuid() or about.st_mode & 0o077:
+            raise SettingError("spool", f"{self.root}: must be a folder of this service's user with mode 0700")
+        self._take()
+        names = os.listdir(self.root)
+        for name in names:
+            if name.startswith((".new-", ".old-")):  # not launched yet; forgotten already
+                shutil.rmtree(self.root / name, ignore_errors=True)
+        return sorted(name for name in names if is_job_id(name) and stat.S_ISDIR(os.lstat(self.root / name).st_mode))
+
+    def _take(self) -> None:
+        fd = os.open(self.root / ".lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        patience_over = time.monotonic() + _PATIENCE
+        while not _locked(fd):
+            if time.monotonic() > patience_over:
+                os.close(fd)
+                raise ManagerError(f"{self.root}: another service uses this spool")
+            time.sleep(0.02)
+        self._lock = fd
+
+    def close(self) -> None:
+        """Give the spool back."""
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+    def folder(self, job_id: str) -> str:
+        """The folder of a job."""
+        return str(self.root / job_id)
+
+    def commit(self, job: JobFile, script: bytes | None) -> None:
+        """Put a launch on record, as a whole or not at all; OSError."""
+        fresh = self.root / f".new-{job.job_id}"
+        shutil.rmtree(fresh, ignore_errors=True)
+        try:
+            fresh.mkdir(mode=0o700)
+            if script is not None:
+                _write_script(fresh / "script", script, job.uid)
+            for name in (LOCK, LOG):
+                os.close(os.open(fresh / name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+            job.write(str(fresh))
+            fresh.rename(self.root / job.job_id)
+        except OSError:
+            shutil.rmtree(fresh, ignore_errors=True)
+            raise
+        files.sync_folder(str(self.root))
+
+    def mark_cancelled(self, job_id: str) -> None:
+        """Note that the job is to be cancelled, whoever supervises it then; OSError."""
+        folder = self.folder(job_id)
+        fd = os.open(f"{folder}/{CANCEL}", os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        os.close(fd)
+        files.sync_folder(folder)
+
+    def complaint(self, job_id: str) -> str:
+        """The last line that a supervisor of the job wrote, if any."""
+        try:
+            with open(f"{self.folder(job_id)}/{LOG}", "rb") as file:
+                file.seek(max(0, os.fstat(file.fileno()).st_size - _MAX_TAIL))
+                lines = file.read(_MAX_TAIL).decode("utf-8", "replace").split("\n")
+        except OSError:
+            return ""
+        return next((line for line in reversed(lines) if line.strip()), "")
+
+    def remove(self, job_id: str) -> None:
+        """Remove what is kept of a job; nothing if there is nothing. OSError."""
+        old = self.root / f".old-{job_id}"
+        shutil.rmtree(old, ignore_errors=True)
+        try:
+            os.rename(self.folder(job_id), old)
+        except FileNotFoundError:
+            return
+        shutil.rmtree(old, ignore_errors=True)
+
+
+def _locked(fd: int) -> bool:
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _write_script(path: Path, script: bytes, uid: int | None) -> None:
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o500)
+    try:
+        files.write_all(fd, script)
+        if uid is not None:
+            os.fchown(fd, uid, -1)
+        os.fsync(fd)
+    finally:
+        os.close(fd)

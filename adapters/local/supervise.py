@@ -1,0 +1,168 @@
+"""A supervisor: starts one job, enforces its walltime, cancels it, and keeps its end on record. Imports little.
+
+Signals are blocked from before the first instruction and taken one by one, so that none is lost or comes amiss. SIGTERM
+with the mark `cancel` in the folder means: cancel. Without it: the host or an operator ends this process, and the job.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from contextlib import suppress
+
+from adapters.local import child, files
+from adapters.local.ending import kill_rest, terminate
+from adapters.local.jobfile import JobFile
+from adapters.local.processes import boot, identify, myself
+from adapters.local.record import Record
+from adapters.local.recovery import LOCK, cancelled, recover
+
+STARTED = b"started\n"  # on standard output, once `record.json` says so
+SIGNALS = (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+RETRY = 1.0  # seconds
+TOLD_TO_END = "its supervisor was told to end"
+
+
+class Supervisor:
+    """Runs one job in its folder of the spool."""
+
+    def __init__(self, folder: str, job: JobFile) -> None:
+        self.folder = folder
+        self.job = job
+        self.mark = child.mark(job)
+        self.pid = 0
+        self.record = Record(boot(), myself(), None)
+        self.why: str | None = None  # the end that was forced on it
+        self.status = 0
+
+    def run(self) -> None:
+        """Start the job and see it to its end."""
+        hear, go = self._fork()
+        failure = self._let_go(hear, go)
+        if failure is None:
+            self._watch()
+            self._end_rest()
+        os.waitpid(self.pid, 0)
+        if failure is not None:
+            self._finish("cancelled" if failure == "" else "unstarted", failure or "cancelled before it started")
+
+    def _fork(self) -> tuple[int, int]:
+        hear, tell = os.pipe()
+        wait, go = os.pipe()
+        self.pid = os.fork()
+        if self.pid == 0:
+            os.close(go)  # else it would wait for itself
+            child.become(self.job, self.folder, wait, tell)
+        os.close(tell)
+        os.close(wait)
+        return hear, go
+
+    def _let_go(self, hear: int, go: int) -> str | None:
+        """Let the prepared process become the job, once it is on record; why it did not ("": cancelled), else None."""
+        said = os.read(hear, 4096)
+        if said[:1] != child.READY:
+            return _reason(said)
+        self.record.leader = identify(self.pid)
+        self.record.write(self.folder, settle=False)  # survives any process; after a crash of the host nothing runs
+        if cancelled(self.folder):
+            os.close(go)
+            return ""
+        os.write(go, b"g")
+        os.close(go)
+        said = b""
+        while part := os.read(hear, 4096):  # it ends when the job has its own program: its copy closes on exec
+            said += part
+        time_told, failed, reason = said[1:].partition(child.FAILED)
+        if failed or not time_told.isdigit():
+            return _reason(failed + reason)
+        self.record.started = int(time_told)
+        self.record.write(self.folder, settle=False)
+        _tell_started()
+        return None
+
+    def _watch(self) -> None:
+        """Wait for the first process to end, by itself or not."""
+        deadline = time.monotonic() + self.job.walltime
+        while not self._exited():
+            number = _next_signal(deadline - time.monotonic())
+            if number == signal.SIGCHLD or (number is not None and self.why is not None):
+                continue
+            if number is None and self.why is not None:  # the grace time is over
+                kill_rest(self.record.leader, self.mark)
+                deadline = time.monotonic() + RETRY
+                continue
+            self.why = "timeout" if number is None else "cancelled" if cancelled(self.folder) else "lost"
+            terminate(self.record.leader, self.mark)
+            deadline = time.monotonic() + self.job.grace / 1000
+
+    def _exited(self) -> bool:
+        # Not waited for yet: the zombie keeps its number, and so its group's, from being used again.
+        return os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG) is not None
+
+    def _end_rest(self) -> None:
+        grace = self.job.grace / 1000 if self.why is not None else 0.0
+        _, left = kill_rest(self.record.leader, self.mark, grace)
+        end = os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOWAIT)
+        by_itself = end is not None and end.si_code == os.CLD_EXITED
+        if end is not None:
+            self.record.exit_code = end.si_status if by_itself else None
+            self.record.signal = None if by_itself else end.si_status
+        reason = {None: "", "timeout": f"its walltime of {self.job.walltime} s was over", "lost": TOLD_TO_END}
+        words = [reason.get(self.why, ""), f"{left} of its processes do not end" if left else ""]
+        self._finish(self.why or ("exited" if by_itself else "signalled"), "; ".join(filter(None, words)))
+
+    def _finish(self, how: str, reason: str) -> None:
+        """Put the end on record, however long the disk may be full: nobody else knows it."""
+        self.record.ended = time.time_ns()
+        self.record.how = how
+        self.record.reason = reason
+        while True:
+            try:
+                self.record.write(self.folder)
+            except FileNotFoundError:  # somebody removed the folder
+                return
+            except OSError:
+                time.sleep(RETRY)
+            else:
+                return
+
+
+def _reason(said: bytes) -> str:
+    return said[1:].decode("utf-8", "replace") if said[:1] == child.FAILED else "it died before it started"
+
+
+def _next_signal(seconds: float) -> int | None:
+    info = signal.sigtimedwait(SIGNALS, max(0.0, seconds))
+    return None if info is None else info.si_signo
+
+
+def _tell_started() -> None:
+    with suppress(OSError):  # the service is not there; it will read the record
+        os.write(1, STARTED)
+    nothing = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
+    os.dup2(nothing, 1)
+    os.close(nothing)
+
+
+def main(folder: str) -> int:
+    """Run the job of this folder, or settle what an earlier supervisor of it has left; 0 if its end is on record."""
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # ignored, it would not be told
+    signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
+    os.closerange(3, os.sysconf("SC_OPEN_MAX"))  # whatever the service did not mean to hand down
+    os.umask(0o077)
+    os.chdir(folder)
+    files.lock(LOCK, wait=True)  # kept as long as this process lives; a second supervisor waits here for the first
+    job = recover(folder)
+    if job is None:
+        return 0
+    supervisor = Supervisor(folder, job)
+    try:
+        supervisor.run()
+    except Exception as error:
+        if supervisor.pid and supervisor.record.how is None:
+            kill_rest(supervisor.record.leader, supervisor.mark)
+        print(f"{type(error).__name__}: {error}", file=sys.stderr)
+        return 1
+    return 0

@@ -1,0 +1,1 @@
+"""The adapters, with real processes."""

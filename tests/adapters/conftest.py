@@ -1,0 +1,27 @@
+"""Fixtures for the tests of the adapters."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from tests.adapters.machine import ours
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[Path]:
+    """A folder for a manager and its jobs; at the end of the test no process of theirs may be left."""
+    yield tmp_path
+    patience_over = time.monotonic() + 5
+    while (left := ours(tmp_path)) and time.monotonic() < patience_over:
+        time.sleep(0.05)
+    for pid in left:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    assert not left, "processes were left behind"

@@ -1,0 +1,120 @@
+"""Walltime, cancelling, and processes that do not want to go."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from pathlib import Path
+
+import pytest
+
+from adapters.manager import End, ManagerError, UnknownJobError
+from tests.adapters.machine import lives, machine, run, until
+
+STUBBORN = "trap '' TERM; echo $$; while :; do sleep 0.2; done"
+
+
+def test_walltime(place: Path) -> None:
+    async def test() -> None:
+        async with machine(place) as here:
+            await here.launch("soft", "/bin/sh", "-c", "trap 'echo asked; exit 5' TERM; sleep 30 & wait", walltime=1)
+            hard = await here.run("hard", "/bin/sh", "-c", STUBBORN, walltime=1)
+            soft = await here.ended("soft")
+        assert (soft.how, soft.exit_code, here.output("soft")) == (End.TIMEOUT, 5, "asked\n")
+        assert (hard.how, hard.signal, hard.exit_code) == (End.TIMEOUT, 9, None)
+        assert hard.reason == "its walltime of 1 s was over"
+        assert hard.started_at is not None
+        assert 1.9 < (hard.at - hard.started_at) / 1e9 < 15  # walltime and grace time
+
+    run(test)
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "sh -c 'sleep 300 & echo $!; wait' & wait",  # a grandchild
+        "set -m; sleep 300 & echo $!; wait",  # in a process group of its own
+        "setsid sh -c 'echo $$; exec sleep 300' & wait",  # in a session of its own
+        "(setsid sh -c 'echo $$; exec sleep 300' &) ; sleep 300",  # and without its parent
+        STUBBORN,
+        "echo $$; kill -STOP $$",
+    ],
+)
+def test_cancel_ends_all_processes(place: Path, script: str) -> None:
+    async def test() -> None:
+        async with machine(place, grace=0.3) as here:
+            await here.launch("1", "/bin/bash", "-c", script)
+            pid = int(await here.line("1"))
+            assert lives(pid)
+            await here.manager.cancel("1")
+            await here.manager.cancel("1")
+            end = await here.ended("1")
+            assert not lives(pid)
+            assert (end.how, end.reason) == (End.CANCELLED, "")
+            await here.manager.cancel("1")  # ended: nothing to do
+
+    run(test)
+
+
+def test_what_a_job_leaves_in_the_background_ends_with_it(place: Path) -> None:
+    async def test() -> None:
+        async with machine(place) as here:
+            end = await here.run("1", "/bin/sh", "-c", "sleep 300 & echo $!; setsid sleep 300 & echo $!; exit 4")
+            assert (end.how, end.exit_code) == (End.EXITED, 4)
+            assert not any(lives(int(pid)) for pid in here.output("1").split())
+
+    run(test)
+
+
+def test_cancel_at_once(place: Path) -> None:
+    async def test() -> None:
+        async with machine(place, slots=20) as here:
+            for job in range(20):
+                await here.launch(f"{job}", "sleep", "100")
+                await asyncio.sleep(0.003 * job)
+                await here.manager.cancel(f"{job}")
+            assert {(await here.ended(f"{job}")).how for job in range(20)} == {End.CANCELLED}
+
+    run(test)
+
+
+def test_nodes_are_free_when_the_job_has_ended(place: Path) -> None:
+    async def test() -> None:
+        async with machine(place, slots=2, grace=0.2) as here:
+            await here.launch("1", "/bin/sh", "-c", STUBBORN)
+            with pytest.raises(ManagerError, match="2 slots wanted, 1 of 2 are free"):
+                await here.launch("2", "true", nodes=2)
+            await here.line("1")
+            await here.manager.cancel("1")
+            with pytest.raises(ManagerError, match="has not ended"):
+                await here.manager.forget("1")
+            await here.ended("1")
+            assert (await here.run("2", "true", nodes=2)).succeeded
+
+    run(test)
+
+
+def test_launched_twice_starts_once(place: Path) -> None:
+    async def test() -> None:
+        async with machine(place) as here:
+            await asyncio.gather(*(here.launch("1", "/bin/sh", "-c", "echo x >> count") for _ in range(5)))
+            await here.ended("1")
+            await here.launch("1", "/bin/sh", "-c", "echo x >> count")
+            await until(lambda: here.record("1").how is not None)
+            assert (place / "count").read_text() == "x\n"
+            await here.manager.forget("1")
+            await here.manager.forget("1")
+            assert not (place / "jobs" / "1").exists()
+            with pytest.raises(UnknownJobError):
+                await here.manager.cancel("1")
+
+    run(test)
+
+
+def test_the_end_is_told_soon(place: Path) -> None:
+    async def test() -> None:
+        async with machine(place) as here:
+            end = await here.run("1", "true")
+            assert time.time_ns() - end.at < 5e9
+
+    run(test)
