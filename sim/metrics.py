@@ -12,6 +12,8 @@ from sim.workload import UNKNOWN, Ints
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 
+_ROWS_AT_ONCE = 65_536
+
 BOUND_S = 10  # bounded slowdown takes shorter jobs for as long as this
 
 
@@ -55,17 +57,27 @@ def group(submit: Ints, start: Ints, run: Ints, sync: Ints) -> dict[str, Any]:
     }
 
 
-def queue_length(submit: Ints, left: Ints, last: int) -> tuple[Ints, Ints, float]:
-    """Jobs that wait, over time: instants at which their number changes, the number from then on, and its mean.
+def queue_over_time(submit: Ints, left: Ints) -> tuple[Ints, Ints]:
+    """Instants at which the number of waiting jobs changes, and that number from then on.
 
-    `left` is when each job started (or was cancelled), `UNKNOWN` for one that waits still; the mean is over the time
-    from the first submission to `last`.
+    `submit` ascends; `left` is when each job started (or was cancelled), `UNKNOWN` for one that waits still.
     """
-    gone = left[left != UNKNOWN]
-    times, index = np.unique(np.concatenate((submit, gone)), return_inverse=True)
-    change = np.zeros(len(times), np.int64)
-    np.add.at(change, index, np.repeat((1, -1), (len(submit), len(gone))))
-    waiting = np.cumsum(change)
-    spans = np.diff(np.append(times, max(last, int(times[-1]))))
-    total = int(spans.sum())
-    return times, waiting, float(waiting @ spans) / total if total else 0.0
+    gone = np.sort(left[left != UNKNOWN])
+    times = np.unique(np.concatenate((submit, gone)))
+    return times, _waiting_at(times, submit, gone)
+
+
+def queue_length(submit: Ints, left: Ints, last: int) -> dict[str, float]:
+    """Mean (over the time from the first submission to `last`) and maximum of the number of waiting jobs."""
+    gone = np.sort(left[left != UNKNOWN])
+    waited = int(gone.sum()) + last * (len(left) - len(gone)) - int(submit.sum())
+    span = last - int(submit[0])
+    # In parts, since a million jobs must not cost much memory; the number only grows at submissions.
+    parts = (submit[i : i + _ROWS_AT_ONCE] for i in range(0, len(submit), _ROWS_AT_ONCE))
+    longest = max(int(_waiting_at(part, submit, gone).max()) for part in parts)
+    return {"mean": waited / span if span else 0.0, "max": longest}
+
+
+def _waiting_at(times: Ints, submit: Ints, gone: Ints) -> Ints:
+    waiting: Ints = np.searchsorted(submit, times, "right") - np.searchsorted(gone, times, "right")
+    return waiting

@@ -91,7 +91,7 @@ class DomainResult:
             "yields": int(jobs.yields.sum()),
             "releases": self.releases,
             "never_started": int((~self.started).sum()),
-            "queue_length": {"mean": self._queue[2], "max": int(self._queue[1].max())},
+            "queue_length": metrics.queue_length(work.submit, self._left_queue, self.last_event),
             "all": self._group(everybody),
             "paired": self._group(paired),
             "unpaired": self._group(~paired),
@@ -102,13 +102,12 @@ class DomainResult:
         """How many jobs waited (queued or holding) from each `time` on: columns time, waiting."""
         import polars
 
-        times, waiting, _ = self._queue
+        times, waiting = metrics.queue_over_time(self.workload.submit, self._left_queue)
         return polars.DataFrame({"time": times, "waiting": waiting})
 
-    @cached_property
-    def _queue(self) -> tuple[Ints, Ints, float]:
-        left = np.where(self.started, self.jobs.start, self.jobs.end)
-        return metrics.queue_length(self.workload.submit, left, self.last_event)
+    @property
+    def _left_queue(self) -> Ints:
+        return np.where(self.started, self.jobs.start, self.jobs.end)
 
     def nodes_of(self, chosen: Any) -> Ints:
         """Sizes of the chosen jobs, in nodes."""

@@ -3,13 +3,15 @@
 import numpy as np
 import polars
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import sim
 from cosched.core.settings import ReleaseOrder
 from cosched.errors import InputError
 from sim import metrics
 from sim.pairing import Pairing
-from sim.workload import Workload
+from sim.workload import UNKNOWN, Workload
 
 
 def ints(*values: int) -> np.ndarray:
@@ -76,6 +78,20 @@ def test_the_queue_length_over_time_of_a_hand_made_case(coupled):
     a = coupled.domains["A"]
     assert a.queue.rows() == [(0, 1), (10, 2), (100, 1), (150, 0)]
     assert a.metrics["queue_length"] == {"mean": pytest.approx((10 + 2 * 90 + 50) / 170), "max": 2}
+
+
+@given(st.lists(st.tuples(st.integers(0, 50), st.one_of(st.none(), st.integers(0, 50))), min_size=1))
+def test_the_queue_length_agrees_with_counting_every_second(jobs):
+    """Jobs of (submit, wait); no wait: never started."""
+    jobs.sort(key=lambda job: job[0])
+    submit = ints(*(s for s, _ in jobs))
+    left = ints(*(UNKNOWN if w is None else s + w for s, w in jobs))
+    first, last = int(submit[0]), 120
+    counts = [sum(s <= t and (w is None or s + w > t) for s, w in jobs) for t in range(first, last)]
+    expected = {"mean": pytest.approx(sum(counts) / (last - first)), "max": max(counts)}
+    assert metrics.queue_length(submit, left, last) == expected
+    times, waiting = metrics.queue_over_time(submit, left)
+    assert waiting.tolist() == [counts[t - first] for t in times.tolist()]
 
 
 def test_the_data_frame_has_the_columns_of_jobs_csv_and_empty_cells_for_the_unknown(coupled):
