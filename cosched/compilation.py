@@ -25,6 +25,8 @@ def use_kernel_cache() -> None:
     A cache folder that the user has set stays, unless it is one of ours (of another version, say, that started us).
     A folder that cannot be written is replaced by a private one.
     """
+    # Large pages do not suit tables that are touched here and there: making them can double a simulation's time.
+    os.environ.setdefault("NUMPY_MADVISE_HUGEPAGE", "0")  # numpy reads this when it is imported
     if _OURS not in os.environ.get(_CACHE, _OURS):
         return
     os.environ[_CACHE] = folder = str(_cache_folder())
