@@ -12,7 +12,7 @@ import numpy as np
 from cosched.core.job import JobState
 from cosched.core.kernel import answers, loop, occupancy
 from cosched.core.kernel.expression import CONSTANTS, OPERATIONS
-from cosched.core.kernel.ordering import enqueue, strike_row
+from cosched.core.kernel.ordering import strike_row
 from cosched.core.kernel.tables import NEVER, NONE, Tables
 from cosched.core.nodes import Partitions
 from cosched.core.policies.ordering import Ordering
@@ -85,10 +85,6 @@ class Cluster:
     def state(self, row: int) -> JobState:
         """The job's state."""
         return JobState(int(self.tables.jobs[row]["state"]))
-
-    def submit(self, row: int) -> None:
-        """Queue a job now."""
-        enqueue(self.tables, self.index, row)
 
     def cancel(self, row: int, now: int) -> None:
         """The job leaves, whatever its state; a job that has ended stays as it is."""

@@ -59,7 +59,7 @@ class LocalJobs:
     # Submission and end
 
     def _submitted(self, event: Submitted, now: int) -> list[Effect]:
-        job = PairedJob(event.job, event.peer, event.pair, event.mate, event.owner, submitted_at=now)
+        job = PairedJob(event.job, event.peer, event.pair, event.mate, event.owner)
         self.mates.add(job)
         effects = self._note(job, "submitted", pair=event.pair, mate=event.mate, peer=event.peer)
         if self.settings.mate_patience is not None:

@@ -22,7 +22,6 @@ class PairedJob:
     mate: JobId | None
     owner: str
     state: JobState = JobState.QUEUED
-    submitted_at: int = 0
     nodes: int = 0
     holds: int = 0
     generation: int = 0  # of its hold; the first hold is 1
