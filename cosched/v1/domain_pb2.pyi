@@ -228,14 +228,16 @@ class Event(_message.Message):
     def __init__(self, sequence: _Optional[int] = ..., at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., kind: _Optional[_Union[EventKind, str]] = ..., job: _Optional[_Union[_coscheduling_pb2.JobRef, _Mapping]] = ..., text: _Optional[str] = ..., detail: _Optional[_Mapping[str, str]] = ...) -> None: ...
 
 class WatchEventsRequest(_message.Message):
-    __slots__ = ("jobs", "kinds", "after_sequence")
+    __slots__ = ("jobs", "kinds", "after_sequence", "until_now")
     JOBS_FIELD_NUMBER: _ClassVar[int]
     KINDS_FIELD_NUMBER: _ClassVar[int]
     AFTER_SEQUENCE_FIELD_NUMBER: _ClassVar[int]
+    UNTIL_NOW_FIELD_NUMBER: _ClassVar[int]
     jobs: _containers.RepeatedCompositeFieldContainer[_coscheduling_pb2.JobRef]
     kinds: _containers.RepeatedScalarFieldContainer[EventKind]
     after_sequence: int
-    def __init__(self, jobs: _Optional[_Iterable[_Union[_coscheduling_pb2.JobRef, _Mapping]]] = ..., kinds: _Optional[_Iterable[_Union[EventKind, str]]] = ..., after_sequence: _Optional[int] = ...) -> None: ...
+    until_now: bool
+    def __init__(self, jobs: _Optional[_Iterable[_Union[_coscheduling_pb2.JobRef, _Mapping]]] = ..., kinds: _Optional[_Iterable[_Union[EventKind, str]]] = ..., after_sequence: _Optional[int] = ..., until_now: _Optional[bool] = ...) -> None: ...
 
 class WatchEventsResponse(_message.Message):
     __slots__ = ("event",)
