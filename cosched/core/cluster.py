@@ -92,13 +92,17 @@ class Cluster:
         if state.final:
             return
         if state in (JobState.RUNNING, JobState.HOLDING, JobState.READY):
-            loop.finish(self.tables, self.index, row, now, int(JobState.CANCELLED))
-        else:
-            self.tables.jobs[row]["state"] = JobState.CANCELLED
-            self.tables.jobs[row]["end"] = now
-        if state in (JobState.QUEUED, JobState.READY):
+            self.finish(row, now, JobState.CANCELLED)
+            return
+        self.tables.jobs[row]["state"] = JobState.CANCELLED
+        self.tables.jobs[row]["end"] = now
+        if state is JobState.QUEUED:
             strike_row(self.tables, self.index, row)
-        self._record["changed"] = 1
+        self.reschedule()
+
+    def finish(self, row: int, now: int, how: JobState) -> None:
+        """A job that has nodes ends in the final state `how`; its nodes are free."""
+        loop.finish(self.tables, self.index, row, now, int(how))
 
     def reschedule(self) -> None:
         """Run an iteration at this instant."""

@@ -28,6 +28,7 @@ from cosched.core.events import (
     CallFailed,
     Event,
     Finished,
+    Linked,
     NodesLost,
     PatienceOver,
     Ready,
@@ -35,6 +36,7 @@ from cosched.core.events import (
     RetryDue,
     Submitted,
     Tried,
+    Unlinked,
 )
 from cosched.core.job import JobState
 from cosched.core.local import (
@@ -51,6 +53,7 @@ from cosched.core.local import (
 )
 from cosched.core.mates import NO_PAIR, PairedJob
 from cosched.core.protocol import (
+    FOREVER,
     Domain,
     Failure,
     Found,
@@ -135,6 +138,8 @@ class Coscheduler(LocalJobs):
             job.ready_at = now
         if not self.settings.enabled:
             return self._start(job, now, "coscheduling is off here")
+        if not job.peer:
+            return self._start(job, now, "it has no mate")
         return self._call(job, GetMateJobId(job.id, job.pair, job.mate, job.owner), now)
 
     def _mate_id(self, job: PairedJob, answer: MateJobId, now: int) -> list[Effect]:
@@ -217,10 +222,18 @@ class Coscheduler(LocalJobs):
 
     def _asked(self, peer: Domain, request: Request, now: int) -> list[Effect]:
         if type(request) is GetMateJobId:
-            return [Answer(peer, request, self.mate_job_id(peer, request))]
+            return self._asked_for_mate(peer, request)
         if type(request) is GetMateStatus:
             return [Answer(peer, request, self.mate_status(peer, request))]
         return self._asked_to_start(peer, cast("TryStartMate | StartJob", request), now)
+
+    def _asked_for_mate(self, peer: Domain, request: GetMateJobId) -> list[Effect]:
+        settled = self.mates.settled
+        answer = self.mate_job_id(peer, request)
+        if self.mates.settled == settled:
+            return [Answer(peer, request, answer)]
+        job = self.mates.jobs[cast(JobId, answer.job)]
+        return [*self._note(job, "is linked", mate=job.mate, peer=peer), Answer(peer, request, answer)]
 
     def mate_job_id(self, peer: Domain, request: GetMateJobId) -> MateJobId:
         """Answer GetMateJobId; a job here that names no id yet takes the caller's."""
@@ -310,6 +323,38 @@ class Coscheduler(LocalJobs):
         job.calls += 1
         return f"{self.domain}/{job.id}/{job.calls}"
 
+    # Restart and retirement
+
+    def recover(self, job: PairedJob, since: int) -> list[Effect]:
+        """Take a job up as it was recorded, submitted at `since`: its timers are set, its question is asked again."""
+        self.mates.restore(job)
+        if job.state.final:
+            return []
+        effects: list[Effect] = []
+        if job.state is HOLDING:
+            self.held_nodes += job.nodes
+            if job.held_until < FOREVER:
+                effects.append(SetTimer(job.id, Timer.RELEASE, job.held_until))
+        if job.state is not RUNNING and not job.alone:
+            effects += self._patience(job, since)
+        if job.call is not None:
+            effects.append(Call(job.peer, job.id, cast(Request, job.call)))
+        return effects
+
+    def last_answer(self, peer: Domain, caller: JobId) -> tuple[str, Reply] | None:
+        """Id of the last mutating call of the peer's job `caller`, and what it was answered."""
+        return self._last.get((peer, caller))
+
+    def recover_answer(self, peer: Domain, caller: JobId, request_id: str, answer: Reply) -> None:
+        """Take up what `last_answer` told before a restart."""
+        self._last[peer, caller] = request_id, answer
+
+    def forget(self, job: PairedJob) -> None:
+        """Drop a job that has ended, and what its mate was answered; both may be recovered later."""
+        self.mates.forget(job)
+        if job.mate is not None:
+            self._last.pop((job.peer, job.mate), None)
+
     # Small things
 
     def _ignore(self, job: PairedJob, event: object, now: int) -> list[Effect]:  # noqa: ARG002
@@ -328,6 +373,8 @@ REPLIES = (MateJobId, MateStatus, MateStarted, MateTried)
 
 # (state, kind of event) -> what happens. Late answers and stale timers are ignored; anything else not here is illegal.
 TABLE: dict[tuple[JobState, type], Action] = {
+    **_rows(Coscheduler._linked, Linked, QUEUED),
+    **_rows(Coscheduler._unlinked, Unlinked, QUEUED, READY, HOLDING),
     **_rows(Coscheduler._run_job, Ready, QUEUED),
     **_rows(Coscheduler._mate_id, MateJobId, READY),
     **_rows(Coscheduler._mate_status, MateStatus, READY),

@@ -9,13 +9,28 @@ from cosched.core.protocol import Domain, Failure, JobId, Reply, Request
 
 
 class Submitted(NamedTuple):
-    """A job that names a mate on `peer`, by a `pair` name that both submissions carry or by its id, is queued."""
+    """A job is queued; it names a mate on `peer` by its id or by a `pair` name that both submissions carry, or none."""
+
+    job: JobId
+    peer: Domain = ""
+    pair: str | None = None
+    mate: JobId | None = None
+    owner: str = ""
+
+
+class Linked(NamedTuple):
+    """A queued job without a mate names one now, as in `Submitted`."""
 
     job: JobId
     peer: Domain
     pair: str | None = None
     mate: JobId | None = None
-    owner: str = ""
+
+
+class Unlinked(NamedTuple):
+    """A job that has not started has no mate any more."""
+
+    job: JobId
 
 
 class Ready(NamedTuple):
@@ -92,6 +107,8 @@ class CallFailed(NamedTuple):
 
 Event = (
     Submitted
+    | Linked
+    | Unlinked
     | Ready
     | Tried
     | ReleaseDue

@@ -14,12 +14,13 @@ from cosched.core.effects import (
     Hold,
     Record,
     Release,
+    Reschedule,
     SetTimer,
     Start,
     Timer,
     Yield,
 )
-from cosched.core.events import Finished, NodesLost, ReleaseDue, Submitted
+from cosched.core.events import Finished, Linked, NodesLost, ReleaseDue, Submitted, Unlinked
 from cosched.core.job import JobState, may_become
 from cosched.core.mates import Mates, PairedJob
 from cosched.core.protocol import FOREVER, Domain
@@ -61,10 +62,30 @@ class LocalJobs:
     def _submitted(self, event: Submitted, now: int) -> list[Effect]:
         job = PairedJob(event.job, event.peer, event.pair, event.mate, event.owner)
         self.mates.add(job)
-        effects = self._note(job, "submitted", pair=event.pair, mate=event.mate, peer=event.peer)
-        if self.settings.mate_patience is not None:
-            effects.append(SetTimer(job.id, Timer.PATIENCE, now + self.settings.mate_patience))
-        return effects
+        effects = self._note(job, "submitted", pair=event.pair, mate=event.mate, peer=event.peer or None)
+        return effects + self._patience(job, now)
+
+    def _patience(self, job: PairedJob, since: int) -> list[Effect]:
+        if self.settings.mate_patience is None or not job.peer:
+            return []
+        return [SetTimer(job.id, Timer.PATIENCE, since + self.settings.mate_patience)]
+
+    def _linked(self, job: PairedJob, event: Linked, now: int) -> list[Effect]:
+        if job.peer:
+            raise IllegalEvent(f"Linked, but job {job.id} has a mate")
+        self.mates.link(job, event.peer, event.pair, event.mate)
+        noted = self._note(job, "is linked", pair=event.pair, mate=event.mate, peer=event.peer)
+        return [*noted, *self._patience(job, now), Reschedule(job.id)]
+
+    def _unlinked(self, job: PairedJob, _: Unlinked, now: int) -> list[Effect]:
+        if not job.peer:
+            raise IllegalEvent(f"Unlinked, but job {job.id} has no mate")
+        noted = self._note(job, "is unlinked", mate=job.mate, peer=job.peer)
+        self.mates.unlink(job)
+        job.alone = False
+        if job.state is not QUEUED:  # it has nodes, and nobody to wait for
+            return noted + self._start(job, now, "unlinked from its mate")
+        return [*noted, ClearTimer(job.id, Timer.PATIENCE), Reschedule(job.id)]
 
     def _finished(self, job: PairedJob, event: Finished, now: int) -> list[Effect]:
         if not event.how.final or not may_become(job.state, event.how):
@@ -132,7 +153,8 @@ class LocalJobs:
             job.yields += 1
             job.yielded_at = now
         boost = holds.yield_boost(self.settings, job.yields)
-        return [*self._note(job, "yields", why=why, yields=job.yields), Yield(job.id, boost)]
+        detail = {"capped": True} if self._scheme(job) is Scheme.HOLD and self._above_cap(job) else {}
+        return [*self._note(job, "yields", why=why, yields=job.yields, **detail), Yield(job.id, boost)]
 
     # The end of a hold or of a readiness that is no start
 

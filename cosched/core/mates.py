@@ -14,7 +14,7 @@ UNSUBMITTED = MateJobId(Found.UNSUBMITTED, None)
 
 @dataclass(slots=True)
 class PairedJob:
-    """A local job that names, or was adopted by, a mate on the domain `peer`."""
+    """A local job that names, or was adopted by, a mate on the domain `peer`; or (`peer` empty) may be yet."""
 
     id: JobId
     peer: Domain
@@ -40,6 +40,7 @@ class PairedJob:
     call: object = None  # the request whose answer it awaits
     call_since: int = 0
     uncertain: bool = False  # that call timed out once: it may have been carried out
+    parted: tuple[Domain, JobId] | None = None  # the mate that its owner unlinked it from: not to be adopted by it
 
 
 @dataclass(slots=True)
@@ -48,38 +49,72 @@ class Mates:
 
     owners: Mapping[tuple[Domain, str], str] = field(default_factory=dict)
     jobs: dict[JobId, PairedJob] = field(default_factory=dict)
+    settled: int = 0  # links settled so far
     _by_pair: dict[tuple[Domain, str], JobId] = field(default_factory=dict)
     _by_mate: dict[tuple[Domain, JobId], JobId] = field(default_factory=dict)
+    _parted: set[tuple[Domain, JobId]] = field(default_factory=set)
 
     def add(self, job: PairedJob) -> None:
-        """Note a submission; ValueError if another job here has that pair name or that mate."""
-        taken = self._by_pair.get((job.peer, job.pair)) if job.pair is not None else None
-        if taken is None and job.mate is not None:
-            taken = self._by_mate.get((job.peer, job.mate))
+        """Note a submission; ValueError if another job here that has not ended has that pair name or that mate."""
+        taken = self.taken(job.peer, job.pair, job.mate)
         if job.id in self.jobs or taken is not None:
             raise ValueError(f"job {job.id}: its pair is that of job {taken or job.id} already")
+        self.restore(job)
+
+    def restore(self, job: PairedJob) -> None:
+        """Take up a job as it was recorded."""
         self.jobs[job.id] = job
-        if job.pair is not None:
-            self._by_pair[job.peer, job.pair] = job.id
-        if job.mate is not None:
-            self._by_mate[job.peer, job.mate] = job.id
+        self._list(job)
+        if job.parted is not None:
+            self._parted.add(job.parted)
+
+    def forget(self, job: PairedJob) -> None:
+        """Drop a job."""
+        del self.jobs[job.id]
+        self._strike(job)
+
+    def taken(self, peer: Domain, pair: str | None, mate: JobId | None) -> JobId | None:
+        """The job here, not ended, that has this pair name or this mate."""
+        for found in (self._by_pair.get((peer, pair or "")), self._by_mate.get((peer, mate or ""))):
+            if found is not None and not self.jobs[found].state.final:
+                return found
+        return None
+
+    def link(self, job: PairedJob, peer: Domain, pair: str | None, mate: JobId | None) -> None:
+        """The job, which has no mate, names one now; ValueError as of `add`."""
+        taken = self.taken(peer, pair, mate)
+        if taken is not None:
+            raise ValueError(f"job {job.id}: its pair is that of job {taken} already")
+        self._part(job, None)
+        job.peer, job.pair, job.mate = peer, pair, mate
+        self._list(job)
+
+    def unlink(self, job: PairedJob) -> None:
+        """The job has no mate any more, and will not be adopted by the one that it had."""
+        self._strike(job)
+        self._part(job, (job.peer, job.mate) if job.mate is not None else None)
+        job.peer, job.pair, job.mate = "", None, None
 
     def settle(self, job: PairedJob, mate: JobId) -> None:
         """The mate's id is known now."""
         job.mate = mate
         self._by_mate[job.peer, mate] = job.id
+        self.settled += 1
 
     def answer(self, peer: Domain, request: GetMateJobId) -> MateJobId:
         """GetMateJobId: the job here that is the mate of the peer's job `request.caller`."""
         local = self._find(peer, request)
+        if (peer, request.caller) in self._parted:
+            return NO_PAIR
         if local is None:
             return UNSUBMITTED if request.pair is not None else NO_PAIR
         owner = self.owners.get((peer, request.owner), request.owner)
-        if local.owner != owner or local.peer != peer or local.mate not in (None, request.caller):
+        if local.owner != owner or local.peer not in ("", peer) or local.mate not in (None, request.caller):
             return NO_PAIR
         if local.mate is None:
             if request.pair is None and not _may_be_adopted(local):
                 return NO_PAIR
+            local.peer = peer
             self.settle(local, request.caller)
         return MateJobId(Found.MATE, local.id)
 
@@ -96,7 +131,28 @@ class Mates:
             found = request.mate
         else:
             found = self._by_mate.get((peer, request.caller))
-        return self.jobs.get(found) if found is not None else None
+        local = self.jobs.get(found) if found is not None else None
+        if local is not None and local.state.final and local.mate not in (None, request.caller):
+            return None  # that pair is history, and its name may be used again
+        return local
+
+    def _list(self, job: PairedJob) -> None:
+        if job.pair is not None:
+            self._by_pair[job.peer, job.pair] = job.id
+        if job.mate is not None:
+            self._by_mate[job.peer, job.mate] = job.id
+
+    def _strike(self, job: PairedJob) -> None:
+        for index, key in ((self._by_pair, job.pair), (self._by_mate, job.mate)):
+            if index.get((job.peer, key or "")) == job.id:
+                del index[job.peer, key or ""]
+
+    def _part(self, job: PairedJob, mate: tuple[Domain, JobId] | None) -> None:
+        if job.parted is not None:
+            self._parted.discard(job.parted)
+        job.parted = mate
+        if mate is not None:
+            self._parted.add(mate)
 
 
 def _may_be_adopted(job: PairedJob) -> bool:

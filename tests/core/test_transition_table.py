@@ -36,7 +36,7 @@ ANSWERS = {
 }
 PLAIN = (events.ReleaseDue, events.PatienceOver, events.RetryDue, events.NodesLost)
 KINDS = (Ready, *REPLIES, CallFailed, events.RetryDue, Tried, events.ReleaseDue, events.NodesLost)
-KINDS = (*KINDS, events.PatienceOver, Finished)
+KINDS = (*KINDS, events.PatienceOver, Finished, events.Linked, events.Unlinked)
 CASES = [(state, kind) for state in JobState for kind in KINDS]
 
 
@@ -62,6 +62,7 @@ def event_of(kind: type, a: DomainA) -> Event:
         CallFailed: CallFailed("j", a.job().call or QUESTION, Failure.UNREACHABLE),
         Tried: Tried("j", True),
         Finished: Finished("j", JobState.CANCELLED),
+        events.Linked: events.Linked("j", "B", "other"),
     }
     return plain.get(kind) or kind("j")
 
@@ -95,6 +96,8 @@ def test_an_event_that_is_in_the_table_leads_to_a_legal_state(state, kind):
     a = in_state(state)
     if kind is Tried:
         a.asked_try()
+    if kind is events.Linked:
+        a.feed(events.Unlinked("j"))
     a.feed(event_of(kind, a))
     assert a.state() is state or may_become(state, a.state())
 
@@ -117,6 +120,13 @@ def test_a_job_ends_in_a_final_state_that_may_follow(state, how):
 
 def test_the_outcome_of_a_try_that_nobody_asked_for_is_illegal():
     raises_and_changes_nothing(in_state(JobState.QUEUED), Tried("j", True))
+
+
+def test_a_second_mate_and_the_end_of_no_link_are_illegal():
+    a = in_state(JobState.QUEUED)
+    raises_and_changes_nothing(a, events.Linked("j", "B", "other"))
+    a.feed(events.Unlinked("j"))
+    raises_and_changes_nothing(a, events.Unlinked("j"))
 
 
 def test_a_submission_that_is_refused_changes_nothing():

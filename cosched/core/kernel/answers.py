@@ -8,7 +8,7 @@ from cosched.core.kernel.conservative import keep_place
 from cosched.core.kernel.easy import use_extra
 from cosched.core.kernel.iteration import begin_run, would_start
 from cosched.core.kernel.occupancy import expect, occupy, vacate
-from cosched.core.kernel.ordering import enqueue, strike, strike_row
+from cosched.core.kernel.ordering import drop_left, enqueue, strike, strike_row
 from cosched.core.kernel.tables import CONSERVATIVE, NEVER, NONE, Tables
 
 QUEUED, HOLDING = int(JobState.QUEUED), int(JobState.HOLDING)
@@ -37,11 +37,25 @@ def hold(tab: Tables, d: int, row: int, now: int, until: int) -> None:
 @kernel
 def pass_over(tab: Tables, d: int, row: int, now: int) -> None:
     """A ready job gives its nodes back and is passed over for the rest of this instant."""
+    dom = tab.domains[d]
     job = tab.jobs[row]
     vacate(tab, d, job.nodes, job.block, job.expected)
-    job.state = QUEUED
     tab.marks[row].passed_over = now + 1
-    tab.domains[d].offered = NONE
+    if dom.offered == row:
+        job.state = QUEUED
+        dom.offered = NONE
+    else:
+        _enqueue_again(tab, d, row)  # its iteration was abandoned, and others since took its nodes for busy
+
+
+@kernel
+def abandon(tab: Tables, d: int) -> None:
+    """Give up the iteration that waits for a ready job's answer, and let another begin; the job keeps its nodes."""
+    dom = tab.domains[d]
+    strike(tab, d, dom.base + dom.position - 1)
+    dom.offered = NONE
+    dom.open = 0
+    dom.changed = 1
 
 
 @kernel
@@ -74,6 +88,13 @@ def requeue(tab: Tables, d: int, row: int) -> None:
     """A job that held nodes is queued again."""
     job = tab.jobs[row]
     vacate(tab, d, job.nodes, job.block, job.expected)
+    _enqueue_again(tab, d, row)
+
+
+@kernel
+def _enqueue_again(tab: Tables, d: int, row: int) -> None:
+    """Add a job that is not the latest to the queue; no iteration is open."""
+    drop_left(tab, d)  # places are compared by row, which a gap has not
     enqueue(tab, d, row)
 
 

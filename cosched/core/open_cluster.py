@@ -1,0 +1,258 @@
+"""The embedded scheduler of a live domain: a `Cluster` whose jobs are not known in advance.
+
+Jobs are known by their ids; rows of the tables are given out as jobs are submitted, so that a smaller row was submitted
+earlier, and given out anew when they run out. Every job comes back as ready (RunJob), also one without a mate; its
+answer may take a while. Meanwhile the job keeps its nodes and the iteration is open; if anything else changes, the
+iteration is given up and another begins (coscheduling.md, RunJob).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from cosched.core.cluster import Cluster, ClusterSettings
+from cosched.core.job import JobState
+from cosched.core.kernel import answers, iteration, occupancy, ordering
+from cosched.core.kernel.tables import NEVER, NONE, Tables, new_tables
+from cosched.core.protocol import FOREVER, JobId
+
+FIRST_ROWS = 256
+WITH_NODES = (JobState.READY, JobState.HOLDING, JobState.RUNNING)
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterJob:
+    """What the scheduler knows of a job; the fields after `state` are kept over a restart."""
+
+    id: JobId
+    nodes: int
+    requested: int
+    submitted: int
+    alone: bool  # it has no mate, or coscheduling is off
+    state: JobState = JobState.QUEUED
+    block: int = NONE  # first unit of its nodes on a partitioned pool
+    expected: int = NONE  # when its nodes are expected back
+    boost: float = 0.0
+    passed_over: int = 0
+    wanted_until: int = 0
+    released: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ReadyJob:
+    """A job that was selected; nodes are assigned to it."""
+
+    id: JobId
+    nodes: int
+    hold_limit: int  # until when a hold may last at most without delaying a reserved job, or FOREVER
+
+
+class OpenCluster:
+    """The nodes and the queue of one live domain."""
+
+    def __init__(self, settings: ClusterSettings) -> None:
+        self.settings = settings
+        self.nodes = settings.nodes
+        self._row: dict[JobId, int] = {}
+        self._job: list[JobId] = []  # by row
+        self._now = 0
+        self._make(FIRST_ROWS)
+
+    # Jobs in
+
+    def submit(self, job: ClusterJob) -> None:
+        """A job is queued, or (after a restart) has the nodes that it had."""
+        self._interrupt()
+        if len(self._job) == len(self._tables.jobs):
+            self._renew()
+        self._add(job)
+
+    def rounded(self, nodes: int) -> int:
+        """The nodes that a job of this size takes; ValueError if it is larger than the machine."""
+        if nodes > self.nodes:
+            raise ValueError(f"{nodes} nodes wanted, the machine has {self.nodes}")
+        partitions = self.settings.partitions
+        return int(partitions.round_up(np.array([nodes]))[0]) if partitions else nodes
+
+    def job(self, job: JobId) -> ClusterJob:
+        """All that is known of a job."""
+        return self._read(self._row[job])
+
+    def __contains__(self, job: JobId) -> bool:
+        return job in self._row
+
+    # Iterations
+
+    def next_ready(self, now: int) -> ReadyJob | None:
+        """Go on with the scheduling iterations; a ready job, to be answered by start, hold or pass_over.
+
+        None if nothing is left to do, or if a ready job's answer is awaited and nothing else has changed.
+        """
+        if self.awaited is not None:
+            return None
+        row = int(iteration.iterate(self._tables, 0, now))
+        if row == NONE:
+            return None
+        limit = int(self._record["hold_limit"])
+        nodes = int(self._tables.jobs[row]["nodes"])
+        return ReadyJob(self._job[row], nodes, FOREVER if limit >= NEVER else limit)
+
+    @property
+    def awaited(self) -> JobId | None:
+        """The ready job at which the open iteration waits."""
+        row = int(self._record["offered"])
+        return self._job[row] if self._record["open"] and row != NONE else None
+
+    @property
+    def changed(self) -> bool:
+        """Whether an iteration is due."""
+        return bool(self._record["changed"])
+
+    def enter(self, now: int) -> None:
+        """It is `now`. The instant of an iteration lasts as long as that is open: its order and its yields hold on."""
+        if self.awaited is not None and now != self._now:
+            marks = self._tables.marks[: len(self._job)]
+            marks["passed_over"][marks["passed_over"] == self._now + 1] = now + 1
+            marks["released"][marks["released"] == self._now] = now
+            if self._record["released_at"] == self._now:
+                self._record["released_at"] = now
+        self._now = now
+
+    def passes_over(self, now: int) -> bool:
+        """Whether some queued job has yielded at this instant."""
+        count = len(self._job)
+        yielded = self._tables.marks["passed_over"][:count] == now + 1
+        return bool((yielded & (self._tables.jobs["state"][:count] == JobState.QUEUED)).any())
+
+    def reschedule(self) -> None:
+        """Run an iteration."""
+        self._interrupt()
+        self._cluster.reschedule()
+
+    # Answers to a ready job, and what happens to others
+
+    def start(self, job: JobId, now: int) -> None:
+        """Start a job that has nodes."""
+        row = self._known(job)
+        self._cluster.start(row, now)
+        self._forget_completions()
+
+    def hold(self, job: JobId, now: int, until: int) -> None:
+        """Keep a ready job's nodes; they are expected back at `until`."""
+        self._cluster.hold(self._known(job), now, min(until, NEVER))
+
+    def pass_over(self, job: JobId, now: int, boost: float) -> None:
+        """Take a ready job's nodes back; it is passed over for the rest of this instant."""
+        self._cluster.pass_over(self._known(job), now, boost)
+
+    def release(self, job: JobId, now: int) -> None:
+        """End a hold by force."""
+        self._cluster.release(self._known(job), now)
+
+    def try_start(self, job: JobId, now: int, wanted_until: int) -> bool:
+        """TryStartMate: start a queued job if an iteration run now would; else it is wanted until then."""
+        row = self._row[job]
+        started = self._cluster.try_start(row, now, wanted_until)
+        if started:
+            self._interrupt()
+            self._forget_completions()
+        return started
+
+    def leave(self, job: JobId, now: int, how: JobState) -> None:
+        """The job ended, or was cancelled, in the final state `how`; its nodes are free."""
+        self._interrupt()
+        row = self._row.pop(job)
+        if self._cluster.state(row) is JobState.QUEUED:
+            self._cluster.cancel(row, now)
+        else:
+            self._cluster.finish(row, now, how)
+
+    def count_alone(self, job: JobId, alone: bool) -> None:
+        """Whether the job counts as unpaired in thought."""
+        self._cluster.count_alone(self._row[job], alone)
+
+    # Numbers
+
+    def used(self) -> dict[JobState, int]:
+        """Nodes of ready, holding and running jobs."""
+        jobs = self._tables.jobs[: len(self._job)]
+        return {state: int(jobs["nodes"][jobs["state"] == state].sum()) for state in WITH_NODES}
+
+    @property
+    def free(self) -> int:
+        """Nodes that nobody has."""
+        return int(self._record["free"])
+
+    # Rows
+
+    def _known(self, job: JobId) -> int:
+        """The job's row; whatever happens to another than the awaited job ends the open iteration."""
+        row = self._row[job]
+        if row != self._record["offered"]:
+            self._interrupt()
+        return row
+
+    def _interrupt(self) -> None:
+        if self.awaited is not None:
+            answers.abandon(self._tables, 0)
+
+    def _make(self, rows: int) -> None:
+        partitions = self.settings.partitions
+        self._tables: Tables = new_tables([rows], [partitions.units if partitions else 0])
+        self._cluster = Cluster(self._tables, 0, self.settings)
+        self._record = self._tables.domains[0]
+        self._record["next_submit"] = rows  # nothing is submitted by itself
+
+    def _renew(self) -> None:
+        """New tables with the jobs that have not ended, in their order, and room for as many more."""
+        jobs = [self._read(row) for row, job in enumerate(self._job) if self._row.get(job) == row]
+        released_at, boosted = int(self._record["released_at"]), int(self._record["boosted"])
+        self._row.clear()
+        self._job.clear()
+        self._make(max(FIRST_ROWS, 2 * len(jobs)))
+        for job in jobs:
+            self._add(job)
+        self._record["released_at"], self._record["boosted"] = released_at, boosted
+
+    def _add(self, job: ClusterJob) -> None:
+        row = len(self._job)
+        self._job.append(job.id)
+        self._row[job.id] = row
+        self._write(row, job)
+        if job.state is JobState.QUEUED:
+            ordering.enqueue(self._tables, 0, row)
+            return
+        occupancy.occupy(self._tables, 0, job.nodes, job.block, job.expected)
+
+    def _write(self, row: int, job: ClusterJob) -> None:
+        record, mark = self._tables.jobs[row], self._tables.marks[row]
+        record["submit"], record["nodes"], record["requested"] = job.submitted, job.nodes, job.requested
+        record["run"], record["paired"], record["alone"] = job.requested, 1, job.alone
+        record["state"], record["block"], record["expected"] = job.state, job.block, job.expected
+        mark["boost"], mark["passed_over"] = job.boost, job.passed_over
+        mark["wanted_until"], mark["released"] = job.wanted_until, job.released
+        if job.boost:
+            self._record["boosted"] = 1
+
+    def _read(self, row: int) -> ClusterJob:
+        record, mark = self._tables.jobs[row], self._tables.marks[row]
+        return ClusterJob(
+            self._job[row],
+            int(record["nodes"]),
+            int(record["requested"]),
+            int(record["submit"]),
+            bool(record["alone"]),
+            JobState(int(record["state"])),
+            int(record["block"]),
+            int(record["expected"]),
+            float(mark["boost"]),
+            int(mark["passed_over"]),
+            int(mark["wanted_until"]),
+            int(mark["released"]),
+        )
+
+    def _forget_completions(self) -> None:
+        """Ends are told, not foreseen."""
+        self._record["completions"] = 0

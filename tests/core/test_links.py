@@ -1,0 +1,132 @@
+"""Linking after submission, unlinking, adoption of jobs that name no mate (coscheduling.md, Mates)."""
+
+from __future__ import annotations
+
+import pytest
+
+from cosched.core.coscheduling import Coscheduler
+from cosched.core.effects import Answer, Call, ClearTimer, Effect, Record, Reschedule, SetTimer, Start, Timer
+from cosched.core.events import Asked, Event, Finished, Linked, Ready, Submitted, Unlinked
+from cosched.core.job import JobState
+from cosched.core.mates import NO_PAIR, UNSUBMITTED
+from cosched.core.protocol import FOREVER, Found, GetMateJobId, MateJobId
+from cosched.core.settings import CoschedulingSettings
+
+MATE = MateJobId(Found.MATE, "j")
+
+
+@pytest.fixture
+def a() -> Coscheduler:
+    return Coscheduler("A", 10, CoschedulingSettings(mate_patience=500))
+
+
+def submit(a: Coscheduler, job: str = "j", **names: str) -> None:
+    a.handle(Submitted(job, "B" if names else "", owner="ann", **names), 0)
+
+
+def answer(a: Coscheduler, caller: str = "k", *, pair=None, mate=None, peer="B", owner="ann"):
+    effects = a.handle(Asked(peer, GetMateJobId(caller, pair, mate, owner)), 5)
+    return next(effect.answer for effect in effects if type(effect) is Answer)
+
+
+def done(a: Coscheduler, event: Event) -> list[Effect]:
+    return [effect for effect in a.handle(event, 7) if type(effect) is not Record]
+
+
+def test_a_job_without_a_mate_starts_at_once(a):
+    """ "Coscheduling disabled here, or j has no mate named: start j." (RunJob, 1)"""
+    submit(a)
+    assert Start("j") in a.handle(Ready("j", 4, FOREVER), 1)
+
+
+def test_a_job_that_names_no_mate_is_adopted_by_the_one_that_names_it(a):
+    """ "which adopts the link if its job has no other mate, has not started, and has the same owner" """
+    submit(a)
+    assert answer(a, mate="j", owner="eve") == NO_PAIR
+    assert answer(a, mate="j") == MATE
+    assert (a.mates.jobs["j"].peer, a.mates.jobs["j"].mate) == ("B", "k")
+    assert answer(a, "other", mate="j") == NO_PAIR
+    assert answer(a, "k", mate="j", peer="C") == NO_PAIR
+
+
+def test_the_adoption_is_told_in_the_story_once(a):
+    submit(a)
+    question = Asked("B", GetMateJobId("k", None, "j", "ann"))
+    assert Record("j", "is linked", {"mate": "k", "peer": "B"}) in a.handle(question, 1)
+    assert [type(effect) for effect in a.handle(question, 1)] == [Answer]
+
+
+def test_a_running_job_is_not_adopted(a):
+    submit(a)
+    a.handle(Ready("j", 4, FOREVER), 1)
+    assert answer(a, mate="j") == NO_PAIR
+
+
+def test_a_job_can_be_linked_after_its_submission(a):
+    """ "Linking after submission, and unlinking, are allowed while neither runs." """
+    submit(a)
+    assert done(a, Linked("j", "B", "p")) == [SetTimer("j", Timer.PATIENCE, 507), Reschedule("j")]
+    assert [type(effect) for effect in done(a, Ready("j", 4, FOREVER))] == [Call]
+    assert answer(a, pair="p") == MATE
+
+
+def test_a_link_to_what_another_job_has_is_refused(a):
+    submit(a)
+    submit(a, "i", pair="p")
+    submit(a, "h", mate="k")
+    for names in ({"pair": "p"}, {"mate": "k"}):
+        with pytest.raises(ValueError, match=r"is that of job [ih] already"):
+            a.handle(Linked("j", "B", **names), 1)
+    assert a.mates.jobs["j"].peer == ""
+
+
+def test_an_unlinked_job_is_alone_and_its_mate_learns_of_it(a):
+    submit(a, pair="p")
+    assert answer(a, pair="p") == MATE
+    assert done(a, Unlinked("j")) == [ClearTimer("j", Timer.PATIENCE), Reschedule("j")]
+    assert answer(a, pair="p") == NO_PAIR
+    assert answer(a, mate="j") == NO_PAIR
+    assert Start("j") in done(a, Ready("j", 4, FOREVER))
+
+
+def test_an_unlinked_job_that_waits_for_its_mate_with_nodes_starts(a):
+    submit(a, pair="p")
+    a.handle(Ready("j", 4, FOREVER), 1)
+    assert Start("j") in done(a, Unlinked("j"))
+
+
+def test_an_unlinked_job_may_be_linked_again(a):
+    submit(a, mate="k")
+    assert answer(a, mate="j") == MATE
+    a.handle(Unlinked("j"), 1)
+    a.handle(Linked("j", "B", None, "k"), 2)
+    assert answer(a, mate="j") == MATE
+
+
+def test_the_name_of_a_pair_that_has_ended_can_be_used_again(a):
+    submit(a, pair="nightly")
+    assert answer(a, pair="nightly") == MATE
+    a.handle(Finished("j", JobState.CANCELLED), 1)
+    assert answer(a, pair="nightly") == MATE, "the mate of the first job asks for that job still"
+    assert answer(a, "k2", pair="nightly") == UNSUBMITTED
+    submit(a, "j2", pair="nightly")
+    assert answer(a, "k2", pair="nightly") == MateJobId(Found.MATE, "j2")
+
+
+def test_a_restarted_domain_goes_on_where_it_was(a):
+    submit(a, pair="p")
+    (call,) = done(a, Ready("j", 4, FOREVER))
+    again = Coscheduler("A", 10, CoschedulingSettings(mate_patience=500))
+    assert again.recover(a.mates.jobs["j"], 0) == [SetTimer("j", Timer.PATIENCE, 500), call]
+    assert answer(again, pair="p") == MATE
+
+
+def test_a_forgotten_job_is_unknown_until_it_is_recovered(a):
+    submit(a, pair="p")
+    assert answer(a, pair="p") == MATE
+    a.handle(Finished("j", JobState.CANCELLED), 1)
+    job = a.mates.jobs["j"]
+    a.forget(job)
+    assert answer(a, pair="p") == UNSUBMITTED
+    assert a.recover(job, 0) == []
+    assert answer(a, pair="p") == MATE
