@@ -15,9 +15,9 @@ from zlib import crc32
 import numpy as np
 
 from cosched.errors import InputError
+from cosched.validation.text import shown
 from sim.traces.atomic import replacing
 from sim.traces.opening import StrPath, numbered, read_blocks, source_name
-from sim.traces.values import shown
 from sim.workload import Ints, Workload
 
 LONGEST_NUMBER = 18

@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from cosched.errors import InputError
+from cosched.validation.text import shown
 from sim.traces.builder import LogBuilder
 from sim.traces.opening import Block, numbered
-from sim.traces.values import duration, known, seconds, shown, whole
+from sim.traces.values import duration, known, seconds, whole
 from sim.workload import UNKNOWN, TraceLog
 
 LINE_START = re.compile(r"(\d\d/\d\d/\d{4} \d\d:\d\d:\d\d)(?:\.\d+)?;", re.ASCII)

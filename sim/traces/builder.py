@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from cosched.errors import InputError
-from sim.traces.values import shown
+from cosched.validation.text import shown
 from sim.workload import UNKNOWN, Ints, JobIds, TraceLog
 
 LONGEST_ID = 200

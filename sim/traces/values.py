@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 from datetime import UTC, datetime
 
+from cosched.validation.text import shown
 from sim.workload import UNKNOWN
 
 # 31,700 years in seconds. A product of two such values, one of them a node count of at most a few million,
@@ -18,11 +19,6 @@ _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 _WHOLE = re.compile(r"[+-]?\d+", re.ASCII)
 _DURATION = re.compile(r"(?:(\d+)[-:](?=\d+:\d+:))?(?:(\d+):)?(\d+):(\d+)(?:\.\d+)?", re.ASCII)
 _UNKNOWN_WORDS = frozenset({"", "unknown", "none", "n/a", "invalid", "unlimited", "partition_limit"})
-
-
-def shown(text: str) -> str:
-    """`text` in quotes for a message, shortened if it is long."""
-    return repr(text if len(text) <= 40 else text[:37] + "...")
 
 
 def number(text: str) -> int | float:

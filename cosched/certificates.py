@@ -1,0 +1,265 @@
+"""Certificates of a site's policy domains and users: a small certificate authority, and what it issues.
+
+A certificate says who its holder is by a URI: `spiffe://SITE/cosched/NAME` is a domain, `spiffe://SITE/cosched/user/NAME`
+a user. A domain's certificate also has the DNS name that `server_name` makes of the URI (cosched/service/tls.py tells
+why), and the hosts under which users reach it. Keys are on the curve P-256.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import re
+import secrets
+from collections.abc import Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, EllipticCurvePrivateKey, generate_private_key
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
+from cosched.errors import InputError
+from cosched.pem import RESERVED_ZONE, expires, identities, parse_certificates, parse_key, read, server_name
+
+__all__ = ["Authority", "Issued", "expires", "init_authority", "issue", "open_authority"]
+
+CA_CERTIFICATE, CA_KEY = "ca.pem", "ca.key"
+LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")
+_BACKDATED = timedelta(minutes=5)  # for clocks of other hosts that are behind
+_PUBLIC, _SECRET = 0o644, 0o600
+_NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
+_SITE = re.compile(r"[a-z0-9_.-]{1,64}")
+_LABEL = "[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"
+_HOST = re.compile(rf"(?=.{{1,253}}\Z)({_LABEL}\.)*(?![0-9]+\Z){_LABEL}")
+
+
+@dataclass(frozen=True, slots=True)
+class Issued:
+    """A certificate and its key as they were written; `until`: seconds since 1970; `identity`: its URI."""
+
+    certificate: Path
+    key: Path
+    identity: str
+    until: float
+
+
+# The certificate authority
+
+
+@dataclass(frozen=True, slots=True)
+class Authority:
+    """What signs certificates; `site` is the trust domain of their URIs."""
+
+    certificate: x509.Certificate
+    key: EllipticCurvePrivateKey
+    site: str
+
+    def identity(self, name: str, user: bool) -> str:
+        """The URI of a domain or a user."""
+        return f"spiffe://{self.site}/cosched/{'user/' if user else ''}{name}"
+
+
+def init_authority(folder: Path, site: str = "site", days: int = 3650) -> Issued:
+    """Make a certificate authority in a folder, which is made if need be; InputError, OSError. Overwrites nothing."""
+    if not _SITE.fullmatch(site):
+        raise InputError("--site", None, "must be 1 to 64 of a-z 0-9 _ . -")
+    pem, key_file = folder / CA_CERTIFICATE, folder / CA_KEY
+    _refuse_existing([pem, key_file], "a certificate authority is never overwritten")
+    key = generate_private_key(SECP256R1())
+    subject = x509.Name(
+        [
+            x509.NameAttribute(NameOID.ORGANIZATION_NAME, site),
+            x509.NameAttribute(NameOID.COMMON_NAME, "cosched certificate authority"),
+        ]
+    )
+    identity = f"spiffe://{site}"
+    certificate = (
+        _builder(subject, key, _end(days))
+        .issuer_name(subject)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        .add_extension(_key_usage(authority=True), critical=True)
+        .add_extension(x509.SubjectAlternativeName([x509.UniformResourceIdentifier(identity)]), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    folder.mkdir(parents=True, exist_ok=True)
+    return _write(pem, key_file, certificate, key, identity)
+
+
+def open_authority(folder: Path) -> Authority:
+    """The certificate authority in a folder; InputError if it cannot sign."""
+    pem, key_file = folder / CA_CERTIFICATE, folder / CA_KEY
+    if not pem.exists():
+        raise InputError(str(pem), None, "is missing; make the certificate authority first, by `cosched certs init`")
+    certificate = parse_certificates(pem, read(pem))[0]
+    sites = [uri.removeprefix("spiffe://") for uri in identities(certificate)]
+    if len(sites) != 1 or not _SITE.fullmatch(sites[0]) or not _is_authority(certificate):
+        raise InputError(str(pem), None, "is not a certificate authority made by `cosched certs init`")
+    if certificate.not_valid_after_utc <= datetime.now(UTC):
+        raise InputError(str(pem), None, f"has expired on {certificate.not_valid_after_utc:%Y-%m-%d}")
+    key = parse_key(key_file, read(key_file), certificate)
+    if not isinstance(key, EllipticCurvePrivateKey):
+        raise InputError(str(key_file), None, "is not a key on an elliptic curve")
+    return Authority(certificate, key, sites[0])
+
+
+def _is_authority(certificate: x509.Certificate) -> bool:
+    try:
+        return certificate.extensions.get_extension_for_class(x509.BasicConstraints).value.ca
+    except x509.ExtensionNotFound:
+        return False
+
+
+# What it issues
+
+
+def issue(
+    authority: Authority,
+    name: str,
+    folder: Path,
+    *,
+    user: bool = False,
+    hosts: Sequence[str] = LOCAL_HOSTS,
+    days: int = 365,
+    force: bool = False,
+) -> Issued:
+    """Write NAME.pem and NAME.key for a domain or a user; InputError, OSError.
+
+    A domain's has also the `hosts`. It is valid for so many days, but not longer than the authority. Files that
+    exist are replaced only with `force`.
+    """
+    _check_name(name)
+    pem, key_file = folder / f"{name}.pem", folder / f"{name}.key"
+    if not force:
+        _refuse_existing([pem, key_file], "--force replaces it")
+    key = generate_private_key(SECP256R1())
+    identity = authority.identity(name, user)
+    names: list[x509.GeneralName] = [x509.UniformResourceIdentifier(identity)]
+    if not user:
+        names += [x509.DNSName(server_name(identity)), *map(_host, hosts)]
+    end = min(_end(days), authority.certificate.not_valid_after_utc)
+    certificate = (
+        _builder(_subject(authority.site, name, user), key, end)
+        .issuer_name(authority.certificate.subject)
+        .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+        .add_extension(_key_usage(authority=False), critical=True)
+        .add_extension(_purposes(user), critical=False)
+        .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(authority.key.public_key()), critical=False)
+        .add_extension(x509.SubjectAlternativeName(names), critical=False)
+        .sign(authority.key, hashes.SHA256())
+    )
+    folder.mkdir(parents=True, exist_ok=True)
+    return _write(pem, key_file, certificate, key, identity)
+
+
+def _check_name(name: str) -> None:
+    if not _NAME.fullmatch(name) or name in (".", ".."):
+        raise InputError("NAME", None, "must be 1 to 64 of A-Z a-z 0-9 _ . -")
+    if name == "ca":
+        raise InputError("NAME", None, "must not be ca, whose files are those of the certificate authority")
+
+
+def _host(host: str) -> x509.GeneralName:
+    try:
+        return x509.IPAddress(ipaddress.ip_address(host))
+    except ValueError:
+        pass
+    if not _HOST.fullmatch(host):
+        raise InputError("--host", None, f"{host!a} is neither a host name nor an IP address")
+    if host.lower().endswith(RESERVED_ZONE):
+        raise InputError("--host", None, f"names that end in {RESERVED_ZONE} stand for identities")
+    return x509.DNSName(host)
+
+
+def _subject(site: str, name: str, user: bool) -> x509.Name:
+    return x509.Name(
+        [
+            x509.NameAttribute(NameOID.ORGANIZATION_NAME, site),
+            x509.NameAttribute(NameOID.ORGANIZATIONAL_UNIT_NAME, "users" if user else "domains"),
+            x509.NameAttribute(NameOID.COMMON_NAME, name),
+        ]
+    )
+
+
+def _purposes(user: bool) -> x509.ExtendedKeyUsage:
+    client, server = ExtendedKeyUsageOID.CLIENT_AUTH, ExtendedKeyUsageOID.SERVER_AUTH
+    return x509.ExtendedKeyUsage([client] if user else [server, client])
+
+
+def _key_usage(authority: bool) -> x509.KeyUsage:
+    return x509.KeyUsage(
+        digital_signature=not authority,
+        key_cert_sign=authority,
+        crl_sign=authority,
+        content_commitment=False,
+        key_encipherment=False,
+        data_encipherment=False,
+        key_agreement=False,
+        encipher_only=False,
+        decipher_only=False,
+    )
+
+
+def _builder(subject: x509.Name, key: EllipticCurvePrivateKey, end: datetime) -> x509.CertificateBuilder:
+    public = key.public_key()
+    return (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .public_key(public)
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(datetime.now(UTC) - _BACKDATED)
+        .not_valid_after(end)
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(public), critical=False)
+    )
+
+
+def _end(days: int) -> datetime:
+    return datetime.now(UTC) + timedelta(days=days)
+
+
+def _refuse_existing(paths: Sequence[Path], rule: str) -> None:
+    for path in paths:
+        if path.exists() or path.is_symlink():
+            raise InputError(str(path), None, f"exists; {rule}")
+
+
+def _write(
+    pem: Path, key_file: Path, certificate: x509.Certificate, key: EllipticCurvePrivateKey, identity: str
+) -> Issued:
+    secret = key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
+    public = certificate.public_bytes(serialization.Encoding.PEM)
+    _write_together([(key_file, secret, _SECRET), (pem, public, _PUBLIC)])
+    return Issued(pem, key_file, identity, certificate.not_valid_after_utc.timestamp())
+
+
+def _write_together(files: Sequence[tuple[Path, bytes, int]]) -> None:
+    """Write files beside their places, then rename all of them there; OSError that names the file."""
+    with ExitStack() as cleaning:
+        written = []
+        for path, content, mode in files:
+            beside = path.with_name(f".{secrets.token_hex(8)}.part")
+            cleaning.callback(_remove, beside)
+            try:
+                _write_new(beside, content, mode)
+            except OSError as error:
+                raise OSError(error.errno, error.strerror, str(path)) from None
+            written.append((beside, path))
+        for beside, path in written:
+            os.replace(beside, path)
+
+
+def _write_new(path: Path, content: bytes, mode: int) -> None:
+    with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode), "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _remove(path: Path) -> None:
+    with suppress(FileNotFoundError):
+        path.unlink()

@@ -1,0 +1,80 @@
+"""Certificates and keys in PEM files, and the names by which a certificate says whose it is."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from pathlib import Path
+
+from cryptography import x509
+from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.hazmat.primitives.asymmetric.types import CertificatePublicKeyTypes, PrivateKeyTypes
+from cryptography.hazmat.primitives.serialization import load_pem_private_key
+
+from cosched.errors import InputError
+
+RESERVED_ZONE = ".cosched.internal"  # of the names that `server_name` makes
+
+
+def server_name(identity: str) -> str:
+    """The DNS name that the certificate of a server with this URI must have too, and that its clients check."""
+    digest = hashlib.sha256(identity.encode()).digest()
+    return base64.b32encode(digest).decode().rstrip("=").lower() + RESERVED_ZONE
+
+
+def identities(certificate: x509.Certificate) -> list[str]:
+    """The URIs among a certificate's alternative names."""
+    return _names(certificate).get_values_for_type(x509.UniformResourceIdentifier)
+
+
+def dns_names(certificate: x509.Certificate) -> list[str]:
+    """The DNS names among a certificate's alternative names."""
+    return _names(certificate).get_values_for_type(x509.DNSName)
+
+
+def _names(certificate: x509.Certificate) -> x509.SubjectAlternativeName:
+    try:
+        return certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    except (x509.ExtensionNotFound, ValueError):  # none, or one that cannot be read
+        return x509.SubjectAlternativeName([])
+
+
+def read(path: str | Path) -> bytes:
+    """The contents of a file; InputError."""
+    try:
+        return Path(path).read_bytes()
+    except OSError as error:
+        raise InputError(str(path), None, error.strerror or str(error)) from None
+
+
+def parse_certificates(path: str | Path, pem: bytes) -> list[x509.Certificate]:
+    """The certificates in the contents of the file `path`, at least one; InputError."""
+    try:
+        return x509.load_pem_x509_certificates(pem)
+    except ValueError:
+        raise InputError(str(path), None, "is not a certificate in PEM") from None
+
+
+def parse_key(path: str | Path, pem: bytes, certificate: x509.Certificate) -> PrivateKeyTypes:
+    """The private key in the contents of the file `path`, which must be the certificate's; InputError."""
+    try:
+        key = load_pem_private_key(pem, password=None)
+    except TypeError:
+        raise InputError(str(path), None, "is encrypted; it must be a key without a passphrase") from None
+    except (ValueError, UnsupportedAlgorithm):
+        raise InputError(str(path), None, "is not a private key in PEM") from None
+    if key.public_key() != _public_key(path, certificate):
+        raise InputError(str(path), None, "is not the key that belongs to the certificate")
+    return key
+
+
+def _public_key(path: str | Path, certificate: x509.Certificate) -> CertificatePublicKeyTypes:
+    try:
+        return certificate.public_key()
+    except (ValueError, UnsupportedAlgorithm):
+        raise InputError(str(path), None, "belongs to a certificate with a key of an unknown kind") from None
+
+
+def expires(path: str | Path) -> float:
+    """When the first of the certificates in a file ends to be valid, in seconds since 1970; InputError."""
+    return min(end.not_valid_after_utc.timestamp() for end in parse_certificates(path, read(path)))

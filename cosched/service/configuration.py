@@ -1,0 +1,255 @@
+"""A policy domain's configuration: its TOML file (interfaces.md), checked."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from decimal import Decimal
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
+
+from adapters.manager import SettingError
+from cosched.core.cluster import ClusterSettings
+from cosched.core.settings import MAX_INTERVAL, CoschedulingSettings, Scheme
+from cosched.errors import InputError
+from cosched.validation.addresses import Address, ListenAddress, Uri, is_loopback
+from cosched.validation.mistakes import KeyedError, Mistake, first_mistake, key_shown, no_such_key
+from cosched.validation.sections import CoschedulingFields, SchedulerFields
+from cosched.validation.text import shown
+from cosched.validation.toml import read_toml
+from cosched.validation.types import DomainName, ExactSeconds, Seconds, Settings, Whole
+
+DAY = 86400
+MAX_RETENTION = 100 * MAX_INTERVAL
+MAX_SOCKET_PATH = 107  # bytes: what a Unix socket's address has room for
+
+
+def _text(value: str) -> str:
+    if not 1 <= len(value) <= 256 or not value.isprintable():
+        raise ValueError("must be 1 to 256 printable characters")
+    return value
+
+
+def _absolute(value: object, info: ValidationInfo) -> object:
+    """Relative to the configuration file's folder, which is the validation's context."""
+    if isinstance(value, str):
+        if not value or "\0" in value:
+            raise ValueError("must be a path")
+        value = Path(value)
+    return Path((info.context or {}).get("folder", ""), value).absolute() if isinstance(value, Path) else value
+
+
+def _socket(path: Path) -> Path:
+    if len(os.fsencode(path)) > MAX_SOCKET_PATH:
+        raise ValueError(f"longer than the {MAX_SOCKET_PATH} bytes that the path of a socket can have")
+    return path
+
+
+def _in_a_folder(path: Path) -> Path:
+    if not path.parent.is_dir():
+        raise ValueError(f"there is no folder {str(path.parent)!a}")
+    if path.is_dir():
+        raise ValueError(f"{str(path)!a} is a folder, not a file")
+    return path
+
+
+def _readable(path: Path) -> Path:
+    try:
+        with path.open("rb") as file:
+            file.read(1)
+    except OSError as error:
+        raise ValueError(f"{str(path)!a} cannot be read: {error.strerror}") from None
+    return path
+
+
+Flag = Annotated[bool, Field(strict=True)]
+Text = Annotated[str, AfterValidator(_text)]
+FilePath = Annotated[Path, BeforeValidator(_absolute)]
+ReadableFile = Annotated[FilePath, AfterValidator(_readable)]
+
+
+class DomainSection(Settings):
+    """[domain]: what the service is called, where it listens, what it keeps."""
+
+    name: DomainName
+    listen: ListenAddress
+    plaintext: Flag = False
+    socket: Annotated[FilePath, AfterValidator(_socket)] | None = None
+    state: Annotated[FilePath, AfterValidator(_in_a_folder)]
+    http: ListenAddress | None = None
+    operators: tuple[Text, ...] = ()
+    schedule_interval: Annotated[Seconds, Field(le=MAX_INTERVAL)] = 30  # 0: no periodic iteration
+    retention: Annotated[Seconds, Field(ge=1, le=MAX_RETENTION)] = 30 * DAY
+    max_jobs_per_user: Annotated[Whole, Field(ge=1, le=10**9)] = 10_000  # that have not ended
+    log_level: Literal["debug", "info", "warning", "error"] = "info"
+
+    @model_validator(mode="after")
+    def _plaintext_stays_here(self) -> Self:
+        if self.plaintext and not is_loopback(self.listen):
+            raise ValueError(f"listen: {self.listen} is no loopback address, and plaintext is on")
+        return self
+
+
+class Coscheduling(CoschedulingFields):
+    """[coscheduling]: scheme, enhancements, and patience with other domains."""
+
+    enabled: Flag = True
+    mate_patience: Seconds = 7 * DAY
+    peer_timeout: Annotated[ExactSeconds, Field(gt=0, le=300)] = Decimal(5)
+    peer_patience: Seconds = 30
+    heartbeat_interval: Annotated[Seconds, Field(le=MAX_INTERVAL)] = 10  # 0: none
+
+    def coscheduling_settings(self) -> CoschedulingSettings:
+        """These settings for the core; without `enabled` the scheme is off."""
+        settings = super().coscheduling_settings()
+        return settings if self.enabled else replace(settings, scheme=Scheme.OFF)
+
+
+class Peer(Settings):
+    """[[peer]]: another domain; `owners` maps its users' names to those here, where they differ."""
+
+    name: DomainName
+    address: Address
+    identity: Uri | None = None
+    owners: Mapping[Text, Text] = Field(default_factory=dict)
+
+
+class Tls(Settings):
+    """[tls]: PEM files. A certificate whose URI is `user_identity` and a name is that user's."""
+
+    ca: ReadableFile
+    certificate: ReadableFile
+    key: ReadableFile
+    user_identity: Uri | None = None
+
+    @field_validator("user_identity")
+    @classmethod
+    def _ends_where_a_name_begins(cls, value: str | None) -> str | None:
+        if value is not None and not value.endswith(("/", ":")):
+            raise ValueError(f"{shown(value)} does not end in / or :, so one user could pass for another")
+        return value
+
+
+class Manager(SchedulerFields):
+    """[manager]: the resource manager, how the embedded scheduler works for it, and the adapter's own `settings`."""
+
+    kind: Text
+    settings: Mapping[str, object] = Field(default_factory=dict, repr=False)  # they may hold secrets
+
+
+class Configuration(Settings):
+    """One policy domain's configuration. `peers` are the tables [[peer]]."""
+
+    domain: DomainSection
+    coscheduling: Coscheduling = Coscheduling()
+    peers: tuple[Peer, ...] = Field(default=(), alias="peer")
+    tls: Tls | None = None
+    manager: Manager
+
+    @model_validator(mode="after")
+    def _coherent(self) -> Self:
+        if not self.domain.plaintext and self.tls is None:
+            raise ValueError("tls: the section [tls] is missing; without it domain.plaintext must be true")
+        return self
+
+    @model_validator(mode="after")
+    def _peers_differ(self) -> Self:
+        known: dict[str, dict[str, str]] = {"name": {self.domain.name: "this domain"}, "address": {}, "identity": {}}
+        for number, peer in enumerate(self.peers):
+            for key, holders in known.items():
+                value = getattr(peer, key)
+                if value in holders:
+                    raise KeyedError(("peer", number, key), f"{value} is that of {holders[value]}")
+                if value is not None:
+                    holders[value] = f"peer {peer.name}"
+        return self
+
+    @model_validator(mode="after")
+    def _peers_are_secured(self) -> Self:
+        for number, peer in enumerate(self.peers):
+            if self.domain.plaintext and not is_loopback(peer.address):
+                reason = f"{peer.address} is no loopback address, and plaintext is on"
+                raise KeyedError(("peer", number, "address"), reason)
+            if not self.domain.plaintext and peer.identity is None:
+                raise KeyedError(("peer", number, "identity"), "missing: which certificate is this domain's?")
+            prefix = self.tls and self.tls.user_identity
+            if prefix and peer.identity and peer.identity.startswith(prefix):
+                raise KeyedError(("peer", number, "identity"), "begins with tls.user_identity, as only users' may")
+        return self
+
+    def coscheduling_settings(self) -> CoschedulingSettings:
+        """[coscheduling] for the core."""
+        return self.coscheduling.coscheduling_settings()
+
+    def cluster_settings(self, nodes: int) -> ClusterSettings:
+        """[manager] for the embedded scheduler of a machine of `nodes` nodes; SettingError if they do not fit."""
+        partitions = self.manager.partitions
+        if partitions and partitions.nodes != nodes:
+            raise SettingError("node_pool", f"{self.manager.node_pool} has {partitions.nodes} nodes, not {nodes}")
+        return self.manager.scheduler_settings(nodes, self.coscheduling.release_order)
+
+
+_SECTIONS: Mapping[str, type[Settings]] = {
+    "domain": DomainSection,
+    "coscheduling": Coscheduling,
+    "peer": Peer,
+    "tls": Tls,
+    "manager": Manager,
+}
+
+
+def read_configuration(path: str | Path) -> Configuration:
+    """The configuration in a file; InputError, one line, names the file, the key and the reason of the first mistake.
+
+    The files of [tls] and the folder of `state` must exist now.
+    """
+    values = _with_settings(read_toml(str(path)))
+    try:
+        return Configuration.model_validate(values, context={"folder": Path(path).absolute().parent})
+    except ValidationError as error:
+        mistake = first_mistake(error)
+        raise InputError(str(path), _dotted(mistake, values), _explained(mistake)) from None
+
+
+def _with_settings(values: dict[str, Any]) -> dict[str, Any]:
+    """The keys of [manager] that are none of Manager's are the adapter's `settings`."""
+    manager = values.get("manager")
+    if not isinstance(manager, dict):
+        return values
+    ours = {key: manager[key] for key in manager if key in ("kind", *SchedulerFields.model_fields)}
+    theirs = {key: manager[key] for key in manager if key not in ours}
+    return {**values, "manager": {**ours, "settings": theirs}}
+
+
+def _dotted(mistake: Mistake, values: Mapping[str, Any]) -> str | None:
+    """The key's dotted path: a peer goes by its name if it has one, else by its number from 1."""
+    parts = []
+    for level, part in enumerate(mistake.path):
+        if isinstance(part, int):
+            table = values["peer"][part] if level == 1 and mistake.path[0] == "peer" else None
+            name = table.get("name") if isinstance(table, dict) else None
+            part = name if isinstance(name, str) else str(part + 1)
+        parts.append(key_shown(part))
+    return ".".join(parts) or None
+
+
+def _explained(mistake: Mistake) -> str:
+    if mistake.unknown_key:
+        section, key = mistake.path[0], str(mistake.path[-1])
+        return no_such_key(key, _SECTIONS if len(mistake.path) == 1 else _SECTIONS[str(section)].model_fields)
+    if mistake.path == ("peer",):
+        return "each peer is a table under a line [[peer]]"
+    if mistake.kind == "missing" and len(mistake.path) == 1:
+        return f"the section [{mistake.path[0]}] is missing"
+    return mistake.reason

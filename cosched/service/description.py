@@ -1,0 +1,110 @@
+"""What `cosched serve` would do with a configuration, in lines for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+
+from cosched.core.settings import Scheme
+from cosched.service.configuration import Configuration, Peer
+from cosched.validation.addresses import is_loopback
+
+_OTHERS_MAY_READ = 0o004
+
+
+def describe(configuration: Configuration) -> list[str]:
+    """Aligned lines `KEY  VALUE`, then one `warning` line for each thing that is permitted but seldom meant."""
+    lines = [
+        *_domain(configuration),
+        *_coscheduling(configuration),
+        *_peers(configuration),
+        *(("warning", text) for text in _warnings(configuration)),
+    ]
+    width = max(len(key) for key, _ in lines)
+    return [f"{key:<{width}}  {value}" for key, value in lines]
+
+
+def _domain(configuration: Configuration) -> Iterator[tuple[str, str]]:
+    domain, tls, manager = configuration.domain, configuration.tls, configuration.manager
+    yield "domain", domain.name
+    secured = "without TLS" if domain.plaintext or tls is None else f"mutual TLS, certificate {tls.certificate}"
+    yield "listens on", f"{domain.listen} ({secured})"
+    yield "users of this host", f"unix:{domain.socket}" if domain.socket else "no socket: no local users"
+    if tls and tls.user_identity and not domain.plaintext:
+        yield "other users", f"certificates {tls.user_identity}NAME"
+    yield "operators", ", ".join(("root", "the service's own user", *domain.operators))
+    yield "metrics", f"http://{domain.http}/metrics and /healthz" if domain.http else "none"
+    yield "database", f"{domain.state}, keeps ended jobs for {_duration(domain.retention)}"
+    yield "manager", manager.kind
+    yield "queue", f"by {manager.policy}, backfill {manager.backfill}, node pool {manager.node_pool}"
+    every = domain.schedule_interval
+    yield "schedules", "at every event" + (f", and every {_duration(every)}" if every else "")
+    yield "jobs", f"at most {domain.max_jobs_per_user} of a user at once"
+
+
+def _coscheduling(configuration: Configuration) -> Iterator[tuple[str, str]]:
+    section, settings = configuration.coscheduling, configuration.coscheduling_settings()
+    if not settings.enabled:
+        yield "coscheduling", "off: jobs start alone"
+        return
+    yield "scheme", _scheme(settings.scheme, settings.max_yields)
+    if settings.release_interval:
+        longer = f", and by up to {settings.release_jitter} of that longer" if settings.release_jitter else ""
+        yield "holds", f"released after {_duration(settings.release_interval)}{longer}"
+    yield "held nodes", f"at most {settings.max_held_fraction} of the machine"
+    if settings.yield_boost:
+        yield "each yield", f"raises the job's score by {settings.yield_boost} of it"
+    yield "patience", f"{_duration(section.mate_patience)} for a mate that is not submitted"
+    yield "calls to peers", f"{section.peer_timeout} s each, asked again for {_duration(section.peer_patience)}"
+    yield "unreachable peer", f"jobs {settings.on_peer_unreachable.value}"
+
+
+def _scheme(scheme: Scheme, max_yields: int) -> str:
+    if scheme is Scheme.YIELD and max_yields:
+        return f"yield; a job that has yielded {max_yields} times holds"
+    return scheme.value
+
+
+def _peers(configuration: Configuration) -> Iterator[tuple[str, str]]:
+    for peer in configuration.peers:
+        yield "peer", f"{peer.name} at {peer.address}{_identity(configuration, peer)}{_owners(peer)}"
+
+
+def _identity(configuration: Configuration, peer: Peer) -> str:
+    return " (without TLS)" if configuration.domain.plaintext else f" as {peer.identity}"
+
+
+def _owners(peer: Peer) -> str:
+    names = ", ".join(f"{there} = {here}" for there, here in sorted(peer.owners.items()))
+    return f"; its users here: {names}" if names else ""
+
+
+def _warnings(configuration: Configuration) -> Iterator[str]:
+    domain, tls, settings = configuration.domain, configuration.tls, configuration.coscheduling_settings()
+    if settings.enabled and not configuration.peers:
+        yield "no [[peer]]: no job here can have a mate"
+    if settings.enabled and not settings.release_interval:
+        yield "release_interval is 0: holds are never released, so deadlocks stay"
+    if settings.scheme is Scheme.HOLD and not settings.max_held_fraction:
+        yield "max_held_fraction is 0: no job can hold, all yield"
+    if domain.http and not is_loopback(domain.http):
+        yield f"http on {domain.http}: whoever reaches it can read the metrics"
+    if domain.plaintext:
+        yield "plaintext: any process on this host can speak as a peer"
+        if tls:
+            yield "plaintext is on: [tls] is not used"
+    if tls and _readable_by_others(tls.key):
+        yield f"tls.key: {tls.key} can be read by all users of this host"
+
+
+def _readable_by_others(path: Path) -> bool:
+    return bool(path.stat().st_mode & _OTHERS_MAY_READ)
+
+
+def _duration(seconds: int) -> str:
+    """`30 s`, `20 min`, `1 h`, `7 d`, or a mixture as h:mm:ss."""
+    for unit, name in ((86400, "d"), (3600, "h"), (60, "min")):
+        if seconds and seconds % unit == 0:
+            return f"{seconds // unit} {name}"
+    return f"{seconds} s" if seconds < 60 else str(timedelta(seconds=seconds))

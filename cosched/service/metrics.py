@@ -1,0 +1,119 @@
+"""The service's Prometheus metrics: `cosched_*`, in base units, without job or user names as labels.
+
+Those who observe use the attributes; series with fixed labels are kept in tables, since finding one costs more than
+counting. `Gauge.set_function` has a gauge read when it is scraped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cache
+
+import prometheus_client
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    GCCollector,
+    Histogram,
+    Info,
+    PlatformCollector,
+    ProcessCollector,
+    generate_latest,
+)
+
+JOB_STATES = ("queued", "ready", "holding", "running")
+NODE_STATES = ("idle", "busy", "held", "down", "unknown")
+STARTS = ("paired", "alone", "unpaired")
+
+_CALL_SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 30)
+_WORK_SECONDS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1, 5)
+_GAP_SECONDS = (0, 1, 2, 5, 10, 30, 60, 300, 1200, 3600, 14400, 86400)
+
+
+class Metrics:
+    """All metrics of one service, on a registry of its own."""
+
+    def __init__(self, version: str) -> None:
+        prometheus_client.disable_created_metrics()  # type: ignore[no-untyped-call]  # they would double the number of series
+        self.registry = CollectorRegistry()
+        Info("cosched_build", "The software.", registry=self.registry).info({"version": version})
+        self._add_scheduling()
+        self._add_calls()
+        self._add_health()
+        ProcessCollector(registry=self.registry)
+        PlatformCollector(registry=self.registry)
+        GCCollector(registry=self.registry)
+
+    def text(self) -> bytes:
+        """All metrics in Prometheus' text format, version 0.0.4."""
+        return generate_latest(self.registry)
+
+    def _add_scheduling(self) -> None:
+        jobs = self._gauge("cosched_jobs", "Jobs that have not ended, by state.", "state")
+        self.jobs = {state: jobs.labels(state) for state in JOB_STATES}
+        nodes = self._gauge("cosched_nodes", "Nodes, by state.", "state")
+        self.nodes = {state: nodes.labels(state) for state in NODE_STATES}
+        starts = self._counter("cosched_starts", "Jobs started: with their mate, without it, or that had none.", "kind")
+        self.starts = {kind: starts.labels(kind) for kind in STARTS}
+        self.holds = self._counter("cosched_holds", "Holds begun.")
+        self.yields = self._counter("cosched_yields", "Jobs that gave their turn up.")
+        self.releases = self._counter("cosched_releases", "Holds that ended without a start.")
+        self.held_node_seconds = self._counter(
+            "cosched_held_node_seconds", "Time that nodes were kept unused by holds that have ended."
+        )
+        self.pair_gap = self._histogram(
+            "cosched_pair_gap_seconds", "How much later than its mate a job of a pair started.", _GAP_SECONDS
+        )
+        self.iteration = self._histogram("cosched_iteration_seconds", "Scheduling iterations.", _WORK_SECONDS)
+        self.launch_failures = self._counter(
+            "cosched_launch_failures", "Jobs that the resource manager could not start."
+        )
+
+    def _add_calls(self) -> None:
+        up = self._gauge("cosched_peer_up", "Whether the other domain answered the last call.", "peer")
+        calls = self._counter(
+            "cosched_peer_calls", "Calls to other domains, by what became of them.", "peer", "call", "outcome"
+        )
+        seconds = self._histogram(
+            "cosched_peer_call_seconds", "Calls to other domains, until the answer.", _CALL_SECONDS, "peer", "call"
+        )
+        requests = self._counter("cosched_requests", "Calls answered, by gRPC code.", "call", "code")
+        request_seconds = self._histogram("cosched_request_seconds", "Calls, until answered.", _CALL_SECONDS, "call")
+        denied = self._counter("cosched_denied", "Calls refused to a caller, by ErrorInfo reason.", "reason")
+        # Labels come from fixed sets (configured peers, the protocol's calls, codes and reasons), never from a caller.
+        self.peer_up = cache(up.labels)
+        self.denied = cache(denied.labels)
+        self._peer_calls = cache(calls.labels)
+        self._peer_call_seconds = cache(seconds.labels)
+        self._requests = cache(requests.labels)
+        self._request_seconds = cache(request_seconds.labels)
+
+    def _add_health(self) -> None:
+        self.commit = self._histogram("cosched_commit_seconds", "Commits to the database.", _WORK_SECONDS)
+        self.store_stalled = self._gauge("cosched_store_stalled", "1 while the database cannot be written, else 0.")
+        self.database_bytes = self._gauge("cosched_database_bytes", "Size of the database's files.")
+        expiry = self._gauge(
+            "cosched_certificate_expiry_timestamp_seconds", "When the certificates in a file expire.", "file"
+        )
+        self.certificate_expiry = cache(expiry.labels)
+        self.clock_steps = self._counter("cosched_clock_steps", "Steps of the wall clock.")
+
+    def peer_call(self, peer: str, call: str, outcome: str, seconds: float) -> None:
+        """A call to another domain has ended so, after so long."""
+        self._peer_calls(peer, call, outcome).inc()
+        self._peer_call_seconds(peer, call).observe(seconds)
+
+    def request(self, call: str, code: str, seconds: float) -> None:
+        """A call was answered with a gRPC code, after so long."""
+        self._requests(call, code).inc()
+        self._request_seconds(call).observe(seconds)
+
+    def _counter(self, name: str, text: str, *labels: str) -> Counter:
+        return Counter(name, text, labels, registry=self.registry)
+
+    def _gauge(self, name: str, text: str, *labels: str) -> Gauge:
+        return Gauge(name, text, labels, registry=self.registry)
+
+    def _histogram(self, name: str, text: str, buckets: Iterable[float], *labels: str) -> Histogram:
+        return Histogram(name, text, labels, buckets=tuple(buckets), registry=self.registry)

@@ -1,0 +1,92 @@
+"""A connection to a peer, and the calls on it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import grpc
+from grpc import ChannelConnectivity
+from grpc_health.v1.health_pb2 import HealthCheckRequest  # type: ignore[import-untyped]
+from grpc_health.v1.health_pb2_grpc import HealthStub  # type: ignore[import-untyped]
+
+from cosched.v1 import coscheduling_pb2 as wire
+from cosched.v1.coscheduling_pb2_grpc import CoschedulingServiceStub
+
+MAX_MESSAGE = 64 * 1024  # bytes, each way
+
+Options = Sequence[tuple[str, str | int]]
+
+
+class Line:
+    """One channel to a peer. Retired, it takes no new calls and closes when the last of its calls has ended."""
+
+    def __init__(
+        self, address: str, credentials: grpc.ChannelCredentials | None, options: Options, timeout: float
+    ) -> None:
+        """`address`: HOST:PORT; no credentials: plaintext; `timeout`: the seconds of the longest call."""
+        target = f"dns:///{address}"  # never another scheme, whatever the host is called
+        settings = [*_settings(timeout), *options]
+        self._channel = (
+            grpc.aio.insecure_channel(target, settings)
+            if credentials is None
+            else grpc.aio.secure_channel(target, credentials, settings)
+        )
+        self._methods = _methods(self._channel)
+        self._open = 0
+        self._retired = False
+
+    @property
+    def stands(self) -> bool:
+        """Whether there is a connection, on which the peer has spoken."""
+        return self._channel.get_state() is ChannelConnectivity.READY
+
+    @property
+    def failed(self) -> bool:
+        """Whether the last attempt to connect failed, and the next is not due yet."""
+        return self._channel.get_state() is ChannelConnectivity.TRANSIENT_FAILURE
+
+    async def ask(self, message: Any, timeout: float) -> Any:
+        """The peer's answer, None if it cannot be read; AioRpcError."""
+        self._open += 1
+        try:
+            return await self._methods[type(message)](message, timeout=timeout)
+        finally:
+            self._open -= 1
+            if self._retired and not self._open:
+                await self._channel.close()
+
+    async def retire(self) -> None:
+        """Close it as soon as no call is open."""
+        self._retired = True
+        if not self._open:
+            await self._channel.close()
+
+    async def close(self) -> None:
+        """Close it now."""
+        await self._channel.close()
+
+
+def _methods(channel: grpc.aio.Channel) -> dict[type, Any]:
+    calls = CoschedulingServiceStub(channel)  # type: ignore[no-untyped-call]
+    return {
+        wire.GetMateJobIdRequest: calls.GetMateJobId,
+        wire.GetMateStatusRequest: calls.GetMateStatus,
+        wire.TryStartMateRequest: calls.TryStartMate,
+        wire.StartJobRequest: calls.StartJob,
+        HealthCheckRequest: HealthStub(channel).Check,
+    }
+
+
+def _settings(timeout: float) -> Options:
+    return [
+        ("grpc.use_local_subchannel_pool", 1),  # a new channel tries to connect at once, whatever the old one does
+        ("grpc.initial_reconnect_backoff_ms", 100),
+        ("grpc.max_reconnect_backoff_ms", 1000),
+        ("grpc.min_reconnect_backoff_ms", int(timeout * 1000)),  # in truth, how long an attempt to connect may take
+        ("grpc.keepalive_time_ms", 10_000),
+        ("grpc.keepalive_timeout_ms", 5_000),
+        ("grpc.max_send_message_length", MAX_MESSAGE),
+        ("grpc.max_receive_message_length", MAX_MESSAGE),
+        ("grpc.enable_http_proxy", 0),
+    ]

@@ -1,0 +1,290 @@
+"""The clients by which a domain calls the other domains, and what it knows of them.
+
+A call may take `timeout` seconds in all. Whether a call that must not be repeated went out is never guessed from an
+error text: it is sent only on a connection that stands, and where none does a harmless question makes one first. So a
+peer that is down, or that drops every packet, is known not to have got it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+import weakref
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from grpc import StatusCode
+from grpc.aio import AioRpcError
+from grpc_health.v1.health_pb2 import HealthCheckRequest, HealthCheckResponse  # type: ignore[import-untyped]
+
+from cosched.core.protocol import Domain, Failure, Reply, Request, StartJob, TryStartMate
+from cosched.service.configuration import Peer
+from cosched.service.fields import FieldError
+from cosched.service.outcomes import CallError, failure, is_lost, one_line
+from cosched.service.peer_line import Line
+from cosched.service.tls import PeerCredentials
+from cosched.service.translation import read_reply, write_request
+from cosched.v1 import cluster_pb2 as states
+
+__all__ = ["CallError", "PeerView", "Peers"]
+
+MAX_OPEN_CALLS = 256  # to one peer; more wait for their turn
+_ANSWERS = (StatusCode.UNIMPLEMENTED, StatusCode.NOT_FOUND)  # to a health check: no such service, but a live peer
+
+
+@dataclass(frozen=True, slots=True)
+class PeerView:
+    """What is known of a peer; times in seconds, `since` by the wall clock."""
+
+    name: Domain
+    address: str
+    state: int  # wire enum PeerState
+    since: float
+    round_trip: float | None  # how long its last answer took
+    problem: str  # for people; empty if there is none
+
+
+class Peers:
+    """All peers of this domain. Belongs to one asyncio loop."""
+
+    def __init__(
+        self,
+        here: Domain,
+        peers: Sequence[Peer],
+        timeout: float,
+        credentials: PeerCredentials | None,
+        told: Callable[[PeerView], None],
+    ) -> None:
+        """`timeout`: seconds for each call; `told`: called when a peer's state changes; no credentials: plaintext."""
+        self._peers = {peer.name: _Peer(here, peer, timeout, credentials, told) for peer in peers}
+
+    async def call(self, peer: Domain, request: Request) -> Reply:
+        """Make a request of a peer; CallError.
+
+        Cancelled if `close` comes first: such a call has no outcome.
+        """
+        if peer not in self._peers:
+            raise CallError(Failure.REFUSED, f"no peer {peer} is configured here")
+        return await self._peers[peer].call(request)
+
+    async def beat(self) -> None:
+        """Ask every peer for its health, all at once; only the views tell what came of it."""
+        await asyncio.gather(*(peer.beat() for peer in self._peers.values()))
+
+    def view(self, peer: Domain) -> PeerView:
+        """What is known of this peer; KeyError."""
+        return self._peers[peer].view()
+
+    def views(self) -> list[PeerView]:
+        """What is known of each peer, in the order of the configuration."""
+        return [peer.view() for peer in self._peers.values()]
+
+    async def close(self) -> None:
+        """End the connections and cancel the calls that are open; no call may follow."""
+        for peer in self._peers.values():
+            await peer.close()
+
+
+class _Peer:
+    """The client of one peer."""
+
+    def __init__(
+        self,
+        here: Domain,
+        peer: Peer,
+        timeout: float,
+        credentials: PeerCredentials | None,
+        told: Callable[[PeerView], None],
+    ) -> None:
+        self._here = here
+        self._peer = peer
+        self._timeout = timeout
+        self._credentials = credentials
+        self._told = told
+        self._loop = asyncio.get_running_loop()
+        self._options = credentials.options(peer.identity or "") if credentials else ()
+        self._line: Line | None = None
+        self._generation = 0  # of the certificates that the line uses
+        self._lines: weakref.WeakSet[Line] = weakref.WeakSet()  # the retired ones too, while their calls last
+        self._closed = False
+        self._turns = asyncio.Semaphore(MAX_OPEN_CALLS)
+        self._state: int = states.PEER_STATE_UNKNOWN
+        self._since = time.time()
+        self._round_trip: float | None = None
+        self._problem = ""
+        self._refuses_calls = False  # which no heartbeat disproves
+
+    def view(self) -> PeerView:
+        return PeerView(self._peer.name, self._peer.address, self._state, self._since, self._round_trip, self._problem)
+
+    async def close(self) -> None:
+        self._closed = True
+        for line in list(self._lines):
+            await line.close()
+
+    # Calls
+
+    async def call(self, request: Request) -> Reply:
+        deadline = self._loop.time() + self._timeout
+        try:
+            await self._take_turn(deadline)
+            try:
+                reply = await self._call(request, deadline)
+            finally:
+                self._turns.release()
+        except CallError as error:
+            self._failed(error)
+            raise
+        self._refuses_calls = False
+        self._answered()
+        return reply
+
+    async def _take_turn(self, deadline: float) -> None:
+        """Wait until there are not too many open calls."""
+        if not self._turns.locked():
+            await self._turns.acquire()
+            return
+        try:
+            async with asyncio.timeout_at(deadline):
+                await self._turns.acquire()
+        except TimeoutError:
+            raise CallError(Failure.UNREACHABLE, f"{MAX_OPEN_CALLS} calls to it are open") from None
+
+    async def _call(self, request: Request, deadline: float) -> Reply:
+        mutating = isinstance(request, (TryStartMate, StartJob))
+        message = write_request(request, self._here, self._peer.name)
+        try:
+            answer = await (self._order if mutating else self._ask)(message, deadline)
+            if answer is None:
+                raise FieldError("the message", "cannot be read")
+            return read_reply(answer, self._peer.name)
+        except AioRpcError as error:
+            failed = failure(error, mutating)
+        except FieldError as error:
+            failed = CallError(Failure.REFUSED, f"its answer breaks the protocol: {error}")
+        self._refuses_calls = failed.failure is Failure.REFUSED
+        raise failed
+
+    async def _order(self, message: Any, deadline: float) -> Any:
+        """Send what may be carried out only if asked for: on a connection that stands, and once. AioRpcError: it was
+        sent, or may have been; CallError: it was not.
+        """
+        line = await self._usable_line()
+        if not line.stands:
+            line = await self._connected_line(deadline)
+        return await self._send(line, message, deadline)
+
+    async def _connected_line(self, deadline: float) -> Line:
+        """A line that stands, once a harmless question has been asked on it; CallError."""
+        failed = CallError(Failure.UNREACHABLE, "the connection broke at once")
+        try:
+            await self._ask(HealthCheckRequest(), deadline)
+        except AioRpcError as error:  # perhaps an answer, which shows as well that there is a connection
+            failed = failure(error, mutating=False)
+        line = await self._usable_line()
+        if not line.stands or self._loop.time() >= deadline:
+            raise failed
+        return line
+
+    async def _ask(self, message: Any, deadline: float) -> Any:
+        """Ask what may be asked twice; AioRpcError, or CallError: the certificates are at fault.
+
+        A connection may turn out to be dead although the peer is up (it was restarted), so the question is asked again
+        on a new one.
+        """
+        line = await self._usable_line()
+        if line.stands:
+            try:
+                return await self._send(line, message, deadline)
+            except AioRpcError as error:
+                if not is_lost(error):
+                    raise
+            await self._drop(line)
+            line = await self._usable_line()
+        try:
+            return await self._send(line, message, deadline)
+        except AioRpcError as error:
+            if is_lost(error):
+                await self._blame_certificates(deadline)
+            raise
+
+    async def _send(self, line: Line, message: Any, deadline: float) -> Any:
+        sent_at = self._loop.time()
+        try:
+            answer = await line.ask(message, deadline - sent_at)
+        except AioRpcError as error:
+            if error.code() is StatusCode.DEADLINE_EXCEEDED:  # the connection may be dead
+                await self._drop(line)
+            raise
+        self._round_trip = self._loop.time() - sent_at
+        return answer
+
+    async def _blame_certificates(self, deadline: float) -> None:
+        """CallError, if they are the reason why there is no connection: they make a peer look as if it were down."""
+        remaining = deadline - self._loop.time()
+        if self._credentials is None or remaining <= 0:
+            return
+        problem = await self._credentials.probe(self._peer.address, remaining, self._peer.identity)
+        if problem is not None:
+            raise CallError(Failure.REFUSED, one_line(problem))
+
+    # The connection
+
+    async def _usable_line(self) -> Line:
+        """The line for a new call: another one if the certificates have changed, or to try again at once after the
+        last attempt to connect has failed.
+        """
+        if self._closed:
+            raise asyncio.CancelledError
+        generation, credentials = self._credentials.current() if self._credentials else (0, None)
+        line = self._line
+        if line is not None and (generation != self._generation or line.failed):
+            await self._drop(line)
+        if self._line is None:
+            self._line = Line(self._peer.address, credentials, self._options, self._timeout)
+            self._lines.add(self._line)
+            self._generation = generation
+        return self._line
+
+    async def _drop(self, line: Line) -> None:
+        """Make no more calls on this line."""
+        if self._line is line:
+            self._line = None
+            await line.retire()
+
+    # What is known of the peer
+
+    async def beat(self) -> None:
+        """Ask for its health."""
+        try:
+            await self._check_health()
+        except CallError as error:
+            self._failed(error)
+        else:
+            if not self._refuses_calls:
+                self._answered()
+
+    async def _check_health(self) -> None:
+        try:
+            answer = await self._ask(HealthCheckRequest(), self._loop.time() + self._timeout)
+        except AioRpcError as error:
+            if error.code() not in _ANSWERS:
+                raise failure(error, mutating=False) from error
+        else:
+            if answer is None or answer.status != HealthCheckResponse.SERVING:
+                raise CallError(Failure.UNREACHABLE, "it says that it is not serving")
+
+    def _answered(self) -> None:
+        self._is(states.PEER_STATE_REACHABLE, "")
+
+    def _failed(self, error: CallError) -> None:
+        refused = error.failure is Failure.REFUSED
+        self._is(states.PEER_STATE_REFUSED if refused else states.PEER_STATE_UNREACHABLE, error.problem)
+
+    def _is(self, state: int, problem: str) -> None:
+        self._problem = problem
+        if state != self._state:
+            self._state = state
+            self._since = time.time()
+            self._told(self.view())

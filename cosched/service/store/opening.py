@@ -1,0 +1,124 @@
+"""Opening the database: what cannot be used is refused before anything in it is changed."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import BinaryIO
+
+from sqlite_utils import Database
+
+from cosched.service.store.errors import StoreError
+from cosched.service.store.schema import APPLICATION_ID, DOMAIN, MIGRATIONS, is_newer
+
+_MAGIC = b"SQLite format 3\0"
+_BUSY_TIMEOUT = 1.0  # seconds: a backup, or an operator's shell, may have the database for a moment
+_SETTINGS = ("journal_mode = WAL", "synchronous = NORMAL", "foreign_keys = ON", "cache_size = -16384")  # 16 MiB
+
+
+def beside(path: Path, ending: str) -> Path:
+    """The file beside the database that has its name and `ending`."""
+    return path.with_name(path.name + ending)
+
+
+def lock_database(path: Path) -> BinaryIO:
+    """Keep other services from the database until the file returned is closed, or this process ends."""
+    if not path.parent.is_dir():
+        raise StoreError(path, "its folder does not exist")
+    if not os.access(path.parent, os.W_OK | os.X_OK):
+        raise StoreError(path, "its folder cannot be written")
+    descriptor = os.open(beside(path, ".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    lock = os.fdopen(descriptor, "r+b", buffering=0)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        lock.close()
+        raise StoreError(path, "is in use by another service") from None
+    return lock
+
+
+def open_database(path: Path, domain: str) -> Database:
+    """The database of `domain`, of the newest schema; made if there is none. The caller has locked it."""
+    if not path.exists():
+        _create(path, domain)
+    _check_header(path)
+    with closing(_read_only(path)) as database:
+        _check_contents(database, path, domain)
+    return _upgraded(path)
+
+
+def _create(path: Path, domain: str) -> None:
+    """Make an empty database; it gets its name when it is whole."""
+    made = beside(path, ".new")
+    made.unlink(missing_ok=True)
+    os.close(os.open(made, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+    with closing(_upgraded(made)) as database:
+        database.execute("INSERT INTO meta (key, value) VALUES (?, ?)", (DOMAIN, domain))
+        database.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # closing would do it too, but not tell if it failed
+    made.rename(path)
+    _sync_folder(path.parent)
+
+
+def _sync_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _check_header(path: Path) -> None:
+    with open(path, "r+b") as file:
+        header = file.read(len(_MAGIC))
+    if header != _MAGIC:
+        raise StoreError(path, "is not a database" if header else "is empty, and not a database")
+
+
+def _check_contents(database: Database, path: Path, domain: str) -> None:
+    if database.execute("PRAGMA application_id").fetchone() != (APPLICATION_ID,):
+        raise StoreError(path, "is a database of another program")
+    if is_newer(database):
+        raise StoreError(path, "was made by a newer version of cosched")
+    (owner,) = database.execute("SELECT value FROM meta WHERE key = ?", (DOMAIN,)).fetchone() or (None,)
+    if owner != domain:
+        raise StoreError(path, f"is the database of the domain {owner}, not of {domain}")
+    if _was_left_open(path):
+        _check_pages(database, path)
+
+
+def _check_pages(database: Database, path: Path) -> None:
+    (problem,) = database.execute("PRAGMA quick_check(1)").fetchone()
+    if problem != "ok":
+        raise StoreError(path, "is corrupt: " + " ".join(problem.split()))
+
+
+def _was_left_open(path: Path) -> bool:
+    """Whether the last service did not close the database: it was killed, or the machine stopped."""
+    log = beside(path, "-wal")
+    return log.exists() and log.stat().st_size > 0
+
+
+def _read_only(path: Path) -> Database:
+    """The database, of which reading and closing changes nothing: without a log to read, no file is even made."""
+    return _connect(path, "mode=ro" if _was_left_open(path) else "immutable=1")
+
+
+def _upgraded(path: Path) -> Database:
+    database = _connect(path, "mode=rw")
+    try:
+        for setting in _SETTINGS:
+            database.execute(f"PRAGMA {setting}")
+        MIGRATIONS.apply(database)
+    except BaseException:
+        database.close()
+        raise
+    return database
+
+
+def _connect(path: Path, how: str) -> Database:
+    # Without an isolation level the sqlite3 module begins no transactions of its own.
+    connection = sqlite3.connect(f"{path.as_uri()}?{how}", uri=True, timeout=_BUSY_TIMEOUT, isolation_level=None)
+    return Database(connection, recursive_triggers=False, execute_plugins=False)

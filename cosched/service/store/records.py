@@ -1,0 +1,134 @@
+"""What the store keeps, as its callers see it. Instants are seconds of the service's own time."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from operator import attrgetter
+from typing import Any
+
+from cosched.core.job import JobState
+
+_FAST = 1  # zlib level: scripts are packed while everybody waits
+
+
+@dataclass(slots=True)
+class JobRecord:
+    """A job of this domain; its fields are the columns of the table jobs, in their order.
+
+    `ended_at` is set if and only if `state` is final.
+    """
+
+    id: int
+    name: str
+    owner: str
+    uid: int | None
+    nodes: int
+    time_limit: int  # seconds
+    submitted_at: int
+    state: JobState
+    reason: str = ""
+    user_hold: bool = False
+    ready_at: int | None = None
+    started_at: int | None = None
+    ended_at: int | None = None
+    exit_code: int | None = None
+    end_text: str = ""  # for people: why it ended
+    peer: str | None = None
+    pair: str | None = None
+    mate: str | None = None
+    lookup: int = 0  # cosched.v1.MateLookup
+    mate_status: int = 0  # cosched.v1.MateStatus
+    heard_at: int | None = None
+    gap_s: int | None = None
+    memory: dict[str, Any] | None = None  # the coscheduler's own state of the job, as JSON
+
+
+@dataclass(frozen=True, slots=True)
+class JobScript:
+    """What a job runs. It may hold secrets, so nothing of it is shown by `repr()`."""
+
+    script: bytes = field(repr=False)
+    arguments: tuple[str, ...] = field(repr=False)
+    directory: str = field(repr=False)
+    environment: Mapping[str, str] = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class EventRecord:
+    """Something that happened; `sequence` is its number in this domain, `what` a line for people."""
+
+    sequence: int
+    at: int
+    kind: int  # cosched.v1.EventKind
+    job: int | None
+    what: str
+    detail: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class AuditRecord:
+    """A call that changed something, or tried to."""
+
+    at: int
+    who: str
+    via: str
+    method: str
+    job: str | None
+    outcome: str  # OK or the name of the gRPC code
+    detail: str
+
+
+JOB_COLUMNS = tuple(column.name for column in fields(JobRecord))
+EVENT_COLUMNS = tuple(column.name for column in fields(EventRecord))
+AUDIT_COLUMNS = tuple(column.name for column in fields(AuditRecord))
+
+_plain_job_values = attrgetter(*JOB_COLUMNS[:-1])
+_plain_event_values = attrgetter(*EVENT_COLUMNS[:-1])
+audit_row = attrgetter(*AUDIT_COLUMNS)
+
+_to_json = json.JSONEncoder(separators=(",", ":")).encode
+
+
+def job_row(job: JobRecord) -> tuple[Any, ...]:
+    """The values of JOB_COLUMNS."""
+    return *_plain_job_values(job), None if job.memory is None else _to_json(job.memory)
+
+
+def job_of(row: tuple[Any, ...]) -> JobRecord:
+    """The job with these values of JOB_COLUMNS; ValueError if they are none of a job."""
+    job = JobRecord(*row)
+    job.state = JobState(job.state)
+    job.user_hold = bool(job.user_hold)
+    if row[-1] is not None:
+        job.memory = json.loads(row[-1])
+    return job
+
+
+def event_row(event: EventRecord) -> tuple[Any, ...]:
+    """The values of EVENT_COLUMNS."""
+    return *_plain_event_values(event), _to_json(event.detail)
+
+
+def event_of(row: tuple[Any, ...]) -> EventRecord:
+    """The event with these values of EVENT_COLUMNS; ValueError if they are none of an event."""
+    sequence, at, kind, job, what, detail = row
+    return EventRecord(sequence, at, kind, job, what, json.loads(detail))
+
+
+def script_row(job: int, script: JobScript) -> tuple[int, bytes, bytes]:
+    """The row of the script of `job`."""
+    context = _to_json([script.arguments, script.directory, dict(script.environment)])
+    return job, zlib.compress(script.script, _FAST), zlib.compress(context.encode(), _FAST)
+
+
+def script_of(row: tuple[bytes, bytes]) -> JobScript:
+    """The script with these values of the columns script and context; ValueError if they are none."""
+    try:
+        script, context = map(zlib.decompress, row)
+    except zlib.error as error:
+        raise ValueError(str(error)) from None
+    arguments, directory, environment = json.loads(context)
+    return JobScript(script, tuple(arguments), directory, environment)

@@ -1,0 +1,136 @@
+"""The tables of the database, and the numbered migrations that make them.
+
+A database that has been used is never changed other than by a new migration at the end of this file.
+"""
+
+from __future__ import annotations
+
+from contextlib import closing
+
+from sqlite_utils import Database, Migrations
+
+from cosched.core.job import JobState
+
+APPLICATION_ID = 0x636F7363  # "cosc" in the file's header: a database of this program
+FIRST_FINAL_STATE = int(JobState.COMPLETED)  # jobs of this state and the following have ended
+
+# Keys of the table meta that the store itself uses.
+DOMAIN = "store.domain"
+RETIRED = "store.retired"  # the highest sequence number of an event that was deleted
+
+MIGRATIONS = Migrations("cosched")
+
+# Comments inside a statement are kept in the database: `sqlite3 FILE .schema` shows them.
+_JOBS = f"""
+CREATE TABLE jobs (  -- every job of this domain, until its retention is over; states: cosched.core.job.JobState
+    id INTEGER PRIMARY KEY AUTOINCREMENT,  -- never given twice, even if the job has been deleted
+    name TEXT NOT NULL,
+    owner TEXT NOT NULL,
+    uid INTEGER,
+    nodes INTEGER NOT NULL,
+    time_limit INTEGER NOT NULL,
+    submitted_at INTEGER NOT NULL,  -- instants here and below: seconds of the service's own time
+    state INTEGER NOT NULL,
+    reason TEXT NOT NULL,
+    user_hold INTEGER NOT NULL,
+    ready_at INTEGER,
+    started_at INTEGER,
+    ended_at INTEGER,
+    exit_code INTEGER,
+    end_text TEXT NOT NULL,
+    peer TEXT,
+    pair TEXT,
+    mate TEXT,
+    lookup INTEGER NOT NULL,
+    mate_status INTEGER NOT NULL,
+    heard_at INTEGER,
+    gap_s INTEGER,
+    memory TEXT  -- JSON: the coscheduler's own state of the job
+) STRICT;
+CREATE INDEX jobs_state ON jobs (state);
+CREATE INDEX jobs_owner ON jobs (owner, state);
+CREATE INDEX jobs_ended ON jobs (ended_at) WHERE state >= {FIRST_FINAL_STATE};
+CREATE INDEX jobs_pair ON jobs (peer, pair, ended_at) WHERE pair IS NOT NULL;
+CREATE INDEX jobs_mate ON jobs (peer, mate, ended_at) WHERE mate IS NOT NULL
+"""
+_SCRIPTS = """
+CREATE TABLE scripts (  -- what each job runs; read only when it starts
+    job INTEGER PRIMARY KEY REFERENCES jobs (id) ON DELETE CASCADE,
+    script BLOB NOT NULL,  -- zlib
+    context BLOB NOT NULL  -- zlib of JSON: [arguments, directory, environment]
+) STRICT
+"""
+_EVENTS = """
+CREATE TABLE events (  -- what happened, in order: the story of each job, and what WatchEvents tells
+    sequence INTEGER PRIMARY KEY AUTOINCREMENT,  -- never given twice
+    at INTEGER NOT NULL,
+    kind INTEGER NOT NULL,  -- cosched.v1.EventKind
+    job INTEGER REFERENCES jobs (id) ON DELETE CASCADE DEFERRABLE INITIALLY DEFERRED,
+    what TEXT NOT NULL,
+    detail TEXT NOT NULL  -- JSON
+) STRICT;
+CREATE INDEX events_job ON events (job) WHERE job IS NOT NULL;
+CREATE INDEX events_jobless ON events (at) WHERE job IS NULL
+"""
+_ANSWERS = """
+CREATE TABLE answers (  -- the last mutating call of each job of a peer, and what it was answered, for its retries
+    peer TEXT NOT NULL,
+    caller TEXT NOT NULL,  -- the peer's job
+    request_id TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    started INTEGER NOT NULL,
+    sequence INTEGER NOT NULL,  -- of the last event before it: how old it is
+    PRIMARY KEY (peer, caller)
+) STRICT, WITHOUT ROWID
+"""
+_REPLIES = """
+CREATE TABLE replies (  -- what users' mutating calls were answered, for their retries
+    who TEXT NOT NULL,
+    request_id TEXT NOT NULL,
+    method TEXT NOT NULL,
+    job INTEGER,  -- as the call named it: there may be no such job
+    error TEXT NOT NULL,
+    sequence INTEGER NOT NULL,  -- of the last event before it: how old it is
+    PRIMARY KEY (who, request_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX replies_job ON replies (job)
+"""
+_AUDIT = """
+CREATE TABLE audit (  -- who changed what, or tried to
+    id INTEGER PRIMARY KEY,
+    at INTEGER NOT NULL,
+    who TEXT NOT NULL,
+    via TEXT NOT NULL,
+    method TEXT NOT NULL,
+    job TEXT,
+    outcome TEXT NOT NULL,  -- OK or the name of the gRPC code
+    detail TEXT NOT NULL
+) STRICT;
+CREATE INDEX audit_at ON audit (at)
+"""
+_META = """
+CREATE TABLE meta (  -- single values; keys that begin with "store." are the store's own
+    key TEXT PRIMARY KEY,
+    value TEXT NOT NULL
+) STRICT, WITHOUT ROWID
+"""
+
+
+@MIGRATIONS(name="0001_tables")
+def _tables(database: Database) -> None:
+    database.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+    for tables in (_JOBS, _SCRIPTS, _EVENTS, _ANSWERS, _REPLIES, _AUDIT, _META):
+        _execute_each(database, tables)
+
+
+def _execute_each(database: Database, statements: str) -> None:
+    """Execute statements parted by lines that end in a semicolon (executescript() would end the transaction)."""
+    for statement in statements.split(";\n"):
+        database.execute(statement)
+
+
+def is_newer(database: Database) -> bool:
+    """Whether the database has been changed by migrations that are not known here."""
+    with closing(Database(memory=True)) as empty:
+        known = {migration.name for migration in MIGRATIONS.pending(empty)}
+    return any(migration.name not in known for migration in MIGRATIONS.applied(database))

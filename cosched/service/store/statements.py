@@ -1,0 +1,103 @@
+"""The SQL of the store."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from cosched.core.job import JobState
+from cosched.service.store.records import AUDIT_COLUMNS, EVENT_COLUMNS, JOB_COLUMNS
+from cosched.service.store.schema import FIRST_FINAL_STATE
+
+Statement = tuple[str, tuple[Any, ...]]  # the text, and the values of its parameters
+
+
+def _insert(table: str, columns: Sequence[str]) -> str:
+    return f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})"
+
+
+def _update(table: str, columns: Sequence[str]) -> str:
+    """The row whose first column is the first parameter; the parameters are those of `_insert`."""
+    changes = (f"{column} = ?{number}" for number, column in enumerate(columns[1:], 2))
+    return f"UPDATE {table} SET {', '.join(changes)} WHERE {columns[0]} = ?1"
+
+
+_ENDED = f"state >= {FIRST_FINAL_STATE}"
+_RETIRING = f"{_ENDED} AND ended_at < ?1"
+_JOBS = f"SELECT {', '.join(JOB_COLUMNS)} FROM jobs"
+_EVENTS = f"SELECT {', '.join(EVENT_COLUMNS)} FROM events"
+_LAST_EVENT = "coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'events'), 0)"
+_NOBODYS_MATE = "NOT EXISTS (SELECT 1 FROM jobs WHERE jobs.peer = answers.peer AND jobs.mate = answers.caller)"
+
+ADD_JOB = _insert("jobs", JOB_COLUMNS)
+SAVE_JOB = _update("jobs", JOB_COLUMNS)
+ADD_SCRIPT = _insert("scripts", ("job", "script", "context"))
+ADD_EVENT = _insert("events", EVENT_COLUMNS)
+ADD_AUDIT = _insert("audit", AUDIT_COLUMNS)
+SAVE_ANSWER = f"""
+    INSERT OR REPLACE INTO answers (peer, caller, request_id, kind, started, sequence)
+    VALUES (?, ?, ?, ?, ?, {_LAST_EVENT})
+"""
+SAVE_REPLY = f"""
+    INSERT INTO replies (who, request_id, method, job, error, sequence)
+    VALUES (?, ?, ?, ?, ?, {_LAST_EVENT}) ON CONFLICT DO NOTHING
+"""
+SET_META = "INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)"
+
+LAST_TO_RETIRE = f"""
+    SELECT max(sequence) FROM (
+        SELECT max(sequence) AS sequence FROM events INDEXED BY events_jobless WHERE job IS NULL AND at < ?1
+        UNION ALL SELECT max(sequence) FROM events WHERE job IN (SELECT id FROM jobs WHERE {_RETIRING})
+    )
+"""
+RETIRE_EVENTS = "DELETE FROM events WHERE job IS NULL AND at < ?"
+RETIRE_JOBS = f"DELETE FROM jobs WHERE {_RETIRING} RETURNING id, peer, mate"
+RETIRE_REPLIES = "DELETE FROM replies WHERE job = ?"
+RETIRE_OLD_REPLIES = """
+    DELETE FROM replies WHERE sequence < ? AND NOT EXISTS (SELECT 1 FROM jobs WHERE jobs.id = replies.job)
+"""
+RETIRE_ANSWERS = f"DELETE FROM answers WHERE peer = ? AND caller = ? AND {_NOBODYS_MATE}"
+RETIRE_OLD_ANSWERS = f"DELETE FROM answers WHERE sequence < ? AND {_NOBODYS_MATE}"
+RETIRE_AUDIT = "DELETE FROM audit WHERE at < ?"
+
+META = "SELECT value FROM meta WHERE key = ?"
+LAST_NUMBER = "SELECT seq FROM sqlite_sequence WHERE name = ?"
+JOB = f"{_JOBS} WHERE id = ?"
+SCRIPT = "SELECT script, context FROM scripts WHERE job = ?"
+ENDED_OF_PAIR = f"{_JOBS} WHERE peer = ? AND pair = ? AND {_ENDED} ORDER BY ended_at DESC, id DESC LIMIT 1"
+ENDED_WITH_MATE = f"{_JOBS} WHERE peer = ? AND mate = ? AND {_ENDED} ORDER BY ended_at DESC, id DESC LIMIT 1"
+ANSWERS = "SELECT peer, caller, request_id, kind, started FROM answers ORDER BY peer, caller"
+REPLY = "SELECT method, job, error FROM replies WHERE who = ? AND request_id = ?"
+AUDIT = f"SELECT {', '.join(AUDIT_COLUMNS)} FROM audit ORDER BY id DESC LIMIT ?"
+
+
+def jobs(states: Sequence[JobState] | None, owner: str | None, paired_only: bool, after: int, limit: int) -> Statement:
+    """Jobs by id; a limit of -1 is none."""
+    condition = "id > ?"
+    values: tuple[Any, ...] = (after,)
+    if owner is not None:
+        condition, values = f"{condition} AND owner = ?", (after, owner)
+    if paired_only:
+        condition = f"{condition} AND peer IS NOT NULL"
+    if states is None and owner is None:
+        return f"{_JOBS} WHERE {condition} ORDER BY id LIMIT ?", (*values, limit)
+    return _by_state(JobState if states is None else states, condition, values, limit)
+
+
+def _by_state(states: Iterable[JobState], condition: str, values: tuple[Any, ...], limit: int) -> Statement:
+    """Each state is selected on its own: an index has its jobs by id, and SQLite merges the selections."""
+    selections = [f"{_JOBS} WHERE state = {int(state)} AND {condition}" for state in sorted(set(states))]
+    every = " UNION ALL ".join(selections) or f"{_JOBS} WHERE false"
+    return f"{every} ORDER BY id LIMIT ?", (*values * len(selections), limit)
+
+
+def events(after: int, jobs: Sequence[int], kinds: Sequence[int], limit: int) -> Statement:
+    """Events by sequence number."""
+    conditions: list[str] = ["sequence > ?"]
+    values: list[Any] = [after]
+    for column, wanted in (("job", jobs), ("kind", kinds)):
+        if wanted:
+            conditions.append(f"{column} IN (SELECT value FROM json_each(?))")  # there may be more than SQL may list
+            values.append(json.dumps([*wanted]))
+    return f"{_EVENTS} WHERE {' AND '.join(conditions)} ORDER BY sequence LIMIT ?", (*values, limit)

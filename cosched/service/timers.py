@@ -1,0 +1,122 @@
+"""Timers on the event loop: single ones at an instant of service time, and periodic work.
+
+APScheduler reckons with the wall clock, so a step of it would delay or hasten everything. A watch on the loop's own
+clock sees that within a second and sets all timers anew. A single timer never fires before its instant.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+
+from apscheduler.jobstores.base import JobLookupError  # type: ignore[import-untyped]
+from apscheduler.schedulers.asyncio import AsyncIOScheduler  # type: ignore[import-untyped]
+
+from cosched.service.clock import Clock, boottime
+
+WATCH_INTERVAL = 1.0  # seconds
+STEP = 0.5  # seconds by which the wall clock must have been set to be followed
+MAX_WAIT = 30 * 86400.0  # seconds; a timer further off is set again when they are over
+
+Fire = Callable[[], None]
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Timer:
+    at: float  # service time
+    fire: Fire
+    interval: float | None = None  # seconds, of periodic work
+
+
+class Timers:
+    """All timers of one service. `fire` is a plain function, called in the loop; what it raises is logged."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._timers: dict[str, _Timer] = {}
+        self._watch: asyncio.TimerHandle | None = None
+        self._wall_ahead = 0.0
+        # Without a grace time a late job is run, not dropped. Runs of one job never overlap, since each is one plain
+        # call, but APScheduler counts a run until after the loop's next turn and would drop one that follows at once.
+        defaults = {"misfire_grace_time": None, "coalesce": True, "max_instances": 1000}
+        self._scheduler = AsyncIOScheduler(timezone=UTC, job_defaults=defaults)
+
+    def start(self) -> None:
+        """Begin to fire, in the running event loop. Timers may have been set before."""
+        self._wall_ahead = time.time() - boottime()
+        self._scheduler.start()
+        self._watch = asyncio.get_running_loop().call_later(WATCH_INTERVAL, self._look)
+
+    def stop(self) -> None:
+        """Fire no more."""
+        self._timers.clear()
+        if self._watch is not None:
+            self._watch.cancel()
+            self._watch = None
+            self._scheduler.shutdown(wait=False)
+
+    def set(self, key: str, at: int, fire: Fire) -> None:
+        """Call `fire` once, at service time `at`, soon if that is past; in place of the timer `key` there was."""
+        self._schedule(_single(key), _Timer(at, fire))
+
+    def clear(self, key: str) -> None:
+        """Forget the single timer `key`, if there is one."""
+        if self._timers.pop(_single(key), None) is not None:
+            with suppress(JobLookupError):  # due: handed to the loop, but not called yet
+                self._scheduler.remove_job(_single(key))
+
+    def every(self, key: str, seconds: float, fire: Fire) -> None:
+        """Call `fire` each `seconds`, first in so many; in place of the periodic work `key` there was.
+
+        Times that have passed without a call, since the loop was busy or the host asleep, are made up for by one.
+        """
+        self._schedule(f"every {key}", _Timer(self._clock.exact() + seconds, fire, seconds))
+
+    def follow_clock(self) -> None:
+        """Set everything anew by the wall clock as it is now."""
+        for name, timer in self._timers.items():
+            self._schedule(name, timer)
+
+    def _schedule(self, name: str, timer: _Timer) -> None:
+        self._timers[name] = timer
+        wait = min(max(0.0, timer.at - self._clock.exact()), MAX_WAIT)
+        due = datetime.now(UTC) + timedelta(seconds=wait)
+        self._scheduler.add_job(self._due, "date", args=(name, timer), run_date=due, id=name, replace_existing=True)
+
+    async def _due(self, name: str, timer: _Timer) -> None:
+        if self._timers.get(name) is not timer:  # cleared or replaced since it was handed to the loop
+            return
+        now = self._clock.exact()
+        if now < timer.at:  # the wall clock was set forwards, or MAX_WAIT is over
+            self._schedule(name, timer)
+            return
+        if timer.interval is None:
+            del self._timers[name]
+        else:
+            self._schedule(name, replace(timer, at=max(timer.at, now - timer.interval) + timer.interval))
+        _call(name, timer.fire)
+
+    def _look(self) -> None:
+        wall_ahead = time.time() - boottime()
+        if abs(wall_ahead - self._wall_ahead) >= STEP:
+            self._wall_ahead = wall_ahead
+            self.follow_clock()
+        self._watch = asyncio.get_running_loop().call_later(WATCH_INTERVAL, self._look)
+
+
+def _single(key: str) -> str:
+    return f"at {key}"
+
+
+def _call(key: str, fire: Fire) -> None:
+    try:
+        fire()
+    except Exception:
+        _log.exception("the timer %s failed", key)

@@ -1,0 +1,136 @@
+"""A domain's certificate, key and certificate authority: read from their files, checked, and followed while it runs."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from ssl import PROTOCOL_TLS_CLIENT, SSLContext, SSLError
+from threading import Lock
+
+from cryptography import x509
+
+from cosched.errors import InputError
+from cosched.pem import identities, parse_certificates, parse_key, read
+
+_LOG = logging.getLogger(__name__)
+_Stamp = tuple[tuple[int, int, int] | None, ...]  # of each file: when it changed, its size, which inode it is
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    """What the three files held when they were read; nothing of it has been found wrong."""
+
+    ca: bytes
+    certificate: bytes
+    key: bytes = field(repr=False)
+    leaf: x509.Certificate
+
+    @property
+    def identity(self) -> str:
+        """The URI by which others know this domain."""
+        return identities(self.leaf)[0]
+
+    def problem(self) -> str | None:
+        """Why others will refuse the certificate now, if its dates are the reason."""
+        now = datetime.now(UTC)
+        if now < self.leaf.not_valid_before_utc:
+            return f"is not valid before {self.leaf.not_valid_before_utc:%Y-%m-%d %H:%M} UTC"
+        if now > self.leaf.not_valid_after_utc:
+            return f"has expired on {self.leaf.not_valid_after_utc:%Y-%m-%d %H:%M} UTC"
+        return None
+
+    def client_context(self) -> SSLContext:
+        """A context of the module ssl that shows this certificate; names are for its user to check."""
+        context = SSLContext(PROTOCOL_TLS_CLIENT)
+        context.check_hostname = False
+        context.load_verify_locations(cadata=self.ca.decode("ascii", "ignore"))
+        with _in_memory(self.certificate + b"\n" + self.key) as path:
+            context.load_cert_chain(path)
+        return context
+
+
+class TlsFiles:
+    """The files of [tls]. What they hold can change at any time; a set that cannot be used never replaces a good one.
+
+    May be used by several threads.
+    """
+
+    def __init__(self, ca: Path, certificate: Path, key: Path) -> None:
+        """Reads them; InputError."""
+        self._paths = (ca, certificate, key)
+        self._lock = Lock()
+        self._stamp = self._look()
+        self._generation = 1
+        self._material = self._read()
+        if problem := self._material.problem():
+            _LOG.error("%s %s: nobody will accept it", certificate, problem)
+
+    def current(self) -> tuple[int, Material]:
+        """What is to be used for a new connection, and a number that grows whenever that changes."""
+        with self._lock:
+            stamp = self._look()
+            if stamp != self._stamp:
+                self._stamp = stamp
+                self._replace()
+            return self._generation, self._material
+
+    def _look(self) -> _Stamp:
+        return tuple(map(_stamp, self._paths))
+
+    def _replace(self) -> None:
+        try:
+            material = self._read()
+            if problem := material.problem():
+                raise InputError(str(self._paths[1]), None, problem)
+        except InputError as error:
+            _LOG.error("the new TLS files cannot be used, so the old ones stay in use: %s", error)
+            return
+        self._generation += 1
+        self._material = material
+        until = f"{material.leaf.not_valid_after_utc:%Y-%m-%d %H:%M}"
+        _LOG.info("new TLS files are in use: %s, valid until %s UTC", material.identity, until)
+
+    def _read(self) -> Material:
+        ca_path, certificate_path, key_path = self._paths
+        ca, certificate, key = map(read, self._paths)
+        parse_certificates(ca_path, ca)
+        leaf = parse_certificates(certificate_path, certificate)[0]
+        parse_key(key_path, key, leaf)
+        _check_identity(certificate_path, leaf)
+        material = Material(ca, certificate, key, leaf)
+        try:
+            material.client_context()
+        except SSLError as error:  # OpenSSL is stricter: for instance a key that is too short
+            raise InputError(str(certificate_path), None, f"cannot be used: {error.reason or error}") from None
+        return material
+
+
+def _check_identity(path: Path, leaf: x509.Certificate) -> None:
+    found = identities(leaf)
+    if len(found) != 1:
+        raise InputError(str(path), None, f"must name one URI (subject alternative name) as identity, not {len(found)}")
+
+
+def _stamp(path: Path) -> tuple[int, int, int] | None:
+    try:
+        about = os.stat(path)
+    except OSError:
+        return None
+    return about.st_mtime_ns, about.st_size, about.st_ino
+
+
+@contextmanager
+def _in_memory(content: bytes) -> Iterator[str]:
+    """The path of a file that is on no disk: what wants a path gets what was checked, not what is there by now."""
+    fd = os.memfd_create("tls", os.MFD_CLOEXEC)
+    try:
+        with open(fd, "wb", closefd=False) as file:
+            file.write(content)
+        yield f"/proc/self/fd/{fd}"
+    finally:
+        os.close(fd)

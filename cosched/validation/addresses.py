@@ -1,0 +1,81 @@
+"""Network addresses and identities as settings give them; ValueError says what is wrong with one."""
+
+from __future__ import annotations
+
+import re
+from ipaddress import IPv6Address, ip_address
+from typing import Annotated
+
+from pydantic import AfterValidator
+
+from cosched.validation.text import shown
+
+_ADDRESS = re.compile(r"(?:\[(?P<six>[^\[\]]*)\]|(?P<host>[^\[\]:]*)):(?P<port>\d{1,5})", re.ASCII)
+_HOST = re.compile(r"(?=.{1,253}$)(?:[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?)(?:\.[A-Za-z0-9_-]{1,63})*\.?")
+_NUMERIC = re.compile(r"[0-9.]+")
+_URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[A-Za-z0-9._~:/?#\[\]@!$&'()*+,;=%-]{1,2000}")
+
+
+def parse_address(text: str) -> tuple[str, int]:
+    """Host and port of `HOST:PORT`; an IPv6 address stands in brackets there, and comes without them."""
+    match = _ADDRESS.fullmatch(text)
+    if match is None or int(match["port"]) > 65535:
+        raise ValueError(f"{shown(text)} is not HOST:PORT, such as 127.0.0.1:7701 or [::1]:7701")
+    host = match["host"] if match["six"] is None else match["six"]
+    if not (_is_ipv6(host) if match["six"] is not None else _is_host(host)):
+        raise ValueError(f"{shown(text)} is not HOST:PORT: {shown(host)} is no host")
+    return host, int(match["port"])
+
+
+def is_loopback(address: str) -> bool:
+    """Whether what is sent to `HOST:PORT` stays on this host: localhost, 127.0.0.0/8, ::1."""
+    host, _ = parse_address(address)
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host.lower() == "localhost"
+
+
+def _is_host(text: str) -> bool:
+    if not _NUMERIC.fullmatch(text):
+        return _HOST.fullmatch(text) is not None
+    try:
+        ip_address(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _is_ipv6(text: str) -> bool:
+    try:
+        IPv6Address(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _listening(text: str) -> str:
+    parse_address(text)
+    return text
+
+
+def _reachable(text: str) -> str:
+    if parse_address(text)[1] == 0:
+        raise ValueError(f"{shown(text)} has no port that can be reached")
+    return text
+
+
+def _uri(text: str) -> str:
+    if not _URI.fullmatch(text):
+        raise ValueError(f"{shown(text)} is not a URI such as spiffe://site/cosched/eureka")
+    return text
+
+
+ListenAddress = Annotated[str, AfterValidator(_listening)]
+"""HOST:PORT; port 0 is any free one."""
+
+Address = Annotated[str, AfterValidator(_reachable)]
+"""HOST:PORT of another service."""
+
+Uri = Annotated[str, AfterValidator(_uri)]
+"""An absolute URI, as certificates name their holders."""

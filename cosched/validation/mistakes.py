@@ -1,0 +1,111 @@
+"""Says in one line what is wrong with settings: which key, and why."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from cosched.validation.text import shown
+
+_LED_BY_KEY = re.compile(r"([a-z_]+): (.*)", re.DOTALL)
+_BARE_KEY = re.compile(r"[A-Za-z0-9_-]{1,64}")
+
+
+@dataclass(frozen=True, slots=True)
+class Mistake:
+    """One mistake: `path` leads to the key (names of tables and keys, numbers of list entries from 0)."""
+
+    path: tuple[int | str, ...]
+    kind: str  # pydantic's name of it
+    reason: str
+
+    @property
+    def unknown_key(self) -> bool:
+        """Whether the key is none of its table's."""
+        return self.kind == "extra_forbidden"
+
+
+class KeyedError(ValueError):
+    """A mistake that a model's validator finds at `path` below it."""
+
+    def __init__(self, path: tuple[int | str, ...], reason: str) -> None:
+        self.path = path
+        super().__init__(reason)
+
+
+def first_mistake(error: ValidationError) -> Mistake:
+    """The first of pydantic's mistakes. A model's plain ValueError may begin with the key that it is about: `KEY: `."""
+    first = error.errors(include_url=False)[0]
+    path, reason = first["loc"], _reason(first)
+    cause = first.get("ctx", {}).get("error")
+    led = _LED_BY_KEY.fullmatch(reason)
+    if isinstance(cause, KeyedError):
+        path = (*path, *cause.path)
+    elif led and isinstance(first["input"], dict | BaseModel):
+        path, reason = (*path, led[1]), led[2]
+    return Mistake(path, first["type"], reason)
+
+
+def no_such_key(key: str, names: Iterable[str]) -> str:
+    """The reason of an unknown key, with the known one that is meant."""
+    names = list(names)
+    close = difflib.get_close_matches(key, names, n=1)
+    return f"no such key; did you mean {close[0]}?" if close else f"no such key; there are {', '.join(names)}"
+
+
+def key_shown(key: str) -> str:
+    """A key as a dotted path shows it: one of odd characters in quotes."""
+    return key if _BARE_KEY.fullmatch(key) else shown(key)
+
+
+def _reason(mistake: Any) -> str:
+    value, context = mistake.get("input"), mistake.get("ctx", {})
+    if mistake["type"] in _REASONS:
+        return _REASONS[mistake["type"]].format(value=_value_shown(value), **context)
+    return str(mistake["msg"]).removeprefix("Value error, ")
+
+
+def _value_shown(value: object) -> str:
+    if isinstance(value, str):
+        return shown(value)
+    if isinstance(value, dict | BaseModel):
+        return "a table"
+    if isinstance(value, list | tuple):
+        return "a list"
+    return shown(str(value)).strip("'")
+
+
+_NO_WHOLE_NUMBER = "{value} is not a whole number"
+_NO_NUMBER = "{value} is not a number"
+_NO_TABLE = "{value} is not a table"
+_REASONS = {
+    "missing": "missing",
+    "int_parsing": _NO_WHOLE_NUMBER,
+    "int_parsing_size": "{value} is too large",
+    "int_type": _NO_WHOLE_NUMBER,
+    "int_from_float": _NO_WHOLE_NUMBER,
+    "decimal_parsing": _NO_NUMBER,
+    "decimal_type": _NO_NUMBER,
+    "finite_number": _NO_NUMBER,
+    "literal_error": "{value} is not {expected}",
+    "enum": "{value} is not {expected}",
+    "string_type": "{value} is not a text in quotes",
+    "bool_type": "{value} is neither true nor false",
+    "bool_parsing": "{value} is neither true nor false",
+    "path_type": "{value} is not a path",
+    "tuple_type": "{value} is not a list",
+    "dict_type": _NO_TABLE,
+    "mapping_type": _NO_TABLE,
+    "model_type": _NO_TABLE,
+    "greater_than_equal": "{value} is below {ge}",
+    "greater_than": "{value} is not above {gt}",
+    "less_than_equal": "{value} is above {le}",
+    "string_pattern_mismatch": "{value} is no name: 1 to 64 letters, digits, '_', '-' or '.' are",
+    "too_short": "at least {min_length} needed",
+    "too_long": "there are {actual_length}, at most {max_length} are allowed",
+}

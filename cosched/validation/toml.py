@@ -1,0 +1,24 @@
+"""TOML files."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from cosched.errors import InputError
+
+
+def read_toml(path: str) -> dict[str, Any]:
+    """The keys of a TOML file; InputError with the line if it is none."""
+    try:
+        return tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(path, None, f"cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise InputError(path, None, "not a text file") from None
+    except tomllib.TOMLDecodeError as error:
+        reason, _, line = str(error).partition(" (at line ")
+        raise InputError(path, int(line.split(",")[0]) if line else None, reason) from None
+    except (ValueError, RecursionError):  # a number of thousands of digits, brackets nested by the thousand
+        raise InputError(path, None, "a number is too long, or brackets are nested too deeply") from None

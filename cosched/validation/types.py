@@ -1,0 +1,48 @@
+"""Types of settings, for pydantic models; a mistake is a ValueError that says what is expected."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Annotated
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+
+from cosched.core.nodes import parse_node_pool
+from cosched.core.policies.ordering import parse_ordering
+from cosched.durations import parse_seconds
+
+
+def _seconds(value: object) -> object:
+    return parse_seconds(value) if isinstance(value, str) else _no_bool(value)
+
+
+def _no_bool(value: object) -> object:
+    """Python takes true for 1, a user does not."""
+    if isinstance(value, bool):
+        raise ValueError(f"a number is expected, not {str(value).lower()}")
+    return value
+
+
+def _policy(value: str) -> str:
+    parse_ordering(value)
+    return value
+
+
+def _node_pool(value: str) -> str:
+    parse_node_pool(value)
+    return value
+
+
+DomainName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{1,64}$")]
+Whole = Annotated[int, BeforeValidator(_no_bool)]
+Number = Annotated[Decimal, BeforeValidator(_no_bool)]
+Seconds = Annotated[int, BeforeValidator(_seconds), Field(ge=0)]
+ExactSeconds = Annotated[Decimal, BeforeValidator(_seconds), Field(ge=0)]
+Policy = Annotated[str, AfterValidator(_policy)]
+NodePool = Annotated[str, AfterValidator(_node_pool)]
+
+
+class Settings(BaseModel):
+    """Settings that do not change; a key that the model does not know is a mistake."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)

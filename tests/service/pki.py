@@ -1,0 +1,128 @@
+"""Certificates to test with, good and bad, and a gRPC server that says who calls it."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import grpc
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+
+from cosched.certificates import Authority, init_authority, issue, open_authority
+from cosched.service.tls import PeerCredentials
+from cosched.service.tls_files import TlsFiles
+
+WHO = "/test.Test/Who"
+TIMEOUT = 20  # seconds, of a call; only a safety net
+INTREPID, EUREKA = "spiffe://site/cosched/intrepid", "spiffe://site/cosched/eureka"
+ALICE, USERS = "spiffe://site/cosched/user/alice", "spiffe://site/cosched/user/"
+
+
+@dataclass
+class Pki:
+    """A certificate authority in a folder, and files of who has a certificate of it."""
+
+    folder: Path
+    authority: Authority = field(init=False)
+
+    def __post_init__(self) -> None:
+        init_authority(self.folder)
+        self.authority = open_authority(self.folder)
+
+    def files(self, name: str, **options: Any) -> TlsFiles:
+        """What a domain, or a user, is issued."""
+        issue(self.authority, name, self.folder, **options)
+        return self.open(name)
+
+    def made(self, name: str, uris: list[str], dns: Sequence[str] = (), **validity: Any) -> TlsFiles:
+        """A certificate with any names."""
+        write_leaf(self.authority, self.folder / name, uris, dns, **validity)
+        return self.open(name)
+
+    def open(self, name: str) -> TlsFiles:
+        return TlsFiles(self.folder / "ca.pem", self.folder / f"{name}.pem", self.folder / f"{name}.key")
+
+    def peers(self, name: str) -> PeerCredentials:
+        """For a client with this new certificate."""
+        return PeerCredentials(self.files(name))
+
+
+def write_leaf(
+    authority: Authority, stem: Path, uris: list[str], dns: Sequence[str] = (), begin: int = -1, end: int = 1
+) -> None:
+    """Valid from so many days from now to so many days from now."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    names = [*map(x509.UniformResourceIdentifier, uris), *map(x509.DNSName, dns)]
+    now = datetime.now(UTC)
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(x509.Name([]))
+        .issuer_name(authority.certificate.subject)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now + timedelta(begin))
+        .not_valid_after(now + timedelta(end))
+        .add_extension(x509.SubjectAlternativeName(names), critical=True)
+        .sign(authority.key, hashes.SHA256())
+    )
+    stem.with_suffix(".key").write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
+    stem.with_suffix(".pem").write_bytes(certificate.public_bytes(Encoding.PEM))
+
+
+class Answering(grpc.GenericRpcHandler):
+    """Answers each call by what `say` makes of its context; counts the calls."""
+
+    def __init__(self, say: Callable[[Any], object]) -> None:
+        self.calls = 0
+        self._say = say
+
+    def service(self, handler_call_details: Any) -> Any:  # noqa: ARG002
+        async def answer(request: bytes, context: Any) -> bytes:  # noqa: ARG001
+            self.calls += 1
+            return repr(self._say(context)).encode()
+
+        return grpc.unary_unary_rpc_method_handler(answer)
+
+
+@contextlib.asynccontextmanager
+async def serving(handler: Answering, credentials: grpc.ServerCredentials | None) -> AsyncIterator[str]:
+    """The address of a server with this handler."""
+    server = grpc.aio.server()
+    server.add_generic_rpc_handlers([handler])
+    address = "127.0.0.1:0"
+    port = server.add_secure_port(address, credentials) if credentials else server.add_insecure_port(address)
+    await server.start()
+    try:
+        yield f"127.0.0.1:{port}"
+    finally:
+        await server.stop(0)
+
+
+def channel_to(address: str, peers: PeerCredentials, identity: str) -> grpc.aio.Channel:
+    """A channel as clients of peers make it."""
+    return grpc.aio.secure_channel(address, peers.current()[1], options=peers.options(identity))
+
+
+async def ask(channel: grpc.aio.Channel) -> str:
+    """Who the server says that we are."""
+    answer: bytes = await channel.unary_unary(WHO)(b"", timeout=TIMEOUT)
+    return answer.decode()
+
+
+async def ask_once(address: str, peers: PeerCredentials, identity: str) -> str:
+    """The same, on a connection of its own."""
+    async with channel_to(address, peers, identity) as channel:
+        return await ask(channel)
+
+
+def errors(caplog: Any) -> list[str]:
+    """What was logged loudly."""
+    return [record.getMessage() for record in caplog.records if record.levelno >= logging.ERROR]

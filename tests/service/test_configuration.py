@@ -1,0 +1,387 @@
+"""A domain's configuration file: what it may say, and the one line about what it may not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from adapters.manager import SettingError
+from cosched.core.policies.backfilling import BACKFILLING
+from cosched.core.settings import CoschedulingSettings, OnUnreachable, ReleaseOrder, Scheme
+from cosched.errors import InputError
+from cosched.service.configuration import Configuration, read_configuration
+from cosched.service.description import describe
+from cosched.validation.addresses import is_loopback, parse_address
+
+DOMAIN = """
+[domain]
+name = "intrepid"
+listen = "127.0.0.1:7701"
+state = "intrepid.db"
+"""
+PLAIN = f"""{DOMAIN}
+plaintext = true
+[manager]
+kind = "local"
+"""
+SECURE = f"""{DOMAIN}
+[tls]
+ca = "ca.pem"
+certificate = "certificate.pem"
+key = "key.pem"
+[manager]
+kind = "local"
+"""
+PEER = '[[peer]]\nname = "eureka"\naddress = "127.0.0.1:7702"\nidentity = "spiffe://site/cosched/eureka"\n'
+
+Read = Callable[[str], Configuration]
+Refusal = Callable[[str], str]
+
+
+@pytest.fixture
+def read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Read:
+    """Reads a text as the file etc/d.toml, from the folder above it."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "etc").mkdir()
+    for name in ("ca", "certificate", "key"):
+        (tmp_path / "etc" / f"{name}.pem").touch(mode=0o600)
+
+    def configuration(text: str) -> Configuration:
+        (tmp_path / "etc" / "d.toml").write_text(text)
+        return read_configuration("etc/d.toml")
+
+    return configuration
+
+
+@pytest.fixture
+def refusal(read: Read) -> Refusal:
+    """What is said of a text, without the file's name."""
+
+    def reason(text: str) -> str:
+        with pytest.raises(InputError) as caught:
+            read(text)
+        line = str(caught.value)
+        assert "\n" not in line
+        assert line.startswith("etc/d.toml:")
+        return line.removeprefix("etc/d.toml:")
+
+    return reason
+
+
+def test_the_least_that_must_be_said(read: Read) -> None:
+    found = read(PLAIN)
+    domain, section = found.domain, found.coscheduling
+    assert (domain.name, domain.listen, domain.plaintext) == ("intrepid", "127.0.0.1:7701", True)
+    assert (domain.socket, domain.http, domain.operators) == (None, None, ())
+    assert (domain.schedule_interval, domain.retention, domain.max_jobs_per_user) == (30, 30 * 86400, 10_000)
+    assert domain.log_level == "info"
+    assert (section.enabled, section.peer_timeout, section.heartbeat_interval) == (True, 5, 10)
+    assert (found.peers, found.tls, found.manager.settings) == ((), None, {})
+    assert found.coscheduling_settings() == CoschedulingSettings(mate_patience=7 * 86400)
+
+
+FULL = f"""{SECURE}
+policy = "fcfs"
+backfill = "conservative"
+node_pool = "partitioned:4x2"
+slots = 8
+token = "hush"
+[coscheduling]
+enabled = true
+scheme = "yield"
+release_interval = "90s"
+release_jitter = 0.1
+release_order = "last"
+max_held_fraction = 0.25
+max_yields = 3
+yield_boost = 0.2
+on_peer_unreachable = "hold"
+mate_patience = "1w"
+peer_timeout = 0.5
+peer_patience = "1m"
+heartbeat_interval = 5
+{PEER}owners = {{ alice = "asmith" }}
+[[peer]]
+name = "mira"
+address = "mira.example.org:7701"
+identity = "spiffe://site/cosched/mira"
+"""
+
+
+def test_everything_that_can_be_said(read: Read) -> None:
+    full = FULL.replace(
+        'state = "intrepid.db"',
+        'state = "intrepid.db"\nsocket = "s.sock"\nhttp = "[::1]:7781"\noperators = ["ada"]\nlog_level = "debug"\n'
+        'schedule_interval = 0\nretention = "1w"\nmax_jobs_per_user = 7',
+    ).replace('key = "key.pem"', 'key = "key.pem"\nuser_identity = "spiffe://site/user/"')
+    found = read(full)
+    assert found.coscheduling_settings() == CoschedulingSettings(
+        scheme=Scheme.YIELD,
+        release_interval=90,
+        release_jitter=Decimal("0.1"),
+        release_order=ReleaseOrder.LAST,
+        max_held_fraction=Decimal("0.25"),
+        max_yields=3,
+        yield_boost=Decimal("0.2"),
+        on_peer_unreachable=OnUnreachable.HOLD,
+        mate_patience=604_800,
+        peer_patience=60,
+    )
+    assert (found.coscheduling.peer_timeout, found.coscheduling.heartbeat_interval) == (Decimal("0.5"), 5)
+    assert [(peer.name, dict(peer.owners)) for peer in found.peers] == [("eureka", {"alice": "asmith"}), ("mira", {})]
+    assert (found.manager.kind, found.manager.settings) == ("local", {"slots": 8, "token": "hush"})
+    cluster = found.cluster_settings(8)
+    assert (cluster.nodes, cluster.backfilling, cluster.wanted_first) == (8, BACKFILLING["conservative"], False)
+    assert (found.domain.schedule_interval, found.domain.retention, found.domain.operators) == (0, 604_800, ("ada",))
+
+
+def test_paths_are_relative_to_the_files_folder(read: Read, tmp_path: Path) -> None:
+    found = read(SECURE.replace('state = "intrepid.db"', 'state = "intrepid.db"\nsocket = "/run/x.sock"'))
+    assert found.tls is not None
+    assert (found.domain.state, found.tls.ca) == (tmp_path / "etc" / "intrepid.db", tmp_path / "etc" / "ca.pem")
+    assert found.domain.socket == Path("/run/x.sock")
+
+
+def test_without_enabled_the_scheme_is_off(read: Read) -> None:
+    assert read(PLAIN + '[coscheduling]\nenabled = false\nscheme = "yield"\n').coscheduling_settings().enabled is False
+
+
+def test_what_a_manager_is_told_is_not_shown(read: Read) -> None:
+    assert "hush" not in repr(read(FULL))
+    assert not [line for line in describe(read(FULL)) if "hush" in line]
+
+
+def test_a_node_pool_must_fit_the_machine(read: Read) -> None:
+    with pytest.raises(SettingError, match="node_pool: partitioned:4x2 has 8 nodes, not 9"):
+        read(FULL).cluster_settings(9)
+
+
+def with_line(text: str, section: str, line: str) -> str:
+    return text.replace(f"{section}\n", f"{section}\n{line}\n", 1)
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("lisen = 5", "domain.lisen: no such key; did you mean listen?"),
+        ("zzz = 5", "domain.zzz: no such key; there are name, listen, plaintext, socket"),
+        ('"a\\nb" = 5', "domain.'a\\nb': no such key"),
+        ('http = "here"', "domain.http: 'here' is not HOST:PORT, such as 127.0.0.1:7701 or [::1]:7701"),
+        ('http = "127.0.0.1:65536"', "domain.http: '127.0.0.1:65536' is not HOST:PORT"),
+        ('http = "127.0.0.300:1"', "domain.http: '127.0.0.300:1' is not HOST:PORT: '127.0.0.300' is no host"),
+        ('http = ":7701"', "domain.http: ':7701' is not HOST:PORT: '' is no host"),
+        ('http = "::1:7701"', "domain.http: '::1:7701' is not HOST:PORT"),
+        ('http = "[localhost]:7701"', "domain.http: '[localhost]:7701' is not HOST:PORT: 'localhost' is no host"),
+        ('plaintext = "yes"', "domain.plaintext: 'yes' is neither true nor false"),
+        ("plaintext = 1", "domain.plaintext: 1 is neither true nor false"),
+        ('operators = "ada"', "domain.operators: 'ada' is not a list"),
+        ("operators = [5]", "domain.operators.1: 5 is not a text in quotes"),
+        ('operators = [""]', "domain.operators.1: must be 1 to 256 printable characters"),
+        ('schedule_interval = "soon"', "domain.schedule_interval: 'soon' is not a duration such as 90, 20m"),
+        ("schedule_interval = true", "domain.schedule_interval: a number is expected, not true"),
+        ("retention = 0", "domain.retention: 0 is below 1"),
+        ("retention = 1e300", "domain.retention: 1e+300 is too large"),
+        ("max_jobs_per_user = 1.5", "domain.max_jobs_per_user: 1.5 is not a whole number"),
+        ('log_level = "loud"', "domain.log_level: 'loud' is not 'debug', 'info', 'warning' or 'error'"),
+        ('socket = ""', "domain.socket: must be a path"),
+        ("socket = 5", "domain.socket: 5 is not a path"),
+        (f'socket = "/{"x" * 107}"', "domain.socket: longer than the 107 bytes that the path of a socket can have"),
+    ],
+)
+def test_a_mistake_in_domain(refusal: Refusal, line: str, reason: str) -> None:
+    if line.startswith("plaintext"):
+        assert refusal(with_line(SECURE, "[domain]", line)).startswith(reason)
+    else:
+        assert refusal(with_line(PLAIN, "[domain]", line)).startswith(reason)
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ('scheme = "wait"', "coscheduling.scheme: 'wait' is not 'hold', 'yield' or 'off'"),
+        ("release_jitter = 2", "coscheduling.release_jitter: 2 is not between 0 and 1"),
+        ("release_interval = -1", "coscheduling.release_interval: -1 is below 0"),
+        ("max_held_fraction = nan", "coscheduling.max_held_fraction: nan is not a number"),
+        ("peer_timeout = 0", "coscheduling.peer_timeout: 0 is not above 0"),
+        ("peer_timeout = 301", "coscheduling.peer_timeout: 301 is above 300"),
+        ("peer_patience = 99999999999", "coscheduling.peer_patience: 99999999999 is not between 0 and"),
+        ('enabled = "no"', "coscheduling.enabled: 'no' is neither true nor false"),
+        ("relase_interval = 1", "coscheduling.relase_interval: no such key; did you mean release_interval?"),
+    ],
+)
+def test_a_mistake_in_coscheduling(refusal: Refusal, line: str, reason: str) -> None:
+    assert refusal(f"{PLAIN}[coscheduling]\n{line}\n").startswith(reason)
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (('name = "eureka"\n', ""), "peer.1.name: missing"),
+        (("eureka", "a b"), "peer.a b.name: 'a b' is no name".replace("a b.", "'a b'.")),
+        (('address = "127.0.0.1:7702"\n', ""), "peer.eureka.address: missing"),
+        (("7702", "0"), "peer.eureka.address: '127.0.0.1:0' has no port that can be reached"),
+        (("spiffe:", "/"), "peer.eureka.identity: '///site/cosched/eureka' is not a URI such as spiffe://site/"),
+        (('identity = "spiffe://site/cosched/eureka"\n', ""), "peer.eureka.identity: missing: which certificate"),
+        (("identity", "identiy"), "peer.eureka.identiy: no such key; did you mean identity?"),
+        (("identity =", "owners = 5\nidentity ="), "peer.eureka.owners: 5 is not a table"),
+        (('name = "eureka"', 'name = "intrepid"'), "peer.intrepid.name: intrepid is that of this domain"),
+        (("[[peer]]", "[peer]"), "peer: each peer is a table under a line [[peer]]"),
+        (("[[peer]]", "[[peers]]"), "peers: no such key; did you mean peer?"),
+    ],
+)
+def test_a_mistake_in_a_peer(refusal: Refusal, change: tuple[str, str], reason: str) -> None:
+    assert refusal(SECURE + PEER.replace(*change)).startswith(reason)
+
+
+@pytest.mark.parametrize(
+    ("other", "reason"),
+    [
+        (PEER, "peer.eureka.name: eureka is that of peer eureka"),
+        (PEER.replace('"eureka"', '"mira"'), "peer.mira.address: 127.0.0.1:7702 is that of peer eureka"),
+        (
+            PEER.replace('"eureka"', '"mira"').replace("7702", "7703"),
+            "peer.mira.identity: spiffe://site/cosched/eureka is that of peer eureka",
+        ),
+    ],
+)
+def test_two_peers_that_are_one(refusal: Refusal, other: str, reason: str) -> None:
+    assert refusal(SECURE + PEER + other) == reason
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("", "domain: the section [domain] is missing"),
+        (DOMAIN + "plaintext = true\n", "manager: the section [manager] is missing"),
+        (PLAIN.replace('kind = "local"', ""), "manager.kind: missing"),
+        (PLAIN.replace('listen = "127.0.0.1:7701"', ""), "domain.listen: missing"),
+        (PLAIN.replace("[domain]", "[[domain]]"), "domain: a list is not a table"),
+        ("tls = 5\n" + PLAIN, "tls: 5 is not a table"),
+        ("manager = 5\n" + DOMAIN, "manager: 5 is not a table"),
+        ("peer = [5]\n" + PLAIN, "peer.1: 5 is not a table"),
+        (PLAIN + "[domian]\n", "domian: no such key; did you mean domain?"),
+        (PLAIN + 'policy = "nice"', "manager.policy: no policy 'nice'"),
+        (PLAIN + "backfill = 5", "manager.backfill: 5 is not 'easy', 'conservative' or 'none'"),
+        (PLAIN.replace("127.0.0.1", "0.0.0.0"), "domain.listen: 0.0.0.0:7701 is no loopback address, and plaintext"),
+        (PLAIN.replace("127.0.0.1", "hpc.example.org"), "domain.listen: hpc.example.org:7701 is no loopback address"),
+        (PLAIN.replace("plaintext = true", ""), "tls: the section [tls] is missing; without it domain.plaintext"),
+        (
+            PLAIN + PEER.replace("127.0.0.1", "10.0.0.1"),
+            "peer.eureka.address: 10.0.0.1:7702 is no loopback address, and plaintext is on",
+        ),
+        (SECURE.replace("ca.pem", "none.pem"), "tls.ca: '{here}/none.pem' cannot be read: No such file or directory"),
+        (SECURE.replace("key.pem", "."), "tls.key: '{here}' cannot be read: Is a directory"),
+        (SECURE.replace('ca = "ca.pem"', ""), "tls.ca: missing"),
+        (PLAIN.replace("intrepid.db", "no/x.db"), "domain.state: there is no folder '{here}/no'"),
+        (PLAIN.replace("intrepid.db", "."), "domain.state: '{here}' is a folder, not a file"),
+        (
+            SECURE.replace("[tls]", '[tls]\nuser_identity = "spiffe://site/user"'),
+            "tls.user_identity: 'spiffe://site/user' does not end in / or :",
+        ),
+        (
+            SECURE.replace("[tls]", '[tls]\nuser_identity = "spiffe://site/"') + PEER,
+            "peer.eureka.identity: begins with tls.user_identity, as only users' may",
+        ),
+        ("[domain\n", "1: Expected ']' at the end of a table declaration"),
+        ("x = " + "9" * 5000, " a number is too long, or brackets are nested too deeply"),
+        ("x = " + "[" * 5000, " a number is too long, or brackets are nested too deeply"),
+    ],
+)
+def test_other_mistakes(refusal: Refusal, tmp_path: Path, text: str, reason: str) -> None:
+    assert refusal(text).startswith(reason.replace("{here}", str(tmp_path / "etc")))
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"none\.toml: cannot be read: No such file or directory"):
+        read_configuration(tmp_path / "none.toml")
+
+
+def test_a_plaintext_peer_needs_no_identity(read: Read) -> None:
+    assert read(PLAIN + PEER.replace("identity", "#")).peers[0].identity is None
+
+
+def test_what_check_prints(read: Read, tmp_path: Path) -> None:
+    assert describe(read(FULL.replace('name = "mira"', 'name = "mira"\nowners = { bob = "bob2" }'))) == [
+        "domain              intrepid",
+        f"listens on          127.0.0.1:7701 (mutual TLS, certificate {tmp_path}/etc/certificate.pem)",
+        "users of this host  no socket: no local users",
+        "operators           root, the service's own user",
+        "metrics             none",
+        f"database            {tmp_path}/etc/intrepid.db, keeps ended jobs for 30 d",
+        "manager             local",
+        "queue               by fcfs, backfill conservative, node pool partitioned:4x2",
+        "schedules           at every event, and every 30 s",
+        "jobs                at most 10000 of a user at once",
+        "scheme              yield; a job that has yielded 3 times holds",
+        "holds               released after 0:01:30, and by up to 0.1 of that longer",
+        "held nodes          at most 0.25 of the machine",
+        "each yield          raises the job's score by 0.2 of it",
+        "patience            7 d for a mate that is not submitted",
+        "calls to peers      0.5 s each, asked again for 1 min",
+        "unreachable peer    jobs hold",
+        "peer                eureka at 127.0.0.1:7702 as spiffe://site/cosched/eureka; its users here: alice = asmith",
+        "peer                mira at mira.example.org:7701 as spiffe://site/cosched/mira; its users here: bob = bob2",
+    ]
+
+
+def warnings(configuration: Configuration) -> list[str]:
+    return [line.split(maxsplit=1)[1] for line in describe(configuration) if line.startswith("warning ")]
+
+
+@pytest.mark.parametrize(
+    ("text", "warning"),
+    [
+        (SECURE, "no [[peer]]: no job here can have a mate"),
+        (
+            SECURE + PEER + "[coscheduling]\nrelease_interval = 0\n",
+            "release_interval is 0: holds are never released, so deadlocks stay",
+        ),
+        (
+            SECURE + PEER + "[coscheduling]\nmax_held_fraction = 0\n",
+            "max_held_fraction is 0: no job can hold, all yield",
+        ),
+        (PLAIN + PEER, "plaintext: any process on this host can speak as a peer"),
+        (
+            with_line(SECURE, "[domain]", 'http = "0.0.0.0:80"') + PEER,
+            "http on 0.0.0.0:80: whoever reaches it can read the metrics",
+        ),
+    ],
+)
+def test_what_is_permitted_but_seldom_meant(read: Read, text: str, warning: str) -> None:
+    assert warnings(read(text)) == [warning]
+
+
+def test_other_warnings(read: Read, tmp_path: Path) -> None:
+    assert warnings(read(SECURE + PEER)) == []
+    assert "plaintext is on: [tls] is not used" in warnings(read(with_line(SECURE, "[domain]", "plaintext = true")))
+    (tmp_path / "etc" / "key.pem").chmod(0o644)
+    key = tmp_path / "etc" / "key.pem"
+    assert warnings(read(SECURE + PEER)) == [f"tls.key: {key} can be read by all users of this host"]
+
+
+def test_without_coscheduling_there_is_little_to_say(read: Read) -> None:
+    lines = describe(read(PLAIN + '[coscheduling]\nscheme = "off"\nrelease_interval = 0\n'))
+    assert "coscheduling        off: jobs start alone" in lines
+    assert not [line for line in lines if "release_interval" in line or line.startswith("scheme")]
+
+
+@pytest.mark.parametrize(
+    ("address", "host", "loopback"),
+    [
+        ("127.0.0.1:1", "127.0.0.1", True),
+        ("127.255.0.9:1", "127.255.0.9", True),
+        ("[::1]:1", "::1", True),
+        ("localhost:1", "localhost", True),
+        ("[::]:1", "::", False),
+        ("0.0.0.0:1", "0.0.0.0", False),
+        ("localhost.example.org:1", "localhost.example.org", False),
+        ("127.example.org:1", "127.example.org", False),
+        ("cosched_a:1", "cosched_a", False),
+    ],
+)
+def test_addresses(address: str, host: str, loopback: bool) -> None:
+    assert parse_address(address) == (host, 1)
+    assert is_loopback(address) is loopback

@@ -1,0 +1,289 @@
+"""The Unix socket for users of this host: who they are, what they may take, what is left behind."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import shutil
+import socket
+import stat
+import subprocess
+import sys
+import tempfile
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Any
+
+import grpc
+import pytest
+
+from cosched.errors import InputError
+from cosched.service.callers import Identify, socket_caller
+from cosched.service.local_socket import LocalSocket
+from tests.service.pki import WHO, Answering, ask
+
+ME = os.geteuid()
+NOBODY = 65534
+PATIENCE = 20  # seconds; only a safety net
+
+
+@pytest.fixture
+def place() -> Iterator[Path]:
+    """A folder that everybody can enter, with a short path, whose name needs quoting."""
+    folder = Path(tempfile.mkdtemp(prefix="a %41-"))
+    folder.chmod(0o755)
+    yield folder
+    shutil.rmtree(folder)
+
+
+def make_server(identify: Identify) -> grpc.aio.Server:
+    server = grpc.aio.server()
+    server.add_generic_rpc_handlers([Answering(identify)])
+    return server
+
+
+@contextlib.asynccontextmanager
+async def listening(path: Path, **options: Any) -> AsyncIterator[LocalSocket]:
+    here = LocalSocket(path, options.pop("make_server", make_server), **options)
+    await here.open()
+    try:
+        yield here
+    finally:
+        await here.close(0)
+
+
+def channel_to(path: Path) -> grpc.aio.Channel:
+    # Without this, all channels to one address share a connection.
+    options = [("grpc.use_local_subchannel_pool", 1), ("grpc.max_receive_message_length", -1)]
+    return grpc.aio.insecure_channel(f"unix:{str(path).replace('%', '%25')}", options)
+
+
+def connect(path: Path) -> socket.socket:
+    connection = socket.socket(socket.AF_UNIX)
+    connection.connect(os.fspath(path))
+    connection.setblocking(False)
+    return connection
+
+
+async def refused(connection: socket.socket) -> bool:
+    """Whether the service closes the connection; else it speaks."""
+    with contextlib.suppress(ConnectionResetError):
+        # A server of HTTP/2 sends its settings at once.
+        return not await asyncio.wait_for(asyncio.get_running_loop().sock_recv(connection, 1), PATIENCE)
+    return True
+
+
+@pytest.mark.asyncio
+async def test_caller_is_who_connects(place: Path) -> None:
+    async with listening(place / "s") as here, channel_to(place / "s") as channel:
+        assert await ask(channel) == repr(socket_caller(ME))
+        assert await ask(channel) == repr(socket_caller(ME))
+        assert len(here._connections) == 1
+        assert stat.S_IMODE((place / "s").stat().st_mode) == 0o666
+        assert stat.S_IMODE((place / ".s.d").stat().st_mode) == 0o700
+        assert os.listdir(place / ".s.d") == ["server"]
+    assert os.listdir(place) == []
+
+
+AS_NOBODY = f"""
+import os, socket, sys
+import grpc, grpc._channel  # while its files can be read
+path, private = sys.argv[1:]
+os.setgroups([]); os.setgid({NOBODY}); os.setuid({NOBODY})
+try:
+    socket.socket(socket.AF_UNIX).connect(private)
+except PermissionError:
+    pass
+else:
+    sys.exit("the private folder is open to others")
+with grpc.insecure_channel("unix:" + path.replace("%", "%25")) as channel:
+    print(channel.unary_unary({WHO!r})(b"", timeout={PATIENCE}).decode())
+"""
+
+
+@pytest.mark.skipif(ME != 0, reason="only root can become another user")
+@pytest.mark.asyncio
+async def test_users_are_told_apart(place: Path) -> None:
+    async with listening(place / "s", operators=["somebody"]), channel_to(place / "s") as channel:
+        mine = await ask(channel)
+        command = [sys.executable, "-c", AS_NOBODY, str(place / "s"), str(place / ".s.d" / "server")]
+        other = await asyncio.to_thread(subprocess.run, command, capture_output=True, text=True, timeout=PATIENCE)
+        assert other.stdout.strip() == repr(socket_caller(NOBODY)), other.stderr
+        assert "operator=False" in other.stdout
+        assert mine == await ask(channel) == repr(socket_caller(0))
+
+
+@pytest.mark.asyncio
+async def test_who_connects_past_the_public_socket_is_nobody(place: Path) -> None:
+    async with listening(place / "s"), channel_to(place / ".s.d" / "server") as channel:
+        assert await ask(channel) == "Caller(peer=None, user=None, operator=False, via='socket')"
+
+
+# Paths
+
+
+@pytest.mark.asyncio
+async def test_what_a_dead_service_has_left_is_replaced(place: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as dead:
+        dead.bind(os.fspath(place / "s"))
+    (place / ".s.d").mkdir()
+    (place / ".s.d" / "server").touch()
+    async with listening(place / "s"), channel_to(place / "s") as channel:
+        assert await ask(channel) == repr(socket_caller(ME))
+
+
+@pytest.mark.asyncio
+async def test_socket_of_a_live_service_is_not_replaced(place: Path) -> None:
+    async with listening(place / "s"), channel_to(place / "s") as channel:
+        with pytest.raises(InputError, match="s: is in use by another service"):
+            await LocalSocket(place / "s", make_server).open()
+        assert await ask(channel) == repr(socket_caller(ME))
+
+
+@pytest.mark.asyncio
+async def test_path_that_cannot_be_used_is_refused_in_one_line(place: Path) -> None:
+    (place / "file").write_text("mine")
+    (place / ".taken.d").write_text("mine")
+    reasons = {
+        "file": "exists, and is not a socket",
+        "none/s": "cannot be listened on: No such file or directory",
+        "x" * 100: "is too long for a socket: at most 95 bytes",
+        "taken": "cannot be made: File exists",
+    }
+    for name, reason in reasons.items():
+        with pytest.raises(InputError) as caught:
+            await LocalSocket(place / name, make_server).open()
+        assert str(caught.value).endswith(reason)
+    assert sorted(os.listdir(place)) == [".taken.d", "file"]
+
+
+# Limits
+
+
+@pytest.mark.asyncio
+async def test_user_has_a_limited_number_of_connections(place: Path, caplog: pytest.LogCaptureFixture) -> None:
+    async with listening(place / "s", most_of_user=2) as here:
+        with connect(place / "s") as first, connect(place / "s") as second:
+            assert not await refused(first)
+            assert not await refused(second)
+            for _ in range(3):
+                with connect(place / "s") as third:
+                    assert await refused(third)
+        assert [record.levelno for record in caplog.records] == [logging.WARNING]
+        assert f"uid {ME} is refused" in caplog.text
+        await until(lambda: not here._connections)
+        with connect(place / "s") as again:
+            assert not await refused(again)
+
+
+@pytest.mark.asyncio
+async def test_number_of_all_connections_is_limited(place: Path) -> None:
+    async with listening(place / "s", most=1):
+        with connect(place / "s") as first, connect(place / "s") as second:
+            assert not await refused(first)
+            assert await refused(second)
+
+
+# Ends
+
+
+def descriptors() -> int:
+    return len(os.listdir("/proc/self/fd"))
+
+
+async def until(fact: Any) -> None:
+    async with asyncio.timeout(PATIENCE):
+        while not fact():
+            await asyncio.sleep(0.01)
+
+
+@pytest.mark.asyncio
+async def test_connections_that_come_and_go_leave_nothing(place: Path) -> None:
+    async with listening(place / "s") as here:
+        async with channel_to(place / "s") as channel:
+            await ask(channel)
+        await until(lambda: not here._connections)
+        before = descriptors()
+        for _ in range(20):
+            with connect(place / "s"), connect(place / "s") as spoken:
+                spoken.send(b"nonsense")
+            async with channel_to(place / "s") as channel:
+                await ask(channel)
+        await until(lambda: not here._connections and descriptors() <= before)
+        assert not here._callers
+        assert not here._open_of
+
+
+class Waiting(grpc.GenericRpcHandler):
+    """A call that is answered when the test says so."""
+
+    def __init__(self) -> None:
+        self.asked, self.answer = asyncio.Event(), asyncio.Event()
+
+    def service(self, handler_call_details: Any) -> Any:  # noqa: ARG002
+        async def wait(request: bytes, context: Any) -> bytes:  # noqa: ARG001
+            self.asked.set()
+            await self.answer.wait()
+            return b"done"
+
+        return grpc.unary_unary_rpc_method_handler(wait)
+
+    def make_server(self, identify: Identify) -> grpc.aio.Server:  # noqa: ARG002
+        server = grpc.aio.server()
+        server.add_generic_rpc_handlers([self])
+        return server
+
+
+@pytest.mark.asyncio
+async def test_open_call_is_answered_before_the_service_ends(place: Path) -> None:
+    waiting = Waiting()
+    here = LocalSocket(place / "s", waiting.make_server)
+    await here.open()
+    async with channel_to(place / "s") as channel:
+        call = asyncio.create_task(ask(channel))
+        await waiting.asked.wait()
+        closing = asyncio.create_task(here.close(PATIENCE))
+        await until(lambda: not (place / "s").exists())
+        waiting.answer.set()
+        assert await call == "done"
+        await closing
+    assert os.listdir(place) == []
+
+
+@pytest.mark.asyncio
+async def test_call_that_takes_too_long_and_idle_connections_end_with_the_service(place: Path) -> None:
+    waiting = Waiting()
+    here = LocalSocket(place / "s", waiting.make_server)
+    await here.open()
+    with connect(place / "s") as idle:
+        async with channel_to(place / "s") as channel:
+            call = asyncio.create_task(ask(channel))
+            await waiting.asked.wait()
+            await here.close(0)
+            with pytest.raises(grpc.aio.AioRpcError):
+                await call
+        assert not here._connections
+        with contextlib.suppress(BlockingIOError):
+            while idle.recv(1000):
+                pass
+
+
+@pytest.mark.asyncio
+async def test_big_messages_pass(place: Path) -> None:
+    class Echo(grpc.GenericRpcHandler):
+        def service(self, handler_call_details: Any) -> Any:  # noqa: ARG002
+            async def echo(request: bytes, context: Any) -> bytes:  # noqa: ARG001
+                return request
+
+            return grpc.unary_unary_rpc_method_handler(echo)
+
+    def echoing(identify: Identify) -> grpc.aio.Server:  # noqa: ARG001
+        server = grpc.aio.server(options=[("grpc.max_receive_message_length", -1)])
+        server.add_generic_rpc_handlers([Echo()])
+        return server
+
+    big = os.urandom(20 << 20)
+    async with listening(place / "s", make_server=echoing), channel_to(place / "s") as channel:
+        assert await channel.unary_unary(WHO)(big, timeout=PATIENCE) == big

@@ -1,0 +1,123 @@
+"""What is known of a peer: views that follow calls and heartbeats."""
+
+from __future__ import annotations
+
+import asyncio
+
+import grpc
+import pytest
+from google.protobuf.message import Message
+from grpc import StatusCode
+from grpc_health.v1 import health_pb2
+
+from cosched.core.protocol import (
+    MateTried,
+)
+from cosched.service.configuration import Peer
+from cosched.service.errors import Refusal, abort
+from cosched.service.peers import Peers, PeerView
+from cosched.v1 import cluster_pb2 as states
+from tests.service.faulty_proxy import (
+    BLACK_HOLE,
+    PASS,
+    REFUSE,
+    FaultyProxy,
+)
+from tests.service.peer_world import (
+    HASTY,
+    ORDERS,
+    QUESTIONS,
+    a_world,
+    answer,
+)
+
+
+@pytest.mark.asyncio
+async def test_a_view_follows_the_calls_and_changes_are_told() -> None:
+    async with a_world() as world:
+        assert world.view().state == states.PEER_STATE_UNKNOWN
+        assert world.view().round_trip is None
+        await world.call(QUESTIONS[0])
+        reachable = world.view()
+        assert (reachable.name, reachable.address) == ("eureka", world.proxy.address)
+        assert (reachable.state, reachable.problem) == (states.PEER_STATE_REACHABLE, "")
+        assert reachable.round_trip is not None
+        await world.call(QUESTIONS[0])
+        assert world.view().since == reachable.since
+        world.proxy.set(REFUSE)
+        await world.failure(QUESTIONS[0])
+        assert "onnection" in world.view().problem
+        world.proxy.set(PASS)
+        await world.call(ORDERS[0])
+        assert world.peers.views() == [world.view()]
+    assert [view.state for view in world.told] == [
+        states.PEER_STATE_REACHABLE,
+        states.PEER_STATE_UNREACHABLE,
+        states.PEER_STATE_REACHABLE,
+    ]
+    assert [view.since for view in world.told] == sorted(view.since for view in world.told)
+
+
+@pytest.mark.asyncio
+async def test_heartbeats_find_a_peer_that_dies_and_comes_back() -> None:
+    async with a_world(direct=True) as world:
+        for _ in range(2):
+            await world.peers.beat()
+            assert world.view().state == states.PEER_STATE_REACHABLE
+            await world.eureka.stop()
+            await world.peers.beat()
+            assert world.view().state == states.PEER_STATE_UNREACHABLE
+            await world.eureka.start()
+    assert world.eureka.seen == []
+
+
+@pytest.mark.asyncio
+async def test_a_peer_that_says_it_is_not_serving_is_unreachable() -> None:
+    async with a_world() as world:
+        assert world.eureka.health is not None
+        await world.eureka.health.set("", health_pb2.HealthCheckResponse.NOT_SERVING)
+        await world.peers.beat()
+        assert world.view().state == states.PEER_STATE_UNREACHABLE
+        assert world.view().problem == "it says that it is not serving"
+        assert await world.call(ORDERS[0]) == MateTried(True)  # what the call itself brings counts
+
+
+@pytest.mark.asyncio
+async def test_a_peer_without_a_health_service_is_reachable() -> None:
+    async with a_world() as world:
+        await world.eureka.stop()
+        world.eureka.health = None
+        await world.eureka.start()
+        await world.peers.beat()
+        assert world.view().state == states.PEER_STATE_REACHABLE
+        assert await world.call(ORDERS[0]) == MateTried(True)
+
+
+@pytest.mark.asyncio
+async def test_a_heartbeat_does_not_hide_that_calls_are_refused() -> None:
+    async def refuse(_: Message, context: grpc.aio.ServicerContext) -> Message:
+        await abort(context, Refusal(StatusCode.PERMISSION_DENIED, "PEER_UNKNOWN", "who are you?"))
+
+    async with a_world() as world:
+        world.eureka.behaviour = refuse
+        await world.failure(QUESTIONS[0])
+        await world.peers.beat()
+        assert world.view().state == states.PEER_STATE_REFUSED
+        assert world.view().problem == "PERMISSION_DENIED PEER_UNKNOWN: who are you?"
+        world.eureka.behaviour = answer
+        await world.call(QUESTIONS[0])
+        await world.peers.beat()
+        assert world.view().state == states.PEER_STATE_REACHABLE
+
+
+@pytest.mark.asyncio
+async def test_a_heartbeat_waits_for_all_peers_at_once() -> None:
+    with FaultyProxy("127.0.0.1:9", BLACK_HOLE) as hole:
+        told: list[PeerView] = []
+        silent = [Peer(name=f"silent{number}", address=hole.address) for number in range(20)]
+        peers = Peers("intrepid", silent, HASTY, None, told.append)
+        async with asyncio.timeout(HASTY * 15):
+            await peers.beat()
+        assert [view.state for view in peers.views()] == [states.PEER_STATE_UNREACHABLE] * 20
+        assert len(told) == 20
+        await peers.close()

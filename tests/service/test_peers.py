@@ -1,0 +1,281 @@
+"""Calls to a peer over real connections: answers, faults of the network, a peer that comes back, limits."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Awaitable, Callable
+
+import grpc
+import pytest
+from google.protobuf.message import Message
+
+from cosched.core.protocol import (
+    Failure,
+    Found,
+    MateJobId,
+    MateStarted,
+    MateStatus,
+    MateTried,
+    Request,
+    Status,
+)
+from cosched.service import peers as module
+from cosched.v1 import cluster_pb2 as states
+from cosched.v1 import coscheduling_pb2 as wire
+from tests.service.faulty_proxy import (
+    BLACK_HOLE,
+    PASS,
+    REFUSE,
+    SWALLOW_REPLIES,
+    cut_after,
+    delay_replies,
+)
+from tests.service.peer_world import (
+    ANSWERS,
+    CALLS,
+    HASTY,
+    ORDERS,
+    PATIENT,
+    QUESTIONS,
+    TIMEOUT,
+    UNREACHABLE,
+    World,
+    a_world,
+    answer,
+    by_name,
+    wait_for_the_caller_to_go,
+)
+
+# Answers
+
+
+@pytest.mark.asyncio
+async def test_each_of_the_four_calls_is_answered() -> None:
+    async with a_world() as world:
+        assert [await world.call(request) for request in CALLS] == [
+            MateJobId(Found.MATE, "4"),
+            MateStatus(Status.HOLDING, 3, None),
+            MateTried(True),
+            MateStarted(False),
+        ]
+        assert [type(message) for message in world.eureka.seen] == list(ANSWERS)
+        assert world.eureka.seen[-1] == wire.StartJobRequest(
+            request_id="intrepid/17/2",
+            job=wire.JobRef(domain="eureka", job_id="4"),
+            caller=wire.JobRef(domain="intrepid", job_id="17"),
+            hold_generation=3,
+        )
+
+
+# Faults of the network: what is arranged before the call
+
+
+async def refused(world: World) -> None:
+    world.proxy.set(REFUSE)
+
+
+async def refused_from_now_on(world: World) -> None:
+    await world.connect()
+    world.proxy.set(REFUSE)
+    await world.peers.beat()  # the connection that stood is known to be gone
+
+
+async def black_hole(world: World) -> None:
+    world.proxy.set(BLACK_HOLE)
+
+
+async def black_hole_from_now_on(world: World) -> None:
+    await world.connect()
+    world.proxy.set(BLACK_HOLE)
+
+
+async def reply_lost(world: World) -> None:
+    async def carry_out_and_cut(message: Message, context: grpc.aio.ServicerContext) -> Message:
+        world.proxy.set(REFUSE)
+        return await answer(message, context)
+
+    await world.connect()
+    world.proxy.set(SWALLOW_REPLIES)
+    world.eureka.behaviour = carry_out_and_cut
+
+
+async def reply_cut_off(world: World) -> None:
+    async def carry_out_and_cut(message: Message, context: grpc.aio.ServicerContext) -> Message:
+        world.proxy.set(cut_after(1))
+        return await answer(message, context)
+
+    await world.connect()
+    world.eureka.behaviour = carry_out_and_cut
+
+
+async def reply_late(world: World) -> None:
+    await world.connect()
+    world.proxy.set(delay_replies(10 * HASTY))
+
+
+async def never_answered(world: World) -> None:
+    await world.connect()
+    world.eureka.behaviour = wait_for_the_caller_to_go
+
+
+async def killed_during_the_call(world: World) -> None:
+    async def die(*_: object) -> Message:
+        world.eureka.stopping = asyncio.ensure_future(world.eureka.stop())
+        return await wait_for_the_caller_to_go()
+
+    await world.connect()
+    world.eureka.behaviour = die
+
+
+NETWORK_FAULTS = [
+    # fault, seconds for the call, a question's failure, an order's failure
+    (refused, PATIENT, UNREACHABLE, UNREACHABLE),
+    (refused_from_now_on, PATIENT, UNREACHABLE, UNREACHABLE),
+    (black_hole, HASTY, UNREACHABLE, UNREACHABLE),
+    (black_hole_from_now_on, HASTY, UNREACHABLE, TIMEOUT),
+    (reply_lost, PATIENT, UNREACHABLE, TIMEOUT),
+    (reply_cut_off, PATIENT, UNREACHABLE, TIMEOUT),
+    (reply_late, HASTY, UNREACHABLE, TIMEOUT),
+    (never_answered, HASTY, UNREACHABLE, TIMEOUT),
+    (killed_during_the_call, PATIENT, UNREACHABLE, TIMEOUT),
+]
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("request_", CALLS, ids=by_name)
+@pytest.mark.parametrize(
+    ("fault", "timeout", "question", "order"), NETWORK_FAULTS, ids=[fault.__name__ for fault, *_ in NETWORK_FAULTS]
+)
+async def test_a_fault_of_the_network(
+    fault: Callable[[World], Awaitable[None]], timeout: float, question: Failure, order: Failure, request_: Request
+) -> None:
+    async with a_world(timeout) as world:
+        await fault(world)
+        assert await world.failure(request_) is (order if request_ in ORDERS else question)
+        assert world.view().state == states.PEER_STATE_UNREACHABLE
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("order", ORDERS, ids=by_name[2:])
+async def test_an_order_that_is_called_unreachable_never_arrives_later(order: Request) -> None:
+    async with a_world(HASTY) as world:
+        world.proxy.set(BLACK_HOLE)
+        assert await world.failure(order) is UNREACHABLE
+        world.proxy.set(PASS)  # what was sent into the hole arrives now
+        await world.connect()
+        await world.call(QUESTIONS[1])
+        assert [type(message) for message in world.eureka.seen] == [wire.GetMateStatusRequest]
+
+
+@pytest.mark.asyncio
+async def test_an_order_is_sent_once() -> None:
+    async with a_world() as world:
+        await reply_lost(world)
+        assert await world.failure(ORDERS[0]) is TIMEOUT
+        assert len(world.eureka.seen) == 1
+
+
+@pytest.mark.asyncio
+async def test_a_question_whose_connection_breaks_is_asked_again_on_a_new_one() -> None:
+    async def cut_first(message: Message, context: grpc.aio.ServicerContext) -> Message:
+        world.eureka.behaviour = answer
+        world.proxy.cut()
+        return await answer(message, context)
+
+    async with a_world() as world:
+        await world.connect()
+        world.eureka.behaviour = cut_first
+        assert await world.call(QUESTIONS[1]) == MateStatus(Status.HOLDING, 3, None)
+        assert len(world.eureka.seen) == 2
+        assert world.told[-1].state == states.PEER_STATE_REACHABLE
+        assert len(world.told) == 1
+
+
+# A peer that comes back
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("request_", CALLS, ids=by_name)
+async def test_the_first_call_after_a_restart_succeeds(request_: Request) -> None:
+    async with a_world(direct=True) as world:
+        await world.call(request_)
+        for _ in range(3):
+            await world.eureka.stop()
+            assert await world.failure(QUESTIONS[0]) is UNREACHABLE
+            assert await world.failure(ORDERS[0]) is UNREACHABLE
+            await world.eureka.start()
+            await world.call(request_)  # although the channel that failed waits before it tries again
+
+
+@pytest.mark.asyncio
+async def test_the_next_call_leaves_a_connection_that_has_gone_dead() -> None:
+    async with a_world(HASTY) as world:
+        await world.connect()
+        world.proxy.set(BLACK_HOLE)
+        assert await world.failure(ORDERS[0]) is TIMEOUT
+        connections = world.proxy.accepted
+        world.proxy.set(PASS)
+        await world.connect()
+        assert world.proxy.accepted > connections
+
+
+@pytest.mark.asyncio
+async def test_calls_to_a_dead_peer_leave_nothing_open() -> None:
+    async with a_world() as world:
+        world.proxy.set(REFUSE)
+        await world.failure(QUESTIONS[0])
+        before = len(os.listdir("/proc/self/fd"))
+        for _ in range(50):
+            await asyncio.gather(*(world.failure(request) for request in CALLS))
+        assert len(os.listdir("/proc/self/fd")) <= before + 8
+
+
+# Limits
+
+
+@pytest.mark.asyncio
+async def test_a_call_that_gets_no_turn_before_its_deadline_did_not_go_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MAX_OPEN_CALLS", 1)
+    async with a_world(HASTY) as world:
+        await world.connect()
+        world.eureka.behaviour = wait_for_the_caller_to_go
+        first, second = await asyncio.gather(world.failure(ORDERS[0]), world.failure(ORDERS[1]))
+        assert first is TIMEOUT
+        assert second is UNREACHABLE
+        assert len(world.eureka.seen) == 1
+        world.eureka.behaviour = answer
+        await world.connect()
+        assert await world.call(ORDERS[0]) == MateTried(True)
+
+
+@pytest.mark.asyncio
+async def test_an_answer_that_is_too_long_is_not_read() -> None:
+    async def long(*_: object) -> bytes:
+        return b"\x52\xff\xff\x03" + bytes(0xFFFF) + bytes(100)
+
+    async with a_world() as world:
+        world.eureka.behaviour = long
+        assert await world.failure(QUESTIONS[1]) is UNREACHABLE
+        assert "RESOURCE_EXHAUSTED" in world.view().problem
+
+
+@pytest.mark.asyncio
+async def test_a_proxy_in_the_environment_is_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
+    async with a_world(direct=True) as world:
+        assert await world.call(ORDERS[1]) == MateStarted(False)
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("request_", CALLS, ids=by_name)
+async def test_close_cancels_the_open_calls_and_allows_no_more(request_: Request) -> None:
+    async with a_world() as world:
+        world.eureka.behaviour = wait_for_the_caller_to_go
+        open_call = asyncio.ensure_future(world.call(request_))
+        await world.eureka.asked.wait()
+        await world.peers.close()
+        await asyncio.wait([open_call], timeout=PATIENT)
+        assert open_call.cancelled()
+        with pytest.raises(asyncio.CancelledError):
+            await world.call(request_)

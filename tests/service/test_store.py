@@ -1,0 +1,352 @@
+"""What the store keeps, and how it is found again."""
+
+import pytest
+
+from cosched.core.job import JobState
+from cosched.service.store import JobScript, Store, StoreError
+from tests.service.store_examples import DOMAIN, SCRIPT, add, audit, event, job, retire
+
+S = JobState
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "intrepid.db"
+
+
+@pytest.fixture
+def store(path):
+    store = Store.open(path, DOMAIN)
+    yield store
+    store.close()
+
+
+def ids(jobs):
+    return [job.id for job in jobs]
+
+
+def full_job(id=7):
+    return job(
+        id,
+        S.FAILED,
+        reason="MateQueuing",
+        user_hold=True,
+        ready_at=11,
+        started_at=12,
+        ended_at=13,
+        exit_code=137,
+        end_text="over its time limit",
+        peer="eureka",
+        pair="π run",
+        mate="17.eureka",
+        lookup=1,
+        mate_status=4,
+        heard_at=14,
+        gap_s=3,
+        memory={"holds": [{"generation": 1, "until": 1 << 62}], "call": None, "uncertain": False},
+    )
+
+
+def test_a_new_store_is_empty(store):
+    assert (store.active_jobs(), store.answers(), store.audit(10), store.events(0, [], [], 10)) == ([], [], [], [])
+    assert (store.next_job_id(), store.first_sequence(), store.last_sequence()) == (1, 1, 0)
+    assert (store.job(1), store.script(1), store.meta("shift"), store.reply("alice", "1")) == (None, None, None, None)
+    assert retire(store, 100) == 0
+
+
+@pytest.mark.parametrize("record", [full_job(), job(7), job(7, uid=None, memory={})])
+def test_a_job_is_found_as_it_was_added(path, store, record):
+    add(store, [record])
+    store.close()
+    again = Store.open(path, DOMAIN)
+    assert again.job(7) == record
+    assert type(again.job(7).state) is JobState
+    assert type(again.job(7).user_hold) is bool
+    assert again.script(7) == SCRIPT
+    again.close()
+
+
+def test_a_job_is_saved_as_it_is_now(store):
+    add(store, [job(6), job(7)])
+    with store.transaction():
+        store.save_jobs([full_job()])
+    assert store.job(7) == full_job()
+    assert store.job(6) == job(6)
+    assert store.script(7) == SCRIPT
+
+
+def test_only_jobs_that_were_added_can_be_saved(store):
+    add(store, [job(1)])
+    with pytest.raises(LookupError), store.transaction():
+        store.save_jobs([job(1, nodes=9), job(2)])
+    assert store.job(1) == job(1)
+
+
+def test_an_id_is_added_once(store):
+    add(store, [job(1)])
+    with pytest.raises(StoreError, match=r"UNIQUE constraint failed: jobs\.id"):
+        add(store, [job(1, owner="bob")])
+    assert store.job(1) == job(1)
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        JobScript(b"", (), "", {}),
+        JobScript(bytes(range(256)) * 4000, ("\n", "ü", "\udcff"), "/tmp/ä b", {"A": "", "B": "x=y\n\udc80"}),
+    ],
+)
+def test_a_script_is_found_as_it_was_added(store, script):
+    with store.transaction():
+        store.add_job(job(1), script)
+    assert store.script(1) == script
+
+
+def test_a_script_shows_nothing_of_itself():
+    assert repr(SCRIPT) == "JobScript()"
+
+
+def test_active_jobs_are_those_that_have_not_ended(store):
+    add(store, (job(id, state) for id, state in zip((3, 9, 1, 4, 5, 8, 7, 2), S, strict=True)))
+    assert [(record.id, record.state) for record in store.active_jobs()] == [
+        (1, S.READY),
+        (3, S.PENDING),
+        (4, S.HOLDING),
+        (5, S.RUNNING),
+        (9, S.QUEUED),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("condition", "found"),
+    [
+        ({}, [1, 2, 3, 4, 5]),
+        ({"states": [S.QUEUED]}, [1, 4]),
+        ({"states": [S.FAILED, S.QUEUED, S.QUEUED]}, [1, 2, 4, 5]),
+        ({"states": []}, []),
+        ({"owner": "bob"}, [3, 4, 5]),
+        ({"owner": "nobody"}, []),
+        ({"owner": "bob", "states": [S.QUEUED, S.RUNNING]}, [3, 4]),
+        ({"paired_only": True}, [2, 4]),
+        ({"paired_only": True, "owner": "alice"}, [2]),
+        ({"after_id": 3}, [4, 5]),
+        ({"after_id": 2, "owner": "bob", "limit": 2}, [3, 4]),
+        ({"states": [S.FAILED, S.QUEUED], "after_id": 1, "limit": 2}, [2, 4]),
+    ],
+)
+def test_jobs_by_condition(store, condition, found):
+    add(
+        store,
+        [
+            job(1),
+            job(2, S.FAILED, peer="eureka"),
+            job(3, S.RUNNING, owner="bob"),
+            job(4, owner="bob", peer="eureka"),
+            job(5, S.FAILED, owner="bob"),
+        ],
+    )
+    every = {"states": None, "owner": None, "paired_only": False, "after_id": 0, "limit": 1000}
+    assert ids(store.jobs(**{**every, **condition})) == found
+
+
+def test_the_mate_that_ended_last(store):
+    named = {"peer": "eureka", "pair": "p", "mate": "17"}
+    add(
+        store,
+        [
+            job(1, S.COMPLETED, ended_at=300, **named),
+            job(2, S.FAILED, ended_at=500, **named),
+            job(3, S.CANCELLED, ended_at=400, **{**named, "mate": "18"}),
+            job(4, S.RUNNING, **named),
+            job(5, S.FAILED, ended_at=600, **{**named, "peer": "other"}),
+        ],
+    )
+    assert store.ended_mate("eureka", pair="p").id == 2
+    assert store.ended_mate("eureka", mate="18").id == 3
+    assert store.ended_mate("eureka", pair="p", mate="18").id == 2
+    assert store.ended_mate("other", "p").id == 5
+    assert store.ended_mate("eureka", pair="q") is None
+    assert store.ended_mate("eureka", mate="p") is None
+    assert store.ended_mate("eureka") is None
+
+
+@pytest.mark.parametrize(
+    ("after", "jobs", "kinds", "limit", "found"),
+    [
+        (0, [], [], 100, [1, 2, 3, 4, 6]),
+        (2, [], [], 2, [3, 4]),
+        (0, [1], [], 100, [1, 3]),
+        (1, [2, 1], [], 100, [3, 4]),
+        (0, [], [5, 6], 100, [3, 4]),
+        (0, [1], [5], 100, [3]),
+        (0, [9], [], 100, []),
+        (6, [], [], 100, []),
+        (0, range(1, 100_000), [], 100, [1, 3, 4]),
+    ],
+)
+def test_events_by_condition(store, after, jobs, kinds, limit, found):
+    told = [event(1, 1), event(2), event(3, 1, kind=5), event(4, 2, kind=6), event(6)]
+    add(store, [job(1), job(2)], told)
+    assert store.events(after, jobs, kinds, limit) == [record for record in told if record.sequence in found]
+
+
+def test_events_may_come_before_their_job_but_not_without_it(store):
+    with store.transaction():
+        store.add_events([event(1, job=1)])
+        store.add_job(job(1), SCRIPT)
+    with pytest.raises(StoreError, match="FOREIGN KEY constraint failed"):
+        add(store, events=[event(2, job=2)])
+    assert store.last_sequence() == 1
+
+
+def test_the_last_answer_to_each_calling_job_is_kept(store):
+    with store.transaction():
+        store.save_answer("eureka", "1", "eureka/1/1", "TryStartMate", False)
+        store.save_answer("eureka", "1", "eureka/1/2", "StartJob", True)
+        store.save_answer("other", "1", "other/1/1", "TryStartMate", False)
+    assert store.answers() == [
+        ("eureka", "1", "eureka/1/2", "StartJob", True),
+        ("other", "1", "other/1/1", "TryStartMate", False),
+    ]
+
+
+def test_the_first_reply_to_a_request_is_kept(store):
+    with store.transaction():
+        store.save_reply("alice", "r1", "SubmitJob", 1, "")
+        store.save_reply("alice", "r1", "SubmitJob", 2, "")
+        store.save_reply("bob", "r1", "CancelJob", None, "JOB_NOT_FOUND")
+    assert store.reply("alice", "r1") == ("SubmitJob", 1, "")
+    assert store.reply("bob", "r1") == ("CancelJob", None, "JOB_NOT_FOUND")
+    assert store.reply("alice", "r2") is None
+
+
+def test_the_last_records_of_the_audit(store):
+    with store.transaction():
+        for at in (3, 1, 2):
+            store.add_audit(audit(at))
+    assert store.audit(2) == [audit(1), audit(2)]
+
+
+def test_single_values(store):
+    for value in ("3600", "-3600"):
+        with store.transaction():
+            store.set_meta("shift", value)
+        assert store.meta("shift") == value
+
+
+# Transactions
+
+
+def test_a_transaction_that_raises_keeps_nothing(store):
+    def interrupted():
+        with store.transaction():
+            store.add_job(job(2), SCRIPT)
+            store.save_jobs([job(1, nodes=8)])
+            store.set_meta("a", "b")
+            raise KeyboardInterrupt
+
+    add(store, [job(1)])
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert ids(store.active_jobs()) == [1]
+    assert (store.job(1).nodes, store.meta("a"), store.next_job_id()) == (4, None, 2)
+    add(store, [job(2)])
+
+
+def test_a_transaction_sees_what_it_has_written(store):
+    with store.transaction():
+        store.add_job(job(store.next_job_id()), SCRIPT)
+        store.add_job(job(store.next_job_id()), SCRIPT)
+        assert ids(store.active_jobs()) == [1, 2]
+
+
+def test_nothing_is_written_outside_a_transaction(store):
+    with pytest.raises(RuntimeError, match="in transactions only"):
+        store.add_job(job(1), SCRIPT)
+    with pytest.raises(RuntimeError, match="in transactions only"):
+        store.retire(5)
+    assert store.active_jobs() == []
+
+
+def test_transactions_do_not_nest(store):
+    with pytest.raises(StoreError, match="within a transaction"), store.transaction():
+        add(store, [job(1)])
+    add(store, [job(2)])
+    assert ids(store.active_jobs()) == [2]
+
+
+# Retention
+
+
+def test_retiring_a_job_deletes_everything_of_it(store):
+    paired = {"peer": "eureka", "mate": "17"}
+    old, new, active = job(1, S.COMPLETED, ended_at=99, **paired), job(2, S.FAILED, ended_at=100), job(3)
+    add(store, [old, new, active], [event(n, job=n, at=20) for n in (1, 2, 3)])
+    with store.transaction():
+        store.save_answer("eureka", "17", "eureka/17/1", "StartJob", True)
+        for number in (1, 2, 3):
+            store.save_reply("alice", f"r{number}", "SubmitJob", number, "")
+    assert retire(store, 100) == 1
+    assert [store.job(number) for number in (1, 2, 3)] == [None, new, active]
+    assert [store.script(number) for number in (1, 2, 3)] == [None, SCRIPT, SCRIPT]
+    assert [record.job for record in store.events(0, [], [], 10)] == [2, 3]
+    assert [store.reply("alice", f"r{n}") is None for n in (1, 2, 3)] == [True, False, False]
+    assert store.answers() == []
+    assert retire(store, 100) == 0
+
+
+def test_an_answer_stays_as_long_as_any_job_here_names_its_caller(store):
+    paired = {"peer": "eureka", "mate": "17"}
+    add(store, [job(1, S.CANCELLED, ended_at=5, **paired), job(2, **paired)], [event(1, job=1)])
+    with store.transaction():
+        store.save_answer("eureka", "17", "eureka/17/1", "StartJob", True)
+    assert retire(store, 100) == 1
+    assert len(store.answers()) == 1
+    with store.transaction():
+        store.save_jobs([job(2, S.COMPLETED, ended_at=6, **paired)])
+    assert retire(store, 100) == 1
+    assert store.answers() == []
+
+
+def test_what_belongs_to_no_job_is_retired_by_its_age(store):
+    with store.transaction():
+        store.add_events([event(1, at=5), event(2, at=15)])
+        store.add_audit(audit(5))
+        store.add_audit(audit(15))
+    assert retire(store, 10) == 0
+    assert [record.sequence for record in store.events(0, [], [], 10)] == [2]
+    assert store.audit(10) == [audit(15)]
+
+
+def test_answers_about_no_job_go_with_the_events_before_them(store):
+    for number in (1, 2):
+        with store.transaction():
+            store.add_events([event(number, at=10 * number)])
+            store.save_answer("eureka", f"{number}", "x", "StartJob", False)
+            store.save_reply("alice", f"r{number}", "CancelJob", 99, "JOB_NOT_FOUND")
+    retire(store, 15)
+    assert [caller for _, caller, *_ in store.answers()] == ["2"]
+    assert store.reply("alice", "r1") is None
+    assert store.reply("alice", "r2") is not None
+
+
+def test_numbers_are_never_given_twice(path, store):
+    ended = [job(number, S.COMPLETED) for number in (1, 2, 3)]
+    add(store, ended, [event(number, job=number) for number in (1, 2, 3)])
+    assert retire(store, 1000) == 3
+    store.close()
+    again = Store.open(path, DOMAIN)
+    assert (again.next_job_id(), again.first_sequence(), again.last_sequence()) == (4, 4, 3)
+    again.close()
+
+
+def test_the_first_sequence_tells_from_where_on_nothing_is_missing(store):
+    jobs = [job(1), job(2, S.COMPLETED, ended_at=7), job(3, S.COMPLETED, ended_at=8)]
+    add(store, jobs, [event(1, 1), event(2, 2), event(3, 3), event(4, 1), event(5, 2), event(6, 1)])
+    assert (store.first_sequence(), store.last_sequence()) == (1, 6)
+    retire(store, 8)
+    assert [record.sequence for record in store.events(0, [], [], 10)] == [1, 3, 4, 6]
+    assert (store.first_sequence(), store.last_sequence()) == (6, 6)
+    retire(store, 9)
+    assert [record.sequence for record in store.events(0, [], [], 10)] == [1, 4, 6]
+    assert (store.first_sequence(), store.last_sequence()) == (6, 6)

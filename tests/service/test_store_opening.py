@@ -1,0 +1,266 @@
+"""Databases that the store refuses, each in one line, and leaves as they were."""
+
+import os
+import signal
+import sqlite3
+import stat
+import subprocess
+import sys
+from contextlib import closing
+
+import pytest
+
+from cosched.service.store import Store, StoreError
+from cosched.service.store.schema import MIGRATIONS
+from tests.service.store_examples import DOMAIN, add, event, job, make
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "intrepid.db"
+
+
+@pytest.fixture
+def refused(path):
+    """Open the database at `path`, of which nothing may change; the reason why it is refused."""
+
+    def refused(domain=DOMAIN, path=path):
+        before = contents(path)
+        with pytest.raises(StoreError) as caught:
+            Store.open(path, domain)
+        assert contents(path) == before
+        assert str(caught.value) == f"{path}: {caught.value.reason}"
+        assert "\n" not in str(caught.value)
+        assert not caught.value.full
+        return caught.value.reason
+
+    return refused
+
+
+def contents(path):
+    """The files of the database; the lock, and SQLite's shared memory, are not of it."""
+    files = (path, path.with_name(path.name + "-wal"), path.with_name(path.name + "-journal"))
+    return [file.read_bytes() if file.is_file() else None for file in files]
+
+
+def execute(path, *statements):
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        for statement in statements:
+            connection.execute(statement)
+
+
+LEFT_OPEN = """
+import os, pathlib, signal, sys
+from tests.service.store_examples import DOMAIN, Store
+store = Store.open(pathlib.Path(sys.argv[1]), DOMAIN)
+with store.transaction():
+    store.set_meta("left", "open")
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def leave_open(path):
+    """A service uses the database and is killed."""
+    killed = subprocess.run([sys.executable, "-c", LEFT_OPEN, path], check=False)
+    assert killed.returncode == -signal.SIGKILL
+
+
+def damage(path):
+    """Write nonsense over the second half of the database, which has jobs, scripts and events only."""
+    half = path.stat().st_size // 2
+    with open(path, "r+b") as file:
+        file.seek(half)
+        file.write(b"\xa5" * half)
+
+
+def test_the_files_are_for_the_service_alone(path):
+    mask = os.umask(0)
+    try:
+        store = Store.open(path, DOMAIN)
+        add(store, [job(1)])
+    finally:
+        os.umask(mask)
+    modes = {file.name: stat.S_IMODE(file.stat().st_mode) for file in path.parent.iterdir()}
+    store.close()
+    assert modes == dict.fromkeys(["intrepid.db", "intrepid.db-wal", "intrepid.db-shm", "intrepid.db.lock"], 0o600)
+
+
+def test_closing_leaves_one_file_and_its_lock(path):
+    make(path)
+    assert sorted(os.listdir(path.parent)) == ["intrepid.db", "intrepid.db.lock"]
+
+
+def test_closing_twice_does_no_harm(path):
+    store = Store.open(path, DOMAIN)
+    store.close()
+    store.close()
+
+
+def test_a_creation_that_was_cut_short_is_begun_anew(path):
+    leave_open(path)
+    for ending in ("", "-wal", "-shm"):
+        path.with_name(path.name + ending).rename(path.with_name(path.name + ".new" + ending))
+    with closing(Store.open(path, DOMAIN)) as store:
+        assert store.meta("left") is None
+    assert sorted(os.listdir(path.parent)) == ["intrepid.db", "intrepid.db.lock"]
+
+
+def test_a_database_that_a_killed_service_left(path):
+    leave_open(path)
+    assert path.with_name("intrepid.db-wal").stat().st_size > 0
+    with closing(Store.open(path, DOMAIN)) as store:
+        assert store.meta("left") == "open"
+
+
+@pytest.mark.parametrize("content", [b"", b"SQLite", b"[domain]\nname = 'intrepid'\n" * 1000])
+def test_a_file_that_is_no_database(path, refused, content):
+    path.write_bytes(content)
+    assert refused() == ("is not a database" if content else "is empty, and not a database")
+
+
+def test_a_header_and_nothing_else(path, refused):
+    path.write_bytes(b"SQLite format 3\0" + bytes(4080))
+    assert refused() == "file is not a database"
+
+
+def test_a_database_of_another_program(path, refused):
+    execute(path, "CREATE TABLE meta (key, value)")
+    assert refused() == "is a database of another program"
+
+
+def test_a_database_of_another_domain(path, refused):
+    make(path)
+    assert refused("eureka") == "is the database of the domain intrepid, not of eureka"
+    assert sorted(os.listdir(path.parent)) == ["intrepid.db", "intrepid.db.lock"]
+
+
+def test_a_database_of_another_domain_that_was_left_open(path, refused):
+    leave_open(path)
+    assert refused("eureka") == "is the database of the domain intrepid, not of eureka"
+
+
+def test_a_newer_database(path, refused):
+    make(path)
+    execute(
+        path,
+        "INSERT INTO _sqlite_migrations (migration_set, name, applied_at) VALUES ('cosched', '9999_more', '2100')",
+        "UPDATE meta SET key = 'new.' || key",
+    )
+    assert refused() == "was made by a newer version of cosched"
+
+
+def test_an_older_database_is_brought_up_to_date_in_order(path, monkeypatch):
+    make(path)
+    monkeypatch.setattr(MIGRATIONS, "_migrations", [*MIGRATIONS._migrations])
+    MIGRATIONS(name="0002_colour")(lambda database: database.execute("ALTER TABLE jobs ADD COLUMN colour TEXT"))
+    MIGRATIONS(name="0003_paint")(lambda database: database.execute("UPDATE jobs SET colour = 'red'"))
+    with closing(Store.open(path, DOMAIN)) as store:
+        assert store.job(1) is not None
+    with closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("SELECT colour FROM jobs").fetchall() == [("red",)]
+
+
+def test_a_migration_that_fails_changes_nothing(path, monkeypatch):
+    make(path)
+
+    def fail(database):
+        database.execute("DELETE FROM jobs")
+        database.execute("DELETE FROM nowhere")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(MIGRATIONS, "_migrations", [*MIGRATIONS._migrations])
+        MIGRATIONS(name="0002_fail")(fail)
+        with pytest.raises(StoreError, match="no such table: nowhere"):
+            Store.open(path, DOMAIN)
+    with closing(Store.open(path, DOMAIN)) as store:
+        assert store.job(1) is not None
+
+
+def test_a_database_in_use(path, refused):
+    with closing(Store.open(path, DOMAIN)) as store:
+        assert refused() == "is in use by another service"
+        add(store, [job(1)], [event(1)])
+    Store.open(path, DOMAIN).close()
+
+
+def test_a_database_in_use_by_another_name(path, tmp_path):
+    with closing(Store.open(path, DOMAIN)):
+        link = tmp_path / "link.db"
+        link.symlink_to(path)
+        with pytest.raises(StoreError, match=r"intrepid\.db: is in use by another service"):
+            Store.open(link, DOMAIN)
+
+
+def test_a_lock_does_not_pass_to_child_processes(path):
+    store = Store.open(path, DOMAIN)
+    with subprocess.Popen(["sleep", "60"], close_fds=False) as child:
+        store.close()
+        Store.open(path, DOMAIN).close()
+        child.kill()
+
+
+def test_a_missing_folder_is_not_made(tmp_path, refused):
+    assert refused(path=tmp_path / "state" / "x.db") == "its folder does not exist"
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_folder_in_the_place_of_the_file(path, refused):
+    path.mkdir()
+    assert refused() == "Is a directory"
+
+
+def test_a_folder_that_cannot_be_written(refused, monkeypatch):
+    monkeypatch.setattr("os.access", lambda *_: False)  # the tests may run as root, whom no folder refuses
+    assert refused() == "its folder cannot be written"
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read every file")
+def test_a_file_that_cannot_be_written(path, refused):
+    make(path)
+    path.chmod(0o400)
+    assert refused() == "Permission denied"
+
+
+def test_a_database_that_was_cut_off(path, refused):
+    make(path, jobs=200)
+    os.truncate(path, path.stat().st_size // 2)
+    assert refused() == "database disk image is malformed"
+
+
+def test_damage_is_looked_for_after_a_service_was_killed(path, refused):
+    make(path, jobs=1000)
+    damage(path)
+    leave_open(path)
+    assert refused().startswith("is corrupt: *** in database main *** ")
+
+
+def test_damage_that_shows_later(path):
+    make(path, jobs=1000)
+    damage(path)
+    with closing(Store.open(path, DOMAIN)) as store:
+        with pytest.raises(StoreError, match="malformed") as caught:
+            store.jobs(None, None, False, 0, 1000)
+        assert not caught.value.full
+        with pytest.raises(StoreError, match="malformed"):
+            add(store, [job(1000)])
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "UPDATE jobs SET state = 99",
+        "UPDATE jobs SET memory = '{'",
+        "UPDATE jobs SET name = CAST(x'FF' AS TEXT)",
+        "UPDATE scripts SET script = x'00'",
+        "UPDATE scripts SET context = script",
+        "UPDATE events SET detail = ''",
+        "UPDATE meta SET value = CAST(x'FF' AS TEXT) WHERE key <> 'store.domain'",
+    ],
+)
+def test_a_damaged_record(path, change):
+    make(path)
+    execute(path, "INSERT INTO meta VALUES ('shift', '0')", change)
+    with closing(Store.open(path, DOMAIN)) as store:
+        with pytest.raises(StoreError) as caught:
+            _ = (store.job(1), store.script(1), store.events(0, [], [], 1), store.meta("shift"))
+        assert "\n" not in str(caught.value)
