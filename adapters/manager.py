@@ -63,7 +63,8 @@ class JobSpec:
     command: tuple[str, ...] = field(default=(), repr=False)  # command and arguments; of a script: its arguments
     script: bytes | None = field(default=None, repr=False)  # contents, beginning with #!
     name: str = ""
-    environment: Mapping[str, str] = field(default_factory=dict, repr=False)  # all that it gets, besides COSCHED_*
+    # Besides COSCHED_*, which are dropped here, and PATH, HOME, USER, LOGNAME, SHELL of its user, which it may replace.
+    environment: Mapping[str, str] = field(default_factory=dict, repr=False)
     output: str | None = None  # file, relative to the directory; None: cosched-JOBID.out
     error: str | None = None  # file; None: where the output goes
     user: str | None = None  # whose processes they are; None: the service's own user
@@ -123,6 +124,9 @@ class Manager(Protocol):
 
         Raises SettingError or ManagerError if the manager cannot be used.
         """
+
+    def check(self, spec: JobSpec) -> None:
+        """Refuse at its submission a job that `launch` would refuse, as far as that can be told: SpecError."""
 
     async def launch(self, spec: JobSpec) -> None:
         """Start a job. One that is known already is left as it is: a repeated launch starts nothing twice.

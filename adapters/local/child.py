@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
 READY, STARTING, FAILED = b"R", b"S", b"F"
+IGNORED = (signal.SIGPIPE, signal.SIGXFSZ)  # by supervisors, which see the error
 DEFAULT_PATH = "/usr/local/bin:/usr/bin:/bin"
 _BUSY_TRIES = 50
 
@@ -52,8 +53,8 @@ def become(job: JobFile, folder: str, go: int, tell: int) -> NoReturn:
 
 
 def _reset_signals() -> None:
-    for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
-        signal.signal(number, signal.SIG_DFL)  # Python ignores some, nohup others
+    for number in IGNORED:
+        signal.signal(number, signal.SIG_DFL)  # all others are so since the fork server began
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 from adapters.local import files, jobfile, record, recovery
 from adapters.local.files import BadFileError
-from adapters.local.process import SupervisorProcess, find_supervisor, start_supervisor
+from adapters.local.process import ForkServer, SupervisorProcess, find_supervisor
 from adapters.local.record import Record
 from adapters.local.spool import Spool
 from adapters.manager import End, Ended, Report, Started
@@ -59,17 +59,28 @@ class Job:
             _LOG.warning("job %s: %s", self.job_id, error)
             return None
 
-    def cancel(self, spool: Spool) -> None:
-        """Tell its supervisors to look at the mark `cancel`: the one on record, and the one that waits behind it."""
+    def adopt(self, spool: Spool) -> bool:
+        """Watch the supervisor that is on record, if it lives; OSError."""
+        state = self.read(spool)
+        watcher = state.watcher() if state is not None else None
+        self.process = find_supervisor(watcher) if watcher is not None else None
+        return self.process is not None
+
+    def close(self) -> None:
+        """Stop watching its supervisor, which runs on."""
         if self.process is not None:
-            self.process.cancel()
+            self.process.close()
+            self.process = None
+
+    def cancel(self, spool: Spool) -> None:
+        """Make its supervisor look at the mark `cancel`; one not on record yet looks before it starts the job."""
         state = self.read(spool)
         watcher = state.watcher() if state is not None else None
         if watcher is not None:
             watcher.send(signal.SIGTERM)
 
 
-async def follow(job: Job, spool: Spool, tell: Callable[[Report], None]) -> None:
+async def follow(job: Job, spool: Spool, forks: ForkServer, tell: Callable[[Report], None]) -> None:
     """Tell what happens to a job until it has ended, with a new supervisor whenever one died."""
     failures = 0
     while True:
@@ -85,24 +96,19 @@ async def follow(job: Job, spool: Spool, tell: Callable[[Report], None]) -> None
         if failures > 1:
             await asyncio.sleep(PAUSE)
         try:
-            state = job.read(spool)
-            watcher = state.watcher() if state is not None else None
-            adopted = find_supervisor(watcher) if watcher is not None else None
-            job.process = adopted or start_supervisor(spool.folder(job.job_id))
+            adopted = job.process is None and job.adopt(spool)
+            job.process = job.process or forks.start(job.job_id)
         except OSError as error:
-            _LOG.warning("job %s: its supervisor cannot be started: %s", job.job_id, error.strerror)
+            _LOG.warning("job %s: its supervisor cannot be started: %s", job.job_id, error.strerror or error)
             failures += 1
             continue
-        try:
-            await _until_exit(job, job.process, spool, tell)
-        finally:
-            job.process.close()
-            job.process = None
-        failures += adopted is None
+        await _until_exit(job, spool, tell)
+        failures += not adopted
 
 
-async def _until_exit(job: Job, process: SupervisorProcess, spool: Spool, tell: Callable[[Report], None]) -> None:
-    while not process.exited:
+async def _until_exit(job: Job, spool: Spool, tell: Callable[[Report], None]) -> None:
+    process = job.process
+    while process is not None and not process.exited:
         polling = job.found and job.last is None
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(process.news.wait(), POLL if polling else None)
@@ -110,6 +116,7 @@ async def _until_exit(job: Job, process: SupervisorProcess, spool: Spool, tell: 
         if not process.exited:
             for report in job.look(spool):
                 tell(report)
+    job.close()
 
 
 def ended(job_id: str, state: Record) -> Ended:

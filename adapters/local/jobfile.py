@@ -46,8 +46,8 @@ class JobFile:
         self.slots = slots
 
     def write(self, folder: str) -> None:
-        """Write it into the job's folder; OSError."""
-        files.write_json(f"{folder}/{NAME}", dict(vars(self)))
+        """Write it into the job's folder, not flushed to the disk; OSError."""
+        files.write_json(f"{folder}/{NAME}", dict(vars(self)), settle=False)
 
 
 def read(folder: str) -> JobFile:

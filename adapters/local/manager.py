@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import secrets
 from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 
 from adapters.local.checks import check_spec
-from adapters.local.environment import account, environment
+from adapters.local.environment import Account, account, environment
 from adapters.local.files import BadFileError
 from adapters.local.follow import Job, follow
 from adapters.local.jobfile import JobFile
 from adapters.local.jobfile import read as read_job
+from adapters.local.process import ForkServer
 from adapters.local.processes import boot
 from adapters.local.settings import LocalSettings, read_settings
 from adapters.local.spool import Spool
@@ -34,6 +36,8 @@ class LocalManager:
         self.domain = domain
         self.settings = settings
         self._spool = Spool(settings.spool)
+        self._forks = ForkServer(settings.spool)
+        self._own = account(None)
         self._jobs: dict[str, Job] = {}
         self._reports: asyncio.Queue[Report] = asyncio.Queue()
 
@@ -47,11 +51,18 @@ class LocalManager:
         for job_id in await asyncio.to_thread(self._spool.open):
             self._jobs[job_id] = Job(job_id, _slots_of(self._spool.folder(job_id)), found=True)
             self._jobs[job_id].look(self._spool)
+        with contextlib.suppress(OSError):  # the first launch tries again
+            self._forks.begin()
         last = {job_id: job.last for job_id, job in self._jobs.items()}
         for job in self._jobs.values():
             if not job.ended:
                 self._follow(job)
         return last
+
+    def check(self, spec: JobSpec) -> None:
+        """See the protocol."""
+        check_spec(spec, self.nodes)
+        account(spec.user)
 
     async def launch(self, spec: JobSpec) -> None:
         """See the protocol."""
@@ -61,17 +72,24 @@ class LocalManager:
         slots = self._free_slots(spec.nodes)
         job = self._jobs[spec.job_id] = Job(spec.job_id, slots)
         try:
-            await asyncio.to_thread(self._commit, spec, slots)
+            who = await self._account(spec.user)
+            self._commit(spec, slots, who)
         except OSError as error:
             del self._jobs[spec.job_id]
             raise ManagerError(f"job {spec.job_id} cannot be put on record: {error.strerror}") from error
         except ManagerError:
             del self._jobs[spec.job_id]
             raise
+        with contextlib.suppress(OSError):  # `follow` tries again, and says why it cannot
+            job.process = self._forks.start(job.job_id)
         self._follow(job)
 
-    def _commit(self, spec: JobSpec, slots: list[int]) -> None:
-        who = account(spec.user)
+    async def _account(self, user: str | None) -> Account:
+        if user in (None, self._own.variables.get("USER")):
+            return self._own
+        return await asyncio.to_thread(account, user)  # a directory service may take long to answer
+
+    def _commit(self, spec: JobSpec, slots: list[int], who: Account) -> None:
         token = secrets.token_hex(16)
         launch = JobFile(
             job_id=spec.job_id,
@@ -128,11 +146,16 @@ class LocalManager:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+        for job in self._jobs.values():
+            job.close()
         self._jobs.clear()
+        await self._forks.close()
         self._spool.close()
 
     def _follow(self, job: Job) -> None:
-        job.task = asyncio.create_task(follow(job, self._spool, self._reports.put_nowait), name=f"job {job.job_id}")
+        job.task = asyncio.create_task(
+            follow(job, self._spool, self._forks, self._reports.put_nowait), name=f"job {job.job_id}"
+        )
         job.task.add_done_callback(_say_failure)
 
     def _free_slots(self, wanted: int) -> list[int]:

@@ -1,100 +1,121 @@
-"""A supervisor as the service sees it: a process that it has started or found again, and waits for."""
+"""Supervisors as the service sees them: processes that it has started or found again, and waits for."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import os
-import signal
+import socket
+import subprocess
 import sys
 from pathlib import Path
 
 from adapters.local.processes import Identity
-from adapters.local.spool import LOG
-from adapters.local.supervise import SIGNALS
+from adapters.local.supervise import LOG
 
 PROGRAM = str(Path(__file__).with_name("supervisor.py"))
 # -I -S -E: no site packages, no user's settings: a small process that starts fast. UTF-8 whatever the locale.
 _COMMAND = (sys.executable, "-I", "-S", "-E", "-X", "utf8", PROGRAM)
+_PATIENCE = 1.0  # seconds for the fork server to end, or to make room if hundreds of launches wait for it
 
 
 class SupervisorProcess:
-    """Tells the running loop when the process has news or has exited. To be closed."""
+    """Tells the running loop when the process has news or has exited. To be closed; the process runs on."""
 
-    def __init__(self, pid: int, pidfd: int, pipe: int | None) -> None:
-        self.pid = pid
+    def __init__(self, fd: int, *, speaks: bool) -> None:
+        """`fd`: of a pipe from a process that speaks, else a descriptor of the process (pidfd)."""
         self.news = asyncio.Event()  # its record has changed, or it has exited
         self.exited = False
-        self._pidfd = pidfd
-        self._pipe = pipe
+        self._fd = fd
+        self._speaks = speaks
         self._loop = asyncio.get_running_loop()
-        self._loop.add_reader(pidfd, self._on_exit)
-        if pipe is not None:
-            self._loop.add_reader(pipe, self._on_pipe)
-
-    def cancel(self) -> None:
-        """Make it look at the mark `cancel`."""
-        with contextlib.suppress(ProcessLookupError):
-            signal.pidfd_send_signal(self._pidfd, signal.SIGTERM)
+        self._loop.add_reader(fd, self._on_news)
 
     def close(self) -> None:
-        """Stop watching; the process runs on."""
-        self._close_pipe()
-        if self._pidfd >= 0:
-            self._loop.remove_reader(self._pidfd)
-            os.close(self._pidfd)
-            self._pidfd = -1
+        """Stop watching."""
+        if self._fd >= 0:
+            self._loop.remove_reader(self._fd)
+            os.close(self._fd)
+            self._fd = -1
 
-    def _on_exit(self) -> None:
-        self._loop.remove_reader(self._pidfd)
-        with contextlib.suppress(ChildProcessError):  # not started by this service
-            os.waitpid(self.pid, os.WNOHANG)
-        self.exited = True
+    def _on_news(self) -> None:
+        self.exited = not self._speaks or not os.read(self._fd, 64)
+        if self.exited:
+            self.close()
         self.news.set()
-
-    def _on_pipe(self) -> None:
-        if self._pipe is not None and not os.read(self._pipe, 64):
-            self._close_pipe()
-        self.news.set()
-
-    def _close_pipe(self) -> None:
-        if self._pipe is not None:
-            self._loop.remove_reader(self._pipe)
-            os.close(self._pipe)
-            self._pipe = None
 
 
 def find_supervisor(identity: Identity) -> SupervisorProcess | None:
     """A supervisor that an earlier service has started; None if it has ended."""
     fd = identity.open() if identity.alive() else None
-    return None if fd is None else SupervisorProcess(identity.pid, fd, None)
+    return None if fd is None else SupervisorProcess(fd, speaks=False)
 
 
-def start_supervisor(folder: str) -> SupervisorProcess:
-    """Start a supervisor for this folder; OSError."""
-    pipe, tell = os.pipe()
-    try:
-        pid = os.posix_spawn(
-            _COMMAND[0],
-            [*_COMMAND, folder],
-            {},
-            file_actions=[
-                (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
-                (os.POSIX_SPAWN_DUP2, tell, 1),
-                (os.POSIX_SPAWN_OPEN, 2, f"{folder}/{LOG}", os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW, 0),
-            ],
-            setsid=True,  # what a terminal sends to the service is not for jobs
-            setsigmask=SIGNALS,  # kept waiting until it can take them
-            setsigdef=SIGNALS,
-        )
-    except BaseException:
-        os.close(pipe)
-        raise
-    finally:
-        os.close(tell)
-    try:
-        os.set_blocking(pipe, False)
-        return SupervisorProcess(pid, os.pidfd_open(pid), pipe)
-    except OSError:  # no descriptor left: it does its work unwatched, and the next one waits behind it
-        os.close(pipe)
-        raise
+class ForkServer:
+    """The process that forks the supervisors of a spool, begun anew whenever it has died."""
+
+    def __init__(self, spool: Path) -> None:
+        self._spool = spool
+        self._socket: socket.socket | None = None
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def begin(self, log: str = os.devnull) -> None:
+        """Start it, ready for the first launch; `log` is for its complaints. OSError."""
+        self._leave()
+        if self._process is not None:
+            self._process.wait()
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        ours.settimeout(_PATIENCE)
+        self._socket = ours
+        with theirs, open(log, "ab") as complaints:
+            self._process = subprocess.Popen(
+                [*_COMMAND, str(self._spool)],
+                stdin=theirs.fileno(),
+                stdout=subprocess.DEVNULL,
+                stderr=complaints,
+                env={},
+                start_new_session=True,
+            )
+
+    def start(self, job_id: str) -> SupervisorProcess:
+        """Start a supervisor for this job, whose folder is in the spool; OSError.
+
+        It may die at any instant, before it has heard of the job too: all of that is seen as the supervisor's exit.
+        """
+        hear, tell = os.pipe()
+        try:
+            self._hand_over(job_id, tell)
+        except BaseException:
+            os.close(hear)
+            raise
+        finally:
+            os.close(tell)
+        return SupervisorProcess(hear, speaks=True)
+
+    def _hand_over(self, job_id: str, tell: int) -> None:
+        if not self._send(job_id, tell):
+            self.begin(f"{self._spool}/{job_id}/{LOG}")
+            if not self._send(job_id, tell):
+                raise ConnectionError(errno.EPIPE, "the fork server ended at once")
+
+    def _send(self, job_id: str, tell: int) -> bool:
+        """Whether there is a fork server to hear it; OSError, e.g. if it is stuck."""
+        try:
+            return self._socket is not None and socket.send_fds(self._socket, [os.fsencode(job_id)], [tell]) > 0
+        except ConnectionError:  # it died
+            return False
+
+    async def close(self) -> None:
+        """Let it end, once it has forked what it was asked to."""
+        self._leave()
+        if self._process is not None:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(asyncio.to_thread(self._process.wait), _PATIENCE)
+            self._process.kill()
+            self._process.wait()
+
+    def _leave(self) -> None:
+        if self._socket is not None:
+            self._socket.close()
+            self._socket = None

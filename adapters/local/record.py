@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from adapters.local import files
 from adapters.local.processes import Identity, boot
 
@@ -31,13 +33,15 @@ class Record:
         return self.supervisor if self.how is None and self.boot == boot() else None
 
     def write(self, folder: str, *, settle: bool = True) -> None:
-        """Write it into the job's folder; OSError."""
+        """Write it into the job's folder; with `settle` both are safely on disk then. OSError."""
         data: dict[str, object] = {name: getattr(self, name) for name in self.__slots__}
         for name in ("supervisor", "leader"):
             identity = getattr(self, name)
             data[name] = None if identity is None else {"pid": identity.pid, "start": identity.start}
         data["reason"] = one_line(self.reason)
         files.write_json(f"{folder}/{NAME}", data, settle=settle)
+        if settle:
+            files.sync_folder(os.path.dirname(folder))
 
 
 def read(folder: str) -> Record | None:

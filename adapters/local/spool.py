@@ -16,9 +16,9 @@ from adapters.local import files
 from adapters.local.checks import is_job_id
 from adapters.local.jobfile import JobFile
 from adapters.local.recovery import CANCEL, LOCK
+from adapters.local.supervise import LOG
 from adapters.manager import ManagerError, SettingError
 
-LOG = "log"  # what a supervisor has to complain about
 _MAX_TAIL = 300  # bytes of it that are shown
 _PATIENCE = 1.0  # seconds; a supervisor that was just starting as the last service died has its lock for an instant
 
@@ -67,7 +67,14 @@ class Spool:
         return str(self.root / job_id)
 
     def commit(self, job: JobFile, script: bytes | None) -> None:
-        """Put a launch on record, as a whole or not at all; OSError."""
+        """Put a launch on record, as a whole or not at all; OSError.
+
+        Nothing is flushed to the disk, which may take long just when the job should start: what is written survives the
+        end of any process. Only a crash of the host can undo the last seconds (half a minute at most, by the kernel's
+        usual settings), and no process survives that either. Then the folder is gone as if never launched, and the job
+        may be launched again; or its files are empty or missing, and the job is found again as lost. The end of a job
+        is flushed, with its folder.
+        """
         fresh = self.root / f".new-{job.job_id}"
         shutil.rmtree(fresh, ignore_errors=True)
         try:
@@ -81,7 +88,6 @@ class Spool:
         except OSError:
             shutil.rmtree(fresh, ignore_errors=True)
             raise
-        files.sync_folder(str(self.root))
 
     def mark_cancelled(self, job_id: str) -> None:
         """Note that the job is to be cancelled, whoever supervises it then; OSError."""
@@ -125,6 +131,5 @@ def _write_script(path: Path, script: bytes, uid: int | None) -> None:
         files.write_all(fd, script)
         if uid is not None:
             os.fchown(fd, uid, -1)
-        os.fsync(fd)
     finally:
         os.close(fd)

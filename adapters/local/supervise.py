@@ -1,6 +1,6 @@
 """A supervisor: starts one job, enforces its walltime, cancels it, and keeps its end on record. Imports little.
 
-Signals are blocked from before the first instruction and taken one by one, so that none is lost or comes amiss. SIGTERM
+Signals are blocked from its birth on and taken one by one, so that none is lost or comes amiss. SIGTERM
 with the mark `cancel` in the folder means: cancel. Without it: the host or an operator ends this process, and the job.
 """
 
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import signal
-import sys
 import time
 from contextlib import suppress
 
@@ -19,6 +18,7 @@ from adapters.local.processes import boot, identify, myself
 from adapters.local.record import Record
 from adapters.local.recovery import LOCK, cancelled, recover
 
+LOG = "log"  # standard error: what a supervisor has to complain about
 STARTED = b"started\n"  # on standard output, once `record.json` says so
 SIGNALS = (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 RETRY = 1.0  # seconds
@@ -61,11 +61,11 @@ class Supervisor:
 
     def _let_go(self, hear: int, go: int) -> str | None:
         """Let the prepared process become the job, once it is on record; why it did not ("": cancelled), else None."""
+        self.record.leader = identify(self.pid)  # not waited for: it exists, at least as a zombie
+        self.record.write(self.folder, settle=False)  # survives any process; after a crash of the host nothing runs
         said = os.read(hear, 4096)
         if said[:1] != child.READY:
             return _reason(said)
-        self.record.leader = identify(self.pid)
-        self.record.write(self.folder, settle=False)  # survives any process; after a crash of the host nothing runs
         if cancelled(self.folder):
             os.close(go)
             return ""
@@ -141,18 +141,13 @@ def _next_signal(seconds: float) -> int | None:
 def _tell_started() -> None:
     with suppress(OSError):  # the service is not there; it will read the record
         os.write(1, STARTED)
-    nothing = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
-    os.dup2(nothing, 1)
-    os.close(nothing)
 
 
 def main(folder: str) -> int:
-    """Run the job of this folder, or settle what an earlier supervisor of it has left; 0 if its end is on record."""
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # ignored, it would not be told
-    signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
-    os.closerange(3, os.sysconf("SC_OPEN_MAX"))  # whatever the service did not mean to hand down
-    os.umask(0o077)
-    os.chdir(folder)
+    """Run the job of this folder, or settle what an earlier supervisor of it has left; 0 if its end is on record.
+
+    To be called in that folder, with SIGNALS blocked.
+    """
     files.lock(LOCK, wait=True)  # kept as long as this process lives; a second supervisor waits here for the first
     job = recover(folder)
     if job is None:
@@ -160,9 +155,8 @@ def main(folder: str) -> int:
     supervisor = Supervisor(folder, job)
     try:
         supervisor.run()
-    except Exception as error:
+    except Exception:
         if supervisor.pid and supervisor.record.how is None:
             kill_rest(supervisor.record.leader, supervisor.mark)
-        print(f"{type(error).__name__}: {error}", file=sys.stderr)
-        return 1
+        raise
     return 0

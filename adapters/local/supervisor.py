@@ -1,10 +1,11 @@
-"""Runs one job: `python -I -S -E adapters/local/supervisor.py FOLDER`. This short since it is compiled each time."""
+"""The fork server: `python -I -S -E adapters/local/supervisor.py SPOOL`. This short since it is compiled each time."""
 
 import os
 import sys
 
 if __name__ == "__main__":
     sys.path.append(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
-    from adapters.local.supervise import main
+    from adapters.local.forkserver import serve
 
-    sys.exit(main(sys.argv[1]))
+    os.chdir(sys.argv[1])
+    serve()

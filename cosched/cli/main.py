@@ -9,38 +9,62 @@ import os
 import shlex
 import sys
 import time
+from importlib import import_module
 from typing import Any
 
 import click
 
 from cosched import __version__
-from cosched.cli.demo import demo
-from cosched.cli.replay import replay
+from cosched.cli.failures import FAILED, INTERRUPTED, UNUSABLE, Failure
 from cosched.cli.terminal import BEGAN, COMMAND
-from cosched.cli.trace import trace
 from cosched.errors import InputError
 
 # At its exit Python would search the compiler's objects for garbage: a third of a second for nothing.
 atexit.register(gc.freeze)
 
-FAILED, UNUSABLE, INTERRUPTED = 1, 2, 130  # exit codes
-
-
-class Failure(click.ClickException):
-    """The end of a command: one line on standard error and an exit code."""
-
-    def __init__(self, message: str, exit_code: int) -> None:
-        """`message` without the name of the program."""
-        super().__init__(" ".join(message.splitlines()))
-        self.exit_code = exit_code  # type: ignore[misc]
-
-    def show(self, file: Any = None) -> None:  # noqa: ARG002
-        """Say it."""
-        click.echo(f"cosched: {self.message}", err=True)
+# Module, name there, and short help of each command. A module is imported when its command is called.
+COMMANDS = {
+    "cancel": ("changes", "cancel", "Cancel jobs."),
+    "certs": ("certs", "certs", "Make the certificates of domains and users."),
+    "demo": ("demo", "demo", "A minute's look at what coscheduling does."),
+    "domains": ("cluster", "domains", "Show this domain and its peers."),
+    "link": ("changes", "link", "Name the mate of a job."),
+    "nodes": ("cluster", "nodes", "Show the nodes of the domain."),
+    "pairs": ("queue", "pairs", "Show the jobs that have mates."),
+    "queue": ("queue", "queue", "Show the jobs of the domain."),
+    "release": ("changes", "release", "End a job's hold."),
+    "replay": ("replay", "replay", "Replay job logs of coupled clusters."),
+    "serve": ("serve", "serve", "Serve one policy domain."),
+    "show": ("show", "show_job", "Show all of a job, and its story."),
+    "submit": ("submit", "submit", "Submit a job, with or without a mate."),
+    "trace": ("trace", "trace", "Look at job logs, convert, generate and pair them."),
+    "unlink": ("changes", "unlink", "Dissolve a pair."),
+    "watch": ("watch", "watch", "Follow what happens in the domain."),
+}
 
 
 class Commands(click.Group):
-    """A group that remembers how it was called and turns errors into failures."""
+    """The subcommands, of which only the one that is called is imported.
+
+    It remembers how it was called and turns errors into failures.
+    """
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        """Their names."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        """A subcommand, imported."""
+        if cmd_name not in COMMANDS:
+            return None
+        module, name, _ = COMMANDS[cmd_name]
+        command: click.Command = getattr(import_module(f"cosched.cli.{module}"), name)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        """Their names and short helps, without an import."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, short_help) for name, (_, _, short_help) in COMMANDS.items()])
 
     def make_context(self, info_name: str | None, args: list[str], *rest: Any, **extra: Any) -> click.Context:
         """Note the command line and the time for the files of a run."""
@@ -87,9 +111,6 @@ def _drop_what_cannot_be_printed() -> None:
 def main() -> None:
     """Start jobs on different supercomputers at the same moment.
 
-    Exit codes: 0 done, 1 the operation failed, 2 wrong usage or a file that cannot be used.
+    Exit codes: 0 done, 1 the operation failed, 2 wrong usage or a file that cannot be used, 3 the domain cannot
+    be reached, 130 interrupted.
     """
-
-
-for command in (demo, replay, trace):
-    main.add_command(command)

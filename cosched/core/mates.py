@@ -103,7 +103,7 @@ class Mates:
 
     def answer(self, peer: Domain, request: GetMateJobId) -> MateJobId:
         """GetMateJobId: the job here that is the mate of the peer's job `request.caller`."""
-        local = self._find(peer, request)
+        local = self.find(peer, request)
         if (peer, request.caller) in self._parted:
             return NO_PAIR
         if local is None:
@@ -123,7 +123,7 @@ class Mates:
         local = self.jobs.get(job)
         return local is not None and local.peer == peer and local.mate == caller
 
-    def _find(self, peer: Domain, request: GetMateJobId) -> PairedJob | None:
+    def find(self, peer: Domain, request: GetMateJobId) -> PairedJob | None:
         """By the pair name, else by the id that the caller names, else a job that names the caller."""
         if request.pair is not None:
             found = self._by_pair.get((peer, request.pair))

@@ -7,8 +7,8 @@ from typing import Any
 
 import grpc
 from grpc import ChannelConnectivity
-from grpc_health.v1.health_pb2 import HealthCheckRequest  # type: ignore[import-untyped]
-from grpc_health.v1.health_pb2_grpc import HealthStub  # type: ignore[import-untyped]
+from grpc_health.v1.health_pb2 import HealthCheckRequest
+from grpc_health.v1.health_pb2_grpc import HealthStub
 
 from cosched.v1 import coscheduling_pb2 as wire
 from cosched.v1.coscheduling_pb2_grpc import CoschedulingServiceStub

@@ -16,7 +16,7 @@ from typing import Any
 
 from grpc import StatusCode
 from grpc.aio import AioRpcError
-from grpc_health.v1.health_pb2 import HealthCheckRequest, HealthCheckResponse  # type: ignore[import-untyped]
+from grpc_health.v1.health_pb2 import HealthCheckRequest, HealthCheckResponse
 
 from cosched.core.protocol import Domain, Failure, Reply, Request, StartJob, TryStartMate
 from cosched.service.configuration import Peer

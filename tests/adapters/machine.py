@@ -111,6 +111,24 @@ def lives(pid: int) -> bool:
         return False
 
 
+def fork_server(here: Machine) -> int:
+    """The number of the manager's fork server, or of its last one."""
+    process = here.manager._forks._process
+    assert process is not None
+    return process.pid
+
+
+def children(parent: int) -> list[int]:
+    """The living children of a process, in the order of their numbers."""
+    found = []
+    for pid in map(int, filter(str.isdecimal, os.listdir("/proc"))):
+        with suppress(FileNotFoundError, ProcessLookupError):
+            fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+            if int(fields[1]) == parent and fields[0] not in "ZX":
+                found.append(pid)
+    return sorted(found)
+
+
 def ours(directory: Path) -> list[int]:
     """All living processes that have `directory` as their working directory or in it, or name it in their command."""
     found = []

@@ -69,10 +69,10 @@ def test_spool_may_be_elsewhere(tmp_path: Path) -> None:
 
 
 def test_supervisor_imports_little() -> None:
-    """It must start in a few milliseconds: nothing of asyncio, dataclasses, typing, subprocess."""
+    """It must stay small and start fast: nothing of asyncio, dataclasses, typing, subprocess."""
     parent = str(Path(PROGRAM).parents[2])
-    code = f"import sys; sys.path.append({parent!r}); import adapters.local.supervise; print(*sys.modules)"
+    code = f"import sys; sys.path.append({parent!r}); import adapters.local.forkserver; print(*sys.modules)"
     command = [sys.executable, "-I", "-S", "-E", "-c", code]
     modules = set(subprocess.run(command, capture_output=True, text=True, check=True).stdout.split())
-    heavy = {"asyncio", "dataclasses", "typing", "subprocess", "inspect", "pathlib", "logging", "socket", "threading"}
+    heavy = {"asyncio", "dataclasses", "typing", "subprocess", "inspect", "pathlib", "logging", "threading"}
     assert not modules & heavy

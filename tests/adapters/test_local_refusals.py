@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +53,9 @@ def test_bad_specification(place: Path, change: dict[str, Any], field: str) -> N
                 await here.manager.launch(JobSpec(**(GOOD | change)))
             assert caught.value.field == field
             assert len(str(caught.value)) < 200
+            with pytest.raises(SpecError, match=f"^{re.escape(str(caught.value))}$"):
+                here.manager.check(JobSpec(**(GOOD | change)))
+            here.manager.check(JobSpec(**GOOD))
             assert os.listdir(place / "jobs") == [".lock"]
 
     run(test)
@@ -205,7 +209,7 @@ def test_full_disk_refuses_the_launch(place: Path, monkeypatch: pytest.MonkeyPat
     async def test() -> None:
         async with machine(place) as here:
             with monkeypatch.context() as patch:
-                patch.setattr("adapters.local.files.os.fsync", full)
+                patch.setattr("adapters.local.files.write_all", full)
                 with pytest.raises(ManagerError, match="cannot be put on record: No space left on device"):
                     await here.launch("1", "true")
             assert os.listdir(place / "jobs") == [".lock"]

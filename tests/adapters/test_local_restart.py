@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -20,7 +20,7 @@ from adapters.local import record
 from adapters.local.processes import Identity, boot, identify, myself
 from adapters.local.record import Record
 from adapters.manager import End, Ended, ManagerError, Started
-from tests.adapters.machine import Machine, lives, machine, run, until
+from tests.adapters.machine import Machine, children, fork_server, lives, machine, ours, run, until
 
 FOREVER = ("/bin/sh", "-c", "echo $$; while :; do sleep 0.2; done")
 
@@ -79,6 +79,17 @@ def test_kill_9_of_the_service(place: Path) -> None:
             await here.manager.forget("short")
         async with machine(place) as here:
             assert set(here.found) == {"long"}
+
+    run(test)
+
+
+def test_a_killed_service_leaves_no_fork_server(place: Path) -> None:
+    async def test() -> None:
+        with service(place) as process:
+            assert len(ours(place)) == 2
+            process.kill()
+            process.wait()
+            await until(lambda: not ours(place))
 
     run(test)
 
@@ -167,9 +178,9 @@ def test_kill_9_of_the_supervisor_at_any_instant(place: Path) -> None:
             for job in range(20):
                 await here.launch(f"{job}", "/bin/sh", "-c", f"echo x >> count{job}; sleep 0.2")
                 await asyncio.sleep(0.002 * job)
-                process = here.manager._jobs[f"{job}"].process
-                if process is not None:
-                    os.kill(process.pid, signal.SIGKILL)
+                for supervisor in children(fork_server(here))[-1:]:
+                    with suppress(ProcessLookupError):  # its job has ended
+                        os.kill(supervisor, signal.SIGKILL)
             for job in range(20):
                 end = await here.ended(f"{job}")
                 assert end.succeeded or end.how is End.LOST

@@ -161,7 +161,7 @@ def test_other_user(place: Path) -> None:
 
 
 def test_first_instruction_comes_soon_after_launch(place: Path) -> None:
-    """About 20 ms on an idle machine; the bound is for a busy one."""
+    """About 6 ms on an idle machine; the bound is for a busy one."""
 
     async def test() -> None:
         async with machine(place) as here:

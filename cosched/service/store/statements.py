@@ -68,6 +68,7 @@ SCRIPT = "SELECT script, context FROM scripts WHERE job = ?"
 ENDED_OF_PAIR = f"{_JOBS} WHERE peer = ? AND pair = ? AND {_ENDED} ORDER BY ended_at DESC, id DESC LIMIT 1"
 ENDED_WITH_MATE = f"{_JOBS} WHERE peer = ? AND mate = ? AND {_ENDED} ORDER BY ended_at DESC, id DESC LIMIT 1"
 ANSWERS = "SELECT peer, caller, request_id, kind, started FROM answers ORDER BY peer, caller"
+ANSWER = "SELECT request_id, kind, started FROM answers WHERE peer = ? AND caller = ?"
 REPLY = "SELECT method, job, error FROM replies WHERE who = ? AND request_id = ?"
 AUDIT = f"SELECT {', '.join(AUDIT_COLUMNS)} FROM audit ORDER BY id DESC LIMIT ?"
 

@@ -192,6 +192,10 @@ class Store:
         """Peer, its job, the request id of that job's last mutating call, the call's kind, whether it was a yes."""
         return self._read(lambda row: (*row[:4], bool(row[4])), statements.ANSWERS)
 
+    def answer(self, peer: str, caller: str) -> tuple[str, str, bool] | None:
+        """Request id and kind of the last mutating call of that job of the peer, and whether it was a yes."""
+        return self._one(lambda row: (row[0], row[1], bool(row[2])), statements.ANSWER, (peer, caller))
+
     def reply(self, who: str, request_id: str) -> tuple[str, int | None, str] | None:
         """Method, job and error of the call that this user made with that request id."""
         return self._one(lambda row: (row[0], row[1], row[2]), statements.REPLY, (who, request_id))

@@ -1,0 +1,44 @@
+"""`#COSCHED` lines: options of `cosched submit` at the head of a script."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator
+from typing import Any
+
+import click
+
+from cosched.errors import InputError
+
+_DIRECTIVE = re.compile(r"#COSCHED(?:\s+(.*))?")
+
+
+def read_directives(script: bytes, path: str, options: click.Command) -> dict[str, Any]:
+    """The parameters of `options` that the script's directives give; later lines win. InputError: PATH:LINE: why."""
+    given: dict[str, Any] = {}
+    for number, text in _directives(script):
+        try:
+            given |= given_options(options.make_context("#COSCHED", shlex.split(text)))
+        except click.UsageError as error:
+            raise InputError(path, number, error.format_message()) from None
+        except ValueError as error:
+            raise InputError(path, number, str(error)) from None
+    return given
+
+
+def given_options(ctx: click.Context) -> dict[str, Any]:
+    """The parameters that were given, rather than left to their defaults."""
+    here = click.core.ParameterSource.COMMANDLINE
+    return {name: value for name, value in ctx.params.items() if ctx.get_parameter_source(name) is here}
+
+
+def _directives(script: bytes) -> Iterator[tuple[int, str]]:
+    """Line numbers and texts of the directives, which end at the first line that is no comment."""
+    for number, line in enumerate(script.split(b"\n"), 1):
+        text = line.decode("utf-8", "replace").strip()
+        if text and not text.startswith("#"):
+            return
+        match = _DIRECTIVE.fullmatch(text)
+        if match:
+            yield number, match[1] or ""

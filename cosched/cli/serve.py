@@ -1,0 +1,58 @@
+"""`cosched serve`: the service of one policy domain."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import click
+
+from cosched.cli.terminal import say
+from cosched.errors import InputError
+
+
+@click.command(short_help="Run the service of one policy domain.")
+@click.option("--config", required=True, metavar="FILE.toml", help="The domain's configuration.")
+@click.option("--check", is_flag=True, help="Read the configuration, say what it would do, and end.")
+def serve(config: str, check: bool) -> None:
+    """Serve one policy domain until SIGTERM or Ctrl-C.
+
+    Jobs of the local manager run on after a stop, and are found again at the next start.
+    """
+    from cosched.service.configuration import read_configuration
+    from cosched.service.description import describe
+
+    configuration = read_configuration(config)
+    if check:
+        for line in describe(configuration):
+            click.echo(line)
+        return
+    os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # what it says is said better by the service
+    _serve(configuration, config)
+
+
+def _serve(configuration, config: str) -> None:  # type: ignore[no-untyped-def]
+    from cosched.compilation import use_kernel_cache
+
+    use_kernel_cache()
+    import asyncio
+
+    from cosched.service.logs import configure_logs
+    from cosched.service.service import Service
+    from cosched.service.store import StoreError
+
+    configure_logs(configuration.domain.log_level, configuration.domain.name)
+    try:
+        asyncio.run(_run(Service, configuration))
+    except InputError as error:  # of a section, which is in this file
+        where = ".".join(str(part) for part in (error.source, error.where) if part is not None)
+        raise InputError(config, where, error.reason) from None
+    except StoreError as error:
+        raise InputError(str(error.path), None, error.reason) from None
+    except RuntimeError as error:
+        say(f"cosched: {error}")
+        sys.exit(1)
+
+
+async def _run(service_type, configuration) -> None:  # type: ignore[no-untyped-def]
+    await service_type(configuration).run()

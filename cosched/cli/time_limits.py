@@ -1,0 +1,51 @@
+"""Run times as users of batch systems write and read them: minutes, M:S, H:M:S, D-H, D-H:M, D-H:M:S."""
+
+from __future__ import annotations
+
+import re
+
+import click
+
+MINUTE, HOUR, DAY = 60, 3600, 86400
+LONGEST = 10_000 * 365 * DAY  # seconds; about what the protocol can say
+_PATTERN = re.compile(r"(?:(?P<days>\d{1,9})-)?(?P<parts>\d{1,9}(?::\d{1,2}){0,2})", re.ASCII)
+_UNITS = {1: (MINUTE,), 2: (MINUTE, 1), 3: (HOUR, MINUTE, 1)}
+_UNITS_AFTER_DAYS = {1: (HOUR,), 2: (HOUR, MINUTE), 3: (HOUR, MINUTE, 1)}
+
+
+def parse_time_limit(text: str) -> int:
+    """Seconds, from 1 on; ValueError."""
+    match = _PATTERN.fullmatch(text.strip())
+    if match is None:
+        raise ValueError(f"{text!r} is not a time such as 90 (minutes), 5:30, 1:00:00 or 2-12")
+    parts = [int(part) for part in match["parts"].split(":")]
+    units = (_UNITS_AFTER_DAYS if match["days"] else _UNITS)[len(parts)]
+    if any(part >= 60 for part in parts[1:]) or (match["days"] and parts[0] >= 24):
+        raise ValueError(f"{text!r} has a part that is too large")
+    seconds = int(match["days"] or 0) * DAY + sum(part * unit for part, unit in zip(parts, units, strict=True))
+    if not 1 <= seconds <= LONGEST:
+        raise ValueError(f"{text!r} is not between a second and ten thousand years")
+    return seconds
+
+
+def clock(seconds: int) -> str:
+    """`M:SS`, `H:MM:SS` or `D-HH:MM:SS`."""
+    minutes, second = divmod(max(seconds, 0), MINUTE)
+    hours, minute = divmod(minutes, 60)
+    days, hour = divmod(hours, 24)
+    if days:
+        return f"{days}-{hour:02}:{minute:02}:{second:02}"
+    return f"{hour}:{minute:02}:{second:02}" if hour else f"{minute}:{second:02}"
+
+
+class TimeLimit(click.ParamType[int]):
+    """An option's value in seconds."""
+
+    name = "time"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """See parse_time_limit."""
+        try:
+            return parse_time_limit(value)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)

@@ -1,0 +1,58 @@
+"""Jobs, mates and times in the words of the commands."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from cosched.client import Mate
+
+STATE_CODES = {
+    "queued": "PD",
+    "ready": "RD",
+    "holding": "HO",
+    "running": "R",
+    "completed": "CD",
+    "failed": "F",
+    "cancelled": "CA",
+    "unknown": "UN",
+}
+REASONS = {
+    "MateQueuing": "its mate waits in the queue",
+    "MateHolding": "its mate holds its nodes and waits",
+    "MateUnsubmitted": "its mate is not submitted yet",
+    "Held": "it keeps its nodes and waits for its mate",
+    "HeldCap": "as many nodes are held as may be",
+    "Yielded": "it let other jobs go first",
+    "PeerUnreachable": "its mate's domain cannot be reached",
+    "PeerRefused": "its mate's domain refuses this one: a misconfiguration",
+    "JobHeldUser": "it was submitted on hold; cosched release lets it go",
+}
+
+
+def mate_found(mate: Mate) -> str:
+    """What a mate's domain said when it was asked."""
+    if mate.lookup == "found":
+        return f"its mate is {mate}{f' ({mate.status})' if mate.status else ''}"
+    if mate.lookup == "unsubmitted":
+        return f"its mate is not submitted yet to {mate.domain}"
+    if mate.lookup == "no_pair":
+        return f"no such pair at {mate.domain}: it will start alone"
+    return f"no answer from {mate.domain} about its mate yet"
+
+
+def local_time(instant: datetime | None) -> str:
+    """As the user's clock shows it; nothing for None."""
+    return "" if instant is None else instant.astimezone().strftime("%Y-%m-%d %H:%M:%S")
+
+
+def json_value(value: Any) -> Any:
+    """For JSON: instants as ISO 8601 in UTC, durations as seconds."""
+    if isinstance(value, dict):
+        return {key: json_value(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [json_value(item) for item in value]
+    if isinstance(value, datetime):
+        return value.isoformat().replace("+00:00", "Z")
+    return value.total_seconds() if isinstance(value, timedelta) else value

@@ -1,0 +1,160 @@
+"""The client for programs on asyncio: the methods of Client, to be awaited."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, TypeVar
+
+import grpc
+
+from cosched.client import calls
+from cosched.client.attempts import CALL_PAUSES, Attempts
+from cosched.client.calls import Call, JobLike
+from cosched.client.client import TIMEOUT
+from cosched.client.connection import Tls, open_channel, server_address
+from cosched.client.domains import Domain, Nodes
+from cosched.client.events import Event
+from cosched.client.feed import Feed
+from cosched.client.jobs import Job
+from cosched.v1.domain_pb2_grpc import DomainServiceStub
+
+Answer = TypeVar("Answer")
+Item = TypeVar("Item")
+
+
+class AsyncClient(AbstractAsyncContextManager["AsyncClient"]):
+    """One policy domain, for its users and operators; see Client. To be made where an event loop runs."""
+
+    def __init__(self, server: str | None = None, *, timeout: float = TIMEOUT, tls: Tls | None = None) -> None:
+        """See Client."""
+        self.server = server_address(server)
+        self._timeout = timeout
+        self._channel = open_channel(grpc.aio, self.server, tls)
+        self._stub = DomainServiceStub(self._channel)  # type: ignore[no-untyped-call]
+
+    async def close(self) -> None:
+        """End the connection."""
+        await self._channel.close()
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def submit(
+        self,
+        script: str | bytes | Path,
+        arguments: Sequence[str] = (),
+        *,
+        nodes: int = 1,
+        time_limit: float | timedelta | None = None,
+        name: str = "",
+        mate: JobLike | None = None,
+        pair: str | None = None,
+        pair_domain: str = "",
+        hold: bool = False,
+        environment: Mapping[str, str] | None = None,
+        directory: str | Path | None = None,
+    ) -> Job:
+        """Submit a job: the script itself, or the Path of its file. See Client.submit."""
+        return await self._ask(
+            calls.submit(
+                script,
+                arguments,
+                nodes=nodes,
+                time_limit=time_limit,
+                name=name,
+                mate=mate,
+                pair=pair,
+                pair_domain=pair_domain,
+                hold=hold,
+                environment=environment,
+                directory=directory,
+            )
+        )
+
+    async def job(self, job: JobLike) -> Job:
+        """A job as it is now."""
+        return await self._ask(calls.job(job))
+
+    async def jobs(
+        self, states: Iterable[str] | None = None, owner: str | None = None, paired_only: bool = False
+    ) -> list[Job]:
+        """All jobs in one of these states (by default all that have not ended), in the order of submission."""
+        return await self._ask_for_pages(calls.jobs(states, owner, paired_only))
+
+    async def cancel(self, job: JobLike) -> Job:
+        """Cancel a job. Its mate then starts alone."""
+        return await self._ask(calls.cancel(job))
+
+    async def link(
+        self, job: JobLike, mate: JobLike | None = None, *, pair: str | None = None, pair_domain: str = ""
+    ) -> Job:
+        """Name the mate of a job that was submitted without one."""
+        return await self._ask(calls.link(job, mate, pair, pair_domain))
+
+    async def unlink(self, job: JobLike, mate_domain: str = "") -> Job:
+        """Dissolve a pair."""
+        return await self._ask(calls.unlink(job, mate_domain))
+
+    async def release(self, job: JobLike) -> Job:
+        """End a job's hold now."""
+        return await self._ask(calls.release(job))
+
+    async def nodes(self) -> list[Nodes]:
+        """The nodes, in groups of equal state and job."""
+        return await self._ask_for_pages(calls.nodes())
+
+    async def domain(self) -> Domain:
+        """The domain itself, and the other domains that it speaks to."""
+        return await self._ask(calls.domain())
+
+    def events(
+        self,
+        after: int | None = None,
+        jobs: Iterable[JobLike] = (),
+        kinds: Iterable[str] = (),
+        *,
+        until_now: bool = False,
+    ) -> AsyncIterator[Event]:
+        """What happens in the domain, as it happens; see Client.events."""
+        return self._follow(Feed(self.server, calls.events(after, jobs, kinds, until_now)))
+
+    async def _ask(self, call: Call[Answer]) -> Answer:
+        return call.read(await self._answer(call.method, call.request))
+
+    async def _ask_for_pages(self, call: Call[list[Item]]) -> list[Item]:
+        found: list[Item] = []
+        while True:
+            answer = await self._answer(call.method, call.request)
+            found += call.read(answer)
+            if not answer.next_page_token:
+                return found
+            call.request.page_token = answer.next_page_token
+
+    async def _answer(self, method: str, request: Any) -> Any:
+        attempts = Attempts(self.server, CALL_PAUSES)
+        while True:
+            try:
+                return await getattr(self._stub, method)(request, timeout=self._timeout)
+            except grpc.RpcError as error:
+                pause = attempts.pause_after(error)
+            await asyncio.sleep(pause)
+
+    async def _follow(self, feed: Feed) -> AsyncIterator[Event]:
+        until_now = feed.request.until_now
+        while True:
+            stream = self._stub.WatchEvents(feed.request, timeout=self._timeout if until_now else None)
+            try:
+                async for answer in stream:
+                    yield feed.event(answer)
+                if until_now:
+                    return
+                pause = feed.pause_after(None)
+            except grpc.RpcError as error:
+                pause = feed.pause_after(error)
+            finally:
+                stream.cancel()
+            await asyncio.sleep(pause)

@@ -1,0 +1,174 @@
+"""What both clients ask: the requests, and how their answers are read. Bad arguments are ValueErrors."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from cosched.client.domains import Domain, Nodes
+from cosched.client.events import EVENT_KINDS
+from cosched.client.jobs import JOB_STATES, Job
+from cosched.v1 import domain_pb2 as wire
+from cosched.v1.coscheduling_pb2 import JobRef
+from cosched.v1.job_pb2 import MateName, PairName
+
+JobLike = Job | str | int  # a job, "DOMAIN:ID", or its id in the domain that is asked
+Answer = TypeVar("Answer")
+
+
+@dataclass(frozen=True, slots=True)
+class Call(Generic[Answer]):
+    """A method of DomainService, what is asked, and how the answer is read."""
+
+    method: str
+    request: Any
+    read: Callable[[Any], Answer]
+
+
+def submit(
+    script: str | bytes | Path,
+    arguments: Sequence[str],
+    *,
+    mate: JobLike | None,
+    pair: str | None,
+    pair_domain: str,
+    time_limit: float | timedelta | None,
+    environment: Mapping[str, str] | None,
+    directory: str | Path | None,
+    nodes: int,
+    name: str,
+    hold: bool,
+) -> Call[Job]:
+    """See Client.submit."""
+    request = wire.SubmitJobRequest(
+        request_id=_request_id(),
+        name=name,
+        nodes=nodes,
+        script=_script(script),
+        arguments=arguments,
+        working_directory="" if directory is None else str(directory),
+        environment=environment or {},
+        hold=hold,
+    )
+    if time_limit is not None:
+        request.time_limit.FromTimedelta(_timedelta(time_limit))
+    if mate is not None or pair is not None:
+        request.mates.append(mate_name(mate, pair, pair_domain))
+    return Call("SubmitJob", request, _job)
+
+
+def cancel(job: JobLike) -> Call[Job]:
+    """See Client.cancel."""
+    return Call("CancelJob", wire.CancelJobRequest(request_id=_request_id(), job=job_ref(job)), _job)
+
+
+def link(job: JobLike, mate: JobLike | None, pair: str | None, pair_domain: str) -> Call[Job]:
+    """See Client.link."""
+    name = mate_name(mate, pair, pair_domain)
+    return Call("LinkJobs", wire.LinkJobsRequest(request_id=_request_id(), job=job_ref(job), mate=name), _job)
+
+
+def unlink(job: JobLike, mate_domain: str) -> Call[Job]:
+    """See Client.unlink."""
+    request = wire.UnlinkJobsRequest(request_id=_request_id(), job=job_ref(job), mate_domain=mate_domain)
+    return Call("UnlinkJobs", request, _job)
+
+
+def release(job: JobLike) -> Call[Job]:
+    """See Client.release."""
+    return Call("ReleaseHold", wire.ReleaseHoldRequest(request_id=_request_id(), job=job_ref(job)), _job)
+
+
+def job(job: JobLike) -> Call[Job]:
+    """See Client.job."""
+    return Call("GetJob", wire.GetJobRequest(job=job_ref(job)), _job)
+
+
+def jobs(states: Iterable[str] | None, owner: str | None, paired_only: bool) -> Call[list[Job]]:
+    """See Client.jobs; the first page."""
+    request = wire.ListJobsRequest(
+        states=_enums(states or (), JOB_STATES, "JOB_STATE_"), owner=owner or "", paired_only=paired_only
+    )
+    return Call("ListJobs", request, lambda answer: list(map(Job, answer.jobs)))
+
+
+def nodes() -> Call[list[Nodes]]:
+    """See Client.nodes; the first page."""
+    return Call("ListNodes", wire.ListNodesRequest(), lambda answer: list(map(Nodes, answer.groups)))
+
+
+def domain() -> Call[Domain]:
+    """See Client.domain."""
+    return Call("GetDomain", wire.GetDomainRequest(), lambda answer: Domain(answer.domain))
+
+
+def events(
+    after: int | None, jobs: Iterable[JobLike], kinds: Iterable[str], until_now: bool
+) -> wire.WatchEventsRequest:
+    """See Client.events."""
+    return wire.WatchEventsRequest(
+        jobs=map(job_ref, jobs),
+        kinds=_enums(kinds, EVENT_KINDS, "EVENT_KIND_"),
+        after_sequence=after,
+        until_now=until_now,
+    )
+
+
+def job_ref(job: JobLike) -> JobRef:
+    """A job as the protocol names it; without a domain where none is given."""
+    domain, colon, job_id = str(job).partition(":")
+    if not colon:
+        domain, job_id = "", domain
+    if not job_id or (colon and not domain):
+        raise ValueError(f"{job!r} is no job: ID or DOMAIN:ID expected")
+    return JobRef(domain=domain, job_id=job_id)
+
+
+def mate_name(mate: JobLike | None, pair: str | None, pair_domain: str) -> MateName:
+    """A mate as the protocol names it, by its id (which needs its domain) or by the name of the pair."""
+    if (mate is None) == (pair is None):
+        raise ValueError("a mate is named by DOMAIN:ID or by the name of the pair, one of the two")
+    if pair is not None:
+        if not pair:
+            raise ValueError("the name of the pair is empty")
+        return MateName(pair=PairName(domain=pair_domain, name=pair))
+    if pair_domain:
+        raise ValueError("the domain of a pair needs the name of the pair")
+    ref = job_ref(mate)  # type: ignore[arg-type]  # not None, since pair is
+    if not ref.domain:
+        raise ValueError(f"{mate!r} is no mate: DOMAIN:ID expected")
+    return MateName(job=ref)
+
+
+def _job(answer: Any) -> Job:
+    return Job(answer.job)
+
+
+def _request_id() -> str:
+    return str(uuid.uuid4())
+
+
+def _script(script: str | bytes | Path) -> bytes:
+    if isinstance(script, Path):
+        return script.read_bytes()
+    if isinstance(script, bytes):
+        return script
+    if script and "\n" not in script and not script.startswith("#!"):
+        raise ValueError(f"{script!r} is no script; if it is the name of a file, give a Path")
+    return script.encode()
+
+
+def _timedelta(time: float | timedelta) -> timedelta:
+    return time if isinstance(time, timedelta) else timedelta(seconds=time)
+
+
+def _enums(words: Iterable[str], known: Mapping[int, str], prefix: str) -> list[str]:
+    given = [words] if isinstance(words, str) else list(words)
+    for word in given:
+        if word not in known.values():
+            raise ValueError(f"{word!r} is none of {', '.join(known.values())}")
+    return [prefix + word.upper() for word in given]

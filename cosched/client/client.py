@@ -1,0 +1,176 @@
+"""The client for programs that wait for each answer."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, TypeVar
+
+import grpc
+
+from cosched.client import calls
+from cosched.client.attempts import CALL_PAUSES, Attempts
+from cosched.client.calls import Call, JobLike
+from cosched.client.connection import Tls, open_channel, server_address
+from cosched.client.domains import Domain, Nodes
+from cosched.client.events import Event
+from cosched.client.feed import Feed
+from cosched.client.jobs import Job
+from cosched.v1.domain_pb2_grpc import DomainServiceStub
+
+TIMEOUT = 10.0
+Answer = TypeVar("Answer")
+Item = TypeVar("Item")
+
+
+class Client(AbstractContextManager["Client"]):
+    """One policy domain, for its users and operators.
+
+    A call that gets no answer is repeated a few times; one that changes something carries an id, by which the domain
+    knows a repetition and changes nothing twice. All methods raise ClientError (Unreachable if there was no answer),
+    and ValueError for arguments that cannot be meant. A job is given as a Job, as "DOMAIN:ID" or by its id alone.
+    """
+
+    def __init__(self, server: str | None = None, *, timeout: float = TIMEOUT, tls: Tls | None = None) -> None:
+        """`server`: `unix:PATH` or `HOST:PORT` (COSCHED_SERVER); `timeout`: seconds for each attempt of a call.
+
+        `tls`: for HOST:PORT; by default from COSCHED_CA, COSCHED_CERTIFICATE and COSCHED_KEY; without them there is
+        no TLS.
+        """
+        self.server = server_address(server)
+        self._timeout = timeout
+        self._channel = open_channel(grpc, self.server, tls)
+        self._stub = DomainServiceStub(self._channel)  # type: ignore[no-untyped-call]
+
+    def close(self) -> None:
+        """End the connection."""
+        self._channel.close()
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def submit(
+        self,
+        script: str | bytes | Path,
+        arguments: Sequence[str] = (),
+        *,
+        nodes: int = 1,
+        time_limit: float | timedelta | None = None,
+        name: str = "",
+        mate: JobLike | None = None,
+        pair: str | None = None,
+        pair_domain: str = "",
+        hold: bool = False,
+        environment: Mapping[str, str] | None = None,
+        directory: str | Path | None = None,
+    ) -> Job:
+        """Submit a job: the script itself, or the Path of its file.
+
+        `time_limit` in seconds or as timedelta; `mate`: "DOMAIN:ID", or `pair`: a name that both jobs are submitted
+        with (`pair_domain`: the mate's domain, where there is a choice); `hold`: not before `release`; `directory`:
+        an absolute path where it runs. What is not given, the domain chooses.
+        """
+        return self._ask(
+            calls.submit(
+                script,
+                arguments,
+                nodes=nodes,
+                time_limit=time_limit,
+                name=name,
+                mate=mate,
+                pair=pair,
+                pair_domain=pair_domain,
+                hold=hold,
+                environment=environment,
+                directory=directory,
+            )
+        )
+
+    def job(self, job: JobLike) -> Job:
+        """A job as it is now."""
+        return self._ask(calls.job(job))
+
+    def jobs(
+        self, states: Iterable[str] | None = None, owner: str | None = None, paired_only: bool = False
+    ) -> list[Job]:
+        """All jobs in one of these states (by default all that have not ended), in the order of submission."""
+        return self._ask_for_pages(calls.jobs(states, owner, paired_only))
+
+    def cancel(self, job: JobLike) -> Job:
+        """Cancel a job. Its mate then starts alone."""
+        return self._ask(calls.cancel(job))
+
+    def link(self, job: JobLike, mate: JobLike | None = None, *, pair: str | None = None, pair_domain: str = "") -> Job:
+        """Name the mate of a job that was submitted without one."""
+        return self._ask(calls.link(job, mate, pair, pair_domain))
+
+    def unlink(self, job: JobLike, mate_domain: str = "") -> Job:
+        """Dissolve a pair."""
+        return self._ask(calls.unlink(job, mate_domain))
+
+    def release(self, job: JobLike) -> Job:
+        """End a job's hold now."""
+        return self._ask(calls.release(job))
+
+    def nodes(self) -> list[Nodes]:
+        """The nodes, in groups of equal state and job."""
+        return self._ask_for_pages(calls.nodes())
+
+    def domain(self) -> Domain:
+        """The domain itself, and the other domains that it speaks to."""
+        return self._ask(calls.domain())
+
+    def events(
+        self,
+        after: int | None = None,
+        jobs: Iterable[JobLike] = (),
+        kinds: Iterable[str] = (),
+        *,
+        until_now: bool = False,
+    ) -> Iterator[Event]:
+        """What happens from now on; with `after` what happened after the event of that number too (0: all).
+
+        A stream that breaks is resumed after the last event that came. It ends only with `until_now`, or with
+        Unreachable when the domain is away for more than about a minute.
+        """
+        return self._follow(Feed(self.server, calls.events(after, jobs, kinds, until_now)))
+
+    def _ask(self, call: Call[Answer]) -> Answer:
+        return call.read(self._answer(call.method, call.request))
+
+    def _ask_for_pages(self, call: Call[list[Item]]) -> list[Item]:
+        found: list[Item] = []
+        while True:
+            answer = self._answer(call.method, call.request)
+            found += call.read(answer)
+            if not answer.next_page_token:
+                return found
+            call.request.page_token = answer.next_page_token
+
+    def _answer(self, method: str, request: Any) -> Any:
+        attempts = Attempts(self.server, CALL_PAUSES)
+        while True:
+            try:
+                return getattr(self._stub, method)(request, timeout=self._timeout)
+            except grpc.RpcError as error:
+                pause = attempts.pause_after(error)
+            time.sleep(pause)
+
+    def _follow(self, feed: Feed) -> Iterator[Event]:
+        until_now = feed.request.until_now
+        while True:
+            stream = self._stub.WatchEvents(feed.request, timeout=self._timeout if until_now else None)
+            try:
+                for answer in stream:
+                    yield feed.event(answer)
+                if until_now:
+                    return
+                pause = feed.pause_after(None)
+            except grpc.RpcError as error:
+                pause = feed.pause_after(error)
+            finally:
+                stream.cancel()
+            time.sleep(pause)

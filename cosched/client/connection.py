@@ -1,0 +1,78 @@
+"""Where a domain is reached, and the channel to it."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import grpc
+
+_UNIX = "unix:"
+_HOST_PORT = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9_.-]+):(\d{1,5})")
+_OPTIONS: list[tuple[str, str | int]] = [
+    ("grpc.enable_http_proxy", 0),  # a site's proxy knows nothing of its clusters
+    ("grpc.initial_reconnect_backoff_ms", 100),
+    ("grpc.max_reconnect_backoff_ms", 2000),
+    ("grpc.max_receive_message_length", 64 << 20),  # a page of jobs with thousands of node names each
+    ("grpc.keepalive_time_ms", 600_000),  # servers take a ping each five minutes without complaint
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Tls:
+    """Files (PEM) for TLS: who signs the domain's certificate, and the user's own certificate and key.
+
+    `server_identity`: the DNS name in the domain's certificate, if it is not the HOST of HOST:PORT.
+    """
+
+    ca: str | Path
+    certificate: str | Path | None = None
+    key: str | Path | None = None
+    server_identity: str | None = None
+
+    def __post_init__(self) -> None:
+        """ValueError if only one of certificate and key is given."""
+        if (self.certificate is None) != (self.key is None):
+            raise ValueError("a certificate needs its key, and a key its certificate")
+
+    @classmethod
+    def from_environment(cls, environment: Mapping[str, str]) -> Tls | None:
+        """From COSCHED_CA, COSCHED_CERTIFICATE, COSCHED_KEY and COSCHED_SERVER_IDENTITY; None without COSCHED_CA."""
+        names = ("CA", "CERTIFICATE", "KEY", "SERVER_IDENTITY")
+        ca, certificate, key, identity = (environment.get(f"COSCHED_{name}") or None for name in names)
+        if ca is not None:
+            return cls(ca, certificate, key, identity)
+        if certificate is not None or key is not None:
+            raise ValueError("COSCHED_CERTIFICATE and COSCHED_KEY need COSCHED_CA")
+        return None
+
+    def credentials(self) -> grpc.ChannelCredentials:
+        """Of the files as they are now; OSError."""
+        ca, certificate, key = (file and Path(file).read_bytes() for file in (self.ca, self.certificate, self.key))
+        return grpc.ssl_channel_credentials(ca, key, certificate)
+
+
+def server_address(server: str | None) -> str:
+    """`unix:PATH` or `HOST:PORT`, from COSCHED_SERVER if None; ValueError."""
+    address = os.environ.get("COSCHED_SERVER", "") if server is None else server
+    if not address:
+        raise ValueError("no domain is named, and COSCHED_SERVER is not set")
+    if not (address.startswith(_UNIX) and len(address) > len(_UNIX)) and not _HOST_PORT.fullmatch(address):
+        raise ValueError(f"{address!r} is neither unix:PATH nor HOST:PORT")
+    return address
+
+
+def open_channel(library: Any, address: str, tls: Tls | None) -> Any:
+    """A channel of `library`, which is grpc or grpc.aio. A Unix socket needs no TLS; without `tls` there is none."""
+    if address.startswith(_UNIX):
+        return library.insecure_channel(_UNIX + quote(address.removeprefix(_UNIX)), _OPTIONS)
+    tls = tls or Tls.from_environment(os.environ)
+    if tls is None:
+        return library.insecure_channel(address, _OPTIONS)
+    named = [("grpc.ssl_target_name_override", tls.server_identity)] if tls.server_identity else []
+    return library.secure_channel(address, tls.credentials(), [*_OPTIONS, *named])

@@ -1,0 +1,140 @@
+"""A domain, its nodes, and its peers, as the domain shows them."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from cosched.client.view import UNKNOWN, View, reference, span, when, words
+from cosched.v1 import cluster_pb2
+
+NODE_STATES = words(cluster_pb2.NodeState, "NODE_STATE_")
+PEER_STATES = words(cluster_pb2.PeerState, "PEER_STATE_")
+SCHEMES = words(cluster_pb2.Scheme, "SCHEME_")
+
+
+class Domain(View[cluster_pb2.Domain]):
+    """A policy domain."""
+
+    __slots__ = ()
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return self._message.name
+
+    @property
+    def version(self) -> str:
+        """The software that serves it."""
+        return self._message.version
+
+    @property
+    def manager(self) -> str:
+        """Its resource manager."""
+        return self._message.manager
+
+    @property
+    def scheme(self) -> str:
+        """hold, yield or off."""
+        return SCHEMES.get(self._message.scheme, UNKNOWN)
+
+    @property
+    def release_interval(self) -> timedelta | None:
+        """After how long a hold is released; 0: never."""
+        return span(self._message, "release_interval")
+
+    @property
+    def max_held_fraction(self) -> str:
+        """The share of its nodes that may be held at once, a decimal number from 0 to 1."""
+        return self._message.max_held_fraction
+
+    @property
+    def nodes(self) -> dict[str, int]:
+        """How many nodes it has, by state."""
+        return {state: getattr(self._message.nodes, state) for state in NODE_STATES.values()}
+
+    @property
+    def jobs(self) -> dict[str, int]:
+        """How many jobs it has that have not ended, by state."""
+        return {name: getattr(self._message.jobs, name) for name in ("queued", "ready", "holding", "running")}
+
+    @property
+    def peers(self) -> tuple[Peer, ...]:
+        """The other domains that it speaks to."""
+        return tuple(map(Peer, self._message.peers))
+
+    @property
+    def now(self) -> datetime | None:
+        """Its clock, when it answered."""
+        return when(self._message, "now")
+
+    @property
+    def serving_since(self) -> datetime | None:
+        """Since when it serves."""
+        return when(self._message, "serving_since")
+
+
+class Peer(View[cluster_pb2.Peer]):
+    """Another domain, as a domain sees it."""
+
+    __slots__ = ()
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return self._message.name
+
+    @property
+    def address(self) -> str:
+        """HOST:PORT."""
+        return self._message.address
+
+    @property
+    def state(self) -> str:
+        """reachable, unreachable, refused or unknown."""
+        return PEER_STATES.get(self._message.state, UNKNOWN)
+
+    @property
+    def since(self) -> datetime | None:
+        """Since when it is in this state."""
+        return when(self._message, "since")
+
+    @property
+    def round_trip(self) -> timedelta | None:
+        """How long its last answer took."""
+        return span(self._message, "round_trip")
+
+    @property
+    def problem(self) -> str:
+        """What is wrong; empty if nothing is."""
+        return self._message.problem
+
+
+class Nodes(View[cluster_pb2.NodeGroup]):
+    """Nodes of equal state and job."""
+
+    __slots__ = ()
+
+    @property
+    def state(self) -> str:
+        """idle, busy, held, down or unknown."""
+        return NODE_STATES.get(self._message.state, UNKNOWN)
+
+    @property
+    def count(self) -> int:
+        """How many they are."""
+        return self._message.count
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Their names; empty where nodes have none."""
+        return tuple(self._message.names)
+
+    @property
+    def job(self) -> str | None:
+        """The job that has them, DOMAIN:ID."""
+        return reference(self._message.job) if self._message.HasField("job") else None
+
+    @property
+    def reason(self) -> str:
+        """Why they are down."""
+        return self._message.reason

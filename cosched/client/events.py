@@ -1,0 +1,46 @@
+"""What happened in a domain."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from cosched.client.view import UNKNOWN, View, reference, when, words
+from cosched.v1 import domain_pb2
+
+EVENT_KINDS = words(domain_pb2.EventKind, "EVENT_KIND_")
+
+
+class Event(View[domain_pb2.Event]):
+    """Something that happened in a domain."""
+
+    __slots__ = ()
+
+    @property
+    def sequence(self) -> int:
+        """Its number in the domain, growing."""
+        return self._message.sequence
+
+    @property
+    def at(self) -> datetime | None:
+        """When."""
+        return when(self._message, "at")
+
+    @property
+    def kind(self) -> str:
+        """submitted, ready, held, yielded, released, started, ended, linked, unlinked, peer, warning or unknown."""
+        return EVENT_KINDS.get(self._message.kind, UNKNOWN)
+
+    @property
+    def job(self) -> str | None:
+        """The job that it is about, DOMAIN:ID."""
+        return reference(self._message.job) if self._message.HasField("job") else None
+
+    @property
+    def text(self) -> str:
+        """What happened, for people."""
+        return self._message.text
+
+    @property
+    def detail(self) -> dict[str, str]:
+        """The particulars."""
+        return dict(self._message.detail)

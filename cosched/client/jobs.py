@@ -1,0 +1,181 @@
+"""A job, its mate, and its holds, as a domain shows them."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from cosched.client.view import UNKNOWN, View, reference, span, when, word, words
+from cosched.v1 import coscheduling_pb2, job_pb2
+
+JOB_STATES = words(job_pb2.JobState, "JOB_STATE_")
+LOOKUPS = words(coscheduling_pb2.MateLookup, "MATE_LOOKUP_")
+MATE_STATUSES = words(coscheduling_pb2.MateStatus, "MATE_STATUS_")
+
+
+class Job(View[job_pb2.Job]):
+    """A job of a domain."""
+
+    __slots__ = ()
+
+    @property
+    def domain(self) -> str:
+        """The domain that it was submitted to."""
+        return self._message.ref.domain
+
+    @property
+    def id(self) -> str:
+        """Its id there."""
+        return self._message.ref.job_id
+
+    @property
+    def name(self) -> str:
+        """What its owner calls it."""
+        return self._message.name
+
+    @property
+    def owner(self) -> str:
+        """Who submitted it."""
+        return self._message.owner
+
+    @property
+    def state(self) -> str:
+        """queued, ready, holding, running, completed, failed, cancelled or unknown."""
+        return JOB_STATES.get(self._message.state, UNKNOWN)
+
+    @property
+    def reason(self) -> str:
+        """Why it is in this state, in one word, such as MateQueuing; perhaps empty."""
+        return self._message.reason
+
+    @property
+    def nodes(self) -> int:
+        """How many nodes it needs, or has."""
+        return self._message.nodes
+
+    @property
+    def node_names(self) -> tuple[str, ...]:
+        """The names of its nodes while it has some."""
+        return tuple(self._message.node_names)
+
+    @property
+    def time_limit(self) -> timedelta | None:
+        """How long it may run."""
+        return span(self._message, "time_limit")
+
+    @property
+    def submitted_at(self) -> datetime | None:
+        """When it was submitted."""
+        return when(self._message, "submitted_at")
+
+    @property
+    def ready_at(self) -> datetime | None:
+        """When it was selected first."""
+        return when(self._message, "ready_at")
+
+    @property
+    def started_at(self) -> datetime | None:
+        """When it started."""
+        return when(self._message, "started_at")
+
+    @property
+    def ended_at(self) -> datetime | None:
+        """When it ended."""
+        return when(self._message, "ended_at")
+
+    @property
+    def exit_code(self) -> int | None:
+        """Its exit code, if it has ended and that is known."""
+        return self._message.exit_code if self._message.HasField("exit_code") else None
+
+    @property
+    def mates(self) -> tuple[Mate, ...]:
+        """Its mates; at present at most one."""
+        return tuple(map(Mate, self._message.mates))
+
+    @property
+    def holds(self) -> Holds:
+        """Its holds and yields so far."""
+        return Holds(self._message.holds)
+
+    def __str__(self) -> str:
+        return reference(self._message.ref)
+
+
+class Mate(View[job_pb2.Mate]):
+    """A job's mate, and what the job's domain knows of it."""
+
+    __slots__ = ()
+
+    @property
+    def domain(self) -> str:
+        """Its domain."""
+        return self._message.job.domain or self._message.name.job.domain or self._message.name.pair.domain
+
+    @property
+    def id(self) -> str | None:
+        """Its id there, if that is known."""
+        return self._message.job.job_id or self._message.name.job.job_id or None
+
+    @property
+    def pair(self) -> str | None:
+        """The pair name by which it was named, if so."""
+        return self._message.name.pair.name or None
+
+    @property
+    def lookup(self) -> str | None:
+        """What its domain said when asked for it: found, unsubmitted or no_pair; None: it gave no answer yet."""
+        return word(LOOKUPS, self._message.lookup)
+
+    @property
+    def status(self) -> str | None:
+        """Its state when its domain was last heard: holding, queuing, running, ...; None: never heard."""
+        return word(MATE_STATUSES, self._message.status)
+
+    @property
+    def heard_at(self) -> datetime | None:
+        """When its domain was last heard about it."""
+        return when(self._message, "heard_at")
+
+    @property
+    def gap(self) -> timedelta | None:
+        """How much later the job started than this mate, if they did not start together."""
+        return span(self._message, "gap")
+
+    def __str__(self) -> str:
+        return f"{self.domain}:{self.id}" if self.id else f"{self.pair}@{self.domain}"
+
+
+class Holds(View[job_pb2.HoldRecord]):
+    """A job's holds and yields so far."""
+
+    __slots__ = ()
+
+    @property
+    def holds(self) -> int:
+        """How often it has held."""
+        return self._message.holds
+
+    @property
+    def yields(self) -> int:
+        """How often it has yielded."""
+        return self._message.yields
+
+    @property
+    def held_node_seconds(self) -> int:
+        """Node-seconds that it held without using them."""
+        return self._message.held_node_seconds
+
+    @property
+    def generation(self) -> int:
+        """The number of its last hold; 0: none."""
+        return self._message.hold_generation
+
+    @property
+    def until(self) -> datetime | None:
+        """When the hold in force ends."""
+        return when(self._message, "hold_until")
+
+    @property
+    def forever(self) -> bool:
+        """Whether the hold in force has no release timer."""
+        return self._message.hold_forever

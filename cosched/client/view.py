@@ -1,0 +1,84 @@
+"""The base of what a domain answers: its messages with datetimes and plain words.
+
+Each is a thin cover over the message that came: nothing is converted before it is asked for, so ten thousand jobs cost
+little. Instants are aware datetimes in UTC, states lower-case words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any, Generic, TypeVar
+
+from google.protobuf.message import Message
+
+from cosched.v1.coscheduling_pb2 import JobRef
+
+UNKNOWN = "unknown"  # also for a word that only a newer version knows
+
+Covered = TypeVar("Covered", bound=Message)
+
+
+def words(enum: Any, prefix: str) -> dict[int, str]:
+    """The words for the values of an enum."""
+    return {value: name.removeprefix(prefix).lower() for name, value in enum.items() if value}
+
+
+def word(words: dict[int, str], value: int) -> str | None:
+    """The word for a value; None for UNSPECIFIED."""
+    return words.get(value, UNKNOWN) if value else None
+
+
+def when(message: Any, field: str) -> datetime | None:
+    """An instant; None if it is absent."""
+    if not message.HasField(field):
+        return None
+    stamp = getattr(message, field)
+    return datetime.fromtimestamp(stamp.seconds, UTC).replace(microsecond=stamp.nanos // 1000)
+
+
+def span(message: Any, field: str) -> timedelta | None:
+    """A duration; None if it is absent."""
+    if not message.HasField(field):
+        return None
+    length = getattr(message, field)
+    return timedelta(seconds=length.seconds, microseconds=length.nanos // 1000)
+
+
+def reference(job: JobRef) -> str:
+    """DOMAIN:ID."""
+    return f"{job.domain}:{job.job_id}"
+
+
+class View(Generic[Covered]):
+    """Base of all: comparable, hashable, and shown with all that it has."""
+
+    __slots__ = ("_message",)
+
+    def __init__(self, message: Covered) -> None:
+        self._message = message
+
+    def as_dict(self) -> dict[str, Any]:
+        """All its values by name, those of its parts too: a row of a data frame, say."""
+        return {name: _plain(value) for name, value in self._values()}
+
+    def _values(self) -> Iterator[tuple[str, Any]]:
+        for name, attribute in vars(type(self)).items():
+            if isinstance(attribute, property):
+                yield name, getattr(self, name)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, type(self)) and bool(self._message == other._message)
+
+    def __hash__(self) -> int:
+        return hash(self._message.SerializeToString(deterministic=True))
+
+    def __repr__(self) -> str:
+        values = ", ".join(f"{name}={value!r}" for name, value in self._values() if value not in (None, "", (), {}))
+        return f"{type(self).__name__}({values})"
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, View):
+        return value.as_dict()
+    return [_plain(item) for item in value] if isinstance(value, tuple) else value

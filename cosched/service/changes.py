@@ -1,0 +1,52 @@
+"""What one turn of a live domain changed: to be written in one transaction, and then to be done outside."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from cosched.core.effects import Call, ClearTimer, SetTimer
+from cosched.core.protocol import Domain, JobId, MateStarted, MateTried
+from cosched.service.store import AuditRecord, EventRecord, JobRecord, Store
+
+
+@dataclass(slots=True)
+class DoneRequest:
+    """A user's request that was carried out: a repetition of it changes nothing more."""
+
+    who: str
+    request_id: str
+    method: str
+    job: int | None
+
+
+@dataclass(slots=True)
+class Changes:
+    """Written in this order: jobs, events, answers, requests, audit. Then done: timers, launches, calls."""
+
+    touched: dict[JobId, None] = field(default_factory=dict)  # jobs that may have changed, in order
+    jobs: dict[int, JobRecord] = field(default_factory=dict)
+    events: list[EventRecord] = field(default_factory=list)
+    answers: dict[tuple[Domain, JobId], tuple[str, MateTried | MateStarted]] = field(default_factory=dict)
+    requests: list[DoneRequest] = field(default_factory=list)
+    audits: list[AuditRecord] = field(default_factory=list)
+
+    timers: list[SetTimer | ClearTimer] = field(default_factory=list)
+    launches: list[JobId] = field(default_factory=list)
+    calls: list[Call] = field(default_factory=list)
+
+    @property
+    def to_write(self) -> bool:
+        """Whether anything is to be written."""
+        return bool(self.jobs or self.events or self.answers or self.requests or self.audits)
+
+    def write(self, store: Store) -> None:
+        """All of it in one transaction; StoreError."""
+        with store.transaction():
+            store.save_jobs(self.jobs.values())
+            store.add_events(self.events)
+            for (peer, caller), (request_id, reply) in self.answers.items():
+                store.save_answer(peer, caller, request_id, type(reply).__name__, reply.started)
+            for request in self.requests:
+                store.save_reply(request.who, request.request_id, request.method, request.job, "")
+            for audit in self.audits:
+                store.add_audit(audit)

@@ -1,0 +1,113 @@
+"""CoschedulingService: what other domains ask. Who asks is checked, then the domain answers."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any, cast
+
+import grpc
+
+from cosched.core.events import Asked
+from cosched.core.protocol import Domain, Found, GetMateJobId, MateJobId, MateStatus, Reply, StartJob, TryStartMate
+from cosched.service.answering import Context, answer
+from cosched.service.callers import Caller, Identify
+from cosched.service.domain import LiveDomain
+from cosched.service.errors import Refusal
+from cosched.service.metrics import Metrics
+from cosched.service.store import AuditRecord
+from cosched.service.translation import WireRequest, read_request, write_reply
+from cosched.v1 import coscheduling_pb2 as wire
+from cosched.v1.coscheduling_pb2_grpc import CoschedulingServiceServicer
+
+_LOG = logging.getLogger(__name__)
+
+
+class CoschedulingApi(CoschedulingServiceServicer):
+    """The four calls of Algorithm 1, for callers of one listener."""
+
+    def __init__(self, domain: LiveDomain, peers: frozenset[Domain], identify: Identify, metrics: Metrics) -> None:
+        self._domain = domain
+        self._peers = peers
+        self._identify = identify
+        self._metrics = metrics
+
+    async def GetMateJobId(self, request: wire.GetMateJobIdRequest, context: Context) -> wire.GetMateJobIdResponse:
+        """See the protocol."""
+        return cast(wire.GetMateJobIdResponse, await self._answer("GetMateJobId", request, context))
+
+    async def GetMateStatus(self, request: wire.GetMateStatusRequest, context: Context) -> wire.GetMateStatusResponse:
+        """See the protocol."""
+        return cast(wire.GetMateStatusResponse, await self._answer("GetMateStatus", request, context))
+
+    async def TryStartMate(self, request: wire.TryStartMateRequest, context: Context) -> wire.TryStartMateResponse:
+        """See the protocol."""
+        return cast(wire.TryStartMateResponse, await self._answer("TryStartMate", request, context))
+
+    async def StartJob(self, request: wire.StartJobRequest, context: Context) -> wire.StartJobResponse:
+        """See the protocol."""
+        return cast(wire.StartJobResponse, await self._answer("StartJob", request, context))
+
+    async def _answer(self, call: str, message: WireRequest, context: Context) -> Any:
+        return await answer(call, self._ask(call, message, context), context, self._metrics)
+
+    async def _ask(self, call: str, message: WireRequest, context: Context) -> Any:
+        """Without a pause, so that a caller that goes away does not leave half of it."""
+        asked = read_request(message, self._domain.name)
+        caller = self._identify(context)
+        if asked.peer == self._domain.name and isinstance(asked.request, GetMateJobId):
+            self._check_reader(caller)
+            return self._own_mate(asked.request.caller)
+        self._check_peer(caller, asked.peer)
+        reply = self._domain.ask(self._told(asked), self._audit(call, caller, asked))
+        return write_reply(self._written(reply), self._domain.name)
+
+    # Who may
+
+    def _check_peer(self, caller: Caller, peer: Domain) -> None:
+        """A peer speaks for its own jobs only; without TLS the name in the request is believed."""
+        if caller.peer is None and not caller.plaintext:
+            self._refuse(caller, "PEER_UNKNOWN", f"{caller.via} is none of a peer")
+        if caller.peer is not None and caller.peer != peer:
+            self._refuse(caller, "CALLER_NOT_PEER", f"{caller.peer} may not speak for jobs of {peer}")
+        if peer not in self._peers:
+            self._refuse(caller, "PEER_UNKNOWN", f"no peer {peer} is configured here")
+
+    def _check_reader(self, caller: Caller) -> None:
+        if caller.user is None and not caller.plaintext:
+            self._refuse(caller, "CALLER_NOT_PEER", f"{caller.via} may not ask for jobs of {self._domain.name}")
+
+    def _refuse(self, caller: Caller, reason: str, message: str) -> None:
+        self._metrics.denied(reason).inc()
+        _LOG.warning("refused: %s (%s)", message, caller.via)
+        raise Refusal(grpc.StatusCode.PERMISSION_DENIED, reason, message)
+
+    # What is asked
+
+    def _own_mate(self, job: str) -> wire.GetMateJobIdResponse:
+        """The mate of a job of ours, as it is known here; changes nothing."""
+        record = self._domain.jobs.get(job)
+        if record is None and job.isascii() and job.isdecimal() and len(job) < 19:
+            record = self._domain.store.job(int(job))
+        if record is None or record.peer is None:
+            return cast(wire.GetMateJobIdResponse, write_reply(MateJobId(Found.NO_PAIR, None), self._domain.name))
+        known = MateJobId(Found.MATE, record.mate) if record.mate is not None else MateJobId(Found.UNSUBMITTED, None)
+        return cast(wire.GetMateJobIdResponse, write_reply(known, record.peer))
+
+    def _audit(self, call: str, caller: Caller, asked: Asked) -> AuditRecord | None:
+        if not isinstance(asked.request, (TryStartMate, StartJob)):
+            return None
+        now = self._domain.clock.now()
+        return AuditRecord(now, asked.peer, caller.via, call, asked.request.job, "OK", asked.request.request_id)
+
+    def _told(self, asked: Asked) -> Asked:
+        """The request with times as this domain reads them."""
+        if isinstance(asked.request, TryStartMate):
+            until = self._domain.clock.from_wall(asked.request.hold_until)
+            return asked._replace(request=asked.request._replace(hold_until=until))
+        return asked
+
+    def _written(self, reply: Reply) -> Reply:
+        """The reply with times as the peer reads them."""
+        if isinstance(reply, MateStatus) and reply.started_at is not None:
+            return reply._replace(started_at=self._domain.clock.to_wall(reply.started_at))
+        return reply

@@ -1,0 +1,250 @@
+"""DomainService: what users and operators ask. Fields are checked, then operations and views do the rest."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import grpc
+
+from cosched.core.job import JobState
+from cosched.core.protocol import JobId
+from cosched.service.answering import Context, answer, as_refusal
+from cosched.service.callers import Identify
+from cosched.service.domain import LiveDomain
+from cosched.service.errors import Refusal, abort
+from cosched.service.fields import MAX_OWNER, MAX_REQUEST_ID, FieldError, WrongDomainError, check_domain, check_text
+from cosched.service.metrics import Metrics
+from cosched.service.operations import Asking, Operations
+from cosched.service.store import EventRecord, JobRecord, StoreError
+from cosched.service.submissions import read_mate, read_submission
+from cosched.service.views import Views
+from cosched.service.watching import TooManyWatchersError, Watcher, Watchers
+from cosched.v1 import cluster_pb2, coscheduling_pb2, domain_pb2, job_pb2
+from cosched.v1.domain_pb2_grpc import DomainServiceServicer
+
+Reply = TypeVar("Reply")
+MOST_ON_A_PAGE = 1000
+MAX_WATCHED = 1000  # jobs that one watcher may name
+BATCH = 500  # events that are read at a time
+ACTIVE = [state for state in JobState if not state.final and state is not JobState.PENDING]
+
+
+@dataclass(frozen=True, slots=True)
+class Serving:
+    """What the API of a domain needs; shared by all listeners."""
+
+    domain: LiveDomain
+    operations: Operations
+    views: Views
+    watchers: Watchers
+    metrics: Metrics
+    about: Callable[[], cluster_pb2.Domain]
+
+
+class DomainApi(DomainServiceServicer):
+    """The API for callers of one listener."""
+
+    def __init__(self, serving: Serving, identify: Identify) -> None:
+        self._serving = serving
+        self._domain = serving.domain
+        self._operations = serving.operations
+        self._views = serving.views
+        self._identify = identify
+
+    # What changes something
+
+    async def SubmitJob(self, request: domain_pb2.SubmitJobRequest, context: Context) -> domain_pb2.SubmitJobResponse:
+        """See the protocol."""
+
+        async def submit(asking: Asking) -> JobRecord:
+            return await self._operations.submit(asking, read_submission(request))
+
+        return domain_pb2.SubmitJobResponse(job=await self._change("SubmitJob", request, context, submit))
+
+    async def CancelJob(self, request: domain_pb2.CancelJobRequest, context: Context) -> domain_pb2.CancelJobResponse:
+        """See the protocol."""
+
+        async def cancel(asking: Asking) -> JobRecord:
+            return await self._operations.cancel(asking, self._own("job", request.job))
+
+        return domain_pb2.CancelJobResponse(job=await self._change("CancelJob", request, context, cancel))
+
+    async def LinkJobs(self, request: domain_pb2.LinkJobsRequest, context: Context) -> domain_pb2.LinkJobsResponse:
+        """See the protocol."""
+
+        async def link(asking: Asking) -> JobRecord:
+            mate = read_mate("mate", request.mate)
+            return await self._operations.link(asking, self._own("job", request.job), mate)
+
+        return domain_pb2.LinkJobsResponse(job=await self._change("LinkJobs", request, context, link))
+
+    async def UnlinkJobs(
+        self, request: domain_pb2.UnlinkJobsRequest, context: Context
+    ) -> domain_pb2.UnlinkJobsResponse:
+        """See the protocol."""
+
+        async def unlink(asking: Asking) -> JobRecord:
+            peer = check_domain("mate_domain", request.mate_domain) if request.mate_domain else ""
+            return await self._operations.unlink(asking, self._own("job", request.job), peer)
+
+        return domain_pb2.UnlinkJobsResponse(job=await self._change("UnlinkJobs", request, context, unlink))
+
+    async def ReleaseHold(
+        self, request: domain_pb2.ReleaseHoldRequest, context: Context
+    ) -> domain_pb2.ReleaseHoldResponse:
+        """See the protocol."""
+
+        async def release(asking: Asking) -> JobRecord:
+            return await self._operations.release(asking, self._own("job", request.job))
+
+        return domain_pb2.ReleaseHoldResponse(job=await self._change("ReleaseHold", request, context, release))
+
+    async def _change(
+        self, method: str, request: Any, context: Context, operate: Callable[[Asking], Awaitable[JobRecord]]
+    ) -> job_pb2.Job:
+        async def work() -> job_pb2.Job:
+            request_id = check_text("request_id", request.request_id, MAX_REQUEST_ID)
+            return self._views.job(await operate(Asking(self._identify(context), method, request_id)))
+
+        return await answer(method, work(), context, self._serving.metrics)
+
+    # What is only read
+
+    async def GetJob(self, request: domain_pb2.GetJobRequest, context: Context) -> domain_pb2.GetJobResponse:
+        """See the protocol."""
+        return await self._read("GetJob", context, lambda: self._get_job(request))
+
+    async def ListJobs(self, request: domain_pb2.ListJobsRequest, context: Context) -> domain_pb2.ListJobsResponse:
+        """See the protocol."""
+        return await self._read("ListJobs", context, lambda: self._list_jobs(request))
+
+    async def ListNodes(self, request: domain_pb2.ListNodesRequest, context: Context) -> domain_pb2.ListNodesResponse:
+        """See the protocol."""
+        return await self._read("ListNodes", context, lambda: self._list_nodes(request))
+
+    async def GetDomain(self, request: domain_pb2.GetDomainRequest, context: Context) -> domain_pb2.GetDomainResponse:  # noqa: ARG002
+        """See the protocol."""
+        about = self._serving.about
+        return await self._read("GetDomain", context, lambda: domain_pb2.GetDomainResponse(domain=about()))
+
+    async def _read(self, method: str, context: Context, find: Callable[[], Reply]) -> Reply:
+        async def work() -> Reply:
+            self._check_reader(context)
+            return find()
+
+        return await answer(method, work(), context, self._serving.metrics)
+
+    def _check_reader(self, context: Context) -> None:
+        caller = self._identify(context)
+        if caller.user is None and not caller.plaintext:
+            self._serving.metrics.denied("USER_UNKNOWN").inc()
+            raise Refusal(grpc.StatusCode.PERMISSION_DENIED, "USER_UNKNOWN", f"{caller.via} is no user's")
+
+    def _get_job(self, request: domain_pb2.GetJobRequest) -> domain_pb2.GetJobResponse:
+        record = self._operations.job(self._own("job", request.job))
+        return domain_pb2.GetJobResponse(job=self._views.job(record))
+
+    def _list_jobs(self, request: domain_pb2.ListJobsRequest) -> domain_pb2.ListJobsResponse:
+        most = _page_size(request.page_size)
+        owner = check_text("owner", request.owner, MAX_OWNER, least=0) or None
+        after = _page_token(request.page_token)
+        states = _job_states(request.states)
+        records = self._domain.store.jobs(states, owner, request.paired_only, after, most + 1)
+        shown = [self._domain.jobs.get(str(record.id), record) for record in records[:most]]
+        token = str(shown[-1].id) if len(records) > most else ""
+        return domain_pb2.ListJobsResponse(jobs=map(self._views.job, shown), next_page_token=token)
+
+    def _list_nodes(self, request: domain_pb2.ListNodesRequest) -> domain_pb2.ListNodesResponse:
+        most, first = _page_size(request.page_size), _page_token(request.page_token)
+        wanted = set(request.states) - {cluster_pb2.NODE_STATE_UNSPECIFIED}
+        groups = [group for group in self._views.node_groups() if not wanted or group.state in wanted]
+        token = str(first + most) if len(groups) > first + most else ""
+        return domain_pb2.ListNodesResponse(groups=groups[first : first + most], next_page_token=token)
+
+    # What happens
+
+    async def WatchEvents(
+        self, request: domain_pb2.WatchEventsRequest, context: Context
+    ) -> AsyncIterator[domain_pb2.WatchEventsResponse]:
+        """See the protocol."""
+        try:
+            self._check_reader(context)
+            with self._serving.watchers.watch() as watcher:
+                async for event in self._events(request, watcher):
+                    yield domain_pb2.WatchEventsResponse(event=self._views.event(event))
+        except TooManyWatchersError:
+            await abort(context, _exhausted("too many watch already"))
+        except (Refusal, FieldError, StoreError) as error:
+            await abort(context, as_refusal(error))
+
+    async def _events(self, request: domain_pb2.WatchEventsRequest, watcher: Watcher) -> AsyncIterator[EventRecord]:
+        if len(request.jobs) > MAX_WATCHED:
+            raise FieldError("jobs", f"has more than {MAX_WATCHED} entries")
+        jobs = [int(self._own(f"jobs[{i}]", job)) for i, job in enumerate(request.jobs)]
+        kinds = [kind for kind in request.kinds if kind != domain_pb2.EVENT_KIND_UNSPECIFIED]
+        last = self._domain.store.last_sequence()
+        if request.HasField("after_sequence"):
+            self._check_kept(request.after_sequence)
+            seen = request.after_sequence
+            while batch := self._domain.store.events(seen, jobs, kinds, BATCH):
+                for event in batch:
+                    yield event
+                seen = last = batch[-1].sequence
+        if request.until_now:
+            return
+        async for event in _as_it_happens(watcher, last):
+            if (not jobs or event.job in jobs) and (not kinds or event.kind in kinds):
+                yield event
+
+    def _check_kept(self, after: int) -> None:
+        first = self._domain.store.first_sequence()
+        if after < 0:
+            raise FieldError("after_sequence", "is negative")
+        if 0 < after < first - 1:
+            raise Refusal(grpc.StatusCode.OUT_OF_RANGE, "EVENTS_GONE", f"events before {first} are not kept")
+
+    def _own(self, field: str, ref: coscheduling_pb2.JobRef) -> JobId:
+        """The id of a job of this domain, which need not be named."""
+        if ref.domain not in ("", self._domain.name):
+            raise WrongDomainError(f"{field}.domain", f"is not {self._domain.name}")
+        job = check_text(f"{field}.job_id", ref.job_id, 128)
+        if not (job.isascii() and job.isdecimal() and len(job) < 19):
+            raise Refusal(grpc.StatusCode.NOT_FOUND, "JOB_NOT_FOUND", f"no job {job[:40]} on {self._domain.name}")
+        return str(int(job))
+
+
+async def _as_it_happens(watcher: Watcher, last: int) -> AsyncIterator[EventRecord]:
+    """Events after `last` without end; Refusal if they come faster than they are taken."""
+    while not watcher.behind:
+        event = await watcher.queue.get()
+        if event.sequence > last:
+            yield event
+    raise Refusal(grpc.StatusCode.RESOURCE_EXHAUSTED, "WATCHER_TOO_SLOW", "events come faster than they are read")
+
+
+def _exhausted(message: str) -> Refusal:
+    return Refusal(grpc.StatusCode.RESOURCE_EXHAUSTED, "TOO_MANY_WATCHERS", message)
+
+
+def _job_states(states: Sequence[int]) -> Sequence[JobState] | None:
+    """The states wanted, None for any; without any the active ones."""
+    if job_pb2.JOB_STATE_UNSPECIFIED in states:
+        return None
+    known = {int(state) for state in JobState}
+    return [JobState(state) for state in states if state in known] if states else ACTIVE
+
+
+def _page_size(size: int) -> int:
+    if size < 0:
+        raise FieldError("page_size", "is negative")
+    return min(size or MOST_ON_A_PAGE, MOST_ON_A_PAGE)
+
+
+def _page_token(token: str) -> int:
+    if not token:
+        return 0
+    if not (token.isascii() and token.isdecimal() and len(token) < 19):
+        raise FieldError("page_token", "is none that was given")
+    return int(token)

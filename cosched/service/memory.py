@@ -1,0 +1,53 @@
+"""What a job's record keeps of the core's own state, as plain values for JSON, and back after a restart.
+
+Fields that have their default are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import MISSING, fields
+from typing import Any
+
+from cosched.core.mates import PairedJob
+from cosched.core.open_cluster import ClusterJob
+from cosched.core.protocol import GetMateJobId, GetMateStatus, Request, StartJob, TryStartMate
+
+REQUESTS: dict[str, type] = {kind.__name__: kind for kind in (GetMateJobId, GetMateStatus, TryStartMate, StartJob)}
+OF_RECORD = {"id", "owner", "state", "peer", "pair", "mate", "ready_at", "started_at"}  # columns of their own
+OF_CLUSTER = ("block", "expected", "boost", "passed_over", "wanted_until", "released")
+
+_PAIRED = {f.name: f.default for f in fields(PairedJob) if f.default is not MISSING and f.name not in OF_RECORD}
+_CLUSTER = {f.name: f.default for f in fields(ClusterJob) if f.name in OF_CLUSTER}
+
+
+def remember(job: PairedJob, place: ClusterJob | None) -> dict[str, Any]:
+    """What is to be kept of a job; `place` is what the scheduler knows of it, None if it is not in the queue."""
+    kept = {name: value for name, default in _PAIRED.items() if (value := getattr(job, name)) != default}
+    if job.call is not None:
+        kept["call"] = [type(job.call).__name__, *job.call]  # type: ignore[misc]
+    if place is not None:
+        kept |= {name: value for name, default in _CLUSTER.items() if (value := getattr(place, name)) != default}
+    return kept
+
+
+def recall(job: PairedJob, memory: Mapping[str, Any]) -> PairedJob:
+    """The job with what was kept of it."""
+    for name in _PAIRED.keys() & memory.keys():
+        setattr(job, name, memory[name])
+    if job.call is not None:
+        job.call = _request(memory["call"])
+    if job.parted is not None:
+        job.parted = (memory["parted"][0], memory["parted"][1])
+    return job
+
+
+def recalled_place(memory: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of `ClusterJob` that were kept."""
+    return {name: memory[name] for name in OF_CLUSTER if name in memory}
+
+
+def _request(kept: list[Any]) -> Request:
+    kind, *values = kept
+    request: Request = REQUESTS[kind](*values)
+    return request

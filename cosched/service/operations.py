@@ -1,0 +1,374 @@
+"""What users and operators do: submit, cancel, link, unlink, release. Checked, carried out in turns, audited.
+
+An operation that has begun is finished even if its caller goes away meanwhile; one that is repeated with its request id
+changes nothing more.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+
+import grpc
+
+from adapters.manager import ManagerError
+from cosched.core.events import Linked, ReleaseDue, Submitted, Unlinked
+from cosched.core.job import JobState
+from cosched.core.protocol import Domain, Failure, Found, GetMateJobId, MateJobId
+from cosched.service import story
+from cosched.service.callers import Caller
+from cosched.service.changes import DoneRequest
+from cosched.service.domain import LiveDomain
+from cosched.service.errors import Refusal
+from cosched.service.metrics import Metrics
+from cosched.service.peers import CallError, Peers
+from cosched.service.running import Runner, spec_of
+from cosched.service.store import AuditRecord, JobRecord, StoreError
+from cosched.service.submissions import MateNamed, Submission
+from cosched.service.translation import FOUND
+
+_LOG = logging.getLogger(__name__)
+UNASKED = 0  # MATE_LOOKUP_UNSPECIFIED
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """Who asks for what, for request ids and the audit."""
+
+    caller: Caller
+    method: str
+    request_id: str
+
+    @property
+    def user(self) -> str:
+        """The user's name; Refusal if it is none of this domain."""
+        if self.caller.user is None:
+            raise Refusal(
+                grpc.StatusCode.PERMISSION_DENIED,
+                "USER_UNKNOWN",
+                f"only known users may change something, not {self.caller.via}: use the domain's Unix socket",
+            )
+        return self.caller.user
+
+
+class Operations:
+    """The operations of one domain."""
+
+    def __init__(
+        self, domain: LiveDomain, runner: Runner, peers: Peers, peer_names: Mapping[Domain, object], most_jobs: int,
+        metrics: Metrics,
+    ) -> None:  # fmt: skip
+        self._domain = domain
+        self._runner = runner
+        self._peers = peers
+        self._peer_names = list(peer_names)
+        self._most_jobs = most_jobs
+        self._metrics = metrics
+        self._under_way: set[asyncio.Task[JobRecord]] = set()
+
+    # The operations; each returns the job as it is then
+
+    async def submit(self, asking: Asking, wanted: Submission) -> JobRecord:
+        """SubmitJob."""
+        return await self._once(asking, lambda: self._submit(asking, wanted))
+
+    async def cancel(self, asking: Asking, job: str) -> JobRecord:
+        """CancelJob."""
+        return await self._once(asking, lambda: self._cancel(asking, job))
+
+    async def link(self, asking: Asking, job: str, mate: MateNamed) -> JobRecord:
+        """LinkJobs."""
+        return await self._once(asking, lambda: self._link(asking, job, mate))
+
+    async def unlink(self, asking: Asking, job: str, peer: Domain) -> JobRecord:
+        """UnlinkJobs; `peer` empty: whatever its mate's domain."""
+        return await self._once(asking, lambda: self._unlink(asking, job, peer))
+
+    async def release(self, asking: Asking, job: str) -> JobRecord:
+        """ReleaseHold."""
+        return await self._once(asking, lambda: self._release(asking, job))
+
+    async def close(self) -> None:
+        """Wait for what has begun."""
+        await asyncio.gather(*self._under_way, return_exceptions=True)
+
+    async def _once(self, asking: Asking, operate: Callable[[], Awaitable[JobRecord]]) -> JobRecord:
+        """Carry an operation out to its end, unless it was carried out before."""
+        try:
+            done = self._domain.store.reply(asking.user, asking.request_id)
+            if done is not None:
+                return self._done(asking, done[0], done[1])
+            task = asyncio.ensure_future(operate())
+            self._under_way.add(task)
+            task.add_done_callback(self._under_way.discard)
+            return await asyncio.shield(task)
+        except Refusal as refusal:
+            self._refused(asking, refusal)
+            raise
+
+    def _done(self, asking: Asking, method: str, job: int | None) -> JobRecord:
+        if method != asking.method or job is None:
+            raise Refusal(
+                grpc.StatusCode.INVALID_ARGUMENT,
+                "INVALID_FIELD",
+                f"request_id: was used for {method} before",
+                {"field": "request_id"},
+            )
+        return self.job(str(job))
+
+    # Submission
+
+    async def _submit(self, asking: Asking, wanted: Submission) -> JobRecord:
+        owner = self._owner(asking, wanted.owner)
+        mate = self._named(wanted.mate) if wanted.mate is not None else None
+        self._check_room(owner, wanted.nodes)
+        self._check_mate(mate)
+        record = self._record(wanted, owner, mate)
+        with self._domain.turn():
+            self._on_record(asking, record, "")
+            self._add(record, wanted)
+            self._domain.feed(Submitted(str(record.id), record.peer or "", record.pair, record.mate, record.owner))
+            if not wanted.hold:
+                self._domain.enqueue(record)
+        if mate is not None:
+            await self._announce(record)
+        return record
+
+    def _record(self, wanted: Submission, owner: str, mate: MateNamed | None) -> JobRecord:
+        return JobRecord(
+            id=self._domain.store.next_job_id(),
+            name=wanted.name,
+            owner=owner,
+            uid=None,
+            nodes=wanted.nodes,
+            time_limit=wanted.time_limit,
+            submitted_at=self._domain.clock.now(),
+            state=JobState.QUEUED,
+            reason=story.WAITS_IN_QUEUE,
+            user_hold=wanted.hold,
+            peer=mate.peer if mate else None,
+            pair=mate.pair if mate else None,
+            mate=mate.mate if mate else None,
+        )
+
+    def _add(self, record: JobRecord, wanted: Submission) -> None:
+        try:
+            self._runner.check(spec_of(record, wanted.script))
+            self._domain.add(record, wanted.script)
+        except ManagerError as error:
+            self._domain.forget_changes()
+            raise Refusal(grpc.StatusCode.FAILED_PRECONDITION, "MANAGER_REFUSED", str(error)) from error
+        except StoreError as error:
+            self._domain.forget_changes()
+            raise Refusal(
+                grpc.StatusCode.UNAVAILABLE, "STALLED", f"the job cannot be put on record: {error.reason}"
+            ) from error
+
+    def _owner(self, asking: Asking, owner: str) -> str:
+        if owner in ("", asking.user):
+            return asking.user
+        if not asking.caller.operator:
+            raise _not_owner(f"only an operator may submit for {owner}")
+        return owner
+
+    def _check_room(self, owner: str, nodes: int) -> None:
+        try:
+            self._domain.cluster.rounded(nodes)
+        except ValueError as error:
+            raise Refusal(grpc.StatusCode.FAILED_PRECONDITION, "JOB_TOO_LARGE", str(error)) from None
+        if self._domain.jobs_of(owner) >= self._most_jobs:
+            raise Refusal(
+                grpc.StatusCode.RESOURCE_EXHAUSTED,
+                "TOO_MANY_JOBS",
+                f"{owner} has {self._most_jobs} jobs that have not ended, the most that one user may have",
+            )
+
+    async def _announce(self, record: JobRecord) -> None:
+        """Ask the mate's domain at once: it learns of the link, and the submitter of what it says."""
+        question = GetMateJobId(str(record.id), record.pair, record.mate, record.owner)
+        try:
+            answer = await self._peers.call(record.peer or "", question)
+        except CallError as error:
+            _LOG.info("job %s: its mate's domain gives no answer: %s", record.id, error.problem)
+            return
+        if isinstance(answer, MateJobId) and str(record.id) in self._domain.jobs:
+            self._domain.hear(str(record.id), answer)
+
+    # Mates
+
+    def _named(self, mate: MateNamed) -> MateNamed:
+        """The mate, its domain filled in; Refusal if this domain does not speak to that one."""
+        peer = mate.peer or (self._peer_names[0] if len(self._peer_names) == 1 else "")
+        if peer not in self._peer_names:
+            known = ", ".join(self._peer_names) or "none"
+            said = f"no domain {mate.peer}" if mate.peer else "the mate's domain must be named"
+            raise Refusal(grpc.StatusCode.NOT_FOUND, "DOMAIN_NOT_FOUND", f"{said} (configured: {known})")
+        return MateNamed(peer, mate.pair, mate.mate)
+
+    def _check_mate(self, mate: MateNamed | None) -> None:
+        if mate is None:
+            return
+        if not self._domain.core.settings.enabled:
+            raise Refusal(grpc.StatusCode.FAILED_PRECONDITION, "COSCHEDULING_OFF", "coscheduling is off here")
+        taken = self._domain.core.mates.taken(mate.peer, mate.pair, mate.mate)
+        if taken is not None:
+            what = f"pair {mate.pair}" if mate.pair is not None else f"{mate.peer}:{mate.mate}"
+            raise Refusal(
+                grpc.StatusCode.FAILED_PRECONDITION,
+                "PAIR_TAKEN",
+                f"{what} is that of job {taken} already",
+                {"job_id": taken},
+            )
+
+    async def _link(self, asking: Asking, job: str, named: MateNamed) -> JobRecord:
+        record, mate = self._owned(asking, job), self._named(named)
+        self._check_linkable(record, mate)
+        found = await self._ask_for_link(record, mate)
+        if found is Found.NO_PAIR or (found is Found.UNSUBMITTED and mate.pair is None):
+            raise Refusal(
+                grpc.StatusCode.FAILED_PRECONDITION, "NO_PAIR", f"{mate.peer} knows no such pair of this owner's"
+            )
+        self._check_linkable(record, mate)  # it may have started meanwhile
+        with self._domain.turn():
+            self._on_record(asking, record, f"{mate.peer}:{mate.mate or mate.pair}")
+            self._domain.feed(Linked(job, mate.peer, mate.pair, mate.mate))
+            record.lookup = FOUND[found]
+        return record
+
+    def _check_linkable(self, record: JobRecord, mate: MateNamed) -> None:
+        if record.state is not JobState.QUEUED:
+            raise _wrong_state(record, "be linked")
+        if record.peer is not None:
+            raise Refusal(
+                grpc.StatusCode.FAILED_PRECONDITION,
+                "PAIR_TAKEN",
+                f"job {record.id} has a mate already",
+                {"job_id": str(record.id)},
+            )
+        self._check_mate(mate)
+
+    async def _ask_for_link(self, record: JobRecord, mate: MateNamed) -> Found:
+        try:
+            answer = await self._peers.call(mate.peer, GetMateJobId(str(record.id), mate.pair, mate.mate, record.owner))
+        except CallError as error:
+            refused = error.failure is Failure.REFUSED
+            raise Refusal(
+                grpc.StatusCode.FAILED_PRECONDITION if refused else grpc.StatusCode.UNAVAILABLE,
+                "NO_PAIR" if refused else "PEER_UNREACHABLE",
+                f"{mate.peer}: {error.problem}",
+            ) from error
+        assert isinstance(answer, MateJobId)
+        return answer.found
+
+    async def _unlink(self, asking: Asking, job: str, peer: Domain) -> JobRecord:
+        record = self._owned(asking, job)
+        if record.peer is None or peer not in ("", record.peer):
+            raise Refusal(grpc.StatusCode.FAILED_PRECONDITION, "NOT_LINKED", f"job {job} has no such mate")
+        if record.state is JobState.RUNNING:
+            raise _wrong_state(record, "be unlinked")
+        with self._domain.turn():
+            self._on_record(asking, record, f"{record.peer}:{record.mate or record.pair}")
+            record.lookup = record.mate_status = UNASKED
+            self._domain.feed(Unlinked(job))
+        return record
+
+    # Cancellation and release
+
+    async def _cancel(self, asking: Asking, job: str) -> JobRecord:
+        record = self.job(job)
+        self._check_owner(asking, record)
+        if record.state is JobState.CANCELLED:
+            return record
+        if record.state.final:
+            raise _wrong_state(record, "be cancelled")
+        with self._domain.turn():
+            self._on_record(asking, record, "")
+            if record.state is not JobState.RUNNING:
+                self._domain.end(job, JobState.CANCELLED, f"by {asking.user}")
+        if record.state is JobState.RUNNING:
+            await self._end_processes(job)
+        return record
+
+    async def _end_processes(self, job: str) -> None:
+        try:
+            await self._runner.cancel(job)
+        except ManagerError as error:
+            raise Refusal(grpc.StatusCode.UNAVAILABLE, "MANAGER_UNREACHABLE", str(error)) from error
+
+    async def _release(self, asking: Asking, job: str) -> JobRecord:
+        record = self._owned(asking, job)
+        if not record.user_hold and record.state is not JobState.HOLDING:
+            raise _wrong_state(record, "be released: it does not hold")
+        if not record.user_hold and not asking.caller.operator:
+            raise _not_owner("only an operator may end a hold before its time")
+        with self._domain.turn():
+            self._on_record(asking, record, "")
+            if record.user_hold:
+                record.user_hold = False
+                self._domain.enqueue(record)
+                self._domain.save(record)
+            else:
+                self._domain.feed(ReleaseDue(job))
+        return record
+
+    # Who may; what is kept
+
+    def job(self, job: str) -> JobRecord:
+        """The job, ended or not; Refusal."""
+        record = self._domain.jobs.get(job)
+        if record is None and job.isascii() and job.isdecimal() and len(job) < 19:
+            record = self._domain.store.job(int(job))
+        if record is None:
+            raise Refusal(grpc.StatusCode.NOT_FOUND, "JOB_NOT_FOUND", f"no job {job[:40]} on {self._domain.name}")
+        return record
+
+    def _owned(self, asking: Asking, job: str) -> JobRecord:
+        """The job, which has not ended and which the caller may change; Refusal."""
+        record = self.job(job)
+        self._check_owner(asking, record)
+        if record.state.final:
+            raise _wrong_state(record, "be changed")
+        return record
+
+    def _check_owner(self, asking: Asking, record: JobRecord) -> None:
+        if asking.user != record.owner and not asking.caller.operator:
+            raise _not_owner(f"job {record.id} is {record.owner}'s, and {asking.user} is no operator")
+
+    def _on_record(self, asking: Asking, record: JobRecord, detail: str) -> None:
+        done = DoneRequest(asking.user, asking.request_id, asking.method, record.id)
+        self._domain.changes.requests.append(done)
+        self._domain.audit(self._audit(asking, str(record.id), "OK", detail))
+
+    def _audit(self, asking: Asking, job: str | None, outcome: str, detail: str) -> AuditRecord:
+        caller = asking.caller
+        now = self._domain.clock.now()
+        return AuditRecord(now, caller.user or caller.peer or "", caller.via, asking.method, job, outcome, detail)
+
+    def _refused(self, asking: Asking, refusal: Refusal) -> None:
+        """A change that was refused is on record too, if that can be written."""
+        _LOG.info("%s of %s: %s", asking.method, asking.caller.via, refusal.message)
+        if refusal.code is grpc.StatusCode.PERMISSION_DENIED:
+            self._metrics.denied(refusal.reason).inc()
+        if self._domain.problem:
+            return
+        try:
+            with self._domain.store.transaction():
+                self._domain.store.add_audit(self._audit(asking, None, refusal.code.name, refusal.message))
+        except StoreError as error:
+            _LOG.error("the audit cannot be written: %s", error)
+
+
+def _not_owner(message: str) -> Refusal:
+    return Refusal(grpc.StatusCode.PERMISSION_DENIED, "NOT_OWNER", message)
+
+
+def _wrong_state(record: JobRecord, what: str) -> Refusal:
+    state = record.state.name
+    return Refusal(
+        grpc.StatusCode.FAILED_PRECONDITION,
+        "JOB_STATE",
+        f"job {record.id} is {state}: it cannot {what}",
+        {"state": state},
+    )

@@ -1,0 +1,145 @@
+"""What a live domain wants done once a turn is on record: calls, launches, timers, news."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any
+
+from cosched.core.effects import Call, ClearTimer, SetTimer
+from cosched.core.events import CallFailed
+from cosched.core.protocol import JobId, MateStatus, Reply, Request, TryStartMate
+from cosched.service.clock import Clock
+from cosched.service.domain import LiveDomain
+from cosched.service.metrics import Metrics
+from cosched.service.peers import CallError, Peers
+from cosched.service.running import Runner
+from cosched.service.store import EventRecord, JobRecord
+from cosched.service.timers import Timers
+from cosched.service.watching import Watchers
+
+PATIENCE = 0.25  # seconds that a scheduling iteration waits for one job's answers
+TRY_AGAIN = 1.0  # seconds between attempts to write what could not be written
+
+_LOG = logging.getLogger(__name__)
+
+
+class ServiceOutside:
+    """`domain.Outside` for a service; `domain`, `peers` and `runner` are put in before the first turn."""
+
+    domain: LiveDomain
+    peers: Peers
+    runner: Runner
+
+    def __init__(
+        self, clock: Clock, timers: Timers, watchers: Watchers, metrics: Metrics, fail: Callable[[BaseException], None]
+    ) -> None:
+        self._clock = clock
+        self._timers = timers
+        self._watchers = watchers
+        self._metrics = metrics
+        self._fail = fail
+        self._loop = asyncio.get_running_loop()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._patience: tuple[JobId, asyncio.TimerHandle] | None = None
+
+    # Calls
+
+    def call(self, call: Call) -> None:
+        """See the protocol."""
+        self._run(self._call(call))
+
+    async def _call(self, call: Call) -> None:
+        began, kind = self._loop.time(), type(call.request).__name__
+        try:
+            reply = await self.peers.call(call.peer, _sent(call.request, self._clock))
+        except CallError as error:
+            self._metrics.peer_call(call.peer, kind, error.failure, self._loop.time() - began)
+            _LOG.warning("job %s: %s to %s: %s: %s", call.job, kind, call.peer, error.failure, error.problem)
+            self.domain.call_failed(call, CallFailed(call.job, call.request, error.failure), error.problem)
+        else:
+            self._metrics.peer_call(call.peer, kind, "answered", self._loop.time() - began)
+            self.domain.answered(call, received(reply, self._clock))
+
+    # Jobs
+
+    def launch(self, job: JobRecord) -> None:
+        """See the protocol."""
+        self._run(self.runner.launch(job))
+
+    # Timers
+
+    def set_timer(self, timer: SetTimer) -> None:
+        """See the protocol."""
+        self._timers.set(f"{timer.timer} {timer.job}", timer.at, lambda: self.domain.timer_due(timer))
+
+    def clear_timer(self, timer: ClearTimer) -> None:
+        """See the protocol."""
+        self._timers.clear(f"{timer.timer} {timer.job}")
+
+    def awaits(self, job: JobId) -> None:
+        """See the protocol."""
+        if self._patience is not None:
+            awaited, handle = self._patience
+            if awaited == job and not handle.cancelled() and handle.when() > self._loop.time():
+                return
+            handle.cancel()
+        self._patience = job, self._loop.call_later(PATIENCE, self.domain.go_on, job)
+
+    def look_again(self, at: int) -> None:
+        """See the protocol."""
+        self._timers.set("look again", at, self.domain.reschedule)
+
+    # News
+
+    def happened(self, events: Sequence[EventRecord]) -> None:
+        """See the protocol."""
+        self._watchers.tell(events)
+        for job in self.runner.over(events):
+            self._run(self.runner.forget(job))
+
+    def stalled(self, problem: str) -> None:
+        """See the protocol."""
+        _LOG.error("stalled: %s; nothing is answered until it can be written", problem)
+        self._loop.call_later(TRY_AGAIN, self._try_again)
+
+    def _try_again(self) -> None:
+        if self.domain.try_again():
+            _LOG.warning("the database can be written again")
+
+    def broken(self, error: BaseException) -> None:
+        """See the protocol."""
+        self._fail(error)
+
+    # Tasks
+
+    def _run(self, work: Coroutine[Any, Any, None]) -> None:
+        task = self._loop.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._done)
+
+    def _done(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self._fail(error)
+
+    async def close(self) -> None:
+        """Leave all that is under way: it is on record, and taken up again at the next start."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+
+def _sent(request: Request, clock: Clock) -> Request:
+    """A request with times as the peer reads them."""
+    if isinstance(request, TryStartMate):
+        return request._replace(hold_until=clock.to_wall(request.hold_until))
+    return request
+
+
+def received(reply: Reply, clock: Clock) -> Reply:
+    """A reply with times as this domain reads them."""
+    if isinstance(reply, MateStatus) and reply.started_at is not None:
+        return reply._replace(started_at=clock.from_wall(reply.started_at))
+    return reply

@@ -1,0 +1,149 @@
+"""Between a domain and its resource manager: launches, cancellations, reports, and jobs found again after a restart."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Protocol
+
+from adapters.manager import End, Ended, JobSpec, Manager, ManagerError, NodesBusyError, Report
+from cosched.core.job import JobState
+from cosched.core.protocol import JobId
+from cosched.service.store import EventRecord, JobRecord, JobScript
+from cosched.v1.domain_pb2 import EVENT_KIND_ENDED
+
+BUSY_PATIENCE = 30  # seconds that a launch waits for nodes which the manager still cleans up
+_LOG = logging.getLogger(__name__)
+
+
+class _Domain(Protocol):
+    """What is needed of a LiveDomain."""
+
+    jobs: dict[JobId, JobRecord]
+
+    def ended(self, job: JobId, how: JobState, why: str = "", exit_code: int | None = None) -> None:
+        """See LiveDomain."""
+
+    def script(self, job: JobRecord) -> JobScript | None:
+        """See LiveDomain."""
+
+
+def spec_of(record: JobRecord, script: JobScript) -> JobSpec:
+    """What the manager is to run."""
+    return JobSpec(
+        job_id=str(record.id),
+        nodes=record.nodes,
+        walltime=record.time_limit,
+        directory=script.directory,
+        command=script.arguments,
+        script=script.script,
+        name=record.name,
+        environment=script.environment,
+        user=record.owner,
+        mate=f"{record.peer}:{record.mate}" if record.mate is not None else None,
+        pair=record.pair,
+    )
+
+
+def state_of(end: Ended) -> JobState:
+    """The final state of a job that ended so."""
+    if end.succeeded:
+        return JobState.COMPLETED
+    return JobState.CANCELLED if end.how is End.CANCELLED else JobState.FAILED
+
+
+class Runner:
+    """The jobs of a domain in its manager."""
+
+    def __init__(self, domain: _Domain, manager: Manager) -> None:
+        self._domain = domain
+        self._manager = manager
+        self._reader: asyncio.Task[None] | None = None
+
+    def check(self, spec: JobSpec) -> None:
+        """Whether the manager would take this job; ManagerError."""
+        self._manager.check(spec)
+
+    async def launch(self, record: JobRecord) -> None:
+        """Start a job; one that cannot be started has failed."""
+        job = str(record.id)
+        try:
+            script = self._domain.script(record)
+            if script is None:
+                raise ManagerError("its script is not on record")
+            await self._launch(spec_of(record, script))
+        except ManagerError as error:
+            _LOG.warning("job %s cannot be started: %s", job, error)
+            self._domain.ended(job, JobState.FAILED, f"it could not be started: {error}")
+
+    async def _launch(self, spec: JobSpec) -> None:
+        for _ in range(BUSY_PATIENCE):
+            try:
+                await self._manager.launch(spec)
+            except NodesBusyError:
+                await asyncio.sleep(1)
+            else:
+                return
+        await self._manager.launch(spec)
+
+    async def cancel(self, job: JobId) -> None:
+        """End a running job's processes; its end is reported. ManagerError."""
+        await self._manager.cancel(job)
+
+    async def reconcile(self, found: Mapping[str, Report | None], running: Iterable[JobId]) -> None:
+        """After a restart: what the manager has `found`, against the jobs that should be `running`."""
+        for job in running:
+            record = self._domain.jobs.get(job)
+            if record is not None and job not in found:
+                await self.launch(record)  # its launch was on record here, but not carried out yet
+        for job, report in found.items():
+            if isinstance(report, Ended):
+                self._report(report)
+            elif job not in self._domain.jobs:
+                _LOG.error("the manager runs job %s, which is not on record as running here", job)
+
+    def start(self) -> None:
+        """Listen to the manager's reports."""
+        self._reader = asyncio.create_task(self._read())
+
+    async def close(self) -> None:
+        """Listen no more."""
+        if self._reader is not None:
+            self._reader.cancel()
+            await asyncio.gather(self._reader, return_exceptions=True)
+
+    async def _read(self) -> None:
+        async for report in self._manager.reports():
+            self._report(report)
+
+    def _report(self, report: Report) -> None:
+        if not isinstance(report, Ended):
+            return
+        if report.job_id in self._domain.jobs:
+            self._domain.ended(report.job_id, state_of(report), _explained(report), report.exit_code)
+        else:  # its end is on record already
+            asyncio.get_running_loop().create_task(self.forget(report.job_id))
+
+    @staticmethod
+    def over(events: Sequence[EventRecord]) -> list[JobId]:
+        """Jobs that have ended, and that is on record."""
+        return [str(event.job) for event in events if event.kind == EVENT_KIND_ENDED]
+
+    async def forget(self, job: JobId) -> None:
+        """Let the manager drop what it keeps of a job that has ended."""
+        try:
+            await self._manager.forget(job)
+        except ManagerError as error:
+            _LOG.warning("job %s: %s", job, error)
+
+
+def _explained(end: Ended) -> str:
+    """Why it ended, for people; empty for a plain success."""
+    if end.reason:
+        return end.reason
+    if end.how is End.SIGNALLED:
+        return f"ended by signal {end.signal}"
+    if end.how is End.EXITED and end.exit_code:
+        return f"exit code {end.exit_code}"
+    return ""

@@ -1,0 +1,334 @@
+"""One policy domain as a process: opens what it needs in order, serves, and closes it in the reverse order.
+
+Order at the start: database, resource manager, the state as the last turn left it, the manager's jobs against that,
+listeners, readiness. A stop leaves jobs running; they are found again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+from collections.abc import Callable, Coroutine, Mapping
+from contextlib import AsyncExitStack
+from functools import partial
+from typing import Any
+
+import grpc
+from grpc_health.v1 import health, health_pb2, health_pb2_grpc
+from grpc_reflection.v1alpha import reflection
+
+from adapters.loading import load_manager
+from adapters.manager import Manager, ManagerError, Report, SettingError
+from cosched import __version__
+from cosched.core.protocol import Domain
+from cosched.errors import InputError
+from cosched.pem import expires
+from cosched.service import systemd
+from cosched.service.callers import Identify, certificate_callers, plaintext_callers
+from cosched.service.clock import Clock
+from cosched.service.configuration import Configuration
+from cosched.service.coscheduling_api import CoschedulingApi
+from cosched.service.domain import LiveDomain
+from cosched.service.domain_api import DomainApi, Serving
+from cosched.service.http import HttpServer
+from cosched.service.local_socket import LocalSocket
+from cosched.service.metrics import Metrics
+from cosched.service.operations import Operations
+from cosched.service.outside import ServiceOutside
+from cosched.service.peers import Peers, PeerView
+from cosched.service.running import Runner
+from cosched.service.store import Store, StoreError
+from cosched.service.timers import Timers
+from cosched.service.tls import PeerCredentials, ServerTls
+from cosched.service.tls_files import TlsFiles
+from cosched.service.views import Views
+from cosched.service.watching import Watchers
+from cosched.v1 import cluster_pb2, coscheduling_pb2, domain_pb2
+from cosched.v1.coscheduling_pb2_grpc import add_CoschedulingServiceServicer_to_server
+from cosched.v1.domain_pb2_grpc import add_DomainServiceServicer_to_server
+
+GRACE = 2.0  # seconds that open calls have at a stop
+LOOK_AT_CLOCK = 5.0  # seconds
+TIDY = 60.0
+RETIRE = 3600.0
+MAX_MESSAGE = 2 << 20  # bytes: a script of 1 MiB, its arguments and environment
+MAX_CALLS = 512  # open at a time, of all clients
+SERVER_OPTIONS = (
+    ("grpc.max_receive_message_length", MAX_MESSAGE),
+    ("grpc.max_send_message_length", 16 << 20),
+    ("grpc.max_concurrent_streams", 256),
+    ("grpc.max_metadata_size", 16 << 10),
+    ("grpc.http2.min_recv_ping_interval_without_data_ms", 5000),
+    ("grpc.so_reuseport", 0),
+)
+SHIFT = "clock shift"  # what the store calls it
+
+_LOG = logging.getLogger(__name__)
+
+
+class Service:
+    """The service of one domain; `run` it once."""
+
+    def __init__(self, configuration: Configuration) -> None:
+        self.configuration = configuration
+        self.name = configuration.domain.name
+        self.metrics = Metrics(__version__)
+        self._stop = asyncio.Event()
+        self._failure: BaseException | None = None
+        self._serving = False
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def run(self, ready: Callable[[Service], None] = lambda _: None) -> None:
+        """Serve until SIGTERM or SIGINT. InputError or StoreError if it cannot; RuntimeError after its own fault."""
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, self._stop.set)
+        async with AsyncExitStack() as stack:
+            await self._open(stack)
+            self._serving = True
+            systemd.notify("READY=1")
+            _LOG.info("serving %s on %s", self.name, self.address)
+            ready(self)
+            await self._stop.wait()
+            self._serving = False
+            systemd.notify("STOPPING=1")
+            _LOG.info("stopping")
+        if self._failure is not None:
+            raise RuntimeError(f"ended after a fault: {self._failure!r}") from self._failure
+
+    def fail(self, error: BaseException) -> None:
+        """End the service: its memory cannot be trusted. It restarts from its database."""
+        if self._failure is None:
+            _LOG.critical("a fault of the service", exc_info=error)
+            self._failure = error
+            self._stop.set()
+
+    # Opening, in order
+
+    async def _open(self, stack: AsyncExitStack) -> None:
+        self._open_store(stack)
+        manager, found = await self._open_manager(stack)
+        await self._open_domain(stack, manager)
+        await self.runner.reconcile(found, self._running)
+        self.runner.start()
+        self._start_timers()
+        await self._listen(stack)
+
+    def _open_store(self, stack: AsyncExitStack) -> None:
+        self.store = Store.open(self.configuration.domain.state, self.name)
+        stack.callback(self.store.close)
+        self.clock = opened_clock(self.store)
+        self.serving_since = self.clock.now()
+
+    async def _open_manager(self, stack: AsyncExitStack) -> tuple[Manager, Mapping[str, Report | None]]:
+        section, state = self.configuration.manager, self.configuration.domain.state
+        try:
+            create = load_manager(section.kind)
+            manager = create(self.name, state.with_name(f"{state.name}.{section.kind}"), section.settings)
+            found = await manager.open()
+            stack.push_async_callback(manager.close)
+            self._cluster = self.configuration.cluster_settings(manager.nodes)
+        except SettingError as error:
+            raise InputError("manager", error.key, error.problem) from error
+        except ManagerError as error:
+            raise InputError("manager", None, str(error)) from error
+        return manager, found
+
+    async def _open_domain(self, stack: AsyncExitStack, manager: Manager) -> None:
+        configuration = self.configuration
+        self.timers = Timers(self.clock)
+        self.watchers = Watchers()
+        outside = ServiceOutside(self.clock, self.timers, self.watchers, self.metrics, self.fail)
+        self.domain = LiveDomain(
+            self.name, configuration.coscheduling_settings(), self._cluster, self.store, self.clock, outside,
+            self.metrics, owners=_owners(configuration),
+        )  # fmt: skip
+        self.runner = Runner(self.domain, manager)
+        self._tls = TlsFiles(tls.ca, tls.certificate, tls.key) if (tls := configuration.tls) else None
+        credentials = PeerCredentials(self._tls) if self._tls and not configuration.domain.plaintext else None
+        timeout = float(configuration.coscheduling.peer_timeout)
+        self.peers = Peers(self.name, configuration.peers, timeout, credentials, self._peer_changed)
+        outside.domain, outside.peers, outside.runner = self.domain, self.peers, self.runner
+        stack.push_async_callback(self.peers.close)
+        stack.push_async_callback(outside.close)
+        stack.push_async_callback(self.runner.close)
+        self._running = self.domain.recover()
+        self.views = Views(self.domain, self.clock)
+        self.operations = Operations(
+            self.domain, self.runner, self.peers, {peer.name: peer for peer in configuration.peers},
+            configuration.domain.max_jobs_per_user, self.metrics,
+        )  # fmt: skip
+        stack.push_async_callback(self.operations.close)
+
+    def _start_timers(self) -> None:
+        every, section = self.timers.every, self.configuration
+        every("clock", LOOK_AT_CLOCK, self._look_at_clock)
+        every("tidy", TIDY, self.domain.tidy)
+        every("retire", RETIRE, self._retire)
+        if section.domain.schedule_interval:
+            every("schedule", section.domain.schedule_interval, self.domain.reschedule)
+        if section.coscheduling.heartbeat_interval and section.peers:
+            every("heartbeat", section.coscheduling.heartbeat_interval, self._beat)
+        if (watchdog := systemd.watchdog_interval()) is not None:
+            every("watchdog", watchdog, _pat_watchdog)
+        self.timers.start()
+
+    async def _listen(self, stack: AsyncExitStack) -> None:
+        configuration = self.configuration
+        stack.callback(self.timers.stop)
+        self._health = health.aio.HealthServicer()
+        await self._open_local_socket(stack)
+        await self._open_listener(stack)
+        await self._health.set("", health_pb2.HealthCheckResponse.SERVING)
+        self._health_served = health_pb2.HealthCheckResponse.SERVING
+        self.timers.every("health", 1.0, self._follow_health)
+        if configuration.domain.http is not None:
+            self._measure()
+            http = HttpServer(configuration.domain.http, self.metrics.text, self.problem)
+            await http.start()
+            stack.push_async_callback(http.stop)
+
+    async def _open_listener(self, stack: AsyncExitStack) -> None:
+        section, tls = self.configuration.domain, self.configuration.tls
+        if section.plaintext or tls is None or self._tls is None:
+            server = self._make_server(plaintext_callers())
+            port = _bound(section.listen, lambda: server.add_insecure_port(section.listen))
+        else:
+            peers = {peer.identity: peer.name for peer in self.configuration.peers if peer.identity}
+            server = self._make_server(certificate_callers(peers, tls.user_identity, section.operators))
+            credentials = ServerTls(self._tls).credentials()
+            port = _bound(section.listen, lambda: server.add_secure_port(section.listen, credentials))
+        self.address = f"{section.listen.rpartition(':')[0]}:{port}"
+        await server.start()
+        stack.push_async_callback(server.stop, GRACE)
+        stack.push_async_callback(self._health.enter_graceful_shutdown)
+
+    async def _open_local_socket(self, stack: AsyncExitStack) -> None:
+        section = self.configuration.domain
+        if section.socket is None:
+            return
+        local = LocalSocket(section.socket, self._make_server, section.operators)
+        await local.open()
+        stack.push_async_callback(local.close, GRACE)
+
+    def _make_server(self, identify: Identify) -> grpc.aio.Server:
+        """A server with all services, for callers that `identify` tells apart; without ports yet."""
+        server = grpc.aio.server(options=SERVER_OPTIONS, maximum_concurrent_rpcs=MAX_CALLS)
+        peers = frozenset(peer.name for peer in self.configuration.peers)
+        coscheduling = CoschedulingApi(self.domain, peers, identify, self.metrics)
+        add_CoschedulingServiceServicer_to_server(coscheduling, server)
+        serving = Serving(self.domain, self.operations, self.views, self.watchers, self.metrics, self.about)
+        add_DomainServiceServicer_to_server(DomainApi(serving, identify), server)
+        health_pb2_grpc.add_HealthServicer_to_server(self._health, server)
+        reflection.enable_server_reflection(
+            [
+                coscheduling_pb2.DESCRIPTOR.services_by_name["CoschedulingService"].full_name,
+                domain_pb2.DESCRIPTOR.services_by_name["DomainService"].full_name,
+                health.SERVICE_NAME,
+                reflection.SERVICE_NAME,
+            ],
+            server,
+        )
+        return server
+
+    # While it serves
+
+    def about(self) -> cluster_pb2.Domain:
+        """The domain itself, for users."""
+        kind = self.configuration.manager.kind
+        return self.views.domain(kind, f"cosched {__version__}", self.serving_since, self.peers.views())
+
+    def problem(self) -> str | None:
+        """Why the service is not healthy; None if it is."""
+        if not self._serving:
+            return "starting or stopping"
+        return f"stalled: {self.domain.problem}" if self.domain.problem else None
+
+    def _follow_health(self) -> None:
+        answers = health_pb2.HealthCheckResponse
+        served = answers.NOT_SERVING if self.problem() else answers.SERVING
+        if served != self._health_served:
+            self._health_served = served
+            self._task(self._health.set("", served))
+
+    def _look_at_clock(self) -> None:
+        step = self.clock.look()
+        if not step:
+            return
+        _LOG.warning("the wall clock was set by %+d s; holds keep their length", step)
+        self.metrics.clock_steps.inc()
+        self.timers.follow_clock()
+        try:
+            with self.store.transaction():
+                self.store.set_meta(SHIFT, str(self.clock.shift))
+        except StoreError as error:
+            _LOG.error("the clock's shift cannot be kept: %s", error)
+
+    def _retire(self) -> None:
+        try:
+            with self.store.transaction():
+                gone = self.store.retire(self.clock.now() - self.configuration.domain.retention)
+        except StoreError as error:
+            _LOG.error("old jobs cannot be removed: %s", error)
+        else:
+            _LOG.info("%d old jobs removed", gone)
+
+    def _beat(self) -> None:
+        self._task(self.peers.beat())
+
+    def _task(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)  # the loop itself would let it be collected
+        task.add_done_callback(self._tasks.discard)
+
+    def _peer_changed(self, view: PeerView) -> None:
+        up = view.state == cluster_pb2.PEER_STATE_REACHABLE
+        self.metrics.peer_up(view.name).set(up)
+        state = cluster_pb2.PeerState.Name(view.state).removeprefix("PEER_STATE_").lower()
+        _LOG.log(logging.INFO if up else logging.WARNING, "peer %s is %s %s", view.name, state, view.problem)
+
+    def _measure(self) -> None:
+        """Gauges that are read when they are scraped."""
+        for state, gauge in self.metrics.jobs.items():
+            gauge.set_function(partial(_count, self.views.job_counts, state))
+        for state, gauge in self.metrics.nodes.items():
+            gauge.set_function(partial(_count, self.views.node_counts, state))
+        path = self.configuration.domain.state
+        self.metrics.database_bytes.set_function(lambda: path.stat().st_size)
+        if self._tls is not None and self.configuration.tls is not None:
+            certificate = self.configuration.tls.certificate
+            self.metrics.certificate_expiry(certificate.name).set_function(lambda: expires(certificate))
+
+
+def _count(counts: Callable[[], Any], state: str) -> int:
+    return int(getattr(counts(), state))
+
+
+def _pat_watchdog() -> None:
+    systemd.notify("WATCHDOG=1")
+
+
+def opened_clock(store: Store) -> Clock:
+    """Service time as the last run left it: not before the last event, even if the wall clock was set back since."""
+    clock = Clock(int(store.meta(SHIFT) or 0))
+    last = store.events(store.last_sequence() - 1, (), (), 1)
+    behind = last[-1].at - clock.now() if last else 0
+    if behind <= 0:
+        return clock
+    _LOG.warning("the wall clock is %d s behind the last event on record", behind)
+    return Clock(clock.shift - behind)
+
+
+def _owners(configuration: Configuration) -> dict[tuple[Domain, str], str]:
+    return {(peer.name, there): here for peer in configuration.peers for there, here in peer.owners.items()}
+
+
+def _bound(address: str, bind: Callable[[], int]) -> int:
+    try:
+        port = bind()
+    except RuntimeError:
+        port = 0
+    if not port:
+        raise InputError("domain", "listen", f"{address} cannot be listened on: in use, or not this host's")
+    return port

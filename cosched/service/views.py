@@ -1,0 +1,169 @@
+"""What users see of jobs, nodes, events and the domain: records as messages of domain.proto."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+
+from google.protobuf.duration_pb2 import Duration
+from google.protobuf.timestamp_pb2 import Timestamp
+
+from cosched.core.job import JobState
+from cosched.core.protocol import FOREVER
+from cosched.core.settings import Scheme
+from cosched.service import story
+from cosched.service.clock import Clock
+from cosched.service.domain import LiveDomain
+from cosched.service.peers import PeerView
+from cosched.service.store import EventRecord, JobRecord
+from cosched.v1 import cluster_pb2, coscheduling_pb2, domain_pb2, job_pb2
+
+SCHEMES = {
+    Scheme.HOLD: cluster_pb2.SCHEME_HOLD,
+    Scheme.YIELD: cluster_pb2.SCHEME_YIELD,
+    Scheme.OFF: cluster_pb2.SCHEME_OFF,
+}
+
+
+class Views:
+    """Messages about one domain; instants become those of the wall clock."""
+
+    def __init__(self, domain: LiveDomain, clock: Clock) -> None:
+        self._domain = domain
+        self._clock = clock
+
+    def ref(self, job: int | str, domain: str | None = None) -> coscheduling_pb2.JobRef:
+        """A job's reference; of this domain, if no other is given."""
+        return coscheduling_pb2.JobRef(domain=domain or self._domain.name, job_id=str(job))
+
+    def job(self, record: JobRecord) -> job_pb2.Job:
+        """A job."""
+        message = job_pb2.Job(
+            ref=self.ref(record.id),
+            name=record.name,
+            owner=record.owner,
+            state=int(record.state),  # type: ignore[arg-type]  # the numbers are the same
+            reason=story.HELD_BY_USER if record.user_hold else record.reason,
+            nodes=record.nodes,
+            time_limit=Duration(seconds=record.time_limit),
+            submitted_at=self._time(record.submitted_at),
+            ready_at=self._time(record.ready_at),
+            started_at=self._time(record.started_at),
+            ended_at=self._time(record.ended_at),
+            exit_code=record.exit_code,
+        )
+        if record.peer is not None:
+            message.mates.append(self._mate(record))
+            self._holds(message.holds, record)
+        return message
+
+    def _mate(self, record: JobRecord) -> job_pb2.Mate:
+        message = job_pb2.Mate(
+            lookup=record.lookup,  # type: ignore[arg-type]
+            status=record.mate_status,  # type: ignore[arg-type]
+            heard_at=self._time(record.heard_at),
+        )
+        if record.pair is not None:
+            message.name.pair.domain, message.name.pair.name = record.peer or "", record.pair
+        elif record.mate is not None:
+            message.name.job.CopyFrom(self.ref(record.mate, record.peer))
+        if record.mate is not None:
+            message.job.CopyFrom(self.ref(record.mate, record.peer))
+        if record.gap_s is not None:
+            message.gap.seconds = record.gap_s
+        return message
+
+    def _holds(self, message: job_pb2.HoldRecord, record: JobRecord) -> None:
+        memory = record.memory or {}
+        message.holds = memory.get("holds", 0)
+        message.yields = memory.get("yields", 0)
+        message.held_node_seconds = memory.get("held_node_seconds", 0)
+        message.hold_generation = memory.get("generation", 0)
+        if record.state is JobState.HOLDING:
+            message.held_node_seconds += record.nodes * (self._clock.now() - memory["held_since"])
+            if memory["held_until"] >= FOREVER:
+                message.hold_forever = True
+            else:
+                message.hold_until.seconds = self._clock.to_wall(memory["held_until"])
+
+    def event(self, record: EventRecord) -> domain_pb2.Event:
+        """Something that happened."""
+        return domain_pb2.Event(
+            sequence=record.sequence,
+            at=self._time(record.at),
+            kind=record.kind,  # type: ignore[arg-type]
+            job=self.ref(record.job) if record.job is not None else None,
+            text=story.text(record.what, record.detail, self._clock_time),
+            detail={key: str(value) for key, value in record.detail.items()},
+        )
+
+    def domain(self, manager: str, version: str, serving_since: int, peers: Iterable[PeerView]) -> cluster_pb2.Domain:
+        """The domain itself."""
+        settings = self._domain.core.settings
+        message = cluster_pb2.Domain(
+            name=self._domain.name,
+            version=version,
+            manager=manager,
+            scheme=SCHEMES[settings.scheme],
+            release_interval=Duration(seconds=settings.release_interval),
+            max_held_fraction=str(settings.max_held_fraction),
+            nodes=self.node_counts(),
+            jobs=self.job_counts(),
+            now=self._time(self._clock.now()),
+            serving_since=self._time(serving_since),
+        )
+        message.peers.extend(map(_peer, peers))
+        return message
+
+    def node_counts(self) -> cluster_pb2.NodeCounts:
+        """Nodes by what they are doing."""
+        used = self._domain.cluster.used()
+        busy = used[JobState.READY] + used[JobState.RUNNING]
+        return cluster_pb2.NodeCounts(idle=self._domain.cluster.free, busy=busy, held=used[JobState.HOLDING])
+
+    def job_counts(self) -> cluster_pb2.JobCounts:
+        """Jobs by state."""
+        counts = dict.fromkeys(JobState, 0)
+        for record in self._domain.jobs.values():
+            counts[record.state] += 1
+        return cluster_pb2.JobCounts(
+            queued=counts[JobState.QUEUED],
+            ready=counts[JobState.READY],
+            holding=counts[JobState.HOLDING],
+            running=counts[JobState.RUNNING],
+        )
+
+    def node_groups(self) -> list[cluster_pb2.NodeGroup]:
+        """The nodes: those of each job, and the free ones."""
+        groups = [
+            cluster_pb2.NodeGroup(
+                state=cluster_pb2.NODE_STATE_HELD if record.state is JobState.HOLDING else cluster_pb2.NODE_STATE_BUSY,
+                count=self._domain.cluster.job(job).nodes,
+                job=self.ref(job),
+            )
+            for job, record in self._domain.jobs.items()
+            if record.state in (JobState.READY, JobState.HOLDING, JobState.RUNNING)
+        ]
+        if self._domain.cluster.free:
+            idle = cluster_pb2.NodeGroup(state=cluster_pb2.NODE_STATE_IDLE, count=self._domain.cluster.free)
+            groups.append(idle)
+        return groups
+
+    def _time(self, instant: int | None) -> Timestamp | None:
+        return Timestamp(seconds=self._clock.to_wall(instant)) if instant is not None else None
+
+    def _clock_time(self, instant: int) -> str:
+        return datetime.fromtimestamp(self._clock.to_wall(instant), UTC).isoformat(" ").replace("+00:00", " UTC")
+
+
+def _peer(view: PeerView) -> cluster_pb2.Peer:
+    message = cluster_pb2.Peer(
+        name=view.name,
+        address=view.address,
+        state=view.state,  # type: ignore[arg-type]
+        since=Timestamp(seconds=int(view.since)),
+        problem=view.problem,
+    )
+    if view.round_trip is not None:
+        message.round_trip.FromNanoseconds(int(view.round_trip * 1e9))
+    return message

@@ -1,0 +1,58 @@
+"""`cosched cancel`, `link`, `unlink` and `release`."""
+
+import pytest
+
+from cosched.v1 import coscheduling_pb2, job_pb2
+
+
+def test_cancel(cosched, domain):
+    domain.add()
+    domain.add(state=job_pb2.JOB_STATE_RUNNING)
+    result = cosched("cancel", "17", "intrepid:18")
+    assert result.stdout == ""
+    assert result.stderr == "job intrepid:17 was cancelled\njob intrepid:18 is being cancelled\n"
+
+
+def test_all_are_tried(cosched, domain):
+    domain.add(state=job_pb2.JOB_STATE_COMPLETED)
+    domain.add()
+    result = cosched("cancel", "17", "99", "18", exit_code=1)
+    assert result.stderr == (
+        "cosched: 17: job 17 has ended\ncosched: 99: there is no job 99\njob intrepid:18 was cancelled\n"
+    )
+
+
+def test_link_unlink_release(cosched, domain):
+    domain.add()
+    domain.mate_lookup = coscheduling_pb2.MATE_LOOKUP_FOUND
+    assert cosched("link", "17", "eureka:3").stderr == ("job intrepid:17 was linked: its mate is eureka:3 (queuing)\n")
+    assert cosched("unlink", "17").stderr == "job intrepid:17 has no mate any more\n"
+    domain.mate_lookup = coscheduling_pb2.MATE_LOOKUP_UNSUBMITTED
+    said = cosched("link", "17", "--pair", "run7", "--pair-domain", "eureka").stderr
+    assert said == "job intrepid:17 was linked: its mate is not submitted yet to eureka\n"
+    assert domain.jobs["17"].mates[0].name.pair.name == "run7"
+    assert cosched("release", "17").stderr == "job intrepid:17 was released\n"
+
+
+def test_what_is_refused(refused, domain):
+    domain.add()
+    assert refused("unlink", "17", exit_code=1) == "there is no such mate"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("cancel",),
+        ("cancel", ""),
+        ("cancel", "intrepid:"),
+        ("link", "17"),
+        ("link", "17", "3"),
+        ("link", "17", "eureka:3", "--pair", "x"),
+        ("link", "17", "eureka:3", "--pair-domain", "eureka"),
+        ("unlink",),
+        ("release", "17", "18"),
+    ],
+)
+@pytest.mark.usefixtures("domain")
+def test_wrong_usage(cosched, arguments):
+    assert "Error: " in cosched(*arguments, exit_code=2).stderr

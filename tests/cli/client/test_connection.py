@@ -1,0 +1,99 @@
+"""How commands end that reach nobody, or the wrong one; and what they need."""
+
+import subprocess
+import sys
+
+import grpc
+import pytest
+
+from cosched.service.errors import Refusal
+
+COMMANDS = [
+    ("queue",),
+    ("pairs",),
+    ("show", "17"),
+    ("nodes",),
+    ("domains",),
+    ("cancel", "17"),
+    ("link", "17", "eureka:3"),
+    ("unlink", "17"),
+    ("release", "17"),
+    ("watch",),
+]
+
+
+@pytest.fixture
+def _impatient(monkeypatch):
+    monkeypatch.setattr("cosched.client.client.CALL_PAUSES", ())
+
+
+@pytest.mark.usefixtures("_impatient")
+@pytest.mark.parametrize("command", COMMANDS)
+def test_nobody_there(refused, command):
+    said = refused(*command, "--server", "unix:none", exit_code=3)
+    assert said.startswith("unix:none cannot be reached: ")
+
+
+def test_nobody_there_for_the_installed_command(console, tmp_path):
+    (tmp_path / "job.sh").write_text("#!/bin/sh\n")
+    result = console("submit", "--server", "127.0.0.1:1", "job.sh")
+    assert (result.returncode, result.stdout) == (3, "")
+    assert result.stderr.startswith("cosched: 127.0.0.1:1 cannot be reached: ")
+    assert result.stderr.count("\n") == 1
+
+
+@pytest.mark.usefixtures("_impatient")
+def test_not_now(refused, domain):
+    domain.failures = [Refusal(grpc.StatusCode.UNAVAILABLE, "STARTING", "the domain is starting")]
+    assert refused("queue", exit_code=3) == "the domain is starting"
+
+
+def test_a_message_cannot_steer_the_terminal(refused, domain):
+    domain.failures = [Refusal(grpc.StatusCode.PERMISSION_DENIED, "NOT_OWNER", "\x1b[2Jno")]
+    assert refused("queue", exit_code=1) == r"\x1b[2Jno"
+
+
+def test_no_server_named(refused, monkeypatch):
+    monkeypatch.delenv("COSCHED_SERVER", raising=False)
+    assert refused("queue") == "--server: no domain is named, and COSCHED_SERVER is not set"
+
+
+def test_an_address_that_is_none(refused):
+    assert refused("queue", "--server", "eureka") == "--server: 'eureka' is neither unix:PATH nor HOST:PORT"
+
+
+def test_a_certificate_that_is_not_there(refused, monkeypatch):
+    monkeypatch.setenv("COSCHED_CA", "none.pem")
+    assert refused("queue", "--server", "localhost:1", exit_code=1) == "none.pem: No such file or directory"
+
+
+def test_the_flag_wins_over_the_environment(cosched, domain, address, monkeypatch):
+    assert domain.jobs == {}
+    monkeypatch.setenv("COSCHED_SERVER", "unix:none")
+    cosched("queue", "--server", address)
+
+
+@pytest.mark.parametrize("command", [*COMMANDS, ("submit", "job.sh")])
+def test_help(cosched, command):
+    result = cosched(command[0], "-h")
+    assert result.stdout.startswith(f"Usage: cosched {command[0]} ")
+    assert max(map(len, result.stdout.splitlines())) <= 80
+
+
+@pytest.mark.usefixtures("domain")
+@pytest.mark.parametrize("command", ["queue", "domains"])
+def test_a_command_needs_nothing_heavy(command):
+    code = (
+        "import sys; from cosched.cli.main import main;"
+        f"main(['{command}'], standalone_mode=False);"
+        "print(*{'numpy', 'numba', 'polars', 'pydantic', 'rich', 'sqlite3'} & sys.modules.keys(), file=sys.stderr)"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    assert run.stderr.strip() == ""
+
+
+@pytest.mark.usefixtures("domain")
+def test_a_full_disk_is_said(console):
+    with open("/dev/full", "w") as full:
+        result = console("queue", capture_output=False, stdout=full, stderr=subprocess.PIPE)
+    assert (result.returncode, result.stderr) == (1, "cosched: standard output: No space left on device\n")

@@ -1,0 +1,138 @@
+"""`cosched queue` and `cosched pairs`."""
+
+import json
+
+import pytest
+
+from cosched.v1 import coscheduling_pb2 as wire
+from cosched.v1 import job_pb2
+from tests.client.fake_domain import EPOCH
+
+
+def lines(text):
+    return [line.split() for line in text.splitlines()]
+
+
+def add_running(domain):
+    job = domain.add(name="flow", state=job_pb2.JOB_STATE_RUNNING, nodes=3, node_names=["n1", "n2", "n3"])
+    job.started_at.seconds = EPOCH + 60
+    domain.domain.now.seconds = EPOCH + 60 + 3_723
+    return job
+
+
+def add_mate(job, **fields):
+    mate = job.mates.add(**fields)
+    mate.name.pair.name, mate.name.pair.domain = "run7", "eureka"
+    return mate
+
+
+def test_it_looks_like_squeue(cosched, domain):
+    add_running(domain)
+    job = domain.add(name="viz", owner="bob", reason="MateUnsubmitted", nodes=12)
+    add_mate(job, lookup=wire.MATE_LOOKUP_UNSUBMITTED)
+    held = domain.add(state=job_pb2.JOB_STATE_HOLDING, reason="Held", node_names=["n4"])
+    mate = add_mate(held, lookup=wire.MATE_LOOKUP_FOUND)
+    mate.job.domain, mate.job.job_id = "eureka", "3"
+    assert cosched("queue").stdout == (
+        "JOBID  NAME  USER   ST     TIME  NODES  NODELIST(REASON)   MATE\n"
+        "   17  flow  alice  R   1:02:03      3  n[1-3]\n"
+        "   18  viz   bob    PD     0:00     12  (MateUnsubmitted)  run7@eureka\n"
+        "   19        alice  HO     0:00      1  n4(Held)           eureka:3\n"
+    )
+
+
+def test_an_empty_queue(cosched, domain):
+    assert domain.jobs == {}
+    assert cosched("queue").stdout == "JOBID  NAME  USER  ST  TIME  NODES  NODELIST(REASON)  MATE\n"
+
+
+def test_the_time_of_a_job_that_has_ended(cosched, domain):
+    job = add_running(domain)
+    job.state = job_pb2.JOB_STATE_COMPLETED
+    job.ended_at.seconds = EPOCH + 65
+    assert lines(cosched("queue", "--all").stdout)[1][3:] == ["CD", "0:05", "3"]
+
+
+def test_filters(cosched, domain):
+    domain.add(owner="alice")
+    domain.add(owner="bob", state=job_pb2.JOB_STATE_RUNNING)
+    domain.add(owner="bob", state=job_pb2.JOB_STATE_FAILED)
+    add_mate(domain.add(owner="carol"))
+
+    def shown(*flags):
+        return [line[0] for line in lines(cosched("queue", *flags).stdout)[1:]]
+
+    assert shown() == ["17", "18", "20"]
+    assert shown("--all") == ["17", "18", "19", "20"]
+    assert shown("--user", "bob") == ["18"]
+    assert shown("--state", "F,running") == ["18", "19"]
+    assert shown("-u", "bob", "-t", "f") == ["19"]
+    assert shown("--paired") == ["20"]
+
+
+def test_an_unknown_state(cosched):
+    result = cosched("queue", "--state", "Q", exit_code=2)
+    assert "'q' is none of PD (queued), RD (ready)" in " ".join(result.stderr.split())
+
+
+@pytest.mark.usefixtures("domain")
+def test_more_jobs_than_fit_on_a_page(cosched, domain):
+    domain.page_size = 7
+    for _ in range(20):
+        domain.add()
+    assert len(lines(cosched("queue").stdout)) == 21
+
+
+def test_as_json(cosched, domain):
+    job = add_running(domain)
+    job.time_limit.seconds = 90
+    [shown] = json.loads(cosched("queue", "--json").stdout)
+    assert (shown["id"], shown["state"], shown["node_names"]) == ("17", "running", ["n1", "n2", "n3"])
+    assert (shown["started_at"], shown["time_limit"], shown["ended_at"]) == ("2026-01-01T00:01:00Z", 90, None)
+    assert (shown["mates"], shown["holds"]["holds"]) == ([], 0)
+
+
+def test_others_names_do_not_reach_the_terminal_raw(cosched, domain):
+    job = domain.add(name="\x1b[2Jevil\r\n\u202e", owner="m\x07llory", reason="a\tb", node_names=["\x9b1"])
+    add_mate(job).name.pair.name = "\x1b]0;title\x07"
+    job.state = job_pb2.JOB_STATE_HOLDING
+    for command in ("queue", "pairs"):
+        shown = cosched(command).stdout
+        assert all(line.isprintable() for line in shown.splitlines())
+        assert len(shown.splitlines()) == 2
+        assert r"\x1b[2Jevil\r\n\u202e" in shown
+
+
+def test_long_names_are_cut_and_wide_ones_aligned(cosched, domain):
+    domain.add(name="x" * 256)
+    domain.add(name="流体")
+    _, long, wide = cosched("queue").stdout.splitlines()
+    assert "x" * 23 + "…  alice" in long
+    assert "流体" + " " * 20 + "  alice" in wide
+
+
+def test_pairs(cosched, domain):
+    domain.add()
+    add_mate(domain.add(reason="MateUnsubmitted"), lookup=wire.MATE_LOOKUP_UNSUBMITTED)
+    add_mate(domain.add(), lookup=wire.MATE_LOOKUP_NO_PAIR)
+    add_mate(domain.add())
+    mate = add_mate(domain.add(), lookup=wire.MATE_LOOKUP_FOUND, status=wire.MATE_STATUS_HOLDING)
+    mate.job.domain, mate.job.job_id = "eureka", "3"
+    mate.heard_at.seconds = EPOCH
+    mate.gap.seconds = 75
+    shown = cosched("pairs", env={"TZ": "UTC"}).stdout
+    header, *rows = shown.splitlines()
+    assert header.split("  ")[0] == "JOBID"
+    assert [row.split()[0] for row in rows] == ["18", "19", "20", "21"]
+    assert "MateUnsubmitted  run7@eureka  unsubmitted" in rows[0]
+    assert "no pair" in rows[1]
+    assert "no answer yet" in rows[2]
+    assert "eureka:3     holding" in rows[3]
+    assert rows[3].endswith("1:15")
+    assert len(json.loads(cosched("pairs", "--json").stdout)) == 4
+
+
+def test_pairs_that_have_ended(cosched, domain):
+    add_mate(domain.add(state=job_pb2.JOB_STATE_COMPLETED))
+    assert len(lines(cosched("pairs").stdout)) == 1
+    assert len(lines(cosched("pairs", "--all").stdout)) == 2

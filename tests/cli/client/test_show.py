@@ -1,0 +1,87 @@
+"""`cosched show`: all of a job, and its story."""
+
+import json
+import time
+
+import pytest
+
+from cosched.v1 import coscheduling_pb2 as wire
+from cosched.v1 import domain_pb2, job_pb2
+from tests.client.fake_domain import EPOCH
+
+
+@pytest.fixture(autouse=True)
+def _utc(monkeypatch):
+    monkeypatch.setenv("TZ", "UTC")
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()
+
+
+def test_why_a_job_waits(cosched, domain):
+    job = domain.add(name="flow", reason="MateUnsubmitted", nodes=4)
+    job.time_limit.seconds = 5_400
+    mate = job.mates.add(lookup=wire.MATE_LOOKUP_UNSUBMITTED)
+    mate.name.pair.name, mate.name.pair.domain = "run7", "eureka"
+    job.holds.yields = 2
+    domain.happen(domain_pb2.EVENT_KIND_SUBMITTED, "submitted by alice", "17")
+    domain.happen(domain_pb2.EVENT_KIND_SUBMITTED, "of another job", "18")
+    domain.happen(domain_pb2.EVENT_KIND_YIELDED, "yields: its mate is not submitted yet", "17")
+    assert cosched("show", "17").stdout == (
+        "job         intrepid:17 flow\n"
+        "owner       alice\n"
+        "state       queued (MateUnsubmitted: its mate is not submitted yet)\n"
+        "nodes       4\n"
+        "time limit  1:30:00\n"
+        "submitted   2026-01-01 00:00:00\n"
+        "mate        its mate is not submitted yet to eureka; pair run7\n"
+        "holds       held never (0 node-seconds), yielded 2 times\n"
+        "\n"
+        "2026-01-01 00:00:00  submitted by alice\n"
+        "2026-01-01 00:00:02  yields: its mate is not submitted yet\n"
+    )
+
+
+def test_a_job_that_holds_and_one_that_has_ended(cosched, domain):
+    holding = domain.add(state=job_pb2.JOB_STATE_HOLDING, reason="Held", node_names=["n1", "n2"], nodes=2)
+    holding.holds.holds, holding.holds.held_node_seconds = 1, 1_200
+    holding.holds.hold_until.seconds = EPOCH + 600
+    mate = holding.mates.add(lookup=wire.MATE_LOOKUP_FOUND, status=wire.MATE_STATUS_QUEUING)
+    mate.job.domain, mate.job.job_id = "eureka", "3"
+    mate.heard_at.seconds, mate.gap.seconds = EPOCH, 61
+    shown = cosched("show", "intrepid:17").stdout
+    assert "nodes       2 (n[1-2])\n" in shown
+    assert "held once (1,200 node-seconds), yielded never; holds until 2026-01-01 00:10:00\n" in shown
+    assert "its mate is eureka:3 (queuing); last heard 2026-01-01 00:00:00; the job started 1:01 later\n" in shown
+    assert shown.endswith("\nnothing is kept of its story\n")
+    holding.holds.hold_forever = True
+    assert "; holds without a time limit\n" in cosched("show", "17").stdout
+    domain.add(state=job_pb2.JOB_STATE_FAILED, exit_code=3, reason="NonZeroExitCode")
+    shown = cosched("show", "18").stdout
+    assert "exit code   3\n" in shown
+    assert "state       failed (NonZeroExitCode)\n" in shown
+
+
+def test_as_json(cosched, domain):
+    domain.add()
+    domain.happen(domain_pb2.EVENT_KIND_YIELDED, "yields", "17")
+    shown = json.loads(cosched("show", "--json", "17").stdout)
+    assert shown["job"]["id"] == "17"
+    assert [(event["sequence"], event["kind"], event["at"]) for event in shown["events"]] == [
+        (1, "yielded", "2026-01-01T00:00:00Z")
+    ]
+
+
+def test_nothing_raw(cosched, domain):
+    domain.add(name="\x1b[2J")
+    domain.happen(domain_pb2.EVENT_KIND_STARTED, "as \x07 said", "17")
+    shown = cosched("show", "17").stdout
+    assert r"\x1b[2J" in shown
+    assert r"as \x07 said" in shown
+
+
+@pytest.mark.usefixtures("domain")
+def test_no_such_job(refused):
+    assert refused("show", "99", exit_code=1) == "there is no job 99"
+    assert refused("show", "eureka:1", exit_code=1) == "job.domain: is not intrepid"

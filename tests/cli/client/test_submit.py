@@ -1,0 +1,197 @@
+"""`cosched submit`: flags, directives, what is sent and what is said."""
+
+import os
+
+import pytest
+
+from cosched.v1 import coscheduling_pb2
+from cosched.v1.domain_pb2 import SubmitJobRequest
+
+SCRIPT = "#!/bin/sh\ntrue\n"
+pytestmark = pytest.mark.usefixtures("domain")
+
+
+@pytest.fixture
+def script(tmp_path):
+    """Write job.sh, with these lines after the first."""
+
+    def write(*lines):
+        (tmp_path / "job.sh").write_text("\n".join(["#!/bin/sh", *lines, "true", ""]))
+        return "job.sh"
+
+    return write
+
+
+@pytest.fixture
+def asked(cosched, domain):
+    """Submit so; what the domain was asked for."""
+
+    def run(*arguments, **options):
+        cosched("submit", *arguments, **options)
+        [request] = [request for request in domain.requests if isinstance(request, SubmitJobRequest)]
+        return request
+
+    return run
+
+
+def test_it_says_id_and_domain(cosched, script):
+    result = cosched("submit", script())
+    assert (result.stdout, result.stderr) == ("Submitted job 17 to intrepid\n", "")
+
+
+def test_the_id_alone(cosched, script):
+    result = cosched("submit", "--parsable", "--pair", "run7", script())
+    assert (result.stdout, result.stderr) == ("17\n", "")
+
+
+@pytest.mark.parametrize(
+    ("lookup", "said"),
+    [
+        (coscheduling_pb2.MATE_LOOKUP_UNSUBMITTED, "its mate is not submitted yet to eureka\n"),
+        (coscheduling_pb2.MATE_LOOKUP_NO_PAIR, "no such pair at eureka: it will start alone\n"),
+        (coscheduling_pb2.MATE_LOOKUP_FOUND, "its mate is eureka:3 (queuing)\n"),
+        (coscheduling_pb2.MATE_LOOKUP_UNSPECIFIED, "no answer from eureka about its mate yet\n"),
+    ],
+)
+def test_what_the_mates_domain_said(cosched, script, domain, lookup, said):
+    domain.mate_lookup = lookup
+    result = cosched("submit", "--mate", "eureka:3", script())
+    assert (result.stdout, result.stderr) == ("Submitted job 17 to intrepid\n", said)
+
+
+def test_a_job_that_will_start_alone_is_not_passed_over(cosched, script, domain):
+    domain.mate_lookup = coscheduling_pb2.MATE_LOOKUP_NO_PAIR
+    result = cosched("submit", "--parsable", "--mate", "eureka:3", script())
+    assert result.stdout == "17\n"
+    assert "will start alone" in result.stderr
+
+
+def test_all_flags(asked, script, tmp_path):
+    (tmp_path / "sub").mkdir()
+    flags = ["-N", "4", "-t", "1-02:03:04", "-J", "flow", "--pair", "run7", "--pair-domain", "eureka", "--hold", "-D", "sub", "--export", "X=1"]
+    request = asked(*flags, script(), "--verbose", "a b")
+    assert (request.nodes, request.time_limit.seconds, request.name) == (4, 93_784, "flow")
+    assert (request.mates[0].pair.name, request.mates[0].pair.domain) == ("run7", "eureka")
+    assert (request.hold, request.working_directory) == (True, str(tmp_path / "sub"))
+    assert (list(request.arguments), dict(request.environment)) == (["--verbose", "a b"], {"X": "1"})
+    assert request.script == SCRIPT.encode()
+
+
+def test_what_is_taken_without_flags(asked, script, tmp_path, monkeypatch):
+    monkeypatch.setenv("COLOUR", "blue")
+    request = asked(script())
+    assert (request.nodes, request.name, request.working_directory) == (1, "job.sh", str(tmp_path))
+    assert not request.HasField("time_limit")
+    assert request.environment["COLOUR"] == "blue"
+
+
+def test_a_script_from_standard_input(asked):
+    request = asked("-", "argument", input=SCRIPT)
+    assert (request.script, request.name, list(request.arguments)) == (SCRIPT.encode(), "", ["argument"])
+
+
+def test_directives(asked, script):
+    lines = "#COSCHED --nodes=4 --time=1:00", "# a comment", "", "#COSCHED -J 'a b' --pair=x", "#COSCHEDULING --none"
+    request = asked(script(*lines))
+    assert (request.nodes, request.time_limit.seconds, request.name) == (4, 60, "a b")
+    assert request.mates[0].pair.name == "x"
+
+
+def test_directives_end_at_the_first_command(asked, script):
+    assert asked(script("cd /tmp", "#COSCHED --nodes=4")).nodes == 1
+
+
+def test_flags_win_over_directives(asked, script):
+    request = asked("-N", "1", "-J", "mine", script("#COSCHED --nodes=4 --time=5 --job-name=theirs"))
+    assert (request.nodes, request.name, request.time_limit.seconds) == (1, "mine", 300)
+
+
+def test_a_mate_named_by_a_flag_displaces_the_directive_s(asked, script):
+    request = asked("--mate", "eureka:3", script("#COSCHED --pair=x --pair-domain=eureka"))
+    assert (request.mates[0].job.job_id, request.mates[0].pair.name) == ("3", "")
+
+
+def test_a_later_directive_wins(asked, script):
+    assert asked(script("#COSCHED -N 2", "#COSCHED -N 3")).nodes == 3
+
+
+@pytest.mark.parametrize(
+    ("directive", "problem"),
+    [
+        ("--nodes=none", "Invalid value for '-N' / '--nodes': 'none' is not a valid integer range."),
+        ("--nodes=0", "Invalid value for '-N' / '--nodes': 0 is not in the range x>=1."),
+        ("--time=1:99", "Invalid value for '-t' / '--time': '1:99' has a part that is too large"),
+        ("--mate=3", "Invalid value for '--mate': '3' is not DOMAIN:ID"),
+        ("--parsable", "No such option '--parsable'."),
+        ("-J 'open", "No closing quotation"),
+        ("job.sh", "Got unexpected extra argument (job.sh)"),
+    ],
+)
+def test_a_bad_directive_is_named_with_its_line(refused, domain, script, directive, problem):
+    assert refused("submit", script("# a comment", f"#COSCHED {directive}")).startswith(f"job.sh:3: {problem}")
+    assert domain.requests == []
+
+
+def test_a_script_with_other_line_ends_and_bytes_that_are_no_text(asked, tmp_path):
+    (tmp_path / "job.sh").write_bytes(b"#!/bin/sh\r\n# \xff\r\n#COSCHED -N 3\r\ntrue\r\n")
+    request = asked("job.sh")
+    assert request.nodes == 3
+    assert b"\xff" in request.script
+
+
+def test_a_missing_script(refused):
+    assert refused("submit", "none.sh") == "none.sh: cannot be read: No such file or directory"
+
+
+def test_a_script_that_is_too_large(refused, tmp_path):
+    (tmp_path / "job.sh").write_bytes(b"#" * ((1 << 20) + 1))
+    assert refused("submit", "job.sh") == "job.sh: is larger than 1 MiB"
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        ("--mate", "eureka:3", "--pair", "x"),
+        ("--pair-domain", "eureka"),
+        ("--mate", "3"),
+        ("--pair", ""),
+        ("-t", "soon"),
+        ("-N", "0"),
+    ],
+)
+def test_flags_that_cannot_be_meant(cosched, domain, script, flags):
+    result = cosched("submit", *flags, script(), exit_code=2)
+    assert "Error: " in result.stderr
+    assert domain.requests == []
+
+
+def test_variables_by_name(asked, script, monkeypatch):
+    monkeypatch.setenv("A", "1")
+    monkeypatch.setenv("B", "2")
+    request = asked("--export", "A,C=x=y", script())
+    assert dict(request.environment) == {"A": "1", "C": "x=y"}
+
+
+def test_no_variables(asked, script):
+    assert dict(asked("--export=NONE", script()).environment) == {}
+
+
+def test_variables_that_cannot_be_sent_are_left_out(asked, script, monkeypatch):
+    monkeypatch.setenv("FINE", "1")
+    monkeypatch.setenv("BYTES", os.fsdecode(b"\xff"))
+    monkeypatch.setenv("LONG", "x" * 32_769)
+    request = asked("--export=ALL,MORE=2", script())
+    assert not {"BYTES", "LONG"} & request.environment.keys()
+    assert {"FINE", "MORE"} <= request.environment.keys()
+
+
+def test_variables_that_were_asked_for_must_be_there(refused, script, monkeypatch):
+    monkeypatch.setenv("BYTES", os.fsdecode(b"\xff"))
+    assert refused("submit", "--export=NOWHERE", script()) == "--export: the variable 'NOWHERE' is not set"
+    assert "'BYTES' cannot be sent" in refused("submit", "--export=BYTES", script())
+
+
+def test_the_installed_command(console, script):
+    result = console("submit", "--pair", "run7", script())
+    assert (result.returncode, result.stdout) == (0, "Submitted job 17 to intrepid\n")
+    assert result.stderr == "its mate is not submitted yet to eureka\n"

@@ -1,0 +1,134 @@
+"""Time limits, names of nodes, tables and directives: what must hold for all of them."""
+
+import click
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cosched.cli.directives import read_directives
+from cosched.cli.node_names import fold
+from cosched.cli.plain_text import cut, printable, table
+from cosched.cli.submit import directive
+from cosched.cli.time_limits import LONGEST, clock, parse_time_limit
+from cosched.errors import InputError
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("90", 5_400),
+        ("5:30", 330),
+        ("0:01", 1),
+        ("1:00:00", 3_600),
+        ("100:00", 6_000),
+        ("2-12", 216_000),
+        ("1-2:03", 93_780),
+        ("1-02:03:04", 93_784),
+        (" 1 ", 60),
+    ],
+)
+def test_times(text, seconds):
+    assert parse_time_limit(text) == seconds
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "0", "0:00", "-1", "1:60", "1:00:60", "1-24", "1-", "1h", "1.5", "1:2:3:4", "9" * 9 + "-0", "١", "1-2-3"],
+)
+def test_times_that_are_none(text):
+    with pytest.raises(ValueError, match=r"is not|has a part"):
+        parse_time_limit(text)
+
+
+@given(st.integers(1, LONGEST))
+def test_a_time_reads_as_it_is_written(seconds):
+    assert parse_time_limit(clock(seconds)) == seconds
+
+
+@given(st.text("0123456789:- ", max_size=12) | st.text(max_size=8))
+def test_any_text_is_a_time_or_refused(text):
+    try:
+        assert 1 <= parse_time_limit(text) <= LONGEST
+    except ValueError as error:
+        assert str(error).isprintable()
+
+
+def unfold(text):
+    """The names of a folded list whose names have no commas and brackets."""
+    names = []
+    for beginning, numbers in _entries(text):
+        for part in numbers:
+            first, _, last = part.partition("-")
+            names += [
+                beginning + str(number).zfill(len(first)) for number in range(int(first), int(last or first) + 1)
+            ] or [beginning]
+        if not numbers:
+            names.append(beginning)
+    return names
+
+
+def _entries(text):
+    while text:
+        comma, bracket = (text.find(character) % (len(text) + 1) for character in ",[")
+        if bracket < comma:
+            close = text.index("]")
+            yield text[:bracket], text[bracket + 1 : close].split(",")
+            text = text[close + 2 :]
+        else:
+            yield text[:comma], []
+            text = text[comma + 1 :]
+
+
+names = st.from_regex(r"[a-z]{1,2}(-?[0-9]{1,3})?", fullmatch=True)
+
+
+@given(st.lists(names, unique=True))
+def test_folded_names_are_all_there(given_names):
+    assert sorted(unfold(fold(given_names))) == sorted(given_names)
+
+
+def test_folding():
+    assert fold(["n3", "n1", "n2", "n7", "gpu", "m09", "m10"]) == "gpu,m[09-10],n[1-3,7]"
+    assert fold([]) == ""
+
+
+@given(st.text())
+def test_what_is_shown_is_printable(text):
+    assert printable(text).isprintable()
+
+
+@given(st.text("ab", max_size=50))
+def test_a_cut_text_is_short(text):
+    assert len(cut(text, 10)) <= 10
+    assert cut(text, 10)[:9] == text[:9]
+
+
+@given(st.lists(st.tuples(*[st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=1)] * 3)))
+def test_a_table_has_all_cells(rows):
+    lines = table(("A", "B", "C"), rows, numbers=("B",)).split("\n")
+    assert [tuple(line.split()) for line in lines] == [("A", "B", "C"), *rows]
+
+
+@click.command(add_help_option=False)
+@click.option("--name")
+@click.option("--hold", is_flag=True)
+def options(**_):
+    """Options that take any text."""
+
+
+@given(st.text(st.characters(exclude_characters="\n", exclude_categories=["Cs"])))
+def test_a_quoted_value_is_read_as_it_was(value):
+    import shlex
+
+    text = value.strip()
+    script = f"#!/bin/sh\n#COSCHED {shlex.join(['--name', text or '-'])}\ntrue\n"
+    assert read_directives(script.encode(), "job.sh", options) == {"name": text or "-"}
+
+
+@given(st.lists(st.binary() | st.text("#COSCHED -=Nt\"'\\\n").map(str.encode)).map(b"\n#COSCHED ".join))
+def test_any_script_has_directives_or_a_line_that_is_wrong(script):
+    try:
+        read_directives(b"#!/bin/sh\n" + script, "job.sh", directive)
+    except InputError as error:
+        assert error.source == "job.sh"
+        assert 1 <= error.where <= script.count(b"\n") + 2

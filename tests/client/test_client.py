@@ -1,0 +1,249 @@
+"""The client that waits: what it asks, how answers read, what is repeated."""
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from urllib.parse import quote
+
+import grpc
+import pytest
+
+from cosched.client import Client, ClientError, Unreachable
+from cosched.service.errors import Refusal
+from cosched.v1 import coscheduling_pb2, domain_pb2, job_pb2
+from cosched.v1.cluster_pb2 import NodeGroup
+from cosched.v1.coscheduling_pb2 import JobRef
+from tests.client.fake_domain import EPOCH, serve
+
+SCRIPT = "#!/bin/sh\ntrue\n"
+START = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def requests(domain, kind):
+    return [request for request in domain.requests if isinstance(request, kind)]
+
+
+def test_a_submission_says_all_that_was_asked_for(client, domain, tmp_path):
+    script = tmp_path / "job.sh"
+    script.write_text(SCRIPT)
+    client.submit(
+        script,
+        ["a b", "c"],
+        nodes=4,
+        time_limit=timedelta(hours=1),
+        name="flow",
+        pair="run7",
+        pair_domain="eureka",
+        hold=True,
+        environment={"X": "1"},
+        directory=tmp_path,
+    )
+    [request] = requests(domain, domain_pb2.SubmitJobRequest)
+    assert request.script == SCRIPT.encode()
+    assert list(request.arguments) == ["a b", "c"]
+    assert (request.nodes, request.time_limit.seconds, request.name, request.hold) == (4, 3600, "flow", True)
+    assert (dict(request.environment), request.working_directory) == ({"X": "1"}, str(tmp_path))
+    assert (request.mates[0].pair.name, request.mates[0].pair.domain) == ("run7", "eureka")
+
+
+def test_what_is_not_given_is_left_to_the_domain(client, domain):
+    job = client.submit(SCRIPT)
+    [request] = requests(domain, domain_pb2.SubmitJobRequest)
+    assert not request.HasField("time_limit")
+    assert (request.name, request.working_directory, len(request.mates)) == ("", "", 0)
+    assert (job.id, job.domain, job.state, job.time_limit, job.mates) == ("17", "intrepid", "queued", None, ())
+
+
+def test_a_job_is_read_with_datetimes_and_words(client, domain):
+    raw = domain.add(state=job_pb2.JOB_STATE_RUNNING, name="flow", nodes=2, node_names=["n1", "n2"], exit_code=0)
+    raw.started_at.seconds, raw.started_at.nanos = EPOCH + 5, 250_000_000
+    raw.time_limit.seconds = 90
+    mate = raw.mates.add(lookup=coscheduling_pb2.MATE_LOOKUP_FOUND, status=coscheduling_pb2.MATE_STATUS_RUNNING)
+    mate.name.pair.name, mate.name.pair.domain = "run7", "eureka"
+    mate.job.domain, mate.job.job_id = "eureka", "3"
+    mate.gap.seconds = 2
+    raw.holds.holds, raw.holds.hold_until.seconds = 1, EPOCH + 60
+    job = client.job("intrepid:17")
+    assert (str(job), job.state, job.node_names, job.exit_code) == ("intrepid:17", "running", ("n1", "n2"), 0)
+    assert job.submitted_at == START
+    assert job.started_at == START + timedelta(seconds=5.25)
+    assert (job.ended_at, job.time_limit) == (None, timedelta(seconds=90))
+    [seen] = job.mates
+    assert (str(seen), seen.pair, seen.lookup, seen.status) == ("eureka:3", "run7", "found", "running")
+    assert (seen.gap, seen.heard_at) == (timedelta(seconds=2), None)
+    assert (job.holds.holds, job.holds.until, job.holds.forever) == (1, START + timedelta(seconds=60), False)
+
+
+def test_a_word_of_a_newer_version_is_unknown(client, domain):
+    domain.add(state=77)
+    assert client.job(17).state == "unknown"
+
+
+def test_a_view_is_comparable_hashable_and_shown(client, domain):
+    domain.add(name="flow")
+    one, other = client.job(17), client.job(17)
+    assert one == other
+    assert len({one, other}) == 1
+    assert repr(one).startswith("Job(domain='intrepid', id='17', name='flow', owner='alice', state='queued', nodes=1")
+    assert one.as_dict()["holds"]["yields"] == 0
+    assert one != "intrepid:17"
+
+
+def test_all_pages_of_jobs_are_read(client, domain):
+    domain.page_size = 3
+    for _ in range(8):
+        domain.add()
+    domain.jobs["18"].state = job_pb2.JOB_STATE_COMPLETED
+    domain.jobs["19"].owner = "bob"
+    assert [job.id for job in client.jobs()] == ["17", "19", "20", "21", "22", "23", "24"]
+    assert [job.id for job in client.jobs(states=["completed"])] == ["18"]
+    assert [job.id for job in client.jobs(owner="bob")] == ["19"]
+    assert client.jobs(paired_only=True) == []
+
+
+def test_a_job_is_named_in_three_ways(client, domain):
+    domain.add()
+    for name in (17, "17", "intrepid:17", client.job(17)):
+        assert client.job(name).id == "17"
+
+
+def test_changes_are_asked_for_and_answered(client, domain):
+    domain.add()
+    assert str(client.link(17, "eureka:3").mates[0]) == "eureka:3"
+    assert client.unlink(17).mates == ()
+    assert str(client.link(17, pair="run7").mates[0]) == "run7@eureka"
+    assert client.release(17).reason == ""
+    assert client.cancel(17).state == "cancelled"
+    ids = [request.request_id for request in domain.requests]
+    assert len(set(ids)) == 5
+
+
+def test_a_lost_answer_changes_nothing_twice(client, domain):
+    domain.lost_answers = 2
+    job = client.submit(SCRIPT)
+    assert job.id == "17"
+    assert list(domain.jobs) == ["17"]
+    assert len({request.request_id for request in requests(domain, domain_pb2.SubmitJobRequest)}) == 1
+    assert len(domain.requests) == 3
+
+
+@pytest.mark.parametrize(
+    "failure",
+    [
+        grpc.StatusCode.UNAVAILABLE,
+        grpc.StatusCode.DEADLINE_EXCEEDED,
+        Refusal(grpc.StatusCode.UNAVAILABLE, "STARTING", "not yet"),
+    ],
+)
+def test_what_got_no_answer_is_asked_again(client, domain, failure):
+    domain.failures = [failure]
+    assert client.domain().name == "intrepid"
+
+
+def test_attempts_are_bounded(client, domain):
+    domain.failures = [Refusal(grpc.StatusCode.UNAVAILABLE, "STALLED", "the disk is full")] * 9
+    with pytest.raises(Unreachable, match="the disk is full") as raised:
+        client.domain()
+    assert raised.value.reason == "STALLED"
+    assert len(domain.requests) == 4
+
+
+def test_a_refusal_has_reason_message_and_metadata(client, domain):
+    domain.add(state=job_pb2.JOB_STATE_COMPLETED)
+    with pytest.raises(ClientError) as raised:
+        client.cancel(17)
+    assert not isinstance(raised.value, Unreachable)
+    assert (raised.value.reason, str(raised.value)) == ("JOB_STATE", "job 17 has ended")
+    assert raised.value.metadata == {"state": "completed"}
+    assert len(domain.requests) == 1
+
+
+def test_an_unreachable_peer_is_the_answer_and_not_asked_for_again(client, domain):
+    domain.failures = [Refusal(grpc.StatusCode.UNAVAILABLE, "PEER_UNREACHABLE", "eureka gives no answer")]
+    with pytest.raises(ClientError, match="eureka") as raised:
+        client.link(17, "eureka:3")
+    assert not isinstance(raised.value, Unreachable)
+
+
+def test_an_error_that_is_not_cosched_s_own(client, domain):
+    domain.failures = [grpc.StatusCode.RESOURCE_EXHAUSTED]
+    with pytest.raises(ClientError) as raised:
+        client.domain()
+    assert raised.value.reason == "RESOURCE_EXHAUSTED"
+
+
+def test_nobody_there(tmp_path):
+    with (
+        Client(f"unix:{tmp_path}/none") as client,
+        pytest.raises(Unreachable, match=r"none cannot be reached: .*No such"),
+    ):
+        client.domain()
+
+
+def test_a_socket_with_an_unusual_name(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("a b#c?.sock", "ü%20.sock"):
+        with serve(f"unix:{quote(name)}"), Client(f"unix:{name}") as client:
+            assert client.domain().name == "intrepid"
+
+
+@pytest.mark.parametrize("server", ["", "unix:", "somewhere", "host:port", "http://host:1"])
+def test_an_address_that_is_none(server):
+    with pytest.raises(ValueError, match=r"unix:PATH nor HOST:PORT|no domain is named"):
+        Client(server)
+
+
+def test_no_address_at_all(monkeypatch):
+    monkeypatch.delenv("COSCHED_SERVER", raising=False)
+    with pytest.raises(ValueError, match="COSCHED_SERVER is not set"):
+        Client()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        ({"mate": "3"}, "DOMAIN:ID expected"),
+        ({"mate": "eureka:3", "pair": "run7"}, "one of the two"),
+        ({"mate": "eureka:3", "pair_domain": "eureka"}, "needs the name of the pair"),
+        ({"pair": ""}, "is empty"),
+    ],
+)
+def test_mates_that_cannot_be_meant(client, domain, arguments, problem):
+    with pytest.raises(ValueError, match=problem):
+        client.submit(SCRIPT, **arguments)
+    assert domain.requests == []
+
+
+def test_a_file_name_for_a_script_is_noticed(client):
+    with pytest.raises(ValueError, match="give a Path"):
+        client.submit("job.sh")
+
+
+def test_a_missing_script(client):
+    with pytest.raises(FileNotFoundError):
+        client.submit(Path("none.sh"))
+
+
+@pytest.mark.parametrize("job", ["", ":17", "eureka:"])
+def test_a_job_that_is_none(client, job):
+    with pytest.raises(ValueError, match="is no job"):
+        client.job(job)
+
+
+def test_an_unknown_state(client):
+    with pytest.raises(ValueError, match="'waiting' is none of queued, ready"):
+        client.jobs(states=["waiting"])
+
+
+def test_nodes_and_the_domain(client, domain):
+    peer = domain.domain.peers.add(name="eureka", address="127.0.0.1:7702", state=1)
+    peer.round_trip.nanos = 1_500_000
+    domain.domain.nodes.idle = 3
+    domain.domain.jobs.queued = 2
+    job = JobRef(domain="intrepid", job_id="17")
+    domain.nodes = [NodeGroup(state=2, count=2, names=["n1", "n2"], job=job), NodeGroup(state=1, count=3)]
+    busy, idle = client.nodes()
+    assert (busy.state, busy.names, busy.job) == ("busy", ("n1", "n2"), "intrepid:17")
+    assert (idle.state, idle.count, idle.job) == ("idle", 3, None)
+    here = client.domain()
+    assert (here.nodes["idle"], here.jobs["queued"], here.now) == (3, 2, START)
+    assert (here.peers[0].state, here.peers[0].round_trip) == ("reachable", timedelta(milliseconds=1.5))
