@@ -34,7 +34,7 @@ class AsyncClient(AbstractAsyncContextManager["AsyncClient"]):
         self.server = server_address(server)
         self._timeout = timeout
         self._channel = open_channel(grpc.aio, self.server, tls)
-        self._stub = DomainServiceStub(self._channel)  # type: ignore[no-untyped-call]
+        self._stub = DomainServiceStub(self._channel)
 
     async def close(self) -> None:
         """End the connection."""

@@ -26,7 +26,9 @@ class Attempts:
         `error` None: a stream that has no end ended.
         """
         if error is None:
-            failure: ClientError = Unreachable("UNAVAILABLE", f"{self._server} ends the stream of events again and again")
+            failure: ClientError = Unreachable(
+                "UNAVAILABLE", f"{self._server} ends the stream of events again and again"
+            )
         else:
             failure = client_error(error, self._server)
         if isinstance(failure, Unreachable):

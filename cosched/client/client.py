@@ -43,7 +43,7 @@ class Client(AbstractContextManager["Client"]):
         self.server = server_address(server)
         self._timeout = timeout
         self._channel = open_channel(grpc, self.server, tls)
-        self._stub = DomainServiceStub(self._channel)  # type: ignore[no-untyped-call]
+        self._stub = DomainServiceStub(self._channel)
 
     def close(self) -> None:
         """End the connection."""

@@ -12,6 +12,8 @@ from urllib.parse import quote
 
 import grpc
 
+from cosched.pem import server_name
+
 _UNIX = "unix:"
 _HOST_PORT = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9_.-]+):(\d{1,5})")
 _OPTIONS: list[tuple[str, str | int]] = [
@@ -27,7 +29,8 @@ _OPTIONS: list[tuple[str, str | int]] = [
 class Tls:
     """Files (PEM) for TLS: who signs the domain's certificate, and the user's own certificate and key.
 
-    `server_identity`: the DNS name in the domain's certificate, if it is not the HOST of HOST:PORT.
+    `server_identity`: the URI in the domain's certificate, such as spiffe://site/cosched/eureka. Without it the
+    certificate must name the HOST of HOST:PORT.
     """
 
     ca: str | Path
@@ -74,5 +77,5 @@ def open_channel(library: Any, address: str, tls: Tls | None) -> Any:
     tls = tls or Tls.from_environment(os.environ)
     if tls is None:
         return library.insecure_channel(address, _OPTIONS)
-    named = [("grpc.ssl_target_name_override", tls.server_identity)] if tls.server_identity else []
+    named = [("grpc.ssl_target_name_override", server_name(tls.server_identity))] if tls.server_identity else []
     return library.secure_channel(address, tls.credentials(), [*_OPTIONS, *named])

@@ -136,10 +136,10 @@ class FakeDomain(DomainServiceServicer):
         await self._begin(request, context)
         last = request.after_sequence if request.HasField("after_sequence") else len(self.events)
         while True:
-            for event in self.events[last:]:
+            while last < len(self.events):
+                event, last = self.events[last], last + 1
                 if _wanted(event, request):
                     yield domain_pb2.WatchEventsResponse(event=event)
-            last = max(last, len(self.events))
             if request.until_now:
                 return
             async with self.news:

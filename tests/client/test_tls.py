@@ -12,6 +12,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from cosched.client import Client, Tls, Unreachable
+from cosched.pem import server_name
 from tests.client.fake_domain import serve
 
 
@@ -79,13 +80,15 @@ def test_files_named_by_the_environment(serving, authority, tmp_path, monkeypatc
         assert client.domain().name == "intrepid"
 
 
-def test_the_name_in_the_certificate_may_be_given(serving, authority, tmp_path):
-    server = serving(x509.DNSName("intrepid.cosched"))
+def test_the_identity_in_the_certificate_may_be_demanded(serving, authority, tmp_path):
+    identity = "spiffe://site/cosched/intrepid"
+    server = serving(x509.UniformResourceIdentifier(identity), x509.DNSName(server_name(identity)))
     files = tmp_path / "ca.pem", *authority.issue("alice")
-    with Client(server, tls=Tls(*files, server_identity="intrepid.cosched")) as client:
+    with Client(server, tls=Tls(*files, server_identity=identity)) as client:
         assert client.domain().name == "intrepid"
-    with Client(server, tls=Tls(*files)) as client, pytest.raises(Unreachable, match="cannot be reached"):
-        client.domain()
+    for tls in (Tls(*files, server_identity="spiffe://site/cosched/eureka"), Tls(*files)):
+        with Client(server, tls=tls) as client, pytest.raises(Unreachable, match="cannot be reached"):
+            client.domain()
 
 
 def test_a_certificate_without_its_key():

@@ -68,8 +68,10 @@ def test_a_job_that_will_start_alone_is_not_passed_over(cosched, script, domain)
 
 def test_all_flags(asked, script, tmp_path):
     (tmp_path / "sub").mkdir()
-    flags = ["-N", "4", "-t", "1-02:03:04", "-J", "flow", "--pair", "run7", "--pair-domain", "eureka", "--hold", "-D", "sub", "--export", "X=1"]
-    request = asked(*flags, script(), "--verbose", "a b")
+    shape = "-N", "4", "-t", "1-02:03:04", "-J", "flow"
+    mate = "--pair", "run7", "--pair-domain", "eureka"
+    place = "--hold", "-D", "sub", "--export", "X=1"
+    request = asked(*shape, *mate, *place, script(), "--verbose", "a b")
     assert (request.nodes, request.time_limit.seconds, request.name) == (4, 93_784, "flow")
     assert (request.mates[0].pair.name, request.mates[0].pair.domain) == ("run7", "eureka")
     assert (request.hold, request.working_directory) == (True, str(tmp_path / "sub"))

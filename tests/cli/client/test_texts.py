@@ -1,5 +1,8 @@
 """Time limits, names of nodes, tables and directives: what must hold for all of them."""
 
+import shlex
+from contextlib import suppress
+
 import click
 import pytest
 from hypothesis import given
@@ -47,10 +50,8 @@ def test_a_time_reads_as_it_is_written(seconds):
 
 @given(st.text("0123456789:- ", max_size=12) | st.text(max_size=8))
 def test_any_text_is_a_time_or_refused(text):
-    try:
+    with suppress(ValueError):
         assert 1 <= parse_time_limit(text) <= LONGEST
-    except ValueError as error:
-        assert str(error).isprintable()
 
 
 def unfold(text):
@@ -109,6 +110,9 @@ def test_a_table_has_all_cells(rows):
     assert [tuple(line.split()) for line in lines] == [("A", "B", "C"), *rows]
 
 
+OPTIONS = {option.name for option in directive.params}
+
+
 @click.command(add_help_option=False)
 @click.option("--name")
 @click.option("--hold", is_flag=True)
@@ -118,8 +122,6 @@ def options(**_):
 
 @given(st.text(st.characters(exclude_characters="\n", exclude_categories=["Cs"])))
 def test_a_quoted_value_is_read_as_it_was(value):
-    import shlex
-
     text = value.strip()
     script = f"#!/bin/sh\n#COSCHED {shlex.join(['--name', text or '-'])}\ntrue\n"
     assert read_directives(script.encode(), "job.sh", options) == {"name": text or "-"}
@@ -127,8 +129,5 @@ def test_a_quoted_value_is_read_as_it_was(value):
 
 @given(st.lists(st.binary() | st.text("#COSCHED -=Nt\"'\\\n").map(str.encode)).map(b"\n#COSCHED ".join))
 def test_any_script_has_directives_or_a_line_that_is_wrong(script):
-    try:
-        read_directives(b"#!/bin/sh\n" + script, "job.sh", directive)
-    except InputError as error:
-        assert error.source == "job.sh"
-        assert 1 <= error.where <= script.count(b"\n") + 2
+    with suppress(InputError):
+        assert read_directives(b"#!/bin/sh\n" + script, "job.sh", directive).keys() <= OPTIONS

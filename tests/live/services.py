@@ -1,0 +1,208 @@
+"""Service processes for tests: started, killed, asked, and taken down with the jobs that they leave."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from cosched.client import Client, Unreachable
+
+COMMAND = (str(Path(sys.executable).with_name("cosched")),)
+PATIENCE = 60.0  # seconds; a safety net, not a measure
+
+
+def free_port() -> int:
+    """A port of 127.0.0.1 that nobody has just now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def wait_until(true: Callable[[], Any], what: str = "", patience: float = PATIENCE) -> Any:
+    """Wait for a condition; what it gave. AssertionError after `patience` seconds."""
+    end = time.monotonic() + patience
+    while time.monotonic() < end:
+        if (value := true()) not in (None, False):
+            return value
+        time.sleep(0.02)
+    raise AssertionError(f"waited {patience} s in vain: {what or true}")
+
+
+def toml(sections: Mapping[str, Any]) -> str:
+    """Tables of plain values (and lists of tables) as TOML."""
+    lines = []
+    for name, section in sections.items():
+        for table in section if isinstance(section, list) else [section]:
+            lines.append(f"[[{name}]]" if isinstance(section, list) else f"[{name}]")
+            lines += [f"{key} = {json.dumps(value)}" for key, value in table.items()]
+    return "\n".join(lines) + "\n"
+
+
+class Service:
+    """One `cosched serve`, in a folder of its own, on a port that it keeps over restarts."""
+
+    def __init__(self, folder: Path, name: str, port: int | None = None) -> None:
+        self.folder, self.name, self.port = folder, name, port or free_port()
+        folder.mkdir(parents=True, exist_ok=True)
+        self.process: subprocess.Popen[bytes] | None = None
+        self.environment: dict[str, str] = {}
+        self.wrapper: tuple[str, ...] = COMMAND  # what is run instead of the plain command
+        self.config: dict[str, Any] = {
+            "domain": {
+                "name": name,
+                "listen": f"127.0.0.1:{self.port}",
+                "plaintext": True,
+                "socket": "sock",
+                "state": "state.db",
+                "schedule_interval": "2s",
+                "log_level": "debug",
+            },
+            "coscheduling": {"peer_timeout": 2, "peer_patience": "4s", "heartbeat_interval": 1},
+            "peer": [],
+            "manager": {"kind": "local", "slots": 4, "policy": "fcfs", "grace": 1},
+        }
+
+    @property
+    def address(self) -> str:
+        return f"127.0.0.1:{self.port}"
+
+    @property
+    def socket(self) -> str:
+        return f"unix:{self.folder / 'sock'}"
+
+    @property
+    def log(self) -> str:
+        path = self.folder / "log"
+        return path.read_text(errors="replace") if path.exists() else ""
+
+    def add_peer(self, name: str, address: str, **more: Any) -> None:
+        self.config["peer"].append({"name": name, "address": address, **more})
+
+    def start(self, *, wait: bool = True) -> Service:
+        path = self.folder / "config.toml"
+        path.write_text(toml(self.config))
+        with (self.folder / "log").open("ab") as log:
+            self.process = subprocess.Popen(
+                [*self.wrapper, "serve", "--config", str(path)],
+                stdout=log,
+                stderr=log,
+                stdin=subprocess.DEVNULL,
+                cwd=self.folder,
+                env={**os.environ, **self.environment},
+            )
+        if wait:
+            wait_until(self.is_serving, f"{self.name} serves:\n{self.log}")
+        return self
+
+    def is_serving(self) -> bool:
+        assert self.process is not None
+        assert self.process.poll() is None, f"{self.name} ended with {self.process.returncode}:\n{self.log}"
+        try:
+            with self.client(timeout=2) as client:
+                return bool(client.domain().name == self.name)
+        except Unreachable:
+            return False
+
+    def kill(self, number: int = signal.SIGKILL) -> int:
+        """End it by a signal, at once or gracefully; its exit code."""
+        assert self.process is not None
+        self.process.send_signal(number)
+        return self.process.wait(PATIENCE)
+
+    def stop(self) -> int:
+        return self.kill(signal.SIGTERM)
+
+    def restart(self) -> None:
+        self.kill()
+        self.start()
+
+    def client(self, **options: Any) -> Client:
+        return Client(self.socket, **options)
+
+    def run(self, *arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
+        """A command of its user."""
+        environment = {**os.environ, "COSCHED_SERVER": self.socket, **self.environment}
+        return subprocess.run(
+            [*COMMAND, *arguments], capture_output=True, text=True, timeout=PATIENCE, env=environment, **options
+        )
+
+    def clear(self) -> None:
+        """Leave no process behind: neither the service nor jobs."""
+        if self.process is not None and self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+        marks = [str(self.folder).encode()]
+        for _ in range(3):
+            for pid in _processes_with(marks):
+                try:
+                    os.kill(pid, signal.SIGKILL)
+                except ProcessLookupError:
+                    continue
+
+
+def _processes_with(marks: list[bytes]) -> list[int]:
+    """Processes whose command line or environment mentions a folder of the test's."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit() or int(entry.name) == os.getpid():
+            continue
+        try:
+            text = (entry / "cmdline").read_bytes() + (entry / "environ").read_bytes()
+        except OSError:
+            continue
+        if any(mark in text for mark in marks) and b"pytest" not in text.split(b"\0")[0:3]:
+            found.append(int(entry.name))
+    return found
+
+
+class Pair:
+    """Two domains, a and b, each the other's peer, by plain text on loopback."""
+
+    def __init__(self, folder: Path, **coscheduling: Any) -> None:
+        self.folder = folder
+        self.a, self.b = Service(folder / "a", "a"), Service(folder / "b", "b")
+        self.a.add_peer("b", self.b.address)
+        self.b.add_peer("a", self.a.address)
+        for service in self.both:
+            service.config["coscheduling"].update(coscheduling)
+
+    @property
+    def both(self) -> tuple[Service, Service]:
+        return self.a, self.b
+
+    def start(self) -> Pair:
+        for service in self.both:
+            service.start(wait=False)
+        for service in self.both:
+            wait_until(service.is_serving, service.name)
+        return self
+
+    def clear(self) -> None:
+        for service in self.both:
+            service.clear()
+
+
+def script_that_notes(folder: Path, seconds: float = 0.1) -> str:
+    """A job that writes one line `DOMAIN JOB PAIR SECONDS_SINCE_1970` per start, and sleeps.
+
+    Lines are appended: a job that ran twice has two.
+    """
+    return f"""#!/bin/bash
+echo "$COSCHED_DOMAIN $COSCHED_JOB_ID ${{COSCHED_PAIR:--}} $EPOCHREALTIME" >> {folder}/starts
+sleep {seconds}
+"""
+
+
+def noted(folder: Path) -> list[tuple[str, str, str, float]]:
+    """The starts that jobs have noted: domain, job, pair, time."""
+    path = folder / "starts"
+    lines = path.read_text().splitlines() if path.exists() else []
+    return [(d, j, p, float(t)) for d, j, p, t in (line.split() for line in lines)]
