@@ -1,4 +1,4 @@
-"""`cosched demo`: a generated month on two coupled machines, and what each choice of schemes costs there."""
+"""`cosched demo`: what each choice of schemes costs in a generated month, and a pair of live services."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from cosched.cli.failures import FAILED, Failure
+from cosched.cli.live_demo import PairOfProcesses, live_json, live_parts, run_live
 from cosched.cli.replay import run_all, run_info
-from cosched.cli.terminal import NARROWEST, progress, show, show_json
+from cosched.cli.terminal import NARROWEST, Progress, progress, show, show_json
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -42,10 +44,11 @@ NOT_KEPT = "To keep the traces, the pairs and every job's times: cosched demo --
 @click.option("--json", "as_json", is_flag=True, help="Print the summaries as JSON.")
 @click.pass_context
 def demo(ctx: click.Context, out: str | None, as_json: bool) -> None:
-    """Show what coscheduling does, on a generated month of two coupled machines.
+    """Show what coscheduling does, on a generated month of two coupled machines, and live.
 
     Replays the month without coscheduling and under the four combinations of hold and yield, and prints one
-    table of what each costs. Nothing is written unless --out is given.
+    table of what each costs. Then runs two services on this host, with linked jobs of real processes, and prints
+    how far apart the mates began. Nothing is left behind unless --out is given.
     """
     with progress("generating ...") as doing:
         from sim.replaying import Replay
@@ -56,10 +59,20 @@ def demo(ctx: click.Context, out: str | None, as_json: bool) -> None:
             if stage:
                 _write_inputs(ready, stage)
             said = run_all(ready, run_info(ctx, SEED), stage, doing)
+        live = _run_live(doing)
     if as_json:
-        show_json(said)
+        show_json({**said, "live": live_json(live)})
     else:
-        _tell(said["combinations"], out)
+        _tell(said["combinations"], live, out)
+
+
+def _run_live(doing: Progress) -> list[PairOfProcesses]:
+    from cosched.service.local_process import ServiceDiedError
+
+    try:
+        return run_live(doing)
+    except (ServiceDiedError, TimeoutError) as error:
+        raise Failure(f"the live half failed: {error}", FAILED) from None
 
 
 def _settings() -> Any:
@@ -85,7 +98,7 @@ def _write_inputs(ready: Replay, stage: Path) -> None:
     write_pairs(stage / "pairs.csv", names, ready.workloads, ready.pairing)
 
 
-def _tell(runs: dict[str, Any], out: str | None) -> None:
+def _tell(runs: dict[str, Any], live: list[PairOfProcesses], out: str | None) -> None:
     from cosched.cli.tables import comparison_table
     from sim.comparison import NONE
 
@@ -100,4 +113,5 @@ def _tell(runs: dict[str, Any], out: str | None) -> None:
         "together": "all do" if all_together else f"at least {min(found['together'] for found in pairs):,} do",
     }
     before, after = (textwrap.fill(text.format(**facts).strip(), NARROWEST) for text in (BEFORE, AFTER))
-    show(before, "", comparison_table(runs), "", after, "", KEPT.format(out=out) if out else NOT_KEPT)
+    kept = KEPT.format(out=out) if out else NOT_KEPT
+    show(before, "", comparison_table(runs), "", after, "", *live_parts(live), "", kept)

@@ -16,8 +16,12 @@ def kept(tmp_path_factory):
     return folder, run.stdout
 
 
-def test_a_newcomer_sees_one_table_and_nothing_is_written(console, tmp_path):
+def test_a_newcomer_sees_one_table_and_nothing_is_left_behind(console, tmp_path, tmp_path_factory, monkeypatch):
+    scratch = tmp_path_factory.mktemp("scratch")
+    monkeypatch.setenv("TMPDIR", str(scratch))
     result = console("demo")
+    assert tree(scratch) == []
+    assert subprocess.run(["pgrep", "-f", str(scratch)], capture_output=True, check=False).stdout == b""
     assert (result.returncode, result.stderr) == (0, "")
     lines = result.stdout.splitlines()
     assert max(map(len, lines)) <= 80
@@ -26,6 +30,7 @@ def test_a_newcomer_sees_one_table_and_nothing_is_written(console, tmp_path):
     assert [row[0] for row in rows[::2]] == ["none", "hold-hold", "hold-yield", "yield-hold", "yield-yield"]
     assert all(row[-3:] == ["958", "of", "958"] for row in rows[2::2])
     assert "with it all do" in " ".join(lines)
+    assert any(line.startswith("8 of 8 pairs started together") for line in lines)
     assert lines[-1].endswith("cosched demo --out DIR")
     assert tree(tmp_path) == []
 
@@ -62,3 +67,8 @@ def test_json(cosched):
     said = json.loads(cosched("demo", "--json").stdout)
     assert (said["command"], said["seed"]) == ("cosched demo --json", 1)
     assert list(said["combinations"]) == ["none", "HH", "HY", "YH", "YY"]
+    live = said["live"]["pairs"]
+    assert [pair["pair"] for pair in live] == [f"p{number}" for number in range(1, 9)]
+    assert all(
+        pair["skew_ms"] == pytest.approx(1000 * abs(pair["began"][0] - pair["began"][1]), abs=0.01) for pair in live
+    )
