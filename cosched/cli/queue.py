@@ -61,12 +61,13 @@ def queue(
     CD completed, F failed, CA cancelled.
     """
     with connected(server) as client:
-        jobs = client.jobs(states or (STATE_CODES if ended_too else None), user, paired)
         now = client.domain().now
+        jobs = client.iter_jobs(states or (STATE_CODES if ended_too else None), user, paired)
+        shown = [json_value(job.as_dict()) if as_json else _row(job, now) for job in jobs]
     if as_json:
-        show_json([json_value(job.as_dict()) for job in jobs])
+        show_json(shown)
     else:
-        show_text(table(HEADER, (_row(job, now) for job in jobs), numbers=("JOBID", "TIME", "NODES")))
+        show_text(table(HEADER, shown, numbers=("JOBID", "TIME", "NODES")))
 
 
 @click.command()
@@ -95,17 +96,19 @@ def _row(job: Job, now: datetime | None) -> Sequence[str]:
         cut(printable(job.name), 24),
         cut(printable(job.owner), 16),
         STATE_CODES[state],
-        clock(_run_time(job, now)),
+        _run_time(job, now),
         str(job.nodes),
         cut(_place(job, state)),
         cut(", ".join(printable(str(mate)) for mate in job.mates)),
     )
 
 
-def _run_time(job: Job, now: datetime | None) -> int:
+def _run_time(job: Job, now: datetime | None) -> str:
     started = job.started_at
-    until = started and (job.ended_at or now)
-    return int((until - started).total_seconds()) if started and until else 0
+    if started is None:
+        return "0:00"
+    until = job.ended_at or now
+    return clock(int((until - started).total_seconds())) if until else ""
 
 
 def _place(job: Job, state: str) -> str:

@@ -83,7 +83,13 @@ class AsyncClient(AbstractAsyncContextManager["AsyncClient"]):
         self, states: Iterable[str] | None = None, owner: str | None = None, paired_only: bool = False
     ) -> list[Job]:
         """All jobs in one of these states (by default all that have not ended), in the order of submission."""
-        return await self._ask_for_pages(calls.jobs(states, owner, paired_only))
+        return [job async for job in self.iter_jobs(states, owner, paired_only)]
+
+    def iter_jobs(
+        self, states: Iterable[str] | None = None, owner: str | None = None, paired_only: bool = False
+    ) -> AsyncIterator[Job]:
+        """The same jobs one by one."""
+        return self._ask_for_pages(calls.jobs(states, owner, paired_only))
 
     async def cancel(self, job: JobLike) -> Job:
         """Cancel a job. Its mate then starts alone."""
@@ -105,7 +111,7 @@ class AsyncClient(AbstractAsyncContextManager["AsyncClient"]):
 
     async def nodes(self) -> list[Nodes]:
         """The nodes, in groups of equal state and job."""
-        return await self._ask_for_pages(calls.nodes())
+        return [group async for group in self._ask_for_pages(calls.nodes())]
 
     async def domain(self) -> Domain:
         """The domain itself, and the other domains that it speaks to."""
@@ -123,22 +129,22 @@ class AsyncClient(AbstractAsyncContextManager["AsyncClient"]):
         return self._follow(Feed(self.server, calls.events(after, jobs, kinds, until_now)))
 
     async def _ask(self, call: Call[Answer]) -> Answer:
-        return call.read(await self._answer(call.method, call.request))
+        return call.read(await self._answer(call))
 
-    async def _ask_for_pages(self, call: Call[list[Item]]) -> list[Item]:
-        found: list[Item] = []
+    async def _ask_for_pages(self, call: Call[list[Item]]) -> AsyncIterator[Item]:
         while True:
-            answer = await self._answer(call.method, call.request)
-            found += call.read(answer)
+            answer = await self._answer(call)
+            for item in call.read(answer):
+                yield item
             if not answer.next_page_token:
-                return found
+                return
             call.request.page_token = answer.next_page_token
 
-    async def _answer(self, method: str, request: Any) -> Any:
+    async def _answer(self, call: Call[Any]) -> Any:
         attempts = Attempts(self.server, CALL_PAUSES)
         while True:
             try:
-                return await getattr(self._stub, method)(request, timeout=self._timeout)
+                return await getattr(self._stub, call.method)(call.request, timeout=self._timeout)
             except grpc.RpcError as error:
                 pause = attempts.pause_after(error)
             await asyncio.sleep(pause)

@@ -97,6 +97,12 @@ class Client(AbstractContextManager["Client"]):
         self, states: Iterable[str] | None = None, owner: str | None = None, paired_only: bool = False
     ) -> list[Job]:
         """All jobs in one of these states (by default all that have not ended), in the order of submission."""
+        return list(self.iter_jobs(states, owner, paired_only))
+
+    def iter_jobs(
+        self, states: Iterable[str] | None = None, owner: str | None = None, paired_only: bool = False
+    ) -> Iterator[Job]:
+        """The same jobs one by one; while some are worked on, the next are on their way."""
         return self._ask_for_pages(calls.jobs(states, owner, paired_only))
 
     def cancel(self, job: JobLike) -> Job:
@@ -117,7 +123,7 @@ class Client(AbstractContextManager["Client"]):
 
     def nodes(self) -> list[Nodes]:
         """The nodes, in groups of equal state and job."""
-        return self._ask_for_pages(calls.nodes())
+        return list(self._ask_for_pages(calls.nodes()))
 
     def domain(self) -> Domain:
         """The domain itself, and the other domains that it speaks to."""
@@ -139,25 +145,28 @@ class Client(AbstractContextManager["Client"]):
         return self._follow(Feed(self.server, calls.events(after, jobs, kinds, until_now)))
 
     def _ask(self, call: Call[Answer]) -> Answer:
-        return call.read(self._answer(call.method, call.request))
+        return call.read(self._result(self._begin(call), call))
 
-    def _ask_for_pages(self, call: Call[list[Item]]) -> list[Item]:
-        found: list[Item] = []
-        while True:
-            answer = self._answer(call.method, call.request)
-            found += call.read(answer)
-            if not answer.next_page_token:
-                return found
+    def _ask_for_pages(self, call: Call[list[Item]]) -> Iterator[Item]:
+        begun = self._begin(call)
+        while begun is not None:
+            answer = self._result(begun, call)
             call.request.page_token = answer.next_page_token
+            begun = self._begin(call) if answer.next_page_token else None
+            yield from call.read(answer)
 
-    def _answer(self, method: str, request: Any) -> Any:
+    def _begin(self, call: Call[Any]) -> Any:
+        return getattr(self._stub, call.method).future(call.request, timeout=self._timeout)
+
+    def _result(self, begun: Any, call: Call[Any]) -> Any:
         attempts = Attempts(self.server, CALL_PAUSES)
         while True:
             try:
-                return getattr(self._stub, method)(request, timeout=self._timeout)
+                return begun.result()
             except grpc.RpcError as error:
                 pause = attempts.pause_after(error)
             time.sleep(pause)
+            begun = self._begin(call)
 
     def _follow(self, feed: Feed) -> Iterator[Event]:
         until_now = feed.request.until_now

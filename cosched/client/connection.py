@@ -12,8 +12,6 @@ from urllib.parse import quote
 
 import grpc
 
-from cosched.pem import server_name
-
 _UNIX = "unix:"
 _HOST_PORT = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9_.-]+):(\d{1,5})")
 _OPTIONS: list[tuple[str, str | int]] = [
@@ -77,5 +75,12 @@ def open_channel(library: Any, address: str, tls: Tls | None) -> Any:
     tls = tls or Tls.from_environment(os.environ)
     if tls is None:
         return library.insecure_channel(address, _OPTIONS)
-    named = [("grpc.ssl_target_name_override", server_name(tls.server_identity))] if tls.server_identity else []
-    return library.secure_channel(address, tls.credentials(), [*_OPTIONS, *named])
+    return library.secure_channel(address, tls.credentials(), [*_OPTIONS, *_name_to_check(tls.server_identity)])
+
+
+def _name_to_check(identity: str | None) -> list[tuple[str, str]]:
+    if identity is None:
+        return []
+    from cosched.pem import server_name  # which takes a tenth of a second
+
+    return [("grpc.ssl_target_name_override", server_name(identity))]

@@ -100,6 +100,17 @@ def test_all_pages_of_jobs_are_read(client, domain):
     assert client.jobs(paired_only=True) == []
 
 
+def test_a_page_that_got_no_answer_is_asked_for_again(client, domain):
+    domain.page_size = 3
+    for _ in range(8):
+        domain.add()
+    jobs = client.iter_jobs()
+    first = next(jobs)
+    domain.failures = [grpc.StatusCode.UNAVAILABLE]
+    assert [job.id for job in [first, *jobs]] == [str(number) for number in range(17, 25)]
+    assert domain.failures == []
+
+
 def test_a_job_is_named_in_three_ways(client, domain):
     domain.add()
     for name in (17, "17", "intrepid:17", client.job(17)):
