@@ -325,8 +325,11 @@ class Coscheduler(LocalJobs):
 
     # Restart and retirement
 
-    def recover(self, job: PairedJob, since: int) -> list[Effect]:
-        """Take a job up as it was recorded, submitted at `since`: its timers are set, its question is asked again."""
+    def recover(self, job: PairedJob, since: int, now: int) -> list[Effect]:
+        """Take a job up as it was recorded, submitted at `since`: its timers are set, its question is asked again.
+
+        A mutating call may have been carried out before the restart, so its outcome is unknown.
+        """
         self.mates.restore(job)
         if job.state.final:
             return []
@@ -338,6 +341,8 @@ class Coscheduler(LocalJobs):
         if job.state is not RUNNING and not job.alone:
             effects += self._patience(job, since)
         if job.call is not None:
+            job.call_since = now
+            job.uncertain = type(job.call) in (TryStartMate, StartJob)
             effects.append(Call(job.peer, job.id, cast(Request, job.call)))
         return effects
 

@@ -232,6 +232,8 @@ class LiveDomain:
             record.state, record.peer, record.pair, record.mate, record.ready_at, record.started_at, record.memory
         ):  # fmt: skip
             return record.id in self._changes.jobs
+        held_before = (record.memory or {}).get("held_node_seconds", 0)
+        self.metrics.held_node_seconds.inc(memory.get("held_node_seconds", 0) - held_before)
         record.state, record.peer, record.pair, record.mate, record.ready_at, record.started_at, record.memory = values
         return True
 
@@ -443,7 +445,7 @@ class LiveDomain:
         if record is None or str(record.id) in self.core.mates.jobs or not record.state.final:
             return
         if record.peer == peer and record.mate in (None, caller):
-            self.core.recover(_paired(record), record.submitted_at)
+            self.core.recover(_paired(record), record.submitted_at, self.clock.now())
             self._ended.append((self.clock.now(), str(record.id)))
 
     # Answers of peers, timers, the manager's reports
@@ -577,7 +579,7 @@ class LiveDomain:
 
     def _recover(self, record: JobRecord) -> None:
         self._take_up(record)
-        for effect in self.core.recover(_paired(record), record.submitted_at):
+        for effect in self.core.recover(_paired(record), record.submitted_at, self.clock.now()):
             _CARRY_OUT[type(effect)](self, effect)
         if not record.user_hold or record.state is not JobState.QUEUED:
             self.cluster.submit(self._place(record, recalled_place(record.memory or {})))

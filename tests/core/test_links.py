@@ -6,10 +6,10 @@ import pytest
 
 from cosched.core.coscheduling import Coscheduler
 from cosched.core.effects import Answer, Call, ClearTimer, Effect, Record, Reschedule, SetTimer, Start, Timer
-from cosched.core.events import Asked, Event, Finished, Linked, Ready, Submitted, Unlinked
+from cosched.core.events import Answered, Asked, CallFailed, Event, Finished, Linked, Ready, Submitted, Unlinked
 from cosched.core.job import JobState
 from cosched.core.mates import NO_PAIR, UNSUBMITTED
-from cosched.core.protocol import FOREVER, Found, GetMateJobId, MateJobId
+from cosched.core.protocol import FOREVER, Failure, Found, GetMateJobId, MateJobId, MateStatus, Status
 from cosched.core.settings import CoschedulingSettings
 
 MATE = MateJobId(Found.MATE, "j")
@@ -117,7 +117,7 @@ def test_a_restarted_domain_goes_on_where_it_was(a):
     submit(a, pair="p")
     (call,) = done(a, Ready("j", 4, FOREVER))
     again = Coscheduler("A", 10, CoschedulingSettings(mate_patience=500))
-    assert again.recover(a.mates.jobs["j"], 0) == [SetTimer("j", Timer.PATIENCE, 500), call]
+    assert again.recover(a.mates.jobs["j"], 0, 9) == [SetTimer("j", Timer.PATIENCE, 500), call]
     assert answer(again, pair="p") == MATE
 
 
@@ -128,5 +128,18 @@ def test_a_forgotten_job_is_unknown_until_it_is_recovered(a):
     job = a.mates.jobs["j"]
     a.forget(job)
     assert answer(a, pair="p") == UNSUBMITTED
-    assert a.recover(job, 0) == []
+    assert a.recover(job, 0, 9) == []
     assert answer(a, pair="p") == MATE
+
+
+def test_a_call_that_may_have_been_carried_out_before_a_restart_has_an_unknown_outcome(a):
+    """ "Time-out of TryStartMate/StartJob is an unknown outcome" """
+    submit(a, pair="p")
+    (asked,) = done(a, Ready("j", 4, FOREVER))
+    (asked,) = done(a, Answered("j", asked.request, MateJobId(Found.MATE, "k")))
+    (tried,) = done(a, Answered("j", asked.request, MateStatus(Status.QUEUING, 0, None)))
+    again = Coscheduler("A", 10, CoschedulingSettings(peer_patience=30))
+    assert again.recover(a.mates.jobs["j"], 0, 100) == [tried]
+    unreachable = CallFailed("j", tried.request, Failure.UNREACHABLE)
+    assert again.handle(unreachable, 129) == [SetTimer("j", Timer.RETRY, 130)]
+    assert Start("j") in again.handle(unreachable, 130)

@@ -1,0 +1,116 @@
+"""Histories of two live domains with their databases: faults of the link, deaths at any point, recovery."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from decimal import Decimal
+
+import pytest
+
+from cosched.core.settings import CoschedulingSettings, OnUnreachable, Scheme
+from tests.service.world import Faults, World
+
+SCHEMES = list(itertools.product((Scheme.HOLD, Scheme.YIELD), repeat=2))
+PAIRS, ALONE = 8, 6
+TOGETHER = ("asked by ", "its holding mate started", "its mate could start")
+
+
+@pytest.fixture
+def world(tmp_path):
+    """Makes worlds."""
+    made = []
+
+    def make(*arguments, **settings) -> World:
+        made.append(new_world(tmp_path, *arguments, **settings))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.close()
+
+
+def new_world(folder, seed: int, schemes, faults: Faults, **settings) -> World:
+    """Two machines of 10 nodes, pairs and other jobs, submitted over five minutes; all drawn from the seed."""
+    common = {"release_interval": 60, "max_held_fraction": Decimal("0.8"), "retry_interval": 1, **settings}
+    chosen = {name: CoschedulingSettings(scheme=scheme, **common) for name, scheme in zip("ab", schemes, strict=True)}
+    made = World(folder, seed, chosen, faults)
+    draw = random.Random(seed)
+    for node in made.nodes.values():
+        jobs = [f"p{n}" for n in range(PAIRS)] + [None] * ALONE
+        draw.shuffle(jobs)
+        for number, pair in enumerate(jobs, 1):
+            at = 1000 + draw.randint(0, 300)
+            submission = number, draw.randint(1, 8), draw.randint(1, 90), pair
+            made.at(at, lambda node=node, submission=submission: node.submit(*submission))
+            node.expected.add(str(number))
+    return made
+
+
+def pairs_of(made: World) -> dict[str, dict[str, str]]:
+    """By pair name: the job of each domain."""
+    pairs: dict[str, dict[str, str]] = {}
+    for name, node in made.nodes.items():
+        for job in node.expected:
+            record = node.store.job(int(job))
+            if record.pair is not None:
+                pairs.setdefault(record.pair, {})[name] = job
+    return pairs
+
+
+def check_every_job_ran_once(made: World) -> None:
+    assert made.is_over(), f"not over at {made.now}"
+    for node in made.nodes.values():
+        assert node.starts == dict.fromkeys(node.expected, 1)
+
+
+def started_alone(made: World) -> list[str]:
+    return [
+        f"{name}{job}: {made.nodes[name].why.get(job)}"
+        for pair in pairs_of(made).values()
+        for name, job in pair.items()
+        if not str(made.nodes[name].why.get(job, "its mate could start")).startswith(TOGETHER)
+    ]
+
+
+@pytest.mark.parametrize("schemes", SCHEMES)
+@pytest.mark.parametrize("seed", range(10))
+def test_without_faults_mates_start_at_the_same_instant(world, seed, schemes):
+    made = world(seed, schemes, Faults())
+    made.run()
+    check_every_job_ran_once(made)
+    for pair in pairs_of(made).values():
+        assert len({made.nodes[name].started_at[job] for name, job in pair.items()}) == 1
+
+
+@pytest.mark.parametrize("schemes", SCHEMES)
+@pytest.mark.parametrize("seed", range(10))
+def test_a_slow_link_delays_the_second_start_by_no_more_than_an_answer_takes(world, seed, schemes):
+    made = world(seed, schemes, Faults(delay=3))
+    made.run()
+    check_every_job_ran_once(made)
+    for pair in pairs_of(made).values():
+        first, second = (made.nodes[name].started_at[job] for name, job in pair.items())
+        assert abs(first - second) <= 3
+
+
+@pytest.mark.parametrize("schemes", SCHEMES)
+@pytest.mark.parametrize("seed", range(15))
+def test_domains_are_killed_at_any_point_and_messages_are_lost_and_doubled(world, seed, schemes):
+    """coscheduling.md, What must always hold, 1 and 5: no job starts twice, none is lost."""
+    faults = Faults(lose=0.1, duplicate=0.2, delay=4, kill=0.03)
+    made = world(seed, schemes, faults, peer_patience=20)
+    made.run()
+    check_every_job_ran_once(made)
+
+
+@pytest.mark.parametrize("schemes", SCHEMES)
+@pytest.mark.parametrize("seed", range(15))
+def test_with_patience_enough_no_fault_lets_a_job_start_alone(world, seed, schemes):
+    """2: where mates do not start together, a fault was in force; here no job gives up on its mate for one."""
+    faults = Faults(lose=0.05, duplicate=0.2, delay=2, kill=0.02, outage=30)
+    patient = {"on_peer_unreachable": OnUnreachable.HOLD, "peer_patience": 10**6}
+    made = world(seed, schemes, faults, **patient)
+    made.run()
+    check_every_job_ran_once(made)
+    assert started_alone(made) == []

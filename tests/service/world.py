@@ -1,0 +1,307 @@
+"""Two live domains with their databases in a simulated world: one seed makes one history.
+
+Time is virtual. The link delays, loses and duplicates; a domain may be killed at any point, between its transaction and
+what follows from it too, and starts again from its database some time later. Processes outlive their domain.
+"""
+
+from __future__ import annotations
+
+import heapq
+import random
+from collections import Counter
+from collections.abc import Callable
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from cosched.core.cluster import ClusterSettings
+from cosched.core.events import Asked, CallFailed, Submitted
+from cosched.core.job import JobState
+from cosched.core.policies.backfilling import BACKFILLING
+from cosched.core.policies.ordering import parse_ordering
+from cosched.core.protocol import Failure, StartJob, TryStartMate
+from cosched.core.settings import CoschedulingSettings
+from cosched.service.domain import LiveDomain
+from cosched.service.errors import Refusal
+from cosched.service.metrics import Metrics
+from cosched.service.store import JobRecord, JobScript, Store
+
+SCRIPT = JobScript(b"#!/bin/sh\n", (), "/", {})
+METRICS = Metrics("test")
+TIMEOUT = 5  # seconds
+
+
+class Killed(BaseException):
+    """The domain was killed just now."""
+
+
+@dataclass
+class Faults:
+    """How often what goes wrong: probabilities."""
+
+    lose: float = 0.0  # a request or its reply
+    duplicate: float = 0.0  # a mutating request
+    delay: int = 0  # seconds at most
+    kill: float = 0.0  # at each thing that a domain does outside, or writes
+    outage: int = 60  # seconds at most until it starts again
+
+
+@dataclass(order=True)
+class Due:
+    at: int
+    number: int
+    act: Callable[[], None] = field(compare=False)
+
+
+class World:
+    """Domains a and b."""
+
+    def __init__(self, folder: Path, seed: int, settings: dict[str, CoschedulingSettings], faults: Faults) -> None:
+        self.random = random.Random(seed)
+        self.faults = faults
+        self.now = 1000
+        self._due: list[Due] = []
+        self._number = 0
+        self.nodes = {name: Node(self, name, folder / f"{name}.db", chosen) for name, chosen in settings.items()}
+
+    def at(self, instant: int, act: Callable[[], None]) -> None:
+        self._number += 1
+        heapq.heappush(self._due, Due(max(instant, self.now), self._number, act))
+
+    def run(self, until: int = 10**6) -> None:
+        """Until all jobs have ended and nothing is under way."""
+        while self._due and self.now < until and not self.is_over():
+            due = heapq.heappop(self._due)
+            self.now = due.at
+            due.act()
+
+    def close(self) -> None:
+        for node in self.nodes.values():
+            node.store.close()
+
+    def is_over(self) -> bool:
+        return all(node.is_over() for node in self.nodes.values())
+
+    def chance(self, probability: float) -> bool:
+        return probability > 0 and self.random.random() < probability
+
+    def delay(self) -> int:
+        return self.random.randint(0, self.faults.delay) if self.faults.delay else 0
+
+    def other(self, name: str) -> Node:
+        return self.nodes["b" if name == "a" else "a"]
+
+
+class WorldClock:
+    """Service time is the world's."""
+
+    shift = 0
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    def now(self) -> int:
+        return self._world.now
+
+
+class MortalStore(Store):
+    """A store whose domain may be killed before it writes."""
+
+    node: Node
+
+    @contextmanager
+    def transaction(self):
+        self.node.may_die()
+        with super().transaction():
+            yield
+
+
+class Node:
+    """One domain, its machine, and its life."""
+
+    def __init__(self, world: World, name: str, path: Path, settings: CoschedulingSettings) -> None:
+        self.world, self.name, self.path, self.settings = world, name, path, settings
+        self.expected: set[str] = set()  # jobs that were or will be submitted
+        self.running: dict[str, int] = {}  # processes, by the instants at which they end
+        self.starts: Counter[str] = Counter()
+        self.started_at: dict[str, int] = {}
+        self.why: dict[str, str] = {}
+        self.done: set[str] = set()
+        self.run_times: dict[str, int] = {}
+        self.lives = 0
+        self.domain: LiveDomain | None = None
+        self.begin()
+
+    # Life and death
+
+    def begin(self) -> None:
+        self.lives += 1
+        try:
+            self.store = MortalStore.open(self.path, self.name)
+            self.store.node = self
+            outside = Outside(self, self.lives)
+            cluster = ClusterSettings(10, parse_ordering("fcfs"), BACKFILLING["easy"])
+            self.domain = LiveDomain(
+                self.name, self.settings, cluster, self.store, WorldClock(self.world), outside, METRICS
+            )
+            for job in self.domain.recover():
+                if job not in self.running and job not in self.done:
+                    self.launch(job)
+            for job in self.done & self.domain.jobs.keys():
+                self.domain.ended(job, JobState.COMPLETED)
+            self._look_round()
+        except Killed:
+            self._die()
+
+    def _look_round(self) -> None:
+        """The periodic iteration."""
+        life = self.lives
+
+        def look() -> None:
+            if self.lives == life:
+                self.guarded(self.domain.reschedule)
+                self.world.at(self.world.now + 30, look)
+
+        self.world.at(self.world.now + 30, look)
+
+    def may_die(self) -> None:
+        if self.world.chance(self.world.faults.kill):
+            raise Killed
+
+    def guarded(self, act: Callable[[], Any]) -> Any:
+        """Do something in the domain, which may be its death."""
+        if self.domain is None:
+            return None
+        try:
+            return act()
+        except Killed:
+            self._die()
+            return None
+
+    def _die(self) -> None:
+        self.lives += 1
+        self.domain = None
+        self.store.close()
+        self.world.at(self.world.now + self.world.random.randint(0, self.world.faults.outage), self.begin)
+
+    # Jobs
+
+    def submit(self, job: int, nodes: int, run: int, pair: str | None) -> None:
+        """A user submits, and tries again until it is on record."""
+        self.run_times[str(job)] = run
+        self.expected.add(str(job))
+        if self.domain is not None and self.store.job(job) is not None:
+            return
+        if self.domain is None:
+            self.world.at(self.world.now + 5, lambda: self.submit(job, nodes, run, pair))
+            return
+        peer = self.world.other(self.name).name if pair else None
+        record = JobRecord(job, "j", "u", None, nodes, run + 5, self.world.now, JobState.QUEUED, peer=peer, pair=pair)
+        self.guarded(lambda: self._submit(record))
+        if self.domain is None:
+            self.world.at(self.world.now + 70, lambda: self.submit(job, nodes, run, pair))
+
+    def _submit(self, record: JobRecord) -> None:
+        with self.domain.turn():
+            self.domain.add(record, SCRIPT)
+            self.domain.feed(Submitted(str(record.id), record.peer or "", record.pair, None, record.owner))
+            self.domain.enqueue(record)
+
+    def launch(self, job: str) -> None:
+        if job in self.running or job in self.done:
+            return  # the manager knows it already
+        self.starts[job] += 1
+        self.started_at[job] = self.world.now
+        self.running[job] = self.world.now + self.run_times[job]
+        self.world.at(self.running[job], lambda: self._end(job))
+
+    def _end(self, job: str) -> None:
+        del self.running[job]
+        self.done.add(job)
+        self.guarded(lambda: self.domain.ended(job, JobState.COMPLETED))
+
+    def is_over(self) -> bool:
+        return self.domain is not None and self.expected <= self.done and not self.domain.jobs
+
+
+class Outside:
+    """What a domain does outside in this world; of an earlier life: nothing."""
+
+    def __init__(self, node: Node, life: int) -> None:
+        self.node, self.world, self.life = node, node.world, life
+        self.timers: dict[tuple[str, str], int] = {}
+
+    def _later(self, at: int, act: Callable[[], Any]) -> None:
+        """In this life of the domain."""
+
+        def if_alive() -> None:
+            if self.node.lives == self.life:
+                self.node.guarded(act)
+
+        self.world.at(at, if_alive)
+
+    # Calls
+
+    def call(self, call) -> None:
+        self.node.may_die()
+        world, mutating = self.world, isinstance(call.request, (TryStartMate, StartJob))
+        if world.other(self.node.name).domain is None:
+            self._fail(call, Failure.UNREACHABLE, 0)
+        elif world.chance(world.faults.lose):
+            self._fail(call, Failure.TIMEOUT if mutating else Failure.UNREACHABLE, TIMEOUT)
+        else:
+            world.at(world.now + world.delay(), lambda: self._arrive(call, mutating))
+            if mutating and world.chance(world.faults.duplicate):
+                world.at(world.now + world.random.randint(0, 60), lambda: self._ask(call))
+
+    def _arrive(self, call, mutating: bool) -> None:
+        reply = self._ask(call)
+        if reply is None or self.world.chance(self.world.faults.lose):
+            self._fail(call, Failure.TIMEOUT if mutating else Failure.UNREACHABLE, TIMEOUT)
+        else:
+            self._later(self.world.now + self.world.delay(), lambda: self.node.domain.answered(call, reply))
+
+    def _ask(self, call) -> Any:
+        peer = self.world.other(self.node.name)
+        try:
+            return peer.guarded(lambda: peer.domain.ask(Asked(self.node.name, call.request)))
+        except Refusal:
+            return None
+
+    def _fail(self, call, failure: Failure, after: int) -> None:
+        failed = CallFailed(call.job, call.request, failure)
+        self._later(self.world.now + after, lambda: self.node.domain.call_failed(call, failed, "lost"))
+
+    # The rest
+
+    def launch(self, job: JobRecord) -> None:
+        self.node.may_die()
+        self.node.launch(str(job.id))
+
+    def set_timer(self, timer) -> None:
+        key = timer.job, timer.timer
+        self.timers[key] = number = self.timers.get(key, 0) + 1
+        due = lambda: self.timers.get(key) == number and self.node.domain.timer_due(timer)  # noqa: E731
+        self._later(timer.at, due)
+
+    def clear_timer(self, timer) -> None:
+        self.timers[timer.job, timer.timer] = self.timers.get((timer.job, timer.timer), 0) + 1
+
+    def awaits(self, job: str) -> None:
+        self._later(self.world.now + 1, lambda: self.node.domain.go_on(job))
+
+    def look_again(self, at: int) -> None:
+        self._later(at, lambda: self.node.domain.reschedule())
+
+    def happened(self, events) -> None:
+        for event in events:
+            if event.what == "started":
+                self.node.why[str(event.job)] = event.detail["why"]
+
+    def stalled(self, problem: str) -> None:
+        raise AssertionError(problem)
+
+    def broken(self, error: BaseException) -> None:
+        if not isinstance(error, Killed):
+            raise AssertionError("broken") from error
