@@ -349,6 +349,8 @@ class LiveDomain:
         started = waits and self.cluster.try_start(effect.job, self.now, effect.wanted_until)
         if started:
             self._launch(effect.job)
+        elif effect.wanted_until > self.now:
+            self._set_reason(effect.job, story.MATE_HOLDS)
         self.feed(Tried(effect.job, started))
 
     def _reschedule(self, effect: Reschedule) -> None:  # noqa: ARG002
@@ -380,13 +382,18 @@ class LiveDomain:
         record = self.jobs.get(job)
         if record is None:
             return
-        if reason is not None and reason != record.reason:
-            record.reason = reason
-            self._changes.jobs[record.id] = record
+        if reason is not None:
+            self._set_reason(job, reason)
         if effect.what == "is linked" and effect.detail.get("mate") is not None:
             record.lookup = FOUND[Found.MATE]
         if effect.what == "started":
             self._count_start(record, effect)
+
+    def _set_reason(self, job: JobId, reason: str) -> None:
+        record = self.jobs.get(job)
+        if record is not None and reason != record.reason:
+            record.reason = reason
+            self._changes.jobs[record.id] = record
 
     def _count_start(self, record: JobRecord, effect: Record) -> None:
         paired = bool(self.core.mates.jobs[effect.job].peer)

@@ -72,6 +72,9 @@ class Metrics:
 
     def _add_calls(self) -> None:
         up = self._gauge("cosched_peer_up", "Whether the other domain answered the last call.", "peer")
+        refused = self._gauge(
+            "cosched_peer_refused", "1 while the other domain refuses this one (a misconfiguration), else 0.", "peer"
+        )
         calls = self._counter(
             "cosched_peer_calls", "Calls to other domains, by what became of them.", "peer", "call", "outcome"
         )
@@ -83,6 +86,7 @@ class Metrics:
         denied = self._counter("cosched_denied", "Calls refused to a caller, by ErrorInfo reason.", "reason")
         # Labels come from fixed sets (configured peers, the protocol's calls, codes and reasons), never from a caller.
         self.peer_up = cache(up.labels)
+        self.peer_refused = cache(refused.labels)
         self.denied = cache(denied.labels)
         self._peer_calls = cache(calls.labels)
         self._peer_call_seconds = cache(seconds.labels)

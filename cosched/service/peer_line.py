@@ -68,7 +68,7 @@ class Line:
 
 
 def _methods(channel: grpc.aio.Channel) -> dict[type, Any]:
-    calls = CoschedulingServiceStub(channel)  # type: ignore[no-untyped-call]
+    calls = CoschedulingServiceStub(channel)
     return {
         wire.GetMateJobIdRequest: calls.GetMateJobId,
         wire.GetMateStatusRequest: calls.GetMateStatus,

@@ -10,6 +10,7 @@ from typing import Protocol
 from adapters.manager import End, Ended, JobSpec, Manager, ManagerError, NodesBusyError, Report
 from cosched.core.job import JobState
 from cosched.core.protocol import JobId
+from cosched.service.metrics import Metrics
 from cosched.service.store import EventRecord, JobRecord, JobScript
 from cosched.v1.domain_pb2 import EVENT_KIND_ENDED
 
@@ -21,6 +22,7 @@ class _Domain(Protocol):
     """What is needed of a LiveDomain."""
 
     jobs: dict[JobId, JobRecord]
+    metrics: Metrics
 
     def ended(self, job: JobId, how: JobState, why: str = "", exit_code: int | None = None) -> None:
         """See LiveDomain."""
@@ -75,6 +77,7 @@ class Runner:
             await self._launch(spec_of(record, script))
         except ManagerError as error:
             _LOG.warning("job %s cannot be started: %s", job, error)
+            self._domain.metrics.launch_failures.inc()
             self._domain.ended(job, JobState.FAILED, f"it could not be started: {error}")
 
     async def _launch(self, spec: JobSpec) -> None:
@@ -121,6 +124,8 @@ class Runner:
         if not isinstance(report, Ended):
             return
         if report.job_id in self._domain.jobs:
+            if report.how is End.UNSTARTED:
+                self._domain.metrics.launch_failures.inc()
             self._domain.ended(report.job_id, state_of(report), _explained(report), report.exit_code)
         else:  # its end is on record already
             asyncio.get_running_loop().create_task(self.forget(report.job_id))

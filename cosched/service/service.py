@@ -285,6 +285,7 @@ class Service:
     def _peer_changed(self, view: PeerView) -> None:
         up = view.state == cluster_pb2.PEER_STATE_REACHABLE
         self.metrics.peer_up(view.name).set(up)
+        self.metrics.peer_refused(view.name).set(view.state == cluster_pb2.PEER_STATE_REFUSED)
         state = cluster_pb2.PeerState.Name(view.state).removeprefix("PEER_STATE_").lower()
         _LOG.log(logging.INFO if up else logging.WARNING, "peer %s is %s %s", view.name, state, view.problem)
 

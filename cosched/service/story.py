@@ -15,6 +15,7 @@ from cosched.v1 import domain_pb2 as wire
 
 HELD_BY_USER = "JobHeldUser"
 WAITS_IN_QUEUE = "Priority"
+MATE_HOLDS = "MateHolding"
 
 Detail = Mapping[str, Any]
 

@@ -1,0 +1,71 @@
+"""What is kept of the core's state of a job is what comes back."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cosched.core.job import JobState
+from cosched.core.mates import PairedJob
+from cosched.core.open_cluster import ClusterJob
+from cosched.core.protocol import FOREVER, GetMateJobId, GetMateStatus, StartJob, TryStartMate
+from cosched.service.memory import recall, recalled_place, remember
+
+NUMBERS = st.integers(0, FOREVER)
+TEXTS = st.text(max_size=5)
+CALLS = st.one_of(
+    st.builds(GetMateJobId, TEXTS, st.none() | TEXTS, st.none() | TEXTS, TEXTS),
+    st.builds(GetMateStatus, TEXTS, TEXTS),
+    st.builds(TryStartMate, TEXTS, TEXTS, TEXTS, NUMBERS),
+    st.builds(StartJob, TEXTS, TEXTS, TEXTS, NUMBERS),
+)
+JOBS = st.builds(
+    PairedJob,
+    st.just("1"),
+    st.just("b"),
+    st.just("p"),
+    st.just("7"),
+    st.just("ann"),
+    state=st.sampled_from(JobState),
+    nodes=NUMBERS,
+    generation=NUMBERS,
+    disclosed=st.booleans(),
+    yields=NUMBERS,
+    yielded_at=st.none() | NUMBERS,
+    held_until=NUMBERS,
+    alone=st.booleans(),
+    call=st.none() | CALLS,
+    uncertain=st.booleans(),
+    parted=st.none() | st.tuples(TEXTS, TEXTS),
+)
+PLACES = st.builds(
+    ClusterJob,
+    st.just("1"),
+    st.just(4),
+    st.just(60),
+    st.just(5),
+    st.just(True),
+    block=NUMBERS,
+    expected=NUMBERS,
+    boost=st.floats(0, 1e6),
+    passed_over=NUMBERS,
+    wanted_until=NUMBERS,
+    released=NUMBERS,
+)
+
+
+@given(job=JOBS, place=st.none() | PLACES)
+def test_what_is_remembered_is_recalled(job, place):
+    kept = json.loads(json.dumps(remember(job, place)))
+    again = PairedJob("1", "b", "p", "7", "ann", job.state, ready_at=job.ready_at, started_at=job.started_at)
+    assert recall(again, kept) == job
+    if place is not None:
+        bare = ClusterJob("1", 4, 60, 5, True)
+        assert replace(bare, **recalled_place(kept)) == place
+
+
+def test_little_is_kept_of_a_job_that_just_waits():
+    assert remember(PairedJob("1", "", None, None, "ann"), ClusterJob("1", 4, 60, 5, True)) == {}
