@@ -374,14 +374,15 @@ class LiveDomain:
         self.touch(job)
         if effect.what in ("is linked", "is unlinked") and job in self.cluster:
             self.cluster.count_alone(job, self._is_alone(self.core.mates.jobs[job]))
+        record = self.jobs.get(job)
         if story.is_told(effect, self._why_yielded.get(job)):
-            self.note(job, effect.what, **effect.detail)
+            ended = {"why": record.end_text} if record is not None and record.end_text else {}
+            self.note(job, effect.what, **effect.detail, **ended)
         if effect.what == "yields":
             self._why_yielded[job] = str(effect.detail["why"])
-        reason = story.reason(effect)
-        record = self.jobs.get(job)
         if record is None:
             return
+        reason = story.reason(effect)
         if reason is not None:
             self._set_reason(job, reason)
         if effect.what == "is linked" and effect.detail.get("mate") is not None:
@@ -514,8 +515,6 @@ class LiveDomain:
         record.ended_at, record.exit_code, record.end_text = self.now, exit_code, why
         self._changes.jobs[record.id] = record
         self.feed(Finished(job, how))
-        if why:
-            self._changes.events[-1].detail["why"] = why
 
     def _retire(self, job: JobId) -> None:
         record = self.jobs.pop(job)
@@ -588,12 +587,17 @@ class LiveDomain:
         self._take_up(record)
         for effect in self.core.recover(_paired(record), record.submitted_at, self.clock.now()):
             _CARRY_OUT[type(effect)](self, effect)
-        if not record.user_hold or record.state is not JobState.QUEUED:
+        if record.state is JobState.QUEUED and record.nodes > self.cluster.nodes:
+            self.end(
+                str(record.id), JobState.CANCELLED, f"larger than the machine, which has {self.cluster.nodes} nodes now"
+            )
+        elif record.state is not JobState.QUEUED or not record.user_hold:
             self.cluster.submit(self._place(record, recalled_place(record.memory or {})))
 
     def _place(self, record: JobRecord, kept: Mapping[str, Any]) -> ClusterJob:
         alone = self._is_alone(self.core.mates.jobs[str(record.id)])
-        nodes = self.cluster.rounded(record.nodes)
+        fits = record.nodes <= self.cluster.nodes  # else it runs, and the machine has become smaller
+        nodes = self.cluster.rounded(record.nodes) if fits else record.nodes
         return ClusterJob(str(record.id), nodes, record.time_limit, record.submitted_at, alone, record.state, **kept)
 
 
