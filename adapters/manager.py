@@ -48,6 +48,10 @@ class NodesBusyError(ManagerError):
     """Other jobs have the nodes. The scheduler's count and the manager's differ, e.g. before an `Ended` has come."""
 
 
+class NoRoomError(ManagerError):
+    """There is no room on the disk to put the launch on record. It can be tried again when there is."""
+
+
 class UnknownJobError(ManagerError):
     """The manager has no such job, or has forgotten it."""
 
@@ -132,7 +136,7 @@ class Manager(Protocol):
         """Start a job. One that is known already is left as it is: a repeated launch starts nothing twice.
 
         On return the launch is on record and survives a restart; whether it started comes as a report. Raises
-        SpecError, NodesBusyError or ManagerError, and then nothing was launched.
+        SpecError, NodesBusyError, NoRoomError or ManagerError, and then nothing was launched.
         """
 
     async def cancel(self, job_id: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import logging
 import secrets
 from collections.abc import AsyncIterator, Mapping
@@ -19,8 +20,9 @@ from adapters.local.process import ForkServer
 from adapters.local.processes import boot
 from adapters.local.settings import LocalSettings, read_settings
 from adapters.local.spool import Spool
-from adapters.manager import JobSpec, ManagerError, NodesBusyError, Report, UnknownJobError
+from adapters.manager import JobSpec, ManagerError, NodesBusyError, NoRoomError, Report, UnknownJobError
 
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
 _LOG = logging.getLogger(__name__)
 
 
@@ -76,7 +78,8 @@ class LocalManager:
             self._commit(spec, slots, who)
         except OSError as error:
             del self._jobs[spec.job_id]
-            raise ManagerError(f"job {spec.job_id} cannot be put on record: {error.strerror}") from error
+            kind = NoRoomError if error.errno in _NO_ROOM else ManagerError
+            raise kind(f"job {spec.job_id} cannot be put on record: {error.strerror}") from error
         except ManagerError:
             del self._jobs[spec.job_id]
             raise

@@ -19,6 +19,9 @@ def serve(config: str, check: bool) -> None:
 
     Jobs of the local manager run on after a stop, and are found again at the next start.
     """
+    from cosched.compilation import use_kernel_cache
+
+    use_kernel_cache()  # before a kernel is imported, as the configuration's model does
     from cosched.service.configuration import read_configuration
     from cosched.service.description import describe
 
@@ -32,9 +35,6 @@ def serve(config: str, check: bool) -> None:
 
 
 def _serve(configuration, config: str) -> None:  # type: ignore[no-untyped-def]
-    from cosched.compilation import use_kernel_cache
-
-    use_kernel_cache()
     import asyncio
 
     from cosched.service.logs import configure_logs

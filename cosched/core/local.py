@@ -5,7 +5,7 @@ Here are the rules that need no peer: scheme, cap, rule 5, yield limit, generati
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from cosched.core import holds
 from cosched.core.effects import (
@@ -23,7 +23,7 @@ from cosched.core.effects import (
 from cosched.core.events import Finished, Linked, NodesLost, ReleaseDue, Submitted, Unlinked
 from cosched.core.job import JobState, may_become
 from cosched.core.mates import Mates, PairedJob
-from cosched.core.protocol import FOREVER, Domain
+from cosched.core.protocol import FOREVER, Domain, JobId
 from cosched.core.settings import CoschedulingSettings, Scheme
 
 PENDING, QUEUED, READY, HOLDING, RUNNING, COMPLETED, FAILED, CANCELLED = JobState
@@ -50,6 +50,7 @@ class LocalJobs:
         self.mates = Mates(owners or {})
         self.held_nodes = 0
         self.story = story
+        self.known_as: Callable[[JobId], str] = str  # the name of a job by which the jitter of its holds is drawn
         self.configure(settings)
 
     def configure(self, settings: CoschedulingSettings) -> None:
@@ -127,7 +128,7 @@ class LocalJobs:
         """Whether the job would hold now, by scheme, cap and rule 5; leaves the hold's end in `held_until`."""
         if scheme is not Scheme.HOLD or self._above_cap(job):
             return False
-        until = holds.release_time(self.settings, self.domain, job.id, job.generation + 1, now)
+        until = holds.release_time(self.settings, self.domain, self.known_as(job.id), job.generation + 1, now)
         job.held_until = until
         return job.hold_limit == FOREVER or until <= job.hold_limit
 

@@ -58,6 +58,7 @@ class OpenCluster:
         self._row: dict[JobId, int] = {}
         self._job: list[JobId] = []  # by row
         self._now = 0
+        self._yielded_at = NONE  # the last instant at which a job did, as far as is known
         self._make(FIRST_ROWS)
 
     # Jobs in
@@ -118,10 +119,14 @@ class OpenCluster:
             marks["released"][marks["released"] == self._now] = now
             if self._record["released_at"] == self._now:
                 self._record["released_at"] = now
+            if self._yielded_at == self._now:
+                self._yielded_at = now
         self._now = now
 
     def passes_over(self, now: int) -> bool:
         """Whether some queued job has yielded at this instant."""
+        if self._yielded_at != now:
+            return False
         count = len(self._job)
         yielded = self._tables.marks["passed_over"][:count] == now + 1
         return bool((yielded & (self._tables.jobs["state"][:count] == JobState.QUEUED)).any())
@@ -146,6 +151,7 @@ class OpenCluster:
     def pass_over(self, job: JobId, now: int, boost: float) -> None:
         """Take a ready job's nodes back; it is passed over for the rest of this instant."""
         self._cluster.pass_over(self._known(job), now, boost)
+        self._yielded_at = now
 
     def release(self, job: JobId, now: int) -> None:
         """End a hold by force."""
@@ -235,6 +241,7 @@ class OpenCluster:
         mark["wanted_until"], mark["released"] = job.wanted_until, job.released
         if job.boost:
             self._record["boosted"] = 1
+        self._yielded_at = max(self._yielded_at, job.passed_over - 1)
 
     def _read(self, row: int) -> ClusterJob:
         record, mark = self._tables.jobs[row], self._tables.marks[row]

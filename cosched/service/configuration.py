@@ -41,6 +41,10 @@ def _text(value: str) -> str:
     return value
 
 
+def _endless(value: object) -> object:
+    return None if value == "forever" else value
+
+
 def _absolute(value: object, info: ValidationInfo) -> object:
     """Relative to the configuration file's folder, which is the validation's context."""
     if isinstance(value, str):
@@ -105,7 +109,7 @@ class Coscheduling(CoschedulingFields):
     """[coscheduling]: scheme, enhancements, and patience with other domains."""
 
     enabled: Flag = True
-    mate_patience: Seconds = 7 * DAY
+    mate_patience: Annotated[Seconds | None, BeforeValidator(_endless)] = 7 * DAY
     peer_timeout: Annotated[ExactSeconds, Field(gt=0, le=300)] = Decimal(5)
     peer_patience: Seconds = 30
     heartbeat_interval: Annotated[Seconds, Field(le=MAX_INTERVAL)] = 10  # 0: none

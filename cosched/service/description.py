@@ -55,7 +55,8 @@ def _coscheduling(configuration: Configuration) -> Iterator[tuple[str, str]]:
     yield "held nodes", f"at most {settings.max_held_fraction} of the machine"
     if settings.yield_boost:
         yield "each yield", f"raises the job's score by {settings.yield_boost} of it"
-    yield "patience", f"{_duration(section.mate_patience)} for a mate that is not submitted"
+    patience = "no end" if section.mate_patience is None else _duration(section.mate_patience)
+    yield "patience", f"{patience} for a mate that is not submitted"
     yield "calls to peers", f"{section.peer_timeout} s each, asked again for {_duration(section.peer_patience)}"
     yield "unreachable peer", f"jobs {settings.on_peer_unreachable.value}"
 

@@ -99,7 +99,7 @@ class Outside(Protocol):
         """The scheduling iteration waits for this job's answers: lose patience after a while (`go_on`)."""
 
     def look_again(self, at: int) -> None:
-        """Call `reschedule` at that instant, when the yields of this one are over."""
+        """Call `reschedule` soon after that instant has begun, when the yields of this one are over."""
 
     def happened(self, events: Sequence[EventRecord]) -> None:
         """Tell those who watch."""
@@ -114,7 +114,7 @@ class Outside(Protocol):
 class LiveDomain:
     """The state of one domain. All methods are plain functions, to be called in one thread.
 
-    `paced`: iterations run in `iterate` only, at the pace of a conductor (replay in lock-step).
+    `paced`: iterations run between `wake` and `rest` only, at the pace of a conductor (replay in lock-step).
     """
 
     def __init__(
@@ -312,15 +312,12 @@ class LiveDomain:
         """Run an iteration."""
         self._inside(self.cluster.reschedule)
 
-    def iterate(self) -> bool:
-        """Of a paced domain: run the iterations that are due; whether answers are awaited still."""
+    def wake(self) -> None:
+        """Of a paced domain: iterations run again, at the end of this turn first."""
         self._iterating = True
-        with self.turn():
-            pass
-        return self.cluster.awaited is not None
 
     def rest(self) -> None:
-        """Of a paced domain: no more iterations until `iterate`."""
+        """Of a paced domain: no more iterations until `wake`."""
         self._iterating = False
 
     # Effects
@@ -349,9 +346,17 @@ class LiveDomain:
         started = waits and self.cluster.try_start(effect.job, self.now, effect.wanted_until)
         if started:
             self._launch(effect.job)
-        elif effect.wanted_until > self.now:
-            self._set_reason(effect.job, story.MATE_HOLDS)
+        else:
+            self._refused_for_now(effect)
         self.feed(Tried(effect.job, started))
+
+    def _refused_for_now(self, effect: Try) -> None:
+        if effect.wanted_until > self.now:
+            self._set_reason(effect.job, story.MATE_HOLDS)
+        if self.cluster.awaited is not None and not self._paced:
+            # That job's nodes may be what is missing. If it gives them back, the iteration goes on behind it, perhaps
+            # past this one: two domains that ask each other for different pairs would leave it at that.
+            self._outside.look_again(self.now + 1)
 
     def _reschedule(self, effect: Reschedule) -> None:  # noqa: ARG002
         self.cluster.reschedule()
@@ -532,9 +537,17 @@ class LiveDomain:
             if paired is not None and paired.state.final:
                 self.core.forget(paired)
 
-    def hear(self, job: JobId, reply: Reply) -> None:
+    def hear(self, peer: Domain, question: GetMateJobId, answer: MateJobId) -> None:
         """Keep what a mate's domain said of a mate, beside the job's own questions."""
-        self._inside(lambda: self._hear(self.core.mates.jobs[job], reply))
+        self._inside(lambda: self._heard(self.core.mates.jobs[question.caller], peer, question, answer))
+
+    def _heard(self, job: PairedJob, peer: Domain, question: GetMateJobId, answer: MateJobId) -> None:
+        if (job.peer, job.pair) != (peer, question.pair):  # it was unlinked meanwhile
+            return
+        self._hear(job, answer)
+        if answer.job is not None and job.mate is None:
+            self.core.mates.settle(job, answer.job)
+            self.touch(job.id)
 
     def save(self, record: JobRecord) -> None:
         """Write the record at the end of this turn."""
@@ -576,9 +589,10 @@ class LiveDomain:
         self._owners[record.owner] += 1
 
     def recover(self) -> list[JobId]:
-        """Take up all jobs that have not ended, as the last turn left them; ids of those that should run."""
+        """Take up all jobs that have not ended, as the last turn left them; ids of those that run. StoreError."""
+        active = self.store.active_jobs()
         with self.turn():
-            for record in self.store.active_jobs():
+            for record in active:
                 self._recover(record)
             self.cluster.reschedule()
         return [job for job, record in self.jobs.items() if record.state is JobState.RUNNING]

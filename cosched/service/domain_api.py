@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, TypeVar
 
 import grpc
@@ -151,10 +152,23 @@ class DomainApi(DomainServiceServicer):
         owner = check_text("owner", request.owner, MAX_OWNER, least=0) or None
         after = _page_token(request.page_token)
         states = _job_states(request.states)
-        records = self._domain.store.jobs(states, owner, request.paired_only, after, most + 1)
-        shown = [self._domain.jobs.get(str(record.id), record) for record in records[:most]]
-        token = str(shown[-1].id) if len(records) > most else ""
-        return domain_pb2.ListJobsResponse(jobs=map(self._views.job, shown), next_page_token=token)
+        records = self._select(states, owner, request.paired_only, after, most + 1)
+        page = domain_pb2.ListJobsResponse(next_page_token=str(records[most - 1].id) if len(records) > most else "")
+        for record in records[:most]:
+            self._views.write_job(page.jobs.add(), record)
+        return page
+
+    def _select(
+        self, states: Sequence[JobState] | None, owner: str | None, paired_only: bool, after: int, most: int
+    ) -> list[JobRecord]:
+        """Jobs by id; those that have not ended as they are in memory, where all of them are, in this order."""
+        active = self._domain.jobs
+        if states is not None and not any(state.final for state in states):
+            wanted = (record for record in active.values() if record.id > after and record.state in states)
+            wanted = (record for record in wanted if owner in (None, record.owner))
+            return list(islice((record for record in wanted if record.peer is not None or not paired_only), most))
+        records = self._domain.store.jobs(states, owner, paired_only, after, most)
+        return [active.get(str(record.id), record) for record in records]
 
     def _list_nodes(self, request: domain_pb2.ListNodesRequest) -> domain_pb2.ListNodesResponse:
         most, first = _page_size(request.page_size), _page_token(request.page_token)

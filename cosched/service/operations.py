@@ -187,14 +187,14 @@ class Operations:
 
     async def _announce(self, record: JobRecord) -> None:
         """Ask the mate's domain at once: it learns of the link, and the submitter of what it says."""
-        question = GetMateJobId(str(record.id), record.pair, record.mate, record.owner)
+        peer, question = record.peer or "", GetMateJobId(str(record.id), record.pair, record.mate, record.owner)
         try:
-            answer = await self._peers.call(record.peer or "", question)
+            answer = await self._peers.call(peer, question)
         except CallError as error:
             _LOG.info("job %s: its mate's domain gives no answer: %s", record.id, error.problem)
             return
         if isinstance(answer, MateJobId) and str(record.id) in self._domain.jobs:
-            self._domain.hear(str(record.id), answer)
+            self._domain.hear(peer, question, answer)
 
     # Mates
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import random
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
-from cosched.core.effects import Call, ClearTimer, SetTimer
+from cosched.core.effects import Call, ClearTimer, SetTimer, Timer
 from cosched.core.events import CallFailed
 from cosched.core.protocol import JobId, MateStatus, Reply, Request, TryStartMate
 from cosched.service.clock import Clock
@@ -20,6 +21,7 @@ from cosched.service.timers import Timers
 from cosched.service.watching import Watchers
 
 PATIENCE = 0.25  # seconds that a scheduling iteration waits for one job's answers
+SPREAD = 0.5  # seconds; what two domains would do at the same moment, crossing each other, is spread over so much
 TRY_AGAIN = 1.0  # seconds between attempts to write what could not be written
 
 _LOG = logging.getLogger(__name__)
@@ -72,7 +74,8 @@ class ServiceOutside:
 
     def set_timer(self, timer: SetTimer) -> None:
         """See the protocol."""
-        self._timers.set(f"{timer.timer} {timer.job}", timer.at, lambda: self.domain.timer_due(timer))
+        at = _spread(timer.at) if timer.timer is Timer.RELEASE else timer.at
+        self._timers.set(f"{timer.timer} {timer.job}", at, lambda: self.domain.timer_due(timer))
 
     def clear_timer(self, timer: ClearTimer) -> None:
         """See the protocol."""
@@ -89,7 +92,7 @@ class ServiceOutside:
 
     def look_again(self, at: int) -> None:
         """See the protocol."""
-        self._timers.set("look again", at, self.domain.reschedule)
+        self._timers.set("look again", _spread(at), self.domain.reschedule)
 
     # News
 
@@ -124,11 +127,25 @@ class ServiceOutside:
         if not task.cancelled() and (error := task.exception()) is not None:
             self._fail(error)
 
+    async def settled(self) -> None:
+        """Wait until nothing is under way: all calls are answered, and all that follows from them is done."""
+        while self._tasks:
+            await asyncio.wait(self._tasks)
+
     async def close(self) -> None:
         """Leave all that is under way: it is on record, and taken up again at the next start."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+
+
+def _spread(instant: int) -> float:
+    """A moment of this instant, by chance.
+
+    Two domains that end their holds, or look at their queues again, at the same moment would each find the other's
+    nodes taken by a job that asks for its own mate, and would do it all again, for ever.
+    """
+    return instant + random.uniform(0.0, SPREAD)
 
 
 def _sent(request: Request, clock: Clock) -> Request:

@@ -24,6 +24,7 @@ from cosched.service.fields import FieldError
 from cosched.service.outcomes import CallError, failure, is_lost, one_line
 from cosched.service.peer_line import Line
 from cosched.service.tls import PeerCredentials
+from cosched.service.tls_probe import speaks_tls
 from cosched.service.translation import read_reply, write_request
 from cosched.v1 import cluster_pb2 as states
 
@@ -221,13 +222,20 @@ class _Peer:
         return answer
 
     async def _blame_certificates(self, deadline: float) -> None:
-        """CallError, if they are the reason why there is no connection: they make a peer look as if it were down."""
+        """CallError, if TLS is the reason why there is no connection: it makes a peer look as if it were down."""
         remaining = deadline - self._loop.time()
-        if self._credentials is None or remaining <= 0:
+        if remaining <= 0:
             return
-        problem = await self._credentials.probe(self._peer.address, remaining, self._peer.identity)
+        problem = await self._tls_problem(remaining)
         if problem is not None:
             raise CallError(Failure.REFUSED, one_line(problem))
+
+    async def _tls_problem(self, timeout: float) -> str | None:
+        if self._credentials is not None:
+            return await self._credentials.probe(self._peer.address, timeout, self._peer.identity)
+        if await speaks_tls(self._peer.address, timeout):
+            return "the peer speaks TLS, but this domain is configured to speak without (domain.plaintext)"
+        return None
 
     # The connection
 

@@ -5,16 +5,18 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Protocol
 
-from adapters.manager import End, Ended, JobSpec, Manager, ManagerError, NodesBusyError, Report
+from adapters.manager import End, Ended, JobSpec, Manager, ManagerError, NodesBusyError, NoRoomError, Report
 from cosched.core.job import JobState
 from cosched.core.protocol import JobId
 from cosched.service.metrics import Metrics
-from cosched.service.store import EventRecord, JobRecord, JobScript
+from cosched.service.store import EventRecord, JobRecord, JobScript, StoreError
 from cosched.v1.domain_pb2 import EVENT_KIND_ENDED
 
 BUSY_PATIENCE = 30  # seconds that a launch waits for nodes which the manager still cleans up
+TRY_AGAIN = 1.0  # seconds between the attempts to launch a job while the manager's disk is full
 _LOG = logging.getLogger(__name__)
 
 
@@ -62,23 +64,56 @@ class Runner:
         self._domain = domain
         self._manager = manager
         self._reader: asyncio.Task[None] | None = None
+        self._delayed: dict[JobId, asyncio.Task[None]] = {}  # launches that wait for room on the disk
+        self._no_room = ""
 
     def check(self, spec: JobSpec) -> None:
         """Whether the manager would take this job; ManagerError."""
         self._manager.check(spec)
 
+    @property
+    def problem(self) -> str:
+        """Why launches wait; empty if none does."""
+        return self._no_room if self._delayed else ""
+
     async def launch(self, record: JobRecord) -> None:
-        """Start a job; one that cannot be started has failed."""
+        """Start a job. One that cannot be started has failed; but while the disk is full it waits."""
+        try:
+            await self._try(record)
+        except NoRoomError as error:
+            if (job := str(record.id)) not in self._delayed:
+                _LOG.error("stalled: %s; it is tried again until it can be written", error)
+                self._no_room = str(error)
+                self._delayed[job] = asyncio.create_task(self._launch_later(record))
+                self._delayed[job].add_done_callback(lambda _: self._delayed.pop(job))
+
+    async def _launch_later(self, record: JobRecord) -> None:
+        while True:
+            await asyncio.sleep(TRY_AGAIN)
+            with suppress(NoRoomError):
+                await self._try(record)
+                return
+
+    async def _try(self, record: JobRecord) -> None:
+        """Start a job; one that cannot be started has failed. NoRoomError."""
         job = str(record.id)
         try:
-            script = self._domain.script(record)
-            if script is None:
-                raise ManagerError("its script is not on record")
-            await self._launch(spec_of(record, script))
+            await self._launch(spec_of(record, self._script(record)))
+        except NoRoomError:
+            raise
         except ManagerError as error:
             _LOG.warning("job %s cannot be started: %s", job, error)
             self._domain.metrics.launch_failures.inc()
             self._domain.ended(job, JobState.FAILED, f"it could not be started: {error}")
+
+    def _script(self, record: JobRecord) -> JobScript:
+        try:
+            script = self._domain.script(record)
+        except StoreError as error:
+            raise ManagerError(f"its script cannot be read: {error.reason}") from error
+        if script is None:
+            raise ManagerError("its script is not on record")
+        return script
 
     async def _launch(self, spec: JobSpec) -> None:
         for _ in range(BUSY_PATIENCE):
@@ -92,6 +127,10 @@ class Runner:
 
     async def cancel(self, job: JobId) -> None:
         """End a running job's processes; its end is reported. ManagerError."""
+        if job in self._delayed:
+            self._delayed[job].cancel()
+            self._domain.ended(job, JobState.CANCELLED, "before its processes were started")
+            return
         await self._manager.cancel(job)
 
     async def reconcile(self, found: Mapping[str, Report | None], running: Iterable[JobId]) -> None:
@@ -111,10 +150,11 @@ class Runner:
         self._reader = asyncio.create_task(self._read())
 
     async def close(self) -> None:
-        """Listen no more."""
-        if self._reader is not None:
-            self._reader.cancel()
-            await asyncio.gather(self._reader, return_exceptions=True)
+        """Listen no more, and leave launches that wait: they are on record."""
+        tasks = [*self._delayed.values(), *([self._reader] if self._reader is not None else [])]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _read(self) -> None:
         async for report in self._manager.reports():

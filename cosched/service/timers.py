@@ -36,10 +36,14 @@ class _Timer:
 
 
 class Timers:
-    """All timers of one service. `fire` is a plain function, called in the loop; what it raises is logged."""
+    """All timers of one service. `fire` is a plain function, called in the loop; what it raises is logged.
 
-    def __init__(self, clock: Clock) -> None:
+    `speed`: seconds of the clock in one second.
+    """
+
+    def __init__(self, clock: Clock, speed: float = 1.0) -> None:
         self._clock = clock
+        self._speed = speed
         self._timers: dict[str, _Timer] = {}
         self._watch: asyncio.TimerHandle | None = None
         self._wall_ahead = 0.0
@@ -62,7 +66,7 @@ class Timers:
             self._watch = None
             self._scheduler.shutdown(wait=False)
 
-    def set(self, key: str, at: int, fire: Fire) -> None:
+    def set(self, key: str, at: float, fire: Fire) -> None:
         """Call `fire` once, at service time `at`, soon if that is past; in place of the timer `key` there was."""
         self._schedule(_single(key), _Timer(at, fire))
 
@@ -86,7 +90,7 @@ class Timers:
 
     def _schedule(self, name: str, timer: _Timer) -> None:
         self._timers[name] = timer
-        wait = min(max(0.0, timer.at - self._clock.exact()), MAX_WAIT)
+        wait = min(max(0.0, timer.at - self._clock.exact()) / self._speed, MAX_WAIT)
         due = datetime.now(UTC) + timedelta(seconds=wait)
         self._scheduler.add_job(self._due, "date", args=(name, timer), run_date=due, id=name, replace_existing=True)
 

@@ -46,6 +46,23 @@ async def probe(material: Material, address: str, timeout: float, identity: str 
     return problem
 
 
+async def speaks_tls(address: str, timeout: float) -> bool:
+    """Whether HOST:PORT answers within `timeout` seconds to somebody who begins with TLS, be it by a refusal."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    context.set_alpn_protocols(["h2"])
+    host, _, port = address.rpartition(":")
+    try:
+        async with asyncio.timeout(timeout):
+            _, writer = await asyncio.open_connection(host.strip("[]"), int(port), ssl=context, server_hostname="")
+    except ssl.SSLError as error:
+        return "ALERT" in (error.reason or "")
+    except OSError:  # TimeoutError too
+        return False
+    writer.transport.abort()
+    return True
+
+
 async def _attempt(material: Material, address: str, identity: str | None) -> str | None:
     context = material.client_context()
     context.set_alpn_protocols(["h2"])

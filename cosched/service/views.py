@@ -38,42 +38,48 @@ class Views:
 
     def job(self, record: JobRecord) -> job_pb2.Job:
         """A job."""
-        message = job_pb2.Job(
-            ref=self.ref(record.id),
-            name=record.name,
-            owner=record.owner,
-            state=int(record.state),  # type: ignore[arg-type]  # the numbers are the same
-            reason=story.HELD_BY_USER if record.user_hold else record.reason,
-            nodes=record.nodes,
-            time_limit=Duration(seconds=record.time_limit),
-            submitted_at=self._time(record.submitted_at),
-            ready_at=self._time(record.ready_at),
-            started_at=self._time(record.started_at),
-            ended_at=self._time(record.ended_at),
-            exit_code=record.exit_code,
-        )
-        if record.peer is not None:
-            message.mates.append(self._mate(record))
-            self._holds(message.holds, record)
+        message = job_pb2.Job()
+        self.write_job(message, record)
         return message
 
-    def _mate(self, record: JobRecord) -> job_pb2.Mate:
-        message = job_pb2.Mate(
-            lookup=record.lookup,  # type: ignore[arg-type]
-            status=record.mate_status,  # type: ignore[arg-type]
-            heard_at=self._time(record.heard_at),
-        )
+    def write_job(self, message: job_pb2.Job, record: JobRecord) -> None:
+        """A job, into an empty message: a page of jobs that are made first and then copied takes three times as long."""
+        message.ref.domain, message.ref.job_id = self._domain.name, str(record.id)
+        message.name, message.owner, message.nodes = record.name, record.owner, record.nodes
+        message.state = int(record.state)  # type: ignore[assignment]  # the numbers are the same
+        message.reason = story.HELD_BY_USER if record.user_hold else record.reason
+        message.time_limit.seconds = record.time_limit
+        self._write_times(message, record)
+        if record.exit_code is not None:
+            message.exit_code = record.exit_code
+        if record.peer is not None:
+            self._write_mate(message.mates.add(), record, record.peer)
+            self._write_holds(message.holds, record)
+
+    def _write_times(self, message: job_pb2.Job, record: JobRecord) -> None:
+        to_wall = self._clock.to_wall
+        message.submitted_at.seconds = to_wall(record.submitted_at)
+        if record.ready_at is not None:
+            message.ready_at.seconds = to_wall(record.ready_at)
+        if record.started_at is not None:
+            message.started_at.seconds = to_wall(record.started_at)
+        if record.ended_at is not None:
+            message.ended_at.seconds = to_wall(record.ended_at)
+
+    def _write_mate(self, message: job_pb2.Mate, record: JobRecord, peer: str) -> None:
+        message.lookup, message.status = record.lookup, record.mate_status  # type: ignore[assignment]
+        if record.heard_at is not None:
+            message.heard_at.seconds = self._clock.to_wall(record.heard_at)
         if record.pair is not None:
-            message.name.pair.domain, message.name.pair.name = record.peer or "", record.pair
+            message.name.pair.domain, message.name.pair.name = peer, record.pair
         elif record.mate is not None:
-            message.name.job.CopyFrom(self.ref(record.mate, record.peer))
+            message.name.job.domain, message.name.job.job_id = peer, record.mate
         if record.mate is not None:
-            message.job.CopyFrom(self.ref(record.mate, record.peer))
+            message.job.domain, message.job.job_id = peer, record.mate
         if record.gap_s is not None:
             message.gap.seconds = record.gap_s
-        return message
 
-    def _holds(self, message: job_pb2.HoldRecord, record: JobRecord) -> None:
+    def _write_holds(self, message: job_pb2.HoldRecord, record: JobRecord) -> None:
         memory = record.memory or {}
         message.holds = memory.get("holds", 0)
         message.yields = memory.get("yields", 0)

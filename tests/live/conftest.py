@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.live.services import Pair
+from tests.live.services import Pair, Service
 
 
 @pytest.fixture
@@ -19,3 +19,18 @@ def make_pair(tmp_path):
     yield make
     for pair in made:
         pair.clear()
+
+
+@pytest.fixture
+def make_service(tmp_path):
+    """Makes single services, not started yet; the keywords are settings of [coscheduling]."""
+    made = []
+
+    def make(name: str, **coscheduling) -> Service:
+        made.append(Service(tmp_path / name, name))
+        made[-1].config["coscheduling"].update(coscheduling)
+        return made[-1]
+
+    yield make
+    for service in made:
+        service.clear()

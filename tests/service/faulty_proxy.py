@@ -123,6 +123,7 @@ class FaultyProxy:
         with suppress(BlockingIOError, ConnectionAbortedError):  # the client has gone already
             client, _ = listener.accept()
             client.setblocking(False)
+            client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # asyncio does so for its own sockets only
             self.accepted += 1
             connection = self._loop.create_task(self._connected(client))
             self._connections.add(connection)

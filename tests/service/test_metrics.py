@@ -19,14 +19,21 @@ def value(metrics: Metrics, name: str, **labels: str) -> float:
 EXPECTED = {
     *("build_info", "jobs", "nodes", "starts_total", "holds_total", "yields_total", "releases_total"),
     *("held_node_seconds_total", "pair_gap_seconds", "peer_up", "peer_calls_total", "peer_call_seconds"),
-    *("requests_total", "request_seconds", "iteration_seconds", "commit_seconds", "store_stalled", "database_bytes"),
-    *("certificate_expiry_timestamp_seconds", "clock_steps_total", "denied_total", "launch_failures_total"),
+    *("peer_refused", "requests_total", "request_seconds", "iteration_seconds", "commit_seconds", "store_stalled"),
+    *(
+        "database_bytes",
+        "certificate_expiry_timestamp_seconds",
+        "clock_steps_total",
+        "denied_total",
+        "launch_failures_total",
+    ),
 }
 
 
 def observed() -> Metrics:
     metrics = Metrics("1.2.3")
     metrics.peer_up("eureka").set(1)
+    metrics.peer_refused("eureka").set(0)
     metrics.peer_call("eureka", "StartJob", "ok", 0.004)
     metrics.request("GetMateStatus", "OK", 0.001)
     metrics.denied("NOT_OWNER").inc()

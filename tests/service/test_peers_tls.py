@@ -30,7 +30,7 @@ from tests.service.peer_world import (
 )
 from tests.service.pki import EUREKA, INTREPID, Pki
 
-Credentials = tuple[PeerCredentials, grpc.ServerCredentials | None]
+Credentials = tuple[PeerCredentials | None, grpc.ServerCredentials | None]
 
 
 @pytest.fixture
@@ -77,6 +77,10 @@ def server_has_no_tls(pki: Pki) -> Credentials:
     return pki.peers("intrepid"), None
 
 
+def client_has_no_tls(pki: Pki) -> Credentials:
+    return None, good_server(pki)
+
+
 @pytest.mark.asyncio
 @pytest.mark.parametrize(
     "trouble",
@@ -87,6 +91,7 @@ def server_has_no_tls(pki: Pki) -> Credentials:
         server_has_expired,
         server_is_another_domain,
         server_has_no_tls,
+        client_has_no_tls,
     ],
 )
 async def test_trouble_with_certificates_is_a_refusal(trouble: Callable[[Pki], Credentials], pki: Pki) -> None:

@@ -292,6 +292,7 @@ class Outside:
         self._later(self.world.now + 1, lambda: self.node.domain.go_on(job))
 
     def look_again(self, at: int) -> None:
+        at += self.world.random.randint(0, 1)  # two domains that did it at the same instant would cross each other
         self._later(at, lambda: self.node.domain.reschedule())
 
     def happened(self, events) -> None:

@@ -1,0 +1,15 @@
+#!/bin/sh
+# Certificates for the pair of compose.yaml, once; each domain gets its own and the authority's certificate, no key but
+# its own. Folders: those given, else /authority, /intrepid, /eureka.
+set -eu
+authority=${1:-/authority} intrepid=${2:-/intrepid} eureka=${3:-/eureka}
+if [ ! -e "$authority/ca.pem" ]; then
+    cosched certs init "$authority" --site compose
+fi
+for name in intrepid eureka; do
+    eval "folder=\$$name"
+    if [ ! -e "$folder/$name.pem" ]; then
+        cosched certs issue "$authority" "$name" --host "$name" --host localhost --out "$folder"
+    fi
+    cp "$authority/ca.pem" "$folder/ca.pem"
+done

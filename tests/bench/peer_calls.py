@@ -1,0 +1,190 @@
+"""How fast a service answers its peers, against the bare echo server in the same run."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import statistics
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import grpc
+
+from cosched.client import Client
+from cosched.v1 import coscheduling_pb2 as wire
+from cosched.v1.coscheduling_pb2_grpc import CoschedulingServiceStub
+from tests.bench.echo import METHOD, SERVICE, echo_server
+from tests.live.services import Service, wait_until
+
+ROUNDS = 9
+CALLS, AT_A_TIME = 2000, 32  # of each round
+PAIRS = 100  # decisions of each kind
+SLOTS = 200
+_TICK = os.sysconf("SC_CLK_TCK")
+
+Send = Callable[[Any], Awaitable[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class PeerCalls:
+    """Ratios to the echo server's figures, and those in seconds and calls a second."""
+
+    throughput: float
+    cpu: float  # CPU time of the server's process for each call, as a ratio
+    echo_rate: float
+    try_decision: float
+    start_decision: float
+    echo_latency: float
+
+
+def measure_peer_calls(service: Service) -> PeerCalls:
+    """Play the peer b of a domain, whose `SLOTS` slots are free at first and taken afterwards."""
+    with echo_server() as (address, echo_pid), service.client() as client:
+        holding = [client.submit("#!/bin/sh\n", pair=f"start{n}") for n in range(PAIRS)]
+        wait_until(lambda: all(client.job(job).state == "holding" for job in holding), "all hold")
+        starts = asyncio.run(_decisions(address, service.address, "start"))
+        wait_until(lambda: not client.jobs(), "all ended")
+        queue_pairs(client)
+        tries = asyncio.run(_decisions(address, service.address, "try"))
+        assert service.process is not None
+        rates = asyncio.run(_rates(address, service.address, (echo_pid, service.process.pid)))
+    echo_rate, rate, echo_cpu, cpu = map(statistics.median, zip(*rates, strict=True))
+    return PeerCalls(
+        throughput=rate / echo_rate,
+        cpu=cpu / echo_cpu,
+        echo_rate=echo_rate,
+        try_decision=_ratio(tries),
+        start_decision=_ratio(starts),
+        echo_latency=statistics.median(echo for echo, _ in starts + tries),
+    )
+
+
+def queue_pairs(client: Client) -> None:
+    """Take all slots; the jobs that are submitted then have to wait."""
+    blocker = client.submit("#!/bin/sh\nsleep 86400\n", nodes=SLOTS, time_limit=86400)
+    wait_until(lambda: client.job(blocker).state == "running", "all slots are taken")
+    for n in range(PAIRS):
+        client.submit("#!/bin/sh\n", pair=f"try{n}")
+
+
+def _ratio(times: Sequence[tuple[float, float]]) -> float:
+    echo, decision = map(statistics.median, zip(*times, strict=True))
+    return decision / echo
+
+
+# Decisions: the three calls of RunJob, one after the other, each time for another pair
+
+
+async def _decisions(echo_address: str, address: str, kind: str) -> list[tuple[float, float]]:
+    """Seconds of an echo, and of a decision that ends in StartJob or TryStartMate."""
+    decide = _decide_start if kind == "start" else _decide_try
+    times = []
+    async with grpc.aio.insecure_channel(echo_address) as channel, grpc.aio.insecure_channel(address) as peer_channel:
+        echo, peer = _echo(channel), CoschedulingServiceStub(peer_channel)
+        await peer.GetMateStatus(_status_request("b0", "1"))
+        for n in range(PAIRS):
+            await echo(_status_request("b0", "1"))
+            began = time.perf_counter()
+            await echo(_status_request("b0", "1"))
+            echoed = time.perf_counter()
+            mate = await decide(peer, f"{kind}{n}")
+            times.append((echoed - began, time.perf_counter() - echoed))
+            await _wait_for_quiet(peer, kind, f"{kind}{n}", mate)
+    return times
+
+
+async def _decide_start(peer: Any, pair: str) -> str:
+    mate = await _ask_for_mate(peer, pair)
+    status = await peer.GetMateStatus(_status_request(pair, mate))
+    answer = await peer.StartJob(
+        wire.StartJobRequest(
+            request_id=f"b/{pair}/1", job=_ours(mate), caller=_caller(pair), hold_generation=status.hold_generation
+        )
+    )
+    assert answer.started
+    return mate
+
+
+async def _decide_try(peer: Any, pair: str) -> str:
+    mate = await _ask_for_mate(peer, pair)
+    status = await peer.GetMateStatus(_status_request(pair, mate))
+    assert status.status == wire.MATE_STATUS_QUEUING
+    request = wire.TryStartMateRequest(request_id=f"b/{pair}/1", job=_ours(mate), caller=_caller(pair))
+    assert not (await peer.TryStartMate(request)).started
+    return mate
+
+
+async def _ask_for_mate(peer: Any, pair: str) -> str:
+    answer = await peer.GetMateJobId(wire.GetMateJobIdRequest(job=_caller(pair), pair=pair, owner=_owner()))
+    assert answer.lookup == wire.MATE_LOOKUP_FOUND
+    return str(answer.mate.job_id)
+
+
+async def _wait_for_quiet(peer: Any, kind: str, pair: str, mate: str) -> None:
+    """A job that was started runs for a moment, which is not to be in the next decision's time."""
+    while kind == "start":
+        if (await peer.GetMateStatus(_status_request(pair, mate))).status == wire.MATE_STATUS_ENDED:
+            return
+        await asyncio.sleep(0.02)
+
+
+# Throughput
+
+
+async def _rates(echo_address: str, address: str, pids: tuple[int, int]) -> list[tuple[float, float, float, float]]:
+    """Of each round: calls a second of echo and of GetMateStatus, and CPU seconds of each server for a call."""
+    async with grpc.aio.insecure_channel(echo_address) as channel, grpc.aio.insecure_channel(address) as peer_channel:
+        peer = CoschedulingServiceStub(peer_channel)
+        mate = await _ask_for_mate(peer, "try0")
+        rounds = []
+        for _ in range(ROUNDS):
+            echo_rate, echo_cpu = await _load(_echo(channel), _status_request("try0", mate), pids[0])
+            rate, cpu = await _load(peer.GetMateStatus, _status_request("try0", mate), pids[1])
+            rounds.append((echo_rate, rate, echo_cpu, cpu))
+    return rounds
+
+
+async def _load(send: Send, request: Any, pid: int) -> tuple[float, float]:
+    async def call_often() -> None:
+        for _ in range(CALLS // AT_A_TIME):
+            await send(request)
+
+    began, used = time.perf_counter(), _cpu(pid)
+    await asyncio.gather(*(call_often() for _ in range(AT_A_TIME)))
+    calls = CALLS // AT_A_TIME * AT_A_TIME
+    return calls / (time.perf_counter() - began), (_cpu(pid) - used) / calls
+
+
+def _cpu(pid: int) -> float:
+    """CPU seconds that the process has used."""
+    with open(f"/proc/{pid}/stat") as file:
+        user, system = file.read().rpartition(")")[2].split()[11:13]
+    return (int(user) + int(system)) / _TICK
+
+
+# Messages
+
+
+def _echo(channel: grpc.aio.Channel) -> Send:
+    message = wire.GetMateStatusRequest
+    return channel.unary_unary(f"/{SERVICE}/{METHOD}", message.SerializeToString, message.FromString)
+
+
+def _status_request(pair: str, mate: str) -> wire.GetMateStatusRequest:
+    return wire.GetMateStatusRequest(job=_ours(mate), caller=_caller(pair))
+
+
+def _ours(job: str) -> wire.JobRef:
+    return wire.JobRef(domain="a", job_id=job)
+
+
+def _caller(pair: str) -> wire.JobRef:
+    return wire.JobRef(domain="b", job_id=pair)
+
+
+def _owner() -> str:
+    import pwd
+
+    return pwd.getpwuid(os.getuid()).pw_name

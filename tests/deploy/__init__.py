@@ -1,0 +1,1 @@
+"""Real services, as processes with real sockets, databases and jobs."""

@@ -1,0 +1,38 @@
+"""The page on operating says what every reason means, and its links lead somewhere."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from cosched.cli.wording import REASONS
+from cosched.service import story
+
+OPERATING = Path(__file__).resolve().parents[2] / "deploy" / "OPERATING.md"
+PROTO = OPERATING.parents[1] / "proto" / "cosched" / "v1" / "job.proto"
+
+
+def section(title: str) -> str:
+    return OPERATING.read_text().partition(f"\n## {title}\n")[2].partition("\n## ")[0]
+
+
+def reasons_of_the_protocol() -> set[str]:
+    comment = re.search(r"Coscheduling's own: (.*?)\n  string reason", PROTO.read_text(), re.DOTALL)
+    assert comment is not None
+    return set(re.findall(r"\b(?:Mate|Held|Yielded|Peer|Job)\w*", comment[1])) - {"JobState"}
+
+
+def test_every_reason_is_explained():
+    explained = set(re.findall(r"^\*\*(\w+)\*\*(?: and \*\*\w+\*\*)?", section("Reasons"), re.MULTILINE))
+    explained |= set(re.findall(r" and \*\*(\w+)\*\*", section("Reasons")))
+    ours = {story.HELD_BY_USER, story.WAITS_IN_QUEUE, *story.WHY, "HeldCap"}
+    assert explained == ours | set(REASONS) | reasons_of_the_protocol()
+
+
+def test_links_lead_somewhere():
+    text = OPERATING.read_text()
+    anchors = {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in re.findall(r"\n## (.*)", text)}
+    for link in re.findall(r"\]\(([^)]+)\)", text):
+        path, _, anchor = link.partition("#")
+        assert not path or (OPERATING.parent / path).exists(), link
+        assert not anchor or anchor in anchors, link

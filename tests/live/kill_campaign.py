@@ -1,0 +1,140 @@
+"""A busy pair of services whose processes are killed at random instants, and what was seen meanwhile."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from threading import Event
+
+from cosched.client import Client, Unreachable
+from tests.live.services import PATIENCE, Pair, Service, script_that_notes, wait_until
+from tests.live.workloads import TIME_LIMIT, Sides, Work
+
+MOST_ALIVE = 0.7  # seconds between the first answer of both services and the next kill
+OPENING = 1.0  # seconds, about, that a service takes before its first answer
+SUBMIT_EVERY = 0.4  # seconds, on average
+LOOK_EVERY = 0.1  # seconds between two looks at what holds
+
+Hold = tuple[str, str, int]  # domain, job, generation
+
+
+@dataclass(slots=True)
+class Seen:
+    """What was seen of a campaign, by domain; instants in seconds since 1970."""
+
+    jobs: dict[str, list[str]] = field(default_factory=lambda: {"a": [], "b": []})  # ids that submissions got
+    outages: dict[str, list[tuple[float, float]]] = field(default_factory=lambda: {"a": [], "b": []})
+    holds: dict[Hold, set[tuple[int, datetime | None]]] = field(default_factory=dict)  # outages before, shown end
+    kills: int = 0
+
+    @property
+    def longest_outage(self) -> float:
+        """Seconds."""
+        return max(end - begin for outages in self.outages.values() for begin, end in outages)
+
+    def was_away(self, domain: str, at: float, slack: float) -> bool:
+        """Whether that domain was away at that instant, or so many seconds before or after it."""
+        return any(begin - slack <= at <= end + slack for begin, end in self.outages[domain])
+
+
+class PatientClient(Client):
+    """Repeats a call, with its request id, while the domain is away."""
+
+    def _ask(self, call):
+        end = time.monotonic() + PATIENCE
+        while True:
+            try:
+                return super()._ask(call)
+            except Unreachable:
+                if time.monotonic() > end:
+                    raise
+
+
+def campaign(pair: Pair, sides: Sides, seed: int, kills: int) -> Seen:
+    """Submit the work little by little, while services are killed and started so often; then see it to its end."""
+    chance, seen, over = random.Random(seed), Seen(), Event()
+    threads = [_submitter(service, work, seen, over, seed) for service, work in zip(pair.both, sides, strict=True)]
+    threads += [_watcher(service, seen, over) for service in pair.both]
+    with _running(threads, over):
+        while seen.kills < kills:
+            time.sleep(chance.uniform(0, MOST_ALIVE))
+            _outage(chance.choice([(pair.a,), (pair.b,), pair.both]), chance, seen)
+    wait_until(lambda: all(_is_idle(service) for service in pair.both), "all jobs have ended")
+    return seen
+
+
+@contextmanager
+def _running(threads: Sequence[Callable[[], None]], over: Event) -> Iterator[None]:
+    """Have these threads at work; at the end of the block they are told that it is over, and waited for."""
+    with ThreadPoolExecutor(len(threads)) as pool:
+        running = [pool.submit(work) for work in threads]
+        try:
+            yield
+        finally:
+            over.set()
+        for work in running:
+            work.result()
+
+
+def _outage(services: Sequence[Service], chance: random.Random, seen: Seen) -> None:
+    """Kill and start them; some are killed once more while they open what they find."""
+    began = time.time()
+    seen.kills += _restart(services)
+    if chance.random() < 0.25:
+        time.sleep(chance.uniform(0, OPENING))
+        seen.kills += _restart(services)
+    for service in services:
+        wait_until(service.is_serving, f"{service.name} serves:\n{service.log}")
+        seen.outages[service.name].append((began, time.time()))
+
+
+def _restart(services: Sequence[Service]) -> int:
+    for service in services:
+        service.kill()
+    for service in services:
+        service.start(wait=False)
+    return len(services)
+
+
+def _submitter(service: Service, work: Sequence[Work], seen: Seen, over: Event, seed: int) -> Callable[[], None]:
+    chance = random.Random(f"{seed} {service.name}")
+
+    def submit() -> None:
+        with PatientClient(service.socket) as client:
+            for job in work:
+                script = script_that_notes(service.folder.parent, job.seconds)
+                submitted = client.submit(
+                    script, nodes=job.nodes, time_limit=TIME_LIMIT, pair=job.pair, directory=service.folder
+                )
+                seen.jobs[service.name].append(submitted.id)
+                over.wait(chance.uniform(0, 2 * SUBMIT_EVERY))
+
+    return submit
+
+
+def _watcher(service: Service, seen: Seen, over: Event) -> Callable[[], None]:
+    outages = seen.outages[service.name]
+
+    def watch() -> None:
+        with service.client(timeout=2) as client:
+            while not over.wait(LOOK_EVERY):
+                before = len(outages)
+                try:
+                    holding = client.jobs(["holding"])
+                except Unreachable:
+                    continue
+                for job in holding:
+                    shown = seen.holds.setdefault((service.name, job.id, job.holds.generation), set())
+                    shown.add((before, job.holds.until))
+
+    return watch
+
+
+def _is_idle(service: Service) -> bool:
+    with service.client() as client:
+        return not client.jobs()

@@ -1,0 +1,91 @@
+"""Services that are killed again and again while they are busy lose nothing and start nothing twice."""
+
+from __future__ import annotations
+
+import pytest
+
+from cosched.client import Event
+from tests.live.kill_campaign import Seen, campaign
+from tests.live.services import Pair, Service
+from tests.live.workloads import Outcome, contended, outcome
+
+SEED = 20251121
+KILLS = 15  # in each campaign
+PAIRS, UNPAIRED = 36, 18
+SLOTS = 6
+RELEASE_INTERVAL = 2  # seconds; jitter included, a hold lasts at most a quarter more
+SLACK = 10.0  # seconds by which a busy machine may be late; a safety net, not a measure
+ALONE = "PeerUnreachable"
+LATE = "its mate started before it: desynchronised"
+
+
+@pytest.fixture
+def killed(make_pair):
+    """Lets a pair of these schemes go through a campaign: the pair and what was seen."""
+
+    def run(first: str, second: str, unreachable: str) -> tuple[Pair, Seen]:
+        pair = make_pair(
+            release_interval=f"{RELEASE_INTERVAL}s", max_held_fraction="0.75", on_peer_unreachable=unreachable,
+            peer_patience="30s",
+        )  # fmt: skip
+        for service, scheme in zip(pair.both, (first, second), strict=True):
+            service.config["coscheduling"]["scheme"] = scheme
+            service.config["manager"]["slots"] = SLOTS
+        return pair, campaign(pair.start(), contended(SEED, PAIRS, UNPAIRED), SEED, KILLS)
+
+    return run
+
+
+def test_killed_services_start_all_pairs_together_if_they_wait_for_each_other(killed):
+    pair, seen = killed("hold", "hold", "hold")
+    found = outcome(pair)
+    assert_all_ran_once(seen, found)
+    assert found.alone() == {}
+    assert_holds_were_kept(pair, seen)
+
+
+def test_killed_services_start_pairs_together_or_say_that_the_peer_was_away(killed):
+    pair, seen = killed("hold", "yield", "start")
+    found = outcome(pair)
+    assert_all_ran_once(seen, found)
+    assert_alone_only_while_the_peer_was_away(pair, seen, found)
+    assert_holds_were_kept(pair, seen)
+
+
+def assert_all_ran_once(seen: Seen, found: Outcome) -> None:
+    """No job was lost, doubled or started twice, as the records and the jobs' own notes tell."""
+    jobs = PAIRS + UNPAIRED
+    assert {domain: len(set(ids)) for domain, ids in seen.jobs.items()} == {"a": jobs, "b": jobs}
+    assert found.states == {"completed": 2 * jobs}
+    assert found.runs == {(domain, job): 1 for domain, ids in seen.jobs.items() for job in ids}
+
+
+def assert_alone_only_while_the_peer_was_away(pair: Pair, seen: Seen, found: Outcome) -> None:
+    for name, whys in found.alone().items():
+        assert len(whys) == 2, (name, whys)
+        assert ALONE in whys, (name, whys)
+        assert set(whys) <= {ALONE, LATE}, (name, whys)
+    for service, peer in ((pair.a, "b"), (pair.b, "a")):
+        for event in events(service, "started"):
+            if event.detail["why"] == ALONE:
+                assert seen.was_away(peer, event.at.timestamp(), SLACK), (event.job, event.text)
+
+
+def assert_holds_were_kept(pair: Pair, seen: Seen) -> None:
+    """A hold was shown with one end only, and ended by then, or when its service was there again."""
+    assert [hold for hold, shown in seen.holds.items() if len({end for _, end in shown}) > 1] == []
+    assert any(len({life for life, _ in shown}) > 1 for shown in seen.holds.values()), "no hold met a kill"
+    for service in pair.both:
+        ends: dict[str, int] = {}
+        for event in events(service, "held", "released", "started", "ended"):
+            until = ends.pop(event.job, None)
+            if until is not None:
+                assert event.at.timestamp() <= until + seen.longest_outage + SLACK, event.job
+            if event.kind == "held":
+                ends[event.job] = int(event.detail["until"])
+        assert ends == {}
+
+
+def events(service: Service, *kinds: str) -> list[Event]:
+    with service.client() as client:
+        return list(client.events(after=0, kinds=kinds, until_now=True))

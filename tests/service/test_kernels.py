@@ -1,0 +1,69 @@
+"""The kernels are there before anybody needs them, and the compiler's code is not kept for nothing."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+# In a process of its own: here others may have used kernels, and the compiler, before.
+PROGRAM = r"""
+import json, pkgutil, re
+from importlib import import_module
+
+from cosched.compilation import use_kernel_cache
+
+use_kernel_cache()
+from cosched.core import kernel, nodes
+from cosched.core.cluster import ClusterSettings
+from cosched.core.job import JobState
+from cosched.core.open_cluster import ClusterJob, OpenCluster
+from cosched.core.policies.backfilling import BACKFILLING
+from cosched.core.policies.ordering import parse_ordering
+from cosched.service.kernels import load_kernels
+
+
+def loaded():
+    modules = [import_module(f"{kernel.__name__}.{module.name}") for module in pkgutil.iter_modules(kernel.__path__)]
+    values = {id(value): value for module in modules for value in vars(module).values()}
+    return sorted(str(value) for value in values.values() if getattr(value, "overloads", None))
+
+
+def compiler_code():
+    blocks = re.split(r"^(?=[0-9a-f]+-[0-9a-f]+ )", open("/proc/self/smaps").read(), flags=re.MULTILINE)
+    code = [block for block in blocks if "libllvmlite" in block and " r-xp " in block]
+    return sum(int(re.search(r"^Rss: +(\d+) kB", block, re.MULTILINE)[1]) for block in code), len(code)
+
+
+load_kernels()
+resident, blocks = compiler_code()
+before = loaded()
+
+machine = ClusterSettings(16, parse_ordering("wfp"), BACKFILLING["conservative"], nodes.Partitions(8, 2))
+cluster = OpenCluster(machine)
+for number in range(300):  # more than there is room for at first
+    cluster.submit(ClusterJob(str(number), 2, 100, number, alone=number % 2 == 0))
+for number in range(6):
+    ready = cluster.next_ready(1000)
+    answer = (cluster.start, cluster.hold, cluster.pass_over)[number % 3]
+    answer(ready.id, 1000, *((), (2000,), (2.0,))[number % 3])
+held = [str(n) for n in range(300) if str(n) in cluster and cluster.job(str(n)).state is JobState.HOLDING]
+cluster.release(held[0], 1001)
+cluster.try_start("299", 1001, 1100)
+ready = cluster.next_ready(1002)
+cluster.reschedule()
+cluster.leave(ready.id, 1002, JobState.CANCELLED)
+cluster.leave("298", 1002, JobState.CANCELLED)
+cluster.leave("299", 1003, JobState.COMPLETED)
+cluster.submit(ClusterJob("found", 2, 100, 1, alone=True, state=JobState.RUNNING, block=0, expected=2000))
+print(json.dumps({"loaded": before, "needed": loaded(), "compiler_kb": resident, "blocks": blocks}))
+"""
+
+
+def test_all_kernels_are_loaded_at_the_start_and_the_compilers_code_is_given_back() -> None:
+    finished = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True)
+    found = json.loads(finished.stdout)
+    assert len(found["loaded"]) > 8
+    assert found["needed"] == found["loaded"]
+    assert found["blocks"] >= 1
+    assert found["compiler_kb"] < 5_000

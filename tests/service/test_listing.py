@@ -1,0 +1,100 @@
+"""ListJobs: active jobs come from memory, others from the database, and nobody can tell."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import grpc
+import pytest
+
+from cosched.core.job import JobState
+from cosched.core.settings import CoschedulingSettings, Scheme
+from cosched.service.callers import plaintext_callers
+from cosched.service.clock import Clock
+from cosched.service.domain import LiveDomain
+from cosched.service.domain_api import ACTIVE, DomainApi, Serving
+from cosched.service.store import JobRecord
+from cosched.service.views import Views
+from cosched.v1 import domain_pb2
+from cosched.v1.domain_pb2_grpc import DomainServiceStub, add_DomainServiceServicer_to_server
+from tests.service.world import METRICS, Faults, World
+
+
+@pytest.fixture
+def domain(tmp_path: Path) -> LiveDomain:
+    """Three jobs have ended, three run or hold, and some wait."""
+    settings = dict.fromkeys("ab", CoschedulingSettings(scheme=Scheme.HOLD))
+    world = World(tmp_path, 1, settings, Faults())
+    node = world.nodes["a"]
+    for number in range(1, 31):
+        node.run_times[str(number)] = 10 if number < 4 else 10_000
+        pair = f"pair{number}" if number % 4 == 1 else None
+        peer, owner = "b" if pair else None, ("ann", "bob")[number % 2]
+        submitted = world.now
+        node._submit(JobRecord(number, "j", owner, None, 3, 20_000, submitted, JobState.QUEUED, peer=peer, pair=pair))
+    node.expected = {"never over"}
+    world.run(until=5000)
+    assert {record.state for record in node.domain.jobs.values()} >= {JobState.QUEUED, JobState.RUNNING}
+    yield node.domain
+    world.close()
+
+
+@asynccontextmanager
+async def served(domain: LiveDomain) -> AsyncIterator[DomainServiceStub]:
+    serving = Serving(domain, None, Views(domain, Clock()), None, METRICS, None)
+    server = grpc.aio.server()
+    add_DomainServiceServicer_to_server(DomainApi(serving, plaintext_callers()), server)
+    port = server.add_insecure_port("127.0.0.1:0")
+    await server.start()
+    async with grpc.aio.insecure_channel(f"127.0.0.1:{port}") as channel:
+        yield DomainServiceStub(channel)
+    await server.stop(None)
+
+
+async def all_pages(stub: DomainServiceStub, **request: object) -> list[str]:
+    ids, token = [], ""
+    while True:
+        page = await stub.ListJobs(domain_pb2.ListJobsRequest(page_token=token, **request))
+        ids += [job.ref.job_id for job in page.jobs]
+        token = page.next_page_token
+        if not token:
+            return ids
+        assert len(page.jobs) == request["page_size"]
+
+
+STATES = [(), ("QUEUED",), ("RUNNING", "HOLDING"), ("COMPLETED",), ("QUEUED", "COMPLETED"), ("UNSPECIFIED",)]
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("states", STATES)
+async def test_the_jobs_of_memory_are_those_that_the_database_would_give(domain, states) -> None:
+    wanted = [JobState[state] for state in states if state != "UNSPECIFIED"] or (None if states else ACTIVE)
+    async with served(domain) as stub:
+        for owner in ("", "ann", "nobody"):
+            for paired_only in (False, True):
+                kept = domain.store.jobs(wanted, owner or None, paired_only, 0, -1)
+                found = [
+                    await all_pages(
+                        stub,
+                        states=[f"JOB_STATE_{state}" for state in states],
+                        owner=owner,
+                        paired_only=paired_only,
+                        page_size=size,
+                    )
+                    for size in (0, 1, 4)
+                ]
+                assert found == [[str(record.id) for record in kept]] * 3
+
+
+@pytest.mark.asyncio
+async def test_a_listed_job_is_told_as_when_it_is_asked_for_alone(domain) -> None:
+    async with served(domain) as stub:
+        page = await stub.ListJobs(domain_pb2.ListJobsRequest(states=["JOB_STATE_UNSPECIFIED"]))
+    for job in page.jobs:
+        record = domain.jobs.get(job.ref.job_id) or domain.store.job(int(job.ref.job_id))
+        assert job == Views(domain, Clock()).job(record)
+        assert job.HasField("started_at") == (record.started_at is not None)
+        assert job.HasField("exit_code") is False
+        assert len(job.mates) == (record.peer is not None)
