@@ -40,5 +40,5 @@ def client_error(error: grpc.RpcError, server: str) -> ClientError:
         return (Unreachable if reason in _NOT_NOW else ClientError)(reason, details, metadata)
     if code not in _NO_ANSWER:
         return ClientError(code.name, details)
-    problem = "no answer in time" if code is grpc.StatusCode.DEADLINE_EXCEEDED else details.split("last error: ")[-1]
+    problem = "no answer in time" if code is grpc.StatusCode.DEADLINE_EXCEEDED else details.split("error: ")[-1]
     return Unreachable(code.name, f"{server} cannot be reached: {problem}")

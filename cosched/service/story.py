@@ -91,6 +91,10 @@ def _because(detail: Detail) -> str:
     return WHY.get(why, why)
 
 
+def _nodes(detail: Detail) -> str:
+    return f"{detail['nodes']} node{'s' if detail['nodes'] != 1 else ''}"
+
+
 def _submitted(detail: Detail, _: Callable[[int], str]) -> str:
     if not detail.get("peer"):
         return "submitted"
@@ -102,7 +106,7 @@ def _submitted(detail: Detail, _: Callable[[int], str]) -> str:
 def _holds(detail: Detail, clock_time: Callable[[int], str]) -> str:
     until = detail["until"]
     end = "until its mate can start" if until >= FOREVER else f"until {clock_time(until)} at most"
-    return f"holds {detail['nodes']} nodes {end}: {_because(detail)}"
+    return f"holds {_nodes(detail)} {end}: {_because(detail)}"
 
 
 def _yields(detail: Detail, _: Callable[[int], str]) -> str:
@@ -126,7 +130,7 @@ def _ended(how: str) -> Callable[[Detail, Callable[[int], str]], str]:
 
 _TEXTS: dict[str, Callable[[Detail, Callable[[int], str]], str]] = {
     "submitted": _submitted,
-    "is ready": lambda detail, _: f"is ready on {detail['nodes']} nodes",
+    "is ready": lambda detail, _: f"is ready on {_nodes(detail)}",
     "holds": _holds,
     "yields": _yields,
     "is released": lambda _, __: "its hold is over: queued again, behind the others",

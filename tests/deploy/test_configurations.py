@@ -163,3 +163,5 @@ def test_the_containerfile_copies_what_there_is():
     ]
     assert {"cosched", "adapters", "sim", "requirements.lock", "pyproject.toml"} <= set(copied)
     assert all((top / name).exists() for name in copied)
+    ignoring = (DEPLOY / "Containerfile.dockerignore").read_text().splitlines()
+    assert sorted(line[1:] for line in ignoring if line.startswith("!")) == sorted(copied)
