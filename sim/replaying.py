@@ -56,11 +56,15 @@ class Replay:
         self.read_s = time.perf_counter() - began
         self.compile_s = prepare_kernels(run_all_kernels, say)
 
+    def settings(self, schemes: Sequence[Scheme] | None = None) -> list[Domain]:
+        """The settings of the domains, with other schemes than the configured ones if `schemes` are given."""
+        if schemes is None:
+            return list(self.config.domains)
+        return [d.model_copy(update={"scheme": s}) for d, s in zip(self.config.domains, schemes, strict=True)]
+
     def run(self, schemes: Sequence[Scheme] | None = None) -> ReplayResult:
         """Simulate, with other schemes than the configured ones if `schemes` (one a domain) are given."""
-        settings = list(self.config.domains)
-        if schemes is not None:
-            settings = [d.model_copy(update={"scheme": s}) for d, s in zip(settings, schemes, strict=True)]
+        settings = self.settings(schemes)
         setups = [
             DomainSetup(domain.name, workload, domain.cluster_settings(nodes), domain.coscheduling_settings())
             for domain, workload, nodes in zip(settings, self.workloads, self.nodes, strict=True)

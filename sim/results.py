@@ -234,14 +234,15 @@ def _jobs(engine: Engine, index: int) -> Jobs:
         mate_domain=np.full(count, UNKNOWN, np.int64),
         mate=np.full(count, UNKNOWN, np.int64),
     )
-    _add_pairs(jobs, engine.pairing, index)
+    add_pairs(jobs, engine.pairing, index)
     for row, job, held in engine.paired_outcomes(index):
         jobs.ready[row] = UNKNOWN if job.ready_at is None else job.ready_at
         jobs.holds[row], jobs.yields[row], jobs.held_node_seconds[row] = job.holds, job.yields, held
     return jobs
 
 
-def _add_pairs(jobs: Jobs, pairing: Pairing, index: int) -> None:
+def add_pairs(jobs: Jobs, pairing: Pairing, index: int) -> None:
+    """Note pairs and mates of the jobs of domain `index`."""
     for side in (0, 1):
         here = pairing.domain[:, side] == index
         rows = pairing.job[here, side]

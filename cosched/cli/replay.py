@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from cosched.cli.failures import FAILED, Failure
 from cosched.cli.options import DOMAIN_HELP, replay_options, replay_settings
 from cosched.cli.terminal import BEGAN, COMMAND, Progress, progress, say, show, show_json
 from cosched.errors import InputError
@@ -14,6 +16,7 @@ from cosched.errors import InputError
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from sim.configuration import ReplayConfig
     from sim.output import RunInfo
     from sim.replaying import Replay
 
@@ -29,6 +32,7 @@ Example:
 @click.command(short_help="Replay job logs of coupled clusters.", epilog=EPILOG)
 @replay_options(pairs_file=True)
 @click.option("--script", metavar="FILE", help="What-if events: TIME cancel|down|drain|up|scheme|cut ...")
+@click.option("--live", is_flag=True, help="By real services, one process a domain, that speak gRPC.")
 @click.option("--compare", is_flag=True, help="No coscheduling and every combination of hold and yield.")
 @click.option("--out", metavar="DIR", help="Write summary.json and jobs.csv there (--compare: a folder each).")
 @click.option("--events", is_flag=True, help="Write events.jsonl there too.")
@@ -39,6 +43,7 @@ def replay(
     /,
     domains: tuple[str, ...],
     config: str | None,
+    live: bool,
     compare: bool,
     out: str | None,
     as_json: bool,
@@ -60,13 +65,33 @@ def replay(
 
         if compare:
             combinations(len(settings.domains))  # refuses too many before the traces are read
-        ready = Replay(settings, doing.say)
+        ready = _live(settings, doing) if live else Replay(settings, doing.say)
         info = run_info(ctx, settings.seed)
-        with staged(out) if out is not None else nullcontext() as stage:
+        with staged(out) if out is not None else nullcontext() as stage, _deaths_told(live):
             said = (run_all if compare else _run)(ready, info, stage, doing)
     _tell(said, as_json)
     if len(settings.domains) > 1 and not len(ready.pairing):
         say("no jobs are paired (--pairs, --pair-window or --pair-fraction says which are)")
+
+
+def _live(settings: ReplayConfig, doing: Progress) -> Replay:
+    from sim.live.replaying import LiveReplay
+
+    return LiveReplay(settings, doing.say, doing.step)
+
+
+@contextmanager
+def _deaths_told(live: bool) -> Iterator[None]:
+    """A service that dies ends the command with what it said last."""
+    if not live:
+        yield
+        return
+    from cosched.service.local_process import ServiceDiedError
+
+    try:
+        yield
+    except ServiceDiedError as error:
+        raise Failure(str(error), FAILED) from None
 
 
 def run_info(ctx: click.Context, seed: int) -> RunInfo:

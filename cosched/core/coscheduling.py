@@ -328,7 +328,8 @@ class Coscheduler(LocalJobs):
     def recover(self, job: PairedJob, since: int, now: int) -> list[Effect]:
         """Take a job up as it was recorded, submitted at `since`: its timers are set, its question is asked again.
 
-        A mutating call may have been carried out before the restart, so its outcome is unknown.
+        Holds keep their release times; one that began without a timer gets one if there is one now. A mutating call may
+        have been carried out before the restart, so its outcome is unknown.
         """
         self.mates.restore(job)
         if job.state.final:
@@ -336,6 +337,8 @@ class Coscheduler(LocalJobs):
         effects: list[Effect] = []
         if job.state is HOLDING:
             self.held_nodes += job.nodes
+            if job.held_until == FOREVER:
+                job.held_until = self._release_time(job, job.generation, job.held_since)
             if job.held_until < FOREVER:
                 effects.append(SetTimer(job.id, Timer.RELEASE, job.held_until))
         if job.state is not RUNNING and not job.alone:

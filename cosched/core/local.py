@@ -128,9 +128,11 @@ class LocalJobs:
         """Whether the job would hold now, by scheme, cap and rule 5; leaves the hold's end in `held_until`."""
         if scheme is not Scheme.HOLD or self._above_cap(job):
             return False
-        until = holds.release_time(self.settings, self.domain, self.known_as(job.id), job.generation + 1, now)
-        job.held_until = until
+        until = job.held_until = self._release_time(job, job.generation + 1, now)
         return job.hold_limit == FOREVER or until <= job.hold_limit
+
+    def _release_time(self, job: PairedJob, generation: int, since: int) -> int:
+        return holds.release_time(self.settings, self.domain, self.known_as(job.id), generation, since)
 
     def _above_cap(self, job: PairedJob) -> bool:
         return self.held_nodes + job.nodes > self._cap

@@ -58,6 +58,8 @@ class OpenCluster:
         self._row: dict[JobId, int] = {}
         self._job: list[JobId] = []  # by row
         self._now = 0
+        self._since = 0  # when the last iteration began that was due to more than a late yield
+        self._late_yield = False  # nothing else has made the next iteration due
         self._yielded_at = NONE  # the last instant at which a job did, as far as is known
         self._make(FIRST_ROWS)
 
@@ -93,6 +95,9 @@ class OpenCluster:
         """
         if self.awaited is not None:
             return None
+        if self.changed and not self._late_yield:
+            self._since = now
+        self._late_yield = False
         row = int(iteration.iterate(self._tables, 0, now))
         if row == NONE:
             return None
@@ -114,14 +119,18 @@ class OpenCluster:
     def enter(self, now: int) -> None:
         """It is `now`. The instant of an iteration lasts as long as that is open: its order and its yields hold on."""
         if self.awaited is not None and now != self._now:
-            marks = self._tables.marks[: len(self._job)]
-            marks["passed_over"][marks["passed_over"] == self._now + 1] = now + 1
-            marks["released"][marks["released"] == self._now] = now
-            if self._record["released_at"] == self._now:
-                self._record["released_at"] = now
-            if self._yielded_at == self._now:
-                self._yielded_at = now
+            self._prolong(self._now, now)
         self._now = now
+
+    def _prolong(self, since: int, now: int) -> None:
+        """Yields and releases from the instant `since` on count as of `now`."""
+        marks = self._tables.marks[: len(self._job)]
+        marks["passed_over"][marks["passed_over"] > since] = now + 1
+        marks["released"][marks["released"] >= since] = now
+        if self._record["released_at"] >= since:
+            self._record["released_at"] = now
+        if self._yielded_at >= since:
+            self._yielded_at = now
 
     def passes_over(self, now: int) -> bool:
         """Whether some queued job has yielded at this instant."""
@@ -149,9 +158,17 @@ class OpenCluster:
         self._cluster.hold(self._known(job), now, min(until, NEVER))
 
     def pass_over(self, job: JobId, now: int, boost: float) -> None:
-        """Take a ready job's nodes back; it is passed over for the rest of this instant."""
+        """Take a ready job's nodes back; it is passed over for the rest of this instant.
+
+        If its iteration was given up meanwhile another one follows, in which those that have yielded before are passed
+        over too: else yields alone would keep iterations going without end where answers take long.
+        """
+        late, nothing_else = job != self.awaited, not self.changed
         self._cluster.pass_over(self._known(job), now, boost)
         self._yielded_at = now
+        if late and nothing_else:
+            self._late_yield = True
+            self._prolong(self._since, now)
 
     def release(self, job: JobId, now: int) -> None:
         """End a hold by force."""

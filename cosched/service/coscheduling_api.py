@@ -9,16 +9,19 @@ import grpc
 
 from cosched.core.events import Asked
 from cosched.core.protocol import Domain, Found, GetMateJobId, MateJobId, MateStatus, Reply, StartJob, TryStartMate
-from cosched.service.answering import Context, answer
+from cosched.service.answering import Context, answer, as_refusal
+from cosched.service.auditing import audit_refused
 from cosched.service.callers import Caller, Identify
 from cosched.service.domain import LiveDomain
 from cosched.service.errors import Refusal
+from cosched.service.fields import FieldError
 from cosched.service.metrics import Metrics
 from cosched.service.store import AuditRecord
-from cosched.service.translation import WireRequest, read_request, write_reply
+from cosched.service.translation import WireReply, WireRequest, read_request, write_reply
 from cosched.v1 import coscheduling_pb2 as wire
 from cosched.v1.coscheduling_pb2_grpc import CoschedulingServiceServicer
 
+ORDERS = (wire.TryStartMateRequest, wire.StartJobRequest)  # the calls that change something
 _LOG = logging.getLogger(__name__)
 
 
@@ -52,13 +55,32 @@ class CoschedulingApi(CoschedulingServiceServicer):
 
     async def _ask(self, call: str, message: WireRequest, context: Context) -> Any:
         """Without a pause, so that a caller that goes away does not leave half of it."""
-        asked = read_request(message, self._domain.name)
         caller = self._identify(context)
+        try:
+            return self._asked(call, message, caller)
+        except (Refusal, FieldError) as error:
+            if isinstance(message, ORDERS):
+                self._audit_refused(call, caller, as_refusal(error))
+            raise
+
+    def _audit_refused(self, call: str, caller: Caller, refusal: Refusal) -> None:
+        now, who = self._domain.clock.now(), caller.peer or caller.user or ""
+        record = AuditRecord(now, who, caller.via, call, None, refusal.code.name, refusal.message)
+        audit_refused(self._domain, record)
+
+    def _asked(self, call: str, message: WireRequest, caller: Caller) -> WireReply:
+        asked = read_request(message, self._domain.name)
         if asked.peer == self._domain.name and isinstance(asked.request, GetMateJobId):
             self._check_reader(caller)
             return self._own_mate(asked.request.caller)
         self._check_peer(caller, asked.peer)
-        reply = self._domain.ask(self._told(asked), self._audit(call, caller, asked))
+        request, audit = asked.request, None
+        if isinstance(request, (TryStartMate, StartJob)):
+            now = self._domain.clock.now()
+            audit = AuditRecord(now, asked.peer, caller.via, call, request.job, "OK", request.request_id)
+        reply = self._domain.ask(self._told(asked), audit)
+        if self._is_of_no_mate(asked, reply):
+            _LOG.warning("%s:%s asks for %s, which is not its mate: %s", *_named(asked), call)
         return write_reply(self._written(reply), self._domain.name)
 
     # Who may
@@ -81,6 +103,13 @@ class CoschedulingApi(CoschedulingServiceServicer):
         _LOG.warning("refused: %s (%s)", message, caller.via)
         raise Refusal(grpc.StatusCode.PERMISSION_DENIED, reason, message)
 
+    def _is_of_no_mate(self, asked: Asked, reply: Reply) -> bool:
+        """Whether the caller has no business with the job: a mistake there, or somebody pries."""
+        request = asked.request
+        if isinstance(request, GetMateJobId):
+            return isinstance(reply, MateJobId) and reply.found is Found.NO_PAIR
+        return not self._domain.core.mates.is_mate(asked.peer, request.caller, request.job)
+
     # What is asked
 
     def _own_mate(self, job: str) -> wire.GetMateJobIdResponse:
@@ -92,12 +121,6 @@ class CoschedulingApi(CoschedulingServiceServicer):
             return cast(wire.GetMateJobIdResponse, write_reply(MateJobId(Found.NO_PAIR, None), self._domain.name))
         known = MateJobId(Found.MATE, record.mate) if record.mate is not None else MateJobId(Found.UNSUBMITTED, None)
         return cast(wire.GetMateJobIdResponse, write_reply(known, record.peer))
-
-    def _audit(self, call: str, caller: Caller, asked: Asked) -> AuditRecord | None:
-        if not isinstance(asked.request, (TryStartMate, StartJob)):
-            return None
-        now = self._domain.clock.now()
-        return AuditRecord(now, asked.peer, caller.via, call, asked.request.job, "OK", asked.request.request_id)
 
     def _told(self, asked: Asked) -> Asked:
         """The request with times as this domain reads them."""
@@ -111,3 +134,12 @@ class CoschedulingApi(CoschedulingServiceServicer):
         if isinstance(reply, MateStatus) and reply.started_at is not None:
             return reply._replace(started_at=self._domain.clock.to_wall(reply.started_at))
         return reply
+
+
+def _named(asked: Asked) -> tuple[Domain, str, str]:
+    """The caller's domain and job, and what it asks for."""
+    request = asked.request
+    if not isinstance(request, GetMateJobId):
+        return asked.peer, request.caller, f"job {request.job}"
+    sought = f"pair {request.pair}" if request.pair is not None else f"job {request.mate}" if request.mate else "a job"
+    return asked.peer, request.caller, sought

@@ -98,8 +98,11 @@ class Outside(Protocol):
     def awaits(self, job: JobId) -> None:
         """The scheduling iteration waits for this job's answers: lose patience after a while (`go_on`)."""
 
-    def look_again(self, at: int) -> None:
-        """Call `reschedule` soon after that instant has begun, when the yields of this one are over."""
+    def look_again(self, at: int, in_vain: int) -> None:
+        """Call `LiveDomain.look` soon after that instant has begun, when the yields of this one are over.
+
+        Later, and by chance, the more looks have been `in_vain`: two domains may stand in each other's way.
+        """
 
     def happened(self, events: Sequence[EventRecord]) -> None:
         """Tell those who watch."""
@@ -141,6 +144,7 @@ class LiveDomain:
         self._outside = outside
         self._paced = paced
         self._iterating = not paced
+        self._looks = 0  # since anything has happened
         self._changes = Changes()
         self._owners: Counter[str] = Counter()
         self._ended: deque[tuple[int, JobId]] = deque()
@@ -288,8 +292,8 @@ class LiveDomain:
         """Iterate until nothing changes, or an answer is awaited."""
         if not self._iterating:
             return
-        if not self._paced and self.cluster.changed and self.cluster.passes_over(self.now):
-            self._outside.look_again(self.now + 1)
+        if self.cluster.changed and self.cluster.passes_over(self.now):
+            self._look_again()
         with self.metrics.iteration.time():
             while (ready := self.cluster.next_ready(self.now)) is not None:
                 self._ready(ready)
@@ -307,6 +311,15 @@ class LiveDomain:
         """The iteration has waited long enough for the answers of `job`, which keeps its nodes; others come next."""
         if self.cluster.awaited == job:
             self._inside(self.cluster.reschedule)
+
+    def _look_again(self) -> None:
+        if not self._paced:
+            self._outside.look_again(self.now + 1, self._looks)
+
+    def look(self) -> None:
+        """Run the iteration that `Outside.look_again` was asked for."""
+        self._looks += 1
+        self.reschedule()
 
     def reschedule(self) -> None:
         """Run an iteration."""
@@ -327,6 +340,7 @@ class LiveDomain:
         self._launch(effect.job)
 
     def _launch(self, job: JobId) -> None:
+        self._looks = 0
         self._changes.launches.append(job)
 
     def _hold(self, effect: Hold) -> None:
@@ -353,10 +367,10 @@ class LiveDomain:
     def _refused_for_now(self, effect: Try) -> None:
         if effect.wanted_until > self.now:
             self._set_reason(effect.job, story.MATE_HOLDS)
-        if self.cluster.awaited is not None and not self._paced:
+        if self.cluster.awaited is not None:
             # That job's nodes may be what is missing. If it gives them back, the iteration goes on behind it, perhaps
             # past this one: two domains that ask each other for different pairs would leave it at that.
-            self._outside.look_again(self.now + 1)
+            self._look_again()
 
     def _reschedule(self, effect: Reschedule) -> None:  # noqa: ARG002
         self.cluster.reschedule()
@@ -388,6 +402,8 @@ class LiveDomain:
         if record is None:
             return
         reason = story.reason(effect)
+        if effect.what == "is linked" and self.core.mates.jobs[job].state is JobState.HOLDING:
+            reason = story.MATE_QUEUES
         if reason is not None:
             self._set_reason(job, reason)
         if effect.what == "is linked" and effect.detail.get("mate") is not None:
@@ -515,6 +531,7 @@ class LiveDomain:
         """A job ends; only in a turn."""
         if (record := self.jobs.get(job)) is None:
             return
+        self._looks = 0
         if job in self.cluster:
             self.cluster.leave(job, self.now, how)
         record.ended_at, record.exit_code, record.end_text = self.now, exit_code, why
@@ -539,10 +556,11 @@ class LiveDomain:
 
     def hear(self, peer: Domain, question: GetMateJobId, answer: MateJobId) -> None:
         """Keep what a mate's domain said of a mate, beside the job's own questions."""
-        self._inside(lambda: self._heard(self.core.mates.jobs[question.caller], peer, question, answer))
+        self._inside(lambda: self._heard(peer, question, answer))
 
-    def _heard(self, job: PairedJob, peer: Domain, question: GetMateJobId, answer: MateJobId) -> None:
-        if (job.peer, job.pair) != (peer, question.pair):  # it was unlinked meanwhile
+    def _heard(self, peer: Domain, question: GetMateJobId, answer: MateJobId) -> None:
+        job = self.core.mates.jobs.get(question.caller)
+        if job is None or (job.peer, job.pair) != (peer, question.pair):  # it was unlinked meanwhile
             return
         self._hear(job, answer)
         if answer.job is not None and job.mate is None:
@@ -569,6 +587,7 @@ class LiveDomain:
 
     def enqueue(self, record: JobRecord) -> None:
         """The job may be scheduled; only in a turn."""
+        self._looks = 0
         self.cluster.submit(self._place(record, {}))
         self.touch(str(record.id))
 
@@ -599,14 +618,18 @@ class LiveDomain:
 
     def _recover(self, record: JobRecord) -> None:
         self._take_up(record)
-        for effect in self.core.recover(_paired(record), record.submitted_at, self.clock.now()):
+        paired, kept = _paired(record), recalled_place(record.memory or {})
+        for effect in self.core.recover(paired, record.submitted_at, self.clock.now()):
             _CARRY_OUT[type(effect)](self, effect)
+        if paired.state is JobState.HOLDING:
+            kept["expected"] = paired.held_until  # which may be another if the settings are
+            self.touch(paired.id)
         if record.state is JobState.QUEUED and record.nodes > self.cluster.nodes:
             self.end(
                 str(record.id), JobState.CANCELLED, f"larger than the machine, which has {self.cluster.nodes} nodes now"
             )
         elif record.state is not JobState.QUEUED or not record.user_hold:
-            self.cluster.submit(self._place(record, recalled_place(record.memory or {})))
+            self.cluster.submit(self._place(record, kept))
 
     def _place(self, record: JobRecord, kept: Mapping[str, Any]) -> ClusterJob:
         alone = self._is_alone(self.core.mates.jobs[str(record.id)])

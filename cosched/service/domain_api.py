@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -25,6 +26,7 @@ from cosched.service.watching import TooManyWatchersError, Watcher, Watchers
 from cosched.v1 import cluster_pb2, coscheduling_pb2, domain_pb2, job_pb2
 from cosched.v1.domain_pb2_grpc import DomainServiceServicer
 
+_LOG = logging.getLogger(__name__)
 Reply = TypeVar("Reply")
 MOST_ON_A_PAGE = 1000
 MAX_WATCHED = 1000  # jobs that one watcher may name
@@ -106,8 +108,13 @@ class DomainApi(DomainServiceServicer):
         self, method: str, request: Any, context: Context, operate: Callable[[Asking], Awaitable[JobRecord]]
     ) -> job_pb2.Job:
         async def work() -> job_pb2.Job:
-            request_id = check_text("request_id", request.request_id, MAX_REQUEST_ID)
-            return self._views.job(await operate(Asking(self._identify(context), method, request_id)))
+            asking = Asking(self._identify(context), method, request.request_id)
+            try:
+                check_text("request_id", request.request_id, MAX_REQUEST_ID)
+                return self._views.job(await operate(asking))
+            except FieldError as error:
+                self._operations.refused(asking, as_refusal(error))
+                raise
 
         return await answer(method, work(), context, self._serving.metrics)
 
@@ -141,6 +148,7 @@ class DomainApi(DomainServiceServicer):
         caller = self._identify(context)
         if caller.user is None and not caller.plaintext:
             self._serving.metrics.denied("USER_UNKNOWN").inc()
+            _LOG.warning("refused: %s is no user's", caller.via)
             raise Refusal(grpc.StatusCode.PERMISSION_DENIED, "USER_UNKNOWN", f"{caller.via} is no user's")
 
     def _get_job(self, request: domain_pb2.GetJobRequest) -> domain_pb2.GetJobResponse:

@@ -14,7 +14,7 @@ from structlog.typing import EventDict, Processor, WrappedLogger
 
 from cosched.service.log_fields import bounded, printable, without_secrets
 
-CHATTY = ("apscheduler", "asyncio", "grpc")
+CHATTY = ("apscheduler", "asyncio", "grpc", "numba")
 """Libraries that tell of every step at level info."""
 
 

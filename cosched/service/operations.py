@@ -18,6 +18,7 @@ from cosched.core.events import Linked, ReleaseDue, Submitted, Unlinked
 from cosched.core.job import JobState
 from cosched.core.protocol import Domain, Failure, Found, GetMateJobId, MateJobId
 from cosched.service import story
+from cosched.service.auditing import audit_refused
 from cosched.service.callers import Caller
 from cosched.service.changes import DoneRequest
 from cosched.service.domain import LiveDomain
@@ -105,7 +106,7 @@ class Operations:
             task.add_done_callback(self._under_way.discard)
             return await asyncio.shield(task)
         except Refusal as refusal:
-            self._refused(asking, refusal)
+            self.refused(asking, refusal)
             raise
 
     def _done(self, asking: Asking, method: str, job: int | None) -> JobRecord:
@@ -346,18 +347,14 @@ class Operations:
         now = self._domain.clock.now()
         return AuditRecord(now, caller.user or caller.peer or "", caller.via, asking.method, job, outcome, detail)
 
-    def _refused(self, asking: Asking, refusal: Refusal) -> None:
+    def refused(self, asking: Asking, refusal: Refusal) -> None:
         """A change that was refused is on record too, if that can be written."""
-        _LOG.info("%s of %s: %s", asking.method, asking.caller.via, refusal.message)
-        if refusal.code is grpc.StatusCode.PERMISSION_DENIED:
+        denied = refusal.code is grpc.StatusCode.PERMISSION_DENIED
+        level = logging.WARNING if denied else logging.INFO
+        _LOG.log(level, "%s of %s: %s", asking.method, asking.caller.via, refusal.message)
+        if denied:
             self._metrics.denied(refusal.reason).inc()
-        if self._domain.problem:
-            return
-        try:
-            with self._domain.store.transaction():
-                self._domain.store.add_audit(self._audit(asking, None, refusal.code.name, refusal.message))
-        except StoreError as error:
-            _LOG.error("the audit cannot be written: %s", error)
+        audit_refused(self._domain, self._audit(asking, None, refusal.code.name, refusal.message))
 
 
 def _not_owner(message: str) -> Refusal:

@@ -22,6 +22,7 @@ from cosched.service.watching import Watchers
 
 PATIENCE = 0.25  # seconds that a scheduling iteration waits for one job's answers
 SPREAD = 0.5  # seconds; what two domains would do at the same moment, crossing each other, is spread over so much
+MAX_DOUBLINGS = 6  # of that
 TRY_AGAIN = 1.0  # seconds between attempts to write what could not be written
 
 _LOG = logging.getLogger(__name__)
@@ -44,7 +45,10 @@ class ServiceOutside:
         self._fail = fail
         self._loop = asyncio.get_running_loop()
         self._tasks: set[asyncio.Task[None]] = set()
+        self._stalled = ""  # why, as far as it has been told
         self._patience: tuple[JobId, asyncio.TimerHandle] | None = None
+        self._settled: asyncio.Future[None] | None = None  # resolved when no task is left
+        self._look_at: float | None = None
 
     # Calls
 
@@ -90,9 +94,16 @@ class ServiceOutside:
             handle.cancel()
         self._patience = job, self._loop.call_later(PATIENCE, self.domain.go_on, job)
 
-    def look_again(self, at: int) -> None:
+    def look_again(self, at: int, in_vain: int) -> None:
         """See the protocol."""
-        self._timers.set("look again", _spread(at), self.domain.reschedule)
+        look_at = _spread(at, 2 ** min(in_vain, MAX_DOUBLINGS))
+        if self._look_at is None or look_at < self._look_at:
+            self._look_at = look_at
+            self._timers.set("look again", look_at, self._look)
+
+    def _look(self) -> None:
+        self._look_at = None
+        self.domain.look()
 
     # News
 
@@ -104,11 +115,14 @@ class ServiceOutside:
 
     def stalled(self, problem: str) -> None:
         """See the protocol."""
-        _LOG.error("stalled: %s; nothing is answered until it can be written", problem)
+        if problem != self._stalled:  # told once, not at each attempt
+            self._stalled = problem
+            _LOG.error("stalled: %s; nothing is answered until it can be written", problem)
         self._loop.call_later(TRY_AGAIN, self._try_again)
 
     def _try_again(self) -> None:
         if self.domain.try_again():
+            self._stalled = ""
             _LOG.warning("the database can be written again")
 
     def broken(self, error: BaseException) -> None:
@@ -124,13 +138,17 @@ class ServiceOutside:
 
     def _done(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
+        if not self._tasks and self._settled is not None:
+            self._settled.set_result(None)
+            self._settled = None
         if not task.cancelled() and (error := task.exception()) is not None:
             self._fail(error)
 
     async def settled(self) -> None:
         """Wait until nothing is under way: all calls are answered, and all that follows from them is done."""
-        while self._tasks:
-            await asyncio.wait(self._tasks)
+        if self._tasks:
+            self._settled = self._loop.create_future()
+            await self._settled
 
     async def close(self) -> None:
         """Leave all that is under way: it is on record, and taken up again at the next start."""
@@ -139,13 +157,13 @@ class ServiceOutside:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
 
-def _spread(instant: int) -> float:
-    """A moment of this instant, by chance.
+def _spread(instant: int, times: int = 1) -> float:
+    """A moment of this instant, or so many times as far off, by chance.
 
     Two domains that end their holds, or look at their queues again, at the same moment would each find the other's
     nodes taken by a job that asks for its own mate, and would do it all again, for ever.
     """
-    return instant + random.uniform(0.0, SPREAD)
+    return instant + random.uniform(0.0, SPREAD * times)
 
 
 def _sent(request: Request, clock: Clock) -> Request:
@@ -158,5 +176,6 @@ def _sent(request: Request, clock: Clock) -> Request:
 def received(reply: Reply, clock: Clock) -> Reply:
     """A reply with times as this domain reads them."""
     if isinstance(reply, MateStatus) and reply.started_at is not None:
-        return reply._replace(started_at=clock.from_wall(reply.started_at))
+        started_at = clock.from_wall(reply.started_at)
+        return reply._replace(started_at=min(started_at, clock.now()))  # the peer's clock may be ahead
     return reply

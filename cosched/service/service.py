@@ -7,6 +7,7 @@ listeners, readiness. A stop leaves jobs running; they are found again.
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import signal
 from collections.abc import Callable, Coroutine, Mapping
@@ -32,21 +33,26 @@ from cosched.service.coscheduling_api import CoschedulingApi
 from cosched.service.domain import LiveDomain
 from cosched.service.domain_api import DomainApi, Serving
 from cosched.service.http import HttpServer
+from cosched.service.kernels import load_kernels
 from cosched.service.local_socket import LocalSocket
 from cosched.service.metrics import Metrics
 from cosched.service.operations import Operations
 from cosched.service.outside import ServiceOutside
 from cosched.service.peers import Peers, PeerView
+from cosched.service.replay import replay_of
+from cosched.service.replay_api import ReplayApi
 from cosched.service.running import Runner
 from cosched.service.store import Store, StoreError
 from cosched.service.timers import Timers
 from cosched.service.tls import PeerCredentials, ServerTls
 from cosched.service.tls_files import TlsFiles
+from cosched.service.unreadable import ReadingServer
 from cosched.service.views import Views
 from cosched.service.watching import Watchers
 from cosched.v1 import cluster_pb2, coscheduling_pb2, domain_pb2
 from cosched.v1.coscheduling_pb2_grpc import add_CoschedulingServiceServicer_to_server
 from cosched.v1.domain_pb2_grpc import add_DomainServiceServicer_to_server
+from cosched.v1.replay_pb2_grpc import add_ReplayServiceServicer_to_server
 
 GRACE = 2.0  # seconds that open calls have at a stop
 LOOK_AT_CLOCK = 5.0  # seconds
@@ -86,6 +92,7 @@ class Service:
             loop.add_signal_handler(number, self._stop.set)
         async with AsyncExitStack() as stack:
             await self._open(stack)
+            gc.freeze()  # what is there now stays; to look through it for garbage takes up to a tenth of a second
             self._serving = True
             systemd.notify("READY=1")
             _LOG.info("serving %s on %s", self.name, self.address)
@@ -109,9 +116,12 @@ class Service:
     async def _open(self, stack: AsyncExitStack) -> None:
         self._open_store(stack)
         manager, found = await self._open_manager(stack)
+        load_kernels()
         await self._open_domain(stack, manager)
         await self.runner.reconcile(found, self._running)
         self.runner.start()
+        if self._replay is not None:
+            self._replay.begin(self.domain, self._outside)
         self._start_timers()
         await self._listen(stack)
 
@@ -119,7 +129,6 @@ class Service:
         self.store = Store.open(self.configuration.domain.state, self.name)
         stack.callback(self.store.close)
         self.clock = opened_clock(self.store)
-        self.serving_since = self.clock.now()
 
     async def _open_manager(self, stack: AsyncExitStack) -> tuple[Manager, Mapping[str, Report | None]]:
         section, state = self.configuration.manager, self.configuration.domain.state
@@ -129,26 +138,32 @@ class Service:
             found = await manager.open()
             stack.push_async_callback(manager.close)
             self._cluster = self.configuration.cluster_settings(manager.nodes)
+            self._replay = replay_of(manager, [peer.name for peer in self.configuration.peers])
         except SettingError as error:
             raise InputError("manager", error.key, error.problem) from error
         except ManagerError as error:
             raise InputError("manager", None, str(error)) from error
+        if self._replay is not None:
+            self.clock = self._replay.clock
+        self.serving_since = self.clock.now()
         return manager, found
 
     async def _open_domain(self, stack: AsyncExitStack, manager: Manager) -> None:
         configuration = self.configuration
-        self.timers = Timers(self.clock)
+        replay = self._replay
+        self.timers = replay.timers if replay else Timers(self.clock)
         self.watchers = Watchers()
-        outside = ServiceOutside(self.clock, self.timers, self.watchers, self.metrics, self.fail)
+        self._outside = outside = ServiceOutside(self.clock, self.timers, self.watchers, self.metrics, self.fail)
         self.domain = LiveDomain(
             self.name, configuration.coscheduling_settings(), self._cluster, self.store, self.clock, outside,
-            self.metrics, owners=_owners(configuration),
+            self.metrics, owners=_owners(configuration), paced=self._paced,
         )  # fmt: skip
         self.runner = Runner(self.domain, manager)
         self._tls = TlsFiles(tls.ca, tls.certificate, tls.key) if (tls := configuration.tls) else None
         credentials = PeerCredentials(self._tls) if self._tls and not configuration.domain.plaintext else None
         timeout = float(configuration.coscheduling.peer_timeout)
-        self.peers = Peers(self.name, configuration.peers, timeout, credentials, self._peer_changed)
+        kind = replay.peers if replay else Peers
+        self.peers = kind(self.name, configuration.peers, timeout, credentials, self._peer_changed)
         outside.domain, outside.peers, outside.runner = self.domain, self.peers, self.runner
         stack.push_async_callback(self.peers.close)
         stack.push_async_callback(outside.close)
@@ -161,7 +176,19 @@ class Service:
         )  # fmt: skip
         stack.push_async_callback(self.operations.close)
 
+    @property
+    def _paced(self) -> bool:
+        """Whether a conductor tells the time."""
+        return self._replay is not None and self._replay.paced
+
     def _start_timers(self) -> None:
+        if not self._paced:
+            self._start_periodic_work()
+        if (watchdog := systemd.watchdog_interval()) is not None:
+            self.timers.every("watchdog", watchdog, _pat_watchdog)
+        self.timers.start()
+
+    def _start_periodic_work(self) -> None:
         every, section = self.timers.every, self.configuration
         every("clock", LOOK_AT_CLOCK, self._look_at_clock)
         every("tidy", TIDY, self.domain.tidy)
@@ -170,9 +197,6 @@ class Service:
             every("schedule", section.domain.schedule_interval, self.domain.reschedule)
         if section.coscheduling.heartbeat_interval and section.peers:
             every("heartbeat", section.coscheduling.heartbeat_interval, self._beat)
-        if (watchdog := systemd.watchdog_interval()) is not None:
-            every("watchdog", watchdog, _pat_watchdog)
-        self.timers.start()
 
     async def _listen(self, stack: AsyncExitStack) -> None:
         configuration = self.configuration
@@ -186,7 +210,10 @@ class Service:
         if configuration.domain.http is not None:
             self._measure()
             http = HttpServer(configuration.domain.http, self.metrics.text, self.problem)
-            await http.start()
+            try:
+                await http.start()
+            except OSError:
+                raise _not_bound("http", configuration.domain.http) from None
             stack.push_async_callback(http.stop)
 
     async def _open_listener(self, stack: AsyncExitStack) -> None:
@@ -208,18 +235,26 @@ class Service:
         section = self.configuration.domain
         if section.socket is None:
             return
-        local = LocalSocket(section.socket, self._make_server, section.operators)
+        local = LocalSocket(section.socket, self._make_local_server, section.operators)
         await local.open()
         stack.push_async_callback(local.close, GRACE)
+
+    def _make_local_server(self, identify: Identify) -> grpc.aio.Server:
+        """The same for users of this host, and for the conductor of a replay."""
+        server = self._make_server(identify)
+        if self._replay is not None and self._replay.lockstep is not None:
+            replay = ReplayApi(self._replay.lockstep, identify, self.metrics)
+            add_ReplayServiceServicer_to_server(replay, server)
+        return server
 
     def _make_server(self, identify: Identify) -> grpc.aio.Server:
         """A server with all services, for callers that `identify` tells apart; without ports yet."""
         server = grpc.aio.server(options=SERVER_OPTIONS, maximum_concurrent_rpcs=MAX_CALLS)
         peers = frozenset(peer.name for peer in self.configuration.peers)
         coscheduling = CoschedulingApi(self.domain, peers, identify, self.metrics)
-        add_CoschedulingServiceServicer_to_server(coscheduling, server)
+        add_CoschedulingServiceServicer_to_server(coscheduling, ReadingServer(server))
         serving = Serving(self.domain, self.operations, self.views, self.watchers, self.metrics, self.about)
-        add_DomainServiceServicer_to_server(DomainApi(serving, identify), server)
+        add_DomainServiceServicer_to_server(DomainApi(serving, identify), ReadingServer(server))
         health_pb2_grpc.add_HealthServicer_to_server(self._health, server)
         reflection.enable_server_reflection(
             [
@@ -243,7 +278,8 @@ class Service:
         """Why the service is not healthy; None if it is."""
         if not self._serving:
             return "starting or stopping"
-        return f"stalled: {self.domain.problem}" if self.domain.problem else None
+        problem = self.domain.problem or self.runner.problem
+        return f"stalled: {problem}" if problem else None
 
     def _follow_health(self) -> None:
         answers = health_pb2.HealthCheckResponse
@@ -331,5 +367,9 @@ def _bound(address: str, bind: Callable[[], int]) -> int:
     except RuntimeError:
         port = 0
     if not port:
-        raise InputError("domain", "listen", f"{address} cannot be listened on: in use, or not this host's")
+        raise _not_bound("listen", address)
     return port
+
+
+def _not_bound(key: str, address: str) -> InputError:
+    return InputError("domain", key, f"{address} cannot be listened on: in use, or not this host's")

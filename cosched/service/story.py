@@ -16,6 +16,7 @@ from cosched.v1 import domain_pb2 as wire
 HELD_BY_USER = "JobHeldUser"
 WAITS_IN_QUEUE = "Priority"
 MATE_HOLDS = "MateHolding"
+MATE_QUEUES = "MateQueuing"
 
 Detail = Mapping[str, Any]
 
@@ -39,7 +40,7 @@ KINDS: dict[str, int] = {
 NOT_TOLD = {"asks to start its mate", "asks to try its mate", "answers"}  # what comes of them is told
 
 WHY = {
-    "MateQueuing": "its mate waits in the queue",
+    MATE_QUEUES: "its mate waits in the queue",
     "MateUnsubmitted": "its mate is not submitted yet",
     "PeerUnreachable": "its mate's domain cannot be reached",
     "PeerRefused": "its mate's domain refuses this one: a misconfiguration",

@@ -95,7 +95,8 @@ def _script(message: domain_pb2.SubmitJobRequest) -> JobScript:
     if not message.script.startswith(b"#!"):
         raise FieldError("script", "does not begin with #! and an interpreter")
     _words("arguments", message.arguments)
-    _words("environment", [word for pair in message.environment.items() for word in pair])
+    _words("environment", list(message.environment))
+    _words("environment", list(message.environment.values()))
     for name in message.environment:
         if not name or "=" in name:
             raise FieldError("environment", "has a variable without a name, or with = in it")
@@ -107,7 +108,7 @@ def _script(message: domain_pb2.SubmitJobRequest) -> JobScript:
 
 
 def _words(field: str, words: Sequence[str]) -> None:
-    if len(words) > 2 * MAX_WORDS:
+    if len(words) > MAX_WORDS:
         raise FieldError(field, f"has more than {MAX_WORDS} entries")
     if any(len(word) > MAX_WORD or "\0" in word for word in words):
         raise FieldError(field, f"has an entry of more than {MAX_WORD} characters, or with a zero character")

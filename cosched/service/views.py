@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import UTC, datetime
+from typing import Any
 
 from google.protobuf.duration_pb2 import Duration
 from google.protobuf.timestamp_pb2 import Timestamp
@@ -43,7 +44,7 @@ class Views:
         return message
 
     def write_job(self, message: job_pb2.Job, record: JobRecord) -> None:
-        """A job, into an empty message: a page of jobs that are made first and then copied takes three times as long."""
+        """A job, into an empty message; to make the jobs of a page first and copy them takes three times as long."""
         message.ref.domain, message.ref.job_id = self._domain.name, str(record.id)
         message.name, message.owner, message.nodes = record.name, record.owner, record.nodes
         message.state = int(record.state)  # type: ignore[assignment]  # the numbers are the same
@@ -100,7 +101,7 @@ class Views:
             kind=record.kind,  # type: ignore[arg-type]
             job=self.ref(record.job) if record.job is not None else None,
             text=story.text(record.what, record.detail, self._clock_time),
-            detail={key: str(value) for key, value in record.detail.items()},
+            detail={key: str(self._shown(key, value)) for key, value in record.detail.items()},
         )
 
     def domain(self, manager: str, version: str, serving_since: int, peers: Iterable[PeerView]) -> cluster_pb2.Domain:
@@ -157,6 +158,10 @@ class Views:
 
     def _time(self, instant: int | None) -> Timestamp | None:
         return Timestamp(seconds=self._clock.to_wall(instant)) if instant is not None else None
+
+    def _shown(self, key: str, value: Any) -> Any:
+        """A particular of an event; instants, of which there is one kind, in seconds since 1970."""
+        return self._clock.to_wall(value) if key == "until" else value
 
     def _clock_time(self, instant: int) -> str:
         return datetime.fromtimestamp(self._clock.to_wall(instant), UTC).isoformat(" ").replace("+00:00", " UTC")

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import os
+import pwd
 import statistics
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import grpc
@@ -22,7 +24,7 @@ ROUNDS = 9
 CALLS, AT_A_TIME = 2000, 32  # of each round
 PAIRS = 100  # decisions of each kind
 SLOTS = 200
-_TICK = os.sysconf("SC_CLK_TCK")
+OWNER = pwd.getpwuid(os.getuid()).pw_name
 
 Send = Callable[[Any], Awaitable[Any]]
 
@@ -83,16 +85,22 @@ async def _decisions(echo_address: str, address: str, kind: str) -> list[tuple[f
     times = []
     async with grpc.aio.insecure_channel(echo_address) as channel, grpc.aio.insecure_channel(address) as peer_channel:
         echo, peer = _echo(channel), CoschedulingServiceStub(peer_channel)
-        await peer.GetMateStatus(_status_request("b0", "1"))
-        for n in range(PAIRS):
-            await echo(_status_request("b0", "1"))
-            began = time.perf_counter()
-            await echo(_status_request("b0", "1"))
-            echoed = time.perf_counter()
-            mate = await decide(peer, f"{kind}{n}")
-            times.append((echoed - began, time.perf_counter() - echoed))
-            await _wait_for_quiet(peer, kind, f"{kind}{n}", mate)
+        for pair in (pairs := [f"{kind}{n}" for n in range(PAIRS)]):
+            await _ask_for_mate(peer, pair)  # as at a submission
+        for pair in pairs:
+            echo_seconds, _ = await _timed(echo, _any_request(), lambda: echo(_any_request()))
+            seconds, mate = await _timed(peer.GetMateStatus, _any_request(), lambda pair=pair: decide(peer, pair))
+            times.append((echo_seconds, seconds))
+            await _wait_for_quiet(peer, kind, pair, mate)
     return times
+
+
+async def _timed(warm: Send, request: Any, work: Callable[[], Awaitable[Any]]) -> tuple[float, Any]:
+    """Seconds that it takes just after another call, and what it gave."""
+    await warm(request)
+    began = time.perf_counter()
+    result = await work()
+    return time.perf_counter() - began, result
 
 
 async def _decide_start(peer: Any, pair: str) -> str:
@@ -117,7 +125,7 @@ async def _decide_try(peer: Any, pair: str) -> str:
 
 
 async def _ask_for_mate(peer: Any, pair: str) -> str:
-    answer = await peer.GetMateJobId(wire.GetMateJobIdRequest(job=_caller(pair), pair=pair, owner=_owner()))
+    answer = await peer.GetMateJobId(wire.GetMateJobIdRequest(job=_caller(pair), pair=pair, owner=OWNER))
     assert answer.lookup == wire.MATE_LOOKUP_FOUND
     return str(answer.mate.job_id)
 
@@ -159,9 +167,7 @@ async def _load(send: Send, request: Any, pid: int) -> tuple[float, float]:
 
 def _cpu(pid: int) -> float:
     """CPU seconds that the process has used."""
-    with open(f"/proc/{pid}/stat") as file:
-        user, system = file.read().rpartition(")")[2].split()[11:13]
-    return (int(user) + int(system)) / _TICK
+    return sum(int(path.read_text().split()[0]) for path in Path(f"/proc/{pid}/task").glob("*/schedstat")) / 1e9
 
 
 # Messages
@@ -176,15 +182,14 @@ def _status_request(pair: str, mate: str) -> wire.GetMateStatusRequest:
     return wire.GetMateStatusRequest(job=_ours(mate), caller=_caller(pair))
 
 
+def _any_request() -> wire.GetMateStatusRequest:
+    """For a yardstick, and about no job that there is."""
+    return _status_request("none", "1000000")
+
+
 def _ours(job: str) -> wire.JobRef:
     return wire.JobRef(domain="a", job_id=job)
 
 
 def _caller(pair: str) -> wire.JobRef:
     return wire.JobRef(domain="b", job_id=pair)
-
-
-def _owner() -> str:
-    import pwd
-
-    return pwd.getpwuid(os.getuid()).pw_name

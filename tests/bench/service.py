@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import socket
 import statistics
-import subprocess
 import tempfile
 import time
 import urllib.request

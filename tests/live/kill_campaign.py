@@ -13,7 +13,7 @@ from threading import Event
 
 from cosched.client import Client, Unreachable
 from tests.live.services import PATIENCE, Pair, Service, script_that_notes, wait_until
-from tests.live.workloads import TIME_LIMIT, Sides, Work
+from tests.live.workloads import RUN_PATIENCE, TIME_LIMIT, Sides, Work, is_idle
 
 MOST_ALIVE = 0.7  # seconds between the first answer of both services and the next kill
 OPENING = 1.0  # seconds, about, that a service takes before its first answer
@@ -64,7 +64,7 @@ def campaign(pair: Pair, sides: Sides, seed: int, kills: int) -> Seen:
         while seen.kills < kills:
             time.sleep(chance.uniform(0, MOST_ALIVE))
             _outage(chance.choice([(pair.a,), (pair.b,), pair.both]), chance, seen)
-    wait_until(lambda: all(_is_idle(service) for service in pair.both), "all jobs have ended")
+    wait_until(lambda: is_idle(pair), "all jobs have ended", RUN_PATIENCE)
     return seen
 
 
@@ -133,8 +133,3 @@ def _watcher(service: Service, seen: Seen, over: Event) -> Callable[[], None]:
                     shown.add((before, job.holds.until))
 
     return watch
-
-
-def _is_idle(service: Service) -> bool:
-    with service.client() as client:
-        return not client.jobs()

@@ -8,9 +8,12 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
+from cosched.client import Job
 from tests.live.services import Pair, Service, noted, script_that_notes, wait_until
 
 TIME_LIMIT = 10  # seconds; more than any job needs
+RUN_PATIENCE = 120.0  # seconds; a safety net
+SCHEMES = [("hold", "hold"), ("hold", "yield"), ("yield", "hold"), ("yield", "yield")]
 TOGETHER = ("its holding mate started", "its mate could start")  # why a job started whose mate was asked to
 
 
@@ -62,39 +65,60 @@ def contended(seed: int, pairs: int, unpaired: int, most_nodes: int = 3) -> Side
     return side(), side()
 
 
+def set_up(pair: Pair, slots: int, schemes: tuple[str, str] = ("hold", "hold"), **coscheduling: object) -> Pair:
+    """Configure both services, which are not started yet; only events make them schedule."""
+    for service, scheme in zip(pair.both, schemes, strict=True):
+        service.config["domain"]["schedule_interval"] = 0
+        service.config["manager"]["slots"] = slots
+        service.config["coscheduling"].update(coscheduling, scheme=scheme)
+    return pair
+
+
 def run(pair: Pair, sides: Sides) -> Outcome:
     """Submit the work, to both domains at once, and see it to its end."""
     with ThreadPoolExecutor(2) as pool:
-        for done in [pool.submit(_submit, service, work) for service, work in zip(pair.both, sides, strict=True)]:
+        for done in [pool.submit(submit, service, work) for service, work in zip(pair.both, sides, strict=True)]:
             done.result()
-    wait_until(lambda: all(_is_idle(service) for service in pair.both), "all jobs have ended")
+    wait_until(lambda: is_idle(pair), "all jobs have ended", RUN_PATIENCE)
     return outcome(pair)
 
 
-def _submit(service: Service, work: Sequence[Work]) -> None:
-    folder = service.folder.parent
+def submit(service: Service, work: Sequence[Work]) -> list[Job]:
+    """Submit the work to one domain, in this order."""
     with service.client() as client:
-        for job in work:
-            script = script_that_notes(folder, job.seconds)
-            client.submit(script, nodes=job.nodes, time_limit=TIME_LIMIT, pair=job.pair, directory=service.folder)
+        return [
+            client.submit(
+                script_that_notes(service.folder.parent, job.seconds),
+                nodes=job.nodes,
+                time_limit=TIME_LIMIT,
+                pair=job.pair,
+                directory=service.folder,
+            )
+            for job in work
+        ]
 
 
-def _is_idle(service: Service) -> bool:
+def is_idle(pair: Pair) -> bool:
+    """Whether all jobs have ended."""
+    return not any(jobs(service) for service in pair.both)
+
+
+def jobs(service: Service) -> list[Job]:
+    """All jobs of a domain that have not ended, in the order of submission."""
     with service.client() as client:
-        return not client.jobs()
+        return client.jobs()
 
 
 def outcome(pair: Pair) -> Outcome:
-    """What became of all jobs so far, by both domains' records and the jobs' own notes."""
+    """What became of all jobs, once they have ended, by both domains' records and the jobs' own notes."""
     found = Outcome()
     for service in pair.both:
         with service.client() as client:
-            jobs = {str(job): job for job in client.jobs(["completed", "failed", "cancelled"])}
-            found.states.update(job.state for job in jobs.values())
+            ended = {str(job): job for job in client.jobs(["completed", "failed", "cancelled"])}
+            found.states.update(job.state for job in ended.values())
             for event in client.events(after=0, kinds=["started"], until_now=True):
-                name = jobs[event.job].mates[0].pair if event.job in jobs and jobs[event.job].mates else None
-                if name is not None:
-                    found.whys.setdefault(name, []).append(event.detail["why"])
+                for mate in ended[str(event.job)].mates:
+                    found.whys.setdefault(str(mate.pair), []).append(event.detail["why"])
     for domain, job, name, at in noted(pair.folder):
         found.runs[domain, job] += 1
         if name != "-":

@@ -231,6 +231,7 @@ class Outside:
     def __init__(self, node: Node, life: int) -> None:
         self.node, self.world, self.life = node, node.world, life
         self.timers: dict[tuple[str, str], int] = {}
+        self.look_at = 0  # when the domain looks again
 
     def _later(self, at: int, act: Callable[[], Any]) -> None:
         """In this life of the domain."""
@@ -291,9 +292,11 @@ class Outside:
     def awaits(self, job: str) -> None:
         self._later(self.world.now + 1, lambda: self.node.domain.go_on(job))
 
-    def look_again(self, at: int) -> None:
-        at += self.world.random.randint(0, 1)  # two domains that did it at the same instant would cross each other
-        self._later(at, lambda: self.node.domain.reschedule())
+    def look_again(self, at: int, in_vain: int) -> None:
+        at += self.world.random.randint(0, 2 ** min(in_vain, 6))  # or two domains could cross each other for ever
+        if not self.world.now < self.look_at <= at:
+            self.look_at = at
+            self._later(at, lambda: self.look_at == at and self.node.domain.look())
 
     def happened(self, events) -> None:
         for event in events:

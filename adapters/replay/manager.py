@@ -1,0 +1,147 @@
+"""The replay manager: notes when jobs start, and tells when they have run as long as in the trace."""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+import math
+from collections.abc import AsyncIterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from adapters.manager import End, Ended, JobSpec, ManagerError, Report, SpecError, UnknownJobError
+from adapters.replay.journal import Journal, Launch
+from adapters.replay.settings import ReplaySettings, read_settings
+from adapters.replay.time import SharedTime, Time
+
+if TYPE_CHECKING:
+    from adapters.replay.trace import TraceJob
+
+SECOND = 1_000_000_000  # nanoseconds
+
+
+def create(domain: str, directory: Path, settings: Mapping[str, object]) -> ReplayManager:
+    """The entry point `replay` of the group `cosched.adapters`; SettingError."""
+    return ReplayManager(read_settings(domain, directory.parent, settings), directory)
+
+
+class ReplayManager:
+    """Implements `adapters.manager.Manager`.
+
+    Beside that it has the `jobs` that are to be submitted, and the `time` that its service is to keep. In lock-step it
+    reports nothing by itself: `ended` tells the ends of an instant.
+    """
+
+    def __init__(self, settings: ReplaySettings, directory: Path) -> None:
+        self.time: Time = settings.time
+        self.lockstep = isinstance(settings.time, SharedTime)
+        self.jobs: Sequence[TraceJob] = ()
+        self._settings = settings
+        self._nodes = 0
+        self._journal = None if self.lockstep else Journal(directory)
+        self._launched: dict[str, Launch] = {}
+        self._ends: list[tuple[int, int]] = []  # heap of end and number, of those that run
+        self._alarms: dict[str, asyncio.TimerHandle] = {}
+        self._reports: asyncio.Queue[Report] = asyncio.Queue()
+
+    @property
+    def nodes(self) -> int:
+        """The size of the machine."""
+        return self._nodes
+
+    async def open(self) -> dict[str, Report | None]:
+        """See the protocol."""
+        from adapters.replay.trace import read_trace_jobs  # and all that reads traces, which other managers do not need
+
+        self.jobs, self._nodes = await asyncio.to_thread(read_trace_jobs, self._settings)
+        if self._journal is None:
+            return {}
+        self._launched = self._journal.read()
+        self._journal.keep(self._launched.values())
+        now = self.time.now()
+        for launch in self._launched.values():
+            if launch.end > now:
+                self._await_end(launch)
+        return {job: _ended(launch) if launch.end <= now else None for job, launch in self._launched.items()}
+
+    def check(self, spec: JobSpec) -> None:  # noqa: ARG002
+        """See the protocol."""
+        raise SpecError("job", "the jobs of this domain come from a trace that it replays")
+
+    async def launch(self, spec: JobSpec) -> None:
+        """See the protocol."""
+        if spec.job_id in self._launched:
+            return
+        job = self.jobs[int(spec.job_id) - 1]
+        now = math.floor(self.time.now())
+        launch = Launch(spec.job_id, now, now + job.run)
+        if self._journal is None:
+            heapq.heappush(self._ends, (launch.end, job.number))
+        else:
+            self._journal.note(launch)
+            self._await_end(launch)
+        self._launched[spec.job_id] = launch
+
+    async def cancel(self, job_id: str) -> None:
+        """See the protocol."""
+        launch = self._launched.get(job_id)
+        if launch is None:
+            raise UnknownJobError(f"no job {job_id[:100]!a} was launched here")
+        if self._journal is None:
+            raise ManagerError("a job of a replay in lock-step cannot be cancelled")
+        alarm = self._alarms.pop(job_id, None)
+        if alarm is None:  # it has ended
+            return
+        alarm.cancel()
+        self._launched[job_id] = launch._replace(end=math.floor(self.time.now()), how=End.CANCELLED)
+        self._journal.note(self._launched[job_id])
+        self._reports.put_nowait(_ended(self._launched[job_id]))
+
+    async def reports(self) -> AsyncIterator[Report]:
+        """See the protocol."""
+        while True:
+            yield await self._reports.get()
+
+    async def forget(self, job_id: str) -> None:
+        """See the protocol."""
+        if job_id in self._alarms:
+            raise ManagerError(f"job {job_id} has not ended")
+        self._launched.pop(job_id, None)
+
+    async def close(self) -> None:
+        """See the protocol."""
+        for alarm in self._alarms.values():
+            alarm.cancel()
+        self._alarms.clear()
+
+    # In lock-step
+
+    @property
+    def next_end(self) -> int | None:
+        """When the next running job ends."""
+        return self._ends[0][0] if self._ends else None
+
+    def ended(self, now: int) -> list[str]:
+        """The jobs that end up to now, in the order of their ends; each is told once."""
+        ended = []
+        while self._ends and self._ends[0][0] <= now:
+            ended.append(str(heapq.heappop(self._ends)[1]))
+        return ended
+
+    # By the wall clock
+
+    def _await_end(self, launch: Launch) -> None:
+        wait = max(0.0, launch.end - self.time.now()) / self.time.speed
+        self._alarms[launch.job] = asyncio.get_running_loop().call_later(wait, self._look, launch)
+
+    def _look(self, launch: Launch) -> None:
+        if self.time.now() < launch.end:
+            self._await_end(launch)
+            return
+        del self._alarms[launch.job]
+        self._reports.put_nowait(_ended(launch))
+
+
+def _ended(launch: Launch) -> Ended:
+    code = 0 if launch.how is End.EXITED else None
+    return Ended(launch.job, launch.how, launch.end * SECOND, started_at=launch.started * SECOND, exit_code=code)

@@ -1,0 +1,111 @@
+"""The settings of the replay manager: the keys of [manager] that are its own.
+
+    trace = "FILE"           job log; also format, nodes, procs_per_node, cut, load, scale, overrun, as for a replay
+    pairs = "FILE"           CSV: a column for each domain, a row of two job ids for each pair
+    off = ["NAME", ...]      other domains that do not coschedule, though pairs name them: their mates count as none
+    clock = "real"           the wall clock, from `start` on `speed` times as fast
+    start = INSTANT          when the trace's time 0 is or was (what is past happens at once); the same in all domains
+    speed = 60               seconds of the trace in one second (1)
+    clock = "lockstep"       what a conductor tells in the file `time`
+
+Relative paths are relative to the folder of the domain's database.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from adapters.manager import SettingError
+from adapters.replay.time import ScaledTime, SharedTime, open_shared_time
+
+if TYPE_CHECKING:
+    from sim.configuration import ReplayConfig
+
+MAX_SPEED = 10_000.0
+MACHINE = ("trace", "format", "nodes", "procs_per_node", "cut", "load", "scale")
+CLOCKS = {"real": ("start", "speed"), "lockstep": ("time",)}
+KEYS = (*MACHINE, "overrun", "pairs", "off", "clock", *CLOCKS["real"], *CLOCKS["lockstep"])
+
+
+@dataclass(frozen=True, slots=True)
+class ReplaySettings:
+    """What the replay manager is told. The trace's time 0 is at `start` by `time`."""
+
+    replay: ReplayConfig  # of this domain alone
+    off: frozenset[str]
+    time: SharedTime | ScaledTime
+    start: int
+
+
+def read_settings(domain: str, folder: Path, settings: Mapping[str, object]) -> ReplaySettings:
+    """The settings of `domain`; SettingError. Relative paths are relative to `folder`."""
+    for key in settings:
+        if key not in KEYS:
+            raise SettingError(str(key), f"is not a setting of the replay manager ({', '.join(KEYS)})")
+    clock = settings.get("clock")
+    if clock not in CLOCKS:
+        raise SettingError("clock", f"must be one of {', '.join(CLOCKS)}")
+    foreign = next((key for name, keys in CLOCKS.items() if name != clock for key in keys if key in settings), None)
+    if foreign is not None:
+        raise SettingError(foreign, f"has no meaning with the clock {clock}")
+    replay, off = _replay(domain, folder, settings), _off(settings.get("off", []))
+    if clock == "lockstep":
+        return ReplaySettings(replay, off, open_shared_time(_path(folder, "time", settings.get("time"))), 0)
+    start = _start(settings.get("start"))
+    return ReplaySettings(replay, off, ScaledTime(start, _speed(settings.get("speed", 1))), start)
+
+
+def _replay(domain: str, folder: Path, settings: Mapping[str, object]) -> ReplayConfig:
+    from cosched.errors import InputError
+    from sim.configuration import replay_config
+
+    machine: dict[str, Any] = {key: settings[key] for key in MACHINE if key in settings}
+    values: dict[str, Any] = {key: settings[key] for key in ("overrun",) if key in settings}
+    machine |= {"name": domain, "trace": _path(folder, "trace", settings.get("trace"))}
+    if "pairs" in settings:
+        values["pairs"] = _path(folder, "pairs", settings["pairs"])
+    try:
+        return replay_config(lambda _, key: ("manager", key), {"domains": (machine,), **values})
+    except InputError as error:
+        raise SettingError(str(error.where), error.reason) from None
+
+
+def _path(folder: Path, key: str, value: object) -> Path:
+    if not isinstance(value, str) or not value or "\0" in value:
+        raise SettingError(key, "must be the path of a file" if value is not None else "missing: which file?")
+    return (folder / value).absolute()
+
+
+def _off(value: object) -> frozenset[str]:
+    if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
+        raise SettingError("off", "must be a list of names of domains")
+    return frozenset(value)
+
+
+def _start(value: object) -> int:
+    """Seconds since 1970 of an instant: a number, a TOML date and time, or RFC 3339 text."""
+    if isinstance(value, str):
+        value = _instant(value)
+    if isinstance(value, datetime) and value.tzinfo is not None:
+        value = int(value.timestamp())
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        problem = "missing: when is time 0 of the trace?" if value is None else "must be an instant with a time zone"
+        raise SettingError("start", problem)
+    return value
+
+
+def _instant(text: str) -> datetime:
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError:
+        raise SettingError("start", f"{text[:64]!a} is no instant such as 2026-01-31T12:00:00Z") from None
+
+
+def _speed(value: object) -> float:
+    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value <= MAX_SPEED:
+        raise SettingError("speed", f"must be a number above 0, at most {MAX_SPEED:.0f}")
+    return float(value)

@@ -1,0 +1,82 @@
+"""The jobs of one domain's trace, each with the mate that the file of pairs names for it."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from adapters.manager import SettingError
+from adapters.replay.settings import ReplaySettings
+from cosched.errors import InputError
+from sim.pairing import pairs_from_file
+from sim.replaying import read_machine
+from sim.traces.opening import numbered, read_blocks
+from sim.workload import Workload
+
+
+@dataclass(frozen=True, slots=True)
+class TraceJob:
+    """A job to be submitted at `submit`, by the service's time; it will run for `run` seconds."""
+
+    number: int  # in trace order, from 1
+    name: str  # its id in the trace
+    submit: int
+    nodes: int
+    requested: int
+    run: int
+    peer: str = ""  # its mate's domain
+    pair: str | None = None
+    alone: bool = False  # its mate's domain does not coschedule: in thought it counts as unpaired
+
+
+def read_trace_jobs(settings: ReplaySettings) -> tuple[list[TraceJob], int]:
+    """The jobs in trace order, and the nodes of the machine; SettingError."""
+    (domain,) = settings.replay.domains
+    try:
+        workload, nodes = read_machine(domain, settings.replay)
+    except InputError as error:
+        raise SettingError("nodes" if error.where == "nodes" else "trace", str(error)) from None
+    mates = _mates(settings.replay.pairs, domain.name, workload)
+    columns = (workload.job_id, workload.submit + settings.start, workload.nodes, workload.requested, workload.run)
+    rows = zip(*(column.tolist() for column in columns), strict=True)
+    jobs = []
+    for row, (name, submit, size, requested, run) in enumerate(rows):
+        peer, pair = mates.get(row, ("", None))
+        jobs.append(TraceJob(row + 1, str(name), submit, size, requested, run, peer, pair, peer in settings.off))
+    return jobs, nodes
+
+
+def _mates(path: str | Path | None, name: str, workload: Workload) -> Mapping[int, tuple[str, str]]:
+    """By row of this domain's jobs: the mate's domain, and the pair's name, which is its row in the file."""
+    if path is None:
+        return {}
+    try:
+        names, others = _columns(path)
+        pairing = pairs_from_file(path, names, [workload if n == name else others[n] for n in names])
+    except InputError as error:
+        raise SettingError("pairs", str(error)) from None
+    if name not in names:
+        raise SettingError("pairs", f"{path}: has no column {name}")
+    here = names.index(name)
+    mates = {}
+    for number, domains, jobs in zip(*map(np.ndarray.tolist, (pairing.row, pairing.domain, pairing.job)), strict=True):
+        if here in domains:
+            side = domains.index(here)
+            mates[jobs[side]] = names[domains[1 - side]], str(number)
+    return mates
+
+
+def _columns(path: str | Path) -> tuple[list[str], dict[str, Workload]]:
+    """The domains that the file names, and for each the jobs that it names: theirs are not known here."""
+    with closing(read_blocks(path)) as blocks:
+        rows = csv.reader(text for _, text in numbered(blocks))
+        names = [cell.strip() for cell in next(rows, [])]
+        cells = [[cell.strip() for cell in row] for row in rows if len(row) == len(names)]
+    none = np.empty(0, np.int64)
+    ids = {name: np.array([row[i] for row in cells], np.str_) for i, name in enumerate(names)}
+    return names, {name: Workload(str(path), ids[name], none, none, none, none) for name in names}

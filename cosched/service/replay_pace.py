@@ -1,0 +1,129 @@
+"""The pace of a replay: by the wall clock, or step by step as a conductor says."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import grpc
+
+from adapters.replay.manager import ReplayManager
+from cosched.core.job import JobState
+from cosched.core.protocol import Domain, MateStarted, MateTried, Reply, Request
+from cosched.service.domain import LiveDomain
+from cosched.service.errors import Refusal
+from cosched.service.outside import ServiceOutside
+from cosched.service.peers import CallError, Peers
+from cosched.service.replay_submissions import Submissions
+from cosched.service.replay_timers import PacedTimers
+from cosched.service.timers import Timers
+from cosched.v1.replay_pb2 import PHASE_COMPLETIONS, PHASE_ITERATIONS, PHASE_SUBMISSIONS, PHASE_TIMERS
+
+TRY_AGAIN = 1  # seconds until a job is submitted anew that could not be put on record
+
+
+class RealPace:
+    """Submits the jobs of a trace when their instants come; the past ones at once."""
+
+    def __init__(self, domain: LiveDomain, timers: Timers, submissions: Submissions) -> None:
+        self._domain = domain
+        self._timers = timers
+        self._submissions = submissions
+        self._await_next()
+
+    def _await_next(self) -> None:
+        if (at := self._submissions.next) is not None:
+            self._timers.set("submission", at, self._submit)
+
+    def _submit(self) -> None:
+        try:
+            with self._domain.turn():
+                self._submissions.submit()
+        except Refusal:  # it is stalled
+            self._timers.set("submission", self._domain.clock.now() + TRY_AGAIN, self._submit)
+        else:
+            self._await_next()
+
+
+class NotingPeers(Peers):
+    """Notes which peers started a job because they were asked to, and whether a call has failed."""
+
+    def __init__(self, *arguments: object) -> None:
+        super().__init__(*arguments)  # type: ignore[arg-type]
+        self.changed: list[Domain] = []
+        self.problem = ""
+
+    async def call(self, peer: Domain, request: Request) -> Reply:
+        """See Peers."""
+        try:
+            reply = await super().call(peer, request)
+        except CallError as error:
+            self.problem = f"{peer}: {error.problem}"
+            raise
+        if isinstance(reply, (MateTried, MateStarted)) and reply.started and peer not in self.changed:
+            self.changed.append(peer)
+        return reply
+
+
+@dataclass(frozen=True, slots=True)
+class ToCome:
+    """What a domain will do next, and which other domains it has just changed; instants, None: nothing."""
+
+    completion: int | None
+    timer: int | None
+    submission: int | None
+    changed: Sequence[Domain]
+
+
+class Lockstep:
+    """One domain at a conductor's pace, phase by phase (scheduling.md, Time and order)."""
+
+    def __init__(
+        self,
+        domain: LiveDomain,
+        manager: ReplayManager,
+        outside: ServiceOutside,
+        timers: PacedTimers,
+        peers: NotingPeers,
+        submissions: Submissions,
+    ) -> None:
+        self.domain = domain
+        self._manager = manager
+        self._outside = outside
+        self._timers = timers
+        self._peers = peers
+        self._submissions = submissions
+
+    async def advance(self, phases: Sequence[int]) -> ToCome:
+        """Go through these phases of the present instant, in their order; Refusal."""
+        now = self.domain.clock.now()
+        self._peers.changed = []
+        if PHASE_TIMERS in phases and self._timers.next == now:
+            await self._turn(now, [phase for phase in phases if phase == PHASE_COMPLETIONS])
+            await self._fire(now)
+            phases = [phase for phase in phases if phase > PHASE_TIMERS]
+        if phases:
+            await self._turn(now, phases)
+        if self._peers.problem:
+            raise Refusal(grpc.StatusCode.ABORTED, "PEER_FAILED", self._peers.problem)
+        return ToCome(self._manager.next_end, self._timers.next, self._submissions.next, self._peers.changed)
+
+    async def _fire(self, now: int) -> None:
+        """The timers that are due, each with the answers that it asks for."""
+        while (fire := self._timers.due(now)) is not None:
+            fire()
+            await self._outside.settled()
+
+    async def _turn(self, now: int, phases: Sequence[int]) -> None:
+        """All in one turn, since nothing but an iteration asks for answers."""
+        with self.domain.turn():
+            if PHASE_COMPLETIONS in phases:
+                for job in self._manager.ended(now):
+                    self.domain.end(job, JobState.COMPLETED, exit_code=0)
+            if PHASE_SUBMISSIONS in phases:
+                while self._submissions.next == now:
+                    self._submissions.submit()
+            if PHASE_ITERATIONS in phases:
+                self.domain.wake()
+        await self._outside.settled()
+        self.domain.rest()

@@ -1,0 +1,76 @@
+from cosched.v1 import job_pb2 as _job_pb2
+from google.protobuf.internal import containers as _containers
+from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
+from google.protobuf import descriptor as _descriptor
+from google.protobuf import message as _message
+from collections.abc import Iterable as _Iterable, Mapping as _Mapping
+from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
+
+DESCRIPTOR: _descriptor.FileDescriptor
+
+class Phase(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    PHASE_UNSPECIFIED: _ClassVar[Phase]
+    PHASE_COMPLETIONS: _ClassVar[Phase]
+    PHASE_TIMERS: _ClassVar[Phase]
+    PHASE_SUBMISSIONS: _ClassVar[Phase]
+    PHASE_ITERATIONS: _ClassVar[Phase]
+PHASE_UNSPECIFIED: Phase
+PHASE_COMPLETIONS: Phase
+PHASE_TIMERS: Phase
+PHASE_SUBMISSIONS: Phase
+PHASE_ITERATIONS: Phase
+
+class AdvanceRequest(_message.Message):
+    __slots__ = ("instant", "phases")
+    INSTANT_FIELD_NUMBER: _ClassVar[int]
+    PHASES_FIELD_NUMBER: _ClassVar[int]
+    instant: int
+    phases: _containers.RepeatedScalarFieldContainer[Phase]
+    def __init__(self, instant: _Optional[int] = ..., phases: _Optional[_Iterable[_Union[Phase, str]]] = ...) -> None: ...
+
+class AdvanceResponse(_message.Message):
+    __slots__ = ("next_completion", "next_timer", "next_submission", "changed_domains")
+    NEXT_COMPLETION_FIELD_NUMBER: _ClassVar[int]
+    NEXT_TIMER_FIELD_NUMBER: _ClassVar[int]
+    NEXT_SUBMISSION_FIELD_NUMBER: _ClassVar[int]
+    CHANGED_DOMAINS_FIELD_NUMBER: _ClassVar[int]
+    next_completion: int
+    next_timer: int
+    next_submission: int
+    changed_domains: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, next_completion: _Optional[int] = ..., next_timer: _Optional[int] = ..., next_submission: _Optional[int] = ..., changed_domains: _Optional[_Iterable[str]] = ...) -> None: ...
+
+class GetResultsRequest(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
+class GetResultsResponse(_message.Message):
+    __slots__ = ("jobs", "releases")
+    JOBS_FIELD_NUMBER: _ClassVar[int]
+    RELEASES_FIELD_NUMBER: _ClassVar[int]
+    jobs: _containers.RepeatedCompositeFieldContainer[JobResult]
+    releases: int
+    def __init__(self, jobs: _Optional[_Iterable[_Union[JobResult, _Mapping]]] = ..., releases: _Optional[int] = ...) -> None: ...
+
+class JobResult(_message.Message):
+    __slots__ = ("number", "state", "ready_at", "started_at", "ended_at", "holds", "yields", "held_node_seconds", "held_since")
+    NUMBER_FIELD_NUMBER: _ClassVar[int]
+    STATE_FIELD_NUMBER: _ClassVar[int]
+    READY_AT_FIELD_NUMBER: _ClassVar[int]
+    STARTED_AT_FIELD_NUMBER: _ClassVar[int]
+    ENDED_AT_FIELD_NUMBER: _ClassVar[int]
+    HOLDS_FIELD_NUMBER: _ClassVar[int]
+    YIELDS_FIELD_NUMBER: _ClassVar[int]
+    HELD_NODE_SECONDS_FIELD_NUMBER: _ClassVar[int]
+    HELD_SINCE_FIELD_NUMBER: _ClassVar[int]
+    number: int
+    state: _job_pb2.JobState
+    ready_at: int
+    started_at: int
+    ended_at: int
+    holds: int
+    yields: int
+    held_node_seconds: int
+    held_since: int
+    def __init__(self, number: _Optional[int] = ..., state: _Optional[_Union[_job_pb2.JobState, str]] = ..., ready_at: _Optional[int] = ..., started_at: _Optional[int] = ..., ended_at: _Optional[int] = ..., holds: _Optional[int] = ..., yields: _Optional[int] = ..., held_node_seconds: _Optional[int] = ..., held_since: _Optional[int] = ...) -> None: ...

@@ -1,0 +1,79 @@
+"""Leads domains through their traces in lock-step: the order of events is that of `sim.engine` (scheduling.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+
+from adapters.replay.time import SharedTime
+from cosched.v1.replay_pb2 import PHASE_COMPLETIONS, PHASE_ITERATIONS, PHASE_SUBMISSIONS, PHASE_TIMERS, Phase
+from sim.engine import STALLED_ROUNDS
+from sim.live.player import Player
+
+EVENTS = (PHASE_COMPLETIONS, PHASE_TIMERS, PHASE_SUBMISSIONS)
+
+
+class Conductor:
+    """`run` it once, then read `now` and `stalled`. `players` are in the order of the configuration."""
+
+    def __init__(self, players: Sequence[Player], time: SharedTime, tell: Callable[[int], None]) -> None:
+        """`tell` is told each instant that begins."""
+        self.now = 0
+        self.stalled = False  # only forced releases were left to happen, and they changed nothing
+        self._players = players
+        self._index = {player.name: i for i, player in enumerate(players)}
+        self._time = time
+        self._tell = tell
+        self._idle_instants = 0
+
+    def run(self) -> None:
+        """Go on until nothing will ever happen again, or only releases happen that change nothing."""
+        for player in self._players:
+            player.look()
+        while not self.stalled and (now := self._next()) is not None:
+            self.now = now
+            self._time.tell(now)
+            self._tell(now)
+            self._instant()
+
+    def _next(self) -> int | None:
+        return min((player.next for player in self._players if player.next is not None), default=None)
+
+    def _instant(self) -> None:
+        active = [i for i, player in enumerate(self._players) if player.next == self.now]
+        events: Sequence[Phase] = EVENTS
+        if any(self._players[i].has_timer(self.now) for i in active):
+            self._together(active, (PHASE_COMPLETIONS,))
+            if self._goes_round_in_circles():
+                self.stalled = True
+                return
+            self._together(active, (PHASE_TIMERS,), but_first=len(active) == 1)
+            events = EVENTS[1:] if len(active) == 1 else EVENTS[2:]
+        # Until a domain iterates, those that were not asked about timers do not touch each other.
+        self._together(active, events, but_first=True)
+        self._iterate(active, events)
+
+    def _together(self, active: Sequence[int], phases: Sequence[Phase], *, but_first: bool = False) -> None:
+        """Phases that all active domains go through before others; the first of them may do so later."""
+        for i in active[but_first:]:
+            self._advance(i, phases)
+
+    def _iterate(self, active: Collection[int], before: Sequence[Phase]) -> None:
+        """Rounds over the domains until no iteration is due; the first to iterate has phases `before` it to do."""
+        due = set(active)
+        while due:
+            for i in range(len(self._players)):
+                if i in due:
+                    due.remove(i)
+                    due |= self._advance(i, (*before, PHASE_ITERATIONS))
+                    before = ()
+
+    def _advance(self, player: int, phases: Sequence[Phase]) -> set[int]:
+        """The domains in which that started a job."""
+        return {self._index[name] for name in self._players[player].advance(self.now, phases)}
+
+    def _goes_round_in_circles(self) -> bool:
+        """Whether only forced releases were left to happen for a long time: nobody runs, nobody arrives."""
+        if any(player.has_jobs for player in self._players):
+            self._idle_instants = 0
+        self._idle_instants += 1
+        return self._idle_instants > STALLED_ROUNDS

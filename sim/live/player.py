@@ -1,0 +1,76 @@
+"""One domain of a replay in lock-step, as the conductor sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import grpc
+
+from cosched.service.errors import error_info
+from cosched.service.local_process import ServiceDiedError
+from cosched.v1 import replay_pb2 as wire
+from cosched.v1.replay_pb2_grpc import ReplayServiceStub
+
+PATIENCE = 600.0  # seconds for one call: all that happens in a domain at one instant
+
+
+class Player:
+    """The client of one domain's ReplayService; ServiceDiedError if it gives no proper answer."""
+
+    def __init__(self, name: str, server: str, check: Callable[[], None]) -> None:
+        """`server`: what to connect to; `check` raises ServiceDiedError if the service has ended."""
+        self.name = name
+        self._check = check
+        self._channel = grpc.insecure_channel(server)
+        self._service: Any = ReplayServiceStub(self._channel)
+        self.come = wire.AdvanceResponse()
+
+    def close(self) -> None:
+        """Call no more."""
+        self._channel.close()
+
+    def look(self) -> None:
+        """Learn what is to come."""
+        self.advance(0, ())
+
+    def advance(self, now: int, phases: Sequence[wire.Phase]) -> Sequence[str]:
+        """Go through these phases of the instant that is told; the domains that this one has changed."""
+        with self._answered():
+            self.come = self._service.Advance(wire.AdvanceRequest(instant=now, phases=phases), timeout=PATIENCE)
+        return list(self.come.changed_domains)
+
+    @property
+    def next(self) -> int | None:
+        """The next instant at which something happens here, as far as that is known."""
+        return min((value for field, value in self.come.ListFields() if field.name != "changed_domains"), default=None)
+
+    def has_timer(self, now: int) -> bool:
+        """Whether a timer is due now."""
+        return bool(self.come.HasField("next_timer") and self.come.next_timer == now)
+
+    @property
+    def has_jobs(self) -> bool:
+        """Whether a job runs or is to be submitted."""
+        return bool(self.come.HasField("next_completion") or self.come.HasField("next_submission"))
+
+    def results(self) -> tuple[list[wire.JobResult], int]:
+        """What became of all jobs that were submitted, in trace order; how many holds were released."""
+        jobs: list[wire.JobResult] = []
+        releases = 0
+        with self._answered():
+            for page in self._service.GetResults(wire.GetResultsRequest(), timeout=PATIENCE):
+                jobs += page.jobs
+                releases = page.releases
+        return jobs, releases
+
+    @contextmanager
+    def _answered(self) -> Iterator[None]:
+        try:
+            yield
+        except grpc.RpcError as error:
+            self._check()
+            said = error_info(error)
+            reason = f"{said[0]}: {error.details()}" if said else error.details()
+            raise ServiceDiedError(f"{self.name}: {reason}") from None

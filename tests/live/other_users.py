@@ -1,0 +1,98 @@
+"""Calls of a domain's Unix socket by other users of this host.
+
+Each user calls from a process of its own, which the kernel knows as that user's: started by root (who alone can read
+the software, perhaps), it becomes the user before it connects.
+
+    python -m tests.live.other_users USER SERVER < JSON [[method, request], ...] > JSON [outcome, ...]
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pwd
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import grpc
+import pytest
+from google.protobuf import json_format
+from google.protobuf.message import Message
+
+from cosched.client.connection import open_channel
+from cosched.service.errors import error_info
+from cosched.v1 import domain_pb2
+from cosched.v1.domain_pb2_grpc import DomainServiceStub
+
+USERS = ("daemon", "nobody")  # of every host
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
+
+
+class Outcome(NamedTuple):
+    """How a call ended: "OK" and the answer as JSON, or code, reason and field of the error."""
+
+    code: str
+    reason: str = ""
+    field: str = ""
+    answer: dict[str, Any] | None = None
+
+
+def call(stub: DomainServiceStub, method: str, request: Message, timeout: float = 30) -> Outcome:
+    """Make a call and tell how it ended."""
+    try:
+        answer = getattr(stub, method)(request, timeout=timeout)
+    except grpc.RpcError as error:
+        reason, metadata = error_info(error) or ("", {})
+        return Outcome(error.code().name, reason, metadata.get("field", ""))
+    return Outcome("OK", answer=json_format.MessageToDict(answer, preserving_proto_field_name=True))
+
+
+def call_as(user: str, server: str, calls: Sequence[tuple[str, Message]]) -> list[Outcome]:
+    """Make these calls, one after the other, as that user."""
+    requests = [[method, json_format.MessageToDict(request)] for method, request in calls]
+    done = subprocess.run(
+        [sys.executable, "-m", __name__, user, server],
+        input=json.dumps(requests), capture_output=True, text=True, timeout=60, check=False,
+        cwd=Path(__file__).parents[2],
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return [Outcome(*outcome) for outcome in json.loads(done.stdout)]
+
+
+@contextmanager
+def a_public_folder() -> Iterator[Path]:
+    """A folder that everybody can enter and write to."""
+    folder = Path(tempfile.mkdtemp(prefix="cosched-"))
+    folder.chmod(0o777)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder)
+
+
+def _become(user: str) -> None:
+    entry = pwd.getpwnam(user)
+    os.setgroups([])
+    os.setresgid(entry.pw_gid, entry.pw_gid, entry.pw_gid)
+    os.setresuid(entry.pw_uid, entry.pw_uid, entry.pw_uid)
+
+
+def _main(user: str, server: str) -> None:
+    requests = [
+        (method, json_format.ParseDict(request, getattr(domain_pb2, f"{method}Request")()))
+        for method, request in json.load(sys.stdin)
+    ]
+    _become(user)
+    with open_channel(grpc, server, None) as channel:
+        stub = DomainServiceStub(channel)
+        json.dump([call(stub, method, request) for method, request in requests], sys.stdout)
+
+
+if __name__ == "__main__":
+    _main(*sys.argv[1:])

@@ -1,0 +1,69 @@
+"""Live replays of small cases: the services run in a thread of this process, to save their starts."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import AsyncExitStack, ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+from cosched.service.configuration import read_configuration
+from cosched.service.local_process import toml
+from cosched.service.service import Service
+from sim.live.player import Player
+from sim.live.replaying import LiveReplay
+from sim.replaying import Replay
+
+
+class Loop:
+    """An event loop in a thread."""
+
+    def __init__(self) -> None:
+        self.loop = asyncio.new_event_loop()
+        self.thread = threading.Thread(target=self.loop.run_forever)
+        self.thread.start()
+
+    def run(self, work: Any) -> Any:
+        return asyncio.run_coroutine_threadsafe(work, self.loop).result(60)
+
+    def close(self) -> None:
+        self.loop.call_soon_threadsafe(self.loop.stop)
+        self.thread.join()
+        self.loop.close()
+
+
+class ThreadedReplay(LiveReplay):
+    """A live replay whose services, sockets and databases are as ever, but in this process."""
+
+    loop: Loop
+
+    @contextmanager
+    def start(self, places: Iterable[tuple[Path, dict[str, Any]]]) -> Iterator[list[Player]]:
+        with ExitStack() as stack:
+            players = []
+            for folder, sections in list(places):
+                folder.mkdir()
+                (folder / "domain.toml").write_text(toml(sections))
+                opened = AsyncExitStack()
+                stack.callback(lambda opened=opened: self.loop.run(opened.aclose()))
+                self.loop.run(_serve(read_configuration(folder / "domain.toml"), opened))
+                players.append(Player(sections["domain"]["name"], f"unix:{folder / 'socket'}", lambda: None))
+            for player in players:
+                stack.callback(player.close)
+            yield players
+
+
+async def _serve(configuration: Any, opened: AsyncExitStack) -> None:
+    await Service(configuration)._open(opened)
+
+
+def assert_equal(config: Any, live: type[LiveReplay]) -> Any:
+    """The live replay's results are the simulation's; which it gives back."""
+    simulated, played = Replay(config).run(), live(config).run()
+    assert played.jobs.write_csv() == simulated.jobs.write_csv()
+    wanted, found = simulated.summary(), played.summary()
+    del wanted["timing"], found["timing"]
+    assert found == wanted
+    return simulated

@@ -1,0 +1,198 @@
+"""Who may do what at the Unix socket, what is kept of it, and the limits of what is taken."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import Counter
+
+import grpc
+import pytest
+from google.protobuf.duration_pb2 import Duration
+from google.protobuf.message import Message
+
+from cosched.client.connection import open_channel
+from cosched.v1 import coscheduling_pb2 as wire
+from cosched.v1 import domain_pb2, job_pb2
+from cosched.v1.domain_pb2_grpc import DomainServiceStub
+from tests.live.other_users import USERS, Outcome, a_public_folder, call, call_as, needs_root
+from tests.live.services import Service, free_port, wait_until
+
+OPERATOR, OTHER = USERS
+SCRIPT = b"#!/bin/sh\nsleep 600\n"
+MOST_JOBS = 4
+NODES = 8
+
+
+@pytest.fixture
+def service():
+    """With one operator beside root, and a folder that everybody can enter; its jobs never find nodes."""
+    with a_public_folder() as folder:
+        made = Service(folder / "a", "a")
+        made.config["domain"] |= {"operators": [OPERATOR], "max_jobs_per_user": MOST_JOBS}
+        made.config["manager"]["slots"] = NODES
+        made.add_peer("b", f"127.0.0.1:{free_port()}")
+        made.start()
+        yield made
+        made.clear()
+
+
+@pytest.fixture
+def stub(service):
+    """For calls by this process, which is root's, or that of the user whose the service is."""
+    with open_channel(grpc, service.socket, None) as channel:
+        yield DomainServiceStub(channel)
+
+
+class Ids:
+    """Request ids, a new one each time."""
+
+    def __init__(self) -> None:
+        self.last = 0
+
+    def __call__(self) -> str:
+        self.last += 1
+        return f"request-{self.last}"
+
+
+new_id = Ids()
+
+
+def submission(**fields) -> domain_pb2.SubmitJobRequest:
+    return domain_pb2.SubmitJobRequest(**{"request_id": new_id(), "script": SCRIPT, **fields})
+
+
+def own(job: str) -> wire.JobRef:
+    return wire.JobRef(job_id=job)
+
+
+def named(pair: str, domain: str = "") -> job_pb2.MateName:
+    return job_pb2.MateName(pair=job_pb2.PairName(domain=domain, name=pair))
+
+
+def changes(job: str) -> list[tuple[str, Message]]:
+    """Everything that changes a job, its cancellation last."""
+    ref = own(job)
+    return [
+        ("LinkJobs", domain_pb2.LinkJobsRequest(request_id=new_id(), job=ref, mate=named("p"))),
+        ("UnlinkJobs", domain_pb2.UnlinkJobsRequest(request_id=new_id(), job=ref)),
+        ("ReleaseHold", domain_pb2.ReleaseHoldRequest(request_id=new_id(), job=ref)),
+        ("CancelJob", domain_pb2.CancelJobRequest(request_id=new_id(), job=ref)),
+    ]
+
+
+def audit(service: Service) -> list[tuple[str, str, str]]:
+    with sqlite3.connect(service.folder / "state.db") as database:
+        return database.execute("SELECT who, method, outcome FROM audit ORDER BY id").fetchall()
+
+
+@needs_root
+def test_a_user_changes_only_own_jobs_and_an_operator_all(service, stub):
+    roots = stub.SubmitJob(submission(hold=True)).job.ref.job_id
+    denied = Outcome("PERMISSION_DENIED", "NOT_OWNER")
+    *outcomes, read = call_as(
+        OTHER,
+        service.socket,
+        [
+            *changes(roots),
+            ("SubmitJob", submission(owner="root")),
+            ("GetJob", domain_pb2.GetJobRequest(job=own(roots))),
+        ],
+    )
+    assert outcomes == [denied] * 5
+    assert (read.code, read.answer["job"]["state"]) == ("OK", "JOB_STATE_QUEUED")
+    outcomes = call_as(OTHER, service.socket, [("SubmitJob", submission(hold=True)), *changes("2")])
+    assert [outcome.reason for outcome in outcomes] == ["", "PEER_UNREACHABLE", "NOT_LINKED", "", ""]
+    outcomes = call_as(OPERATOR, service.socket, [*changes(roots), ("SubmitJob", submission(owner=OTHER))])
+    assert [outcome.reason for outcome in outcomes] == ["PEER_UNREACHABLE", "NOT_LINKED", "", "", ""]
+    assert outcomes[-1].answer["job"]["owner"] == OTHER
+    assert Counter(audit(service)) == Counter(
+        [
+            ("root", "SubmitJob", "OK"),
+            *((OTHER, method, "PERMISSION_DENIED") for method, _ in changes("1")),
+            (OTHER, "SubmitJob", "PERMISSION_DENIED"),
+            *((user, "SubmitJob", "OK") for user in USERS),
+            *((user, "LinkJobs", "UNAVAILABLE") for user in USERS),
+            *((user, "UnlinkJobs", "FAILED_PRECONDITION") for user in USERS),
+            *((user, method, "OK") for user in USERS for method in ("ReleaseHold", "CancelJob")),
+        ]
+    )
+
+
+@needs_root
+def test_a_job_runs_as_the_user_who_submitted_it(service):
+    script = b"#!/bin/sh\nid -un > who.$COSCHED_JOB_ID\n"
+    folder = str(service.folder.parent)
+    for user in USERS:
+        [outcome] = call_as(user, service.socket, [("SubmitJob", submission(script=script, working_directory=folder))])
+        written = service.folder.parent / f"who.{outcome.answer['job']['ref']['job_id']}"
+        assert wait_until(lambda written=written: written.exists() and written.read_text()) == f"{user}\n"
+        assert written.owner() == user
+
+
+INVALID = ("INVALID_ARGUMENT", "INVALID_FIELD")
+BAD_SUBMISSIONS: list[tuple[str, dict[str, object], tuple[str, ...]]] = [
+    ("no request id", {"request_id": ""}, (*INVALID, "request_id")),
+    ("a request id that is too long", {"request_id": "x" * 257}, (*INVALID, "request_id")),
+    ("a line break in the request id", {"request_id": "a\nb"}, (*INVALID, "request_id")),
+    ("a line break in the name", {"name": "a\nb"}, (*INVALID, "name")),
+    ("a name that is too long", {"name": "x" * 257}, (*INVALID, "name")),
+    ("fewer than no nodes", {"nodes": -1}, (*INVALID, "nodes")),
+    ("nodes beyond all machines", {"nodes": 1 << 62}, (*INVALID, "nodes")),
+    ("more nodes than there are", {"nodes": NODES + 1}, ("FAILED_PRECONDITION", "JOB_TOO_LARGE", "")),
+    ("no time", {"time_limit": Duration(seconds=0)}, (*INVALID, "time_limit")),
+    ("less than no time", {"time_limit": Duration(seconds=-(1 << 60))}, (*INVALID, "time_limit")),
+    ("too much time", {"time_limit": Duration(seconds=1 << 60)}, (*INVALID, "time_limit")),
+    ("no script", {"script": b""}, (*INVALID, "script")),
+    ("a script without an interpreter", {"script": b"sleep 1"}, (*INVALID, "script")),
+    ("a script that is too long", {"script": b"#!/bin/sh\n" + b"#" * (1 << 20)}, (*INVALID, "script")),
+    ("an argument that is too long", {"arguments": ["x" * 32769]}, (*INVALID, "arguments")),
+    ("a zero character in an argument", {"arguments": ["a\0b"]}, (*INVALID, "arguments")),
+    ("too many arguments", {"arguments": ["x"] * 4097}, (*INVALID, "arguments")),
+    ("too many variables", {"environment": {str(n): "" for n in range(4097)}}, (*INVALID, "environment")),
+    ("a variable with = in its name", {"environment": {"A=B": ""}}, (*INVALID, "environment")),
+    ("a relative folder", {"working_directory": "here"}, (*INVALID, "working_directory")),
+    ("two mates", {"mates": [named("p"), named("q")]}, ("INVALID_ARGUMENT", "TOO_MANY_MATES", "mates")),
+    ("a mate without a name", {"mates": [job_pb2.MateName()]}, (*INVALID, "mates[0]")),
+    ("an empty pair name", {"mates": [named("")]}, (*INVALID, "mates[0].pair.name")),
+    ("a strange domain", {"mates": [named("p", "?")]}, (*INVALID, "mates[0].pair.domain")),
+    ("an unknown domain", {"mates": [named("p", "c")]}, ("NOT_FOUND", "DOMAIN_NOT_FOUND", "")),
+    ("an unknown user", {"owner": "no-such-user"}, ("FAILED_PRECONDITION", "MANAGER_REFUSED", "")),
+    ("more than a message holds", {"script": b"#!" + b"#" * (3 << 20)}, ("RESOURCE_EXHAUSTED", "", "")),
+]
+OTHER_BAD_CALLS: list[tuple[str, Message, tuple[str, ...]]] = [
+    ("GetJob", domain_pb2.GetJobRequest(), (*INVALID, "job.job_id")),
+    ("GetJob", domain_pb2.GetJobRequest(job=own("7" * 100)), ("NOT_FOUND", "JOB_NOT_FOUND", "")),
+    ("GetJob", domain_pb2.GetJobRequest(job=own("-1")), ("NOT_FOUND", "JOB_NOT_FOUND", "")),
+    ("GetJob", domain_pb2.GetJobRequest(job=own("٣")), ("NOT_FOUND", "JOB_NOT_FOUND", "")),
+    (
+        "GetJob",
+        domain_pb2.GetJobRequest(job=wire.JobRef(domain="b", job_id="1")),
+        ("INVALID_ARGUMENT", "WRONG_DOMAIN", "job.domain"),
+    ),
+    ("ListJobs", domain_pb2.ListJobsRequest(page_size=-1), (*INVALID, "page_size")),
+    ("ListJobs", domain_pb2.ListJobsRequest(page_token="x"), (*INVALID, "page_token")),
+    ("ListNodes", domain_pb2.ListNodesRequest(page_token="-1"), (*INVALID, "page_token")),
+    ("CancelJob", domain_pb2.CancelJobRequest(job=own("1")), (*INVALID, "request_id")),
+    ("LinkJobs", domain_pb2.LinkJobsRequest(request_id="x", job=own("1")), (*INVALID, "mate")),
+]
+
+
+def test_whatever_is_too_much_or_makes_no_sense_gets_one_clear_error(service, stub):
+    said = {what: call(stub, "SubmitJob", submission(**fields))[:3] for what, fields, _ in BAD_SUBMISSIONS}
+    assert said == {what: outcome for what, _, outcome in BAD_SUBMISSIONS}
+    others = [call(stub, method, request)[:3] for method, request, _ in OTHER_BAD_CALLS]
+    assert others == [outcome for *_, outcome in OTHER_BAD_CALLS]
+    refused = [row for row in audit(service) if row[1] == "SubmitJob"]
+    assert len(refused) == len(BAD_SUBMISSIONS) - 1  # of a message that is too large nothing is read
+    assert not stub.ListJobs(domain_pb2.ListJobsRequest()).jobs
+
+
+def test_a_user_has_so_many_jobs_at_most_and_a_request_id_one_meaning(stub):
+    first = submission()
+    outcomes = [call(stub, "SubmitJob", request) for request in (first, *(submission() for _ in range(MOST_JOBS)))]
+    assert [outcome.reason for outcome in outcomes] == [""] * MOST_JOBS + ["TOO_MANY_JOBS"]
+    assert outcomes[-1].code == "RESOURCE_EXHAUSTED"
+    assert stub.SubmitJob(first).job.ref.job_id == "1"
+    cancelled = domain_pb2.CancelJobRequest(request_id=first.request_id, job=own("2"))
+    assert call(stub, "CancelJob", cancelled)[:3] == ("INVALID_ARGUMENT", "INVALID_FIELD", "request_id")
+    assert len(stub.ListJobs(domain_pb2.ListJobsRequest()).jobs) == MOST_JOBS

@@ -1,0 +1,147 @@
+"""Wall clocks are set by an hour while jobs wait: nothing comes early or late, and what is shown follows the clocks."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from cosched.client import Event, Job
+from tests.live import clock_shifted
+from tests.live.services import Pair, Service, noted, script_that_notes, wait_until
+
+HOUR = 3600
+RELEASE_INTERVAL, MATE_PATIENCE = timedelta(seconds=5), timedelta(seconds=9)
+READING = timedelta(seconds=2)  # by which two readings of clocks that show whole seconds differ at most
+
+
+class Clock:
+    """The wall clock of a service, which can be set."""
+
+    def __init__(self, service: Service) -> None:
+        self.service = service
+        self._file = service.folder / "ahead"
+        self.set(0)
+        service.wrapper = (sys.executable, clock_shifted.__file__, str(self._file))
+
+    def set(self, ahead: int) -> None:
+        """Set it to so many seconds ahead of the host's."""
+        fresh = self._file.with_suffix(".new")
+        fresh.write_text(str(ahead))
+        fresh.rename(self._file)
+        self._ahead = timedelta(seconds=ahead)
+
+    def is_shown(self) -> bool:
+        """Whether the service shows the time that it is by this clock."""
+        with self.service.client() as client:
+            return abs(client.domain().now - self._ahead - datetime.now(UTC)) <= READING
+
+    def job(self, job: Job) -> Job:
+        """The job as its service shows it now."""
+        with self.service.client() as client:
+            return client.job(job)
+
+    def wait_for(self, job: Job, true: Callable[[Job], bool]) -> None:
+        """Wait until this is true of the job."""
+        wait_until(lambda: true(self.job(job)), f"job {job}")
+
+
+@pytest.fixture
+def clocks(make_pair) -> tuple[Clock, Clock]:
+    """Of a pair of services that run."""
+    pair: Pair = make_pair(
+        scheme="hold",
+        release_interval=_seconds(RELEASE_INTERVAL),
+        release_jitter=0,
+        on_peer_unreachable="hold",
+        mate_patience=_seconds(MATE_PATIENCE),
+    )
+    made = Clock(pair.a), Clock(pair.b)
+    pair.start()
+    return made
+
+
+def _seconds(span: timedelta) -> str:
+    return f"{span.total_seconds():.0f}s"
+
+
+def submit(service: Service, *pairs: str) -> list[Job]:
+    """Jobs of two of the four slots each."""
+    folder = service.folder.parent
+    with service.client() as client:
+        return [client.submit(script_that_notes(folder), nodes=2, pair=name, directory=folder) for name in pairs]
+
+
+def stories(service: Service, jobs: Sequence[Job]) -> list[dict[str, list[Event]]]:
+    """The events of each job, by kind."""
+    told: list[dict[str, list[Event]]] = [{} for _ in jobs]
+    with service.client() as client:
+        for job, story in zip(jobs, told, strict=True):
+            for event in client.events(after=0, jobs=[job], until_now=True):
+                story.setdefault(event.kind, []).append(event)
+    return told
+
+
+def assert_waited_as_long_as_they_should(service: Service, jobs: Sequence[Job], longest: timedelta) -> None:
+    """Both jobs started alone at the end of their patience, holds were released in time, by the service's own time."""
+    first, second = stories(service, jobs)
+    for story in (first, second):
+        (submitted,), (started,) = story["submitted"], story["started"]
+        assert started.detail["why"] == "patience ended"
+        assert MATE_PATIENCE <= started.at - submitted.at <= longest
+    held, released = first["held"][0], first["released"][0]
+    assert RELEASE_INTERVAL <= released.at - held.at <= longest
+    assert int(held.detail["until"]) == (held.at + RELEASE_INTERVAL).timestamp()
+
+
+def test_clocks_that_are_set_while_jobs_wait(clocks):
+    began = time.time()
+    waiting = {clock: submit(clock.service, f"1{clock.service.name}", f"2{clock.service.name}") for clock in clocks}
+    for clock, (first, second) in waiting.items():
+        clock.wait_for(first, lambda job: job.state == "holding")
+        clock.wait_for(second, lambda job: job.reason == "HeldCap")
+    for clock, ahead in zip(clocks, (HOUR, -HOUR), strict=True):
+        clock.set(ahead)
+    for clock, (first, _) in waiting.items():
+        wait_until(clock.is_shown, "the time that is shown follows")
+        before = clock.job(first).submitted_at
+        clock.service.restart()
+        assert clock.is_shown()
+        assert clock.job(first).submitted_at == before
+    for clock, jobs in waiting.items():
+        for job in jobs:
+            clock.wait_for(job, lambda job: job.state == "completed")
+    longest = timedelta(seconds=time.time() - began) + READING
+    for clock, jobs in waiting.items():
+        assert_waited_as_long_as_they_should(clock.service, jobs, longest)
+    starts = noted(clocks[0].service.folder.parent)
+    assert len(starts) == 4
+    assert min(at for *_, at in starts) >= began + MATE_PATIENCE.total_seconds() - 1  # instants are whole seconds
+
+
+def test_domains_whose_clocks_are_two_hours_apart_start_pairs_together(clocks):
+    a, b = clocks
+    a.set(HOUR)
+    b.set(-HOUR)
+    for clock in clocks:
+        wait_until(clock.is_shown, "the time that is shown follows")
+    (first,) = submit(a.service, "pair")
+    a.wait_for(first, lambda job: job.state == "holding")
+    (second,) = submit(b.service, "pair")
+    for clock, job in ((a, first), (b, second)):
+        clock.wait_for(job, lambda job: job.state == "completed")
+        assert clock.job(job).mates[0].gap is None
+
+
+def test_a_job_that_starts_late_is_never_shown_as_early(clocks):
+    a, b = clocks
+    a.set(HOUR)
+    wait_until(a.is_shown, "the time that is shown follows")
+    (first,) = submit(a.service, "pair")
+    a.wait_for(first, lambda job: job.state == "completed")  # alone, when its patience ends
+    (second,) = submit(b.service, "pair")
+    b.wait_for(second, lambda job: job.state == "completed")
+    assert b.job(second).mates[0].gap == timedelta(0)  # by the clocks of both it began an hour early

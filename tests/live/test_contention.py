@@ -1,0 +1,39 @@
+"""Pairs of jobs under contention: more work than slots, submitted in different orders to two domains.
+
+No periodic iteration takes place: all that follows from an event does so by itself.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.live import workloads
+from tests.live.workloads import SCHEMES, Work
+
+SEED = 20110913
+PAIRS, ALONE, SLOTS = 50, 10, 6
+APART = 5.0  # seconds that mates' starts may lie apart on a machine that has much else to do
+
+
+def check_all_ran_together(outcome: workloads.Outcome, jobs: int) -> None:
+    assert outcome.states == {"completed": jobs}
+    assert set(outcome.runs.values()) == {1}
+    assert len(outcome.runs) == jobs
+    assert outcome.alone() == {}
+    assert max(outcome.skews()) < APART
+
+
+@pytest.mark.parametrize("schemes", SCHEMES, ids="-".join)
+def test_under_contention_every_pair_starts_together_and_every_job_runs_once(make_pair, schemes):
+    pair = workloads.set_up(make_pair(), SLOTS, schemes, release_interval="2s", max_held_fraction=0.7).start()
+    outcome = workloads.run(pair, workloads.contended(SEED, PAIRS, ALONE))
+    assert len(outcome.whys) == len(outcome.times) == PAIRS
+    check_all_ran_together(outcome, 2 * (PAIRS + ALONE))
+
+
+@pytest.mark.parametrize("schemes", SCHEMES, ids="-".join)
+def test_pairs_in_opposite_orders_on_two_single_slots_do_not_cross_for_ever(make_pair, schemes):
+    """Mates end together, so both domains then look for the next job at the same moment, and for different pairs."""
+    pair = workloads.set_up(make_pair(), 1, schemes, release_interval="1s", max_held_fraction=1).start()
+    work = [Work(f"p{number}", 1, 0.1) for number in range(6)]
+    check_all_ran_together(workloads.run(pair, (work, work[::-1])), 2 * len(work))

@@ -1,0 +1,175 @@
+"""`cosched replay --live`: services as processes, whose replay equals the simulation to the byte."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from cosched.core.settings import Scheme
+from sim.configuration import Domain, ReplayConfig
+from sim.generate import generate
+from sim.live.replaying import LiveReplay
+from sim.traces import clean, machine_nodes, read_trace, write_swf
+from sim.workload import Workload
+from tests.live.replays import assert_equal
+from tests.live.services import COMMAND, PATIENCE, wait_until
+
+SCHEMES = [(a, b) for a in (Scheme.HOLD, Scheme.YIELD) for b in (Scheme.HOLD, Scheme.YIELD)]
+DAY = 86400
+
+
+def first(workload: Workload, jobs: int) -> Workload:
+    """The first jobs of a trace."""
+    columns = {name: getattr(workload, name)[:jobs] for name in ("job_id", "submit", "run", "nodes", "requested")}
+    return replace(workload, **columns)
+
+
+def from_day(path: Path, day: int, procs_per_node: int = 1) -> tuple[Workload, int]:
+    """What was submitted from then on, and the nodes of the machine."""
+    log = read_trace(path)
+    nodes = machine_nodes(log, procs_per_node)
+    work = clean(log, nodes, procs_per_node)
+    rows = slice(int(np.searchsorted(work.submit, day * DAY)), None)
+    columns = {name: getattr(work, name)[rows] for name in ("job_id", "run", "nodes", "requested")}
+    return replace(work, submit=work.submit[rows] - day * DAY, **columns), nodes
+
+
+@pytest.mark.parametrize("schemes", SCHEMES, ids="-".join)
+def test_two_thousand_jobs_of_two_real_traces(traces, schemes):
+    intrepid, nodes = from_day(traces / "ANL-Intrepid-2009-1.first3000.swf.gz", 0, procs_per_node=4)
+    kth, kth_nodes = from_day(traces / "KTH-SP2-1996-2.swf.gz", 4)
+    last = np.sort(np.concatenate([intrepid.submit, kth.submit]))[2000]
+    jobs = [int(np.searchsorted(work.submit, last)) for work in (intrepid, kth)]
+    assert sum(jobs) == pytest.approx(2000, abs=1)
+    domains = (
+        Domain(name="intrepid", trace=first(intrepid, jobs[0]), nodes=nodes, scheme=schemes[0]),
+        Domain(name="kth", trace=first(kth, jobs[1]), nodes=kth_nodes, scheme=schemes[1]),
+    )
+    simulated = assert_equal(ReplayConfig(domains=domains, pair_window=600), LiveReplay)
+    assert simulated.pairs["together"] > 100
+    assert sum(domain.metrics["holds"] + domain.metrics["yields"] for domain in simulated.domains.values()) > 100
+
+
+@pytest.fixture
+def month(tmp_path):
+    """The flags of a replay of a busy part of a generated month."""
+    flags = []
+    for machine, pool, nodes in (("intrepid", "partitioned:intrepid", 40960), ("eureka", "flat", 100)):
+        write_swf(generate(machine, seed=3), tmp_path / f"{machine}.swf", {"MaxNodes": str(nodes)})
+        flags += [
+            "--domain",
+            f"{machine},trace={machine}.swf,cut=2d..{'66h' if machine == 'intrepid' else '3d'},node_pool={pool}",
+        ]
+    return [*flags, "--pair-window", "10m"]
+
+
+def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*COMMAND, "replay", *arguments], cwd=folder, capture_output=True, text=True, timeout=5 * PATIENCE
+    )
+
+
+def without_timing(path: Path) -> dict:
+    said = json.loads(path.read_text())
+    del said["timing"], said["command"]
+    return said
+
+
+def test_all_combinations_of_schemes_on_a_part_of_a_generated_month(tmp_path, month):
+    for name, flags in (("simulated", []), ("live", ["--live"])):
+        done = run(tmp_path, *month, "--compare", "--out", name, *flags)
+        assert done.returncode == 0, done.stderr
+    folders = sorted(path.name for path in (tmp_path / "simulated").iterdir() if path.is_dir())
+    assert folders == ["HH", "HY", "YH", "YY", "none"]
+    for folder in folders:
+        simulated, live = (tmp_path / name / folder for name in ("simulated", "live"))
+        assert (live / "jobs.csv").read_bytes() == (simulated / "jobs.csv").read_bytes()
+        assert without_timing(live / "summary.json") == without_timing(simulated / "summary.json")
+    assert sum(d["releases"] for d in without_timing(simulated.parent / "HH" / "summary.json")["domains"].values())
+
+
+@pytest.mark.parametrize(("flag", "what"), [("--events", "events.jsonl"), ("--script=x", "script")])
+def test_what_only_a_simulation_can_do_is_refused(tmp_path, month, flag, what):
+    (tmp_path / "x").write_text("")
+    done = run(tmp_path, *month, "--live", "--out", "out", flag)
+    assert done.returncode == 2
+    assert done.stderr.startswith("cosched: --live: ")
+    assert what in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+# What happens to its processes
+
+
+@pytest.fixture
+def folder():
+    """Where the services' files are: its path is short enough for sockets."""
+    with tempfile.TemporaryDirectory(prefix="cosched-test-") as name:
+        yield Path(name)
+
+
+@pytest.fixture
+def under_way(tmp_path, folder, month):
+    """A replay whose services run already, and their process ids."""
+    with (tmp_path / "said").open("w") as said:
+        process = subprocess.Popen(
+            [*COMMAND, "replay", "--live", *month, "--out", "out"],
+            cwd=tmp_path,
+            stdout=said,
+            stderr=said,
+            env={**os.environ, "TMPDIR": str(folder)},
+        )
+    try:
+        yield process, wait_until(lambda: len(found := services_in(folder)) == 2 and found, "both services serve")
+    finally:
+        process.kill()
+        process.wait()
+
+
+def services_in(folder: Path) -> list[int]:
+    """Services with files in this folder that have opened their sockets."""
+    if len(list(folder.glob("*/*/socket"))) < 2:
+        return []
+    mark = os.fsencode(folder)
+    lines = {int(path.parent.name): path for path in Path("/proc").glob("[0-9]*/cmdline")}
+    return [pid for pid, path in lines.items() if is_service(path, mark)]
+
+
+def is_service(path: Path, mark: bytes) -> bool:
+    try:
+        arguments = path.read_bytes().split(b"\0")
+    except OSError:
+        return False
+    return b"serve" in arguments and any(mark in argument for argument in arguments)
+
+
+def is_gone(pid: int) -> bool:
+    return not Path(f"/proc/{pid}").exists()
+
+
+def test_a_service_that_dies_ends_the_replay_with_its_last_words(tmp_path, folder, under_way):
+    process, services = under_way
+    os.kill(services[0], signal.SIGKILL)
+    assert process.wait(PATIENCE) == 1
+    assert (tmp_path / "said").read_text().startswith("cosched: ")
+    assert "its service has ended" in (tmp_path / "said").read_text()
+    assert all(map(is_gone, services))
+    assert not (tmp_path / "out").exists()
+    assert not list(folder.iterdir())
+
+
+def test_ctrl_c_ends_the_services_too(tmp_path, folder, under_way):
+    process, services = under_way
+    process.send_signal(signal.SIGINT)
+    assert process.wait(PATIENCE) == 130
+    assert (tmp_path / "said").read_text() == "cosched: interrupted\n"
+    assert all(map(is_gone, services))
+    assert not list(folder.iterdir())

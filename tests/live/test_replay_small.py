@@ -1,0 +1,108 @@
+"""Live replays in lock-step equal the simulation: small cases of all kinds, with many events at the same instants."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from sim.configuration import Domain, ReplayConfig
+from sim.workload import Workload
+from tests.live.replays import Loop, ThreadedReplay, assert_equal
+from tests.sim.exact import EXPRESSION
+
+UNITS = 8
+SCHEMES = [(a, b) for a in ("hold", "yield") for b in ("hold", "yield")]
+
+some_cases = settings(
+    max_examples=8,
+    derandomize=True,  # the same cases in every run
+    deadline=None,
+    database=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.function_scoped_fixture],
+)
+
+
+@pytest.fixture(scope="module")
+def threaded():
+    class Here(ThreadedReplay):
+        loop = Loop()
+
+    yield Here
+    Here.loop.close()
+
+
+def workload(name: str, data: bytes) -> Workload:
+    """Jobs of four bytes each, submitted close together; their ids are text."""
+    rows = np.frombuffer(data[: len(data) // 4 * 4], np.uint8).astype(np.int64).reshape(-1, 4)
+    rows = rows[np.argsort(rows[:, 0] % 41, kind="stable")]
+    run = 1 + rows[:, 1] % 30
+    ids = np.array([f"{name}.{i}" for i in range(len(rows))])
+    return Workload(name, ids, rows[:, 0] % 41, run, 1 + rows[:, 3] % UNITS, run + rows[:, 2] % 31)
+
+
+@st.composite
+def domains(draw, name: str, jobs: int, **fixed: object) -> Domain:
+    """A domain with settings of all kinds but those `fixed`."""
+    choices = {
+        "policy": st.sampled_from(["fcfs", "wfp", "wfp", "shortest-first", "largest-first", EXPRESSION]),
+        "backfill": st.sampled_from(["easy", "easy", "conservative", "none"]),
+        "node_pool": st.sampled_from(["flat", "flat", "partitioned:8x1"]),
+        "release_interval": st.sampled_from([0, 7, 7, 20, 60]),
+        "release_jitter": st.sampled_from(["0", "0.25", "1"]),
+        "release_order": st.sampled_from(["wanted", "wanted", "last"]),
+        "max_held_fraction": st.sampled_from(["0.3", "0.5", "1"]),
+        "max_yields": st.sampled_from([0, 0, 1, 3]),
+        "yield_boost": st.sampled_from(["0", "0", "0.5"]),
+        "mate_patience": st.sampled_from([None, None, 0, 5, 30]),
+    }
+    chosen = {key: draw(strategy) for key, strategy in choices.items() if key not in fixed}
+    work = workload(name, draw(st.binary(min_size=4 * (jobs // 2), max_size=4 * jobs)))
+    if chosen["node_pool"] != "flat":
+        work.nodes[:] = 2 ** np.ceil(np.log2(work.nodes)).astype(np.int64)
+    return Domain(name=name, trace=work, nodes=UNITS, **chosen, **fixed)
+
+
+def pairs_of(draw, chosen: list[Domain], most: int) -> str:
+    """Rows of a pairs file: jobs of any two domains, each in one pair at most."""
+    free = {domain.name: domain.trace.job_id.tolist() for domain in chosen}
+    lines = [",".join(free)]
+    for _ in range(draw(st.integers(1, most))):
+        names = [name for name, ids in free.items() if ids]
+        if len(names) < 2:
+            break
+        two = draw(st.permutations(names))[:2]
+        taken = {name: free[name].pop(draw(st.integers(0, len(free[name]) - 1))) for name in two}
+        lines.append(",".join(taken.get(name, "") for name in free))
+    return "\n".join(lines) + "\n"
+
+
+def check(data, live, chosen: list[Domain], most: int) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        pairs = Path(folder) / "pairs.csv"
+        pairs.write_text(pairs_of(data.draw, chosen, most))
+        assert_equal(ReplayConfig(domains=tuple(chosen), pairs=pairs), live)
+
+
+@pytest.mark.parametrize("schemes", SCHEMES, ids="-".join)
+def test_two_domains(threaded, schemes):
+    @some_cases
+    @given(st.data())
+    def case(data):
+        check(data, threaded, [data.draw(domains(n, 12, scheme=s)) for n, s in zip("AB", schemes, strict=True)], 10)
+
+    case()
+
+
+def test_three_domains_some_of_which_may_not_coschedule(threaded):
+    @some_cases
+    @given(st.data())
+    def case(data):
+        schemes = data.draw(st.lists(st.sampled_from(["hold", "yield", "off"]), min_size=3, max_size=3))
+        check(data, threaded, [data.draw(domains(n, 8, scheme=s)) for n, s in zip("ABC", schemes, strict=True)], 9)
+
+    case()

@@ -1,0 +1,79 @@
+"""A service is told to stop: it ends in order and soon, its jobs run on, and the next one finds them."""
+
+from __future__ import annotations
+
+import signal
+import socket
+from concurrent.futures import ThreadPoolExecutor
+
+import grpc
+import pytest
+
+from cosched.v1 import domain_pb2 as wire
+from cosched.v1.domain_pb2_grpc import DomainServiceStub
+from tests.live.services import PATIENCE, Service, noted, script_that_notes, wait_until
+
+
+@pytest.fixture
+def service(make_service) -> Service:
+    return make_service("a")
+
+
+@pytest.fixture
+def notices(tmp_path, service):
+    """The socket on which a service manager would hear of the service."""
+    service.environment["NOTIFY_SOCKET"] = str(tmp_path / "n")
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as listener:
+        listener.bind(service.environment["NOTIFY_SOCKET"])
+        listener.settimeout(PATIENCE)
+        yield listener
+
+
+def watch(service: Service) -> tuple[list[str], grpc.StatusCode]:
+    """Watch to the end of the stream: what happened, and how the stream ended."""
+    seen: list[str] = []
+    with grpc.insecure_channel(service.socket) as channel:
+        try:
+            for answer in DomainServiceStub(channel).WatchEvents(wire.WatchEventsRequest(after_sequence=0)):
+                seen.append(answer.event.text)
+        except grpc.RpcError as error:
+            return seen, error.code()
+    return seen, grpc.StatusCode.OK
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_stop_ends_streams_and_leaves_jobs(service, notices, number):
+    go = service.folder / "go"
+    service.start()
+    assert notices.recv(100) == b"READY=1"
+    with service.client() as client, ThreadPoolExecutor(1) as pool:
+        script = script_that_notes(service.folder, 0) + f"while [ ! -e {go} ]; do sleep 0.05; done\n"
+        job = client.submit(script, directory=service.folder)
+        watching = pool.submit(watch, service)
+        wait_until(lambda: len(noted(service.folder)) == 1, "the job runs")
+        assert service.kill(number) == 0
+        seen, ended = watching.result(PATIENCE)
+    assert notices.recv(100) == b"STOPPING=1"
+    assert "submitted" in seen
+    assert ended is not grpc.StatusCode.DEADLINE_EXCEEDED
+    assert not (service.folder / "sock").exists()
+    service.start()
+    assert notices.recv(100) == b"READY=1"
+    with service.client() as client:
+        assert client.job(job).state == "running"
+        go.touch()
+        wait_until(lambda: client.job(job).state == "completed", "its end is seen")
+    assert len(noted(service.folder)) == 1
+
+
+def test_a_job_that_ends_while_its_service_is_stopped_is_not_lost(service):
+    with service.start().client() as client:
+        job = client.submit(script_that_notes(service.folder, 0.2), directory=service.folder)
+        wait_until(lambda: len(noted(service.folder)) == 1, "it runs")
+    assert service.stop() == 0
+    spool = service.folder / "state.db.local" / "jobs" / job.id / "record.json"
+    wait_until(lambda: '"how": "exited"' in spool.read_text(), "it has ended")
+    with service.start().client() as client:
+        assert client.job(job).state == "completed"
+        assert client.job(job).exit_code == 0
+    assert len(noted(service.folder)) == 1

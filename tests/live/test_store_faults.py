@@ -1,0 +1,172 @@
+"""What a service cannot use at its start: it says so in one line, ends with exit code 2, and leaves it as it is."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import socket
+import stat
+
+import pytest
+
+from tests.live.services import COMMAND, PATIENCE, Service, wait_until
+
+PAGE = 4096
+MALFORMED = "database disk image is malformed"
+HELD = "#!/bin/sh\n"
+
+
+@pytest.fixture(scope="module")
+def killed(tmp_path_factory):
+    """The folder of a service that was killed, with jobs in its database and in the log of that."""
+    service = Service(tmp_path_factory.mktemp("killed") / "a", "a")
+    chance = random.Random(1)
+    try:
+        with service.start().client() as client:
+            for _ in range(20):
+                client.submit(f"#!/bin/sh\n# {chance.randbytes(3000).hex()}\n", hold=True)
+        service.stop()
+        with service.start().client() as client:
+            client.submit(HELD, hold=True)
+        service.kill()
+    finally:
+        service.clear()
+    return service.folder
+
+
+def refused(service: Service) -> str:
+    """The one line that a service says which cannot start."""
+    before = len(service.log)
+    service.start(wait=False)
+    code = service.process.wait(PATIENCE)
+    said = service.log[before:]
+    assert "Traceback" not in said
+    lines = [line for line in said.splitlines() if not line.startswith("{")]  # which are of the log
+    assert (code, len(lines)) == (2, 1), said
+    return lines[0].removeprefix("cosched: ")
+
+
+def database(service: Service) -> dict[str, bytes]:
+    """The files of its database; SQLite's shared memory is not of it."""
+    return {path.name: path.read_bytes() for path in service.folder.glob("state.db*") if path.suffix != ".db-shm"}
+
+
+# Databases
+
+
+DAMAGES = {
+    "its header is overwritten": (lambda data: bytes(100) + data[100:], "is not a database"),
+    "a page in the middle is lost": (
+        lambda data: b"".join((data[: (middle := len(data) // PAGE // 2 * PAGE)], bytes(PAGE), data[middle + PAGE :])),
+        MALFORMED,
+    ),
+    "its second half is lost": (lambda data: data[: len(data) // 2], MALFORMED),
+    "it is a text": (lambda _: b"the state of domain a\n" * 1000, "is not a database"),
+    "it is empty": (lambda _: b"", "is empty, and not a database"),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_database_is_refused_and_kept(killed, make_service, damage):
+    change, reason = DAMAGES[damage]
+    service = make_service("a")
+    for name in ("state.db", "state.db-wal"):
+        shutil.copy(killed / name, service.folder)
+    state = service.folder / "state.db"
+    state.write_bytes(change(state.read_bytes()))
+    before = database(service)
+    assert refused(service).startswith(f"{state}: {reason}")
+    assert {name: data for name, data in database(service).items() if name in before} == before
+
+
+def test_damage_that_shows_when_the_jobs_are_read_is_told_in_one_line_too(killed, make_service):
+    service = make_service("a")
+    shutil.copy(killed / "state.db", service.folder)  # closed in order: not all of it is looked at
+    state = service.folder / "state.db"
+    data = state.read_bytes()
+    state.write_bytes(data[: 2 * PAGE] + bytes(len(data) - 2 * PAGE))
+    before = database(service)
+    assert refused(service) == f"{state}: {MALFORMED}"
+    assert database(service)["state.db"] == before["state.db"]
+
+
+def test_the_second_service_on_a_database_is_refused_and_the_first_goes_on(make_service):
+    first, second = make_service("a"), make_service("other")
+    first.start()
+    second.config["domain"]["name"] = "a"
+    second.config["domain"]["state"] = str(first.folder / "state.db")
+    assert refused(second) == f"{first.folder / 'state.db'}: is in use by another service"
+    with first.client() as client:
+        job = client.submit("#!/bin/sh\n", directory=first.folder)
+        wait_until(lambda: client.job(job).state == "completed")
+
+
+def test_the_database_of_another_domain_is_refused(killed, make_service):
+    service = make_service("b")
+    shutil.copy(killed / "state.db", service.folder)
+    before = database(service)
+    said = refused(service)
+    assert said == f"{service.folder / 'state.db'}: is the database of the domain a, not of b"
+    assert database(service)["state.db"] == before["state.db"]
+
+
+# Folders
+
+
+def test_a_missing_state_folder_is_named_and_not_made(make_service):
+    service = make_service("a")
+    state = service.folder / "none" / "state.db"
+    service.config["domain"]["state"] = str(state)
+    assert refused(service) == f"{service.folder / 'config.toml'}:domain.state: there is no folder '{state.parent}'"
+    assert not state.parent.exists()
+
+
+@pytest.fixture
+def without_privileges() -> tuple[str, ...]:
+    """The command as one for whom the modes of files count, whoever runs the test."""
+    if os.geteuid() != 0:
+        return COMMAND
+    if shutil.which("setpriv") is None:
+        pytest.skip("there is no setpriv command")
+    return "setpriv", "--bounding-set=-all", "--inh-caps=-all", *COMMAND
+
+
+def test_a_state_folder_that_may_not_be_written_is_named(make_service, without_privileges):
+    service = make_service("a")
+    service.wrapper = without_privileges
+    folder = service.folder / "state"
+    folder.mkdir()
+    folder.chmod(stat.S_IRUSR | stat.S_IXUSR)
+    service.config["domain"]["state"] = str(folder / "state.db")
+    assert refused(service) == f"{folder / 'state.db'}: its folder cannot be written"
+    assert list(folder.iterdir()) == []
+
+
+# Addresses
+
+
+def test_a_listen_address_in_use_is_named(make_service):
+    service = make_service("a")
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        service.config["domain"]["listen"] = address = f"127.0.0.1:{other.getsockname()[1]}"
+        said = refused(service)
+    assert said.startswith(f"{service.folder / 'config.toml'}:domain.listen: {address} ")
+    assert "in use" in said
+
+
+def test_an_http_address_in_use_is_named(make_service):
+    service = make_service("a")
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        service.config["domain"]["http"] = address = f"127.0.0.1:{other.getsockname()[1]}"
+        said = refused(service)
+    assert said.startswith(f"{service.folder / 'config.toml'}:domain.http: {address} ")
+    assert "in use" in said
+
+
+def test_the_socket_of_a_live_service_is_not_taken(make_service):
+    first, second = make_service("a"), make_service("b")
+    first.start()
+    second.config["domain"]["socket"] = str(first.folder / "sock")
+    assert str(first.folder / "sock") in refused(second)
+    assert first.is_serving()

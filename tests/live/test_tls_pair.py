@@ -1,0 +1,149 @@
+"""Services over TLS: whoever is not who he should be is refused, loudly, and no job starts alone because of it."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from cosched.pem import server_name
+from cosched.service.tls_files import TlsFiles
+from tests.live.secured import SITE, secure
+from tests.live.services import Service, noted, script_that_notes, wait_until
+from tests.service.pki import Pki
+
+
+@pytest.fixture
+def pki(tmp_path) -> Pki:
+    return Pki(tmp_path / "pki")
+
+
+def peer_of(service: Service, name: str):
+    """What the service knows of that peer."""
+    with service.client() as client:
+        return next(peer for peer in client.domain().peers if peer.name == name)
+
+
+def test_a_pair_with_certificates_of_the_command_starts_together_and_after_their_renewal_too(make_pair, tmp_path):
+    pair, files = make_pair(scheme="hold"), tmp_path / "certs"
+    for arguments in (["init", files], ["issue", files, "a"], ["issue", files, "b"]):
+        assert pair.a.run("certs", *map(str, arguments)).returncode == 0
+    secure(pair.a, files, [pair.b])
+    secure(pair.b, files, [pair.a])
+    pair.start()
+    start_together(pair, "before")
+    for name in "ab":
+        assert pair.a.run("certs", "issue", str(files), name, "--force").returncode == 0
+    start_together(pair, "after")
+    assert all("new TLS files are in use" in service.log for service in pair.both)
+
+
+def start_together(pair, name: str) -> None:
+    script = script_that_notes(pair.folder)
+    with pair.a.client() as a, pair.b.client() as b:
+        first = a.submit(script, pair=name)
+        wait_until(lambda: a.job(first).reason == "MateUnsubmitted")
+        second = b.submit(script, pair=name)
+        wait_until(lambda: a.job(first).state == b.job(second).state == "completed")
+    assert sorted(start[0] for start in noted(pair.folder) if start[2] == name) == ["a", "b"]
+
+
+# Services with something wrong, each in a pair with one that is as it should be
+
+
+def of_another_authority(service: Service, files: Path, pki: Pki) -> None:  # noqa: ARG001
+    Pki(files / "other").files(service.name)
+    for suffix in (".pem", ".key"):
+        shutil.copy(files / "other" / f"{service.name}{suffix}", files)
+
+
+def expired(service: Service, files: Path, pki: Pki) -> None:
+    identity = SITE + service.name
+    made = pki.made(service.name, [identity], [server_name(identity)], begin=-3, end=-1)
+    take(made, service, files)
+
+
+def of_another_domain(service: Service, files: Path, pki: Pki) -> None:
+    take(pki.files("mira"), service, files)
+
+
+def without_tls(service: Service, files: Path, pki: Pki) -> None:  # noqa: ARG001
+    service.config["domain"]["plaintext"] = True
+    del service.config["tls"]
+    for peer in service.config["peer"]:
+        del peer["identity"]
+
+
+def take(made: TlsFiles, service: Service, files: Path) -> None:
+    _, certificate, key = made._paths
+    shutil.copy(certificate, files / f"{service.name}.pem")
+    shutil.copy(key, files / f"{service.name}.key")
+
+
+TOGETHER = ("its mate could start", "its holding mate started")
+Trouble = Callable[[Service, Path, Pki], None]
+SAID: dict[Trouble, tuple[str, str]] = {  # by the good domain of the other, and by the other of the good one
+    of_another_authority: ("not of this domain's certificate authority", "refuses this domain's certificate"),
+    expired: ("the peer's certificate has expired", "it has expired"),
+    of_another_domain: (f"is that of {SITE}mira", "PEER_UNKNOWN"),
+    without_tls: ("does not speak TLS", "the peer speaks TLS"),
+}
+
+
+def test_a_peer_with_a_wrong_certificate_is_refused_until_it_has_a_right_one(make_service, pki, tmp_path):
+    good = make_service("good", scheme="hold", release_interval=1)
+    good.config["manager"]["slots"] = 20
+    others = {trouble: make_service(trouble.__name__.replace("_", "-"), scheme="yield") for trouble in SAID}
+    secure(good, pki.folder, others.values())
+    pki.files("good")
+    for trouble, other in others.items():
+        files = tmp_path / other.name
+        shutil.copy(pki.folder / "ca.pem", files)
+        secure(other, files, [good])
+        trouble(other, files, pki)
+    start_all([good, *others.values()])
+    jobs = {other.name: submit_pair(good, other, tmp_path) for other in others.values()}
+    for trouble, other in others.items():
+        wait_until(lambda other=other: waits(good, jobs[other.name][0]) and waits(other, jobs[other.name][1]))
+        for service, peer, problem in ((good, other, SAID[trouble][0]), (other, good, SAID[trouble][1])):
+            seen = peer_of(service, peer.name)
+            assert (seen.state, problem in seen.problem) == ("refused", True), seen.problem
+            assert f"peer {peer.name} is refused" in service.log
+            assert "refused" in service.run("domains").stdout
+    assert noted(tmp_path) == []
+    others.pop(without_tls)  # it would have to be restarted
+    for other in others.values():
+        take(pki.files(other.name, force=True), other, tmp_path / other.name)
+    for other in others.values():
+        for service, job in zip((good, other), jobs[other.name], strict=True):
+            wait_until(lambda service=service, job=job: started_why(service, job), f"{other.name} starts")
+            assert started_why(service, job) in ("asked by good", f"asked by {other.name}", *TOGETHER)
+    wait_until(lambda: len(noted(tmp_path)) == 2 * len(others), "they run")
+
+
+def start_all(services: list[Service]) -> None:
+    for service in services:
+        service.start(wait=False)
+    for service in services:
+        wait_until(service.is_serving, service.name)
+
+
+def submit_pair(good: Service, other: Service, folder: Path):
+    script = script_that_notes(folder)
+    with good.client() as client, other.client() as theirs:
+        return client.submit(script, pair=other.name, pair_domain=other.name), theirs.submit(script, pair=other.name)
+
+
+def waits(service: Service, job) -> bool:
+    """Whether it has waited several times for a peer that refuses it, or is refused."""
+    with service.client() as client:
+        now = client.job(job)
+        return now.reason == "PeerRefused" and now.holds.holds + now.holds.yields >= 3
+
+
+def started_why(service: Service, job) -> str | None:
+    with service.client() as client:
+        started = list(client.events(0, [job], ["started"], until_now=True))
+    return started[0].detail["why"] if started else None
