@@ -28,6 +28,10 @@ async def answer(call: str, work: Awaitable[Reply], context: Context, metrics: M
         refusal = as_refusal(error)
         metrics.request(call, refusal.code.name, time.perf_counter() - began)
         await abort(context, refusal)
+    except Exception:
+        _LOG.exception("a fault of the service, in %s", call)
+        metrics.request(call, "INTERNAL", time.perf_counter() - began)
+        await abort(context, Refusal(grpc.StatusCode.INTERNAL, "INTERNAL", "a fault of this domain"))
     metrics.request(call, "OK", time.perf_counter() - began)
     return reply
 

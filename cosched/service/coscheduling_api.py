@@ -14,7 +14,7 @@ from cosched.service.auditing import audit_refused
 from cosched.service.callers import Caller, Identify
 from cosched.service.domain import LiveDomain
 from cosched.service.errors import Refusal
-from cosched.service.fields import FieldError
+from cosched.service.fields import FieldError, number
 from cosched.service.metrics import Metrics
 from cosched.service.store import AuditRecord
 from cosched.service.translation import WireReply, WireRequest, read_request, write_reply
@@ -115,8 +115,8 @@ class CoschedulingApi(CoschedulingServiceServicer):
     def _own_mate(self, job: str) -> wire.GetMateJobIdResponse:
         """The mate of a job of ours, as it is known here; changes nothing."""
         record = self._domain.jobs.get(job)
-        if record is None and job.isascii() and job.isdecimal() and len(job) < 19:
-            record = self._domain.store.job(int(job))
+        if record is None and (id := number(job)) is not None:
+            record = self._domain.store.job(id)
         if record is None or record.peer is None:
             return cast(wire.GetMateJobIdResponse, write_reply(MateJobId(Found.NO_PAIR, None), self._domain.name))
         known = MateJobId(Found.MATE, record.mate) if record.mate is not None else MateJobId(Found.UNSUBMITTED, None)

@@ -16,7 +16,15 @@ from cosched.service.answering import Context, answer, as_refusal
 from cosched.service.callers import Identify
 from cosched.service.domain import LiveDomain
 from cosched.service.errors import Refusal, abort
-from cosched.service.fields import MAX_OWNER, MAX_REQUEST_ID, FieldError, WrongDomainError, check_domain, check_text
+from cosched.service.fields import (
+    MAX_OWNER,
+    MAX_REQUEST_ID,
+    FieldError,
+    WrongDomainError,
+    check_domain,
+    check_text,
+    number,
+)
 from cosched.service.metrics import Metrics
 from cosched.service.operations import Asking, Operations
 from cosched.service.store import EventRecord, JobRecord, StoreError
@@ -232,9 +240,9 @@ class DomainApi(DomainServiceServicer):
         if ref.domain not in ("", self._domain.name):
             raise WrongDomainError(f"{field}.domain", f"is not {self._domain.name}")
         job = check_text(f"{field}.job_id", ref.job_id, 128)
-        if not (job.isascii() and job.isdecimal() and len(job) < 19):
+        if (id := number(job)) is None:
             raise Refusal(grpc.StatusCode.NOT_FOUND, "JOB_NOT_FOUND", f"no job {job[:40]} on {self._domain.name}")
-        return str(int(job))
+        return str(id)
 
 
 async def _as_it_happens(watcher: Watcher, last: int) -> AsyncIterator[EventRecord]:
@@ -267,6 +275,6 @@ def _page_size(size: int) -> int:
 def _page_token(token: str) -> int:
     if not token:
         return 0
-    if not (token.isascii() and token.isdecimal() and len(token) < 19):
+    if (after := number(token)) is None:
         raise FieldError("page_token", "is none that was given")
-    return int(token)
+    return after

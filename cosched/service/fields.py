@@ -72,6 +72,11 @@ def check_job_of(field: str, ref: JobRef, domain: Domain) -> JobId:
     return job
 
 
+def number(text: str) -> int | None:
+    """The number that the text may be in a database: of a job, a page; None: it is none, or too large."""
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 19 else None
+
+
 def check_generation(field: str, value: int) -> int:
     """The generation of a hold."""
     if not 1 <= value <= MAX_GENERATION:

@@ -23,6 +23,7 @@ from cosched.service.callers import Caller
 from cosched.service.changes import DoneRequest
 from cosched.service.domain import LiveDomain
 from cosched.service.errors import Refusal
+from cosched.service.fields import number
 from cosched.service.metrics import Metrics
 from cosched.service.peers import CallError, Peers
 from cosched.service.running import Runner, spec_of
@@ -319,8 +320,8 @@ class Operations:
     def job(self, job: str) -> JobRecord:
         """The job, ended or not; Refusal."""
         record = self._domain.jobs.get(job)
-        if record is None and job.isascii() and job.isdecimal() and len(job) < 19:
-            record = self._domain.store.job(int(job))
+        if record is None and (id := number(job)) is not None:
+            record = self._domain.store.job(id)
         if record is None:
             raise Refusal(grpc.StatusCode.NOT_FOUND, "JOB_NOT_FOUND", f"no job {job[:40]} on {self._domain.name}")
         return record

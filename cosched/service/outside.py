@@ -29,7 +29,7 @@ _LOG = logging.getLogger(__name__)
 
 
 class ServiceOutside:
-    """`domain.Outside` for a service; `domain`, `peers` and `runner` are put in before the first turn."""
+    """`turns.Outside` for a service; `domain`, `peers` and `runner` are put in before the first turn."""
 
     domain: LiveDomain
     peers: Peers

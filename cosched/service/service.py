@@ -128,7 +128,6 @@ class Service:
     def _open_store(self, stack: AsyncExitStack) -> None:
         self.store = Store.open(self.configuration.domain.state, self.name)
         stack.callback(self.store.close)
-        self.clock = opened_clock(self.store)
 
     async def _open_manager(self, stack: AsyncExitStack) -> tuple[Manager, Mapping[str, Report | None]]:
         section, state = self.configuration.manager, self.configuration.domain.state
@@ -143,8 +142,7 @@ class Service:
             raise InputError("manager", error.key, error.problem) from error
         except ManagerError as error:
             raise InputError("manager", None, str(error)) from error
-        if self._replay is not None:
-            self.clock = self._replay.clock
+        self.clock = opened_clock(self.store) if self._replay is None else self._replay.clock
         self.serving_since = self.clock.now()
         return manager, found
 

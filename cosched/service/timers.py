@@ -38,7 +38,7 @@ class _Timer:
 class Timers:
     """All timers of one service. `fire` is a plain function, called in the loop; what it raises is logged.
 
-    `speed`: seconds of the clock in one second.
+    `speed`: seconds of the clock in one second; where that is more than one, periodic work is done each second at most.
     """
 
     def __init__(self, clock: Clock, speed: float = 1.0) -> None:
@@ -81,7 +81,8 @@ class Timers:
 
         Times that have passed without a call, since the loop was busy or the host asleep, are made up for by one.
         """
-        self._schedule(f"every {key}", _Timer(self._clock.exact() + seconds, fire, seconds))
+        interval = max(seconds, self._speed) if self._speed > 1 else seconds
+        self._schedule(f"every {key}", _Timer(self._clock.exact() + interval, fire, interval))
 
     def follow_clock(self) -> None:
         """Set everything anew by the wall clock as it is now."""

@@ -23,6 +23,7 @@ from tests.live.services import Service, wait_until
 ROUNDS = 9
 CALLS, AT_A_TIME = 2000, 32  # of each round
 PAIRS = 100  # decisions of each kind
+WARM_UP = 5  # calls before each measurement: a processor that has just done something else is slow at first
 SLOTS = 200
 OWNER = pwd.getpwuid(os.getuid()).pw_name
 
@@ -80,30 +81,37 @@ def _ratio(times: Sequence[tuple[float, float]]) -> float:
 
 
 async def _decisions(echo_address: str, address: str, kind: str) -> list[tuple[float, float]]:
-    """Seconds of an echo, and of a decision that ends in StartJob or TryStartMate."""
+    """Seconds of an echo, and of a decision that ends in StartJob or TryStartMate.
+
+    The mates have found each other before, as they do when they are submitted.
+    """
     decide = _decide_start if kind == "start" else _decide_try
     times = []
     async with grpc.aio.insecure_channel(echo_address) as channel, grpc.aio.insecure_channel(address) as peer_channel:
         echo, peer = _echo(channel), CoschedulingServiceStub(peer_channel)
-        for pair in (pairs := [f"{kind}{n}" for n in range(PAIRS)]):
-            await _ask_for_mate(peer, pair)  # as at a submission
-        for pair in pairs:
-            echo_seconds, _ = await _timed(echo, _any_request(), lambda: echo(_any_request()))
-            seconds, mate = await _timed(peer.GetMateStatus, _any_request(), lambda pair=pair: decide(peer, pair))
+        mates = {pair: await _ask_for_mate(peer, pair) for pair in (f"{kind}{n}" for n in range(PAIRS))}
+        for pair, mate in mates.items():
+            request = _status_request(pair, mate)
+            for _ in range(WARM_UP):
+                await echo(request)
+            echo_seconds = await _seconds(echo(request))
+            for _ in range(WARM_UP):
+                await _ask_for_mate(peer, pair)
+                await peer.GetMateStatus(request)
+            seconds = await _seconds(decide(peer, pair))
             times.append((echo_seconds, seconds))
-            await _wait_for_quiet(peer, kind, pair, mate)
+            if kind == "start":
+                await _wait_for_end(peer, request)
     return times
 
 
-async def _timed(warm: Send, request: Any, work: Callable[[], Awaitable[Any]]) -> tuple[float, Any]:
-    """Seconds that it takes just after another call, and what it gave."""
-    await warm(request)
+async def _seconds(work: Awaitable[Any]) -> float:
     began = time.perf_counter()
-    result = await work()
-    return time.perf_counter() - began, result
+    await work
+    return time.perf_counter() - began
 
 
-async def _decide_start(peer: Any, pair: str) -> str:
+async def _decide_start(peer: Any, pair: str) -> None:
     mate = await _ask_for_mate(peer, pair)
     status = await peer.GetMateStatus(_status_request(pair, mate))
     answer = await peer.StartJob(
@@ -112,16 +120,14 @@ async def _decide_start(peer: Any, pair: str) -> str:
         )
     )
     assert answer.started
-    return mate
 
 
-async def _decide_try(peer: Any, pair: str) -> str:
+async def _decide_try(peer: Any, pair: str) -> None:
     mate = await _ask_for_mate(peer, pair)
     status = await peer.GetMateStatus(_status_request(pair, mate))
     assert status.status == wire.MATE_STATUS_QUEUING
     request = wire.TryStartMateRequest(request_id=f"b/{pair}/1", job=_ours(mate), caller=_caller(pair))
     assert not (await peer.TryStartMate(request)).started
-    return mate
 
 
 async def _ask_for_mate(peer: Any, pair: str) -> str:
@@ -130,11 +136,9 @@ async def _ask_for_mate(peer: Any, pair: str) -> str:
     return str(answer.mate.job_id)
 
 
-async def _wait_for_quiet(peer: Any, kind: str, pair: str, mate: str) -> None:
+async def _wait_for_end(peer: Any, request: wire.GetMateStatusRequest) -> None:
     """A job that was started runs for a moment, which is not to be in the next decision's time."""
-    while kind == "start":
-        if (await peer.GetMateStatus(_status_request(pair, mate))).status == wire.MATE_STATUS_ENDED:
-            return
+    while (await peer.GetMateStatus(request)).status != wire.MATE_STATUS_ENDED:
         await asyncio.sleep(0.02)
 
 
@@ -180,11 +184,6 @@ def _echo(channel: grpc.aio.Channel) -> Send:
 
 def _status_request(pair: str, mate: str) -> wire.GetMateStatusRequest:
     return wire.GetMateStatusRequest(job=_ours(mate), caller=_caller(pair))
-
-
-def _any_request() -> wire.GetMateStatusRequest:
-    """For a yardstick, and about no job that there is."""
-    return _status_request("none", "1000000")
 
 
 def _ours(job: str) -> wire.JobRef:

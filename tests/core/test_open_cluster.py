@@ -211,6 +211,28 @@ def test_an_instant_lasts_as_long_as_its_iteration():
     assert cluster.next_ready(103).id == "3", "job 1 was released, job 2 has yielded"
 
 
+def test_late_yields_alone_do_not_keep_iterations_going():
+    """Two jobs that each need the whole machine, and whose answers take longer than an iteration waits."""
+    cluster = OpenCluster(machine("fcfs", "easy", "flat"))
+    for job in ("1", "2"):
+        cluster.submit(ClusterJob(job, 8, 10, 0, alone=False))
+    for now, job in ((10, "1"), (20, "2")):
+        ready = cluster.next_ready(now)
+        assert ready is not None
+        assert ready.id == job
+        cluster.enter(now + 1)
+        cluster.reschedule()  # patience is over
+        assert cluster.next_ready(now + 1) is None
+        cluster.enter(now + 10)
+        cluster.pass_over(job, now + 10, 1.0)
+    assert cluster.next_ready(30) is None
+    cluster.enter(31)
+    cluster.reschedule()  # anything else that happens
+    ready = cluster.next_ready(31)
+    assert ready is not None
+    assert ready.id == "1"
+
+
 def test_what_is_read_of_a_job_can_be_submitted_again():
     """As after a restart."""
     cluster = OpenCluster(machine("fcfs", "easy", "partitioned:4x2"))

@@ -76,7 +76,8 @@ def a_public_folder() -> Iterator[Path]:
         shutil.rmtree(folder)
 
 
-def _become(user: str) -> None:
+def become(user: str) -> None:
+    """Turn this process, which is root's, into one of that user."""
     entry = pwd.getpwnam(user)
     os.setgroups([])
     os.setresgid(entry.pw_gid, entry.pw_gid, entry.pw_gid)
@@ -88,7 +89,7 @@ def _main(user: str, server: str) -> None:
         (method, json_format.ParseDict(request, getattr(domain_pb2, f"{method}Request")()))
         for method, request in json.load(sys.stdin)
     ]
-    _become(user)
+    become(user)
     with open_channel(grpc, server, None) as channel:
         stub = DomainServiceStub(channel)
         json.dump([call(stub, method, request) for method, request in requests], sys.stdout)

@@ -31,7 +31,7 @@ def test_under_contention_every_pair_starts_together_and_every_job_runs_once(mak
     check_all_ran_together(outcome, 2 * (PAIRS + ALONE))
 
 
-@pytest.mark.parametrize("schemes", SCHEMES, ids="-".join)
+@pytest.mark.parametrize("schemes", [("hold", "hold"), ("yield", "yield")], ids="-".join)
 def test_pairs_in_opposite_orders_on_two_single_slots_do_not_cross_for_ever(make_pair, schemes):
     """Mates end together, so both domains then look for the next job at the same moment, and for different pairs."""
     pair = workloads.set_up(make_pair(), 1, schemes, release_interval="1s", max_held_fraction=1).start()

@@ -106,3 +106,24 @@ def test_three_domains_some_of_which_may_not_coschedule(threaded):
         check(data, threaded, [data.draw(domains(n, 8, scheme=s)) for n, s in zip("ABC", schemes, strict=True)], 9)
 
     case()
+
+
+def test_an_endless_exchange_of_holds_is_ended_after_as_many_instants(threaded, tmp_path):
+    """The four-pair livelock of coscheduling.md."""
+    rows = np.arange(4)
+    both = tuple(
+        Domain(
+            name=name,
+            trace=Workload(name, rows + 1, first + rows, rows * 0 + 100, rows * 0 + 6, rows * 0 + 100),
+            nodes=10,
+            policy="fcfs",
+            max_held_fraction="1",
+            release_jitter="0",
+            release_order="last",
+        )
+        for name, first in (("A", 0), ("B", 400))
+    )
+    (tmp_path / "pairs.csv").write_text("A,B\n1,3\n3,1\n2,4\n4,2\n")
+    simulated = assert_equal(ReplayConfig(domains=both, pairs=tmp_path / "pairs.csv"), threaded)
+    assert simulated.stalled
+    assert simulated.pairs["never"] == 4

@@ -1,0 +1,170 @@
+"""100,000 hostile requests to both services of a domain that works: it goes on as if nothing had been."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from cosched.core.job import JobState
+from cosched.service.store.schema import FIRST_FINAL_STATE
+from tests.live.services import Pair, Service, free_port, noted, script_that_notes, wait_until
+
+SEED = int(os.environ.get("COSCHED_FUZZ_SEED", "2011"))
+REQUESTS, WARM_UP = 100_000, 20_000
+HOSTILE = "nobody"
+NODES = 8
+MORE_DESCRIPTORS, MORE_MEMORY = 8, 48 << 20  # bytes; that of ended jobs is kept for their mates' questions
+ANSWERS = {  # those that the proto files list, and a caller's own impatience
+    *("OK", "INVALID_ARGUMENT", "NOT_FOUND", "FAILED_PRECONDITION", "PERMISSION_DENIED", "OUT_OF_RANGE"),
+    *("RESOURCE_EXHAUSTED", "UNAVAILABLE", "UNIMPLEMENTED", "DEADLINE_EXCEEDED", "CANCELLED"),
+}
+
+
+@pytest.fixture
+def pair(make_pair):
+    made: Pair = make_pair(scheme="hold", release_interval=1)
+    made.a.add_peer("z", f"127.0.0.1:{free_port()}")
+    for service in made.both:
+        service.config["manager"]["slots"] = NODES
+        service.config["domain"] |= {"max_jobs_per_user": 40, "log_level": "info"}
+    return made.start()
+
+
+def attack(service: Service, seed: int, count: int) -> subprocess.Popen[str]:
+    arguments = [HOSTILE, service.address, service.socket, str(seed), str(count)]
+    return subprocess.Popen(
+        [sys.executable, "-m", "tests.live.fuzzing", *arguments],
+        cwd=Path(__file__).parents[2], stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+
+
+def answers_of(attacker: subprocess.Popen[str]) -> Counter[str]:
+    """How often which answer came, after the attack's end."""
+    said, _ = attacker.communicate(timeout=300)
+    assert attacker.returncode == 0
+    return Counter(json.loads(said))
+
+
+def memory(service: Service) -> int:
+    """Its resident bytes."""
+    assert service.process is not None
+    return int(Path(f"/proc/{service.process.pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def descriptors(service: Service) -> int:
+    assert service.process is not None
+    return len(os.listdir(f"/proc/{service.process.pid}/fd"))
+
+
+def let_others_in(folder: Path) -> None:
+    """The folder's socket can be reached by everybody."""
+    for parent in (folder, *folder.parents[:-1]):
+        parent.chmod(parent.stat().st_mode | 0o001)
+
+
+def test_hostile_requests_change_nothing_that_they_may_not(pair):
+    print(f"COSCHED_FUZZ_SEED={SEED}")
+    let_others_in(pair.a.folder)
+    answers = answers_of(attack(pair.a, SEED, WARM_UP))
+    before = memory(pair.a), descriptors(pair.a)
+    attacker, real = attack(pair.a, SEED + 1, REQUESTS - WARM_UP), []
+    while attacker.poll() is None:
+        real.append(submit_pair(pair, f"real-{len(real)}"))
+        wait_until(lambda: attacker.poll() is not None or all_ended(pair, real[-1]), "a pair has run")
+    answers += answers_of(attacker)
+    assert answers.total() == REQUESTS
+    assert {answer.split()[1] for answer in answers} <= ANSWERS, answers
+    wait_until(lambda: descriptors(pair.a) <= before[1] + MORE_DESCRIPTORS, "its connections are closed")
+    print(before, memory(pair.a), descriptors(pair.a), dict(sorted(answers.items())), len(real))
+    assert memory(pair.a) <= before[0] + MORE_MEMORY
+    for service in pair.both:
+        assert service.process is not None
+        assert service.process.poll() is None
+        assert faults(service) == []
+    cancel_all(pair.a, HOSTILE)
+    wait_until(lambda: all(all_ended(pair, jobs) for jobs in real), "the real jobs have run")
+    assert max(Counter(start[:2] for start in noted(pair.folder)).values()) == 1
+    pair.a.restart()
+    start_together(pair)
+    for service in pair.both:
+        assert illegal(service) == []
+
+
+def faults(service: Service) -> list[str]:
+    """What it has logged with a stack trace, but for the library's own complaint about clients that hang up."""
+    lines = [line for line in service.log.splitlines() if '"exception"' in line or "a fault of the service" in line]
+    return [line for line in lines if "ExecuteBatchError" not in line]
+
+
+def submit_pair(pair: Pair, name: str):
+    script = script_that_notes(pair.folder)
+    with pair.a.client() as a, pair.b.client() as b:
+        return a.submit(script, pair=name, pair_domain="b"), b.submit(script, pair=name)
+
+
+def all_ended(pair: Pair, jobs) -> bool:
+    return all(is_ended(service, job) for service, job in zip(pair.both, jobs, strict=True))
+
+
+def is_ended(service: Service, job) -> bool:
+    with service.client() as client:
+        return client.job(job).state in ("completed", "failed", "cancelled")
+
+
+def cancel_all(service: Service, owner: str) -> None:
+    with service.client() as client:
+        for job in client.jobs(owner=owner):
+            client.cancel(job)
+        wait_until(lambda: not client.jobs(owner=owner), "they have ended")
+
+
+def start_together(pair: Pair) -> None:
+    jobs = submit_pair(pair, "last")
+    wait_until(lambda: all_ended(pair, jobs), "the last pair has run")
+    whys = set()
+    for service, job in zip(pair.both, jobs, strict=True):
+        with service.client() as client:
+            whys |= {event.detail["why"] for event in client.events(0, [job], ["started"], until_now=True)}
+    asked, asking = sorted(whys)
+    assert asked in ("asked by a", "asked by b")
+    assert asking in ("its mate could start", "its holding mate started")
+
+
+# Rules of a database of jobs; each finds those that break it
+RULES = {
+    "an unknown state": f"SELECT id FROM jobs WHERE state NOT BETWEEN {JobState.QUEUED} AND {JobState.CANCELLED}",
+    "an end if and only if it is final": f"""
+        SELECT id FROM jobs WHERE (ended_at IS NOT NULL) != (state >= {FIRST_FINAL_STATE})""",
+    "a running job that has not started": f"""
+        SELECT id FROM jobs WHERE state = {JobState.RUNNING} AND started_at IS NULL""",
+    "times out of order": "SELECT id FROM jobs WHERE started_at < submitted_at OR ended_at < started_at",
+    "a mate here": "SELECT id FROM jobs WHERE peer = (SELECT value FROM meta WHERE key = 'store.domain')",
+    "a mate without a domain": "SELECT id FROM jobs WHERE peer IS NULL AND (mate IS NOT NULL OR pair IS NOT NULL)",
+    "two live jobs with one mate": f"""
+        SELECT max(id) FROM jobs WHERE mate IS NOT NULL AND state < {FIRST_FINAL_STATE}
+        GROUP BY peer, mate HAVING count(*) > 1""",
+    "two live jobs with one pair name": f"""
+        SELECT max(id) FROM jobs WHERE pair IS NOT NULL AND state < {FIRST_FINAL_STATE}
+        GROUP BY peer, pair HAVING count(*) > 1""",
+    "started twice": "SELECT job FROM events WHERE what = 'started' GROUP BY job HAVING count(*) > 1",
+    "no nodes, or more than there are": f"SELECT id FROM jobs WHERE nodes NOT BETWEEN 1 AND {NODES}",
+    "more nodes in use than there are": f"""
+        SELECT sum(nodes) FROM jobs WHERE state IN ({JobState.READY}, {JobState.HOLDING}, {JobState.RUNNING})
+        HAVING sum(nodes) > {NODES}""",
+    "no script": "SELECT id FROM jobs WHERE id NOT IN (SELECT job FROM scripts)",
+}
+
+
+def illegal(service: Service) -> list[tuple[str, str]]:
+    """The rules that the service's database breaks, and by which jobs."""
+    with sqlite3.connect(service.folder / "state.db") as database:
+        assert database.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        found = {rule: [job for (job,) in database.execute(sql)] for rule, sql in RULES.items()}
+    return [(rule, jobs) for rule, jobs in found.items() if jobs]

@@ -1,0 +1,85 @@
+"""Services whose manager replays a trace by the wall clock, faster; their users see it as any other domain."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from tests.live.services import Pair, wait_until
+
+SPEED = 300
+JOBS = 20
+
+
+@pytest.fixture
+def pair(make_pair) -> Pair:
+    """Two domains with twenty jobs each, every other of which has a mate; time 0 of the traces is soon."""
+    pair = make_pair(scheme="hold", release_interval="5m", on_peer_unreachable="hold")
+    start = datetime.fromtimestamp(int(time.time()) + 3, UTC)
+    pairs = pair.folder / "pairs.csv"
+    for service, gap in ((pair.a, 20), (pair.b, 31)):
+        rows = (f"{service.name}{i},{gap * i},{30 + i % 7 * 10},{1 + i % 4},120" for i in range(1, JOBS + 1))
+        (service.folder / "trace.csv").write_text("\n".join(("job_id,submit,run,nodes,requested", *rows)))
+        service.config["manager"] = {
+            "kind": "replay",
+            "trace": "trace.csv",
+            "nodes": 10,
+            "pairs": str(pairs),
+            "clock": "real",
+            "start": start.isoformat(),
+            "speed": SPEED,
+        }
+    pairs.write_text("a,b\n" + "".join(f"a{i},b{i}\n" for i in range(1, JOBS + 1, 2)))
+    pair.start_of_traces = start
+    return pair
+
+
+def ended(service):
+    with service.client() as client:
+        jobs = client.jobs(states=["completed", "failed", "cancelled"])
+    return {job.name: job for job in jobs} if len(jobs) == JOBS else None
+
+
+def why(service, job) -> str:
+    """Why it started."""
+    with service.client() as client:
+        (event,) = client.events(0, [job], ["started"], until_now=True)
+    return event.text
+
+
+def check(pair: Pair) -> None:
+    """All jobs ran once, as long as in the trace, and those with mates not without them."""
+    found = [wait_until(lambda s=service: ended(s), f"the jobs of {service.name}") for service in pair.both]
+    for i in range(1, JOBS + 1):
+        a, b = (jobs[f"{name}{i}"] for name, jobs in zip("ab", found, strict=True))
+        assert a.state == b.state == "completed"
+        assert a.submitted_at == pair.start_of_traces + timedelta(seconds=20 * i)
+        assert a.ended_at - a.started_at >= timedelta(seconds=30 + i % 7 * 10 - 1)
+        if i % 2:
+            assert [str(mate.pair) for mate in a.mates] == [str(i // 2 + 1)]
+            for service, job in zip(pair.both, (a, b), strict=True):
+                assert "desynchronised" not in why(service, job)
+
+
+def test_both_traces_are_replayed_and_mates_start_together(pair):
+    pair.start()
+    with pair.a.client() as client:
+        assert client.domain().manager == "replay"
+    check(pair)
+
+
+def test_a_service_that_was_killed_goes_on_with_its_trace(pair):
+    pair.start()
+    with pair.b.client() as client:
+        wait_until(lambda: client.jobs(states=["running"]), "something runs")
+    pair.b.restart()
+    check(pair)
+
+
+def test_users_cannot_submit_to_it(pair):
+    pair.a.start()
+    refused = pair.a.run("submit", "-", input="#!/bin/sh\n")
+    assert refused.returncode == 1
+    assert "come from a trace" in refused.stderr
