@@ -71,7 +71,7 @@ def _replay(domain: str, folder: Path, settings: Mapping[str, object]) -> Replay
     try:
         return replay_config(lambda _, key: ("manager", key), {"domains": (machine,), **values})
     except InputError as error:
-        raise SettingError(str(error.where), error.reason) from None
+        raise SettingError(str(error.where or "trace"), error.reason) from None
 
 
 def _path(folder: Path, key: str, value: object) -> Path:

@@ -57,11 +57,11 @@ def _mates(path: str | Path | None, name: str, workload: Workload) -> Mapping[in
         return {}
     try:
         names, others = _columns(path)
+        if name not in names:
+            raise InputError(str(path), None, f"has no column {name}")
         pairing = pairs_from_file(path, names, [workload if n == name else others[n] for n in names])
     except InputError as error:
         raise SettingError("pairs", str(error)) from None
-    if name not in names:
-        raise SettingError("pairs", f"{path}: has no column {name}")
     here = names.index(name)
     mates = {}
     for number, domains, jobs in zip(*map(np.ndarray.tolist, (pairing.row, pairing.domain, pairing.job)), strict=True):

@@ -58,7 +58,7 @@ class OpenCluster:
         self._row: dict[JobId, int] = {}
         self._job: list[JobId] = []  # by row
         self._now = 0
-        self._since = 0  # when the last iteration began that was due to more than a late yield
+        self._since = NEVER  # when the last iteration began that was due to more than a late yield
         self._late_yield = False  # nothing else has made the next iteration due
         self._yielded_at = NONE  # the last instant at which a job did, as far as is known
         self._make(FIRST_ROWS)

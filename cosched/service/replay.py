@@ -6,6 +6,7 @@ from collections.abc import Collection
 
 from adapters.manager import Manager, SettingError
 from adapters.replay.manager import ReplayManager
+from adapters.replay.time import SharedTime
 from cosched.core.protocol import Domain
 from cosched.service.clock import Clock
 from cosched.service.domain import LiveDomain
@@ -45,9 +46,11 @@ class Replay:
         """Submit the trace's jobs from now on, or await the conductor."""
         # In a simulation the jitter of holds is drawn by the ids of the trace, which are the jobs' names here.
         domain.core.known_as = lambda job: domain.jobs[job].name
-        submissions = Submissions(domain, self._manager.jobs)
-        if isinstance(self.timers, PacedTimers) and isinstance(outside.peers, NotingPeers):
-            self.lockstep = Lockstep(domain, self._manager, outside, self.timers, outside.peers, submissions)
+        submissions, time = Submissions(domain, self._manager.jobs), self._manager.time
+        if isinstance(self.timers, PacedTimers):
+            assert isinstance(time, SharedTime)
+            assert isinstance(outside.peers, NotingPeers)
+            self.lockstep = Lockstep(domain, self._manager, time, outside, self.timers, outside.peers, submissions)
         else:
             self.pace = RealPace(domain, self.timers, submissions)
 

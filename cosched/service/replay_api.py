@@ -12,7 +12,7 @@ from cosched.service.callers import Identify
 from cosched.service.errors import Refusal, abort
 from cosched.service.fields import FieldError
 from cosched.service.metrics import Metrics
-from cosched.service.replay_pace import Lockstep
+from cosched.service.replay_pace import ALL, Lockstep
 from cosched.service.store import JobRecord
 from cosched.v1 import replay_pb2 as wire
 from cosched.v1.domain_pb2 import EVENT_KIND_RELEASED
@@ -41,12 +41,16 @@ class ReplayApi(ReplayServiceServicer):
             raise FieldError("instant", "is not the instant that is told")
         if phases != sorted(set(phases)) or (phases and phases[0] == wire.PHASE_UNSPECIFIED):
             raise FieldError("phases", "are not in their order, each once")
-        come = await self._lockstep.advance(phases)
+        if request.until and phases != list(ALL):
+            raise FieldError("until", "is given, but not all phases are")
+        come = await self._lockstep.advance(phases, request.until)
         return wire.AdvanceResponse(
             next_completion=come.completion,
             next_timer=come.timer,
             next_submission=come.submission,
             changed_domains=come.changed,
+            instant=come.now,
+            timers_fired=come.timers_fired,
         )
 
     async def GetResults(
@@ -76,11 +80,11 @@ def _result(job: JobRecord) -> wire.JobResult:
     return wire.JobResult(
         number=job.id,
         state=int(job.state),  # type: ignore[arg-type]  # the numbers are the same
-        ready_at=job.ready_at,
-        started_at=job.started_at,
-        ended_at=job.ended_at,
+        ready=job.ready_at,
+        start=job.started_at,
+        end=job.ended_at,
         holds=memory.get("holds", 0),
         yields=memory.get("yields", 0),
         held_node_seconds=memory.get("held_node_seconds", 0),
-        held_since=memory.get("held_since", 0) if job.state is JobState.HOLDING else None,
+        hold_start=memory.get("held_since", 0) if job.state is JobState.HOLDING else None,
     )

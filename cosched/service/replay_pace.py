@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import grpc
 
 from adapters.replay.manager import ReplayManager
+from adapters.replay.time import SharedTime
 from cosched.core.job import JobState
 from cosched.core.protocol import Domain, MateStarted, MateTried, Reply, Request
 from cosched.service.domain import LiveDomain
@@ -19,6 +20,7 @@ from cosched.service.replay_timers import PacedTimers
 from cosched.service.timers import Timers
 from cosched.v1.replay_pb2 import PHASE_COMPLETIONS, PHASE_ITERATIONS, PHASE_SUBMISSIONS, PHASE_TIMERS
 
+ALL = (PHASE_COMPLETIONS, PHASE_TIMERS, PHASE_SUBMISSIONS, PHASE_ITERATIONS)
 TRY_AGAIN = 1  # seconds until a job is submitted anew that could not be put on record
 
 
@@ -73,6 +75,8 @@ class ToCome:
     timer: int | None
     submission: int | None
     changed: Sequence[Domain]
+    now: int
+    timers_fired: bool
 
 
 class Lockstep:
@@ -82,6 +86,7 @@ class Lockstep:
         self,
         domain: LiveDomain,
         manager: ReplayManager,
+        time: SharedTime,
         outside: ServiceOutside,
         timers: PacedTimers,
         peers: NotingPeers,
@@ -89,15 +94,42 @@ class Lockstep:
     ) -> None:
         self.domain = domain
         self._manager = manager
+        self._time = time
         self._outside = outside
         self._timers = timers
         self._peers = peers
         self._submissions = submissions
+        self._timers_fired = False
 
-    async def advance(self, phases: Sequence[int]) -> ToCome:
-        """Go through these phases of the present instant, in their order; Refusal."""
-        now = self.domain.clock.now()
+    async def advance(self, phases: Sequence[int], until: int = 0) -> ToCome:
+        """Go through these phases of the present instant, in their order, then on alone `until`; Refusal."""
         self._peers.changed = []
+        self._timers_fired = False
+        await self._go_through(phases)
+        while self._is_alone and (now := self._next) < until:
+            self._time.tell(now)
+            await self._go_through(ALL)
+        return ToCome(
+            self._manager.next_end,
+            self._timers.next,
+            self._submissions.next,
+            self._peers.changed,
+            self.domain.clock.now(),
+            self._timers_fired,
+        )
+
+    @property
+    def _is_alone(self) -> bool:
+        """Whether what comes next concerns no other domain, nor the question whether anything will ever happen."""
+        return not self._peers.changed and self._submissions.next is not None
+
+    @property
+    def _next(self) -> int:
+        instants = (self._manager.next_end, self._timers.next, self._submissions.next)
+        return min(instant for instant in instants if instant is not None)
+
+    async def _go_through(self, phases: Sequence[int]) -> None:
+        now = self.domain.clock.now()
         if PHASE_TIMERS in phases and self._timers.next == now:
             await self._turn(now, [phase for phase in phases if phase == PHASE_COMPLETIONS])
             await self._fire(now)
@@ -106,10 +138,10 @@ class Lockstep:
             await self._turn(now, phases)
         if self._peers.problem:
             raise Refusal(grpc.StatusCode.ABORTED, "PEER_FAILED", self._peers.problem)
-        return ToCome(self._manager.next_end, self._timers.next, self._submissions.next, self._peers.changed)
 
     async def _fire(self, now: int) -> None:
         """The timers that are due, each with the answers that it asks for."""
+        self._timers_fired = True
         while (fire := self._timers.due(now)) is not None:
             fire()
             await self._outside.settled()

@@ -22,24 +22,30 @@ PHASE_SUBMISSIONS: Phase
 PHASE_ITERATIONS: Phase
 
 class AdvanceRequest(_message.Message):
-    __slots__ = ("instant", "phases")
+    __slots__ = ("instant", "phases", "until")
     INSTANT_FIELD_NUMBER: _ClassVar[int]
     PHASES_FIELD_NUMBER: _ClassVar[int]
+    UNTIL_FIELD_NUMBER: _ClassVar[int]
     instant: int
     phases: _containers.RepeatedScalarFieldContainer[Phase]
-    def __init__(self, instant: _Optional[int] = ..., phases: _Optional[_Iterable[_Union[Phase, str]]] = ...) -> None: ...
+    until: int
+    def __init__(self, instant: _Optional[int] = ..., phases: _Optional[_Iterable[_Union[Phase, str]]] = ..., until: _Optional[int] = ...) -> None: ...
 
 class AdvanceResponse(_message.Message):
-    __slots__ = ("next_completion", "next_timer", "next_submission", "changed_domains")
+    __slots__ = ("next_completion", "next_timer", "next_submission", "changed_domains", "instant", "timers_fired")
     NEXT_COMPLETION_FIELD_NUMBER: _ClassVar[int]
     NEXT_TIMER_FIELD_NUMBER: _ClassVar[int]
     NEXT_SUBMISSION_FIELD_NUMBER: _ClassVar[int]
     CHANGED_DOMAINS_FIELD_NUMBER: _ClassVar[int]
+    INSTANT_FIELD_NUMBER: _ClassVar[int]
+    TIMERS_FIRED_FIELD_NUMBER: _ClassVar[int]
     next_completion: int
     next_timer: int
     next_submission: int
     changed_domains: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, next_completion: _Optional[int] = ..., next_timer: _Optional[int] = ..., next_submission: _Optional[int] = ..., changed_domains: _Optional[_Iterable[str]] = ...) -> None: ...
+    instant: int
+    timers_fired: bool
+    def __init__(self, next_completion: _Optional[int] = ..., next_timer: _Optional[int] = ..., next_submission: _Optional[int] = ..., changed_domains: _Optional[_Iterable[str]] = ..., instant: _Optional[int] = ..., timers_fired: _Optional[bool] = ...) -> None: ...
 
 class GetResultsRequest(_message.Message):
     __slots__ = ()
@@ -54,23 +60,23 @@ class GetResultsResponse(_message.Message):
     def __init__(self, jobs: _Optional[_Iterable[_Union[JobResult, _Mapping]]] = ..., releases: _Optional[int] = ...) -> None: ...
 
 class JobResult(_message.Message):
-    __slots__ = ("number", "state", "ready_at", "started_at", "ended_at", "holds", "yields", "held_node_seconds", "held_since")
+    __slots__ = ("number", "state", "ready", "start", "end", "holds", "yields", "held_node_seconds", "hold_start")
     NUMBER_FIELD_NUMBER: _ClassVar[int]
     STATE_FIELD_NUMBER: _ClassVar[int]
-    READY_AT_FIELD_NUMBER: _ClassVar[int]
-    STARTED_AT_FIELD_NUMBER: _ClassVar[int]
-    ENDED_AT_FIELD_NUMBER: _ClassVar[int]
+    READY_FIELD_NUMBER: _ClassVar[int]
+    START_FIELD_NUMBER: _ClassVar[int]
+    END_FIELD_NUMBER: _ClassVar[int]
     HOLDS_FIELD_NUMBER: _ClassVar[int]
     YIELDS_FIELD_NUMBER: _ClassVar[int]
     HELD_NODE_SECONDS_FIELD_NUMBER: _ClassVar[int]
-    HELD_SINCE_FIELD_NUMBER: _ClassVar[int]
+    HOLD_START_FIELD_NUMBER: _ClassVar[int]
     number: int
     state: _job_pb2.JobState
-    ready_at: int
-    started_at: int
-    ended_at: int
+    ready: int
+    start: int
+    end: int
     holds: int
     yields: int
     held_node_seconds: int
-    held_since: int
-    def __init__(self, number: _Optional[int] = ..., state: _Optional[_Union[_job_pb2.JobState, str]] = ..., ready_at: _Optional[int] = ..., started_at: _Optional[int] = ..., ended_at: _Optional[int] = ..., holds: _Optional[int] = ..., yields: _Optional[int] = ..., held_node_seconds: _Optional[int] = ..., held_since: _Optional[int] = ...) -> None: ...
+    hold_start: int
+    def __init__(self, number: _Optional[int] = ..., state: _Optional[_Union[_job_pb2.JobState, str]] = ..., ready: _Optional[int] = ..., start: _Optional[int] = ..., end: _Optional[int] = ..., holds: _Optional[int] = ..., yields: _Optional[int] = ..., held_node_seconds: _Optional[int] = ..., hold_start: _Optional[int] = ...) -> None: ...

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 
 from adapters.replay.time import SharedTime
+from cosched.core.kernel.tables import NEVER
 from cosched.v1.replay_pb2 import PHASE_COMPLETIONS, PHASE_ITERATIONS, PHASE_SUBMISSIONS, PHASE_TIMERS, Phase
 from sim.engine import STALLED_ROUNDS
 from sim.live.player import Player
 
 EVENTS = (PHASE_COMPLETIONS, PHASE_TIMERS, PHASE_SUBMISSIONS)
+ALL = (*EVENTS, PHASE_ITERATIONS)
 
 
 class Conductor:
@@ -40,6 +42,22 @@ class Conductor:
 
     def _instant(self) -> None:
         active = [i for i, player in enumerate(self._players) if player.next == self.now]
+        if len(active) == 1 and self._players[active[0]].has_submissions:
+            self._alone(active[0])
+        else:
+            self._phases(active)
+
+    def _alone(self, i: int) -> None:
+        """Only this domain has something to do: it goes on until another one has."""
+        others = [player.next for player in self._players if player is not self._players[i]]
+        until = min((instant for instant in others if instant is not None), default=NEVER)
+        due = self._advance(i, ALL, until)
+        self.now = self._players[i].come.instant
+        if self._players[i].come.timers_fired:
+            self._idle_instants = 1  # as of an instant that is not idle, since it has jobs to submit
+        self._iterate(due, (), first=i + 1)
+
+    def _phases(self, active: Sequence[int]) -> None:
         events: Sequence[Phase] = EVENTS
         if any(self._players[i].has_timer(self.now) for i in active):
             self._together(active, (PHASE_COMPLETIONS,))
@@ -57,19 +75,23 @@ class Conductor:
         for i in active[but_first:]:
             self._advance(i, phases)
 
-    def _iterate(self, active: Collection[int], before: Sequence[Phase]) -> None:
-        """Rounds over the domains until no iteration is due; the first to iterate has phases `before` it to do."""
+    def _iterate(self, active: Collection[int], before: Sequence[Phase], first: int = 0) -> None:
+        """Rounds over the domains, from `first` on, until no iteration is due.
+
+        The first domain to iterate has phases `before` that to do.
+        """
         due = set(active)
         while due:
-            for i in range(len(self._players)):
+            for i in range(first, len(self._players)):
                 if i in due:
                     due.remove(i)
                     due |= self._advance(i, (*before, PHASE_ITERATIONS))
                     before = ()
+            first = 0
 
-    def _advance(self, player: int, phases: Sequence[Phase]) -> set[int]:
+    def _advance(self, player: int, phases: Sequence[Phase], until: int = 0) -> set[int]:
         """The domains in which that started a job."""
-        return {self._index[name] for name in self._players[player].advance(self.now, phases)}
+        return {self._index[name] for name in self._players[player].advance(self.now, phases, until)}
 
     def _goes_round_in_circles(self) -> bool:
         """Whether only forced releases were left to happen for a long time: nobody runs, nobody arrives."""

@@ -13,6 +13,7 @@ from cosched.service.local_process import ServiceDiedError
 from cosched.v1 import replay_pb2 as wire
 from cosched.v1.replay_pb2_grpc import ReplayServiceStub
 
+INSTANTS = ("next_completion", "next_timer", "next_submission")
 PATIENCE = 600.0  # seconds for one call: all that happens in a domain at one instant
 
 
@@ -35,25 +36,32 @@ class Player:
         """Learn what is to come."""
         self.advance(0, ())
 
-    def advance(self, now: int, phases: Sequence[wire.Phase]) -> Sequence[str]:
-        """Go through these phases of the instant that is told; the domains that this one has changed."""
+    def advance(self, now: int, phases: Sequence[wire.Phase], until: int = 0) -> Sequence[str]:
+        """Go through these phases of the instant that is told, then on alone `until`; the domains that it changed."""
+        request = wire.AdvanceRequest(instant=now, phases=phases, until=until)
         with self._answered():
-            self.come = self._service.Advance(wire.AdvanceRequest(instant=now, phases=phases), timeout=PATIENCE)
+            self.come = self._service.Advance(request, timeout=PATIENCE)
         return list(self.come.changed_domains)
 
     @property
     def next(self) -> int | None:
         """The next instant at which something happens here, as far as that is known."""
-        return min((value for field, value in self.come.ListFields() if field.name != "changed_domains"), default=None)
+        come = [(field.name, value) for field, value in self.come.ListFields()]
+        return min((value for name, value in come if name in INSTANTS), default=None)
 
     def has_timer(self, now: int) -> bool:
         """Whether a timer is due now."""
         return bool(self.come.HasField("next_timer") and self.come.next_timer == now)
 
     @property
+    def has_submissions(self) -> bool:
+        """Whether a job is to be submitted."""
+        return bool(self.come.HasField("next_submission"))
+
+    @property
     def has_jobs(self) -> bool:
         """Whether a job runs or is to be submitted."""
-        return bool(self.come.HasField("next_completion") or self.come.HasField("next_submission"))
+        return self.has_submissions or bool(self.come.HasField("next_completion"))
 
     def results(self) -> tuple[list[wire.JobResult], int]:
         """What became of all jobs that were submitted, in trace order; how many holds were released."""

@@ -103,10 +103,10 @@ class LiveReplay(Replay):
 
 def _jobs(results: Sequence[JobResult], workload: Workload, now: int) -> Jobs:
     """Outcomes in trace order, without pairs; holds that last are counted until now."""
-    start, end = _column(results, "started_at"), _column(results, "ended_at")
-    held, since = _column(results, "held_node_seconds"), _column(results, "held_since")
+    start, end = _column(results, "start"), _column(results, "end")
+    held, since = _column(results, "held_node_seconds"), _column(results, "hold_start")
     return Jobs(
-        ready=_column(results, "ready_at"),
+        ready=_column(results, "ready"),
         start=start,
         end=end,
         run=np.where((start != UNKNOWN) & (end != UNKNOWN), end - start, workload.run),

@@ -168,6 +168,12 @@ def whole_command() -> None:
         print(f"\nWhole command on a 10,000-job trace, caches warm: {medians(5, run)[0]:.2f} s")
 
 
+def live_service() -> None:
+    """The figures of the live service, from a process of its own."""
+    sys.stdout.flush()
+    subprocess.run([sys.executable, "-m", "tests.bench.service"], check=True)
+
+
 def everything() -> None:
     """All measurements; kernels are compiled by a process of its own, whose memory is not ours."""
     in_process("warm")
@@ -176,6 +182,7 @@ def everything() -> None:
     coupled_month()
     growth()
     whole_command()
+    live_service()
 
 
 def main() -> None:

@@ -20,8 +20,8 @@ from cosched.v1.coscheduling_pb2_grpc import CoschedulingServiceStub
 from tests.bench.echo import METHOD, SERVICE, echo_server
 from tests.live.services import Service, wait_until
 
-ROUNDS = 9
-CALLS, AT_A_TIME = 2000, 32  # of each round
+ROUNDS = 25
+CALLS, AT_A_TIME = 960, 32  # of each round
 PAIRS = 100  # decisions of each kind
 WARM_UP = 5  # calls before each measurement: a processor that has just done something else is slow at first
 SLOTS = 200
@@ -53,11 +53,10 @@ def measure_peer_calls(service: Service) -> PeerCalls:
         tries = asyncio.run(_decisions(address, service.address, "try"))
         assert service.process is not None
         rates = asyncio.run(_rates(address, service.address, (echo_pid, service.process.pid)))
-    echo_rate, rate, echo_cpu, cpu = map(statistics.median, zip(*rates, strict=True))
     return PeerCalls(
-        throughput=rate / echo_rate,
-        cpu=cpu / echo_cpu,
-        echo_rate=echo_rate,
+        throughput=statistics.median(rate / echo_rate for echo_rate, rate, _, _ in rates),
+        cpu=statistics.median(cpu / echo_cpu for _, _, echo_cpu, cpu in rates),
+        echo_rate=statistics.median(echo_rate for echo_rate, _, _, _ in rates),
         try_decision=_ratio(tries),
         start_decision=_ratio(starts),
         echo_latency=statistics.median(echo for echo, _ in starts + tries),

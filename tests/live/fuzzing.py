@@ -65,13 +65,13 @@ class Shots:
 
     def _content(self, message: Message) -> bytes:
         kind = self._random.random()
-        if kind < 0.05:
+        if kind < 0.04:
             return self._random.randbytes(self._random.randrange(300))
         if kind < 0.90:
-            for _ in range(self._random.choice((0, 1, 1, 1, 2, 3))):
+            for _ in range(self._random.choice((0, 0, 1, 1, 2))):
                 self._spoil(message)
         content = message.SerializeToString()
-        if kind < 0.25:
+        if kind < 0.16:
             content = self._damaged(content)
         if kind > 0.9995:
             content += b"\x7a\xff\xff\xff\x01" + bytes(3 << 20)

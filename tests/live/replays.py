@@ -28,6 +28,17 @@ class Loop:
     def run(self, work: Any) -> Any:
         return asyncio.run_coroutine_threadsafe(work, self.loop).result(60)
 
+    @contextmanager
+    def serve(self, folder: Path, sections: dict[str, Any]) -> Iterator[Service]:
+        """A service with this configuration."""
+        (folder / "domain.toml").write_text(toml(sections))
+        service, opened = Service(read_configuration(folder / "domain.toml")), AsyncExitStack()
+        try:
+            self.run(service._open(opened))
+            yield service
+        finally:
+            self.run(opened.aclose())
+
     def close(self) -> None:
         self.loop.call_soon_threadsafe(self.loop.stop)
         self.thread.join()
@@ -45,18 +56,11 @@ class ThreadedReplay(LiveReplay):
             players = []
             for folder, sections in list(places):
                 folder.mkdir()
-                (folder / "domain.toml").write_text(toml(sections))
-                opened = AsyncExitStack()
-                stack.callback(lambda opened=opened: self.loop.run(opened.aclose()))
-                self.loop.run(_serve(read_configuration(folder / "domain.toml"), opened))
+                stack.enter_context(self.loop.serve(folder, sections))
                 players.append(Player(sections["domain"]["name"], f"unix:{folder / 'socket'}", lambda: None))
             for player in players:
                 stack.callback(player.close)
             yield players
-
-
-async def _serve(configuration: Any, opened: AsyncExitStack) -> None:
-    await Service(configuration)._open(opened)
 
 
 def assert_equal(config: Any, live: type[LiveReplay]) -> Any:

@@ -7,14 +7,16 @@ from collections import Counter
 
 import grpc
 import pytest
+from google.protobuf.descriptor import MethodDescriptor
 from google.protobuf.duration_pb2 import Duration
 from google.protobuf.message import Message
 
 from cosched.client.connection import open_channel
+from cosched.v1 import coscheduling_pb2, domain_pb2, job_pb2
 from cosched.v1 import coscheduling_pb2 as wire
-from cosched.v1 import domain_pb2, job_pb2
 from cosched.v1.domain_pb2_grpc import DomainServiceStub
 from tests.live.other_users import USERS, Outcome, a_public_folder, call, call_as, needs_root
+from tests.live.secured import refusal
 from tests.live.services import Service, free_port, wait_until
 
 OPERATOR, OTHER = USERS
@@ -185,6 +187,22 @@ def test_whatever_is_too_much_or_makes_no_sense_gets_one_clear_error(service, st
     refused = [row for row in audit(service) if row[1] == "SubmitJob"]
     assert len(refused) == len(BAD_SUBMISSIONS) - 1  # of a message that is too large nothing is read
     assert not stub.ListJobs(domain_pb2.ListJobsRequest()).jobs
+
+
+def test_what_is_no_message_is_refused_by_every_call_and_logged_as_no_fault(service):
+    for module, address in ((coscheduling_pb2, service.address), (domain_pb2, service.socket)):
+        [described] = module.DESCRIPTOR.services_by_name.values()
+        with open_channel(grpc, address, None) as channel:
+            said = {method.name: refusal(raw_call(channel, method), b"\xff") for method in described.methods}
+        assert said == {method.name: INVALID for method in described.methods}
+    assert "exception" not in service.log
+
+
+def raw_call(channel: grpc.Channel, method: MethodDescriptor):
+    path = f"/{method.containing_service.full_name}/{method.name}"
+    if method.name == "WatchEvents":
+        return lambda content, timeout: next(channel.unary_stream(path)(content, timeout=timeout))
+    return channel.unary_unary(path)
 
 
 def test_a_user_has_so_many_jobs_at_most_and_a_request_id_one_meaning(stub):

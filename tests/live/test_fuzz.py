@@ -8,10 +8,12 @@ import sqlite3
 import subprocess
 import sys
 from collections import Counter
+from itertools import count
 from pathlib import Path
 
 import pytest
 
+from cosched.client import Client, Job
 from cosched.core.job import JobState
 from cosched.service.store.schema import FIRST_FINAL_STATE
 from tests.live.services import Pair, Service, free_port, noted, script_that_notes, wait_until
@@ -34,11 +36,20 @@ def pair(make_pair):
     for service in made.both:
         service.config["manager"]["slots"] = NODES
         service.config["domain"] |= {"max_jobs_per_user": 40, "log_level": "info"}
-    return made.start()
+    made.start()
+    let_others_in(made.a.folder)
+    return made
 
 
-def attack(service: Service, seed: int, count: int) -> subprocess.Popen[str]:
-    arguments = [HOSTILE, service.address, service.socket, str(seed), str(count)]
+@pytest.fixture
+def work(pair):
+    made = Work(pair)
+    yield made
+    made.close()
+
+
+def attack(service: Service, seed: int, requests: int) -> subprocess.Popen[str]:
+    arguments = [HOSTILE, service.address, service.socket, str(seed), str(requests)]
     return subprocess.Popen(
         [sys.executable, "-m", "tests.live.fuzzing", *arguments],
         cwd=Path(__file__).parents[2], stdout=subprocess.PIPE, text=True,
@@ -69,53 +80,59 @@ def let_others_in(folder: Path) -> None:
         parent.chmod(parent.stat().st_mode | 0o001)
 
 
-def test_hostile_requests_change_nothing_that_they_may_not(pair):
+class Work:
+    """Real pairs of jobs, meanwhile."""
+
+    def __init__(self, pair: Pair) -> None:
+        self._pair = pair
+        self._script = script_that_notes(pair.folder, 0.5)
+        self._clients = [service.client() for service in pair.both]
+        self._jobs: list[tuple[Client, Job]] = []
+
+    def submit(self, name: str) -> None:
+        """A job for each domain."""
+        for client, peer in zip(self._clients, "ba", strict=True):
+            self._jobs.append((client, client.submit(self._script, pair=name, pair_domain=peer)))
+
+    def is_done(self) -> bool:
+        """Whether all have ended."""
+        return all(client.job(job).state in ("completed", "failed", "cancelled") for client, job in self._jobs[-2:])
+
+    def close(self) -> None:
+        for client in self._clients:
+            client.close()
+
+
+def test_hostile_requests_change_nothing_that_they_may_not(pair, work):
     print(f"COSCHED_FUZZ_SEED={SEED}")
-    let_others_in(pair.a.folder)
     answers = answers_of(attack(pair.a, SEED, WARM_UP))
     before = memory(pair.a), descriptors(pair.a)
-    attacker, real = attack(pair.a, SEED + 1, REQUESTS - WARM_UP), []
-    while attacker.poll() is None:
-        real.append(submit_pair(pair, f"real-{len(real)}"))
-        wait_until(lambda: attacker.poll() is not None or all_ended(pair, real[-1]), "a pair has run")
+    attacker = attack(pair.a, SEED + 1, REQUESTS - WARM_UP)
+    for number in count():
+        work.submit(f"real-{number}")
+        wait_until(lambda: attacker.poll() is not None or work.is_done(), "a pair has run")
+        if attacker.poll() is not None:
+            break
     answers += answers_of(attacker)
     assert answers.total() == REQUESTS
     assert {answer.split()[1] for answer in answers} <= ANSWERS, answers
     wait_until(lambda: descriptors(pair.a) <= before[1] + MORE_DESCRIPTORS, "its connections are closed")
-    print(before, memory(pair.a), descriptors(pair.a), dict(sorted(answers.items())), len(real))
     assert memory(pair.a) <= before[0] + MORE_MEMORY
-    for service in pair.both:
-        assert service.process is not None
-        assert service.process.poll() is None
-        assert faults(service) == []
+    assert [faults(service) for service in pair.both] == [[], []]
     cancel_all(pair.a, HOSTILE)
-    wait_until(lambda: all(all_ended(pair, jobs) for jobs in real), "the real jobs have run")
+    wait_until(work.is_done, "the real jobs have run")
     assert max(Counter(start[:2] for start in noted(pair.folder)).values()) == 1
     pair.a.restart()
+    assert [illegal(service) for service in pair.both] == [[], []]
     start_together(pair)
-    for service in pair.both:
-        assert illegal(service) == []
 
 
 def faults(service: Service) -> list[str]:
     """What it has logged with a stack trace, but for the library's own complaint about clients that hang up."""
+    assert service.process is not None
+    assert service.process.poll() is None
     lines = [line for line in service.log.splitlines() if '"exception"' in line or "a fault of the service" in line]
     return [line for line in lines if "ExecuteBatchError" not in line]
-
-
-def submit_pair(pair: Pair, name: str):
-    script = script_that_notes(pair.folder)
-    with pair.a.client() as a, pair.b.client() as b:
-        return a.submit(script, pair=name, pair_domain="b"), b.submit(script, pair=name)
-
-
-def all_ended(pair: Pair, jobs) -> bool:
-    return all(is_ended(service, job) for service, job in zip(pair.both, jobs, strict=True))
-
-
-def is_ended(service: Service, job) -> bool:
-    with service.client() as client:
-        return client.job(job).state in ("completed", "failed", "cancelled")
 
 
 def cancel_all(service: Service, owner: str) -> None:
@@ -126,12 +143,17 @@ def cancel_all(service: Service, owner: str) -> None:
 
 
 def start_together(pair: Pair) -> None:
-    jobs = submit_pair(pair, "last")
-    wait_until(lambda: all_ended(pair, jobs), "the last pair has run")
-    whys = set()
-    for service, job in zip(pair.both, jobs, strict=True):
-        with service.client() as client:
-            whys |= {event.detail["why"] for event in client.events(0, [job], ["started"], until_now=True)}
+    with pair.a.client() as a, pair.b.client() as b:
+        jobs = [
+            (client, client.submit("#!/bin/true\n", pair="last", pair_domain=peer))
+            for client, peer in ((a, "b"), (b, "a"))
+        ]
+        wait_until(lambda: all(client.job(job).state == "completed" for client, job in jobs), "the last pair has run")
+        whys = {
+            event.detail["why"]
+            for client, job in jobs
+            for event in client.events(0, [job], ["started"], until_now=True)
+        }
     asked, asking = sorted(whys)
     assert asked in ("asked by a", "asked by b")
     assert asking in ("its mate could start", "its holding mate started")

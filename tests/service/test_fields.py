@@ -4,7 +4,7 @@ import pytest
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from cosched.core.protocol import FOREVER, Found, Status
-from cosched.service.fields import MAX_GENERATION, MAX_TIME, FieldError, WrongDomainError
+from cosched.service.fields import MAX_GENERATION, MAX_TIME, FieldError, WrongDomainError, number
 from cosched.service.translation import read_reply, read_request
 from cosched.v1.coscheduling_pb2 import (
     MATE_LOOKUP_FOUND,
@@ -197,3 +197,12 @@ def test_what_was_sent_is_not_repeated():
         read_request(get_mate_job_id(owner="evil\n" * 1000), HERE)
     assert len(str(caught.value)) < 100
     assert "evil" not in str(caught.value)
+
+
+@pytest.mark.parametrize("text", ["", "-1", "+1", "1.0", " 1", "٣", "²", "x", "9" * 19])
+def test_a_text_that_is_no_number_of_a_database_is_none(text):
+    assert number(text) is None
+
+
+def test_the_number_of_a_text():
+    assert (number("17"), number("9" * 18)) == (17, 10**18 - 1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -23,7 +23,7 @@ from tests.service.world import METRICS, Faults, World
 
 
 @pytest.fixture
-def domain(tmp_path: Path) -> LiveDomain:
+def domain(tmp_path: Path) -> Iterator[LiveDomain]:
     """Three jobs have ended, three run or hold, and some wait."""
     settings = dict.fromkeys("ab", CoschedulingSettings(scheme=Scheme.HOLD))
     world = World(tmp_path, 1, settings, Faults())
@@ -37,6 +37,7 @@ def domain(tmp_path: Path) -> LiveDomain:
     node.expected = {"never over"}
     world.run(until=5000)
     assert {record.state for record in node.domain.jobs.values()} >= {JobState.QUEUED, JobState.RUNNING}
+    assert node.store.jobs([JobState.COMPLETED], None, False, 0, -1)
     yield node.domain
     world.close()
 

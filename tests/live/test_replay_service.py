@@ -1,0 +1,138 @@
+"""ReplayService: whom it answers, and what it refuses."""
+
+from __future__ import annotations
+
+from contextlib import closing
+
+import grpc
+import pytest
+
+from adapters.replay.time import SharedTime
+from cosched.service.callers import plaintext_callers
+from cosched.service.errors import error_info
+from cosched.service.replay_api import ReplayApi
+from cosched.v1 import replay_pb2 as wire
+from cosched.v1.replay_pb2_grpc import ReplayServiceStub, add_ReplayServiceServicer_to_server
+from tests.live.replays import Loop
+from tests.live.services import free_port
+
+TRACE = "job_id,submit,run,nodes,requested\nx,5,20,2,30\ny,7,10,3,10\n"
+ALL = (1, 2, 3, 4)
+
+
+@pytest.fixture(scope="module")
+def loop():
+    loop = Loop()
+    yield loop
+    loop.close()
+
+
+@pytest.fixture
+def sections(tmp_path):
+    (tmp_path / "t.csv").write_text(TRACE)
+    SharedTime.make(tmp_path / "time").close()
+    return {
+        "domain": {
+            "name": "a",
+            "listen": f"127.0.0.1:{free_port()}",
+            "plaintext": True,
+            "socket": "s",
+            "state": "state.db",
+        },
+        "manager": {"kind": "replay", "trace": "t.csv", "nodes": 4, "clock": "lockstep", "time": "time"},
+    }
+
+
+@pytest.fixture
+def service(loop, tmp_path, sections):
+    with loop.serve(tmp_path, sections) as service:
+        yield service
+
+
+@pytest.fixture
+def told(service):
+    time = SharedTime(service.configuration.domain.state.with_name("time"))
+    yield time
+    time.close()
+
+
+@pytest.fixture
+def stub(service):
+    with grpc.insecure_channel(f"unix:{service.configuration.domain.socket}") as channel:
+        yield ReplayServiceStub(channel)
+
+
+def refusal(call, request) -> tuple[str, str, str]:
+    with pytest.raises(grpc.RpcError) as refused:
+        for _ in call(request, timeout=30):  # of a stream, the error comes with its first page
+            pass
+    reason, metadata = error_info(refused.value) or ("", {})
+    return refused.value.code().name, reason, metadata.get("field", "")
+
+
+def test_a_domain_is_led_through_its_trace(stub, told):
+    come = stub.Advance(wire.AdvanceRequest())
+    assert (come.next_submission, come.HasField("next_completion"), come.HasField("next_timer")) == (5, False, False)
+    ends = []
+    while come.ListFields():
+        now = min(value for _, value in come.ListFields())
+        told.tell(now)
+        come = stub.Advance(wire.AdvanceRequest(instant=now, phases=ALL))
+        ends.append(now)
+    assert ends == [5, 7, 25, 35]
+    (page,) = stub.GetResults(wire.GetResultsRequest())
+    assert [(j.number, j.ready, j.start, j.end, j.state) for j in page.jobs] == [(1, 5, 5, 25, 5), (2, 25, 25, 35, 5)]
+
+
+@pytest.mark.parametrize(
+    ("instant", "phases", "field"),
+    [(6, ALL, "instant"), (5, (4, 1), "phases"), (5, (1, 1), "phases"), (5, (0,), "phases")],
+)
+def test_a_wrong_step_changes_nothing(stub, told, instant, phases, field):
+    told.tell(5)
+    request = wire.AdvanceRequest(instant=instant, phases=phases)
+    assert refusal(stub.Advance, request) == ("INVALID_ARGUMENT", "INVALID_FIELD", field)
+    assert stub.Advance(wire.AdvanceRequest()).next_submission == 5
+
+
+def test_only_operators_lead(loop, service):
+    async def serve():
+        server = grpc.aio.server()
+        api = ReplayApi(service._replay.lockstep, plaintext_callers(), service.metrics)
+        add_ReplayServiceServicer_to_server(api, server)
+        port = server.add_insecure_port("127.0.0.1:0")
+        await server.start()
+        return server, port
+
+    server, port = loop.run(serve())
+    with grpc.insecure_channel(f"127.0.0.1:{port}") as channel:
+        others = ReplayServiceStub(channel)
+        assert refusal(others.Advance, wire.AdvanceRequest()) == ("PERMISSION_DENIED", "NOT_OWNER", "")
+        assert refusal(others.GetResults, wire.GetResultsRequest()) == ("PERMISSION_DENIED", "NOT_OWNER", "")
+    loop.run(server.stop(None))
+
+
+def test_it_is_not_served_to_other_hosts(service):
+    with grpc.insecure_channel(service.address) as channel:
+        assert refusal(ReplayServiceStub(channel).Advance, wire.AdvanceRequest())[0] == "UNIMPLEMENTED"
+
+
+def test_a_domain_that_follows_the_wall_clock_has_no_such_service(loop, tmp_path, sections):
+    del sections["manager"]["time"]
+    sections["manager"] |= {"clock": "real", "start": 4_000_000_000}
+    with loop.serve(tmp_path, sections), grpc.insecure_channel(f"unix:{tmp_path / 's'}") as channel:
+        assert refusal(ReplayServiceStub(channel).Advance, wire.AdvanceRequest())[0] == "UNIMPLEMENTED"
+
+
+def test_a_call_to_a_peer_that_fails_ends_a_replay(loop, tmp_path, sections):
+    (tmp_path / "pairs.csv").write_text("a,b\nx,1\n")
+    sections["manager"]["pairs"] = "pairs.csv"
+    sections["peer"] = [{"name": "b", "address": f"127.0.0.1:{free_port()}"}]
+    with (
+        closing(SharedTime(tmp_path / "time")) as told,
+        loop.serve(tmp_path, sections),
+        grpc.insecure_channel(f"unix:{tmp_path / 's'}") as channel,
+    ):
+        told.tell(5)
+        request = wire.AdvanceRequest(instant=5, phases=ALL)
+        assert refusal(ReplayServiceStub(channel).Advance, request)[:2] == ("ABORTED", "PEER_FAILED")
