@@ -30,7 +30,7 @@ def wait_until(true: Callable[[], Any], what: str = "", patience: float = PATIEN
     """Wait for a condition; what it gave. AssertionError after `patience` seconds."""
     end = time.monotonic() + patience
     while time.monotonic() < end:
-        if (value := true()) not in (None, False):
+        if value := true():
             return value
         time.sleep(0.02)
     raise AssertionError(f"waited {patience} s in vain: {what or true}")
