@@ -1,8 +1,8 @@
 """A hostile client: requests that are wrong in every way, many at a time, to both services of a domain.
 
-    python -m tests.live.fuzzing USER ADDRESS SERVER SEED COUNT > JSON {"METHOD CODE": how often}
+    python -m tests.live.fuzzing USER ADDRESS SERVER FOLDER SEED COUNT > JSON {"METHOD CODE": how often}
 
-It runs as that user (see other_users), so that what it gets to run can do no harm. One seed gives one sequence of
+It runs as that user (see other_users), so that what it gets to run, in that folder, can do no harm. One seed gives one sequence of
 requests; in which order they arrive, the network decides.
 """
 
@@ -50,8 +50,9 @@ class Shot(NamedTuple):
 class Shots:
     """An endless sequence of requests, by a seed."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, folder: str) -> None:
         self._random = random.Random(seed)
+        self._folder = folder
         self._number = 0
 
     def __iter__(self) -> Iterator[Shot]:
@@ -170,7 +171,7 @@ class Shots:
         return request
 
     def submission(self) -> domain_pb2.SubmitJobRequest:
-        request = domain_pb2.SubmitJobRequest(request_id=self.id(), script=SCRIPTS[0], working_directory="/tmp")
+        request = domain_pb2.SubmitJobRequest(request_id=self.id(), script=SCRIPTS[0], working_directory=self._folder)
         request.time_limit.seconds = 5
         request.hold = self._random.random() < 0.7
         if self._random.random() < 0.5:
@@ -244,15 +245,15 @@ async def _call(channel: grpc.aio.Channel, shot: Shot) -> None:
         break
 
 
-async def _main(user: str, address: str, server: str, seed: int, count: int) -> None:
+async def _main(user: str, address: str, server: str, folder: str, seed: int, count: int) -> None:
     if user and os.geteuid() == 0:
         become(user)
     answers: Counter[str] = Counter()
-    shots = iter(Shots(seed))
+    shots = iter(Shots(seed, folder))
     for begin in range(0, count, ROUND):
         await _fire((address, server), [next(shots) for _ in range(min(ROUND, count - begin))], answers)
     json.dump(answers, sys.stdout)
 
 
 if __name__ == "__main__":
-    asyncio.run(_main(*sys.argv[1:4], *map(int, sys.argv[4:])))
+    asyncio.run(_main(*sys.argv[1:5], *map(int, sys.argv[5:])))

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from cosched.client import Client, Unreachable
+from cosched.client import Client, Job, Unreachable
 
 COMMAND = (str(Path(sys.executable).with_name("cosched")),)
 PATIENCE = 60.0  # seconds; a safety net, not a measure
@@ -44,6 +44,17 @@ def toml(sections: Mapping[str, Any]) -> str:
             lines.append(f"[[{name}]]" if isinstance(section, list) else f"[{name}]")
             lines += [f"{key} = {json.dumps(value)}" for key, value in table.items()]
     return "\n".join(lines) + "\n"
+
+
+class _Client(Client):
+    """Its jobs run, and leave their output, in a folder of the test's, unless they say where."""
+
+    def __init__(self, server: str, folder: Path, **options: Any) -> None:
+        super().__init__(server, **options)
+        self._folder = folder
+
+    def submit(self, *arguments: Any, **options: Any) -> Job:
+        return super().submit(*arguments, **{"directory": self._folder, **options})
 
 
 class Service:
@@ -125,7 +136,7 @@ class Service:
         self.start()
 
     def client(self, **options: Any) -> Client:
-        return Client(self.socket, **options)
+        return _Client(self.socket, self.folder, **options)
 
     def run(self, *arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
         """A command of its user."""

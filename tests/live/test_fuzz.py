@@ -16,6 +16,7 @@ import pytest
 from cosched.client import Client, Job
 from cosched.core.job import JobState
 from cosched.service.store.schema import FIRST_FINAL_STATE
+from tests.live.other_users import a_public_folder
 from tests.live.services import Pair, Service, free_port, noted, script_that_notes, wait_until
 
 SEED = int(os.environ.get("COSCHED_FUZZ_SEED", "2011"))
@@ -30,15 +31,18 @@ ANSWERS = {  # those that the proto files list, and a caller's own impatience
 
 
 @pytest.fixture
-def pair(make_pair):
-    made: Pair = make_pair(scheme="hold", release_interval=1)
-    made.a.add_peer("z", f"127.0.0.1:{free_port()}")
-    for service in made.both:
-        service.config["manager"]["slots"] = NODES
-        service.config["domain"] |= {"max_jobs_per_user": 40, "log_level": "info"}
-    made.start()
-    let_others_in(made.a.folder)
-    return made
+def pair():
+    """In a folder that everybody can enter."""
+    with a_public_folder() as folder:
+        made = Pair(folder, scheme="hold", release_interval=1)
+        made.a.add_peer("z", f"127.0.0.1:{free_port()}")
+        for service in made.both:
+            service.config["manager"]["slots"] = NODES
+            service.config["domain"] |= {"max_jobs_per_user": 40, "log_level": "info"}
+        try:
+            yield made.start()
+        finally:
+            made.clear()
 
 
 @pytest.fixture
@@ -48,12 +52,25 @@ def work(pair):
     made.close()
 
 
-def attack(service: Service, seed: int, requests: int) -> subprocess.Popen[str]:
-    arguments = [HOSTILE, service.address, service.socket, str(seed), str(requests)]
-    return subprocess.Popen(
-        [sys.executable, "-m", "tests.live.fuzzing", *arguments],
-        cwd=Path(__file__).parents[2], stdout=subprocess.PIPE, text=True,
-    )  # fmt: skip
+@pytest.fixture
+def attack(pair):
+    """Begins an attack on a, with this seed and so many requests."""
+    attackers = []
+
+    def begin(seed: int, requests: int) -> subprocess.Popen[str]:
+        arguments = [HOSTILE, pair.a.address, pair.a.socket, str(pair.folder), str(seed), str(requests)]
+        attackers.append(
+            subprocess.Popen(
+                [sys.executable, "-m", "tests.live.fuzzing", *arguments],
+                cwd=Path(__file__).parents[2], stdout=subprocess.PIPE, text=True,
+            )
+        )  # fmt: skip
+        return attackers[-1]
+
+    yield begin
+    for attacker in attackers:
+        attacker.kill()
+        attacker.communicate()
 
 
 def answers_of(attacker: subprocess.Popen[str]) -> Counter[str]:
@@ -74,12 +91,6 @@ def descriptors(service: Service) -> int:
     return len(os.listdir(f"/proc/{service.process.pid}/fd"))
 
 
-def let_others_in(folder: Path) -> None:
-    """The folder's socket can be reached by everybody."""
-    for parent in (folder, *folder.parents[:-1]):
-        parent.chmod(parent.stat().st_mode | 0o001)
-
-
 class Work:
     """Real pairs of jobs, meanwhile."""
 
@@ -95,7 +106,7 @@ class Work:
             self._jobs.append((client, client.submit(self._script, pair=name, pair_domain=peer)))
 
     def is_done(self) -> bool:
-        """Whether all have ended."""
+        """Whether the last pair has ended."""
         return all(client.job(job).state in ("completed", "failed", "cancelled") for client, job in self._jobs[-2:])
 
     def close(self) -> None:
@@ -103,11 +114,11 @@ class Work:
             client.close()
 
 
-def test_hostile_requests_change_nothing_that_they_may_not(pair, work):
+def test_hostile_requests_change_nothing_that_they_may_not(pair, work, attack):
     print(f"COSCHED_FUZZ_SEED={SEED}")
-    answers = answers_of(attack(pair.a, SEED, WARM_UP))
+    answers = answers_of(attack(SEED, WARM_UP))
     before = memory(pair.a), descriptors(pair.a)
-    attacker = attack(pair.a, SEED + 1, REQUESTS - WARM_UP)
+    attacker = attack(SEED + 1, REQUESTS - WARM_UP)
     for number in count():
         work.submit(f"real-{number}")
         wait_until(lambda: attacker.poll() is not None or work.is_done(), "a pair has run")

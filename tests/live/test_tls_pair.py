@@ -53,7 +53,8 @@ def start_together(pair, name: str) -> None:
 # Services with something wrong, each in a pair with one that is as it should be
 
 
-def of_another_authority(service: Service, files: Path, pki: Pki) -> None:  # noqa: ARG001
+def stranger(service: Service, files: Path, pki: Pki) -> None:  # noqa: ARG001
+    """Of another authority."""
     Pki(files / "other").files(service.name)
     for suffix in (".pem", ".key"):
         shutil.copy(files / "other" / f"{service.name}{suffix}", files)
@@ -65,11 +66,13 @@ def expired(service: Service, files: Path, pki: Pki) -> None:
     take(made, service, files)
 
 
-def of_another_domain(service: Service, files: Path, pki: Pki) -> None:
+def impostor(service: Service, files: Path, pki: Pki) -> None:
+    """With the certificate of another domain."""
     take(pki.files("mira"), service, files)
 
 
-def without_tls(service: Service, files: Path, pki: Pki) -> None:  # noqa: ARG001
+def plain(service: Service, files: Path, pki: Pki) -> None:  # noqa: ARG001
+    """Without TLS."""
     service.config["domain"]["plaintext"] = True
     del service.config["tls"]
     for peer in service.config["peer"]:
@@ -85,17 +88,17 @@ def take(made: TlsFiles, service: Service, files: Path) -> None:
 TOGETHER = ("its mate could start", "its holding mate started")
 Trouble = Callable[[Service, Path, Pki], None]
 SAID: dict[Trouble, tuple[str, str]] = {  # by the good domain of the other, and by the other of the good one
-    of_another_authority: ("not of this domain's certificate authority", "refuses this domain's certificate"),
+    stranger: ("not of this domain's certificate authority", "refuses this domain's certificate"),
     expired: ("the peer's certificate has expired", "it has expired"),
-    of_another_domain: (f"is that of {SITE}mira", "PEER_UNKNOWN"),
-    without_tls: ("does not speak TLS", "the peer speaks TLS"),
+    impostor: (f"is that of {SITE}mira", "PEER_UNKNOWN"),
+    plain: ("does not speak TLS", "the peer speaks TLS"),
 }
 
 
 def test_a_peer_with_a_wrong_certificate_is_refused_until_it_has_a_right_one(make_service, pki, tmp_path):
     good = make_service("good", scheme="hold", release_interval=1)
     good.config["manager"]["slots"] = 20
-    others = {trouble: make_service(trouble.__name__.replace("_", "-"), scheme="yield") for trouble in SAID}
+    others = {trouble: make_service(trouble.__name__, scheme="yield") for trouble in SAID}
     secure(good, pki.folder, others.values())
     pki.files("good")
     for trouble, other in others.items():
@@ -113,7 +116,7 @@ def test_a_peer_with_a_wrong_certificate_is_refused_until_it_has_a_right_one(mak
             assert f"peer {peer.name} is refused" in service.log
             assert "refused" in service.run("domains").stdout
     assert noted(tmp_path) == []
-    others.pop(without_tls)  # it would have to be restarted
+    others.pop(plain)  # it would have to be restarted
     for other in others.values():
         take(pki.files(other.name, force=True), other, tmp_path / other.name)
     for other in others.values():
