@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import grpc
@@ -11,16 +11,19 @@ from adapters.replay.manager import ReplayManager
 from adapters.replay.time import SharedTime
 from cosched.core.job import JobState
 from cosched.core.protocol import Domain, MateStarted, MateTried, Reply, Request
+from cosched.service.configuration import Peer
 from cosched.service.domain import LiveDomain
 from cosched.service.errors import Refusal
 from cosched.service.outside import ServiceOutside
-from cosched.service.peers import CallError, Peers
+from cosched.service.peers import CallError, Peers, PeerView
 from cosched.service.replay_submissions import Submissions
 from cosched.service.replay_timers import PacedTimers
 from cosched.service.timers import Timers
+from cosched.service.tls import PeerCredentials
 from cosched.v1.replay_pb2 import PHASE_COMPLETIONS, PHASE_ITERATIONS, PHASE_SUBMISSIONS, PHASE_TIMERS
 
 ALL = (PHASE_COMPLETIONS, PHASE_TIMERS, PHASE_SUBMISSIONS, PHASE_ITERATIONS)
+MOST_ALONE = 1000  # instants in one call, which should not take long
 TRY_AGAIN = 1  # seconds until a job is submitted anew that could not be put on record
 
 
@@ -50,8 +53,15 @@ class RealPace:
 class NotingPeers(Peers):
     """Notes which peers started a job because they were asked to, and whether a call has failed."""
 
-    def __init__(self, *arguments: object) -> None:
-        super().__init__(*arguments)  # type: ignore[arg-type]
+    def __init__(
+        self,
+        here: Domain,
+        peers: Sequence[Peer],
+        timeout: float,
+        credentials: PeerCredentials | None,
+        told: Callable[[PeerView], None],
+    ) -> None:
+        super().__init__(here, peers, timeout, credentials, told)
         self.changed: list[Domain] = []
         self.problem = ""
 
@@ -106,8 +116,10 @@ class Lockstep:
         self._peers.changed = []
         self._timers_fired = False
         await self._go_through(phases)
-        while self._is_alone and (now := self._next) < until:
-            self._time.tell(now)
+        for _ in range(MOST_ALONE):
+            if not self._is_alone or self._next >= until:
+                break
+            self._time.tell(self._next)
             await self._go_through(ALL)
         return ToCome(
             self._manager.next_end,

@@ -50,7 +50,7 @@ def in_processes(places: Iterable[Place]) -> Iterator[list[Player]]:
         yield players
 
 
-def prepared(domains: Sequence[LiveDomain], pairing: Pairing, folder: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
+def prepared(domains: Sequence[LiveDomain], pairing: Pairing, folder: Path) -> Iterator[Place]:
     """Write what the services read; the folder of each, to be made, and its configuration."""
     addresses = [f"127.0.0.1:{port}" for port in free_ports(len(domains))]
     names = [domain.settings.name for domain in domains]

@@ -93,11 +93,7 @@ class LiveReplay(Replay):
             raise ServiceDiedError(f"{player.name}: not all jobs were submitted")
         jobs = _jobs(results, domain.workload, now)
         add_pairs(jobs, self.pairing, index)
-        last = (
-            now
-            if (jobs.state == JobState.HOLDING).any()
-            else max(int(jobs.end.max()), int(domain.workload.submit.max()))
-        )
+        last = _last_event(jobs, domain.workload, now)
         return DomainResult(domain.settings, domain.nodes, domain.workload, jobs, releases, last)
 
 
@@ -116,6 +112,13 @@ def _jobs(results: Sequence[JobResult], workload: Workload, now: int) -> Jobs:
         state=_column(results, "state"),
         **{name: np.full(len(results), UNKNOWN, np.int64) for name in ("pair", "mate_domain", "mate")},
     )
+
+
+def _last_event(jobs: Jobs, workload: Workload, now: int) -> int:
+    """Instant of the last end or submission, or the end of the replay if a hold was left."""
+    if (jobs.state == JobState.HOLDING).any():
+        return now
+    return max(int(jobs.end.max()), int(workload.submit.max()))
 
 
 def _column(results: Sequence[JobResult], name: str) -> Any:

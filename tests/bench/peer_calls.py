@@ -139,6 +139,7 @@ async def _wait_for_end(peer: Any, request: wire.GetMateStatusRequest) -> None:
     """A job that was started runs for a moment, which is not to be in the next decision's time."""
     while (await peer.GetMateStatus(request)).status != wire.MATE_STATUS_ENDED:
         await asyncio.sleep(0.02)
+    await asyncio.sleep(0.2)  # its files are removed
 
 
 # Throughput

@@ -2,8 +2,8 @@
 
     python -m tests.live.fuzzing USER ADDRESS SERVER FOLDER SEED COUNT > JSON {"METHOD CODE": how often}
 
-It runs as that user (see other_users), so that what it gets to run, in that folder, can do no harm. One seed gives one sequence of
-requests; in which order they arrive, the network decides.
+It runs as that user (see other_users), so that what it gets to run, in that folder, can do no harm. One seed gives one
+sequence of requests; in which order they arrive, the network decides.
 """
 
 from __future__ import annotations

@@ -206,8 +206,8 @@ def raw_call(channel: grpc.Channel, method: MethodDescriptor):
 
 
 def test_a_user_has_so_many_jobs_at_most_and_a_request_id_one_meaning(stub):
-    first = submission(hold=True)
-    outcomes = [call(stub, "SubmitJob", request) for request in (first, *(submission(hold=True) for _ in range(MOST_JOBS)))]
+    first, *others = (submission(hold=True) for _ in range(MOST_JOBS + 1))
+    outcomes = [call(stub, "SubmitJob", request) for request in (first, *others)]
     assert [outcome.reason for outcome in outcomes] == [""] * MOST_JOBS + ["TOO_MANY_JOBS"]
     assert outcomes[-1].code == "RESOURCE_EXHAUSTED"
     assert stub.SubmitJob(first).job.ref.job_id == "1"

@@ -18,6 +18,7 @@ from tests.live.services import free_port
 
 TRACE = "job_id,submit,run,nodes,requested\nx,5,20,2,30\ny,7,10,3,10\n"
 ALL = (1, 2, 3, 4)
+NEXT = ("next_completion", "next_timer", "next_submission")
 
 
 @pytest.fixture(scope="module")
@@ -73,15 +74,24 @@ def refusal(call, request) -> tuple[str, str, str]:
 def test_a_domain_is_led_through_its_trace(stub, told):
     come = stub.Advance(wire.AdvanceRequest())
     assert (come.next_submission, come.HasField("next_completion"), come.HasField("next_timer")) == (5, False, False)
-    ends = []
-    while come.ListFields():
-        now = min(value for _, value in come.ListFields())
-        told.tell(now)
-        come = stub.Advance(wire.AdvanceRequest(instant=now, phases=ALL))
-        ends.append(now)
-    assert ends == [5, 7, 25, 35]
+    instants = []
+    while coming := [getattr(come, name) for name in NEXT if come.HasField(name)]:
+        instants.append(min(coming))
+        told.tell(instants[-1])
+        come = stub.Advance(wire.AdvanceRequest(instant=instants[-1], phases=ALL))
+        assert (come.instant, come.timers_fired) == (instants[-1], False)
+    assert instants == [5, 7, 25, 35]
     (page,) = stub.GetResults(wire.GetResultsRequest())
     assert [(j.number, j.ready, j.start, j.end, j.state) for j in page.jobs] == [(1, 5, 5, 25, 5), (2, 25, 25, 35, 5)]
+
+
+def test_it_goes_on_alone_as_long_as_it_has_jobs_to_submit(stub, told):
+    told.tell(5)
+    come = stub.Advance(wire.AdvanceRequest(instant=5, phases=ALL, until=7))
+    assert (come.instant, come.next_submission) == (5, 7)
+    come = stub.Advance(wire.AdvanceRequest(instant=5, phases=ALL, until=100))
+    assert (come.instant, told.now(), come.next_completion) == (7, 7, 25)
+    assert refusal(stub.Advance, wire.AdvanceRequest(instant=7, phases=(1, 2), until=100))[2] == "until"
 
 
 @pytest.mark.parametrize(
