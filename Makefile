@@ -28,6 +28,7 @@ demo: setup
 	$(BIN)/cosched demo
 
 test: setup lint
+	$(BIN)/python -m tests.kernels
 	$(BIN)/pytest -q -n auto --dist worksteal
 
 bench: setup

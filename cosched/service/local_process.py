@@ -14,7 +14,7 @@ from pathlib import Path
 
 from cosched.client import Client, Unreachable
 
-START_PATIENCE = 60.0  # seconds; the first start may compile the kernels
+START_PATIENCE = 300.0  # seconds; the first start may compile the kernels
 STOP_PATIENCE = 10.0
 
 Table = Mapping[str, object]

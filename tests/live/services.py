@@ -16,7 +16,7 @@ from typing import Any
 from cosched.client import Client, Job, Unreachable
 
 COMMAND = (str(Path(sys.executable).with_name("cosched")),)
-PATIENCE = 60.0  # seconds; a safety net, not a measure
+PATIENCE = 120.0  # seconds; a safety net, not a measure
 
 
 def free_port() -> int:
