@@ -29,16 +29,15 @@ def notices(tmp_path, service):
         yield listener
 
 
-def watch(service: Service) -> tuple[list[str], grpc.StatusCode]:
-    """Watch to the end of the stream: what happened, and how the stream ended."""
-    seen: list[str] = []
+def watch(service: Service, seen: list[str]) -> grpc.StatusCode:
+    """Watch to the end of the stream, and add what happened to `seen`: how the stream ended."""
     with grpc.insecure_channel(service.socket) as channel:
         try:
             for answer in DomainServiceStub(channel).WatchEvents(wire.WatchEventsRequest(after_sequence=0)):
                 seen.append(answer.event.text)
         except grpc.RpcError as error:
-            return seen, error.code()
-    return seen, grpc.StatusCode.OK
+            return error.code()
+    return grpc.StatusCode.OK
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
@@ -49,12 +48,12 @@ def test_a_stop_ends_streams_and_leaves_jobs(service, notices, number):
     with service.client() as client, ThreadPoolExecutor(1) as pool:
         script = script_that_notes(service.folder, 0) + f"while [ ! -e {go} ]; do sleep 0.05; done\n"
         job = client.submit(script, directory=service.folder)
-        watching = pool.submit(watch, service)
-        wait_until(lambda: len(noted(service.folder)) == 1, "the job runs")
+        seen: list[str] = []
+        watching = pool.submit(watch, service, seen)
+        wait_until(lambda: len(noted(service.folder)) == 1 and "submitted" in seen, "the job runs, as is seen")
         assert service.kill(number) == 0
-        seen, ended = watching.result(PATIENCE)
+        ended = watching.result(PATIENCE)
     assert notices.recv(100) == b"STOPPING=1"
-    assert "submitted" in seen
     assert ended is not grpc.StatusCode.DEADLINE_EXCEEDED
     assert not (service.folder / "sock").exists()
     service.start()
