@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
     from sim.configuration import ReplayConfig
     from sim.output import RunInfo
     from sim.replaying import Replay
+
+TERMINATED = 128 + signal.SIGTERM  # exit code
 
 EPILOG = f"""{DOMAIN_HELP}
 
@@ -82,12 +86,13 @@ def _live(settings: ReplayConfig, doing: Progress) -> Replay:
 
 @contextmanager
 def _deaths_told(live: bool) -> Iterator[None]:
-    """A service that dies ends the command with what it said last."""
+    """A service that dies ends the command with what it said last; services do not outlive the command."""
     if not live:
         yield
         return
     from cosched.service.local_process import ServiceDiedError
 
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))
     try:
         yield
     except ServiceDiedError as error:

@@ -206,9 +206,9 @@ class _Peer:
         try:
             return await self._send(line, message, deadline)
         except AioRpcError as error:
-            if is_lost(error):
-                await self._blame_certificates(deadline)
-            raise
+            if not is_lost(error) or not await self._is_up(deadline):
+                raise
+        return await self._send(await self._usable_line(), message, deadline)  # a certificate was replaced just now
 
     async def _send(self, line: Line, message: Any, deadline: float) -> Any:
         sent_at = self._loop.time()
@@ -221,16 +221,18 @@ class _Peer:
         self._round_trip = self._loop.time() - sent_at
         return answer
 
-    async def _blame_certificates(self, deadline: float) -> None:
-        """CallError, if TLS is the reason why there is no connection: it makes a peer look as if it were down."""
+    async def _is_up(self, deadline: float) -> bool:
+        """Whether the peer can be reached after all; CallError, if TLS is the reason why there is no connection: that
+        makes a peer look as if it were down.
+        """
         remaining = deadline - self._loop.time()
-        if remaining <= 0:
-            return
-        problem = await self._tls_problem(remaining)
-        if problem is not None:
+        problem = await self._tls_problem(remaining) if remaining > 0 else None
+        if problem:
             raise CallError(Failure.REFUSED, one_line(problem))
+        return problem is not None
 
     async def _tls_problem(self, timeout: float) -> str | None:
+        """In one line; empty: there is none; None: the peer cannot be reached."""
         if self._credentials is not None:
             return await self._credentials.probe(self._peer.address, timeout, self._peer.identity)
         if await speaks_tls(self._peer.address, timeout):

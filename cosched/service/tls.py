@@ -78,7 +78,7 @@ class PeerCredentials:
     async def probe(self, address: str, timeout: float, identity: str | None = None) -> str | None:
         """What is wrong with the TLS between here and a peer at HOST:PORT, in one line for people.
 
-        None: nothing, or the peer cannot be reached within `timeout` seconds. With `identity`, the peer must be that.
+        Empty: nothing; None: the peer cannot be reached within `timeout` seconds. With `identity`, it must be that.
         """
         return await probe(self._files.current()[1], address, timeout, identity)
 

@@ -32,7 +32,7 @@ _ATTEMPTS = 2  # a service that is being stopped may close a connection too; the
 
 
 async def probe(material: Material, address: str, timeout: float, identity: str | None) -> str | None:
-    """The TLS problem between here and HOST:PORT in one line; None: there is none, or it cannot be reached.
+    """The TLS problem between here and HOST:PORT in one line; empty: there is none; None: it cannot be reached.
 
     `timeout` in seconds. With `identity`, the peer's certificate must be that one's.
     """
@@ -41,7 +41,7 @@ async def probe(material: Material, address: str, timeout: float, identity: str 
         async with asyncio.timeout(timeout):
             for _ in range(_ATTEMPTS):
                 problem = await _attempt(material, address, identity)
-                if problem is None:
+                if not problem:
                     break
     return problem
 
@@ -123,7 +123,7 @@ def _identity_problem(certificate: Mapping[str, object], identity: str | None) -
 
 
 async def _refusal(reader: asyncio.StreamReader, material: Material) -> str | None:
-    """What the server makes of our certificate: it speaks, or it closes."""
+    """What the server makes of our certificate: it speaks (empty: nothing is wrong), or it closes."""
     try:
         spoke = await reader.read(1)
     except ssl.SSLError as error:
@@ -131,6 +131,6 @@ async def _refusal(reader: asyncio.StreamReader, material: Material) -> str | No
     except OSError:
         spoke = b""
     if spoke:
-        return None
+        return ""
     why = material.problem() or "is perhaps not of the certificate authority that the peer knows"
     return f"the peer refuses this domain's certificate ({material.identity}): it {why}"

@@ -66,7 +66,7 @@ def month(tmp_path):
         write_swf(generate(machine, seed=3), tmp_path / f"{machine}.swf", {"MaxNodes": str(nodes)})
         flags += [
             "--domain",
-            f"{machine},trace={machine}.swf,cut=2d..{'66h' if machine == 'intrepid' else '3d'},node_pool={pool}",
+            f"{machine},trace={machine}.swf,cut=2d..66h,node_pool={pool}",
         ]
     return [*flags, "--pair-window", "10m"]
 
@@ -130,8 +130,8 @@ def under_way(tmp_path, folder, month):
     try:
         yield process, wait_until(lambda: len(found := services_in(folder)) == 2 and found, "both services serve")
     finally:
-        process.kill()
-        process.wait()
+        process.terminate()
+        process.wait(PATIENCE)
 
 
 def services_in(folder: Path) -> list[int]:
@@ -166,10 +166,13 @@ def test_a_service_that_dies_ends_the_replay_with_its_last_words(tmp_path, folde
     assert not list(folder.iterdir())
 
 
-def test_ctrl_c_ends_the_services_too(tmp_path, folder, under_way):
+@pytest.mark.parametrize(
+    ("number", "code", "said"), [(signal.SIGINT, 130, "cosched: interrupted\n"), (signal.SIGTERM, 143, "")]
+)
+def test_an_interrupt_ends_the_services_too(tmp_path, folder, under_way, number, code, said):
     process, services = under_way
-    process.send_signal(signal.SIGINT)
-    assert process.wait(PATIENCE) == 130
-    assert (tmp_path / "said").read_text() == "cosched: interrupted\n"
+    process.send_signal(number)
+    assert process.wait(PATIENCE) == code
+    assert (tmp_path / "said").read_text() == said
     assert all(map(is_gone, services))
     assert not list(folder.iterdir())

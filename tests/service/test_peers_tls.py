@@ -141,6 +141,19 @@ async def test_a_refusal_ends_when_the_certificate_is_replaced(pki: Pki) -> None
 
 
 @pytest.mark.asyncio
+async def test_a_certificate_that_is_replaced_while_its_refusal_is_looked_into_is_used_at_once(pki: Pki) -> None:
+    class Late(PeerCredentials):
+        async def probe(self, address: str, timeout: float, identity: str | None = None) -> str | None:
+            pki.made("expired", [EUREKA], [server_name(EUREKA)], begin=-1, end=1)
+            return await super().probe(address, timeout, identity)
+
+    _, server = server_has_expired(pki)
+    async with a_world(client=Late(pki.open("intrepid")), server=server) as world:
+        for request in CALLS:
+            await world.call(request)
+
+
+@pytest.mark.asyncio
 async def test_new_certificates_are_used_by_later_calls_and_open_ones_go_on(pki: Pki) -> None:
     finish = asyncio.Event()
 

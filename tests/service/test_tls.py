@@ -148,7 +148,7 @@ async def test_probe_tells_a_server_without_tls(pki: Pki) -> None:
 @pytest.mark.asyncio
 async def test_probe_finds_nothing_wrong_with_a_good_peer(pki: Pki) -> None:
     async with serving(answering(), ServerTls(pki.files("intrepid")).credentials()) as address:
-        assert await pki.peers("eureka").probe(address, 10, INTREPID) is None
+        assert await pki.peers("eureka").probe(address, 10, INTREPID) == ""
 
 
 @pytest.mark.asyncio
