@@ -121,8 +121,6 @@ class LocalSocket:
         if not self._admits(uid):
             transport.abort()
             return
-        # Soon, not now: Python before 3.11.3 would begin to read after this call all the same.
-        asyncio.get_running_loop().call_soon(transport.pause_reading)
         name = next(self._names)
         self._open_of[uid] += 1
         connecting = asyncio.create_task(self._connect(relay, transport, name, uid))

@@ -10,13 +10,15 @@ from typing import cast
 class Relay:
     """Two connections made into one: `near`, which came first, and `far`, both protocols for asyncio.
 
-    `arrived` is called when there is the near connection, `ended` when there is none any more.
+    `arrived` is called when there is the near connection, which is not read until its transport is told to resume
+    reading; `ended` when there is none any more.
     """
 
     def __init__(self, arrived: Callable[[Relay, asyncio.Transport], None], ended: Callable[[Relay], None]) -> None:
         self.near, self.far = _End(), _End()
         self.near.other, self.far.other = self.far, self.near
-        self.near.made = lambda transport: arrived(self, transport)
+        self.near.made = self._made
+        self._arrived = arrived
         self.near.lost = self.far.lost = self._lost
         self._ended = ended
 
@@ -25,6 +27,11 @@ class Relay:
         for end in (self.near, self.far):
             if end.transport is not None:
                 end.transport.abort()
+
+    def _made(self, transport: asyncio.Transport) -> None:
+        # Soon, not now: Python before 3.11.3 would begin to read after this call all the same.
+        asyncio.get_running_loop().call_soon(transport.pause_reading)
+        self._arrived(self, transport)
 
     def _lost(self) -> None:
         if self.near.transport is None and self.far.transport is None:

@@ -34,7 +34,6 @@ class Passing:
 
     def _arrived(self, relay: Relay, transport: asyncio.Transport) -> None:
         self.relays.append(relay)
-        transport.pause_reading()
         self._connecting.add(asyncio.create_task(self._connect(relay, transport)))
 
     async def _connect(self, relay: Relay, transport: asyncio.Transport) -> None:
