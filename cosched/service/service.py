@@ -85,7 +85,7 @@ class Service:
         self._serving = False
         self._tasks: set[asyncio.Task[None]] = set()
 
-    async def run(self, ready: Callable[[Service], None] = lambda _: None) -> None:
+    async def run(self) -> None:
         """Serve until SIGTERM or SIGINT. InputError or StoreError if it cannot; RuntimeError after its own fault."""
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
@@ -96,7 +96,6 @@ class Service:
             self._serving = True
             systemd.notify("READY=1")
             _LOG.info("serving %s on %s", self.name, self.address)
-            ready(self)
             await self._stop.wait()
             self._serving = False
             systemd.notify("STOPPING=1")

@@ -3,11 +3,11 @@
 import os
 import resource
 import signal
-import subprocess
 
 import pytest
 
 from tests.cli.conftest import hourly, swf, tree
+from tests.small_disk import mounted
 
 KILOBYTES = 64
 
@@ -15,17 +15,8 @@ KILOBYTES = 64
 @pytest.fixture
 def small_disk(tmp_path):
     """A folder on a file system of its own, which is soon full."""
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", f"size={KILOBYTES}k", "tmpfs", folder]
-    try:
-        mounted = subprocess.run(mount, capture_output=True, text=True, check=False)
-    except FileNotFoundError:
-        pytest.skip("there is no mount command")
-    if mounted.returncode:
-        pytest.skip(f"a small file system cannot be mounted here: {mounted.stderr.strip()}")
-    yield folder
-    subprocess.run(["umount", folder], check=True)
+    with mounted(tmp_path / "disk", f"{KILOBYTES}k") as folder:
+        yield folder
 
 
 @pytest.fixture

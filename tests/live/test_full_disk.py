@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import threading
 import urllib.error
 import urllib.request
@@ -18,6 +17,7 @@ from cosched.v1 import coscheduling_pb2 as wire
 from cosched.v1.coscheduling_pb2_grpc import CoschedulingServiceStub
 from tests.live.kill_campaign import PatientClient
 from tests.live.services import Pair, Service, free_port, noted, script_that_notes, wait_until
+from tests.small_disk import mounted
 
 MEGABYTE = 1 << 20
 
@@ -25,17 +25,8 @@ MEGABYTE = 1 << 20
 @pytest.fixture
 def small_disk(tmp_path):
     """A folder on a file system of its own, of two megabytes."""
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=2m,mode=0700", "tmpfs", folder]
-    try:
-        mounted = subprocess.run(mount, capture_output=True, text=True, check=False)
-    except FileNotFoundError:
-        pytest.skip("there is no mount command")
-    if mounted.returncode:
-        pytest.skip(f"a small file system cannot be mounted here: {mounted.stderr.strip()}")
-    yield folder
-    subprocess.run(["umount", "--lazy", folder], check=True)  # a service may have its files open still
+    with mounted(tmp_path / "disk", "2m", "--lazy") as folder:  # a service may have its files open still
+        yield folder
 
 
 @pytest.fixture

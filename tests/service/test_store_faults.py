@@ -12,6 +12,7 @@ import pytest
 from cosched.core.job import JobState
 from cosched.service.store import JobScript, Store, StoreError
 from tests.service.store_examples import DOMAIN, SCRIPT, event, job
+from tests.small_disk import mounted
 
 KILLS = 10
 # Each transaction adds a job with two events, and changes the job before; its number is told when it has been kept.
@@ -71,17 +72,8 @@ KILOBYTES = 800
 @pytest.fixture
 def small_disk(tmp_path):
     """A folder on a file system of its own, which is soon full."""
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", f"size={KILOBYTES}k", "tmpfs", folder]
-    try:
-        mounted = subprocess.run(mount, capture_output=True, text=True, check=False)
-    except FileNotFoundError:
-        pytest.skip("there is no mount command")
-    if mounted.returncode:
-        pytest.skip(f"a small file system cannot be mounted here: {mounted.stderr.strip()}")
-    yield folder
-    subprocess.run(["umount", folder], check=True)
+    with mounted(tmp_path / "disk", f"{KILOBYTES}k") as folder:
+        yield folder
 
 
 def fill(folder, room=0):
