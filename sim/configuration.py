@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from cosched.core.cluster import ClusterSettings
 from cosched.durations import parse_window
 from cosched.validation.sections import CoschedulingFields, SchedulerFields
 from cosched.validation.toml import read_toml as read_toml
 from cosched.validation.types import DomainName, Number, Seconds, Settings, Whole
+from sim.generated import is_generated, parse_generated
 from sim.mistakes import Locate, input_error, inside
 from sim.workload import Workload
 
@@ -22,6 +24,13 @@ def _window(value: object) -> object:
     return value if isinstance(value, tuple) else parse_window(str(value))
 
 
+def _trace(value: str | Path | Workload) -> str | Path | Workload:
+    if is_generated(value):
+        parse_generated(str(value))
+    return value
+
+
+Trace = Annotated[str | Path | Workload, AfterValidator(_trace)]
 Window = Annotated[tuple[int | None, int | None], BeforeValidator(_window)]
 
 
@@ -31,20 +40,23 @@ class _JobLog(Settings):
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
     name: DomainName
-    trace: str | Path | Workload
+    trace: Trace
     format: Literal["swf", "accounting", "sacct", "csv"] | None = None
     nodes: Annotated[Whole, Field(ge=1, le=MAX_NODES)] | None = None
     procs_per_node: Annotated[Whole, Field(ge=1, le=MAX_NODES)] = 1
     cut: Window | None = None
     load: Annotated[Number, Field(gt=0)] | None = None
     scale: Annotated[Number, Field(gt=0)] | None = None
+    estimates: Annotated[Number, Field(ge=0, le=1000)] = Decimal(1)
 
 
 class Domain(CoschedulingFields, SchedulerFields, _JobLog):
-    """One policy domain of a replay: a job log (file, '-': standard input, or a Workload) and its settings.
+    """One policy domain of a replay: a job log and its settings.
 
+    The log is a file ('-': standard input), drawn ('generated:...', see sim.generated) or a Workload.
     Durations are seconds or text such as '20m'. `cut` keeps what is submitted in a time window ('0..20d');
-    `load` scales the arrivals to an offered load, `scale` multiplies the times between them.
+    `load` scales the arrivals to an offered load, `scale` multiplies the times between them; `estimates`
+    multiplies what the requested times are above the run times (0: users know them exactly).
     """
 
     @model_validator(mode="after")
@@ -70,7 +82,7 @@ class ReplayConfig(Settings):
     pair_fraction: Annotated[Number, Field(ge=0, le=1)] | None = None
     seed: Annotated[Whole, Field(ge=0)] = 0
     overrun: Literal["extend", "kill"] = "extend"
-    script: str | Path | None = None
+    script: str | Path | None = None  # a file, or the lines themselves
     events: bool = False
 
     @model_validator(mode="after")

@@ -48,6 +48,7 @@ from cosched.core.kernel.tables import MAX_TIME, NEVER, Tables, new_tables
 from cosched.core.mates import PairedJob
 from cosched.core.protocol import Failure, GetMateJobId, GetMateStatus, Reply, Request
 from cosched.core.settings import CoschedulingSettings
+from sim.holds_and_yields import HoldEnd, HoldLog, YieldLog
 from sim.pairing import Pairing
 from sim.script import ScriptedEvent
 from sim.timers import Timers
@@ -100,6 +101,8 @@ class Engine:
         self._cut: set[frozenset[int]] = set()
         self._reply: Reply | None = None
         self.job_idle_rounds = 0
+        self.holds = [HoldLog() for _ in domains]
+        self.yields = [YieldLog() for _ in domains]
         self.releases = [0] * len(domains)
         self._link_pairs()
 
@@ -165,17 +168,25 @@ class Engine:
             CARRY_OUT[type(effect)](self, domain, effect)
 
     def _start(self, domain: int, effect: Start) -> None:
-        self.clusters[domain].start(self.row[domain][effect.job], self.now)
+        row = self.row[domain][effect.job]
+        self.holds[domain].end(row, self.now, HoldEnd.STARTED)
+        self.clusters[domain].start(row, self.now)
 
     def _hold(self, domain: int, effect: Hold) -> None:
-        self.clusters[domain].hold(self.row[domain][effect.job], self.now, effect.until)
+        row = self.row[domain][effect.job]
+        self.holds[domain].begin(row, self.now)
+        self.clusters[domain].hold(row, self.now, effect.until)
 
     def _yield(self, domain: int, effect: Yield) -> None:
-        self.clusters[domain].pass_over(self.row[domain][effect.job], self.now, effect.boost)
+        row = self.row[domain][effect.job]
+        self.yields[domain].note(row, self.now)
+        self.clusters[domain].pass_over(row, self.now, effect.boost)
 
     def _release(self, domain: int, effect: Release) -> None:
+        row = self.row[domain][effect.job]
         self.releases[domain] += 1
-        self.clusters[domain].release(self.row[domain][effect.job], self.now)
+        self.holds[domain].end(row, self.now, HoldEnd.RELEASED)
+        self.clusters[domain].release(row, self.now)
 
     def _try(self, domain: int, effect: Try) -> None:
         started = self.clusters[domain].try_start(self.row[domain][effect.job], self.now, effect.wanted_until)

@@ -1,17 +1,21 @@
-"""Writes what a replay found: summary.json, jobs.csv and, if asked for, events.jsonl (interfaces.md)."""
+"""Writes what a replay found: summary.json, jobs.csv, holds.csv, yields.csv and, if asked for, events.jsonl."""
 
 from __future__ import annotations
 
 import json
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from cosched import __version__
 from sim.results import ReplayResult
 from sim.staging import SUMMARY, staged
 from sim.traces.atomic import replacing
+
+if TYPE_CHECKING:
+    import polars
 
 ROWS_AT_ONCE = 16_384  # jobs.csv is written in pieces, so that a long trace needs no second copy in memory
 
@@ -45,6 +49,9 @@ def write_files(result: ReplayResult, folder: Path, info: RunInfo) -> dict[str, 
     folder.mkdir(exist_ok=True)
     with replacing(folder / "jobs.csv") as stream:
         _write_jobs(result, stream)
+    if all(domain.holds is not None for domain in result.domains.values()):
+        _write_tables(result.hold_frame, result, folder / "holds.csv")
+        _write_tables(result.yield_frame, result, folder / "yields.csv")
     if result.events is not None:
         with replacing(folder / "events.jsonl") as stream:
             stream.writelines(f"{json.dumps(event)}\n".encode() for event in result.events)
@@ -57,6 +64,13 @@ def write_json(path: Path, value: Any) -> None:
     """Write an indented JSON file, whole or not at all."""
     with replacing(path) as stream:
         stream.write(f"{json.dumps(value, indent=2, allow_nan=False)}\n".encode())
+
+
+def _write_tables(frame: Callable[[str], polars.DataFrame], result: ReplayResult, path: Path) -> None:
+    """One file of a small table for each domain."""
+    with replacing(path) as stream:
+        for number, name in enumerate(result.domains):
+            stream.write(frame(name).write_csv(include_header=number == 0).encode())
 
 
 def _write_jobs(result: ReplayResult, stream: BinaryIO) -> None:

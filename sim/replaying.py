@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from cosched.errors import InputError
 from sim import traces
 from sim.configuration import Domain, ReplayConfig, replay_config
 from sim.engine import DomainSetup, Engine
+from sim.generated import is_generated, read_generated
 from sim.pairing import Pairing, pairs_by_fraction, pairs_by_window, pairs_from_file
 from sim.results import ReplayResult, collect
 from sim.script import ScriptedDomain, ScriptedEvent, read_script
@@ -90,7 +90,7 @@ def read_machine(domain: Domain, config: ReplayConfig) -> tuple[Workload, int]:
     if isinstance(domain.trace, Workload):
         workload, nodes = domain.trace, _nodes(domain, None)
     else:
-        log = traces.read_trace(domain.trace, domain.format)
+        log = _read(domain, config)
         nodes = _nodes(domain, log)
         workload = _clean(domain, log, nodes, config)
     try:
@@ -100,7 +100,16 @@ def read_machine(domain: Domain, config: ReplayConfig) -> tuple[Workload, int]:
             workload = traces.scale(workload, domain.scale)
     except ValueError as error:
         raise InputError(f"--domain {domain.name}", "load" if domain.load else "scale", str(error)) from None
+    if domain.estimates != 1:
+        workload = traces.with_estimates(workload, domain.estimates)
     return workload, nodes
+
+
+def _read(domain: Domain, config: ReplayConfig) -> TraceLog:
+    if is_generated(domain.trace):
+        return read_generated(str(domain.trace), config.seed, f"--domain {domain.name}")
+    assert not isinstance(domain.trace, Workload)
+    return traces.read_trace(domain.trace, domain.format)
 
 
 def _nodes(domain: Domain, log: TraceLog | None) -> int:
@@ -148,4 +157,4 @@ def _script(config: ReplayConfig, workloads: Sequence[Workload], nodes: Sequence
         domain.name: ScriptedDomain({str(job): row for row, job in enumerate(workload.job_id.tolist())}, size)
         for domain, workload, size in zip(config.domains, workloads, nodes, strict=True)
     }
-    return read_script(str(Path(config.script)), domains)
+    return read_script(str(config.script), domains)

@@ -14,6 +14,7 @@ from cosched.core.job import JobState
 from sim import metrics
 from sim.configuration import Domain
 from sim.engine import Engine
+from sim.holds_and_yields import HoldEnd, Holds, Yields
 from sim.pairing import Pairing
 from sim.workload import UNKNOWN, Ints, JobIds, Workload
 
@@ -50,7 +51,7 @@ class Jobs:
 
 @dataclass(frozen=True, eq=False)
 class DomainResult:
-    """One policy domain after a replay."""
+    """One policy domain after a replay; `holds` and `yields` are None where they were not noted one by one."""
 
     settings: Domain
     nodes: int
@@ -58,6 +59,8 @@ class DomainResult:
     jobs: Jobs
     releases: int
     last_event: int
+    holds: Holds | None = None
+    yields: Yields | None = None
 
     @property
     def started(self) -> NDArray[np.bool_]:
@@ -192,6 +195,32 @@ class ReplayResult:
         }
         return polars.DataFrame(columns)
 
+    def hold_frame(self, name: str) -> polars.DataFrame:
+        """The holds of one domain with the columns of holds.csv; they must have been noted."""
+        import polars
+
+        domain = self.domains[name]
+        holds = domain.holds
+        assert holds is not None
+        columns = {
+            "domain": polars.Series([name], dtype=polars.String).new_from_index(0, len(holds.row)),
+            "job_id": polars.Series(domain.workload.job_id[holds.row]).cast(polars.String),
+            "nodes": domain.workload.nodes[holds.row],
+            "begin": holds.begin,
+            "end": holds.end,
+            "ended": polars.Series([HoldEnd(how).name.lower() for how in holds.ended.tolist()], dtype=polars.String),
+        }
+        return polars.DataFrame(columns)
+
+    def yield_frame(self, name: str) -> polars.DataFrame:
+        """The yields of one domain with the columns of yields.csv; they must have been noted."""
+        import polars
+
+        yields = self.domains[name].yields
+        assert yields is not None
+        domain = polars.Series([name], dtype=polars.String).new_from_index(0, len(yields.time))
+        return polars.DataFrame({"domain": domain, "time": yields.time, "yields": yields.count})
+
     def _mate_ids(self, jobs: Jobs, rows: slice) -> list[str | None]:
         ids: list[JobIds] = [domain.workload.job_id for domain in self.domains.values()]
         return [
@@ -210,6 +239,8 @@ def collect(engine: Engine, settings: list[Domain], timing: dict[str, float], ev
             _jobs(engine, i),
             engine.releases[i],
             engine.last_event(i),
+            engine.holds[i].holds(engine.first[i], engine.now),
+            engine.yields[i].yields(),
         )
         for i, setup in enumerate(engine.domains)
     }

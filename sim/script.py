@@ -55,22 +55,34 @@ class ScriptedDomain:
     nodes: int
 
 
-def read_script(path: str, domains: Mapping[str, ScriptedDomain]) -> list[ScriptedEvent]:
-    """The events of a script file in file order; InputError names the line and what is wrong with it."""
-    try:
-        lines = Path(path).read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "not a text file"
-        raise InputError(path, None, str(reason)) from None
+def read_script(script: str, domains: Mapping[str, ScriptedDomain]) -> list[ScriptedEvent]:
+    """The events in their order of a script: a file's name, or its lines; InputError names the line and what is wrong.
+
+    What contains a line end is no name.
+    """
+    source, text = ("script", script) if is_text(script) else (script, _text(script))
     events: list[ScriptedEvent] = []
-    for number, line in enumerate(lines, 1):
+    for number, line in enumerate(text.splitlines(), 1):
         words = line.split("#", 1)[0].split()
         if words:
             try:
                 events += _parse(words, domains)
             except ValueError as error:
-                raise InputError(path, number, str(error)) from None
+                raise InputError(source, number, str(error)) from None
     return events
+
+
+def is_text(script: str) -> bool:
+    """Whether these are the lines of a script, not the name of a file."""
+    return "\n" in script
+
+
+def _text(path: str) -> str:
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "not a text file"
+        raise InputError(path, None, str(reason)) from None
 
 
 def _parse(words: list[str], domains: Mapping[str, ScriptedDomain]) -> list[ScriptedEvent]:

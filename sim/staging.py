@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 SUMMARY = "summary.json"
-COMPANIONS = ("jobs.csv", "events.jsonl")  # what belongs to a summary, if the run wrote it
+COMPANIONS = ("jobs.csv", "holds.csv", "yields.csv", "events.jsonl")  # what belongs to a summary, if the run wrote it
 
 
 @contextlib.contextmanager

@@ -10,6 +10,7 @@ from cosched.core.events import Finished, NodesLost
 from cosched.core.job import JobState
 from cosched.core.kernel.tables import NEVER
 from cosched.core.settings import Scheme
+from sim.holds_and_yields import HoldEnd
 from sim.script import Action, ScriptedEvent
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ def _cancel(engine: Engine, domain: int, event: ScriptedEvent) -> None:
     if before is JobState.PENDING:
         engine.submitted(domain, row)  # so that its mate learns of it
     engine.feed(domain, Finished(engine.job_id[row], JobState.CANCELLED))
+    engine.holds[domain].end(row, engine.now, HoldEnd.CANCELLED)
 
 
 def _drain(engine: Engine, domain: int, event: ScriptedEvent) -> None:
@@ -61,6 +63,7 @@ def _down(engine: Engine, domain: int, event: ScriptedEvent) -> None:
         if row in engine.job_id:
             job = engine.job_id[row]
             engine.feed(domain, NodesLost(job) if state is JobState.QUEUED else Finished(job, state))
+            engine.holds[domain].end(row, engine.now, HoldEnd.CANCELLED)
 
 
 def _up(engine: Engine, domain: int, event: ScriptedEvent) -> None:

@@ -18,13 +18,18 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 DOMAIN_HELP = """\b
 Keys of a domain, in --domain NAME,key=value,... and [[domain]] tables:
-  trace                job log, plain or gzip; - is standard input
+  trace                job log, plain or gzip; - is standard input;
+                       generated:MODEL/jobs=N/days=D/utilisation=U/seed=S
+                       is drawn (MODEL: intrepid, eureka; what is not
+                       given follows, the seed from --seed)
   format               swf, accounting, sacct, csv (told by its first line)
   nodes                size of the machine (stated by the trace)
   procs_per_node       processors of the trace that make a node (1)
   cut                  keep what is submitted in START..END, as 0..20d
   load                 scale the arrivals to this offered load
   scale                multiply the times between arrivals by this
+  estimates            multiply what requested times are above the run
+                       times by this; 0: exact estimates (1)
   policy               wfp, fcfs, shortest-first, largest-first, or such as
                        min(wait/requested,9)*nodes (wfp)
   backfill             easy, conservative, none (easy)
@@ -52,7 +57,7 @@ def replay_options(*, pairs_file: bool) -> Callable[[Command], Command]:
         click.option("--pairs", metavar="FILE", help="Pairs: a CSV whose columns are domains, its rows job ids."),
         click.option("--pair-window", metavar="TIME", help="Pair jobs of two domains submitted within it."),
         click.option("--pair-fraction", metavar="SHARE", help="Pair this share of the first domain's jobs."),
-        click.option("--seed", metavar="N", help="Seed of the drawn pairs (0)."),
+        click.option("--seed", metavar="N", help="Seed of drawn traces and pairs (0)."),
         click.option(
             "--overrun", type=click.Choice(["extend", "kill"]), help="What of jobs that ran past their request."
         ),
@@ -123,9 +128,16 @@ def _file_settings(path: str, values: dict[str, Any]) -> dict[str, Any]:
         raise InputError(path, "domain", "each domain is a table under a line [[domain]]")
     for table in (values, *domains):
         for key in FILES:
-            if isinstance(table.get(key), str) and table[key] != "-":
+            if isinstance(table.get(key), str) and not _is_no_file(table[key]):
                 table[key] = str(Path(path).parent / table[key])
     return {**values, "domains": domains}
+
+
+def _is_no_file(text: str) -> bool:
+    from sim.generated import is_generated
+    from sim.script import is_text
+
+    return text == "-" or is_generated(text) or is_text(text)
 
 
 def _overridden(values: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from sim.traces.accounting import LINE_START, read_accounting
 from sim.traces.cleaning import REASONS, clean, left_out_messages, machine_nodes
 from sim.traces.opening import Block, StrPath, numbered, read_blocks, source_name
 from sim.traces.sacct import ID_COLUMNS, SEPARATOR, read_sacct
-from sim.traces.shaping import cut, load_factor, offered_load, scale, scale_to_load
+from sim.traces.shaping import cut, load_factor, offered_load, scale, scale_to_load, with_estimates
 from sim.traces.swf import COLUMNS, read_swf
 from sim.traces.swf_writer import write_swf
 from sim.traces.table import read_table
@@ -31,6 +31,7 @@ __all__ = [
     "read_trace",
     "scale",
     "scale_to_load",
+    "with_estimates",
     "write_swf",
 ]
 

@@ -67,6 +67,13 @@ def load_factor(workload: Workload, nodes: int, load: Exact) -> Fraction:
     return _offered(workload, nodes) / target
 
 
+def with_estimates(workload: Workload, factor: Decimal) -> Workload:
+    """Requested times that are above the run times by `factor` times as much, rounded up to whole seconds."""
+    ratio = Fraction(factor)
+    above = workload.requested - workload.run
+    return replace(workload, requested=workload.run - _times_ratio(-above, ratio))
+
+
 def offered_load(workload: Workload, nodes: int) -> float:
     """Node-seconds of work over the node-seconds that `nodes` nodes have between the first and the last
     arrival.
@@ -91,9 +98,9 @@ def _work(run: Ints, nodes: Ints) -> int:
 
 
 def _times_ratio(values: Ints, ratio: Fraction) -> Ints:
-    """floor(values * ratio) of values >= 0, whose largest product is known to fit in 64 bits."""
+    """floor(values * ratio), where all products are known to fit in 64 bits."""
     up, down = ratio.numerator, ratio.denominator
-    if down < 2**63 and int(values.max()) * up < 2**63:
+    if down < 2**63 and int(np.abs(values).max()) * up < 2**63:
         return values * up // down
     scaled = np.empty_like(values)
     for start in range(0, len(values), _ROWS_AT_ONCE):

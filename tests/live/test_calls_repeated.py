@@ -133,7 +133,7 @@ def test_an_order_for_a_hold_that_has_ended_comes_too_late(world):
     after = wait_until(lambda: (now := world.status("p", job)).hold_generation > before and now, "it holds anew")
     assert after.status == wire.MATE_STATUS_HOLDING
     assert not world.stub.StartJob(start("p", job, 1, before)).started
-    assert world.client.job(job).state == "holding"
+    wait_until(lambda: world.client.job(job).state == "holding", "its readiness has become a hold")
     assert world.stub.StartJob(start("p", job, 2, after.hold_generation)).started
     assert world.starts(job) == 1
 

@@ -51,6 +51,11 @@ def coupled() -> sim.ReplayResult:
     return replay.run()
 
 
+def test_each_hold_is_told_with_its_end(coupled):
+    assert coupled.hold_frame("A").rows() == [("A", "a-1", 6, 0, 100, "started")]
+    assert coupled.hold_frame("B").rows() == coupled.yield_frame("A").rows() == []
+
+
 def test_times_of_a_hand_made_case(coupled):
     a, b = coupled.domains["A"], coupled.domains["B"]
     assert a.jobs.ready.tolist() == [0, 150]

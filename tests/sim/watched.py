@@ -11,6 +11,7 @@ from cosched.core.kernel import loop
 from cosched.core.kernel.tables import FREE, NEVER, NONE, OUT
 from sim import engine as engine_module
 from sim.engine import Engine
+from sim.holds_and_yields import HoldEnd
 
 
 def with_nodes(rows: np.ndarray) -> np.ndarray:
@@ -23,6 +24,24 @@ class WatchedEngine(Engine):
 
     checks = 0
     reservations_checked = 0
+
+    def run(self) -> None:
+        super().run()
+        for domain in range(len(self.domains)):
+            self._check_logs(domain)
+
+    def _check_logs(self, domain: int) -> None:
+        """What was noted hold by hold and yield by yield is what each job's counters say."""
+        first = self.first[domain]
+        log = self.holds[domain].holds(first, self.now)
+        jobs = list(self.paired_outcomes(domain))
+        for row, job, held in jobs:
+            own = log.row == row
+            assert own.sum() == job.holds
+            assert int((log.end - log.begin)[own].sum()) * int(self._rows(domain)[row]["nodes"]) == held
+        assert len(log.row) == sum(job.holds for _, job, _ in jobs)
+        assert (log.ended == HoldEnd.RELEASED).sum() == self.releases[domain]
+        assert self.yields[domain].yields().count.sum() == sum(job.yields for _, job, _ in jobs)
 
     def _next_stop(self) -> int:
         timer = super()._next_stop()

@@ -1,0 +1,95 @@
+"""Traces that no file holds: `generated:MODEL/key=value/...` as a domain's trace draws a workload."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from cosched.errors import InputError
+from sim.generate import generate, swf_header
+from sim.machine_models import MODELS, MachineName
+from sim.workload import UNKNOWN, TraceLog, Workload
+
+PREFIX = "generated:"
+FORM = "generated:MODEL/jobs=N/days=D/utilisation=U/seed=S"
+DAY_S = 86_400
+MOST_DAYS = 10**6
+
+
+@dataclass(frozen=True, slots=True)
+class GeneratedTrace:
+    """What is drawn; None: what follows from the rest (sim.generate), and the replay's seed."""
+
+    machine: MachineName
+    jobs: int | None = None
+    days: float | None = None
+    utilisation: float | None = None
+    seed: int | None = None
+
+    def log(self, seed: int) -> TraceLog:
+        """The drawn jobs, as if read from a file; `seed` unless the trace states its own. InputError."""
+        if self.seed is not None:
+            seed = self.seed
+        span_s = None if self.days is None else max(1, round(self.days * DAY_S))
+        workload = generate(self.machine, jobs=self.jobs, span_s=span_s, utilisation=self.utilisation, seed=seed)
+        return replace(_as_log(workload), header=swf_header(self.machine, MODELS[self.machine].nodes, seed))
+
+
+def is_generated(trace: object) -> bool:
+    """Whether a domain's trace is drawn, not read."""
+    return isinstance(trace, str) and trace.startswith(PREFIX)
+
+
+def parse_generated(text: str) -> GeneratedTrace:
+    """The trace that `generated:...` names; ValueError."""
+    machine, *settings = text.removeprefix(PREFIX).split("/")
+    if machine not in MODELS:
+        raise ValueError(f"no machine is called {machine!r}; there are {', '.join(MODELS)} ({FORM})")
+    values: dict[str, int | float] = {}
+    for setting in settings:
+        key, _, value = setting.partition("=")
+        if key not in KEYS or key in values:
+            raise ValueError(f"{setting!r} is given twice" if key in values else f"{FORM} expected, not {setting!r}")
+        values[key] = _number(key, value)
+    return GeneratedTrace(machine, **values)  # type: ignore[arg-type]
+
+
+KEYS = {"jobs": int, "days": float, "utilisation": float, "seed": int}
+
+
+def _number(key: str, text: str) -> int | float:
+    try:
+        value: int | float = KEYS[key](text)
+    except ValueError:
+        value = -1
+    if not 0 <= value < float("inf") or (key == "days" and not 0 < value < MOST_DAYS):
+        raise ValueError(f"{key}: {text!r} is not a number that can be used")
+    return value
+
+
+def read_generated(text: str, seed: int, source: str) -> TraceLog:
+    """The jobs of a valid `generated:...`; InputError names `source`."""
+    try:
+        return parse_generated(text).log(seed)
+    except InputError as error:
+        raise InputError(source, "trace", error.reason) from None
+
+
+def _as_log(workload: Workload) -> TraceLog:
+    """The same jobs as a file would have them."""
+    unknown = np.full(len(workload), UNKNOWN, np.int64)
+    lines = np.arange(1, len(workload) + 1, dtype=np.int64)
+    return TraceLog(
+        source=workload.source,
+        job_id=workload.job_id,
+        submit=workload.submit,
+        wait=unknown,
+        run=workload.run,
+        allocated=workload.nodes,
+        requested_procs=workload.nodes,
+        requested_time=workload.requested,
+        status=np.ones_like(unknown),
+        user=unknown,
+        line=lines,
+    )
