@@ -8,6 +8,7 @@ from tests.reference import RefDomain, simulate
 from tests.sim.exact import POLICIES, UNITS, ref_domains, ref_jobs, run_production, some_pairs
 
 CASES = 2000
+LAYOUTS = st.sampled_from([None, (UNITS, 1)])  # flat, partitioned
 SCHEMES = [(a, b) for a in ("hold", "yield") for b in ("hold", "yield")]
 
 thorough = settings(
@@ -32,13 +33,13 @@ def test_one_domain_is_scheduled_like_the_reference(policy, backfill, layout):
     check()
 
 
-@pytest.mark.parametrize("layout", [None, (UNITS, 1)], ids=["flat", "partitioned"])
 @pytest.mark.parametrize("backfill", ["easy", "conservative", "none"])
 @pytest.mark.parametrize("schemes", SCHEMES, ids="-".join)
-def test_pairs_are_coscheduled_like_the_reference(schemes, backfill, layout):
+def test_pairs_are_coscheduled_like_the_reference(schemes, backfill):
     @thorough
     @given(st.data())
     def check(data):
+        layout = data.draw(LAYOUTS)
         domains = [
             data.draw(ref_domains(name, 10, scheme=scheme, backfill=backfill, layout=layout))
             for name, scheme in zip("AB", schemes, strict=True)
@@ -49,11 +50,11 @@ def test_pairs_are_coscheduled_like_the_reference(schemes, backfill, layout):
     check()
 
 
-@pytest.mark.parametrize("release_interval", [0, 20], ids=["timer off", "timer on"])
-def test_three_domains_with_pairs_between_any_two(release_interval):
+def test_three_domains_with_pairs_between_any_two():
     @thorough
     @given(st.data())
     def check(data):
+        release_interval = data.draw(st.sampled_from([0, 20]))  # timer off, on
         schemes = data.draw(st.lists(st.sampled_from(["hold", "yield", "off"]), min_size=3, max_size=3))
         domains = [
             data.draw(ref_domains(name, 8, scheme=scheme, release_interval=release_interval))

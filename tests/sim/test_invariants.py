@@ -14,7 +14,7 @@ SHARES = (0.025, 0.05, 0.10, 0.20, 0.33)
 LOADS = (0.3, 0.5, 0.75, 0.95)
 NODES = 32
 BATCHES = 24
-CASES = 125  # a batch; 24 x 125 = 3,000 workloads
+CASES = 85  # a batch; 24 x 85 = 2,040 workloads
 
 
 def random_jobs(rng: random.Random, count: int, load: float) -> list[RefJob]:
