@@ -2,7 +2,7 @@
 #
 #   setup   .venv with the locked dependencies (installs python3-venv where it is missing and permitted)
 #   demo    a coupled month under every combination of schemes
-#   test    lint, types, contracts, and all tests
+#   test    lint, types, contracts, and all tests (installs chromium where it is missing and permitted, to open reports)
 #   bench   speed, as ratios on this machine (needs a C compiler)
 #   proto   lint the protocol's files and generate the modules of cosched/v1 anew
 #   lint    ruff, mypy (strict in the core), import-linter
@@ -28,6 +28,8 @@ demo: setup
 	$(BIN)/cosched demo
 
 test: setup lint
+	@command -v chromium >/dev/null || sh deploy/install-packages.sh chromium fonts-dejavu-core || \
+	    echo "without chromium the reports are not tested in a browser" >&2
 	$(BIN)/python -m tests.kernels
 	$(BIN)/pytest -q -n auto --dist worksteal
 

@@ -1,0 +1,64 @@
+"""Schedules as CSV: the expected ones, cosched's, and those of other simulators."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal, InvalidOperation
+from pathlib import Path
+
+from cosched.errors import InputError
+
+Job = tuple[str, str]  # domain and job id
+Results = Mapping[Job, Mapping[str, str]]  # the columns of a job's row
+
+NUMBERS = ("start", "end", "ready", "holds", "yields", "held_node_seconds")
+NEVER = -1  # as a time: there is none
+
+
+def read_csv(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, dict[str, str]]]:
+    """Line number and cells of each row; InputError for a file that cannot be read or lacks one of `columns`."""
+    source = str(path)
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as stream:
+            reader = csv.DictReader(stream, strict=True, skipinitialspace=True)
+            for name in columns:
+                if name not in (reader.fieldnames or ()):
+                    raise InputError(source, 1, f"no column {name!r}")
+            for row in reader:
+                if None in row or None in row.values():
+                    raise InputError(source, reader.line_num, "not as many cells as the header has")
+                yield reader.line_num, {name: cell.strip() for name, cell in row.items()}
+    except OSError as error:
+        raise InputError(source, None, f"cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise InputError(source, None, "not a text file") from None
+    except csv.Error as error:
+        raise InputError(source, None, f"not CSV: {error}") from None
+
+
+def read_results(path: Path, only_domain: str | None = None) -> Results:
+    """The rows of a schedule by job; `only_domain` is whose they are if there is no column `domain`.
+
+    InputError names the line of a job that is there twice, or of a value that is not a number.
+    """
+    found: dict[Job, Mapping[str, str]] = {}
+    columns = ("job_id", "start") if only_domain is not None else ("domain", "job_id", "start")
+    for line, row in read_csv(path, columns):
+        job = row.get("domain", only_domain or ""), row["job_id"]
+        if job in found:
+            raise InputError(str(path), line, f"{' job '.join(job)} is there twice")
+        for name in NUMBERS:
+            if name in row and number(row[name]) is None:
+                raise InputError(str(path), line, f"{name}: {row[name]!r} is not a number")
+        found[job] = row
+    return found
+
+
+def number(text: str) -> Decimal | None:
+    """A cell's value; an empty or negative one is NEVER, anything but a number None."""
+    try:
+        value = Decimal(text or NEVER)
+    except InvalidOperation:
+        return None
+    return max(value, Decimal(NEVER)) if value.is_finite() else None
