@@ -1,5 +1,6 @@
 #!/bin/sh
 # Installs Debian packages where that is permitted (root, or sudo without a password); else says what to install.
+# Services that come with them are not started.
 set -eu
 if [ "$(id -u)" = 0 ]; then
     as_root=
@@ -9,5 +10,11 @@ else
     echo "please install: $*" >&2
     exit 1
 fi
+policy=/usr/sbin/policy-rc.d
+if [ ! -e "$policy" ]; then
+    trap '$as_root rm -f "$policy"' EXIT
+    printf '#!/bin/sh\nexit 101\n' | $as_root tee "$policy" >/dev/null
+    $as_root chmod 755 "$policy"
+fi
 $as_root apt-get update -qq
-DEBIAN_FRONTEND=noninteractive $as_root apt-get install -y -qq --no-install-recommends "$@" >/dev/null
+$as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >/dev/null

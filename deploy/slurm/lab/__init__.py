@@ -1,0 +1,14 @@
+"""A laboratory of real Slurm clusters on one host, as any user: see README.md beside this file.
+
+with Lab(nodes=4) as lab:
+    job = lab["intrepid"].sbatch("sleep 5", "--nodes=2")
+    lab["intrepid"].wait_for_state(job, "RUNNING")
+"""
+
+from deploy.slurm.lab.cluster import Cluster
+from deploy.slurm.lab.configuration import Options
+from deploy.slurm.lab.laboratory import Lab
+from deploy.slurm.lab.takedown import take_down
+from deploy.slurm.lab.waiting import LabError, wait_for
+
+__all__ = ["Cluster", "Lab", "LabError", "Options", "take_down", "wait_for"]

@@ -1,0 +1,242 @@
+"""One real Slurm cluster: its daemons, its commands, its files."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shlex
+import shutil
+import signal
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+from deploy.slurm.lab.configuration import Options, node_name, replaced, slurm_conf
+from deploy.slurm.lab.keeping import Keeping
+from deploy.slurm.lab.waiting import PATIENCE, LabError, tails, wait_for
+
+_T = TypeVar("_T")
+SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+CONTROLLER = "slurmctld"
+_SHOWN = 200  # characters of a command in an error
+_LONGEST_STEP = "9999999.4294967291"
+_LONGEST_SOCKET = 107  # bytes of a Unix socket's path: each step has one in its node's folder
+
+
+class PortTakenError(LabError):
+    """A daemon found its port taken by another process."""
+
+
+class Cluster:
+    """The cluster `name`, below `directory`; the first of the ports is the controller's, the others the nodes'."""
+
+    def __init__(self, name: str, directory: Path, ports: list[int], options: Options, keeping: Keeping) -> None:
+        self.name = name
+        self.directory = directory
+        self.conf = directory / "slurm.conf"
+        self.jobs = directory / "jobs"  # where jobs are submitted, so where they write
+        self.controller_log = directory / "slurmctld.log"
+        self.nodes = [node_name(name, number + 1) for number in range(options.nodes)]
+        self._keeping = keeping
+        self._daemons: dict[str, int] = {}  # process ids, by node, and of the controller
+        self._lay_out(slurm_conf(name, directory, ports, options), options)
+
+    def _lay_out(self, conf: str, options: Options) -> None:
+        _check_length(self.directory / self.nodes[-1] / f"{self.nodes[-1]}_{_LONGEST_STEP}")
+        for folder in (self.jobs, self.directory / "state", *(self.directory / node for node in self.nodes)):
+            folder.mkdir(parents=True, exist_ok=True)
+        if options.job_submit is not None:
+            shutil.copyfile(options.job_submit, self.directory / "job_submit.lua")
+        self.conf.write_text(conf)
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """For commands of this cluster: ours with its SLURM_CONF, and nothing of a job that we may be in."""
+        ours = {k: v for k, v in os.environ.items() if not k.startswith(("SLURM", "SBATCH", "SALLOC", "SQUEUE"))}
+        return ours | {"SLURM_CONF": str(self.conf)}
+
+    @property
+    def logs(self) -> list[Path]:
+        """The controller's log, those of the nodes, and what the daemons have printed."""
+        return [self.controller_log, *map(self.node_log, self.nodes), *sorted(self.directory.glob("*.out"))]
+
+    def node_log(self, node: str | int) -> Path:
+        """A node's log."""
+        return self.directory / f"slurmd.{self.node(node)}.log"
+
+    def node(self, node: str | int) -> str:
+        """A node's name; numbers count from 1."""
+        return node if isinstance(node, str) else self.nodes[node - 1]
+
+    # Commands
+
+    def run(self, *command: str, text: str = "", seconds: float = PATIENCE) -> str:
+        """What a command prints, with `text` as its input; LabError when it fails or does not end."""
+        done = self.try_run(*command, text=text, seconds=seconds)
+        if done.returncode != 0:
+            raise LabError(f"{_shown(command)}: exit {done.returncode}: {done.stderr.strip()}")
+        return done.stdout
+
+    def try_run(self, *command: str, text: str = "", seconds: float = PATIENCE) -> subprocess.CompletedProcess[str]:
+        """A command that may fail; LabError when it does not end."""
+        try:
+            return subprocess.run(
+                command,
+                input=text,
+                capture_output=True,
+                text=True,
+                timeout=seconds,
+                cwd=self.jobs,
+                env=self.environment,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            raise LabError(f"{_shown(command)}: no end after {seconds:g} s{tails(self.logs)}") from None
+
+    def sbatch(self, script: str, *options: str) -> int:
+        """Submit the lines of a shell script; the job's id. LabError with what sbatch said."""
+        text = script if script.startswith("#!") else f"#!/bin/sh\n{script}\n"
+        return int(self.run("sbatch", "--parsable", *options, text=text).partition(";")[0])
+
+    def squeue(self, *options: str) -> str:
+        """What squeue prints."""
+        return self.run("squeue", *options)
+
+    def sinfo(self, *options: str) -> str:
+        """What sinfo prints."""
+        return self.run("sinfo", *options)
+
+    def scontrol(self, *arguments: str) -> str:
+        """What scontrol prints."""
+        return self.run("scontrol", *arguments)
+
+    def scancel(self, *arguments: str | int) -> None:
+        """Cancel jobs."""
+        self.run("scancel", *map(str, arguments))
+
+    def update(self, job: int, **fields: str | int) -> None:
+        """`scontrol update jobid=JOB key=value ...`."""
+        self.scontrol("update", f"jobid={job}", *(f"{key}={value}" for key, value in fields.items()))
+
+    def job(self, job: int) -> dict[str, str]:
+        """The fields of `scontrol show job`; LabError for a job that Slurm does not know (any more)."""
+        words = self.scontrol("show", "job", "-o", str(job)).split()
+        return {key: value for key, equals, value in (word.partition("=") for word in words) if equals}
+
+    def state(self, job: int) -> str:
+        """PENDING, CONFIGURING, RUNNING, COMPLETED, ..."""
+        return self.job(job)["JobState"]
+
+    # Waiting
+
+    def wait_for(self, condition: Callable[[], _T], what: str, seconds: float = PATIENCE) -> _T:
+        """The first true value of `condition`; LabError with the ends of the logs after so many seconds."""
+        return wait_for(condition, f"{self.name}: {what}", seconds, self.logs)
+
+    def wait_for_state(self, job: int, *states: str, seconds: float = PATIENCE) -> str:
+        """The first of these states that the job is seen in."""
+        what = f"job {job} to be {' or '.join(states)}"
+        return self.wait_for(lambda: state if (state := self.state(job)) in states else "", what, seconds)
+
+    def wait_for_nodes(self, state: str = "idle", *nodes: str | int) -> None:
+        """Until these nodes (without any: all) are in a state, as sinfo names it without its suffixes."""
+        wanted = {self.node(node) for node in nodes} or set(self.nodes)
+        self.wait_for(lambda: wanted <= self._nodes_in(state), f"{', '.join(sorted(wanted))} to be {state}")
+
+    def _nodes_in(self, state: str) -> set[str]:
+        done = self.try_run("sinfo", "-h", "-N", "-o", "%N %t")
+        words = (line.split() for line in done.stdout.splitlines())
+        return {node for node, its in words if its == state}
+
+    def wait_until_saved(self, job: int) -> None:
+        """Until slurmctld has saved the job as it is now, so that SIGKILL does not lose it: it takes up to 5 s."""
+        mark = f"saved-{secrets.token_hex(8)}"
+        self.update(job, admincomment=mark)
+        state = self.directory / "state" / "job_state"
+        self.wait_for(lambda: state.exists() and mark.encode() in state.read_bytes(), f"job {job} to be saved")
+
+    # Daemons
+
+    def start(self) -> None:
+        """Start all daemons and wait until all nodes are idle."""
+        self.start_controller()
+        for node in self.nodes:
+            self._spawn_node(node)
+        self.wait_for(self._ready, "all nodes to be idle")
+
+    def start_controller(self) -> None:
+        """Start slurmctld and wait until it answers. After a SIGKILL the nodes stay `unk` for some seconds."""
+        self._daemons[CONTROLLER] = self._spawn(CONTROLLER, "slurmctld", "-D", "-f", str(self.conf))
+        self.wait_for(self._answers, "slurmctld to answer")
+
+    def kill_controller(self, number: int = signal.SIGKILL) -> None:
+        """Send slurmctld a signal (SIGTERM: it saves its state) and wait for its end."""
+        self._keeping.end(self._daemons[CONTROLLER], number)
+
+    def start_node(self, node: str | int) -> None:
+        """Start a node's slurmd and wait until the controller counts it as usable."""
+        self._spawn_node(self.node(node))
+        self.wait_for(lambda: self._usable(self.node(node)), f"{self.node(node)} to be usable")
+
+    def kill_node(self, node: str | int, number: int = signal.SIGKILL) -> None:
+        """Send a node's slurmd a signal and wait for its end; the steps on the node go on, as in a real failure."""
+        self._keeping.end(self._daemons[self.node(node)], number)
+
+    def pid(self, daemon: str | int = CONTROLLER) -> int:
+        """The process id of slurmctld, or of a node's slurmd."""
+        return self._daemons[CONTROLLER if daemon == CONTROLLER else self.node(daemon)]
+
+    def _spawn_node(self, node: str) -> None:
+        self._daemons[node] = self._spawn(node, "slurmd", "-D", "-N", node, "-f", str(self.conf))
+
+    def _spawn(self, daemon: str, program: str, *options: str) -> int:
+        path = shutil.which(program, path=SYSTEM_PATH) or program
+        environment = {"PATH": SYSTEM_PATH, "SLURM_CONF": str(self.conf)}
+        return self._keeping.spawn([path, *options], environment, self.directory / f"{daemon}.out")
+
+    def _answers(self) -> bool:
+        self.check()
+        return self.try_run("scontrol", "ping").stdout.strip().endswith("is UP")
+
+    def _ready(self) -> bool:
+        self.check()
+        return self._nodes_in("idle") == set(self.nodes)
+
+    def _usable(self, node: str) -> bool:
+        self.check()
+        return any(node in self._nodes_in(state) for state in ("idle", "alloc", "mix"))
+
+    def check(self) -> None:
+        """LabError if a daemon that should run has ended by itself."""
+        for daemon, pid in self._daemons.items():
+            code = self._keeping.exit_code(pid)
+            if code is not None and code >= 0:
+                raise self._ended(daemon, code)
+
+    def _ended(self, daemon: str, code: int) -> LabError:
+        said = tails([self.directory / f"{daemon}.out"])
+        kind = PortTakenError if "Address already in use" in said else LabError
+        return kind(f"{self.name}: {daemon} ended with status {code}{said}")
+
+    # Configuration
+
+    def configure(self, **settings: str | Path | int | None) -> None:
+        """Set parameters of slurm.conf (None: take them out). `reconfigure` or a restart makes Slurm read them."""
+        lines = replaced(self.conf.read_text().splitlines(), (f"{key}={value}" for key, value in settings.items()))
+        kept = (line for line in lines if not line.endswith("=None"))
+        self.conf.write_text("\n".join(kept) + "\n")
+
+    def reconfigure(self) -> None:
+        """`scontrol reconfigure`."""
+        self.scontrol("reconfigure")
+
+
+def _shown(command: tuple[str, ...]) -> str:
+    text = shlex.join(command)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+
+
+def _check_length(socket: Path) -> None:
+    if len(os.fsencode(socket)) > _LONGEST_SOCKET:
+        raise LabError(f"{socket}: too long for a socket; choose a folder with a shorter path")

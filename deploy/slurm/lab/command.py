@@ -1,0 +1,162 @@
+"""The command `lab`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import fields
+from functools import partial
+from pathlib import Path
+from types import FrameType
+from typing import NoReturn
+
+from deploy.slurm.lab.configuration import Options
+from deploy.slurm.lab.laboratory import NAMES, Lab
+from deploy.slurm.lab.takedown import take_down
+from deploy.slurm.lab.waiting import LabError
+
+_LAST_WORDS = 5.0  # seconds that the command of `run` has to end after a signal
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+class _Ended(BaseException):  # not an error that anything on the way may handle
+    """This process was told to end by a signal."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command; the exit status."""
+    asked = _parser().parse_args(arguments)
+    try:
+        with _signals_raised():
+            return int(asked.do(asked))
+    except LabError as error:
+        print(f"lab: {error}", file=sys.stderr)
+        return 1
+    except _Ended as ended:
+        return 128 + ended.number
+
+
+def _up(asked: argparse.Namespace) -> int:
+    lab = _lab(asked)
+    lab.start()
+    _tell(lab)
+    lab.detach()
+    print(f"take it down with: {sys.argv[0]} down {lab.directory}", file=sys.stderr)
+    return 0
+
+
+def _down(asked: argparse.Namespace) -> int:
+    take_down(asked.directory)
+    return 0
+
+
+def _run(asked: argparse.Namespace) -> int:
+    with _lab(asked) as lab:
+        first = lab[lab.names[0]]
+        code = _call(asked.command, first.environment | {"LAB_DIR": str(lab.directory)})
+    return code if code >= 0 else 128 - code
+
+
+def _call(argv: list[str], environment: dict[str, str]) -> int:
+    # A signal while the command is being started would leave it behind: it has to wait until we know the command.
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
+    try:
+        unblock = partial(signal.pthread_sigmask, signal.SIG_SETMASK, before)
+        command = subprocess.Popen(argv, env=environment, preexec_fn=unblock)
+    except OSError as error:
+        raise LabError(f"{argv[0]}: {error.strerror}") from None
+    try:
+        unblock()
+        return command.wait()
+    except _Ended as ended:
+        if ended.number != signal.SIGINT:  # Ctrl-C has reached the command by itself
+            command.send_signal(ended.number)
+        try:
+            command.wait(_LAST_WORDS)
+        except subprocess.TimeoutExpired:
+            command.kill()
+            command.wait()
+        raise
+
+
+def _tell(lab: Lab) -> None:
+    print(f"LAB_DIR={lab.directory}")
+    for cluster in lab:
+        print(f"{cluster.name}: export SLURM_CONF={cluster.conf}")
+
+
+def _lab(asked: argparse.Namespace) -> Lab:
+    options = {field.name: getattr(asked, field.name) for field in fields(Options)}
+    return Lab(asked.directory, asked.names, **options | {"lines": tuple(asked.lines)})
+
+
+@contextmanager
+def _signals_raised() -> Iterator[None]:
+    """The first signal to end is raised as _Ended where this process is; later ones do not disturb the clearing up."""
+
+    def end(number: int, _: FrameType | None) -> NoReturn:
+        for each in _SIGNALS:
+            signal.signal(each, signal.SIG_IGN)
+        raise _Ended(number)
+
+    for number in _SIGNALS:
+        signal.signal(number, end)
+    yield
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="lab", description="Real Slurm clusters on this host, as any user.")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    up = commands.add_parser("up", help="start clusters and leave them running")
+    up.set_defaults(do=_up)
+    run = commands.add_parser("run", help="start clusters, run a command, take them down")
+    run.set_defaults(do=_run)
+    for each in (up, run):
+        _add_options(each)
+    run.add_argument("command", nargs="+", metavar="-- COMMAND", help="has LAB_DIR and the first cluster's SLURM_CONF")
+    down = commands.add_parser("down", help="end all that clusters have left, whatever state they are in")
+    down.set_defaults(do=_down)
+    down.add_argument("directory", type=Path, metavar="DIR")
+    return parser
+
+
+def _add_options(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("--dir", dest="directory", type=Path, metavar="DIR", help="an empty or new folder (default: a temporary one)")
+    add("--names", type=_names, default=NAMES, metavar="A,B", help=f"the clusters (default: {','.join(NAMES)})")
+    add("--nodes", type=_positive, default=4, metavar="N", help="nodes of each cluster (default: 4)")
+    add("--cpus", type=_positive, default=1, metavar="N", help="CPUs of each node (default: 1)")
+    add("--prolog", type=_file, metavar="FILE", help="PrologSlurmctld")
+    add("--task-prolog", type=_file, metavar="FILE", help="TaskProlog")
+    add("--jobcomp", type=_file, metavar="FILE", help="the script of jobcomp/script")
+    add("--job-submit", type=_file, metavar="FILE", help="job_submit.lua")
+    add("--line", dest="lines", action="append", default=[], metavar="K=V", help="a further line of slurm.conf")
+    add("--default-pace", dest="quick", action="store_false", help="schedule at the pace of Slurm's defaults")
+
+
+def _names(text: str) -> tuple[str, ...]:
+    names = tuple(text.split(","))
+    if len(set(names)) != len(names) or not all(name.isascii() and name.isalpha() and name.islower() for name in names):
+        raise argparse.ArgumentTypeError("names are different words of small letters with commas between")
+    return names
+
+
+def _positive(text: str) -> int:
+    if not text.isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError("a number from 1 on is needed")
+    return int(text)
+
+
+def _file(text: str) -> Path:
+    path = Path(text).resolve()
+    if not path.is_file() or not os.access(path, os.R_OK):
+        raise argparse.ArgumentTypeError(f"{text}: no file that can be read")
+    return path

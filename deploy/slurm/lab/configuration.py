@@ -1,0 +1,107 @@
+"""What a cluster of the laboratory is made of, and its slurm.conf."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+QUICK = "bf_interval=1,batch_sched_delay=0,sched_min_interval=0"
+_REPEATABLE = ("nodename", "partitionname")
+
+
+@dataclass(frozen=True)
+class Options:
+    """How the clusters of a laboratory are set up.
+
+    prolog, task_prolog, jobcomp: executables for PrologSlurmctld, TaskProlog and JobCompType=jobcomp/script.
+    job_submit: a job_submit.lua, copied beside slurm.conf.
+    lines: further lines of slurm.conf, `Key=Value`; one of a key that the laboratory sets replaces its line.
+    quick: schedule at once (SchedulerParameters for tests) instead of at the pace of Slurm's defaults.
+    """
+
+    nodes: int = 4
+    cpus: int = 1
+    prolog: Path | None = None
+    task_prolog: Path | None = None
+    jobcomp: Path | None = None
+    job_submit: Path | None = None
+    lines: tuple[str, ...] = ()
+    quick: bool = True
+
+
+def key_of(line: str) -> str:
+    """The parameter that a line sets, in lower case, as Slurm compares them."""
+    return line.partition("=")[0].strip().lower()
+
+
+def slurm_conf(name: str, directory: Path, ports: list[int], options: Options) -> str:
+    """The slurm.conf of the cluster `name` in `directory`; the ports are the controller's and the nodes'."""
+    settings = _basics(name, directory, ports[0]) | _hooks(options)
+    if options.quick:
+        settings["SchedulerParameters"] = QUICK
+    lines = replaced((f"{key}={value}" for key, value in settings.items()), options.lines)
+    return "\n".join([*lines, *_nodes(name, ports[1:], options.cpus), *_partition(lines)]) + "\n"
+
+
+def replaced(lines: Iterable[str], by: Iterable[str]) -> list[str]:
+    """The lines without those whose key one of the new lines sets, then the new lines."""
+    new = list(by)
+    keys = {key_of(line) for line in new}.difference(_REPEATABLE)
+    return [line for line in lines if key_of(line) not in keys] + new
+
+
+def _basics(name: str, directory: Path, port: int) -> dict[str, str]:
+    user = str(os.geteuid())
+    return {
+        "ClusterName": name,
+        "SlurmctldHost": "localhost(127.0.0.1)",
+        "SlurmctldPort": str(port),
+        "CommunicationParameters": "NoCtldInAddrAny,NoInAddrAny",  # without authentication: loopback only
+        "AuthType": "auth/none",
+        "CredType": "cred/none",
+        "SlurmUser": user,
+        "SlurmdUser": user,
+        "StateSaveLocation": f"{directory}/state",
+        "SlurmctldPidFile": f"{directory}/slurmctld.pid",
+        "SlurmctldLogFile": f"{directory}/slurmctld.log",
+        "SlurmdSpoolDir": f"{directory}/%n",
+        "SlurmdPidFile": f"{directory}/slurmd.%n.pid",
+        "SlurmdLogFile": f"{directory}/slurmd.%n.log",
+        "SlurmdParameters": "config_overrides",  # the nodes have the CPUs that are written here
+        "ProctrackType": "proctrack/pgid",
+        "TaskPlugin": "task/none",
+        "MpiDefault": "none",
+        "MailProg": "/bin/true",
+        "ReturnToService": "2",
+        "SelectType": "select/cons_tres",
+        "SelectTypeParameters": "CR_CPU",
+        "KillWait": "2",
+    }
+
+
+def _hooks(options: Options) -> dict[str, str]:
+    hooks = {"PrologSlurmctld": options.prolog, "TaskProlog": options.task_prolog, "JobCompLoc": options.jobcomp}
+    settings = {key: str(path) for key, path in hooks.items() if path is not None}
+    if options.jobcomp is not None:
+        settings["JobCompType"] = "jobcomp/script"
+    if options.job_submit is not None:
+        settings["JobSubmitPlugins"] = "lua"
+    return settings
+
+
+def _nodes(name: str, ports: list[int], cpus: int) -> list[str]:
+    where = "NodeHostname=localhost NodeAddr=127.0.0.1"
+    return [f"NodeName={node_name(name, i)} {where} Port={port} CPUs={cpus}" for i, port in enumerate(ports, 1)]
+
+
+def _partition(lines: list[str]) -> list[str]:
+    if "partitionname" in map(key_of, lines):
+        return []
+    return ["PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=UP"]
+
+
+def node_name(cluster: str, number: int) -> str:
+    """The name of a cluster's node; they are counted from 1."""
+    return f"{cluster}{number}"

@@ -1,0 +1,135 @@
+"""Several Slurm clusters on one host, up together and down together."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from deploy.slurm.lab.cluster import SYSTEM_PATH, Cluster, PortTakenError
+from deploy.slurm.lab.configuration import Options
+from deploy.slurm.lab.keeping import Keeping
+from deploy.slurm.lab.ports import Reservations
+from deploy.slurm.lab.takedown import TEMPORARY, take_down
+from deploy.slurm.lab.waiting import LabError
+
+_TRIES = 5  # with other ports, if a process that knows nothing of our reservations was faster
+_PROGRAMS = ("slurmctld", "slurmd", "scontrol", "sbatch", "squeue")
+NAMES = ("intrepid", "eureka")
+
+
+def missing_programs() -> list[str]:
+    """The programs of Slurm that are not installed here."""
+    return [program for program in _PROGRAMS if shutil.which(program, path=SYSTEM_PATH) is None]
+
+
+class Lab:
+    """Real clusters below `directory` (without one: a temporary folder that goes with them).
+
+    `with Lab(nodes=2) as lab:` starts them and takes them down; when this process dies, however it dies, so do they.
+    The keywords are those of `Options`; `each` has other options for single clusters, by name.
+    """
+
+    def __init__(
+        self,
+        directory: Path | None = None,
+        names: Sequence[str] = NAMES,
+        each: Mapping[str, Options] | None = None,
+        **options: Any,
+    ) -> None:
+        self.names = tuple(names)
+        self.options = {name: (each or {}).get(name) or Options(**options) for name in names}
+        self.directory = _folder(directory)
+        self._clusters: dict[str, Cluster] = {}
+        self._keeping: Keeping | None = None
+
+    def __enter__(self) -> Lab:
+        self.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.stop()
+
+    def __getitem__(self, name: str) -> Cluster:
+        return self._clusters[name]
+
+    def __iter__(self) -> Iterator[Cluster]:
+        return iter(self._clusters.values())
+
+    @property
+    def keeping(self) -> Keeping:
+        """Starts further processes that go down with the laboratory."""
+        if self._keeping is None:
+            raise LabError("the laboratory is not up")
+        return self._keeping
+
+    def start(self) -> None:
+        """Start all clusters; LabError with the end of a daemon's log, and then nothing is left running."""
+        _check_host()
+        try:
+            for _ in range(_TRIES - 1):
+                with suppress(PortTakenError):
+                    return self._try_start()
+                self._end()
+            return self._try_start()
+        except BaseException:
+            self.stop()
+            raise
+
+    def _try_start(self) -> None:
+        reservations = Reservations()
+        try:
+            ports = {name: reservations.take(1 + self.options[name].nodes) for name in self.names}
+            self._keeping = Keeping(self.directory, reservations.descriptors())
+        finally:
+            reservations.close()
+        for name in self.names:
+            folder = self.directory / name
+            self._clusters[name] = Cluster(name, folder, ports[name], self.options[name], self._keeping)
+        for cluster in self:
+            cluster.start()
+
+    def detach(self) -> None:
+        """Let the clusters go on when this process ends; `stop` or `take_down` ends them."""
+        self.keeping.detach()
+
+    def stop(self) -> None:
+        """End all processes of the laboratory, and remove its folder if it is a temporary one."""
+        self._end()
+        take_down(self.directory)
+
+    def _end(self) -> None:
+        if self._keeping is not None:
+            self._keeping.close()
+        self._keeping = None
+
+
+def _check_host() -> None:
+    if missing := missing_programs():
+        raise LabError(f"Slurm is not installed here: there is no {', '.join(missing)} (Debian: slurm-wlm)")
+    try:
+        pwd.getpwuid(os.geteuid())
+    except KeyError:
+        raise LabError(f"the user id {os.geteuid()} has no name here, which Slurm needs") from None
+
+
+def _folder(directory: Path | None) -> Path:
+    """An empty folder of our own, by its real path."""
+    if directory is None:
+        folder = Path(tempfile.mkdtemp(prefix="slurm-lab-")).resolve()
+        (folder / TEMPORARY).touch()
+        return folder
+    folder = directory.resolve()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if any(folder.iterdir()):
+            raise LabError(f"{folder}: not empty")
+    except OSError as error:
+        raise LabError(f"{folder}: {error.strerror}") from None
+    return folder

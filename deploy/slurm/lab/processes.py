@@ -1,0 +1,80 @@
+"""The processes of this host, as /proc shows them."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Process:
+    """A process at the moment of a look; its id can have another owner later, `started` (clock ticks) tells."""
+
+    pid: int
+    parent: int
+    session: int
+    started: int
+    arguments: tuple[str, ...]
+
+    def environment(self) -> dict[str, str]:
+        """Its environment when it started; empty where we may not read it."""
+        try:
+            text = Path(f"/proc/{self.pid}/environ").read_text(errors="replace")
+        except OSError:
+            return {}
+        return dict(entry.partition("=")[::2] for entry in text.split("\0"))
+
+
+def all_processes() -> Iterator[Process]:
+    """All live processes, not those that have ended and wait for their parents."""
+    for name in os.listdir("/proc"):
+        if name.isdigit() and (process := look(int(name))) is not None:
+            yield process
+
+
+def look(pid: int) -> Process | None:
+    """The process that has this id now."""
+    try:
+        arguments = Path(f"/proc/{pid}/cmdline").read_text(errors="replace")
+        stat = Path(f"/proc/{pid}/stat").read_text(errors="replace")
+    except OSError:
+        return None
+    fields = stat.rpartition(")")[2].split()  # the name before may hold any character
+    if fields[0] in "ZX":
+        return None
+    return Process(pid, int(fields[1]), int(fields[3]), int(fields[19]), tuple(arguments.rstrip("\0").split("\0")))
+
+
+def end(process: Process, number: signal.Signals, seconds: float) -> bool:
+    """Signal this very process and wait for its end; false if it lives on. Another with its id now is left alone."""
+    try:
+        handle = os.pidfd_open(process.pid)
+    except ProcessLookupError:
+        return True
+    try:
+        if look(process.pid) != process:  # the handle is of whoever has the id now
+            return True
+        with suppress(ProcessLookupError):
+            signal.pidfd_send_signal(handle, number)
+            signal.pidfd_send_signal(handle, signal.SIGCONT)
+        return bool(select.select([handle], [], [], seconds)[0])
+    except PermissionError:
+        return False
+    finally:
+        os.close(handle)
+
+
+def with_descendants(chosen: Callable[[Process], bool]) -> list[Process]:
+    """The processes that are chosen, their descendants, and what is in a session that one of them leads."""
+    everyone = list(all_processes())
+    found = {process.pid: process for process in everyone if chosen(process)}
+    size = 0
+    while size != len(found):
+        size = len(found)
+        found |= {p.pid: p for p in everyone if p.parent in found or p.session in found}
+    return list(found.values())

@@ -1,0 +1,68 @@
+"""Taking a laboratory down from outside, whatever state it is in."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import time
+from pathlib import Path
+
+from deploy.slurm.lab.keeping import KEEPER
+from deploy.slurm.lab.processes import Process, all_processes, end, with_descendants
+from deploy.slurm.lab.waiting import LabError
+
+TEMPORARY = ".temporary-slurm-lab"  # in folders that go with their laboratory
+_PATIENCE = 12.0  # seconds: the keeper itself gives up after 10
+
+
+def take_down(directory: Path) -> None:
+    """End all processes of the laboratory in `directory`; remove the folder if the laboratory made it. LabError.
+
+    Nothing is read from the folder: it may be damaged, or gone. The keeper is found by its command line and ends all
+    that it has started; should it have been killed, the daemons are found by theirs and users' processes by the
+    environment that Slurm gives them. Where nothing is left, nothing is done.
+    """
+    directory = directory.resolve()
+    for keeper in [process for process in all_processes() if _keeps(process, directory)]:
+        if not end(keeper, signal.SIGTERM, _PATIENCE):
+            end(keeper, signal.SIGKILL, _PATIENCE)
+    _end_strays(directory)
+    if (directory / TEMPORARY).exists():
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+def _end_strays(directory: Path) -> None:
+    patience_over = time.monotonic() + _PATIENCE
+    while strays := _strays(directory):
+        for process in strays:
+            end(process, signal.SIGKILL, 1)
+        if time.monotonic() > patience_over:
+            ids = ", ".join(str(process.pid) for process in strays)
+            raise LabError(f"{directory}: these processes do not end: {ids}")
+
+
+def _strays(directory: Path) -> list[Process]:
+    found = with_descendants(lambda process: _is_daemon(process, directory) or _is_of_a_job(process, directory))
+    return [process for process in found if process.pid != os.getpid()]
+
+
+def _keeps(process: Process, directory: Path) -> bool:
+    return process.arguments[-2:] == (str(KEEPER), str(directory))
+
+
+def _is_daemon(process: Process, directory: Path) -> bool:
+    """A slurmctld or slurmd that was started with a slurm.conf in the folder."""
+    name, *options = process.arguments
+    return Path(name).name in ("slurmctld", "slurmd") and any(_in(option, directory) for option in options)
+
+
+def _is_of_a_job(process: Process, directory: Path) -> bool:
+    """A job step, or what it runs: not a user's shell or salloc, which has the laboratory's SLURM_CONF as well."""
+    environment = process.environment()
+    is_step = process.arguments[0].startswith("slurmstepd:") or "SLURMD_NODENAME" in environment
+    return is_step and _in(environment.get("SLURM_CONF", ""), directory)
+
+
+def _in(path: str, directory: Path) -> bool:
+    return path.startswith(f"{directory}{os.sep}")

@@ -1,0 +1,1 @@
+"""Real Slurm clusters, from the laboratory in deploy/slurm/lab."""
