@@ -18,6 +18,8 @@ MESSAGE = "compiling the scheduling kernels, once (about half a minute) ..."
 _CACHE = "NUMBA_CACHE_DIR"
 _OURS = "cosched-kernels-"
 
+_prepared: set[Callable[[], None]] = set()
+
 
 def use_kernel_cache() -> None:
     """Point numba to the cache of these sources; to be called before any kernel is imported.
@@ -35,12 +37,23 @@ def use_kernel_cache() -> None:
 
 
 def prepare_kernels(run_all: Callable[[], None], say: Callable[[str], None]) -> float:
-    """Compile or load every kernel by `run_all`, a tiny simulation; the seconds it took. `say` is told of compiling."""
-    if not any(Path(os.environ[_CACHE]).rglob("*.nbi")):
+    """Compile or load every kernel by `run_all`, a tiny simulation; the seconds it took. `say` is told of compiling.
+
+    Once in a process: the next time there is nothing to do.
+    """
+    if run_all in _prepared:
+        return 0.0
+    if not kernels_are_compiled():
         say(MESSAGE)
     began = time.perf_counter()
     run_all()
+    _prepared.add(run_all)
     return time.perf_counter() - began
+
+
+def kernels_are_compiled() -> bool:
+    """Whether the cache has kernels."""
+    return any(Path(os.environ[_CACHE]).rglob("*.nbi"))
 
 
 def _cache_folder() -> Path:

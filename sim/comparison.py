@@ -11,6 +11,7 @@ from sim.replaying import Replay
 from sim.results import ReplayResult
 
 NONE = "none"
+COMPARISON = "comparison.json"  # all summaries by the name of their combination
 MAX_DOMAINS = 6
 
 

@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 SUMMARY = "summary.json"
-COMPANIONS = ("jobs.csv", "holds.csv", "yields.csv", "events.jsonl")  # what belongs to a summary, if the run wrote it
+# What belongs to a summary, if the run wrote it.
+COMPANIONS = ("jobs.csv", "holds.csv", "yields.csv", "events.jsonl", "report.html")
 
 
 @contextlib.contextmanager

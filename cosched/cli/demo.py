@@ -41,9 +41,10 @@ NOT_KEPT = "To keep the traces, the pairs and every job's times: cosched demo --
 
 @click.command(short_help="A minute's look at what coscheduling does.")
 @click.option("--out", metavar="DIR", help="Keep the generated traces, the pairs and the files of each run there.")
+@click.option("--no-report", is_flag=True, help="Write no report.html and no figures there.")
 @click.option("--json", "as_json", is_flag=True, help="Print the summaries as JSON.")
 @click.pass_context
-def demo(ctx: click.Context, out: str | None, as_json: bool) -> None:
+def demo(ctx: click.Context, out: str | None, no_report: bool, as_json: bool) -> None:
     """Show what coscheduling does, on a generated month of two coupled machines, and live.
 
     Replays the month without coscheduling and under the four combinations of hold and yield, and prints one
@@ -58,7 +59,7 @@ def demo(ctx: click.Context, out: str | None, as_json: bool) -> None:
         with staged(out) if out is not None else nullcontext() as stage:
             if stage:
                 _write_inputs(ready, stage)
-            said = run_all(ready, run_info(ctx, SEED), stage, doing)
+            said = run_all(ready, run_info(ctx, SEED), stage, not no_report, doing)
         live = _run_live(doing)
     if as_json:
         show_json({**said, "live": live_json(live)})

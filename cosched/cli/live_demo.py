@@ -149,7 +149,8 @@ def live_json(pairs: list[PairOfProcesses]) -> dict[str, Any]:
 
 def live_parts(pairs: list[PairOfProcesses]) -> list[RenderableType]:
     """What is shown of it."""
-    from cosched.cli.tables import duration, new_table
+    from cosched.cli.tables import new_table
+    from sim.wording import duration
 
     table = new_table(
         "\npair", *(f"nodes\n{name}" for name in MACHINES), *(f"waited\n{name}" for name in MACHINES), "\napart"

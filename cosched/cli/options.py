@@ -79,7 +79,7 @@ def replay_settings(domains: Sequence[str], config: str | None, **options: Any) 
     """
     from sim.configuration import read_toml, replay_config
 
-    file = _file_settings(config, read_toml(config)) if config is not None else {"domains": []}
+    file = file_settings(config, read_toml(config)) if config is not None else {"domains": []}
     flags = [parse_domain(text) for text in domains]
     given = {key: value for key, value in options.items() if value not in (None, False)}
     values = {**_overridden(file, given), "domains": _merged(file["domains"], flags)}
@@ -119,7 +119,7 @@ def _split(text: str) -> list[str]:
     return parts
 
 
-def _file_settings(path: str, values: dict[str, Any]) -> dict[str, Any]:
+def file_settings(path: str, values: dict[str, Any]) -> dict[str, Any]:
     """A file's keys as those of a ReplayConfig; file names in it are relative to its folder."""
     if "domains" in values:
         raise InputError(path, "domains", "no such key; each domain is a table under a line [[domain]]")

@@ -38,8 +38,9 @@ Example:
 @click.option("--script", metavar="FILE", help="What-if events: TIME cancel|down|drain|up|scheme|cut ...")
 @click.option("--live", is_flag=True, help="By real services, one process a domain, that speak gRPC.")
 @click.option("--compare", is_flag=True, help="No coscheduling and every combination of hold and yield.")
-@click.option("--out", metavar="DIR", help="Write summary.json and jobs.csv there (--compare: a folder each).")
+@click.option("--out", metavar="DIR", help="Write a report and its data there (--compare: a folder each).")
 @click.option("--events", is_flag=True, help="Write events.jsonl there too.")
+@click.option("--no-report", is_flag=True, help="Write no report.html and no figures there.")
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
 @click.pass_context
 def replay(
@@ -50,6 +51,7 @@ def replay(
     live: bool,
     compare: bool,
     out: str | None,
+    no_report: bool,
     as_json: bool,
     **options: Any,
 ) -> None:
@@ -72,7 +74,7 @@ def replay(
         ready = _live(settings, doing) if live else Replay(settings, doing.say)
         info = run_info(ctx, settings.seed)
         with staged(out) if out is not None else nullcontext() as stage, _deaths_told(live):
-            said = (run_all if compare else _run)(ready, info, stage, doing)
+            said = (run_all if compare else _run)(ready, info, stage, not no_report, doing)
     _tell(said, as_json)
     if len(settings.domains) > 1 and not len(ready.pairing):
         say("no jobs are paired (--pairs, --pair-window or --pair-fraction says which are)")
@@ -106,9 +108,12 @@ def run_info(ctx: click.Context, seed: int) -> RunInfo:
     return RunInfo(ctx.meta[COMMAND], seed, ctx.meta[BEGAN])
 
 
-def run_all(ready: Replay, info: RunInfo, stage: Path | None, doing: Progress) -> dict[str, Any]:
-    """Simulate every combination of schemes, files in a folder of `stage` each; what --json prints."""
-    from sim.comparison import combinations, compare
+def run_all(ready: Replay, info: RunInfo, stage: Path | None, report: bool, doing: Progress) -> dict[str, Any]:
+    """Simulate every combination of schemes, files in a folder of `stage` each; what --json prints.
+
+    `report` asks for one of each and one that compares them.
+    """
+    from sim.comparison import COMPARISON, combinations, compare
     from sim.output import summary, write_files, write_json
 
     names = list(combinations(len(ready.config.domains)))
@@ -121,21 +126,36 @@ def run_all(ready: Replay, info: RunInfo, stage: Path | None, doing: Progress) -
     said = {key: summaries[names[0]][key] for key in ("version", "command", "seed")}
     said["combinations"] = summaries
     if stage:
-        write_json(stage / "comparison.json", said)
+        write_json(stage / COMPARISON, said)
+        if report:
+            _report(stage, doing)
     return said
 
 
-def _run(ready: Replay, info: RunInfo, stage: Path | None, doing: Progress) -> dict[str, Any]:
+def _run(ready: Replay, info: RunInfo, stage: Path | None, report: bool, doing: Progress) -> dict[str, Any]:
     from sim.output import summary, write_files
 
     doing.step("replaying ...")
     result = ready.run()
+    if not stage:
+        return summary(result, info)
     doing.step("writing ...")
-    return write_files(result, stage, info) if stage else summary(result, info)
+    said = write_files(result, stage, info)
+    if report:
+        _report(stage, doing)
+    return said
+
+
+def _report(folder: Path, doing: Progress) -> None:
+    doing.step("drawing the report ...")
+    from sim.reports.rebuilding import rebuild
+
+    rebuild(folder)
 
 
 def _tell(said: dict[str, Any], as_json: bool) -> None:
-    from cosched.cli.tables import comparison_table, replay_tables, warnings
+    from cosched.cli.tables import comparison_table, replay_tables
+    from sim.wording import warnings
 
     runs = said.get("combinations", {"": said})
     if as_json:

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from sim.traces import REASONS
+from sim.wording import (
+    GROUPS,
+    METRICS,
+    STATISTICS,
+    Summary,
+    count,
+    duration,
+    heading,
+    number,
+    pairs_line,
+    percent,
+    rejected_line,
+    whole,
+)
 
-Summary = Mapping[str, Any]
-
-METRICS = {
-    "wait_s": "wait",
-    "slowdown": "slowdown",
-    "bounded_slowdown": "bounded slowdown",
-    "sync_s": "sync time",
-}
 COMPARED = (
     "\nschemes",
     "\nmachine",
@@ -29,41 +33,8 @@ COMPARED = (
     "\nlost",
     "pairs\ntogether",
 )
-GROUPS = ("all", "paired", "unpaired")
-STATISTICS = ("mean", "median", "p95", "p99", "max")
-UNITS = ((172_800, 86_400, "d"), (7_200, 3_600, "h"), (120, 60, "min"), (0, 1, "s"))  # from, seconds, unit
 
 QUANTILES = ("mean", "min", "p25", "median", "p75", "p95", "p99", "max")
-
-
-def duration(seconds: float | None) -> str:
-    """Three digits or so and a unit; nothing for None."""
-    if seconds is None:
-        return ""
-    size, unit = next((size, unit) for least, size, unit in UNITS if abs(seconds) >= least)
-    return f"{(whole if size == 1 else number)(seconds / size)} {unit}"
-
-
-def number(value: float | None) -> str:
-    """A number with a digit after the point unless it is large; nothing for None."""
-    if value is None:
-        return ""
-    return f"{value:,.0f}" if value >= 1000 else f"{value:,.1f}"
-
-
-def whole(value: float | None) -> str:
-    """The same for what is mostly whole: no digit after the point where it would be 0."""
-    return number(value).removesuffix(".0")
-
-
-def percent(share: float | None, digits: int = 1) -> str:
-    """A share of 1; nothing for None."""
-    return "" if share is None else f"{100 * share:.{digits}f} %"
-
-
-def count(number: int, thing: str) -> str:
-    """`1 hold`, `2 holds`."""
-    return f"{number:,} {thing}{'s' * (number != 1)}"
 
 
 def new_table(*columns: str, left: int = 1) -> Table:
@@ -88,8 +59,8 @@ def replay_tables(summary: Summary) -> list[RenderableType]:
     """A heading, a table and some lines for each domain, and a line on the pairs."""
     parts: list[RenderableType] = []
     for name, domain in summary["domains"].items():
-        heading = Text(_heading(name, domain), style="bold")
-        parts += [heading, *_jobs_lines(domain), _domain_table(domain), *_domain_lines(domain), ""]
+        title = Text(heading(name, domain), style="bold")
+        parts += [title, *_jobs_lines(domain), _domain_table(domain), *_domain_lines(domain), ""]
     return [*parts, pairs_line(summary["pairs"])]
 
 
@@ -139,47 +110,6 @@ def _facts(found: Summary) -> Iterator[tuple[str, str]]:
         yield "no request", f"{count(found['without_request'], 'job')}; their run time is taken"
     if found["ran_past_request"]:
         yield "overrun", f"{count(found['ran_past_request'], 'job')} ran past the request"
-
-
-def pairs_line(pairs: Summary) -> str:
-    """What became of the pairs."""
-    if not pairs["pairs"]:
-        return "pairs: none"
-    line = f"pairs: {pairs['together']:,} of {pairs['pairs']:,} started together"
-    if pairs["desynchronised"]:
-        gap = pairs["gap_s"]
-        line += f"; {pairs['desynchronised']:,} apart"
-        line += f" (by {duration(gap['mean'])} on average, {duration(gap['max'])} at most)"
-    if pairs["never"]:
-        line += f"; {pairs['never']:,} of which a job never started"
-    if pairs["dropped"]:
-        line += f"; {count(pairs['dropped'], 'row')} dropped: a job of theirs was left out"
-    return line
-
-
-def warnings(summary: Summary) -> Iterator[str]:
-    """What the user should not overlook."""
-    if summary["stalled"]:
-        yield "ended early: only holds were left, and they changed places for ever"
-    for name, domain in summary["domains"].items():
-        if domain["never_started"]:
-            yield f"{name}: {count(domain['never_started'], 'job')} never started"
-
-
-def rejected_line(rejected: Mapping[str, int]) -> str:
-    """How many jobs were left out and why; nothing if none were."""
-    return ", ".join(f"{left_out:,} {REASONS[reason]}" for reason, left_out in rejected.items())
-
-
-def _heading(name: str, domain: Summary) -> str:
-    parts = [
-        count(domain["nodes"], "node"),
-        {"off": "no coscheduling"}.get(domain["scheme"], f"scheme {domain['scheme']}"),
-        f"policy {domain['policy']}",
-        {"none": "no backfilling"}.get(domain["backfill"], f"{domain['backfill']} backfilling"),
-        *([domain["node_pool"]] if domain["node_pool"] != "flat" else []),
-    ]
-    return f"{name}: {', '.join(parts)}"
 
 
 def _jobs_lines(domain: Summary) -> Iterator[str]:

@@ -151,7 +151,7 @@ def peak_of_command(trace: str, out: str) -> int:
 def replay_command(trace: str, out: str) -> list[str]:
     """The installed command on one trace."""
     cosched = str(Path(sys.executable).with_name("cosched"))
-    return [cosched, "replay", "--domain", f"intrepid,trace={trace},nodes={INTREPID}", "--out", out]
+    return [cosched, "replay", "--domain", f"intrepid,trace={trace},nodes={INTREPID}", "--out", out, "--no-report"]
 
 
 def whole_command() -> None:

@@ -18,20 +18,25 @@ def test_the_table(cosched, logs):
 
 
 def test_each_combination_is_a_replay_of_its_own(cosched, logs, tmp_path):
-    cosched("replay", *logs, *WINDOW, "--compare", "--out", "all")
+    cosched("replay", *logs, *WINDOW, "--compare", "--out", "all", "--no-report")
     runs = ["HH", "HY", "YH", "YY", "none"]
     assert tree(tmp_path / "all") == sorted(
-        ["comparison.json", *(f"{run}/{name}" for run in runs for name in ("jobs.csv", "summary.json"))]
+        [
+            "comparison.json",
+            *(f"{run}/{name}" for run in runs for name in ("holds.csv", "jobs.csv", "summary.json", "yields.csv")),
+        ]
     )
     settings = ["a,trace=a.swf,scheme=hold", "b,trace=b.swf.gz,scheme=yield"]
-    cosched("replay", *(part for text in settings for part in ("--domain", text)), *WINDOW, "--out", "HY")
+    cosched(
+        "replay", *(part for text in settings for part in ("--domain", text)), *WINDOW, "--out", "HY", "--no-report"
+    )
     assert (tmp_path / "HY/jobs.csv").read_bytes() == (tmp_path / "all/HY/jobs.csv").read_bytes()
     one, other = (json.loads((tmp_path / run / "summary.json").read_text()) for run in ("HY", "all/HY"))
     assert one["domains"] == other["domains"]
 
 
 def test_json(cosched, logs, tmp_path):
-    found = json.loads(cosched("replay", *logs, *WINDOW, "--compare", "--json", "--out", "all").stdout)
+    found = json.loads(cosched("replay", *logs, *WINDOW, "--compare", "--json", "--out", "all", "--no-report").stdout)
     assert list(found) == ["version", "command", "seed", "combinations"]
     assert list(found["combinations"]) == ["none", "HH", "HY", "YH", "YY"]
     assert found == json.loads((tmp_path / "all/comparison.json").read_text())

@@ -34,8 +34,15 @@ def test_a_disk_that_fills(console, small_disk, long_log, compare):
     assert os.listdir(small_disk) == []
 
 
+def test_a_disk_that_fills_while_the_report_is_written(console, small_disk, logs):
+    result = console("replay", *logs, "--out", small_disk / "run")
+    assert (result.returncode, result.stdout) == (1, "")
+    assert result.stderr == f"cosched: {small_disk}/run: No space left on device\n"
+    assert os.listdir(small_disk) == []
+
+
 def test_a_disk_that_fills_leaves_an_earlier_run_as_it_was(console, small_disk, long_log, logs):
-    assert console("replay", *logs, "--out", small_disk / "run").returncode == 0
+    assert console("replay", *logs, "--out", small_disk / "run", "--no-report").returncode == 0
     before = {name: (small_disk / name).read_bytes() for name in tree(small_disk)}
     assert console("replay", *long_log, "--out", small_disk / "run").returncode == 1
     assert {name: (small_disk / name).read_bytes() for name in tree(small_disk)} == before
@@ -78,7 +85,7 @@ def test_a_file_in_the_way(refused, logs, tmp_path):
     assert refused("replay", *logs, "--pair-window", "1m", "--out", "file/x", exit_code=1) == "file/x: Not a directory"
     (tmp_path / "runs").mkdir()
     (tmp_path / "runs/HY").write_text("mine")
-    refused("replay", *logs, "--pair-window", "1m", "--compare", "--out", "runs", exit_code=1)
+    refused("replay", *logs, "--pair-window", "1m", "--compare", "--out", "runs", "--no-report", exit_code=1)
     assert tree(tmp_path) == ["a.swf", "b.swf.gz", "file", "runs/HY"]
     assert os.listdir(tmp_path / "runs") == ["HY"]
 

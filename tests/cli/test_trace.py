@@ -125,7 +125,7 @@ def test_convert_clean_is_what_a_replay_takes(cosched, traces, tmp_path):
     assert result.stderr.splitlines() == [left_out, "out.swf: 4,606 jobs"]
     runs = [f"x,trace={path},procs_per_node=8,load=0.4", "x,trace=out.swf"]
     for number, domain in enumerate(runs):
-        cosched("replay", "--domain", domain, "--out", str(number))
+        cosched("replay", "--domain", domain, "--out", str(number), "--no-report")
     assert (tmp_path / "0/jobs.csv").read_bytes() == (tmp_path / "1/jobs.csv").read_bytes()
 
 
@@ -219,7 +219,7 @@ def test_pair_makes_the_pairs_of_a_replay(cosched, logs, tmp_path):
     result = cosched("trace", "pair", *logs, "--pair-window", "2m", "pairs.csv")
     assert result.stderr == "pairs.csv: 8 pairs among the jobs, 9 of a and 8 of b\n"
     for out, how in (("one", ("--pairs", "pairs.csv")), ("two", ("--pair-window", "2m"))):
-        cosched("replay", *logs, *how, "--out", out)
+        cosched("replay", *logs, *how, "--out", out, "--no-report")
     assert (tmp_path / "one/jobs.csv").read_bytes() == (tmp_path / "two/jobs.csv").read_bytes()
 
 

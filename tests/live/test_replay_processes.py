@@ -85,7 +85,7 @@ def without_timing(path: Path) -> dict:
 
 def test_all_combinations_of_schemes_on_a_part_of_a_generated_month(tmp_path, month):
     for name, flags in (("simulated", []), ("live", ["--live"])):
-        done = run(tmp_path, *month, "--compare", "--out", name, *flags)
+        done = run(tmp_path, *month, "--compare", "--out", name, "--no-report", *flags)
         assert done.returncode == 0, done.stderr
     folders = sorted(path.name for path in (tmp_path / "simulated").iterdir() if path.is_dir())
     assert folders == ["HH", "HY", "YH", "YY", "none"]
@@ -121,7 +121,7 @@ def under_way(tmp_path, folder, month):
     """A replay whose services run already, and their process ids."""
     with (tmp_path / "said").open("w") as said:
         process = subprocess.Popen(
-            [*COMMAND, "replay", "--live", *month, "--out", "out"],
+            [*COMMAND, "replay", "--live", *month, "--out", "out", "--no-report"],
             cwd=tmp_path,
             stdout=said,
             stderr=said,

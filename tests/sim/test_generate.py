@@ -46,7 +46,7 @@ def large(model: MachineModel) -> Workload:
 # What is given, and what follows.
 
 
-@pytest.mark.parametrize(("name", "jobs"), [("intrepid", 9_219), ("eureka", 2_300)])
+@pytest.mark.parametrize(("name", "jobs"), [("intrepid", 9_219), ("eureka", 1_760)])
 def test_the_default_is_a_month(name, jobs):
     month = generate(name, seed=0)
     assert len(month) == jobs
@@ -99,9 +99,9 @@ def test_the_load_is_the_same_for_any_number_of_jobs_and_the_span_grows(model):
 
 def test_another_load_in_a_span_is_another_number_of_the_same_jobs():
     months = [generate("eureka", span_s=MONTH_S, utilisation=u, seed=3) for u in (0.25, 0.5, 0.75)]
-    assert [len(month) for month in months] == [1_150, 2_300, 3_450]
+    assert [len(month) for month in months] == [880, 1_760, 2_640]
     for month in months:
-        assert month.run.mean() == pytest.approx(7_350, rel=0.25)
+        assert month.run.mean() == pytest.approx(13_500, rel=0.25)
 
 
 def test_jobs_and_span_make_the_load_they_make(model):
@@ -170,7 +170,7 @@ def test_the_same_arguments_make_the_same_workload(model):
         assert (getattr(a, name) != getattr(other, name)).any()
 
 
-@pytest.mark.parametrize(("name", "expected"), [("intrepid", 2_582_166_990), ("eureka", 2_598_025_281)])
+@pytest.mark.parametrize(("name", "expected"), [("intrepid", 2_297_984_543), ("eureka", 2_902_207_895)])
 def test_a_seed_makes_today_what_it_made_yesterday(name, expected):
     """Published figures depend on it: change the numbers only together with the study's."""
     w = generate(name, jobs=300, seed=42)
@@ -217,7 +217,7 @@ def test_requests_are_round_and_generous(model, large):
     assert (large.requested[~capped] % min(steps) == 0).all()
     assert np.mean(large.requested % 3_600 == 0) > dict(model.rounding)[3_600]
     accuracy = large.run / large.requested
-    assert 0.25 < np.median(accuracy) < 0.7
+    assert 0.15 < np.median(accuracy) < 0.7
     assert np.mean(accuracy > 0.9) > 0.1
 
 
@@ -242,13 +242,13 @@ def test_without_cycles_and_sessions_submissions_are_a_poisson_process():
 
 
 def test_submissions_come_in_bursts(large):
-    assert burstiness(large.submit) > 1.5
+    assert burstiness(large.submit) > 1.4
 
 
 def test_two_minute_windows_pair_about_as_many_jobs_as_in_the_paper():
     """Tang et al., V.D: two minutes paired 5 % to 10 % of the jobs."""
     intrepid = generate("intrepid", seed=1)
-    for utilisation, least, most in ((0.25, 0.03, 0.08), (0.5, 0.07, 0.14), (0.75, 0.1, 0.2)):
+    for utilisation, least, most in ((0.25, 0.03, 0.06), (0.5, 0.06, 0.1), (0.75, 0.09, 0.13)):
         eureka = generate("eureka", span_s=MONTH_S, utilisation=utilisation, seed=1)
         assert least < len(pairs_by_window([intrepid, eureka], 120)) / len(intrepid) < most
 

@@ -1,0 +1,23 @@
+"""`cosched report`: the report of what was carried out earlier, made anew."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from cosched.cli.terminal import progress
+
+
+@click.command(short_help="Make the report of a run, a sweep or a study anew.")
+@click.argument("folder", metavar="DIR")
+def report(folder: str) -> None:
+    """Make report.html and the figures of a run, a sweep or a study anew, from its other files.
+
+    DIR is what --out named. Prints the path of the report.
+    """
+    with progress("drawing the report ..."):
+        from sim.reports.rebuilding import rebuild
+
+        path = rebuild(Path(folder))
+    click.echo(str(path))

@@ -1,0 +1,130 @@
+"""`cosched study`: published experiments, carried out again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from cosched.cli.failures import FAILED, INTERRUPTED, Failure
+from cosched.cli.options import parse_domain
+from cosched.cli.sweep import worker_options, workers_of
+from cosched.cli.terminal import COMMAND, Progress, progress, say, show
+from cosched.errors import InputError
+
+EPILOG = """\b
+Studies:
+  tang2011   section V of Tang et al., Job Coscheduling on Coupled High-End
+             Computing Systems (2011): figures 3 to 10, the paper's numbers
+             and claims beside ours, and sensitivity beyond the paper
+  reference  small workloads with schedules known to be right
+
+\b
+Examples:
+  cosched study tang2011 --quick --out quick
+  cosched study tang2011 --intrepid mira.swf.gz,procs_per_node=1 \\
+                         --eureka kth.swf.gz --out ours
+  cosched study reference --check mine
+
+Without logs, months like those of the two machines are generated. Of real logs, --intrepid and --eureka
+(with the keys nodes, procs_per_node, format and cut of a domain where they are needed), evenly spread windows
+of a month are taken, one for each replication."""
+
+DEFAULT_OUT = "cosched-study-{name}"
+MACHINES = ("intrepid", "eureka")
+
+
+@click.command(short_help="Carry out the experiments of a paper.", epilog=EPILOG)
+@click.argument("name", metavar="NAME")
+@click.option("--quick", is_flag=True, help="Fewer replications and fewer points: two minutes.")
+@click.option("--out", metavar="DIR", help="Write results, tables, figures and report.html there.")
+@click.option("--replications", type=click.IntRange(1, 1000), metavar="N", help="Of each case (10; --quick: 3).")
+@click.option("--seed", type=click.IntRange(0), default=1, metavar="S", help="Of the first replication (1).")
+@click.option("--days", type=click.FloatRange(1, 3650), default=30, metavar="D", help="Length of a month (30).")
+@worker_options
+@click.option("--resume", is_flag=True, help="Go on with what is in DIR: run the cases that it has no results of.")
+@click.option("--check", metavar="DIR", help="reference: compare another simulator's schedules, a file a workload.")
+@click.option("--intrepid", metavar="FILE[,KEY=VALUE,...]", help="The log that plays Intrepid.")
+@click.option("--eureka", metavar="FILE[,KEY=VALUE,...]", help="The log that plays Eureka.")
+@click.pass_context
+def study(ctx: click.Context, /, name: str, out: str | None, check: str | None, **options: Any) -> None:
+    """Carry out the experiments of a study, and set what it found beside what the paper says.
+
+    Prints the main numbers and where the files are. However a study ends, --resume loses nothing but what was
+    just being run.
+    """
+    from sim.studies import NAMES
+
+    if name not in NAMES:
+        raise InputError("cosched study", None, f"no study is called {name!r}; there are {', '.join(NAMES)}")
+    if name == "reference":
+        _reference(out, check)
+    elif check is not None:
+        raise InputError("--check", None, "belongs to the study reference")
+    else:
+        _tang2011(ctx, Path(out or DEFAULT_OUT.format(name=name)), **options)
+
+
+def _reference(out: str | None, check: str | None) -> None:
+    from sim.reference.checking import check_results, run_reference
+
+    if check is not None:
+        right = check_results(Path(check), say)
+    else:
+        right = run_reference(Path(out) if out is not None else None, say)
+    if not right:
+        raise Failure("some schedules are not as they should be", FAILED)
+
+
+def _tang2011(
+    ctx: click.Context,
+    folder: Path,
+    *,
+    workers: int | None,
+    dask: str | None,
+    resume: bool,
+    intrepid: str | None,
+    eureka: str | None,
+    **wished: Any,
+) -> None:
+    from sim.studies.tang2011.running import Told, Wish, run_study
+
+    wish = Wish(ctx.meta[COMMAND], logs=_logs(intrepid, eureka), **wished)
+    with progress("reading ...") as doing:
+        try:
+            with workers_of(workers, dask, doing) as hands:
+                run_study(wish, folder, hands, Told(doing.say, doing.step), resume=resume)
+        except KeyboardInterrupt:
+            reason = f"interrupted; what has ended is in {folder}, and --resume goes on with it"
+            raise Failure(reason, INTERRUPTED) from None
+        _report(folder, doing)
+
+
+def _report(folder: Path, doing: Progress) -> None:
+    """Tables and figures from the results, and the main ones of them on the terminal."""
+    from cosched.cli.study_tables import study_summary
+    from sim.studies.tang2011.report import rebuild
+
+    doing.step("drawing tables and figures ...")
+    found = rebuild(folder)
+    show(*study_summary(found, folder))
+    if failed := found.failed:
+        raise Failure(f"{failed:,} cases failed; {folder / 'results.parquet'} says why", FAILED)
+
+
+def _logs(intrepid: str | None, eureka: str | None) -> dict[str, dict[str, str]]:
+    """The settings of the logs by machine; none without both options."""
+    given = {machine: text for machine, text in zip(MACHINES, (intrepid, eureka), strict=True) if text is not None}
+    if len(given) == 1:
+        there, missing = sorted(MACHINES, key=given.__contains__, reverse=True)
+        raise InputError(f"--{missing}", None, f"missing: --{there} needs it")
+    return {machine: _log(f"--{machine}", text) for machine, text in given.items()}
+
+
+def _log(option: str, text: str) -> dict[str, str]:
+    try:
+        settings = parse_domain(text)
+    except InputError as error:
+        raise InputError(option, error.where, error.reason) from None
+    return {"trace": settings.pop("name"), **settings}

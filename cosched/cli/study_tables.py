@@ -1,0 +1,54 @@
+"""What `cosched study tang2011` prints: the main numbers beside the paper's, and where the files are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cosched.cli.tables import new_table
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from rich.table import Table
+
+    from sim.studies.tang2011.report import Found
+
+FILES = (
+    ("report.html", "all figures and tables"),
+    ("paper.md", "every number and claim of the paper beside ours"),
+    ("tables", "the same, and more, as CSV"),
+    ("figures", "SVG, PNG and CSV of each"),
+    ("results.parquet", "a row a case"),
+)
+
+
+def study_summary(found: Found, folder: Path) -> Iterator[RenderableType]:
+    """A table of numbers (those of the set-up apart), a line of claims, what was left out, and the files."""
+    from sim.studies.tang2011.words import left_out, replications
+
+    yield replications(found.said)
+    yield ""
+    yield _numbers(found)
+    yield ""
+    holding = [checked for checked in found.claims if checked.verdict.holds]
+    agreeing = sum(compared.agrees not in ("no", "no result") for compared in found.numbers)
+    numbers, claims = len(found.numbers), len(found.claims)
+    yield f"{agreeing} of the paper's {numbers} numbers agree, and {len(holding)} of its {claims} claims hold."
+    for checked in found.claims:
+        if not checked.verdict.holds:
+            yield f"  not here: {checked.claim.text} ({checked.claim.where})"
+    if missing := left_out(found.said):
+        yield missing
+    yield ""
+    for name, what in FILES:
+        yield f"{folder / name}: {what}"
+
+
+def _numbers(found: Found) -> Table:
+    table = new_table("", "paper", "ours", "agrees", left=4)
+    for compared in found.numbers:
+        statement = compared.statement
+        if not statement.fact:
+            table.add_row(f"{statement.where}  {statement.what}", statement.said, compared.ours, compared.agrees)
+    return table

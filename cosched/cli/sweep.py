@@ -1,0 +1,168 @@
+"""`cosched sweep`: a grid of replays, by many workers."""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from cosched.cli.failures import FAILED, INTERRUPTED, Failure
+from cosched.cli.options import file_settings
+from cosched.cli.terminal import COMMAND, Progress, progress, say, show, show_json
+from cosched.errors import InputError
+
+if TYPE_CHECKING:
+    from sim.sweeps.grid import Sweep
+    from sim.sweeps.sweeping import Swept
+    from sim.sweeps.workers import Workers
+
+EPILOG = """\b
+FILE.toml has the keys of a replay's --config file and, above its tables,
+  replications = 10      of each place in the grid (1)
+  seed = 1               of replication 1; replication 2 has the next (1)
+and the values of some keys, of which every combination is run:
+  [grid]
+  schemes = ["none", "HH", "HY", "YH", "YY"]   a letter for each domain
+  "eureka.load" = [0.25, 0.5, 0.75]            a key of one domain
+  release_interval = ["5m", "20m"]             of every domain
+  pair_window = ["1m", "2m"]                   of the replay
+
+\b
+Examples:
+  cosched sweep loads.toml --out loads
+  cosched sweep loads.toml --out loads --resume
+
+A Dask cluster takes cases by --dask with the address of its scheduler. On a machine with a batch system
+dask-jobqueue starts one: make its cluster (dask_jobqueue.SLURMCluster(...), then cluster.scale(...)) and give
+its cluster.scheduler_address. Its workers must be able to import this version of cosched, with one thread each,
+and find trace files under the same names, as on a shared file system."""
+
+
+def worker_options(command: Any) -> Any:
+    """The options that say who carries out the cases, for `workers_of`."""
+    local = click.option("--workers", type=click.IntRange(1, 4096), metavar="N", help="Local processes (one a CPU).")
+    dask = click.option("--dask", metavar="ADDRESS", help="The workers of this Dask scheduler, tcp://HOST:PORT.")
+    return local(dask(command))
+
+
+@click.command(short_help="Run a grid of replays.", epilog=EPILOG)
+@click.argument("file", metavar="FILE.toml")
+@click.option("--replications", type=click.IntRange(1), metavar="N", help="Of each place in the grid.")
+@click.option("--seed", type=click.IntRange(0), metavar="S", help="Of the first replication.")
+@worker_options
+@click.option("--out", metavar="DIR", help="Write results.parquet, averages.csv, sweep.json, report.html there.")
+@click.option("--resume", is_flag=True, help="Go on with what is in DIR: run the cases that it has no results of.")
+@click.option("--no-report", is_flag=True, help="Write no report.html and no figures there.")
+@click.option("--json", "as_json", is_flag=True, help="Print the averages as JSON.")
+@click.pass_context
+def sweep(
+    ctx: click.Context,
+    /,
+    file: str,
+    replications: int | None,
+    seed: int | None,
+    workers: int | None,
+    dask: str | None,
+    out: str | None,
+    resume: bool,
+    no_report: bool,
+    as_json: bool,
+) -> None:
+    """Replay every combination of the settings in FILE.toml, in so many replications.
+
+    Prints the means over the replications, with 95 % intervals. Each case depends on its settings and its seed
+    alone: `cosched replay` with the same gives the same. A case that fails does not stop the others. However a
+    sweep ends, --resume loses nothing but what was just being run.
+    """
+    if resume and out is None:
+        raise InputError("--resume", None, "needs the folder to go on with: --out DIR")
+    with progress("reading ...") as doing:
+        planned = read_sweep(file, replications=replications, seed=seed)
+        if planned.replications > 1 and not planned.draws:
+            doing.say("all replications will be the same: no trace and no pairs are drawn")
+        with _folder(out) as folder, workers_of(workers, dask, doing) as hands:
+            from sim.sweeps.sweeping import carry_out
+
+            swept = carry_out(planned, folder, hands, ctx.meta[COMMAND], resume=resume, tell=doing.step)
+            if out is not None and not no_report:
+                _report(swept, folder, doing)
+    _tell(swept, planned, as_json)
+    _tell_failed(swept, len(planned))
+
+
+def read_sweep(path: str, **given: int | None) -> Sweep:
+    """The sweep that a file describes; flags (`replications`, `seed`) win over it. InputError."""
+    from sim.configuration import read_toml
+    from sim.sweeps.checking import checked_sweep
+
+    values = read_toml(path)
+    grid = values.pop("grid", None)
+    own = {key: values.pop(key, 1) for key in ("replications", "seed")}
+    own |= {key: value for key, value in given.items() if value is not None}
+    return checked_sweep(path, file_settings(path, values), grid, **own)
+
+
+@contextlib.contextmanager
+def workers_of(count: int | None, dask: str | None, doing: Progress) -> Iterator[Workers]:
+    """So many local workers, or those of a Dask cluster. InputError, OSError."""
+    from cosched.compilation import MESSAGE, kernels_are_compiled
+    from sim.sweeps.workers import dask_workers, local_workers
+
+    if count is not None and dask is not None:
+        raise InputError("--dask", None, "has workers of its own: give it or --workers")
+    if dask is not None:
+        doing.step(f"connecting to {dask} ...")
+        with dask_workers(dask) as workers:
+            yield workers
+        return
+    if not kernels_are_compiled():
+        doing.say(MESSAGE)
+    with local_workers(count) as workers:
+        yield workers
+
+
+@contextlib.contextmanager
+def _folder(out: str | None) -> Iterator[Path]:
+    """Where results go; without --out for a while only."""
+    if out is None:
+        with tempfile.TemporaryDirectory(prefix="cosched-sweep-") as name:
+            yield Path(name)
+        return
+    try:
+        yield Path(out)
+    except KeyboardInterrupt:
+        raise Failure(f"interrupted; what has ended is in {out}, and --resume goes on with it", INTERRUPTED) from None
+
+
+def _report(swept: Swept, folder: Path, doing: Progress) -> None:
+    doing.step("drawing the report ...")
+    from sim.reports.of_sweep import write_report
+
+    write_report(swept, folder)
+
+
+def _tell(swept: Swept, planned: Sweep, as_json: bool) -> None:
+    from cosched.cli.sweep_tables import averages_table
+
+    if as_json:
+        show_json({**swept.said, "failed": swept.failed, "averages": swept.averages.to_dicts()})
+    else:
+        domains = [str(domain["name"]) for domain in planned.base["domains"]]
+        show(averages_table(swept.averages, list(planned.grid), domains))
+
+
+def _tell_failed(swept: Swept, cases: int) -> None:
+    """The failed cases on standard error, and the exit code that says that there are some."""
+    if not swept.failed:
+        return
+    for row in swept.first_failed:
+        error = row.pop("error")
+        say(f"{', '.join(f'{key}={value}' for key, value in row.items())}: {error}")
+    more = swept.failed - len(swept.first_failed)
+    if more:
+        say(f"and {more:,} more")
+    raise Failure(f"{swept.failed:,} of {cases:,} cases failed", FAILED)

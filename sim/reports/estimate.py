@@ -1,0 +1,40 @@
+"""A mean with its interval, and how numbers are written in reports."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A mean over replications; `half` is the half-width of its 95 % interval, None where there is none."""
+
+    mean: float
+    half: float | None = None
+
+    def __str__(self) -> str:
+        """With as many digits for the interval as for the mean."""
+        if self.half is None:
+            return shown(self.mean)
+        digits = _digits(max(abs(self.mean), self.half))
+        return f"{self.mean:,.{digits}f} ± {self.half:,.{digits}f}"
+
+    @property
+    def low(self) -> float:
+        """The lower end of the interval."""
+        return self.mean - (self.half or 0.0)
+
+    @property
+    def high(self) -> float:
+        """The upper end of the interval."""
+        return self.mean + (self.half or 0.0)
+
+
+def shown(value: float) -> str:
+    """A number to about three digits: 0.012, 1.23, 12.3, 1,234; a whole one below 1,000 as it is."""
+    return f"{value:,.0f}" if value == int(value) else f"{value:,.{_digits(abs(value))}f}"
+
+
+def _digits(size: float) -> int:
+    """Behind the point."""
+    return next((digits for least, digits in ((99.95, 0), (9.995, 1), (0.0995, 2)) if size >= least), 3)

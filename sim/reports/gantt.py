@@ -1,0 +1,100 @@
+"""The Gantt chart: every job of a replay as rectangles of nodes and time, to be zoomed into."""
+
+from __future__ import annotations
+
+import base64
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars
+from numpy.typing import NDArray
+
+from sim.reports.gantt_layout import Layout, lay_out
+from sim.reports.gantt_still import HELD, PAIRED, STRIPE, UNPAIRED, still
+from sim.reports.page import Widget, environment
+from sim.reports.run import Run, RunDomain
+from sim.reports.style import INK, TimeAxis
+
+HERE = Path(__file__).parent
+SCRIPTS = ("gantt_data.js", "gantt_time.js", "gantt_paint.js", "gantt_view.js", "gantt_words.js", "gantt.js")
+TYPES = ("u1", "i2", "i4", "f8")  # of packed columns: the first that holds all values
+STATES = ("completed", "failed", "cancelled", "never_started")
+NONE = -1
+COLOURS = {"unpaired": UNPAIRED, "paired": PAIRED, "held": HELD, "stripe": STRIPE, "ink": INK}
+
+
+def gantt_chart(run: Run) -> Widget:
+    """The chart of a replay, and what is printed in its stead."""
+    layouts = [lay_out(domain) for domain in run.domains]
+    axis = TimeAxis(run.first, run.last)
+    data = {
+        "origin": axis.origin,
+        "first": run.first,
+        "last": run.last,
+        "colours": COLOURS,
+        "domains": [_domain(*both) for both in zip(run.domains, layouts, strict=True)],
+        "pairs": _pairs(run),
+    }
+    return Widget(still(run, layouts), _html(run), _script(), data)
+
+
+def _domain(domain: RunDomain, layout: Layout) -> dict[str, Any]:
+    jobs = domain.jobs
+    states = jobs["state"].replace_strict(STATES, range(len(STATES)), default=0)
+    runs, holds = layout.runs, layout.holds
+    return {
+        "name": domain.name,
+        "nodes": domain.nodes,
+        "ids": _ids(jobs["job_id"]),
+        "jobs": {name: _pack(jobs[name].fill_null(NONE).to_numpy()) for name in ("nodes", "submit", "start", "end")},
+        "state": _pack(states.to_numpy()),
+        "runs": {"job": _pack(runs.job), "first": _pack(runs.first), "nodes": _pack(runs.nodes)},
+        "holds": {name: _pack(getattr(holds, name)) for name in ("job", "first", "nodes", "begin", "end")},
+    }
+
+
+def _pairs(run: Run) -> dict[str, Any]:
+    """Both members of each pair: domain, row there, and when it was ready."""
+    members = [
+        domain.jobs.with_row_index("job")
+        .filter(polars.col("mate_job_id").is_not_null())
+        .select("pair", polars.col("job").cast(polars.Int64), polars.col("ready").fill_null(NONE))
+        .with_columns(domain=polars.lit(index, polars.Int64))
+        for index, domain in enumerate(run.domains)
+    ]
+    every = polars.concat(members).sort("pair", "domain", "job")
+    one, other = (every.unique("pair", keep=keep, maintain_order=True) for keep in ("first", "last"))
+    both = one.join(other, on="pair", suffix="2", maintain_order="left")
+    return {name: _pack(both[name].to_numpy()) for name in both.columns if name != "pair"}
+
+
+def _ids(ids: polars.Series) -> Any:
+    """Job ids packed as numbers if all of them are, else a list of text."""
+    numbers = ids.cast(polars.Int64, strict=False)
+    if numbers.null_count() == 0 and (numbers.cast(polars.String) == ids).all():
+        return _pack(numbers.to_numpy())
+    return ids.to_list()
+
+
+def _pack(values: NDArray[Any]) -> dict[str, str]:
+    """A column of whole numbers as base64 of little-endian values of the narrowest type that holds them."""
+    least, most = (int(values.min()), int(values.max())) if len(values) else (0, 0)
+    kind = next(kind for kind in TYPES if kind == "f8" or _holds(kind, least, most))
+    return {kind: base64.b64encode(values.astype(f"<{kind}").tobytes()).decode()}
+
+
+def _holds(kind: str, least: int, most: int) -> bool:
+    limits = np.iinfo(kind)
+    return bool(limits.min <= least and most <= limits.max)
+
+
+def _html(run: Run) -> str:
+    recorded = any(domain.holds is not None for domain in run.domains)
+    return environment().get_template("gantt.html.j2").render(run=run, recorded=recorded, colours=COLOURS)
+
+
+def _script() -> str:
+    """All scripts as one, with names of its own."""
+    parts = "\n".join((HERE / name).read_text() for name in SCRIPTS)
+    return f'(() => {{\n"use strict";\n{parts}}})();\n'

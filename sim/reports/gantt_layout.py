@@ -1,0 +1,152 @@
+"""Which nodes each job had, for a picture: the scheduler counts nodes, so they are given out here after the fact.
+
+The lowest free nodes in one piece where there is room for it, else in as few pieces as there can be. A job that starts
+from a hold keeps the nodes it held.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import polars
+from numpy.typing import NDArray
+
+from sim.reports.run import RunDomain
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Pieces:
+    """Rectangles of nodes and time, arrays of equal length.
+
+    Row `job` of the domain's jobs has `nodes` nodes from `first` on, from `begin` to `end` (s).
+    """
+
+    job: Ints
+    first: Ints
+    nodes: Ints
+    begin: Ints
+    end: Ints
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Where the jobs of a domain ran, and where they held nodes."""
+
+    runs: Pieces
+    holds: Pieces
+
+
+class FreeNodes:
+    """The free nodes of a machine, as ranges."""
+
+    def __init__(self, nodes: int) -> None:
+        self._first, self._count = [0], [nodes]  # ascending; no two ranges touch
+
+    def take(self, wanted: int) -> list[tuple[int, int]]:
+        """Ranges (first node, number) of `wanted` nodes: the lowest that are in one piece, else the fewest pieces.
+
+        Fewer nodes if fewer are free.
+        """
+        taken = []
+        while wanted and self._count:
+            index = next((at for at, count in enumerate(self._count) if count >= wanted), None)
+            if index is None:
+                index = self._count.index(max(self._count))
+            taken.append(self._cut(index, min(wanted, self._count[index])))
+            wanted -= taken[-1][1]
+        return taken
+
+    def _cut(self, index: int, wanted: int) -> tuple[int, int]:
+        first, count = self._first[index], self._count[index]
+        if count == wanted:
+            del self._first[index], self._count[index]
+        else:
+            self._first[index], self._count[index] = first + wanted, count - wanted
+        return first, wanted
+
+    def give_back(self, ranges: list[tuple[int, int]]) -> None:
+        """Free what `take` gave."""
+        for first, count in ranges:
+            index = bisect_left(self._first, first)
+            self._first.insert(index, first)
+            self._count.insert(index, count)
+            self._join(index)
+            self._join(index - 1)
+
+    def _join(self, index: int) -> None:
+        """Make one range of the one at `index` and the next if they touch."""
+        if 0 <= index < len(self._first) - 1 and self._first[index] + self._count[index] == self._first[index + 1]:
+            self._count[index] += self._count.pop(index + 1)
+            del self._first[index + 1]
+
+
+@dataclass(frozen=True, slots=True)
+class _Stays:
+    """Times in which a job has the same nodes: a hold, a run, or a hold and the run that follows it."""
+
+    job: Ints
+    nodes: Ints
+    begin: Ints
+    end: Ints
+    start: Ints  # when it stops holding, and runs if it goes on
+
+
+def lay_out(domain: RunDomain) -> Layout:
+    """Give nodes to every hold and run of a domain."""
+    stays = _stays(domain)
+    which, first, nodes = _place(stays, domain.nodes)
+    job, begin, start, end = (column[which] for column in (stays.job, stays.begin, stays.start, stays.end))
+    held, ran = begin < start, start < end
+    return Layout(
+        Pieces(job[ran], first[ran], nodes[ran], start[ran], end[ran]),
+        Pieces(job[held], first[held], nodes[held], begin[held], start[held]),
+    )
+
+
+def _stays(domain: RunDomain) -> _Stays:
+    jobs = domain.jobs.select("job_id", "nodes", "start", finish=polars.col("end").fill_null(domain.last))
+    jobs = jobs.with_row_index("job")
+    ran = jobs.drop_nulls("start")
+    parts = [ran.select("job", "nodes", begin="start", end="finish", start="start")]
+    if domain.holds is not None:
+        holds = domain.holds.drop("nodes").join(jobs.drop("start"), on="job_id", maintain_order="left")
+        goes_on = polars.col("ended") == "started"
+        end = polars.when(goes_on).then("finish").otherwise("end")
+        without_hold = ran.join(holds.filter(goes_on), on="job", how="anti", maintain_order="left")
+        parts = [
+            holds.select("job", "nodes", "begin", end=end, start="end"),
+            without_hold.select("job", "nodes", begin="start", end="finish", start="start"),
+        ]
+    found = polars.concat(parts).sort("begin", "job", maintain_order=True)
+    return _Stays(*(found[name].cast(polars.Int64).to_numpy() for name in ("job", "nodes", "begin", "end", "start")))
+
+
+def _place(stays: _Stays, nodes: int) -> tuple[Ints, Ints, Ints]:
+    """The stay that each piece is of, its first node, and its number of nodes."""
+    free = FreeNodes(nodes)
+    wanted, momentary = stays.nodes.tolist(), (stays.begin == stays.end).tolist()
+    given: list[list[tuple[int, int]]] = [[] for _ in wanted]
+    for stay, begins in _in_order(stays):
+        if begins:
+            given[stay] = free.take(wanted[stay])
+        if momentary[stay] or not begins:
+            free.give_back(given[stay])
+    which = np.repeat(np.arange(len(given)), [len(ranges) for ranges in given])
+    ranges = np.array([piece for ranges in given for piece in ranges], np.int64).reshape(-1, 2)
+    return which, ranges[:, 0], ranges[:, 1]
+
+
+def _in_order(stays: _Stays) -> Iterator[tuple[int, bool]]:
+    """Stays as they begin (True) and end (False); at one instant the ends come first, but a stay without length
+    ends as soon as it has begun."""
+    count = len(stays.begin)
+    lasting = np.flatnonzero(stays.end > stays.begin)
+    which = np.concatenate((lasting, np.arange(count)))
+    begins = np.repeat([False, True], [len(lasting), count])
+    order = np.lexsort((which, begins, np.concatenate((stays.end[lasting], stays.begin))))
+    yield from zip(which[order].tolist(), begins[order].tolist(), strict=True)

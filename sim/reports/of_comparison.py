@@ -1,0 +1,116 @@
+"""The report of a replay under every combination of schemes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from sim.comparison import COMPARISON, NONE
+from sim.reports.bars import Panel, grouped_bars
+from sim.reports.estimate import Estimate
+from sim.reports.figure import Figure
+from sim.reports.of_replay import in_words, write_report
+from sim.reports.page import REPORT, Cell, Page, Section, Table, write_page
+from sim.reports.summary import read_comparison
+from sim.wording import count, duration, number, percent
+
+HEADER = ("schemes", "mean wait", "slowdown", "sync time", "lost node-hours", "lost", "utilisation", "pairs together")
+TEXT = (
+    "The same jobs without coscheduling (none) and under every combination of the machines' schemes: the letters, one "
+    "a machine in the order above, say whether it holds (H) or yields (Y) when a job is ready before its mate. "
+    "Each name leads to that replay's own report."
+)
+
+
+def write_comparison(folder: Path) -> Path:
+    """Write the report of each combination in its folder, and the one that compares them; its path.
+
+    InputError, OSError.
+    """
+    said = read_comparison(folder / COMPARISON)
+    for name in said["combinations"]:
+        write_report(folder / name)
+    return write_page(comparison_page(said), folder)
+
+
+def comparison_page(said: Mapping[str, Any]) -> Page:
+    """What each combination costs; `said` is the content of comparison.json."""
+    runs: Mapping[str, Any] = said["combinations"]
+    first = next(iter(runs.values()))
+    names = list(first["domains"])
+    return Page(
+        title=f"Schemes compared on {in_words(names)}",
+        subtitle=f"{count(len(runs), 'replay')} of the same jobs; {count(first['pairs']['pairs'], 'pair')}",
+        command=said["command"],
+        version=said["version"],
+        facts=list(_facts(first)),
+        sections=[
+            Section(
+                "Schemes compared", TEXT, figures=[_figure(names, runs)], tables=[_table(name, runs) for name in names]
+            )
+        ],
+    )
+
+
+def _figure(names: Sequence[str], runs: Mapping[str, Any]) -> Figure:
+    """Bars for each machine and combination; the base line is the replay without coscheduling."""
+    panels = [
+        _panel(names, runs, "Wait", "mean wait (min)", lambda said: _mean(said, "all", "wait_s", 60), base=True),
+        _panel(names, runs, "Slowdown", "mean slowdown", lambda said: _mean(said, "all", "slowdown"), base=True),
+        _panel(names, runs, "Sync time", "mean sync time (min)", lambda said: _mean(said, "paired", "sync_s", 60)),
+        _panel(names, runs, "Lost to holds", "share of the machine (%)", lambda said: 100 * said["held_share"]),
+    ]
+    caption = (
+        "Mean wait and slowdown of all jobs of each machine, mean sync time of its paired jobs, and the share of its "
+        "node-hours that was lost to holds. Dashed: without coscheduling."
+    )
+    return grouped_bars("schemes", "What each choice of schemes costs", caption, panels, "schemes")
+
+
+def _panel(
+    names: Sequence[str],
+    runs: Mapping[str, Any],
+    title: str,
+    label: str,
+    measure: Callable[[Mapping[str, Any]], float | None],
+    base: bool = False,
+) -> Panel:
+    values = {run: [_estimate(measure(said["domains"][name])) for name in names] for run, said in runs.items()}
+    alone = values.pop(NONE, [])
+    return Panel(title, label, "machine", names, values, alone if base else ())
+
+
+def _mean(said: Mapping[str, Any], group: str, metric: str, unit: float = 1) -> float | None:
+    mean: float | None = said[group][metric]["mean"]
+    return None if mean is None else mean / unit
+
+
+def _estimate(value: float | None) -> Estimate | None:
+    return None if value is None else Estimate(value, None)
+
+
+def _facts(first: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    for name, domain in first["domains"].items():
+        paired = domain["paired"]["jobs"]
+        yield name, f"{count(domain['nodes'], 'node')}, {count(domain['jobs'], 'job')}, {paired:,} of them paired"
+    yield "Seed", str(first["seed"])
+
+
+def _table(domain: str, runs: Mapping[str, Any]) -> Table:
+    rows = [_row(name, summary["domains"][domain], summary["pairs"]) for name, summary in runs.items()]
+    return Table(domain, "Means over all its jobs; sync time over the paired ones.", HEADER, rows)
+
+
+def _row(name: str, domain: Mapping[str, Any], pairs: Mapping[str, Any]) -> Sequence[str | Cell]:
+    sync = duration(domain["paired"]["sync_s"]["mean"]) if name != NONE else ""
+    return [
+        Cell(name, link=f"{name}/{REPORT}"),
+        duration(domain["all"]["wait_s"]["mean"]) or "–",
+        number(domain["all"]["slowdown"]["mean"]) or "–",
+        sync or "–",
+        f"{domain['held_node_seconds'] / 3600:,.0f}",
+        percent(domain["held_share"], 2),
+        percent(domain["utilisation"]),
+        f"{pairs['together']:,} of {pairs['pairs']:,}",
+    ]

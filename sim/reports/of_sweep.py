@@ -1,0 +1,121 @@
+"""The report of a sweep."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from sim.reports.estimate import shown
+from sim.reports.page import Page, Section, Table, write_page
+from sim.reports.sweep_figures import LOST, MOST_FIGURES, SLOWDOWN, SYNC, WAIT, Measure, Row, place_name, sweep_figures
+from sim.sweeps.sweeping import Swept, read_swept
+from sim.traces import REASONS
+from sim.wording import count
+
+TEXT = """Means over the replications with their 95 % intervals (Student's t). In each replication all places in the \
+grid see the same drawn traces and pairs, so their differences are less uncertain than each of them.
+
+The wait of a job is from its submission to its start; its slowdown is wait and run time over run time; the sync time \
+of a paired job is from the instant it was ready to its start; node-hours are lost while nodes are held."""
+NODE_HOURS = Measure("Lost node-hours", "lost node-hours", "held_node_seconds", 3600)
+COLUMNS = {
+    "wait (min)": WAIT,
+    "slowdown": SLOWDOWN,
+    "sync time (min)": SYNC,
+    "lost node-hours": NODE_HOURS,
+    "lost (%)": LOST,
+}
+
+
+def rebuild(folder: Path) -> Path:
+    """Write the report of the sweep in `folder`; its path. InputError, OSError."""
+    return write_report(read_swept(folder), folder)
+
+
+def write_report(swept: Swept, folder: Path) -> Path:
+    """Write the report of a sweep to its folder; its path. OSError."""
+    return write_page(sweep_page(swept), folder)
+
+
+def sweep_page(swept: Swept) -> Page:
+    """What was varied, and what came of it for each machine."""
+    said = swept.said
+    size = f"{count(len(swept.averages), 'place')} in the grid, {count(said['replications'], 'replication')}"
+    return Page(
+        title=f"Sweep over {', '.join(said['grid'])}",
+        subtitle=f"{count(said['cases'], 'replay')}: {size}",
+        command=said["command"],
+        version=said["version"],
+        facts=list(_facts(swept)),
+        sections=list(_sections(swept)),
+    )
+
+
+def _facts(swept: Swept) -> Iterator[tuple[str, str]]:
+    said = swept.said
+    if swept.failed:
+        yield "Attention", f"{count(swept.failed, 'case')} failed"
+    for key, values in said["grid"].items():
+        yield key, ", ".join(map(str, values))
+    last = said["seed"] + said["replications"] - 1
+    yield "Seeds", f"{said['seed']} to {last}" if said["replications"] > 1 else str(last)
+    for domain in said["settings"]["domains"]:
+        yield str(domain["name"]), _settings(domain, "name")
+    if others := _settings(said["settings"], "domains"):
+        yield "Settings", others
+
+
+def _settings(table: Mapping[str, Any], but: str) -> str:
+    return ", ".join(f"{key} {value}" for key, value in table.items() if key != but)
+
+
+def _sections(swept: Swept) -> Iterator[Section]:
+    keys = list(swept.said["grid"])
+    rows = swept.averages.to_dicts()
+    yield Section("Results", TEXT)
+    for domain in swept.said["settings"]["domains"]:
+        name = str(domain["name"])
+        figures = list(sweep_figures(name, keys, rows))
+        some = f"Only the first {MOST_FIGURES} parts of the grid are drawn." if len(figures) == MOST_FIGURES else ""
+        text = f"{_left_out(name, rows)}\n\n{some}"
+        yield Section(name, text, figures=figures, tables=[_table(name, keys, rows)])
+    if len(swept.said["settings"]["domains"]) > 1:
+        yield Section("Pairs", tables=[_pairs_table(keys, rows)])
+    if swept.failed:
+        yield _failed_section(swept)
+
+
+def _left_out(domain: str, rows: Sequence[Row]) -> str:
+    """What of the traces cannot be replayed, and why: the most in a place of the grid."""
+    most = {name: max(row.get(f"{domain}.rejected.{name}") or 0 for row in rows) for name in REASONS}
+    said = [f"{shown(jobs)} {REASONS[name]}" for name, jobs in most.items() if jobs]
+    return (
+        f"Jobs left out of the trace of a case: {', '.join(said)}." if said else "Every job of the traces was replayed."
+    )
+
+
+def _table(domain: str, keys: Sequence[str], rows: Sequence[Row]) -> Table:
+    cells = [
+        [place_name(row, keys), f"{row['n']:,}", *(str(of.of(row, domain) or "–") for of in COLUMNS.values())]
+        for row in rows
+    ]
+    return Table(f"{domain}: averages", "Means ± half their 95 % intervals.", ["", "cases", *COLUMNS], cells)
+
+
+def _pairs_table(keys: Sequence[str], rows: Sequence[Row]) -> Table:
+    titles = {"pairs": "pairs", "together": "started together", "desynchronised": "apart", "never": "not both started"}
+    cells = [[place_name(row, keys), *(_mean(row[f"pairs.{name}"]) for name in titles)] for row in rows]
+    return Table("What became of the pairs", "Means over the replications.", ["", *titles.values()], cells)
+
+
+def _mean(value: float | None) -> str:
+    return "–" if value is None else shown(value)
+
+
+def _failed_section(swept: Swept) -> Section:
+    keys = [key for key in swept.first_failed[0] if key != "error"]
+    rows = [[place_name(row, keys), str(row["error"])] for row in swept.first_failed]
+    text = f"{count(swept.failed, 'case')} of {swept.said['cases']:,} failed and are left out of the averages."
+    more = " The first are listed; results.parquet has all." if swept.failed > len(rows) else ""
+    return Section("Failed cases", text + more, tables=[Table("Why they failed", "", ["", "reason"], rows)])

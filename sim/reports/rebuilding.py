@@ -1,0 +1,32 @@
+"""Makes the report of a folder, whatever was carried out there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from cosched.errors import InputError
+from sim.comparison import COMPARISON
+from sim.reports.page import REPORT
+from sim.staging import SUMMARY, writing
+
+# The file that tells what a folder holds, and what makes its report: module, function of the folder.
+MAKERS = {
+    "study.json": ("sim.studies.tang2011.report", "rebuild"),
+    "sweep.json": ("sim.reports.of_sweep", "rebuild"),
+    COMPARISON: ("sim.reports.of_comparison", "write_comparison"),
+    SUMMARY: ("sim.reports.of_replay", "write_report"),
+}
+
+
+def rebuild(folder: Path) -> Path:
+    """Make the report of a replay, a comparison, a sweep or a study from its files; its path. InputError, OSError."""
+    for name, (module, function) in MAKERS.items():
+        if (folder / name).exists():
+            make: Callable[[Path], Any] = getattr(import_module(module), function)
+            with writing(folder):
+                make(folder)
+            return folder / REPORT
+    raise InputError(str(folder), None, f"has none of {', '.join(MAKERS)}: nothing was carried out there")

@@ -1,0 +1,54 @@
+"""The paper's numbers and claims beside ours, in Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from sim.studies.tang2011.comparison import Checked, Compared, yes_or_no
+from sim.studies.tang2011.words import AGREEMENT, PAPER, left_out, replications
+
+
+def paper_in_markdown(said: dict[str, Any], numbers: Sequence[Compared], claims: Sequence[Checked]) -> str:
+    """The content of paper.md."""
+    return "\n".join([*_head(said), *_numbers(numbers), *_claims(claims)]) + "\n"
+
+
+def _head(said: dict[str, Any]) -> Iterator[str]:
+    yield "# The paper's numbers and claims beside ours"
+    yield ""
+    yield f"{PAPER}. {replications(said)}"
+    yield ""
+    if missing := left_out(said):
+        yield f"{missing}"
+        yield ""
+
+
+def _numbers(numbers: Sequence[Compared]) -> Iterator[str]:
+    yield "## Numbers"
+    yield ""
+    yield AGREEMENT
+    yield ""
+    yield _row("where", "what", "paper", "ours", "agrees")
+    yield _row(*["---"] * 5)
+    for compared in numbers:
+        statement = compared.statement
+        said = f"{statement.said} ({statement.note})" if statement.note else statement.said
+        yield _row(statement.where, statement.what, said, compared.ours, compared.agrees)
+    yield ""
+
+
+def _claims(claims: Sequence[Checked]) -> Iterator[str]:
+    holding = sum(checked.verdict.holds for checked in claims)
+    yield f"## Claims: {holding} of {len(claims)} hold here"
+    yield ""
+    yield _row("where", "claim", "holds", "found", "if not, why")
+    yield _row(*["---"] * 5)
+    for checked in claims:
+        claim, verdict = checked.claim, checked.verdict
+        text = f"{claim.text} *({claim.criterion})*"
+        yield _row(claim.where, text, yes_or_no(verdict), verdict.ours, verdict.reason)
+
+
+def _row(*cells: str) -> str:
+    return f"| {' | '.join(cell.replace('|', '/') for cell in cells)} |"

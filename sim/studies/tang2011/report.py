@@ -1,0 +1,87 @@
+"""The report of the study: tables, figures, paper.md and report.html, from the results in its folder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars
+from polars import DataFrame
+
+from cosched.errors import InputError
+from sim.reports.page import write_page
+from sim.studies.tang2011.comparison import (
+    Checked,
+    Compared,
+    check_claims,
+    claims_table,
+    compare_numbers,
+    numbers_table,
+)
+from sim.studies.tang2011.markdown import paper_in_markdown
+from sim.studies.tang2011.pages import study_page
+from sim.studies.tang2011.results import Results
+from sim.studies.tang2011.running import read_study
+from sim.studies.tang2011.sensitivity import sensitivities
+from sim.studies.tang2011.setup import Plan
+from sim.studies.tang2011.tables import deadlocks_table, release_order_table, sensitivity_table
+from sim.sweeps.storage import RESULTS
+from sim.traces.atomic import replacing
+
+TABLES, PAPER = "tables", "paper.md"  # in the study's folder
+
+
+@dataclass(frozen=True)
+class Found:
+    """All that a study found: study.json, the plan, the results, and the paper beside them."""
+
+    said: dict[str, Any]
+    plan: Plan
+    results: Results
+    numbers: list[Compared]
+    claims: list[Checked]
+
+    @property
+    def failed(self) -> int:
+        """Cases without measures."""
+        return int(self.results.cases["error"].is_not_null().sum())
+
+
+def rebuild(folder: Path) -> Found:
+    """Write tables, figures, paper.md and report.html anew from a study's results. InputError, OSError."""
+    found = read_found(folder)
+    (folder / TABLES).mkdir(exist_ok=True)
+    for name, table in tables(found):
+        with replacing(folder / TABLES / f"{name}.csv") as stream:
+            stream.write(table.write_csv().encode())
+    with replacing(folder / PAPER) as stream:
+        stream.write(paper_in_markdown(found.said, found.numbers, found.claims).encode())
+    page = study_page(found.said, found.plan, found.results, found.numbers, found.claims)
+    write_page(page, folder)
+    return found
+
+
+def read_found(folder: Path) -> Found:
+    """The results in a study's folder; InputError."""
+    said, plan = read_study(folder)
+    path = folder / RESULTS
+    try:
+        rows = polars.read_parquet(path)
+        results = Results.of(rows, plan.days, sensitivities(plan))
+    except (OSError, polars.exceptions.PolarsError):
+        reason = "cannot be read as a study's results; --resume completes a study that was interrupted"
+        raise InputError(str(path), None, reason) from None
+    return Found(said, plan, results, compare_numbers(results, said["facts"]), check_claims(results))
+
+
+def tables(found: Found) -> Iterator[tuple[str, DataFrame]]:
+    """Those that become tables/NAME.csv."""
+    yield "paper", numbers_table(found.numbers)
+    yield "claims", claims_table(found.claims)
+    yield "averages", found.results.means
+    yield "deadlocks", deadlocks_table(found.results)
+    yield "release-order", release_order_table(found.results)
+    for sensitivity in found.results.sensitivities:
+        yield f"sensitivity-{sensitivity.name}", sensitivity_table(found.results, sensitivity)

@@ -1,0 +1,192 @@
+"""What the cases gave, in the paper's units, with differences to the base, and means over replications."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import polars
+from polars import DataFrame, Expr, col, lit
+
+from sim.reports.estimate import Estimate
+from sim.studies.tang2011.cases import BY_LOAD, BY_SHARE, LABELS, LAST, LONG, LONG_NO_TIMER
+from sim.studies.tang2011.sensitivity import Sensitivity
+from sim.studies.tang2011.setup import BASE, MACHINES, MEDIUM
+from sim.sweeps.averages import INTERVAL, averages
+
+# Measures of a machine; a column is "MACHINE MEASURE".
+WAIT = "wait"  # mean of all jobs, minutes
+SLOWDOWN = "slowdown"  # mean of all jobs
+SYNC = "sync time"  # mean of the paired jobs, minutes
+LOSS = "lost node-hours"  # by holding
+LOSS_SHARE = "lost share"  # of the node-hours in the span, per cent
+JOBS = "jobs"
+LOAD = "load"  # offered
+PAIRED = "paired share"  # of the machine's jobs, per cent
+WAIT_RISE = "wait rise"  # difference to the base in per cent of it
+NEVER = "never started"  # jobs
+LONGEST = "longest queue"  # jobs
+TOGETHER = "together"  # pairs that started together, per cent of all (of both machines: without a machine's name)
+
+EXTRA = " extra"  # ends the name of a measure's difference to the base, on the same workload
+
+OTHERS_WAIT = "wait of unpaired jobs"  # minutes
+OTHERS_SLOWDOWN = "slowdown of unpaired jobs"
+
+COMPARED = (WAIT, SLOWDOWN, OTHERS_WAIT, OTHERS_SLOWDOWN)
+
+Place = tuple[str, float, str]  # experiment, point, schemes
+
+COUNTS = ("pairs.pairs", "pairs.together", "stalled", "error")
+
+
+@dataclass(frozen=True)
+class Results:
+    """The cases of a study (one row each, in the paper's units) and their means over replications."""
+
+    cases: DataFrame
+    sensitivities: Sequence[Sensitivity]
+
+    @classmethod
+    def of(cls, rows: DataFrame, days: float, sensitivities: Sequence[Sensitivity]) -> Results:
+        """From the rows of the cases (results.parquet), months being of so many days."""
+        rows = _with_measures(rows, days)
+        rows = polars.concat([rows, *_defaults(rows, sensitivities)])
+        own_base = {s.name for s in sensitivities if s.own_base}
+        return cls(_with_differences(rows, own_base), sensitivities)
+
+    @cached_property
+    def means(self) -> DataFrame:
+        """A row for each experiment, point and combination of schemes: "n", means and half-widths of intervals."""
+        measures = [name for name in self.cases.columns if name not in (*LABELS, *COUNTS, "case")]
+        return averages(self.cases, LABELS[:3], measures)
+
+    @cached_property
+    def _by_place(self) -> dict[tuple[str, float, str], dict[str, Any]]:
+        return {(row["experiment"], row["point"], row["schemes"]): row for row in self.means.iter_rows(named=True)}
+
+    def mean(self, experiment: str, point: float, schemes: str, measure: str) -> Estimate | None:
+        """The mean of a measure ("intrepid wait"), None where there is none."""
+        row = self._by_place.get((experiment, float(point), schemes), {})
+        value = row.get(measure)
+        return None if value is None else Estimate(value, row.get(measure + INTERVAL))
+
+    def means_of(
+        self, experiment: str, points: Sequence[float], schemes: Sequence[str], measure: str
+    ) -> dict[tuple[float, str], Estimate]:
+        """The same at several points, under several combinations of schemes, where there is a mean."""
+        found = {(p, s): self.mean(experiment, p, s, measure) for p in points for s in schemes}
+        return {place: estimate for place, estimate in found.items() if estimate is not None}
+
+    def difference(self, experiment: str, point: float, schemes: tuple[str, str], measure: str) -> Estimate | None:
+        """What a measure is more under the first schemes than under the second, on the same workloads."""
+        first, second = ((experiment, point, name) for name in schemes)
+        return self._difference(first, second, measure)
+
+    def step(self, experiment: str, points: tuple[float, float], schemes: str, measure: str) -> Estimate | None:
+        """What a measure is more at the second point than at the first, in the same replications."""
+        before, after = ((experiment, point, schemes) for point in points)
+        return self._difference(after, before, measure)
+
+    def _difference(self, first: Place, second: Place, measure: str) -> Estimate | None:
+        sides = [self._replications(place, measure) for place in (first, second)]
+        joined = (
+            sides[0]
+            .join(sides[1], on="replication", suffix=" other")
+            .with_columns((col(measure) - col(f"{measure} other")).alias("difference"), lit(None).alias("error"))
+        )
+        row = averages(joined, [], ["difference"]).row(0, named=True)
+        return None if row["difference"] is None else Estimate(row["difference"], row["difference" + INTERVAL])
+
+    def _replications(self, place: Place, measure: str) -> DataFrame:
+        experiment, point, schemes = place
+        chosen = (col("experiment") == experiment) & (col("point") == point) & (col("schemes") == schemes)
+        return self.cases.filter(chosen, col("error").is_null()).select("replication", measure)
+
+    def of_experiment(self, *names: str) -> DataFrame:
+        """The cases of some experiments that have measures."""
+        return self.cases.filter(col("experiment").is_in(names), col("error").is_null())
+
+
+def _with_measures(rows: DataFrame, days: float) -> DataFrame:
+    labels = [
+        col("experiment").cast(polars.String),
+        col("point").cast(polars.Float64),
+        col("schemes"),
+        col("replication"),
+    ]
+    counts = [col(name) for name in COUNTS]
+    return rows.select("case", *labels, *counts, *_measures(days))
+
+
+def _measures(days: float) -> Iterator[Expr]:
+    together = 100 * col("pairs.together") / col("pairs.pairs")
+    yield polars.when(col("pairs.pairs") > 0).then(together).alias(TOGETHER)
+    for machine in MACHINES:
+        for measure, value in _of_machine(machine, days).items():
+            yield value.cast(polars.Float64).alias(f"{machine} {measure}")
+
+
+def _of_machine(m: str, days: float) -> dict[str, Expr]:
+    long = col("experiment").is_in([LONG, LONG_NO_TIMER])
+    capacity = col(f"{m}.nodes") * polars.when(long).then(col("point")).otherwise(days) * 24  # node-hours
+    lost = col(f"{m}.held_node_seconds") / 3600
+    return {
+        WAIT: col(f"{m}.all.wait_s.mean") / 60,
+        SLOWDOWN: col(f"{m}.all.slowdown.mean"),
+        OTHERS_WAIT: col(f"{m}.unpaired.wait_s.mean") / 60,
+        OTHERS_SLOWDOWN: col(f"{m}.unpaired.slowdown.mean"),
+        SYNC: polars.when(col("schemes") != BASE).then(col(f"{m}.paired.sync_s.mean") / 60),
+        LOSS: lost,
+        LOSS_SHARE: 100 * lost / capacity,
+        JOBS: col(f"{m}.jobs"),
+        LOAD: col(f"{m}.offered_load"),
+        PAIRED: 100 * col("pairs.pairs") / col(f"{m}.jobs"),
+        NEVER: col(f"{m}.never_started"),
+        LONGEST: col(f"{m}.queue_length.max"),
+        "nodes": col(f"{m}.nodes"),
+    }
+
+
+def _defaults(rows: DataFrame, sensitivities: Sequence[Sensitivity]) -> Iterator[DataFrame]:
+    """The default of each sensitivity is the case of V-D at a medium load."""
+    medium = rows.filter(col("experiment") == BY_LOAD, col("point") == MEDIUM)
+    for sensitivity in sensitivities:
+        wanted = medium.filter(col("schemes").is_in([*sensitivity.schemes, BASE]))
+        yield wanted.with_columns(
+            lit(sensitivity.name).alias("experiment"), lit(float(sensitivity.default)).alias("point")
+        )
+
+
+def _with_differences(rows: DataFrame, own_base: set[str]) -> DataFrame:
+    """Beside each compared measure, its difference to the base on the same workload."""
+    base_of = _base_places(own_base)
+    columns = [f"{machine} {measure}" for machine in MACHINES for measure in COMPARED]
+    bases = rows.filter(col("schemes") == BASE, col("error").is_null()).select(
+        col("experiment").alias("base experiment"),
+        col("point").alias("base point"),
+        "replication",
+        *(col(name).alias(f"{name} base") for name in columns),
+    )
+    keys = ["base experiment", "base point", "replication"]
+    joined = rows.with_columns(base_of).join(bases, on=keys, how="left", maintain_order="left")
+    extras = [(col(name) - col(f"{name} base")).alias(name + EXTRA) for name in columns]
+    rises = [(100 * (col(f"{m} {WAIT}") / col(f"{m} {WAIT} base") - 1)).alias(f"{m} {WAIT_RISE}") for m in MACHINES]
+    return joined.with_columns(extras + rises).drop(*keys[:2], *(f"{name} base" for name in columns))
+
+
+def _base_places(own_base: set[str]) -> list[Expr]:
+    """The experiment and the point at which the base of a case is."""
+    own = [BY_LOAD, BY_SHARE, *own_base]
+    share = col("experiment") == LAST
+    return [
+        polars.when(col("experiment").is_in(own))
+        .then(col("experiment"))
+        .when(share)
+        .then(lit(BY_SHARE))
+        .otherwise(lit(BY_LOAD))
+        .alias("base experiment"),
+        polars.when(col("experiment").is_in(own) | share).then(col("point")).otherwise(MEDIUM).alias("base point"),
+    ]

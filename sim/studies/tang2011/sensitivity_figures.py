@@ -1,0 +1,44 @@
+"""A figure for each sensitivity."""
+
+from __future__ import annotations
+
+from sim.reports.bars import Panel, grouped_bars
+from sim.reports.figure import Figure
+from sim.studies.tang2011.figures import INTERVALS, LETTERS
+from sim.studies.tang2011.results import EXTRA, SYNC, TOGETHER, WAIT, Results
+from sim.studies.tang2011.sensitivity import Sensitivity
+from sim.studies.tang2011.setup import MACHINES
+
+PANELS = ((WAIT + EXTRA, "extra wait (min)"), (SYNC, "sync time (min)"))
+
+
+def sensitivity_figure(results: Results, sensitivity: Sensitivity) -> Figure:
+    """Extra waits and sync times of both machines; where pairs may start apart, how many do not."""
+    panels = [
+        _panel(results, sensitivity, f"({letter}) {machine.capitalize()}", f"{machine} {measure}", label)
+        for letter, (machine, (measure, label)) in zip("abcd", _grid(), strict=True)
+    ]
+    if sensitivity.splits_pairs:
+        panels.append(_panel(results, sensitivity, "(e) Pairs", TOGETHER, "pairs that start together (%)"))
+    caption = (
+        "At a medium load of Eureka (0.5): the difference of the average wait of all jobs to the base on the same "
+        f"workload, and the sync time of paired jobs. {LETTERS} {INTERVALS}"
+    )
+    return grouped_bars(f"sensitivity-{sensitivity.name}", sensitivity.title, caption, panels)
+
+
+def _grid() -> list[tuple[str, tuple[str, str]]]:
+    return [(machine, panel) for panel in PANELS for machine in MACHINES]
+
+
+def _panel(results: Results, sensitivity: Sensitivity, title: str, measure: str, label: str) -> Panel:
+    return Panel(
+        title,
+        label,
+        sensitivity.axis,
+        [sensitivity.label(point) for point in sensitivity.points],
+        {
+            schemes: [results.mean(sensitivity.name, point, schemes, measure) for point in sensitivity.points]
+            for schemes in sensitivity.schemes
+        },
+    )

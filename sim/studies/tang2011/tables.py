@@ -1,0 +1,117 @@
+"""Tables of the report beyond the figures: deadlocks, the paper's release order, sensitivity."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import polars
+from polars import DataFrame, col
+
+from sim.reports.estimate import Estimate
+from sim.studies.tang2011.cases import BY_SHARE, LAST, LONG, LONG_NO_TIMER, SHARE_NO_TIMER
+from sim.studies.tang2011.claims import never_started
+from sim.studies.tang2011.results import EXTRA, LOSS_SHARE, NEVER, SYNC, TOGETHER, WAIT, Results
+from sim.studies.tang2011.sensitivity import Sensitivity
+from sim.studies.tang2011.setup import HOLDING, MACHINES, SHARES
+
+Row = tuple[str | int | float | None, ...]
+
+DEADLOCKS = (
+    "workload",
+    "runs",
+    "deadlocked without the timer",
+    "jobs that never start on Intrepid",
+    "jobs that never start on Eureka",
+    "deadlocked with the timer",
+)
+ORDERS = (
+    "paired",
+    "schemes",
+    "runs",
+    "never end with released jobs last",
+    "never end with ours",
+    "extra wait of Intrepid in the others (min)",
+    "extra wait of Eureka in the others (min)",
+)
+
+
+def deadlocks_table(results: Results) -> DataFrame:
+    """Hold-hold with and without the release timer: how many runs deadlock, and how many jobs that leaves behind."""
+    rows: list[Row] = []
+    for name, without, with_timer in ((LONG, LONG_NO_TIMER, LONG), ("share", SHARE_NO_TIMER, BY_SHARE)):
+        for point in results.of_experiment(without)["point"].unique(maintain_order=True).to_list():
+            label = f"V-D, {point:g} days" if name == LONG else f"V-E, {100 * point:g} % paired"
+            runs, dead = _runs(results, without, point), never_started(_runs(results, without, point))
+            left = [dead.select(col(f"{machine} {NEVER}").mean()).item() for machine in MACHINES]
+            saved = never_started(_runs(results, with_timer, point))
+            rows.append((label, len(runs), len(dead), *left, len(saved)))
+    return _frame(rows, DEADLOCKS)
+
+
+def release_order_table(results: Results) -> DataFrame:
+    """The paper's release order beside ours: runs in which holds change places for ever, and what the others cost."""
+    rows: list[Row] = []
+    for share in SHARES:
+        for schemes in HOLDING:
+            last, ours = (_runs(results, name, share, schemes) for name in (LAST, BY_SHARE))
+            if len(last):
+                rows.append(
+                    (f"{100 * share:g} %", schemes, len(last), _stalled(last), _stalled(ours), *_costs(last, ours))
+                )
+    return _frame(rows, ORDERS)
+
+
+def sensitivity_table(results: Results, sensitivity: Sensitivity) -> DataFrame:
+    """Means and intervals at each value, under each combination."""
+    measures = [f"{machine} {name}" for name in (WAIT, WAIT + EXTRA, SYNC, LOSS_SHARE) for machine in MACHINES]
+    measures += [TOGETHER] if sensitivity.splits_pairs else []
+    rows: list[Row] = []
+    for point in sensitivity.points:
+        for schemes in sensitivity.schemes:
+            found = [results.mean(sensitivity.name, point, schemes, measure) for measure in measures]
+            numbers = [number for value in found for number in _mean_and_half(value)]
+            rows.append((sensitivity.label(point), schemes, *numbers))
+    heads = [name for measure in measures for name in (measure, f"{measure} ci95")]
+    return _frame(rows, (sensitivity.axis, "schemes", *heads))
+
+
+def in_words(table: DataFrame) -> Iterator[list[str]]:
+    """The rows of a table as text, a mean and its interval in one cell."""
+    heads = [name for name in table.columns if not name.endswith(" ci95")]
+    for row in table.iter_rows(named=True):
+        yield [_cell(row[name], row.get(f"{name} ci95")) for name in heads]
+
+
+def heads_in_words(table: DataFrame) -> list[str]:
+    """The columns of `in_words`."""
+    return [name[0].upper() + name[1:] for name in table.columns if not name.endswith(" ci95")]
+
+
+def _cell(value: str | int | float | None, half: float | None) -> str:
+    if value is None:
+        return "–"
+    return value if isinstance(value, str) else str(Estimate(value, half))
+
+
+def _runs(results: Results, experiment: str, point: float, schemes: str = "HH") -> DataFrame:
+    return results.of_experiment(experiment).filter(col("point") == point, col("schemes") == schemes)
+
+
+def _stalled(rows: DataFrame) -> int:
+    return int(rows["stalled"].cast(polars.Int64).sum())
+
+
+def _costs(last: DataFrame, ours: DataFrame) -> Iterator[float | None]:
+    """What jobs wait longer with released jobs last, in the runs that end, per machine."""
+    joined = last.filter(~col("stalled").cast(polars.Boolean)).join(ours, on="replication", suffix=" ours")
+    for machine in MACHINES:
+        name = f"{machine} {WAIT}"
+        yield joined.select((col(name) - col(f"{name} ours")).mean()).item()
+
+
+def _mean_and_half(value: Estimate | None) -> tuple[float | None, float | None]:
+    return (None, None) if value is None else (value.mean, value.half)
+
+
+def _frame(rows: Sequence[Row], columns: Sequence[str]) -> DataFrame:
+    return DataFrame(rows, schema=list(columns), orient="row", infer_schema_length=None)

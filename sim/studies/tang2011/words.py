@@ -1,0 +1,40 @@
+"""Sentences about the study as a whole, for the page and for paper.md."""
+
+from __future__ import annotations
+
+from typing import Any
+
+PAPER = (
+    "Tang, Desai, Vishwanath, Buettner, Lan: Job Coscheduling on Coupled High-End Computing Systems (2011), section V"
+)
+
+AGREEMENT = (
+    "Ours are means over replications ± the half-widths of their 95 % intervals (Student's t); a range gives the "
+    'least and the greatest mean with its place (schemes, load or share). "Yes": all of ours are in the paper\'s '
+    'range, or round to its number. "Within ±": their intervals reach it.'
+)
+
+
+def replications(said: dict[str, Any]) -> str:
+    """What was replicated, in a sentence."""
+    count, days = said["replications"], f"{said['days']:g}"
+    times = f"{count} replications" if count > 1 else "One replication, so without intervals"
+    if said["logs"]:
+        return " ".join([f"{times}: windows of {days} days of the logs {_logs(said)}.", *said["notes"]])
+    seeds = f"seeds {said['seed']} to {said['seed'] + count - 1}" if count > 1 else f"seed {said['seed']}"
+    return f"{times} of generated months of {days} days ({seeds})."
+
+
+def left_out(said: dict[str, Any]) -> str:
+    """What a quick study does not have; nothing for a whole one."""
+    if not said["quick"]:
+        return ""
+    return (
+        "A quick study: fewer replications than the 10 of the whole one, long runs of two lengths only, the "
+        "paper's release order under HH only, and of each sensitivity the least, the usual and the greatest "
+        "value."
+    )
+
+
+def _logs(said: dict[str, Any]) -> str:
+    return " and ".join(f"{log['trace']} as {machine.capitalize()}" for machine, log in said["logs"].items())

@@ -1,0 +1,68 @@
+"""Means over replications, with their 95 % intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sim.sweeps.case import ERROR
+
+if TYPE_CHECKING:
+    import polars
+
+CONFIDENCE = 0.95
+MEASURES_AT_ONCE = 16
+INTERVAL = " ci95"  # ends the name of the column beside a mean
+
+
+def averages(results: polars.DataFrame, by: Sequence[str], of: Sequence[str]) -> polars.DataFrame:
+    """A row for each combination of `by`, in order of first appearance: `by`, "n", and means of the measures `of`.
+
+    "n" counts the cases without an error. Beside the mean of a measure M is M + " ci95", the half-width of the 95 %
+    interval of the mean by Student's t; null where fewer than two cases have the measure. Cases that lack a measure
+    (null), or have an error, are left out of its mean.
+    """
+    import polars
+
+    good = polars.col(ERROR).is_null()
+    measures = [polars.col(name).cast(polars.Float64).filter(good).drop_nulls() for name in of]
+    aggregated = [good.sum().cast(polars.Int64).alias("n")]
+    for name, values in zip(of, measures, strict=True):
+        aggregated += [
+            values.mean().alias(name),
+            values.std(ddof=1).alias(name + INTERVAL),
+            values.len().alias(_count(name)),
+        ]
+    rows = results.group_by(by, maintain_order=True).agg(aggregated) if by else results.select(aggregated)
+    return rows.with_columns(_half_width(rows, name) for name in of).drop(map(_count, of))
+
+
+def all_averages(results: Path, by: Sequence[str]) -> polars.DataFrame:
+    """The averages of all measures of a results.parquet, some at a time, so that not all of it is in memory."""
+    import polars
+
+    columns = list(polars.read_parquet_schema(results))
+    measures = columns[columns.index(ERROR) + 1 :]
+    found = averages(polars.read_parquet(results, columns=[*by, ERROR]), by, [])
+    for first in range(0, len(measures), MEASURES_AT_ONCE):
+        some = measures[first : first + MEASURES_AT_ONCE]
+        rows = averages(polars.read_parquet(results, columns=[*by, ERROR, *some]), by, some)
+        found = found.hstack(rows.drop(*by, "n").get_columns())
+    return found
+
+
+def _count(name: str) -> str:
+    return f"{name} count"
+
+
+def _half_width(rows: polars.DataFrame, name: str) -> polars.Series:
+    """Half-widths from standard deviations: t of the confidence x the standard error of the mean."""
+    import numpy as np
+    import polars
+    from scipy.special import stdtrit  # type: ignore[import-untyped]  # quantiles of Student's t
+
+    count = rows[_count(name)].to_numpy().astype(np.float64)
+    with np.errstate(all="ignore"):
+        widths = stdtrit(count - 1, (1 + CONFIDENCE) / 2) * rows[name + INTERVAL].to_numpy() / np.sqrt(count)
+    return polars.Series(name + INTERVAL, widths).fill_nan(None)

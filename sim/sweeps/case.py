@@ -1,0 +1,98 @@
+"""One case of a sweep: a replay's settings, its place in the grid, and the row of numbers that it gives."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from sim.sweeps.files import with_digests
+
+if TYPE_CHECKING:
+    from sim.results import ReplayResult
+
+Row = dict[str, Any]
+Label = str | int | float
+
+CASE, ERROR = "case", "error"  # columns of a row
+LONGEST_ERROR = 500  # characters
+
+
+@dataclass(frozen=True)
+class Case:
+    """A replay: `settings` are the keys of a ReplayConfig (JSON values), `labels` its place in the grid."""
+
+    settings: Mapping[str, Any]
+    labels: Mapping[str, Label]
+
+    @cached_property
+    def key(self) -> str:
+        """16 hexadecimal digits of the settings and of the content of the files that they name."""
+        said = json.dumps(with_digests(self.settings), sort_keys=True, separators=(",", ":"), allow_nan=False)
+        return hashlib.sha256(said.encode()).hexdigest()[:16]
+
+
+def run_case(case: Case) -> Row:
+    """Carry out one case: its row.
+
+    "case" is its key, then come the labels, "error" (None, or why there are no measures, in one line) and the
+    measures: every number of the replay's summary() but the timing, by its dotted path without "domains.".
+    """
+    try:
+        found = dict(_measures(_replayed(case.settings)))
+    except Exception as error:  # whatever it is, the other cases go on
+        return failed_row(case, reason(error))
+    row = {CASE: case.key, **case.labels, ERROR: None}
+    return {**row, **{name: value for name, value in found.items() if name not in row}}
+
+
+def failed_row(case: Case, error: str) -> Row:
+    """The row of a case without measures."""
+    return {CASE: case.key, **case.labels, ERROR: error}
+
+
+def run_chunk(cases: Sequence[Case]) -> tuple[list[Row], float]:
+    """Carry out some cases one after another: their rows, and how many seconds they took."""
+    began = time.perf_counter()
+    return [run_case(case) for case in cases], time.perf_counter() - began
+
+
+def reason(error: BaseException) -> str:
+    """What went wrong, in one line."""
+    from cosched.errors import InputError
+
+    text = " ".join(str(error).split())
+    if not isinstance(error, InputError):
+        text = f"{type(error).__name__}: {text}" if text else type(error).__name__
+    return text[:LONGEST_ERROR]
+
+
+def _replayed(settings: Mapping[str, Any]) -> ReplayResult:
+    from sim.configuration import replay_config
+    from sim.replaying import run
+
+    return run(replay_config("case", dict(settings)))
+
+
+def _measures(result: ReplayResult) -> Iterator[tuple[str, int | float | None]]:
+    from sim.traces import REASONS
+
+    summary = result.summary()
+    for name, domain in summary["domains"].items():
+        left_out = {why: domain["rejected"].get(why, 0) for why in REASONS}
+        yield from _numbers(name, {**domain, "rejected": left_out})
+    yield from _numbers("pairs", summary["pairs"])
+    yield "stalled", summary["stalled"]
+
+
+def _numbers(path: str, value: Any) -> Iterator[tuple[str, int | float | None]]:
+    """The numbers in nested tables by their dotted paths; a None stands for a number that there is not."""
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield from _numbers(f"{path}.{key}", inner)
+    elif value is None or isinstance(value, int | float):
+        yield path, value

@@ -1,0 +1,84 @@
+"""Cases carried out by a Dask cluster (distributed), such as one that dask-jobqueue has started.
+
+Its workers must be able to import cosched of the same version, and trace files must be where they find them by the
+same names: on a shared file system. The results come back to the process that asked for them, which alone writes.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from importlib import import_module
+from typing import Any
+
+from cosched.errors import InputError
+from sim.sweeps.case import Case, reason, run_chunk
+from sim.sweeps.workers import Outcome
+
+PATIENCE_S = 10  # for the scheduler to answer
+CHUNKS_PER_THREAD = 2  # one to do, one that waits at the worker
+
+
+@contextmanager
+def connected(address: str) -> Iterator[DaskWorkers]:
+    """The workers of the scheduler at `address`; InputError without distributed, OSError if none answers."""
+    distributed = _distributed()
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what matters is said by who asks for the cases
+    try:
+        client = distributed.Client(address, timeout=PATIENCE_S, set_as_default=False)
+    except ValueError as error:
+        raise InputError("--dask", None, str(error)) from None
+    except OSError:
+        raise OSError(f"no Dask scheduler answers at {address} within {PATIENCE_S} s") from None
+    try:
+        yield DaskWorkers(client, address)
+    finally:
+        client.close(timeout=PATIENCE_S)
+
+
+class DaskWorkers:
+    """Whatever workers the cluster has at the time; they may come and go."""
+
+    def __init__(self, client: Any, address: str) -> None:
+        self._client = client
+        self._address = address
+        self._chunks: dict[object, Sequence[Case]] = {}
+        self._completed = _distributed().as_completed(loop=client.loop)
+
+    @property
+    def at_once(self) -> int:
+        """Some more than are carried out at the same time."""
+        threads: int = sum(self._client.nthreads().values())
+        return CHUNKS_PER_THREAD * max(1, threads)
+
+    def submit(self, cases: Sequence[Case]) -> None:
+        """Hand over a chunk."""
+        future = self._client.submit(run_chunk, cases, pure=False)
+        self._chunks[future.key] = cases
+        self._completed.add(future)
+
+    def next_outcome(self) -> Outcome:
+        """Wait for a chunk. Dask has begun it anew a few times if workers died, before it has no rows."""
+        future = next(self._completed)
+        cases = self._chunks.pop(future.key)
+        if future.status == "finished":
+            return Outcome(cases, *future.result())
+        self._check_that_a_worker_died(future)
+        return Outcome(cases, None, 0.0)
+
+    def _check_that_a_worker_died(self, future: Any) -> None:
+        """OSError if something else is why there are no rows."""
+        if future.status != "error":
+            raise OSError(f"the Dask scheduler at {self._address} is gone")
+        error = future.exception()
+        if not isinstance(error, _distributed().KilledWorker):
+            raise OSError(f"the workers of {self._address} cannot carry out cases: {reason(error)}")
+
+
+def _distributed() -> Any:
+    """The package, which has no types worth the name."""
+    try:
+        return import_module("distributed")
+    except ImportError:
+        raise InputError("--dask", None, "needs the package distributed: pip install 'cosched[dask]'") from None

@@ -1,0 +1,77 @@
+"""The files that a replay's settings name, told apart by what is in them."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+import stat
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from cosched.errors import InputError
+from sim.generated import is_generated
+from sim.script import is_text
+
+FILE_KEYS = ("trace", "pairs", "script")
+
+
+def with_digests(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings with a digest of its content in the place of each file's name.
+
+    A file that cannot be read keeps its name: the replay will say what is wrong with it.
+    """
+    domains = [_told(domain) for domain in settings.get("domains", ())]
+    return {**_told(settings), "domains": domains}
+
+
+def _told(table: Mapping[str, Any]) -> dict[str, Any]:
+    return {**table, **{key: _content(path) for key, path in _files(table)}}
+
+
+def _content(path: str) -> str:
+    try:
+        return f"sha256:{digest(path)}"
+    except InputError:
+        return f"unreadable:{path}"
+
+
+def named_files(settings: Mapping[str, Any]) -> Iterator[tuple[str | None, str, str]]:
+    """The files that the settings name: domain (None: of the replay itself), key, path."""
+    for table in (settings, *settings["domains"]):
+        for key, path in _files(table):
+            yield table.get("name"), key, path
+
+
+def digest(path: str) -> str:
+    """SHA-256 of a regular file's content, in hexadecimal; InputError."""
+    if path == "-":
+        raise InputError("standard input", None, "can be read only once, but each case reads its files")
+    try:
+        found = os.stat(path)
+        if not stat.S_ISREG(found.st_mode):
+            raise InputError(path, None, "cannot be read: not a regular file")
+        return _digest(path, found.st_size, found.st_mtime_ns, found.st_ino)
+    except OSError as error:
+        raise InputError(path, None, f"cannot be read: {error.strerror or error}") from None
+    except ValueError as error:  # a NUL in the name
+        raise InputError(path, None, f"cannot be read: {error}") from None
+
+
+@functools.lru_cache(maxsize=4096)
+def _digest(path: str, *_state: int) -> str:
+    """Read once for each state of the file."""
+    with open(path, "rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def _files(table: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Each key of a table that names a file, and the file."""
+    for key in FILE_KEYS:
+        if isinstance(table.get(key), str) and is_file_name(table[key]):
+            yield key, table[key]
+
+
+def is_file_name(text: str) -> bool:
+    """Whether this is a file, and neither a drawn trace nor a script's lines."""
+    return not is_generated(text) and not is_text(text)

@@ -1,0 +1,121 @@
+"""The cases of a sweep: every combination of the values of some settings, in so many replications."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from cosched.core.settings import Scheme
+from cosched.validation.mistakes import no_such_key
+from sim.configuration import Domain, ReplayConfig
+from sim.generated import is_generated
+from sim.sweeps.case import Case, Label
+from sim.sweeps.files import FILE_KEYS, is_file_name
+
+SCHEMES = "schemes"  # the grid's key that sets the schemes of all domains
+NO_COSCHEDULING = "none"  # a value of it; others have a letter for each domain
+LETTERS = {scheme[0].upper(): str(scheme) for scheme in (Scheme.HOLD, Scheme.YIELD)}
+REPLICATION = "replication"  # the label that counts replications from 1
+NEITHER = ("domains", "seed", "events", "name")  # keys that are no part of a grid
+Target = tuple[int | None, str]  # the number of a domain (None: the replay itself) and a key of it
+
+
+@dataclass(frozen=True)
+class Sweep(Collection[Case]):
+    """A grid of replays; cases are made as they are drawn, replication by replication, the last key fastest.
+
+    `base` are the settings of a replay that all have in common, `grid` the values of the other keys: DOMAIN.KEY, the
+    KEY of every domain or of the replay, or "schemes". Replication r (from 1) has the seed `seed` + r - 1, whatever
+    its place in the grid: all places see the same drawn traces and pairs.
+    """
+
+    base: Mapping[str, Any]
+    grid: Mapping[str, Sequence[Label]]
+    replications: int
+    seed: int
+    folder: Path = Path()  # file names in the grid are relative to it
+
+    def __len__(self) -> int:
+        """The number of cases."""
+        return self.replications * math.prod(map(len, self.grid.values()))
+
+    def __iter__(self) -> Iterator[Case]:
+        """The cases in their order."""
+        for replication in range(1, self.replications + 1):
+            for values in itertools.product(*self.grid.values()):
+                yield self.case(dict(zip(self.grid, values, strict=True)), replication)
+
+    def __contains__(self, case: object) -> bool:
+        """Whether this is one of the cases."""
+        return any(case == one for one in self)
+
+    @property
+    def draws(self) -> bool:
+        """Whether anything is drawn by the seeds: if not, all replications are the same."""
+        traces = [domain.get("trace") for domain in self.base["domains"]]
+        traces += [value for key, values in self.grid.items() if key.endswith("trace") for value in values]
+        drawn = any(is_generated(trace) and "/seed=" not in str(trace) for trace in traces)
+        return drawn or "pair_fraction" in {**self.base, **self.grid}
+
+    def case(self, values: Mapping[str, Label], replication: int) -> Case:
+        """One of the cases; ValueError for a key or scheme that cannot be."""
+        domains = [dict(domain) for domain in self.base["domains"]]
+        settings = {**self.base, "domains": domains, "seed": self.seed + replication - 1}
+        for key, value in values.items():
+            for (domain, name), its in _assignments(key, value, domains):
+                (settings if domain is None else domains[domain])[name] = self._found(name, its)
+        return Case(settings, {**values, REPLICATION: replication})
+
+    def _found(self, key: str, value: Label) -> Label:
+        if key in FILE_KEYS and isinstance(value, str) and value != "-" and is_file_name(value):
+            return str(self.folder / value)
+        return value
+
+
+def targets(key: str, domains: Sequence[Mapping[str, Any]]) -> list[Target]:
+    """What a key of the grid sets; ValueError if there is no such key."""
+    everywhere = range(len(domains))
+    if key == SCHEMES:
+        return [(domain, "scheme") for domain in everywhere]
+    ours = [name for name in Domain.model_fields if name not in NEITHER]
+    top = [name for name in ReplayConfig.model_fields if name not in NEITHER]
+    name, _, last = key.rpartition(".")
+    if name:
+        return [(_domain(name, domains), _known(last, ours))]
+    return [(None, key)] if key in top else [(domain, _known(key, [*ours, *top, SCHEMES])) for domain in everywhere]
+
+
+def _domain(name: str, domains: Sequence[Mapping[str, Any]]) -> int:
+    names = [domain.get("name") for domain in domains]
+    if name not in names:
+        raise ValueError(f"no domain is called {name}; there are {', '.join(map(str, names))}")
+    return names.index(name)
+
+
+def _known(key: str, names: Sequence[str]) -> str:
+    if key == "seed":
+        raise ValueError("is no part of a grid; replications have seeds of their own")
+    if key not in names:
+        raise ValueError(no_such_key(key, names))
+    return key
+
+
+def _assignments(key: str, value: Label, domains: Sequence[Mapping[str, Any]]) -> Iterator[tuple[Target, Label]]:
+    """What each target of a key gets."""
+    places = targets(key, domains)
+    values = _schemes(value, len(domains)) if key == SCHEMES else [value] * len(places)
+    return zip(places, values, strict=True)
+
+
+def _schemes(value: Label, domains: int) -> list[str]:
+    text = str(value)
+    if text == NO_COSCHEDULING:
+        return [str(Scheme.OFF)] * domains
+    if len(text) != domains or not LETTERS.keys() >= set(text):
+        letters = " or ".join(LETTERS)
+        raise ValueError(f"{text!r} is neither {NO_COSCHEDULING!r} nor {domains} letters, {letters} for each domain")
+    return [LETTERS[letter] for letter in text]

@@ -1,0 +1,36 @@
+"""The process of a local worker: chunks of cases in, their rows out, through a socket that its parent made."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import signal
+import sys
+from multiprocessing.connection import Connection
+
+from sim.sweeps.case import run_chunk
+
+READY = "ready"
+PR_SET_PDEATHSIG = 1  # prctl(2)
+
+
+def main() -> None:
+    """Serve the process `sys.argv[2]` through the socket `sys.argv[1]` until it closes it, or is no more."""
+    descriptor, parent = map(int, sys.argv[1:])
+    _end_with(parent)
+    from sim.warm_up import run_all_kernels
+
+    run_all_kernels()
+    with contextlib.suppress(EOFError, OSError), Connection(descriptor) as connection:
+        connection.send(READY)
+        while True:
+            connection.send(run_chunk(connection.recv()))
+
+
+def _end_with(parent: int) -> None:
+    """Be killed when the parent ends, however it ends, even in the middle of a case."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:  # it has ended before
+        sys.exit()

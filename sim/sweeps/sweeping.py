@@ -1,0 +1,65 @@
+"""A whole sweep in a folder of its own: its cases are run, averaged and reported."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cosched.errors import InputError
+from sim.sweeps.averages import all_averages
+from sim.sweeps.case import CASE, ERROR
+from sim.sweeps.folder import AVERAGES, prepare, read_description
+from sim.sweeps.grid import Sweep
+from sim.sweeps.running import run_cases
+from sim.sweeps.storage import RESULTS
+from sim.sweeps.workers import Workers
+from sim.traces.atomic import replacing
+
+if TYPE_CHECKING:
+    import polars
+
+
+@dataclass(frozen=True)
+class Swept:
+    """What came of a sweep: the content of its sweep.json, its averages by place in the grid, its failed cases."""
+
+    said: Mapping[str, Any]
+    averages: polars.DataFrame
+    failed: int
+    first_failed: list[dict[str, Any]]  # labels and "error"
+
+
+def carry_out(
+    sweep: Sweep, folder: Path, workers: Workers, command: str, *, resume: bool, tell: Callable[[str], None]
+) -> Swept:
+    """Run the cases that the folder has no results of, write sweep.json, results.parquet and averages.csv.
+
+    InputError if there are results and `resume` is not set, or if they are those of another sweep; OSError.
+    """
+    said = prepare(folder, sweep, command, resume=resume)
+    results = run_cases(sweep, len(sweep), folder, workers, resume=resume, tell=tell)
+    found = all_averages(results, list(sweep.grid))
+    with replacing(folder / AVERAGES) as stream:
+        stream.write(found.write_csv().encode())
+    return Swept(said, found, *failures(results))
+
+
+def read_swept(folder: Path) -> Swept:
+    """A sweep that has been carried out in `folder`; InputError."""
+    said = read_description(folder)
+    results = folder / RESULTS
+    if not results.exists():
+        raise InputError(str(folder), None, "the sweep there has not ended: `cosched sweep --resume` goes on with it")
+    return Swept(said, all_averages(results, list(said["grid"])), *failures(results))
+
+
+def failures(results: Path, most: int = 10) -> tuple[int, list[dict[str, Any]]]:
+    """How many cases of a results.parquet failed, and the first of them."""
+    import polars
+
+    columns = list(polars.read_parquet_schema(results))
+    labels = columns[columns.index(CASE) + 1 : columns.index(ERROR) + 1]
+    failed = polars.read_parquet(results, columns=labels).filter(polars.col(ERROR).is_not_null())
+    return len(failed), failed.head(most).to_dicts()

@@ -1,0 +1,51 @@
+"""Replays whose files the tests of figures read."""
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import polars
+
+import sim
+from sim.output import RunInfo, write_run
+from sim.pairing import Pairing
+from sim.reports.run import Run, RunDomain, read_run
+from sim.workload import Workload
+
+Row = tuple[int, int, int]  # submit, run time, nodes
+
+
+def ints(*values: int) -> np.ndarray:
+    return np.array(values, np.int64)
+
+
+def work(name: str, *rows: Row) -> Workload:
+    """Jobs 1, 2, ...; requests are the run times."""
+    submit, run, nodes = (ints(*column) for column in zip(*rows, strict=True))
+    return Workload(name, np.arange(1, len(rows) + 1), submit, run, nodes, run)
+
+
+def domain(name: str, nodes: int, *rows: Row, **settings) -> sim.Domain:
+    return sim.Domain(name=name, trace=work(name, *rows), nodes=nodes, policy="fcfs", **settings)
+
+
+def run_of(folder: Path, domains: Sequence[sim.Domain], mates: Sequence[tuple[int, int]] = (), **options) -> Run:
+    """A replay, written and read back; `mates` are job numbers (from 1) of the first two domains."""
+    replay = sim.Replay(sim.ReplayConfig(domains=tuple(domains), **options))
+    if mates:
+        rows = np.array(mates, np.int64)
+        places = np.broadcast_to(ints(0, 1), rows.shape).copy()
+        replay.pairing = Pairing(np.arange(1, len(rows) + 1, dtype=np.int64), places, rows - 1)
+    write_run(replay.run(), folder, RunInfo("cosched replay", 0, time.perf_counter()))
+    return read_run(folder)
+
+
+def without_records(run: Run) -> Run:
+    """The same as if real services had run it, of which holds and yields are not known."""
+    return Run(run.summary, tuple(RunDomain(d.name, d.nodes, d.summary, d.jobs, None, None) for d in run.domains))
+
+
+def tables(run: Run, table: polars.DataFrame) -> list[tuple[RunDomain, polars.DataFrame]]:
+    """A figure's table by domain."""
+    return [(d, table.filter(polars.col("domain") == d.name)) for d in run.domains]

@@ -1,0 +1,32 @@
+"""A tiny study, carried out once by local workers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from sim.studies.tang2011.running import Told, Wish, run_study
+from sim.sweeps.workers import Workers, local_workers
+from sim.warm_up import run_all_kernels
+
+TINY = Wish("cosched study tang2011 --quick ...", quick=True, replications=1, seed=5, days=1.0)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def kernels() -> None:
+    """Compiled, so that no message about compiling is among what a command says."""
+    run_all_kernels()
+
+
+def run_tiny(folder: Path, workers: Workers, *, resume: bool = False, told: Told | None = None) -> Path:
+    """Carry it out; the folder."""
+    run_study(TINY, folder, workers, told or Told(print, lambda _: None), resume=resume)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the tiny study, without tables and figures."""
+    with local_workers(1) as one:
+        return run_tiny(tmp_path_factory.mktemp("tiny"), one)

@@ -1,0 +1,153 @@
+"""Claims decided on results made by hand: each can hold, and can fail with a reason that names the place."""
+
+from __future__ import annotations
+
+import pytest
+
+from sim.studies.tang2011.cases import BY_LOAD, BY_SHARE
+from sim.studies.tang2011.claim import Verdict
+from sim.studies.tang2011.claims import claims
+from tests.sim.studies.by_hand import MINUTE, Change, Row, results, row
+
+HOUR = 3600
+
+
+def decide(text: str, change: Change, extra: list[Row] | None = None) -> Verdict:
+    claim = next(claim for claim in claims() if claim.text == text)
+    return claim.check(results(change, extra))
+
+
+def as_in_the_paper(made: Row) -> None:
+    """Figures 3 to 10 as section V describes them."""
+    load, share = (made["point"], 0) if made["experiment"] == BY_LOAD else (0.5, made["point"])
+    holds = dict(zip(("intrepid", "eureka"), (letter == "H" for letter in made["schemes"]), strict=False))
+    high = load == 0.75
+    for machine in ("intrepid", "eureka") if made["schemes"] != "none" else ():
+        hold = holds[machine]
+        worse = hold and load > 0.25
+        both = made["schemes"] == "HH"
+        big = machine == "intrepid"
+        extra = (1 + 4 * (load > 0.25) + (20 if high and big else high)) * (1 + 0.2 * worse + 0.05 * both)
+        if share:
+            extra = 2 + 30 * min(share, 0.2) + 2 * share + both * share
+            extra += (60 * (share > 0.2) + 3 * (share >= 0.1)) * hold
+        sync = (200 * load if big else 60 + 10 * share) + 10 * (not hold) + 10 * share
+        held = (1000 * (load if big else 1 - load) + 5000 * share) * HOUR * hold
+        made[f"{machine}.all.wait_s.mean"] += extra * MINUTE
+        made[f"{machine}.all.slowdown.mean"] += extra / 14
+        made[f"{machine}.paired.sync_s.mean"] = sync * MINUTE
+        made[f"{machine}.held_node_seconds"] = held
+
+
+def deadlocks(alive: str = "") -> list[Row]:
+    extra = []
+    for name in ("span", "span, no timer"):
+        for replication in (1, 2):
+            made = row(name, 60, "HH", replication)
+            if "no timer" in name:
+                made |= {f"{machine}.never_started": 9 for machine in ("intrepid", "eureka") if machine != alive}
+            extra.append(made)
+    return extra
+
+
+@pytest.mark.parametrize("claim", claims(), ids=lambda claim: claim.text)
+def test_what_the_paper_describes_holds(claim):
+    verdict = claim.check(results(as_in_the_paper, deadlocks()))
+    assert verdict.holds, verdict.reason
+    assert verdict.ours
+    assert not verdict.reason
+
+
+def pairs_apart(made: Row) -> None:
+    made["pairs.together"] = 9
+
+
+def no_deadlock(made: Row) -> None:
+    made |= {"intrepid.never_started": 0, "eureka.never_started": 0}
+
+
+def stuck(made: Row) -> None:
+    made["eureka.never_started"] = 1
+
+
+def mirrored(made: Row) -> None:
+    """Everything the other way round: coscheduling shortens what it lengthens in the paper."""
+    as_in_the_paper(made)
+    for machine in ("intrepid", "eureka"):
+        made[f"{machine}.all.wait_s.mean"] = 120 * MINUTE - made[f"{machine}.all.wait_s.mean"]
+        made[f"{machine}.all.slowdown.mean"] = 12 - made[f"{machine}.all.slowdown.mean"]
+        made[f"{machine}.paired.sync_s.mean"] = 300 * MINUTE - made[f"{machine}.paired.sync_s.mean"]
+        made[f"{machine}.held_node_seconds"] = 9e9 - made[f"{machine}.held_node_seconds"]
+
+
+def tenfold(made: Row) -> None:
+    """All of the paper's effects, ten times."""
+    as_in_the_paper(made)
+    for machine in ("intrepid", "eureka"):
+        made[f"{machine}.all.wait_s.mean"] += 9 * (made[f"{machine}.all.wait_s.mean"] - 60 * MINUTE)
+        made[f"{machine}.all.slowdown.mean"] += 9 * (made[f"{machine}.all.slowdown.mean"] - 6)
+    made["intrepid.paired.sync_s.mean"] += made["point"] * 9000 * MINUTE * (made["experiment"] == BY_SHARE)
+
+
+def hold_everywhere_worse(made: Row) -> None:
+    as_in_the_paper(made)
+    for machine, letter in zip(("intrepid", "eureka"), made["schemes"], strict=False):
+        made[f"{machine}.all.wait_s.mean"] += 3 * MINUTE * (letter == "H")
+
+
+def worse_at_a_third(made: Row) -> None:
+    as_in_the_paper(made)
+    made["intrepid.all.wait_s.mean"] += 60 * MINUTE * (made["point"] == 0.33)
+
+
+def slowdown_elsewhere(made: Row) -> None:
+    as_in_the_paper(made)
+    if made["schemes"] != "none" and made["point"] == 0.25:
+        made["intrepid.all.slowdown.mean"] += 50
+
+
+FALSE: dict[str, tuple[Change, list[Row]]] = {
+    "All pairs start together, whatever the schemes, loads and shares": (pairs_apart, []),
+    "Without the release timer, hold-hold is likely to deadlock in more than 10 days": (no_deadlock, deadlocks()),
+    "In a deadlock the queues of both machines keep growing, and no job starts": (lambda _: None, deadlocks("eureka")),
+    "With the timer deadlocks never happen": (stuck, []),
+    "A cap below the whole machine is not needed": (stuck, []),
+    "Yielding without a limit starves nobody": (stuck, []),
+    "Slowdowns follow the waits": (slowdown_elsewhere, []),
+    "Intrepid's slowdown rises significantly under a high load of Eureka only": (tenfold, []),
+    "Eureka's waits are close to the base at any load": (tenfold, []),
+    "Eureka's slowdowns are close to the base": (tenfold, []),
+    "The impact on overall performance is reasonably low: mostly under 10 minutes on Intrepid": (tenfold, []),
+    "At a low load this is not so": (hold_everywhere_worse, []),
+    "Under 20 % paired, Eureka is not significantly impacted": (tenfold, []),
+    "Intrepid's sync time depends more on the load than on the share paired": (tenfold, []),
+    "With yield, a third paired is like a fifth paired on Intrepid": (worse_at_a_third, []),
+}
+
+
+@pytest.mark.parametrize("claim", claims(), ids=lambda claim: claim.text)
+def test_the_contrary_does_not_hold(claim):
+    change, extra = FALSE.get(claim.text, (mirrored, []))
+    verdict = claim.check(results(change, extra))
+    assert not verdict.holds
+    assert verdict.reason
+
+
+@pytest.mark.parametrize("claim", claims(), ids=lambda claim: claim.text)
+def test_without_results_no_claim_holds(claim):
+    def fail(made: Row) -> None:
+        made["error"] = "not run"
+
+    verdict = claim.check(results(fail))
+    assert not verdict.holds
+    assert verdict.reason
+
+
+def test_exceptions_are_named_with_what_was_measured():
+    def change(made: Row) -> None:
+        as_in_the_paper(made)
+        if (made["experiment"], made["point"], made["schemes"]) == (BY_LOAD, 0.25, "HY"):
+            made["intrepid.all.wait_s.mean"] -= (4 + made["replication"]) * MINUTE
+
+    verdict = decide("Intrepid waits longer with coscheduling, always", change)
+    assert verdict.reason == "1 of 12 do not: HY at 0.25 (-4.50 ± 6.35 min); their intervals leave it open"

@@ -1,0 +1,132 @@
+"""`cosched study`, from its arguments to the files."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from cosched.cli.main import main
+from sim import traces
+from sim.generate import generate
+from sim.studies.tang2011.claims import claims
+from sim.studies.tang2011.paper import statements
+from tests.browser import opened
+
+Run = Callable[..., Result]
+FIGURES = {f"figure-{number:02}" for number in range(3, 11)}
+SENSITIVITIES = {
+    "release-interval", "held-cap", "yield-limit", "yield-boost", "pair-window", "estimates", "unreachable",
+}  # fmt: skip
+
+
+@pytest.fixture
+def cosched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Run a command in this process, in the test's folder."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*args: object, exit_code: int = 0) -> Result:
+        result = CliRunner().invoke(main, [str(arg) for arg in args], prog_name="cosched")
+        assert result.exit_code == exit_code, (result.output, result.exception)
+        return result
+
+    return run
+
+
+def write_logs(folder: Path) -> None:
+    for machine, nodes in (("intrepid", 49_152), ("eureka", 100)):
+        jobs = generate(machine, span_s=8 * 86_400, utilisation=0.6, seed=1)  # type: ignore[arg-type]
+        header = (
+            {"MaxProcs": str(2 * nodes), "MaxNodes": str(2 * nodes)} if machine == "intrepid" else {"MaxNodes": "100"}
+        )
+        traces.write_swf(jobs, folder / f"{machine}.swf", header)
+
+
+def test_from_real_logs_to_the_report(cosched, tmp_path):
+    """All of the study: two windows of logs, tables, figures, page."""
+    write_logs(tmp_path)
+    logs = ("--intrepid", "intrepid.swf,nodes=49152", "--eureka", "eureka.swf")
+    result = cosched("study", "tang2011", "--quick", "--days", 2, "--replications", 2, *logs, "--out", "out")
+    out = tmp_path / "out"
+    assert "2 replications: windows of 2 days of the logs intrepid.swf" in result.stdout
+    assert "report.html" in result.stdout
+    assert "A quick study: " in result.stdout
+    said = json.loads((out / "study.json").read_text())
+    assert said["facts"]["intrepid nodes"] == 49_152
+    assert {path.stem for path in (out / "tables").iterdir()} == {
+        "paper", "claims", "averages", "deadlocks", "release-order", *(f"sensitivity-{name}" for name in SENSITIVITIES),
+    }  # fmt: skip
+    drawn = {path.name for path in (out / "figures").iterdir()}
+    stems = FIGURES | {f"sensitivity-{name}" for name in SENSITIVITIES}
+    assert drawn == {f"{stem}.{kind}" for stem in stems for kind in ("svg", "png", "csv")}
+    check_tables(out)
+    check_page(out)
+
+
+def read_table(path: Path) -> list[dict[str, str]]:
+    return list(csv.DictReader(path.read_text().splitlines()))
+
+
+def check_tables(out: Path) -> None:
+    numbers = read_table(out / "tables" / "paper.csv")
+    assert [row["what"] for row in numbers] == [statement.what for statement in statements()]
+    assert all(row["ours"] for row in numbers)
+    together = next(row for row in numbers if row["what"] == "Pairs that start together (%)")
+    assert together["agrees"] == "yes"
+    checked = read_table(out / "tables" / "claims.csv")
+    assert [row["claim"] for row in checked] == [claim.text for claim in claims()]
+    assert all(row["holds"] == "yes" or row["reason"] for row in checked)
+    markdown = (out / "paper.md").read_text()
+    assert all(f"| {statement.what} |" in markdown for statement in statements())
+
+
+def check_page(out: Path) -> None:
+    with opened(out / "report.html") as page:
+        assert page.locator("figure").count() == len(FIGURES) + len(SENSITIVITIES)
+        assert page.locator("figure svg").count() == len(FIGURES) + len(SENSITIVITIES)
+        assert "Fig. 3: average wait" in page.inner_text("main")
+        wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        assert wide == 0
+
+
+def test_the_report_of_a_study_is_made_anew(cosched, tiny, tmp_path):
+    out = tmp_path / "out"
+    out.mkdir()
+    for name in ("study.json", "results.parquet"):
+        (out / name).write_bytes((tiny / name).read_bytes())
+    assert cosched("report", "out").stdout == "out/report.html\n"
+    assert (out / "paper.md").read_text().startswith("# The paper's numbers and claims beside ours\n")
+
+
+def test_an_unknown_study(cosched):
+    result = cosched("study", "feitelson1997", exit_code=2)
+    assert (
+        result.stderr == "cosched: cosched study: no study is called 'feitelson1997'; there are tang2011, reference\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--intrepid", "x.swf"], "--eureka: missing: --intrepid needs it"),
+        (["--eureka", "x.swf"], "--intrepid: missing: --eureka needs it"),
+        (["--intrepid", "x.swf,load=1", "--eureka", "y"], "--intrepid:load: no key of a log; there are nodes, "),
+        (["--intrepid", "x.swf,nodes", "--eureka", "y"], "--intrepid: key=value expected, not 'nodes'"),
+        (["--workers", "1", "--dask", "tcp://127.0.0.1:9"], "--dask: has workers of its own"),
+        (["--check", "mine"], "--check: belongs to the study reference"),
+    ],
+)
+def test_mistakes(cosched, options, message):
+    assert cosched("study", "tang2011", *options, exit_code=2).stderr.startswith(f"cosched: {message}")
+
+
+def test_the_reference_suite(cosched, tmp_path):
+    assert "workloads are right" in cosched("study", "reference", "--out", "suite").stderr
+    assert (tmp_path / "suite").is_dir()
+    cosched("study", "reference", "--check", "suite/results")
+    (tmp_path / "empty").mkdir()
+    cosched("study", "reference", "--check", "empty", exit_code=2)

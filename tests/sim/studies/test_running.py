@@ -1,0 +1,99 @@
+"""The study in its folder: the same whoever carries it out, and however often it is interrupted."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+import polars
+import pytest
+
+from cosched.errors import InputError
+from sim.studies.tang2011.cases import cases
+from sim.studies.tang2011.report import read_found, tables
+from sim.studies.tang2011.running import STUDY, Told, read_study
+from sim.sweeps.workers import dask_workers, local_workers
+from tests.sim.studies.conftest import run_tiny
+
+
+def csv(folder: Path) -> dict[str, str]:
+    """All tables of a study's folder."""
+    return {name: table.write_csv() for name, table in tables(read_found(folder))}
+
+
+def at_case(number: int, act: Callable[[], None]) -> Told:
+    """Act once, as soon as so many cases have ended."""
+    waiting = [act]
+
+    def step(text: str) -> None:
+        if waiting and " cases" in text and int(text.split()[0].replace(",", "")) >= number:
+            waiting.pop()()
+
+    return Told(print, step)
+
+
+def test_every_case_has_its_row(tiny):
+    said, plan = read_study(tiny)
+    rows = polars.read_parquet(tiny / "results.parquet")
+    assert len(rows) == len(cases(plan))
+    assert rows["error"].null_count() == len(rows)
+    assert said["facts"]["intrepid nodes"] == 40_960
+    assert said["facts"]["intrepid largest"] <= 32_768
+
+
+def test_pairs_start_together_and_all_jobs_start(tiny):
+    verdicts = {checked.claim.text: checked.verdict for checked in read_found(tiny).claims}
+    assert verdicts["All pairs start together, whatever the schemes, loads and shares"].holds
+    assert verdicts["With the timer deadlocks never happen"].holds
+
+
+def test_an_interrupted_study_goes_on(tiny, tmp_path):
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    with local_workers(1) as one, pytest.raises(KeyboardInterrupt):
+        run_tiny(tmp_path, one, told=at_case(20, interrupt))
+    with local_workers(1) as one:
+        with pytest.raises(InputError, match="has results of a sweep already"):
+            run_tiny(tmp_path, one)
+        run_tiny(tmp_path, one, resume=True)
+    for name in ("results.parquet", STUDY):
+        assert (tmp_path / name).read_bytes() == (tiny / name).read_bytes()
+
+
+def test_dask_gives_the_same_tables_even_if_a_worker_is_killed(tiny, tmp_path):
+    distributed = pytest.importorskip("distributed")
+    killed = []
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, host="127.0.0.1"
+    ) as cluster:
+
+        def kill() -> None:
+            killed.append(next(iter(cluster.workers.values())).pid)
+            os.kill(killed[0], signal.SIGKILL)
+
+        with dask_workers(cluster.scheduler_address) as workers:
+            run_tiny(tmp_path, workers, told=at_case(10, kill))
+    assert killed
+    assert csv(tmp_path) == csv(tiny)
+
+
+def test_another_study_is_not_gone_on_with(tiny, tmp_path):
+    (tmp_path / STUDY).write_text((tiny / STUDY).read_text().replace('"seed": 5', '"seed": 6'))
+    with local_workers(1) as one, pytest.raises(InputError, match=r"study.json: seed is 6 there and 5 now"):
+        run_tiny(tmp_path, one, resume=True)
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[]", '{"logs": 1}'])
+def test_a_file_that_is_no_study(tmp_path, text):
+    (tmp_path / STUDY).write_text(text)
+    with pytest.raises(InputError, match=r"study.json: is not what `cosched study tang2011` writes"):
+        read_study(tmp_path)
+
+
+def test_results_that_are_missing(tiny, tmp_path):
+    (tmp_path / STUDY).write_bytes((tiny / STUDY).read_bytes())
+    with pytest.raises(InputError, match=r"results.parquet: cannot be read"):
+        read_found(tmp_path)

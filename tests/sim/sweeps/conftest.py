@@ -1,0 +1,57 @@
+"""A folder with the small sweep, and workers that tests share, since each takes a second to start."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from cosched.cli.main import main
+from sim.sweeps.workers import Workers, local_workers
+from sim.warm_up import run_all_kernels
+from tests.sim.sweeps.small import SWEEP
+
+Run = Callable[..., Result]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def kernels() -> None:
+    """Compiled, so that no message about compiling is among what a command says."""
+    run_all_kernels()
+
+
+@pytest.fixture(scope="module")
+def workers() -> Iterator[Workers]:
+    with local_workers(2) as two:
+        yield two
+
+
+@pytest.fixture
+def sweep_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
+    """Write s.toml to the test's folder, with some of its text replaced."""
+    monkeypatch.chdir(tmp_path)
+
+    def write(*replaced: tuple[str, str]) -> str:
+        text = SWEEP
+        for old, new in replaced:
+            assert old in text
+            text = text.replace(old, new, 1)
+        Path("s.toml").write_text(text)
+        return "s.toml"
+
+    return write
+
+
+@pytest.fixture
+def cosched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Run a command in this process, in the test's folder."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*args: object, exit_code: int = 0) -> Result:
+        result = CliRunner().invoke(main, [str(arg) for arg in args], prog_name="cosched")
+        assert result.exit_code == exit_code, (result.output, result.exception)
+        return result
+
+    return run

@@ -1,0 +1,74 @@
+"""The same sweep on a Dask cluster of two worker processes."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import polars
+import pytest
+
+from sim.sweeps.running import run_cases
+from sim.sweeps.workers import dask_workers, local_workers
+from tests.sim.sweeps.small import failing, run, small_sweep
+
+distributed = pytest.importorskip("distributed")
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[distributed.LocalCluster]:
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, host="127.0.0.1"
+    ) as two:
+        yield two
+
+
+def test_the_results_are_those_of_local_workers(cluster, tmp_path):
+    cases = [*small_sweep(replications=5), failing()]
+    with local_workers(1) as one:
+        run(cases, tmp_path / "local", one)
+    with dask_workers(cluster.scheduler_address) as workers:
+        run(cases, tmp_path / "dask", workers)
+    local, dask = (tmp_path / name / "results.parquet" for name in ("local", "dask"))
+    assert polars.read_parquet(local).equals(polars.read_parquet(dask))
+    assert local.read_bytes() == dask.read_bytes()
+
+
+def test_a_killed_worker_changes_nothing(cluster, tmp_path):
+    sweep = small_sweep(replications=60)
+    told: list[str] = []
+
+    def tell(text: str) -> None:
+        told.append(text)
+        if len(told) == 4:
+            os.kill(next(iter(cluster.workers.values())).pid, signal.SIGKILL)
+
+    with dask_workers(cluster.scheduler_address) as workers:
+        path = run_cases(sweep, len(sweep), tmp_path / "noisy", workers, resume=False, tell=tell)
+        quiet = run(sweep, tmp_path / "quiet", workers)
+    assert len(told) > 5
+    assert polars.read_parquet(path).equals(quiet)
+
+
+def test_by_the_command(cluster, sweep_file, cosched):
+    file = sweep_file()
+    dask = cosched("sweep", file, "--dask", cluster.scheduler_address, "--json", "--out", "dask").stdout
+    local = cosched("sweep", file, "--workers", 1, "--json", "--out", "local").stdout
+    assert json.loads(dask)["averages"] == json.loads(local)["averages"]
+    assert Path("dask/averages.csv").read_bytes() == Path("local/averages.csv").read_bytes()
+
+
+def test_nobody_there(sweep_file, cosched, monkeypatch):
+    monkeypatch.setattr("sim.sweeps.dask_workers.PATIENCE_S", 1)
+    result = cosched("sweep", sweep_file(), "--dask", "tcp://127.0.0.1:9", "--out", "out", exit_code=1)
+    assert result.stderr == "cosched: no Dask scheduler answers at tcp://127.0.0.1:9 within 1 s\n"
+    result = cosched("sweep", sweep_file(), "--dask", "nonsense://x", exit_code=2)
+    assert result.stderr.startswith("cosched: --dask: ")
+
+
+def test_not_both(sweep_file, cosched):
+    result = cosched("sweep", sweep_file(), "--dask", "tcp://127.0.0.1:9", "--workers", 2, exit_code=2)
+    assert result.stderr == "cosched: --dask: has workers of its own: give it or --workers\n"
