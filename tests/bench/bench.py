@@ -168,10 +168,10 @@ def whole_command() -> None:
         print(f"\nWhole command on a 10,000-job trace, caches warm: {medians(5, run)[0]:.2f} s")
 
 
-def live_service() -> None:
-    """The figures of the live services, each part from a process of its own."""
+def other_parts() -> None:
+    """The figures of sweeps, reports and live services, each part from a process of its own."""
     sys.stdout.flush()
-    for part in ("service", "skew"):
+    for part in ("sweeps", "reports", "service", "skew"):
         subprocess.run([sys.executable, "-m", f"tests.bench.{part}"], check=True)
 
 
@@ -183,7 +183,7 @@ def everything() -> None:
     coupled_month()
     growth()
     whole_command()
-    live_service()
+    other_parts()
 
 
 def main() -> None:

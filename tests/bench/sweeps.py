@@ -14,7 +14,7 @@ from sim.sweeps.workers import local_workers
 from sim.warm_up import run_all_kernels
 
 ROUNDS = 3
-CASES = 144
+CASES = 432
 SWEEP = Sweep(
     base={
         "domains": [
