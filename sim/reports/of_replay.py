@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from sim.reports.figure import Figure
-from sim.reports.gantt import gantt_chart
+from sim.reports.gantt.chart import gantt_chart
 from sim.reports.page import Page, Section, Table, Tile, write_page
 from sim.reports.replay_figures import coscheduling_figures, job_figures, machine_figures, workload_figures
 from sim.reports.run import Run, RunDomain, read_run

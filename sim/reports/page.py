@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 REPORT, FIGURES = "report.html", "figures"  # in a run's folder
 HERE = Path(__file__).parent
-TEMPLATE, STYLES = "report.html.j2", ("report.css", "gantt.css")
+TEMPLATE, STYLES = "report.html.j2", ("report.css", "gantt/chart.css")
 
 
 @dataclass(frozen=True, slots=True)

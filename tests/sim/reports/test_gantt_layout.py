@@ -3,7 +3,7 @@
 import polars
 import pytest
 
-from sim.reports.gantt_layout import FreeNodes, lay_out
+from sim.reports.gantt.layout import FreeNodes, lay_out
 from sim.reports.run import RunDomain, read_run
 from tests.sim.reports.page_examples import two_days
 

@@ -11,7 +11,7 @@ import polars
 from numpy.typing import NDArray
 
 from sim.reports.figure import Figure
-from sim.reports.gantt_layout import Layout, Pieces
+from sim.reports.gantt.layout import Layout, Pieces
 from sim.reports.run import Run, RunDomain
 from sim.reports.style import BLUE, INK, SKY, VERMILION, TimeAxis
 

@@ -10,14 +10,14 @@ import numpy as np
 import polars
 from numpy.typing import NDArray
 
-from sim.reports.gantt_layout import Layout, lay_out
-from sim.reports.gantt_still import HELD, PAIRED, STRIPE, UNPAIRED, still
+from sim.reports.gantt.layout import Layout, lay_out
+from sim.reports.gantt.still import HELD, PAIRED, STRIPE, UNPAIRED, still
 from sim.reports.page import Widget, environment
 from sim.reports.run import Run, RunDomain
 from sim.reports.style import INK, TimeAxis
 
 HERE = Path(__file__).parent
-SCRIPTS = ("gantt_data.js", "gantt_time.js", "gantt_paint.js", "gantt_view.js", "gantt_words.js", "gantt.js")
+SCRIPTS = ("data.js", "time.js", "paint.js", "view.js", "words.js", "chart.js")
 TYPES = ("u1", "i2", "i4", "f8")  # of packed columns: the first that holds all values
 STATES = ("completed", "failed", "cancelled", "never_started")
 NONE = -1
@@ -91,7 +91,7 @@ def _holds(kind: str, least: int, most: int) -> bool:
 
 def _html(run: Run) -> str:
     recorded = any(domain.holds is not None for domain in run.domains)
-    return environment().get_template("gantt.html.j2").render(run=run, recorded=recorded, colours=COLOURS)
+    return environment().get_template("gantt/chart.html.j2").render(run=run, recorded=recorded, colours=COLOURS)
 
 
 def _script() -> str:
