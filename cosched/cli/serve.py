@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import TYPE_CHECKING
 
 import click
 
 from cosched.cli.terminal import say
 from cosched.errors import InputError
+
+if TYPE_CHECKING:
+    from cosched.service.configuration import Configuration
 
 
 @click.command(short_help="Run the service of one policy domain.")
@@ -34,25 +38,24 @@ def serve(config: str, check: bool) -> None:
     _serve(configuration, config)
 
 
-def _serve(configuration, config: str) -> None:  # type: ignore[no-untyped-def]
+def _serve(configuration: Configuration, source: str) -> None:
     import asyncio
 
     from cosched.service.logs import configure_logs
     from cosched.service.service import Service
     from cosched.service.store import StoreError
 
+    async def run() -> None:
+        await Service(configuration).run()
+
     configure_logs(configuration.domain.log_level, configuration.domain.name)
     try:
-        asyncio.run(_run(Service, configuration))
+        asyncio.run(run())
     except InputError as error:  # of a section, which is in this file
         where = ".".join(str(part) for part in (error.source, error.where) if part is not None)
-        raise InputError(config, where, error.reason) from None
+        raise InputError(source, where, error.reason) from None
     except StoreError as error:
         raise InputError(str(error.path), None, error.reason) from None
     except RuntimeError as error:
         say(f"cosched: {error}")
         sys.exit(1)
-
-
-async def _run(service_type, configuration) -> None:  # type: ignore[no-untyped-def]
-    await service_type(configuration).run()

@@ -27,7 +27,6 @@ from cosched.errors import InputError
 from cosched.pem import expires
 from cosched.service import systemd
 from cosched.service.callers import Identify, certificate_callers, plaintext_callers
-from cosched.service.clock import Clock
 from cosched.service.configuration import Configuration
 from cosched.service.coscheduling_api import CoschedulingApi
 from cosched.service.domain import LiveDomain
@@ -42,11 +41,12 @@ from cosched.service.peers import Peers, PeerView
 from cosched.service.replay import replay_of
 from cosched.service.replay_api import ReplayApi
 from cosched.service.running import Runner
-from cosched.service.store import Store, StoreError
+from cosched.service.store import Store
 from cosched.service.timers import Timers
 from cosched.service.tls import PeerCredentials, ServerTls
 from cosched.service.tls_files import TlsFiles
 from cosched.service.unreadable import ReadingServer
+from cosched.service.upkeep import Upkeep, opened_clock, pat_watchdog
 from cosched.service.views import Views
 from cosched.service.watching import Watchers
 from cosched.v1 import cluster_pb2, coscheduling_pb2, domain_pb2
@@ -55,9 +55,7 @@ from cosched.v1.domain_pb2_grpc import add_DomainServiceServicer_to_server
 from cosched.v1.replay_pb2_grpc import add_ReplayServiceServicer_to_server
 
 GRACE = 2.0  # seconds that open calls have at a stop
-LOOK_AT_CLOCK = 5.0  # seconds
-TIDY = 60.0
-RETIRE = 3600.0
+TIDY = 60.0  # seconds
 MAX_MESSAGE = 2 << 20  # bytes: a script of 1 MiB, its arguments and environment
 MAX_CALLS = 512  # open at a time, of all clients
 SERVER_OPTIONS = (
@@ -68,7 +66,6 @@ SERVER_OPTIONS = (
     ("grpc.http2.min_recv_ping_interval_without_data_ms", 5000),
     ("grpc.so_reuseport", 0),
 )
-SHIFT = "clock shift"  # what the store calls it
 
 _LOG = logging.getLogger(__name__)
 
@@ -182,14 +179,13 @@ class Service:
         if not self._paced:
             self._start_periodic_work()
         if (watchdog := systemd.watchdog_interval()) is not None:
-            self.timers.every("watchdog", watchdog, _pat_watchdog)
+            self.timers.every("watchdog", watchdog, pat_watchdog)
         self.timers.start()
 
     def _start_periodic_work(self) -> None:
         every, section = self.timers.every, self.configuration
-        every("clock", LOOK_AT_CLOCK, self._look_at_clock)
+        Upkeep(self.store, self.clock, self.timers, self.metrics, section.domain.retention).start()
         every("tidy", TIDY, self.domain.tidy)
-        every("retire", RETIRE, self._retire)
         if section.domain.schedule_interval:
             every("schedule", section.domain.schedule_interval, self.domain.reschedule)
         if section.coscheduling.heartbeat_interval and section.peers:
@@ -285,28 +281,6 @@ class Service:
             self._health_served = served
             self._task(self._health.set("", served))
 
-    def _look_at_clock(self) -> None:
-        step = self.clock.look()
-        if not step:
-            return
-        _LOG.warning("the wall clock was set by %+d s; holds keep their length", step)
-        self.metrics.clock_steps.inc()
-        self.timers.follow_clock()
-        try:
-            with self.store.transaction():
-                self.store.set_meta(SHIFT, str(self.clock.shift))
-        except StoreError as error:
-            _LOG.error("the clock's shift cannot be kept: %s", error)
-
-    def _retire(self) -> None:
-        try:
-            with self.store.transaction():
-                gone = self.store.retire(self.clock.now() - self.configuration.domain.retention)
-        except StoreError as error:
-            _LOG.error("old jobs cannot be removed: %s", error)
-        else:
-            _LOG.info("%d old jobs removed", gone)
-
     def _beat(self) -> None:
         self._task(self.peers.beat())
 
@@ -337,21 +311,6 @@ class Service:
 
 def _count(counts: Callable[[], Any], state: str) -> int:
     return int(getattr(counts(), state))
-
-
-def _pat_watchdog() -> None:
-    systemd.notify("WATCHDOG=1")
-
-
-def opened_clock(store: Store) -> Clock:
-    """Service time as the last run left it: not before the last event, even if the wall clock was set back since."""
-    clock = Clock(int(store.meta(SHIFT) or 0))
-    last = store.events(store.last_sequence() - 1, (), (), 1)
-    behind = last[-1].at - clock.now() if last else 0
-    if behind <= 0:
-        return clock
-    _LOG.warning("the wall clock is %d s behind the last event on record", behind)
-    return Clock(clock.shift - behind)
 
 
 def _owners(configuration: Configuration) -> dict[tuple[Domain, str], str]:

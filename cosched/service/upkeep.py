@@ -1,0 +1,72 @@
+"""What a service does for itself now and then: follow the wall clock, remove old jobs, tell systemd that it lives."""
+
+from __future__ import annotations
+
+import logging
+
+from cosched.service import systemd
+from cosched.service.clock import Clock
+from cosched.service.metrics import Metrics
+from cosched.service.store import Store, StoreError
+from cosched.service.timers import Timers
+
+LOOK_AT_CLOCK = 5.0  # seconds
+RETIRE = 3600.0
+SHIFT = "clock shift"  # what the store calls it
+
+_LOG = logging.getLogger(__name__)
+
+
+class Upkeep:
+    """The clock's shift and the old jobs of one store."""
+
+    def __init__(self, store: Store, clock: Clock, timers: Timers, metrics: Metrics, retention: int) -> None:
+        """`retention`: seconds for which ended jobs are kept."""
+        self._store = store
+        self._clock = clock
+        self._timers = timers
+        self._metrics = metrics
+        self._retention = retention
+
+    def start(self) -> None:
+        """From now on, as often as it needs."""
+        self._timers.every("clock", LOOK_AT_CLOCK, self._look_at_clock)
+        self._timers.every("retire", RETIRE, self._retire)
+
+    def _look_at_clock(self) -> None:
+        step = self._clock.look()
+        if not step:
+            return
+        _LOG.warning("the wall clock was set by %+d s; holds keep their length", step)
+        self._metrics.clock_steps.inc()
+        self._timers.follow_clock()
+        try:
+            with self._store.transaction():
+                self._store.set_meta(SHIFT, str(self._clock.shift))
+        except StoreError as error:
+            _LOG.error("the clock's shift cannot be kept: %s", error)
+
+    def _retire(self) -> None:
+        try:
+            with self._store.transaction():
+                gone = self._store.retire(self._clock.now() - self._retention)
+        except StoreError as error:
+            _LOG.error("old jobs cannot be removed: %s", error)
+        else:
+            _LOG.info("%d old jobs removed", gone)
+
+
+def pat_watchdog() -> None:
+    """Tell systemd that the service lives."""
+    systemd.notify("WATCHDOG=1")
+
+
+def opened_clock(store: Store) -> Clock:
+    """Service time as the last run left it: not before the last event, even if the wall clock was set back since."""
+    clock = Clock(int(store.meta(SHIFT) or 0))
+    last = store.events(store.last_sequence() - 1, (), (), 1)
+    behind = last[-1].at - clock.now() if last else 0
+    if behind <= 0:
+        return clock
+    _LOG.warning("the wall clock is %d s behind the last event on record", behind)
+    return Clock(clock.shift - behind)
