@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 COLUMNS = 2
 WIDTH = 0.84  # of a group; groups are 1 apart
+ROOM = 4  # times the greatest mean, for intervals beyond it
 INTERVALS = {"capsize": 2, "elinewidth": 0.8, "capthick": 0.8}  # of 95 %, as error bars
 
 
@@ -140,12 +141,12 @@ def _columns(values: Sequence[tuple[float, Estimate]]) -> tuple[list[float], lis
 
 
 def _limit(axes: Axes, panel: Panel) -> None:
-    """Show 0 and all means; of intervals no more than the greatest mean again, lest wide ones flatten the rest."""
+    """Show 0 and all means; of intervals some times the greatest mean at most, lest very wide ones flatten the rest."""
     drawn = (*panel.series.values(), panel.base, *panel.differences.values())
     means = [0.0, *(value.mean for values in drawn for value in values if value is not None)]
-    room = max(map(abs, means)) or 1.0
+    room = ROOM * (max(map(abs, means)) or 1.0)
     low, high = axes.get_ylim()
-    axes.set_ylim(max(min(low, 0), min(means) - room), max(min(high, max(means) + room), room / 20))
+    axes.set_ylim(max(min(low, 0), min(means) - room), max(min(high, max(means) + room), room / (20 * ROOM)))
 
 
 def _legend(panels: Sequence[Panel]) -> list[Any]:
