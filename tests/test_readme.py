@@ -137,7 +137,7 @@ def test_the_simulator_s_part_works_as_written(terminals):
         assert_prints_what_is_shown(block, printed[-1])
     assert len(printed) >= 6
     assert (terminals.folder / "run1" / "jobs.csv").stat().st_size > 100_000
-    assert any("'together': 958" in text for text in printed)
+    assert any("'together': 754" in text for text in printed)
     assert "'desynchronised': 0" in printed[-1]  # the Python block
 
 

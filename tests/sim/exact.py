@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from decimal import Decimal
+from random import Random
 
 import numpy as np
 from hypothesis import strategies as st
@@ -127,31 +128,31 @@ def _jobs(data: bytes, max_nodes: int) -> list[RefJob]:
     return jobs
 
 
-def some_pairs(draw, domains: Sequence[RefDomain], most: int) -> list[tuple[tuple[str, int], tuple[str, int]]]:
+def some_pairs(rng: Random, domains: Sequence[RefDomain], most: int) -> list[tuple[tuple[str, int], tuple[str, int]]]:
     """Pairs between jobs of any two domains, each job in one at most."""
     free = {domain.name: [job.job_id for job in domain.jobs] for domain in domains}
     pairs = []
-    for _ in range(draw(st.integers(1, most))):
+    for _ in range(rng.randint(1, most)):
         names = [name for name, ids in free.items() if ids]
         if len(names) < 2:
             break
-        one, other = draw(st.permutations(names))[:2]
-        pairs.append(tuple((name, free[name].pop(draw(st.integers(0, len(free[name]) - 1)))) for name in (one, other)))
+        pairs.append(tuple((name, free[name].pop(rng.randrange(len(free[name])))) for name in rng.sample(names, 2)))
     return pairs
 
 
-@st.composite
-def ref_domains(draw, name: str, max_jobs: int, **fixed: object) -> RefDomain:
+CHOICES = {
+    "policy": [*POLICIES.values()],
+    "backfill": ["easy", "easy", "conservative", "none"],
+    "layout": [None, None, (UNITS, 1)],
+    "release_interval": [7, 20, 60],
+    "release_jitter": ["0", "0.25", "1"],
+    "max_held_fraction": ["0.3", "0.5", "1"],
+    "max_yields": [0, 0, 1, 3],
+    "yield_boost": ["0", "0", "0.5"],
+}
+
+
+def ref_domain(rng: Random, name: str, jobs: list[RefJob], **fixed: object) -> RefDomain:
     """A domain with settings of all kinds but those `fixed`."""
-    choices = {
-        "policy": st.sampled_from([*POLICIES.values()]),
-        "backfill": st.sampled_from(["easy", "easy", "conservative", "none"]),
-        "layout": st.sampled_from([None, None, (UNITS, 1)]),
-        "release_interval": st.sampled_from([7, 20, 60]),
-        "release_jitter": st.sampled_from(["0", "0.25", "1"]),
-        "max_held_fraction": st.sampled_from(["0.3", "0.5", "1"]),
-        "max_yields": st.sampled_from([0, 0, 1, 3]),
-        "yield_boost": st.sampled_from(["0", "0", "0.5"]),
-    }
-    settings = {key: draw(strategy) for key, strategy in choices.items() if key not in fixed}
-    return RefDomain(name, UNITS, draw(ref_jobs(max_jobs)), **settings, **fixed)
+    settings = {key: rng.choice(values) for key, values in CHOICES.items() if key not in fixed}
+    return RefDomain(name, UNITS, jobs, **settings, **fixed)

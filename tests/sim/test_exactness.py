@@ -1,15 +1,18 @@
 """The schedule equals that of a slow, obvious reference, job for job, on thousands of small cases."""
 
+from random import Random
+
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.reference import RefDomain, simulate
-from tests.sim.exact import POLICIES, UNITS, ref_domains, ref_jobs, run_production, some_pairs
+from tests.sim.exact import POLICIES, UNITS, ref_domain, ref_jobs, run_production, some_pairs
 
 CASES = 2000
-LAYOUTS = st.sampled_from([None, (UNITS, 1)])  # flat, partitioned
 SCHEMES = [(a, b) for a in ("hold", "yield") for b in ("hold", "yield")]
+
+seeds = st.integers(0, 2**32 - 1)  # of all settings and pairs; the jobs are hypothesis's own, and shrink
 
 thorough = settings(
     max_examples=CASES,
@@ -37,14 +40,15 @@ def test_one_domain_is_scheduled_like_the_reference(policy, backfill, layout):
 @pytest.mark.parametrize("schemes", SCHEMES, ids="-".join)
 def test_pairs_are_coscheduled_like_the_reference(schemes, backfill):
     @thorough
-    @given(st.data())
-    def check(data):
-        layout = data.draw(LAYOUTS)
+    @given(seeds, ref_jobs(max_jobs=10), ref_jobs(max_jobs=10))
+    def check(seed, ours, theirs):
+        rng = Random(seed)
+        layout = rng.choice([None, (UNITS, 1)])  # flat, partitioned
         domains = [
-            data.draw(ref_domains(name, 10, scheme=scheme, backfill=backfill, layout=layout))
-            for name, scheme in zip("AB", schemes, strict=True)
+            ref_domain(rng, name, jobs, scheme=scheme, backfill=backfill, layout=layout)
+            for name, scheme, jobs in zip("AB", schemes, (ours, theirs), strict=True)
         ]
-        pairs = some_pairs(data.draw, domains, most=8)
+        pairs = some_pairs(rng, domains, most=8)
         assert run_production(domains, pairs) == simulate(domains, pairs)
 
     check()
@@ -52,15 +56,15 @@ def test_pairs_are_coscheduled_like_the_reference(schemes, backfill):
 
 def test_three_domains_with_pairs_between_any_two():
     @thorough
-    @given(st.data())
-    def check(data):
-        release_interval = data.draw(st.sampled_from([0, 20]))  # timer off, on
-        schemes = data.draw(st.lists(st.sampled_from(["hold", "yield", "off"]), min_size=3, max_size=3))
+    @given(seeds, *[ref_jobs(max_jobs=8)] * 3)
+    def check(seed, one, other, third):
+        rng = Random(seed)
+        release_interval = rng.choice([0, 20])  # timer off, on
         domains = [
-            data.draw(ref_domains(name, 8, scheme=scheme, release_interval=release_interval))
-            for name, scheme in zip("ABC", schemes, strict=True)
+            ref_domain(rng, name, jobs, scheme=rng.choice(["hold", "yield", "off"]), release_interval=release_interval)
+            for name, jobs in zip("ABC", (one, other, third), strict=True)
         ]
-        pairs = some_pairs(data.draw, domains, most=9)
+        pairs = some_pairs(rng, domains, most=9)
         assert run_production(domains, pairs) == simulate(domains, pairs)
 
     check()
