@@ -10,6 +10,8 @@
 
 PYTHON ?= python3
 BIN := .venv/bin
+# Processes of tests, more than CPUs, since many tests wait for what others do.
+TESTERS := $(shell expr 3 \* $$(nproc) / 2)
 READY := .venv/.ready
 
 .PHONY: setup demo test bench lint lock proto clean
@@ -33,7 +35,7 @@ test: setup lint
 	@command -v slurmctld >/dev/null || sh deploy/install-packages.sh slurm-wlm || \
 	    echo "without slurm-wlm nothing is tested with Slurm" >&2
 	$(BIN)/python -m tests.kernels
-	$(BIN)/pytest -q -n auto --dist worksteal
+	$(BIN)/pytest -q -n $(TESTERS) --dist worksteal
 
 bench: setup
 	@command -v cc >/dev/null || sh deploy/install-packages.sh gcc libc6-dev
