@@ -2,7 +2,7 @@
 #
 #   setup   .venv with the locked dependencies (installs python3-venv where it is missing and permitted)
 #   demo    a coupled month under every combination of schemes
-#   test    lint, types, contracts, and all tests (installs chromium and slurm-wlm where they are missing and permitted)
+#   test    lint, types, contracts, and all tests (installs chromium, slurm-wlm and gcc where missing and permitted)
 #   bench   speed, as ratios on this machine (needs a C compiler)
 #   proto   lint the protocol's files and generate the modules of cosched/v1 anew
 #   lint    ruff, mypy (strict in the core), import-linter
@@ -34,6 +34,8 @@ test: setup lint
 	    echo "without chromium the reports are not tested in a browser" >&2
 	@command -v slurmctld >/dev/null || sh deploy/install-packages.sh slurm-wlm || \
 	    echo "without slurm-wlm nothing is tested with Slurm" >&2
+	@command -v cc >/dev/null || sh deploy/install-packages.sh gcc libc6-dev || \
+	    echo "without a C compiler the hooks for Slurm are not tested" >&2
 	$(BIN)/python -m tests.kernels
 	$(BIN)/pytest -q -n $(TESTERS) --dist worksteal
 

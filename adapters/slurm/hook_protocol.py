@@ -1,0 +1,146 @@
+"""The lines that Slurm's hooks and the service exchange over a Unix stream socket.
+
+A line is a verb and fields `key=value`, separated by TABs and ended by LF, printable ASCII of at most MAX_LINE bytes
+without its end. Values are percent-encoded (RFC 3986), so that no value can forge a field or a line.
+
+    prolog -> service    ready  job nodes restarts uid comment user name nodelist [array] [het] [batch]
+    service -> prolog    parked                 received: wait
+                         start [at]             exit 0, at that instant of CLOCK_REALTIME (SECONDS.NANOSECONDS)
+                         yield                  exit 1
+    prolog -> service    waiting                now and then while parked; answered by `parked`
+    jobcomp -> service   ended  job state exit submitted start end [array] [het]       not answered
+    gate -> service      gate  job [step]
+    service -> gate      open [at]
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from urllib.parse import quote_from_bytes, unquote
+
+MAX_LINE = 8192  # bytes
+_LINE = re.compile(rb"[!-~ ]+(?:\t[!-~ ]+)*")
+_JOB_ID = re.compile(r"[1-9][0-9]{0,9}")
+_NUMBER = re.compile(r"[0-9]{1,12}")
+
+Fields = Mapping[str, str]
+
+
+class LineError(Exception):
+    """A line is not of this protocol; `str()` says why, without repeating what it says."""
+
+
+@dataclass(frozen=True)
+class Offer:
+    """Slurm has chosen a job and its nodes; the job's hook waits to be told.
+
+    The texts are as Slurm has them, bytes that are not UTF-8 as surrogates ("surrogateescape").
+    """
+
+    job_id: str
+    nodes: int
+    nodelist: str
+    user: str
+    uid: int
+    comment: str
+    name: str
+    restarts: int  # how often it was requeued
+    batch: bool | None  # None: the hook cannot tell
+    array: str | None  # "12_3": task 3 of array job 12
+    het: str | None  # "12+1": component 1 of heterogeneous job 12
+
+
+@dataclass(frozen=True)
+class HookEnd:
+    """A job has ended, or was requeued (`state` PENDING): what jobcomp/script is called with. Seconds since 1970."""
+
+    job_id: str
+    state: str  # as Slurm names it: COMPLETED, FAILED, CANCELLED, TIMEOUT, NODE_FAIL, PENDING, ...
+    exit_code: str  # "status:signal"
+    submitted_at: int | None
+    started_at: int | None
+    ended_at: int | None
+    array: str | None
+    het: str | None
+
+
+def encode(verb: str, fields: Fields | None = None) -> bytes:
+    """The line, with its LF."""
+    words = [verb, *(f"{key}={_quoted(value)}" for key, value in (fields or {}).items())]
+    return ("\t".join(words) + "\n").encode()
+
+
+def decode(line: bytes) -> tuple[str, dict[str, str]]:
+    """The verb and the fields of a line without its LF. LineError."""
+    if not _LINE.fullmatch(line):
+        raise LineError("not printable ASCII")
+    verb, *words = line.decode("ascii").split("\t")
+    fields: dict[str, str] = {}
+    for word in words:
+        key, equals, value = word.partition("=")
+        if not equals or key in fields:
+            raise LineError("a field without a value, or twice")
+        fields[key] = unquote(value, errors="surrogateescape")
+    return verb, fields
+
+
+def offer_from(fields: Fields) -> Offer:
+    """What a `ready` says. LineError."""
+    return Offer(
+        job_id=job_id_from(fields),
+        nodes=_number(fields, "nodes"),
+        nodelist=fields.get("nodelist", ""),
+        user=fields.get("user", ""),
+        uid=_number(fields, "uid"),
+        comment=fields.get("comment", ""),
+        name=fields.get("name", ""),
+        restarts=_number(fields, "restarts"),
+        batch=True if fields.get("batch") == "1" else None,
+        array=fields.get("array"),
+        het=fields.get("het"),
+    )
+
+
+def end_from(fields: Fields) -> HookEnd:
+    """What an `ended` says. LineError."""
+    return HookEnd(
+        job_id=job_id_from(fields),
+        state=fields.get("state", ""),
+        exit_code=fields.get("exit", ""),
+        submitted_at=_time(fields, "submitted"),
+        started_at=_time(fields, "start"),
+        ended_at=_time(fields, "end"),
+        array=fields.get("array"),
+        het=fields.get("het"),
+    )
+
+
+def job_id_from(fields: Fields) -> str:
+    """The job that a line is about. LineError."""
+    job = fields.get("job", "")
+    if not _JOB_ID.fullmatch(job):
+        raise LineError("no job")
+    return job
+
+
+def instant(at: float) -> dict[str, str]:
+    """The field that names an instant, in seconds since 1970. ValueError if it is none."""
+    if not 0 <= at < 1e11:  # nor a NaN
+        raise ValueError(f"not an instant: {at}")
+    return {"at": f"{at:.9f}"}
+
+
+def _quoted(value: str) -> str:
+    return quote_from_bytes(value.encode("utf-8", "surrogateescape"), safe="")
+
+
+def _number(fields: Fields, key: str) -> int:
+    if not _NUMBER.fullmatch(fields.get(key, "")):
+        raise LineError(f"{key} is no number")
+    return int(fields[key])
+
+
+def _time(fields: Fields, key: str) -> int | None:
+    return int(fields[key]) or None if _NUMBER.fullmatch(fields.get(key, "")) else None

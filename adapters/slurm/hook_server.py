@@ -1,0 +1,301 @@
+"""The service's side of Slurm's hooks: jobs that are ready come in, what they shall do goes out (see hook_protocol)."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import socket
+import stat
+import struct
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from errno import EADDRINUSE, EEXIST
+from pathlib import Path
+
+from adapters.slurm.hook_protocol import (
+    MAX_LINE,
+    Fields,
+    HookEnd,
+    LineError,
+    Offer,
+    decode,
+    encode,
+    end_from,
+    instant,
+    job_id_from,
+    offer_from,
+)
+
+__all__ = ["HookEnd", "HookServer", "Offer"]
+
+_LOG = logging.getLogger(__name__)
+_FIRST_LINE = 2.0  # seconds within which a connection must say what it is
+_MOST = 4096  # connections at once
+_MOST_OF_A_USER = 64  # of one who is neither root nor SlurmUser
+_BACKLOG = 1024
+_ROOT = 0
+
+
+class HookServer:
+    """Serves the hooks on the Unix socket `path`, in an existing folder; for one event loop, which calls back.
+
+    `slurm_user` (user id) and root alone may offer jobs and tell their ends. `on_offer` gets each job whose hook waits
+    now, also one that waited before the service or slurmctld was restarted. `on_withdrawn` gets the job whose hook has
+    gone without having been told anything. `gate_lead` is for sites with the task-prolog gate: how many seconds before
+    an agreed instant a job is let go, to wait at its gate for the rest.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        slurm_user: int,
+        on_offer: Callable[[Offer], None],
+        on_withdrawn: Callable[[str], None],
+        on_ended: Callable[[HookEnd], None],
+        gate_lead: float = 0.0,
+    ) -> None:
+        self._path = path
+        self._trusted = {_ROOT, slurm_user}
+        self._on_offer = on_offer
+        self._on_withdrawn = on_withdrawn
+        self._on_ended = on_ended
+        self._gate_lead = gate_lead
+        self._listening: asyncio.Server | None = None
+        self._inode = 0
+        self._connections: set[_Connection] = set()
+        self._of_user: Counter[int] = Counter()
+        self._complained: set[int] = set()
+        self._waiting: dict[str, _Connection] = {}
+        self._offers: dict[str, Offer] = {}
+        self._gates: dict[str, tuple[float, int]] = {}  # instant and user of jobs that start later
+
+    async def open(self) -> None:
+        """Listen. OSError: the folder cannot be used, or another process serves this socket."""
+        listening = _listen(self._path)
+        self._inode = self._path.stat().st_ino
+        loop = asyncio.get_running_loop()
+        self._listening = await loop.create_unix_server(lambda: _Connection(self), sock=listening, backlog=_BACKLOG)
+
+    async def close(self) -> None:
+        """Stop listening and leave the hooks waiting: they come again to who serves the socket next."""
+        if self._listening is None:
+            return
+        self._listening.close()
+        self._waiting.clear()
+        self._offers.clear()
+        for connection in list(self._connections):
+            connection.close()
+        await self._listening.wait_closed()
+        self._listening = None
+        with suppress(OSError):
+            if self._path.stat().st_ino == self._inode:
+                self._path.unlink()
+
+    def offered(self) -> Mapping[str, Offer]:
+        """The jobs whose hooks wait now, by id."""
+        return dict(self._offers)
+
+    def start(self, job_id: str, at: float | None = None) -> bool:
+        """Let the job start, at an instant (seconds since 1970, at most 10 s ahead) if given. False: no hook waits.
+
+        Whether it has started is not known from here: the hook may be killed before it can act. Then the job's end is
+        told, or it is offered again.
+        """
+        if job_id not in self._waiting:
+            return False
+        fields: Fields = {}
+        if at is not None:
+            fields = instant(at - self._gate_lead)
+            self._set_gate(job_id, at)
+        return self._tell(job_id, "start", fields)
+
+    def give_back(self, job_id: str) -> bool:
+        """Let the job's turn pass: Slurm requeues a batch job and cancels any other. False: no hook waits."""
+        return self._tell(job_id, "yield")
+
+    def end(self, job_id: str) -> bool:
+        """End the hook of a job that Slurm has requeued meanwhile, so that it can come again. False: no hook waits."""
+        return self._tell(job_id, "yield")
+
+    def _set_gate(self, job_id: str, at: float) -> None:
+        now = time.time()
+        self._gates = {job: gate for job, gate in self._gates.items() if gate[0] > now}
+        self._gates[job_id] = (at, self._offers[job_id].uid)
+
+    def _tell(self, job_id: str, verb: str, fields: Fields | None = None) -> bool:
+        self._offers.pop(job_id, None)
+        connection = self._waiting.pop(job_id, None)
+        if connection is None or not connection.send(verb, fields):
+            return False
+        connection.close()
+        return True
+
+    # What connections tell
+
+    def admit(self, connection: _Connection, uid: int) -> bool:
+        """Whether there is room for one more."""
+        if len(self._connections) >= _MOST:
+            return False
+        if uid not in self._trusted and self._of_user[uid] >= _MOST_OF_A_USER:
+            return False
+        self._connections.add(connection)
+        self._of_user[uid] += 1
+        return True
+
+    def told(self, connection: _Connection, verb: str, fields: Fields) -> None:
+        """Act on a connection's first line. LineError."""
+        if verb == "gate":
+            self._gate(connection, fields)
+        elif connection.uid not in self._trusted:
+            raise LineError(f"user {connection.uid} is neither SlurmUser nor root")
+        elif verb == "ready":
+            self._ready(connection, offer_from(fields))
+        elif verb == "ended":
+            self._on_ended(end_from(fields))
+        else:
+            raise LineError("unknown verb")
+
+    def _ready(self, connection: _Connection, offer: Offer) -> None:
+        if offer.job_id in self._waiting:  # Slurm calls the newest hook only; another one of that job is stale
+            self.end(offer.job_id)
+            self._on_withdrawn(offer.job_id)
+        connection.job = offer.job_id
+        self._waiting[offer.job_id] = connection
+        self._offers[offer.job_id] = offer
+        connection.send("parked")
+        self._on_offer(offer)
+
+    def _gate(self, connection: _Connection, fields: Fields) -> None:
+        at, uid = self._gates.get(job_id_from(fields), (0.0, connection.uid))
+        if connection.uid != uid and connection.uid not in self._trusted:
+            raise LineError(f"user {connection.uid} has no such job")
+        connection.send("open", instant(at) if at > time.time() else None)
+
+    def gone(self, connection: _Connection) -> None:
+        """Note a connection's end."""
+        if connection not in self._connections:
+            return
+        self._connections.remove(connection)
+        self._of_user[connection.uid] -= 1
+        self._of_user += Counter()  # drops the zeros
+        job = connection.job
+        if job is not None and self._waiting.get(job) is connection:
+            del self._waiting[job], self._offers[job]
+            self._on_withdrawn(job)
+
+    def refused(self, uid: int, reason: str) -> None:
+        """Log what a user's connection was closed for, once a user, who could fill the log."""
+        if uid not in self._complained:
+            self._complained.add(uid)
+            _LOG.warning("%s: a connection of user %d is refused: %s", self._path, uid, reason)
+
+
+class _Connection(asyncio.Protocol):
+    """One hook. It says one line; who has said `ready` may add `waiting` as often as it likes."""
+
+    def __init__(self, server: HookServer) -> None:
+        self.uid = -1
+        self.job: str | None = None  # whose hook this is
+        self._server = server
+        self._transport: asyncio.Transport
+        self._unread = b""
+        self._impatience: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+        self.uid = _peer(transport)
+        if not self._server.admit(self, self.uid):
+            self._refuse("too many connections")
+            return
+        late = asyncio.get_running_loop().call_later
+        self._impatience = late(_FIRST_LINE, self._refuse, "no line")
+
+    def data_received(self, data: bytes) -> None:
+        *lines, self._unread = (self._unread + data).split(b"\n")
+        try:
+            for line in lines:
+                self._take(line)
+            if len(self._unread) > MAX_LINE:
+                raise LineError("a line that is too long")
+        except LineError as error:
+            self._refuse(str(error))
+
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002
+        self._be_patient()
+        self._server.gone(self)
+
+    def _take(self, line: bytes) -> None:
+        if len(line) > MAX_LINE:
+            raise LineError("a line that is too long")
+        verb, fields = decode(line)
+        if self.job is not None and verb == "waiting":
+            self.send("parked")
+        elif self._impatience is None:
+            raise LineError("more than one line")
+        else:
+            self._be_patient()
+            self._server.told(self, verb, fields)
+            if self.job is None:
+                self.close()
+
+    def send(self, verb: str, fields: Fields | None = None) -> bool:
+        """Say a line; False if the hook has gone."""
+        if self._transport.is_closing():
+            return False
+        self._transport.write(encode(verb, fields))
+        return True
+
+    def close(self) -> None:
+        """Hang up once all is said."""
+        self._transport.close()
+
+    def _refuse(self, reason: str) -> None:
+        self._server.refused(self.uid, reason)
+        self._transport.abort()
+
+    def _be_patient(self) -> None:
+        if self._impatience is not None:
+            self._impatience.cancel()
+            self._impatience = None
+
+
+def _peer(transport: asyncio.Transport) -> int:
+    """The user id of who has connected."""
+    ucred = struct.Struct("iII")  # process, user, group
+    credentials = transport.get_extra_info("socket").getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, ucred.size)
+    return int(ucred.unpack(credentials)[1])
+
+
+def _listen(path: Path) -> socket.socket:
+    """A listening socket that appears under its name once it can be used; one that nobody serves any more goes."""
+    _check_free(path)
+    aside = path.with_name(f"{path.name}.new")
+    aside.unlink(missing_ok=True)
+    listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        listening.setblocking(False)
+        listening.bind(os.fspath(aside))
+        aside.chmod(0o666)  # the folder and the credentials say who may do what
+        listening.listen(_BACKLOG)
+        aside.rename(path)
+    except BaseException:
+        listening.close()
+        raise
+    return listening
+
+
+def _check_free(path: Path) -> None:
+    with suppress(FileNotFoundError):
+        if not stat.S_ISSOCK(path.lstat().st_mode):
+            raise FileExistsError(EEXIST, "not a socket", str(path))
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as trial:
+        trial.setblocking(False)
+        with suppress(FileNotFoundError, ConnectionRefusedError):
+            with suppress(BlockingIOError):  # somebody serves it, with a full queue
+                trial.connect(os.fspath(path))
+            raise OSError(EADDRINUSE, "another process serves this socket", str(path))

@@ -1,0 +1,535 @@
+/*
+ * cosched-hook prolog|gate|ended CONFIGURATION
+ *
+ * What Slurm's hooks of cosched do once they have found that there is something to do. They speak to the service over
+ * a Unix stream socket, in lines "verb TAB key=value TAB ... LF" whose values are percent-encoded.
+ *
+ *   prolog  (PrologSlurmctld) offers the job, waits to be told. Status 1: give the turn up. 0, or any other: start.
+ *   gate    (TaskProlog) waits for the instant at which the job's mate starts too. Status 0, whatever happens.
+ *   ended   (jobcomp/script) tells that a job has ended. Status 0, whatever happens.
+ *
+ * Without the service, jobs start: nothing here waits for ever for somebody who does not answer.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <syslog.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    LINE_MOST = 8192,         /* bytes of a line without its LF */
+    CONFIGURATION_MOST = 4096 /* bytes of the configuration file */
+};
+enum { START = 0, YIELD = 1 }; /* exit statuses */
+
+static const int64_t MS = 1000000; /* nanoseconds */
+static const int64_t SECOND = 1000000000;
+static const int64_t PAUSE = 200000000;            /* between two tries to reach the service */
+static const int64_t ANSWER_WITHIN = 2000000000;   /* a service that lives answers so soon */
+static const int64_t STEADY = 1000000000;          /* parked so long: the service works, and patience begins anew */
+static const int64_t AHEAD_MOST = 10000000000;     /* an instant further ahead than that is a mistake: at once */
+static const int64_t GATE_PATIENCE = 500000000;
+static const int64_t ENDED_PATIENCE = 500000000;
+static const int STILL_THERE = 3; /* times the patience: how often a hook that waits asks whether the service lives */
+static const unsigned LOG_SECONDS = 2;
+
+/* --- the configuration ------------------------------------------------------------------------------------------ */
+
+static struct {
+    char text[CONFIGURATION_MOST + 1];
+    const char *socket; /* path of the service's socket */
+    const char *log;    /* file for messages; NULL: syslog */
+    int64_t patience;   /* nanoseconds without the service until a job starts all the same */
+} configuration = {.socket = "/run/cosched/hooks.sock", .patience = 10000000000};
+
+static const char *job_id = "?"; /* for messages */
+static bool silent;              /* a user's process logs nothing */
+
+/* A line of the log file; false if it cannot be written. */
+static bool write_log(const char *message)
+{
+    char when[32] = "", text[640];
+    time_t seconds = time(NULL);
+    struct tm parts;
+    int file = open(configuration.log, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644);
+    if (file < 0)
+        return false;
+    if (gmtime_r(&seconds, &parts))
+        strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", &parts);
+    int length = snprintf(text, sizeof text, "%s cosched-hook: job %.20s: %s\n", when, job_id, message);
+    bool written = length > 0 && write(file, text, (size_t)length) == length;
+    close(file);
+    return written;
+}
+
+/* One message, to the log file or syslog. A logger that hangs ends this process by SIGALRM, which starts the job. */
+__attribute__((format(printf, 1, 2))) static void say(const char *format, ...)
+{
+    char message[512];
+    va_list arguments;
+    if (silent)
+        return;
+    va_start(arguments, format);
+    vsnprintf(message, sizeof message, format, arguments);
+    va_end(arguments);
+    alarm(LOG_SECONDS);
+    if (!configuration.log || !write_log(message))
+        syslog(LOG_DAEMON | LOG_WARNING, "job %.20s: %s", job_id, message);
+    alarm(0);
+}
+
+/* The digits at *text as a number, which moves behind them; -1 without digits or with more than 12 of them. */
+static int64_t digits(const char **text)
+{
+    int64_t number = 0;
+    int count = 0;
+    for (; **text >= '0' && **text <= '9'; ++*text, ++count)
+        if (count < 12)
+            number = 10 * number + (**text - '0');
+    return count >= 1 && count <= 12 ? number : -1;
+}
+
+static void set(const char *key, const char *value)
+{
+    if (!strcmp(key, "socket"))
+        configuration.socket = value;
+    else if (!strcmp(key, "log"))
+        configuration.log = value;
+    else if (!strcmp(key, "patience")) {
+        const char *end = value;
+        int64_t seconds = digits(&end);
+        if (seconds >= 1 && seconds <= 3600 && *end == '\0')
+            configuration.patience = seconds * SECOND;
+        else
+            say("patience=%s in the configuration is not 1 to 3600 seconds", value);
+    } else
+        say("%s in the configuration is unknown", key);
+}
+
+/* Lines "key=value"; those that begin with # and empty ones say nothing. */
+static void read_lines(char *text)
+{
+    char *rest = NULL;
+    for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+        char *equals = strchr(line, '=');
+        if (*line == '#')
+            continue;
+        if (equals)
+            *equals = '\0';
+        set(line, equals ? equals + 1 : "");
+    }
+}
+
+/* What is not said there, or all if the file cannot be read, is as it is built in. */
+static void configure(const char *path)
+{
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t length = file < 0 ? -1 : read(file, configuration.text, CONFIGURATION_MOST);
+    if (length < 0)
+        say("%s: %s", path, strerror(errno));
+    else
+        read_lines(configuration.text);
+    if (file >= 0)
+        close(file);
+}
+
+/* --- time -------------------------------------------------------------------------------------------------------- */
+
+static int64_t now(clockid_t clock)
+{
+    struct timespec time;
+    return clock_gettime(clock, &time) ? 0 : time.tv_sec * SECOND + time.tv_nsec;
+}
+
+static void sleep_until(clockid_t clock, int64_t instant)
+{
+    struct timespec time = {.tv_sec = instant / SECOND, .tv_nsec = instant % SECOND};
+    while (clock_nanosleep(clock, TIMER_ABSTIME, &time, NULL) == EINTR)
+        ;
+}
+
+static void pause_a_little(int64_t nanoseconds)
+{
+    sleep_until(CLOCK_MONOTONIC, now(CLOCK_MONOTONIC) + nanoseconds);
+}
+
+/* The instant in "SECONDS.NANOS", in nanoseconds; -1 if there is none. */
+static int64_t instant_in(const char *text)
+{
+    int64_t seconds = digits(&text);
+    if (seconds < 0 || *text++ != '.')
+        return -1;
+    const char *fraction = text;
+    int64_t nanos = digits(&text);
+    if (nanos < 0 || text - fraction > 9 || *text != '\0' || seconds > INT64_MAX / SECOND - 1)
+        return -1;
+    for (long i = text - fraction; i < 9; i++)
+        nanos *= 10;
+    return seconds * SECOND + nanos;
+}
+
+static void wait_for_instant(int64_t instant)
+{
+    int64_t ahead = instant - now(CLOCK_REALTIME);
+    if (ahead > AHEAD_MOST)
+        say("told to start %lld s ahead, starts at once", (long long)(ahead / SECOND));
+    else if (ahead > 0) {
+        alarm((unsigned)(ahead / SECOND) + 2); /* if somebody sets the clock back: SIGALRM ends the wait and all else */
+        sleep_until(CLOCK_REALTIME, instant);
+    }
+}
+
+/* --- the line that is said --------------------------------------------------------------------------------------- */
+
+static struct {
+    char text[LINE_MOST + 1]; /* with its LF, without a NUL */
+    size_t length;
+} line;
+
+static void put(char byte)
+{
+    line.text[line.length++] = byte;
+}
+
+/* Begin the line. */
+static void verb(const char *word)
+{
+    line.length = 0;
+    for (; *word; word++)
+        put(*word);
+}
+
+static bool plain(char byte)
+{
+    return byte > ' ' && byte < 0x7f && byte != '%' && byte != '=';
+}
+
+static size_t encoded_length(const char *value)
+{
+    size_t length = 0;
+    for (; *value; value++)
+        length += plain(*value) ? 1 : 3;
+    return length;
+}
+
+static void put_encoded(char byte)
+{
+    static const char hexadecimal[] = "0123456789ABCDEF";
+    put('%');
+    put(hexadecimal[(unsigned char)byte >> 4]);
+    put(hexadecimal[(unsigned char)byte & 15]);
+}
+
+/* Add a field; one that does not fit is left out, with a message. */
+static void field(const char *key, const char *value)
+{
+    if (line.length + strlen(key) + encoded_length(value) + 2 > LINE_MOST) {
+        say("%s is left out: it has %zu bytes", key, strlen(value));
+        return;
+    }
+    put('\t');
+    for (; *key; key++)
+        put(*key);
+    put('=');
+    for (; *value; value++)
+        if (plain(*value))
+            put(*value);
+        else
+            put_encoded(*value);
+}
+
+/* Add a field with the value of an environment variable, if that is set. */
+static void variable(const char *key, const char *name)
+{
+    const char *value = getenv(name);
+    if (value)
+        field(key, value);
+}
+
+/* Add a field with two variables, if both are set. */
+static void two_variables(const char *key, const char *first, char between, const char *second)
+{
+    char both[64];
+    const char *one = getenv(first), *two = getenv(second);
+    if (one && two && snprintf(both, sizeof both, "%s%c%s", one, between, two) < (int)sizeof both)
+        field(key, both);
+}
+
+/* --- the connection ---------------------------------------------------------------------------------------------- */
+
+static struct {
+    int file;                 /* -1: none */
+    char text[LINE_MOST + 1]; /* what has come and is not read yet */
+    size_t length;
+} service = {.file = -1};
+
+static void hang_up(void)
+{
+    if (service.file >= 0)
+        close(service.file);
+    service.file = -1;
+    service.length = 0;
+}
+
+/* Wait until the connection can be read or written; false if it cannot be by then. */
+static bool wait_until(short event, int64_t deadline)
+{
+    for (;;) {
+        int64_t left = deadline - now(CLOCK_MONOTONIC);
+        if (left <= 0)
+            return false;
+        struct pollfd poll_for = {.fd = service.file, .events = event};
+        int ready = poll(&poll_for, 1, (int)((left + MS - 1) / MS));
+        if (ready > 0)
+            return true;
+        if (ready < 0 && errno != EINTR)
+            return false;
+    }
+}
+
+/* Connect, at once or not at all; a service that is slow to accept has a queue, which may be full (EAGAIN). */
+static bool dial(void)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    size_t length = strlen(configuration.socket);
+    if (length >= sizeof address.sun_path) {
+        errno = ENAMETOOLONG;
+        return false;
+    }
+    memcpy(address.sun_path, configuration.socket, length);
+    hang_up();
+    service.file = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (service.file < 0)
+        return false;
+    if (!connect(service.file, (struct sockaddr *)&address, sizeof address))
+        return true;
+    int reason = errno;
+    hang_up();
+    errno = reason;
+    return false;
+}
+
+/* Send the line, with its LF. */
+static bool send_line(int64_t deadline)
+{
+    put('\n');
+    size_t sent = 0;
+    while (sent < line.length) {
+        ssize_t count = send(service.file, line.text + sent, line.length - sent, MSG_NOSIGNAL);
+        if (count >= 0)
+            sent += (size_t)count;
+        else if (errno == EAGAIN ? !wait_until(POLLOUT, deadline) : errno != EINTR)
+            break;
+    }
+    line.length--; /* the LF, for the next time */
+    return sent > line.length;
+}
+
+enum answer { SILENCE, BROKEN, PARKED, TOLD_START, TOLD_YIELD, TOLD_OPEN };
+
+/* What a line means; an instant that it names goes to *instant, which is else left as it is. */
+static enum answer meaning(char *text, int64_t *instant)
+{
+    static const struct {
+        const char *verb;
+        enum answer answer;
+    } known[] = {{"parked", PARKED}, {"start", TOLD_START}, {"yield", TOLD_YIELD}, {"open", TOLD_OPEN}};
+    char *field = strchr(text, '\t');
+    if (field)
+        *field++ = '\0';
+    if (field) {
+        if (strncmp(field, "at=", 3) || (*instant = instant_in(field + 3)) < 0)
+            return BROKEN;
+    }
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (!strcmp(text, known[i].verb))
+            return known[i].answer;
+    return BROKEN;
+}
+
+/* Read more of what the service says; false at the connection's end. */
+static bool receive(void)
+{
+    ssize_t count = recv(service.file, service.text + service.length, sizeof service.text - service.length, 0);
+    if (count > 0)
+        service.length += (size_t)count;
+    return count > 0 || (count < 0 && (errno == EAGAIN || errno == EINTR));
+}
+
+/* The next line of the service: what it means, SILENCE if there is none by then, BROKEN for the connection's end and
+ * all that is not of the protocol. */
+static enum answer listen_until(int64_t deadline, int64_t *instant)
+{
+    char *end;
+    while (!(end = memchr(service.text, '\n', service.length))) {
+        if (service.length == sizeof service.text)
+            return BROKEN;
+        if (!wait_until(POLLIN, deadline))
+            return SILENCE;
+        if (!receive())
+            return BROKEN;
+    }
+    *end++ = '\0';
+    enum answer answer = meaning(service.text, instant);
+    service.length -= (size_t)(end - service.text);
+    memmove(service.text, end, service.length);
+    return answer;
+}
+
+/* --- prolog ------------------------------------------------------------------------------------------------------ */
+
+static void say_ready(void)
+{
+    verb("ready");
+    variable("job", "SLURM_JOB_ID");
+    variable("nodes", "SLURM_JOB_NUM_NODES");
+    variable("restarts", "SLURM_JOB_RESTART_COUNT");
+    variable("uid", "SLURM_JOB_UID");
+    variable("comment", "SLURM_JOB_COMMENT");
+    variable("user", "SLURM_JOB_USER");
+    if (getenv("SLURM_JOB_STDIN"))
+        field("batch", "1"); /* Slurm sets it for batch jobs only */
+    two_variables("array", "SLURM_ARRAY_JOB_ID", '_', "SLURM_ARRAY_TASK_ID");
+    two_variables("het", "SLURM_HET_JOB_ID", '+', "SLURM_HET_JOB_OFFSET");
+    variable("nodelist", "SLURM_JOB_NODELIST");
+    variable("name", "SLURM_JOB_NAME");
+}
+
+/* Listen as long as the service is there: SILENCE when it has lost our patience, BROKEN when it has gone or babbles. */
+static enum answer parked(int64_t *instant)
+{
+    for (;;) {
+        enum answer answer = listen_until(now(CLOCK_MONOTONIC) + STILL_THERE * configuration.patience, instant);
+        if (answer == PARKED)
+            continue;
+        if (answer != SILENCE)
+            return answer;
+        verb("waiting");
+        int64_t deadline = now(CLOCK_MONOTONIC) + configuration.patience;
+        if (!send_line(deadline))
+            return BROKEN;
+        answer = listen_until(deadline, instant);
+        if (answer != PARKED)
+            return answer;
+    }
+}
+
+/* Offer the job on a new connection and wait. If a service goes that was steadily there, *deadline is put off. */
+static enum answer offer(int64_t *deadline, int64_t *instant)
+{
+    if (!dial())
+        return BROKEN;
+    say_ready();
+    int64_t soon = now(CLOCK_MONOTONIC) + ANSWER_WITHIN;
+    if (soon > *deadline)
+        soon = *deadline;
+    enum answer answer = send_line(soon) ? listen_until(soon, instant) : BROKEN;
+    if (answer != PARKED)
+        return answer;
+    int64_t since = now(CLOCK_MONOTONIC);
+    answer = parked(instant);
+    if (answer == BROKEN && now(CLOCK_MONOTONIC) - since >= STEADY)
+        *deadline = now(CLOCK_MONOTONIC) + configuration.patience;
+    return answer;
+}
+
+static int prolog(void)
+{
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* an offer does not outlive the script that Slurm waits for */
+    int64_t deadline = now(CLOCK_MONOTONIC) + configuration.patience;
+    do {
+        int64_t instant = 0;
+        switch (offer(&deadline, &instant)) {
+        case TOLD_START:
+            wait_for_instant(instant);
+            return START;
+        case TOLD_YIELD:
+            return YIELD;
+        default: /* nobody there, or nobody who can be understood */
+            hang_up();
+            pause_a_little(PAUSE);
+        }
+    } while (now(CLOCK_MONOTONIC) < deadline);
+    say("no service at %s for %lld s, starts without it", configuration.socket,
+        (long long)(configuration.patience / SECOND));
+    return START;
+}
+
+/* --- gate, ended ------------------------------------------------------------------------------------------------- */
+
+static int gate(void)
+{
+    int64_t instant = 0;
+    int64_t deadline = now(CLOCK_MONOTONIC) + GATE_PATIENCE;
+    if (!dial())
+        return 0;
+    verb("gate");
+    variable("job", "SLURM_JOB_ID");
+    variable("step", "SLURM_STEP_ID");
+    if (send_line(deadline) && listen_until(deadline, &instant) == TOLD_OPEN)
+        wait_for_instant(instant);
+    return 0;
+}
+
+static int ended(void)
+{
+    int64_t deadline = now(CLOCK_MONOTONIC) + ENDED_PATIENCE;
+    verb("ended");
+    variable("job", "JOBID");
+    variable("state", "JOBSTATE");
+    variable("exit", "EXITCODE");
+    variable("submitted", "SUBMIT");
+    variable("start", "START");
+    variable("end", "END");
+    const char *array = getenv("ARRAYJOBID");
+    if (array && strcmp(array, "0"))
+        two_variables("array", "ARRAYJOBID", '_', "ARRAYTASKID");
+    two_variables("het", "HETJOBID", '+', "HETJOBOFFSET");
+    while (!dial()) {
+        if (errno != EAGAIN || now(CLOCK_MONOTONIC) >= deadline)
+            return 0; /* nobody is there to be told */
+        pause_a_little(20 * MS);
+    }
+    send_line(deadline);
+    return 0;
+}
+
+/* Slurm's daemons block and ignore signals, which their children inherit. */
+static void take_signals(void)
+{
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    signal(SIGALRM, SIG_DFL);
+    signal(SIGTERM, SIG_DFL);
+}
+
+int main(int count, char **arguments)
+{
+    if (count != 3) {
+        fprintf(stderr, "usage: %s prolog|gate|ended CONFIGURATION\n", arguments[0] ? arguments[0] : "cosched-hook");
+        return 2;
+    }
+    bool is_prolog = !strcmp(arguments[1], "prolog"), is_end = !strcmp(arguments[1], "ended");
+    const char *job = getenv(is_end ? "JOBID" : "SLURM_JOB_ID");
+    if (job)
+        job_id = job;
+    silent = !is_prolog && !is_end;
+    take_signals();
+    openlog("cosched-hook", LOG_PID, LOG_DAEMON);
+    configure(arguments[2]);
+    return is_prolog ? prolog() : is_end ? ended() : gate();
+}

@@ -1,0 +1,100 @@
+-- job_submit.lua, optional: tells users at submission what is wrong with "cosched:" in their comment.
+--
+-- A site that has a job_submit.lua puts `dofile("/etc/slurm/cosched/job_submit.lua")` at its top and, into its own
+-- slurm_job_submit, `if cosched_submit(job) ~= slurm.SUCCESS then return slurm.ERROR end`.
+
+local FORM = "cosched:mate=DOMAIN/JOBID or cosched:pair=NAME"
+local COMPONENTS = 0xfffffff0 -- het_job_offset of a job that is not heterogeneous is above this
+
+-- At most 128 characters of UTF-8.
+local function is_name(text)
+    local _, characters = text:gsub("[^\128-\191]", "")
+    return characters <= 128
+end
+
+local function is_mate(link)
+    local domain, id = link:match("^mate=([%w_.%-]+)/(.+)$")
+    return domain ~= nil and #domain <= 64 and is_name(id)
+end
+
+local function is_pair(link)
+    local name = link:match("^pair=(.+)$")
+    return name ~= nil and is_name(name)
+end
+
+-- What is wrong with a comment, or nil. Words are separated by white space; those of others do not matter.
+local function mistake(comment)
+    local links = 0
+    for word in comment:gmatch("%S+") do
+        if word:find("cosched:", 1, true) then
+            local link = word:match("^cosched:(.*)$")
+            if link == nil or word:find("%c") or not (is_mate(link) or is_pair(link)) then
+                return "not of the form " .. FORM .. ", a word by itself"
+            end
+            links = links + 1
+        end
+    end
+    if links > 1 then
+        return "a job has one mate: " .. FORM .. " must be there once"
+    end
+    return nil
+end
+
+-- Why a job of this kind cannot have a mate, or nil.
+local function hindrance(job)
+    if job.array_inx ~= nil then
+        return "the tasks of a job array cannot have a mate: submit the job that has one by itself"
+    end
+    if (job.het_job_offset or COMPONENTS) < COMPONENTS then
+        return "a heterogeneous job cannot have a mate"
+    end
+    return nil
+end
+
+-- Why a job of this kind cannot give its turn up, or nil: Slurm would cancel it.
+local function holds_only(job)
+    if job.script == nil then
+        return "salloc and srun"
+    end
+    if job.requeue == 0 then
+        return "--no-requeue"
+    end
+    return nil
+end
+
+local function check(job)
+    local comment = job.comment
+    if type(comment) ~= "string" or not comment:find("cosched:", 1, true) then
+        return slurm.SUCCESS
+    end
+    local reason = mistake(comment) or hindrance(job)
+    if reason then
+        slurm.log_user("comment: %s", reason)
+        return slurm.ERROR
+    end
+    local kind = holds_only(job)
+    if kind then
+        slurm.log_user("with %s this job waits for its mate on its nodes only, it cannot give its turn up", kind)
+    end
+    return slurm.SUCCESS
+end
+
+-- A fault in here never costs anybody a job.
+function cosched_submit(job)
+    local fine, outcome = pcall(check, job)
+    if not fine then
+        slurm.log_error("cosched: job_submit.lua: %s", tostring(outcome))
+        return slurm.SUCCESS
+    end
+    return outcome
+end
+
+function slurm_job_submit(job, partitions, uid)
+    return cosched_submit(job)
+end
+
+function slurm_job_modify(job, record, partitions, uid)
+    return slurm.SUCCESS
+end
+
+return slurm.SUCCESS

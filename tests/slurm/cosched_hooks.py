@@ -1,0 +1,195 @@
+"""cosched's hooks as a site has them, a service for them, and jobs' hooks run by hand as Slurm runs them."""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from threading import Thread
+from typing import Any, TypeVar
+
+import pytest
+
+from adapters.slurm.hook_server import HookEnd, HookServer, Offer
+from deploy.slurm.lab import Lab, wait_for
+
+SOURCES = Path(__file__).resolve().parents[2] / "deploy" / "slurm" / "hooks"
+SCRIPTS = ("prolog", "task-prolog", "jobcomp")
+BUILD = ("cc", "-std=c11", "-O2", "-Wall", "-Wextra", "-Werror")
+_T = TypeVar("_T")
+
+
+@cache
+def program(how: str = "-static") -> Path:
+    """cosched-hook, built once; the test is skipped where there is no C compiler."""
+    if shutil.which("cc") is None:
+        pytest.skip("there is no C compiler (cc) to build cosched-hook with")
+    folder = Path(tempfile.mkdtemp(prefix="cosched-hook-"))
+    atexit.register(shutil.rmtree, folder)
+    path = folder / "cosched-hook"
+    subprocess.run([*BUILD, *([how] if how else []), "-o", path, SOURCES / "cosched-hook.c"], check=True)
+    return path
+
+
+class Site:
+    """The hooks in `folder`, which every user can reach, with a log file instead of syslog."""
+
+    def __init__(self, folder: Path, patience: int = 10) -> None:
+        self.folder = folder
+        self.socket = folder / "hooks.sock"
+        self.log = folder / "log"
+        self._running: list[subprocess.Popen[bytes]] = []
+        folder.chmod(0o755)
+        for name in SCRIPTS:
+            shutil.copy(SOURCES / name, folder / name)
+        shutil.copy(program(), folder / "cosched-hook")
+        self.configure(f"socket={self.socket}\npatience={patience}\nlog={self.log}\n")
+
+    def configure(self, text: str) -> None:
+        """Write cosched.conf."""
+        (self.folder / "cosched.conf").write_text(text)
+
+    def messages(self) -> list[str]:
+        """The lines of the log."""
+        return self.log.read_text().splitlines() if self.log.exists() else []
+
+    def run(self, script: str, environment: Mapping[str, str | bytes], **options: Any) -> subprocess.Popen[bytes]:
+        """Start one of the scripts with nothing else in its environment, as Slurm does."""
+        process = subprocess.Popen([self.folder / script], env=environment, cwd="/", **options)
+        self._running.append(process)
+        return process
+
+    def prolog(self, job: int = 17, comment: str | bytes = "cosched:pair=p", **options: Any) -> subprocess.Popen[bytes]:
+        """Start the hook of a job that is ready."""
+        return self.run("prolog", ready(job, comment), **options)
+
+    def kill(self) -> None:
+        """End the scripts that still run, if a test has failed."""
+        for process in self._running:
+            process.kill()
+            process.wait()
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Of a laboratory's cluster that has these hooks."""
+        prolog, task_prolog, jobcomp = (self.folder / script for script in SCRIPTS)
+        return {"prolog": prolog, "task_prolog": task_prolog, "jobcomp": jobcomp}
+
+    def lab(self, name: str = "intrepid", **options: Any) -> Lab:
+        """A laboratory of one cluster with these hooks, not yet started."""
+        return Lab(names=(name,), **self.options, **options)
+
+
+@contextmanager
+def site(patience: int = 10) -> Iterator[Site]:
+    """The hooks in a temporary folder with a short path."""
+    with tempfile.TemporaryDirectory(prefix="cosched-") as folder:
+        site = Site(Path(folder), patience)
+        try:
+            yield site
+        finally:
+            site.kill()
+
+
+def ready(job: int, comment: str | bytes) -> dict[str, str | bytes]:
+    """What Slurm gives a PrologSlurmctld."""
+    return {
+        "SLURM_JOB_ID": str(job),
+        "SLURM_JOB_NUM_NODES": "4",
+        "SLURM_JOB_NODELIST": "a[1-4]",
+        "SLURM_JOB_RESTART_COUNT": "0",
+        "SLURM_JOB_USER": "ann",
+        "SLURM_JOB_UID": "1000",
+        "SLURM_JOB_NAME": "flow",
+        "SLURM_JOB_COMMENT": comment,
+        "SLURM_JOB_STDIN": "/dev/null",
+    }
+
+
+class Service:
+    """A HookServer in an event loop of its own, and what it was told: "offer 1", "withdrawn 1", "COMPLETED 1"."""
+
+    def __init__(self, socket: Path, slurm_user: int | None = None, gate_lead: float = 0.0) -> None:
+        self.told: list[str] = []
+        self.offers: list[Offer] = []
+        self.ends: list[HookEnd] = []
+        self._loop = asyncio.new_event_loop()
+        self._thread = Thread(target=self._loop.run_forever)
+        self._thread.start()
+        self.server = HookServer(
+            socket,
+            slurm_user=os.geteuid() if slurm_user is None else slurm_user,
+            on_offer=self._offer,
+            on_withdrawn=lambda job: self.told.append(f"withdrawn {job}"),
+            on_ended=self._ended,
+            gate_lead=gate_lead,
+        )
+
+    def _offer(self, offer: Offer) -> None:
+        self.offers.append(offer)
+        self.told.append(f"offer {offer.job_id}")
+
+    def _ended(self, end: HookEnd) -> None:
+        self.ends.append(end)
+        self.told.append(f"{end.state} {end.job_id}")
+
+    def __enter__(self) -> Service:
+        try:
+            self.open()
+        except BaseException:
+            self._stop()
+            raise
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+        self._stop()
+
+    def _stop(self) -> None:
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    def open(self) -> None:
+        """Serve."""
+        asyncio.run_coroutine_threadsafe(self.server.open(), self._loop).result(10)
+
+    def close(self) -> None:
+        """Stop serving; may be opened again."""
+        asyncio.run_coroutine_threadsafe(self.server.close(), self._loop).result(10)
+
+    def call(self, function: Callable[..., _T], *arguments: Any) -> _T:
+        """Call the server in its loop."""
+
+        async def called() -> _T:
+            return function(*arguments)
+
+        return asyncio.run_coroutine_threadsafe(called(), self._loop).result(10)
+
+    def start(self, job: int, at: float | None = None) -> bool:
+        """Let a job start."""
+        return self.call(self.server.start, str(job), at)
+
+    def give_back(self, job: int) -> bool:
+        """Let a job's turn pass."""
+        return self.call(self.server.give_back, str(job))
+
+    def end(self, job: int) -> bool:
+        """End a job's stale hook."""
+        return self.call(self.server.end, str(job))
+
+    def wait_for(self, what: str, times: int = 1) -> None:
+        """Until it has been told this so often."""
+        wait_for(lambda: self.told.count(what) >= times, f"{what!r}; told so far: {self.told}")
+
+    def wait_for_offer(self, job: int, times: int = 1) -> Offer:
+        """The job's offer, once there have been so many."""
+        self.wait_for(f"offer {job}", times)
+        return [offer for offer in self.offers if offer.job_id == str(job)][times - 1]

@@ -1,0 +1,106 @@
+"""job_submit.lua in a real Slurm: what users are told about their comments at submission."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from deploy.slurm.lab import Cluster, Lab
+from tests.slurm.cosched_hooks import SOURCES
+
+SCRIPT = "#!/bin/sh\ntrue\n"
+HOLD_ONLY = "this job waits for its mate on its nodes only, it cannot give its turn up"
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Cluster]:
+    with Lab(names=("intrepid",), nodes=1, cpus=50, job_submit=SOURCES / "job_submit.lua") as lab:
+        yield lab["intrepid"]
+
+
+def submit(cluster: Cluster, *options: str, command: str = "sbatch") -> tuple[bool, list[str]]:
+    """Whether the submission is accepted, and the lines that the user is told about it."""
+    kind = ("--hold",) if command == "sbatch" else ()  # nothing of it need run
+    script = ("true",) if command == "srun" else ()
+    done = cluster.try_run(command, *kind, *options, *script, text=SCRIPT)
+    said = (line.partition(": ")[2] for line in done.stderr.splitlines())
+    return done.returncode == 0, [line for line in said if "mate" in line or "cosched" in line]
+
+
+@pytest.mark.parametrize(
+    "comment",
+    [
+        "",
+        "nothing of ours",
+        "pair=x",
+        "cosched",
+        "cosched:pair=night",
+        "cosched:mate=eureka/1234",
+        "cosched:mate=eureka.site-2/job_1[7]",
+        "project=a cosched:pair=night/run,2 other words",
+        f"cosched:pair={128 * 'x'}",
+        f"cosched:pair={128 * '→'}",
+    ],
+)
+def test_a_good_comment_and_that_of_others_is_accepted_silently(cluster: Cluster, comment: str) -> None:
+    assert submit(cluster, f"--comment={comment}") == (True, [])
+
+
+@pytest.mark.parametrize(
+    "comment",
+    [
+        "cosched:",
+        "cosched:pair=",
+        "cosched:pair= x",
+        "cosched:Pair=x",
+        "cosched:mate=eureka",
+        "cosched:mate=/12",
+        "cosched:mate=eureka/",
+        "cosched:mate=eu reka/1",
+        "cosched:mate=eu%reka/1",
+        "project=a,cosched:pair=x",
+        f"cosched:pair={129 * 'x'}",
+        f"cosched:mate={65 * 'x'}/1",
+        "cosched:pair=a\x07",
+    ],
+)
+def test_a_mistaken_comment_is_refused_in_one_line(cluster: Cluster, comment: str) -> None:
+    form = "comment: not of the form cosched:mate=DOMAIN/JOBID or cosched:pair=NAME, a word by itself"
+    accepted, said = submit(cluster, f"--comment={comment}")
+    assert (accepted, [line.removeprefix("error: ") for line in said]) == (False, [form])
+
+
+def test_a_job_has_one_mate(cluster: Cluster) -> None:
+    accepted, said = submit(cluster, "--comment=cosched:pair=x cosched:mate=eureka/1")
+    assert not accepted
+    assert "a job has one mate" in said[0]
+
+
+def test_array_and_heterogeneous_jobs_are_refused_a_mate_with_the_reason(cluster: Cluster) -> None:
+    pair = "--comment=cosched:pair=x"
+    accepted, said = submit(cluster, pair, "--array=1-2")
+    assert not accepted
+    assert "the tasks of a job array cannot have a mate" in said[0]
+    for components in ((pair, ":", "-n1"), ("-n1", ":", pair)):
+        accepted, said = submit(cluster, *components)
+        assert not accepted
+        assert "a heterogeneous job cannot have a mate" in said[0]
+    assert submit(cluster, "--array=1-2", "--comment=words") == (True, [])
+    assert submit(cluster, "-n1", ":", "-n1") == (True, [])
+
+
+def test_jobs_that_can_only_hold_are_accepted_and_their_users_told(cluster: Cluster) -> None:
+    pair = "--comment=cosched:pair=x"
+    assert submit(cluster, pair, "--no-requeue") == (True, [f"with --no-requeue {HOLD_ONLY}"])
+    assert submit(cluster, pair, "-n1", command="srun") == (True, [f"with salloc and srun {HOLD_ONLY}"])
+
+
+def test_a_fault_of_the_script_costs_nobody_a_job(tmp_path_factory: pytest.TempPathFactory) -> None:
+    broken = tmp_path_factory.mktemp("lua") / "job_submit.lua"
+    text = (SOURCES / "job_submit.lua").read_text()
+    broken.write_text(text.replace("local links = 0", "local links = nothing.here"))
+    with Lab(names=("intrepid",), nodes=1, job_submit=broken) as lab:
+        cluster = lab["intrepid"]
+        assert submit(cluster, "--comment=cosched:pair=x") == (True, [])
+        assert "cosched: job_submit.lua: " in cluster.controller_log.read_text()

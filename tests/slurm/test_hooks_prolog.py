@@ -1,0 +1,364 @@
+"""PrologSlurmctld's hook, run by hand: what it says, what it does when told, and what when the service misbehaves."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+from threading import Thread
+
+import pytest
+
+from deploy.slurm.lab import wait_for
+from tests.slurm.cosched_hooks import SCRIPTS, SOURCES, Service, Site, program, ready, site
+
+END = 20  # seconds: a safety net
+YIELD, START = 1, 0
+
+
+@pytest.fixture
+def hooks() -> Iterator[Site]:
+    with site() as folder:
+        yield folder
+
+
+@pytest.fixture
+def service(hooks: Site) -> Iterator[Service]:
+    with Service(hooks.socket) as service:
+        yield service
+
+
+def cpu_ticks(pid: int) -> int:
+    """What a process and its ended children have used."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return sum(map(int, fields[11:15]))
+
+
+def asleep(pid: int) -> bool:
+    """Whether a process waits for something."""
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].startswith("S")
+
+
+def child_of(pid: int) -> int:
+    """A process's only child."""
+    return int(Path(f"/proc/{pid}/task/{pid}/children").read_text())
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_the_scripts_are_posix_shell(script: str) -> None:
+    subprocess.run(["sh", "-n", SOURCES / script], check=True)
+    if shutil.which("shellcheck"):
+        subprocess.run(["shellcheck", "--shell=sh", SOURCES / script], check=True)
+
+
+@pytest.mark.parametrize("comment", ["", "some words", "pair=cosched", None])
+def test_a_job_without_a_mate_passes_and_nothing_is_started_for_it(hooks: Site, comment: str | None) -> None:
+    (hooks.folder / "cosched-hook").write_text(f"#!/bin/sh\n: > {hooks.folder}/started\nexit 1\n")
+    environment = ready(1, comment or "")
+    if comment is None:
+        del environment["SLURM_JOB_COMMENT"]
+    assert hooks.run("prolog", environment).wait(END) == START
+    assert not (hooks.folder / "started").exists()
+
+
+def test_the_offer_says_what_slurm_says_of_the_job(hooks: Site, service: Service) -> None:
+    environment = ready(23, "cosched:pair=p")
+    environment |= {"SLURM_ARRAY_JOB_ID": "20", "SLURM_ARRAY_TASK_ID": "3"}
+    environment |= {"SLURM_HET_JOB_ID": "23", "SLURM_HET_JOB_OFFSET": "0"}
+    hook = hooks.run("prolog", environment)
+    offer = service.wait_for_offer(23)
+    assert (offer.nodes, offer.nodelist, offer.restarts) == (4, "a[1-4]", 0)
+    assert (offer.user, offer.uid, offer.comment, offer.name) == ("ann", 1000, "cosched:pair=p", "flow")
+    assert (offer.batch, offer.array, offer.het) == (True, "20_3", "23+0")
+    assert service.call(service.server.offered) == {"23": offer}
+    assert service.start(23)
+    assert hook.wait(END) == START
+
+
+def test_a_hook_starts_its_job_or_gives_its_turn_up_as_it_is_told(hooks: Site, service: Service) -> None:
+    first, second = hooks.prolog(1), hooks.prolog(2)
+    service.wait_for_offer(1)
+    service.wait_for_offer(2)
+    assert service.start(1)
+    assert service.give_back(2)
+    assert (first.wait(END), second.wait(END)) == (START, YIELD)
+    assert service.call(service.server.offered) == {}
+    assert not service.start(1)
+    assert not service.give_back(2)
+    assert sorted(service.told) == ["offer 1", "offer 2"]  # what was told is not withdrawn
+
+
+def test_a_job_starts_at_an_agreed_instant(hooks: Site, service: Service) -> None:
+    hook = hooks.prolog()
+    service.wait_for_offer(17)
+    instant = time.time() + 0.5
+    service.start(17, instant)
+    assert hook.wait(END) == START
+    assert time.time() >= instant
+
+
+@pytest.mark.parametrize("ahead", [-100, 3600], ids=["past", "too far ahead"])
+def test_a_job_starts_at_once_where_the_instant_cannot_be_waited_for(
+    hooks: Site, service: Service, ahead: float
+) -> None:
+    hook = hooks.prolog()
+    service.wait_for_offer(17)
+    service.start(17, time.time() + ahead)
+    assert hook.wait(END) == START
+    assert len(hooks.messages()) == (ahead > 0)
+
+
+def test_a_hook_that_waits_sleeps(hooks: Site, service: Service) -> None:
+    hook = hooks.prolog()
+    service.wait_for_offer(17)
+    for pid in (hook.pid, child_of(hook.pid)):
+        wait_for(partial(asleep, pid), "its sleep")
+        assert cpu_ticks(pid) <= 1
+    service.start(17)
+    assert hook.wait(END) == START
+
+
+def test_a_killed_hook_withdraws_its_job(hooks: Site, service: Service) -> None:
+    hook = hooks.prolog()
+    service.wait_for_offer(17)
+    hook.kill()  # only the script: the program that it waits for goes with it
+    hook.wait(END)
+    service.wait_for("withdrawn 17")
+    assert not service.start(17)
+
+
+def test_without_a_service_a_job_starts_and_one_line_says_so() -> None:
+    with site(patience=1) as hooks:
+        assert hooks.prolog().wait(END) == START
+        (line,) = hooks.messages()
+        assert line.endswith(f" cosched-hook: job 17: no service at {hooks.socket} for 1 s, starts without it")
+
+
+def test_when_the_service_ends_for_good_a_held_job_starts() -> None:
+    with site(patience=1) as hooks, Service(hooks.socket) as service:
+        hook = hooks.prolog()
+        service.wait_for_offer(17)
+        service.close()
+        assert hook.wait(END) == START
+        assert service.told == ["offer 17"]  # no withdrawal: it was the service that went
+        assert len(hooks.messages()) == 1
+
+
+def test_when_the_service_comes_back_the_hold_resumes(hooks: Site, service: Service) -> None:
+    hook = hooks.prolog()
+    service.wait_for_offer(17)
+    service.close()
+    service.open()
+    service.wait_for_offer(17, times=2)
+    assert service.give_back(17)
+    assert hook.wait(END) == YIELD
+    assert hooks.messages() == []
+
+
+def test_a_service_that_hangs_is_noticed_by_those_who_wait() -> None:
+    with site(patience=1) as hooks, Babbler(hooks.socket, lambda peer: peer.sendall(b"parked\n")) as silent:
+        assert hooks.prolog().wait(END) == START
+        assert silent.heard.endswith(b"\nwaiting\n")
+        assert (silent.calls, len(hooks.messages())) == (1, 1)
+
+
+def test_who_waits_is_answered_that_the_service_lives() -> None:
+    with site(patience=1) as hooks, Service(hooks.socket) as service:
+        hook = hooks.prolog()
+        service.wait_for_offer(17)
+        with socket.socket(socket.AF_UNIX) as peer:  # what the hook does every three times its patience
+            peer.connect(str(hooks.socket))
+            peer.sendall(b"ready\tjob=18\tnodes=1\tuid=0\trestarts=0\nwaiting\nwaiting\n")
+            with peer.makefile("rb") as lines:
+                assert [next(lines) for _ in range(3)] == 3 * [b"parked\n"]
+        service.wait_for("withdrawn 18")
+        service.start(17)
+        assert hook.wait(END) == START
+
+
+class Babbler:
+    """A service that accepts, does what it likes with the connection, and keeps it open where that returns."""
+
+    def __init__(self, path: Path, behave: Callable[[socket.socket], object], backlog: int = 9) -> None:
+        self.calls = 0
+        self.heard = b""
+        self._behave = behave
+        self._listening = socket.socket(socket.AF_UNIX)
+        self._listening.bind(str(path))
+        self._listening.listen(backlog)
+        self._peers: list[socket.socket] = []
+        self._thread = Thread(target=self._serve)
+
+    def __enter__(self) -> Babbler:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._listening.shutdown(socket.SHUT_RDWR)  # wakes the thread
+        self._thread.join()
+        for each in (self._listening, *self._peers):
+            each.close()
+
+    def _serve(self) -> None:
+        while True:
+            try:
+                peer, _ = self._listening.accept()
+            except OSError:
+                return
+            self.calls += 1
+            self._peers.append(peer)
+            try:
+                self._behave(peer)
+                peer.settimeout(4)
+                while data := peer.recv(9000):
+                    self.heard += data
+            except OSError:
+                pass
+
+
+def drip(peer: socket.socket) -> None:
+    for _ in range(100):
+        peer.sendall(b"p")
+        time.sleep(0.05)
+
+
+def park_and_hang_up(peer: socket.socket) -> None:
+    peer.sendall(b"parked\n")
+    peer.shutdown(socket.SHUT_RDWR)
+
+
+BEHAVIOURS: dict[str, Callable[[socket.socket], object]] = {
+    "nonsense": lambda peer: peer.sendall(b"<html>\n"),
+    "a line of nothing": lambda peer: peer.sendall(b"\n"),
+    "zeros": lambda peer: peer.sendall(bytes(9000)),
+    "a line too long": lambda peer: peer.sendall(b"parked" + 8187 * b" " + b"\n"),
+    "an instant that is none": lambda peer: peer.sendall(b"parked\nstart\tat=soon\n"),
+    "an instant too large": lambda peer: peer.sendall(b"parked\nstart\tat=999999999999.0\n"),
+    "a field that is none": lambda peer: peer.sendall(b"parked\nyield\tnow\n"),
+    "an answer to another question": lambda peer: peer.sendall(b"open\n"),
+    "hangs up": lambda peer: peer.close(),
+    "parks and hangs up": park_and_hang_up,
+    "silence": lambda peer: None,  # noqa: ARG005
+    "one byte after the other": drip,
+}
+
+
+def test_whatever_a_broken_service_says_the_job_starts_in_the_end() -> None:
+    with ExitStack() as stack:
+        sites = {name: stack.enter_context(site(patience=1)) for name in BEHAVIOURS}
+        broken = {name: stack.enter_context(Babbler(sites[name].socket, BEHAVIOURS[name])) for name in BEHAVIOURS}
+        hooks = {name: each.prolog() for name, each in sites.items()}
+        assert {name: hook.wait(END) for name, hook in hooks.items()} == dict.fromkeys(BEHAVIOURS, START)
+        assert {name: len(each.messages()) for name, each in sites.items()} == dict.fromkeys(BEHAVIOURS, 1)
+        assert all(1 <= each.calls <= 6 for each in broken.values())  # a pause of 0.2 s after each
+
+
+def test_a_service_with_a_full_queue_does_not_hang_a_hook() -> None:
+    with site(patience=1) as hooks, socket.socket(socket.AF_UNIX) as listening, socket.socket(socket.AF_UNIX) as first:
+        listening.bind(str(hooks.socket))
+        listening.listen(0)
+        first.connect(str(hooks.socket))
+        assert hooks.prolog().wait(END) == START
+        assert len(hooks.messages()) == 1
+
+
+def test_bytes_that_come_one_by_one_are_a_line(hooks: Site) -> None:
+    def slowly(peer: socket.socket) -> None:
+        for byte in b"parked\nyield\n":
+            peer.sendall(bytes([byte]))
+
+    with Babbler(hooks.socket, slowly):
+        assert hooks.prolog().wait(END) == YIELD
+
+
+NASTY = {
+    "shell": b"cosched:pair=$(touch /tmp/cosched-evaluated) `id` ${IFS} ; exit 1 & | > < * ? ~ # \\ '\"",
+    "lines": b"cosched:pair=p\nended\tjob=1\tstate=COMPLETED\nready\tjob=2\r\n\n",
+    "fields": b"cosched:pair=p\tjob=99\tuid=0\tcomment=other",
+    "percent": b"cosched:pair=%41%0A%s%n%%",
+    "latin": b"cosched:pair=caf\xe9 \xff\xfe",
+    "unicode": "cosched:pair=naïve→✓".encode(),
+    "all bytes": b"cosched:" + bytes(range(1, 256)),
+    "long": b"cosched:" + 1016 * b"\xff",
+}
+
+
+@pytest.mark.parametrize("kind", NASTY)
+def test_a_comment_arrives_whole_and_forges_nothing(hooks: Site, service: Service, kind: str) -> None:
+    environment = ready(17, NASTY[kind]) | {"SLURM_JOB_NAME": NASTY[kind]}
+    hook = hooks.run("prolog", environment)
+    offer = service.wait_for_offer(17)
+    assert offer.comment.encode("utf-8", "surrogateescape") == NASTY[kind]
+    assert offer.name == offer.comment
+    assert (offer.uid, service.told) == (1000, ["offer 17"])
+    service.start(17)
+    assert hook.wait(END) == START
+    assert not Path("/tmp/cosched-evaluated").exists()
+
+
+def test_what_does_not_fit_into_a_line_is_left_out(hooks: Site, service: Service) -> None:
+    environment = ready(17, "cosched:pair=p") | {"SLURM_JOB_NODELIST": 1000 * "node[1-2],", "SLURM_JOB_NAME": "short"}
+    hook = hooks.run("prolog", environment)
+    offer = service.wait_for_offer(17)
+    assert (offer.comment, offer.nodelist, offer.name) == ("cosched:pair=p", "", "short")
+    assert hooks.messages()[0].endswith("job 17: nodelist is left out: it has 10000 bytes")
+    service.start(17)
+    assert hook.wait(END) == START
+
+
+def test_a_job_starts_where_the_program_is_missing_or_crashes(hooks: Site) -> None:
+    broken = hooks.folder / "cosched-hook"
+    for text in ("#!/bin/sh\nexit 2\n", "#!/bin/sh\nkill -SEGV $$\n", "\x7fELF of another machine", "#!/none\n"):
+        broken.write_text(text)
+        assert hooks.prolog(stderr=subprocess.DEVNULL).wait(END) == START
+    broken.unlink()
+    assert hooks.prolog(stderr=subprocess.DEVNULL).wait(END) == START
+
+
+def test_an_operator_who_ends_the_program_lets_the_job_start(hooks: Site, service: Service) -> None:
+    hook = hooks.prolog()
+    service.wait_for_offer(17)
+    os.kill(child_of(hook.pid), signal.SIGTERM)
+    assert hook.wait(END) == START
+    service.wait_for("withdrawn 17")
+
+
+def test_mistakes_in_the_configuration_are_said_and_leave_what_is_built_in(hooks: Site, service: Service) -> None:
+    hooks.configure(f"# a comment\n\nlog={hooks.log}\nsocket={hooks.socket}\npatience=soon\ncolour=red\n")
+    hook = hooks.prolog()
+    service.wait_for_offer(17)
+    service.start(17)
+    assert hook.wait(END) == START
+    said = [line.partition(" job 17: ")[2] for line in hooks.messages()]
+    assert said == [
+        "patience=soon in the configuration is not 1 to 3600 seconds",
+        "colour in the configuration is unknown",
+    ]
+
+
+@pytest.mark.parametrize("log", ["/dev/full", "/none/log"])
+def test_a_log_that_cannot_be_written_keeps_no_job_from_starting(log: str) -> None:
+    with site(patience=1) as hooks:
+        hooks.configure(f"log={log}\nsocket=/none/{'x' * 200}\npatience=1\n")
+        assert hooks.prolog().wait(END) == START
+
+
+def test_the_program_may_be_linked_dynamically(hooks: Site, service: Service) -> None:
+    shutil.copy(program(how=""), hooks.folder / "cosched-hook")
+    hook = hooks.prolog()
+    service.wait_for_offer(17)
+    service.give_back(17)
+    assert hook.wait(END) == YIELD
+
+
+def test_the_program_says_how_it_is_used() -> None:
+    done = subprocess.run([program()], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr == f"usage: {program()} prolog|gate|ended CONFIGURATION\n"
