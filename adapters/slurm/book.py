@@ -1,0 +1,301 @@
+"""What is known of the jobs that name a mate, from squeue's rows and the hooks' words; changes become reports."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Protocol
+
+from adapters.manager import Ended, Started
+from adapters.slurm import states
+from adapters.slurm.commands import JobRow
+from adapters.slurm.comments import CommentError, Link, find
+from adapters.slurm.hook_protocol import HookEnd, Offer
+from adapters.slurm.reports import Offered, Refused, Relinked, Report, Submitted, Withdrawn
+from adapters.slurm.states import SECOND, Stage
+
+_LOG = logging.getLogger(__name__)
+_ARRAY = "a job array cannot have a mate: its tasks start one by one"
+_HET = "a heterogeneous job cannot have a mate: its components start one by one"
+
+
+class Phase(Enum):
+    """Where a job is."""
+
+    QUEUED = "queued"
+    OFFERED = "offered"  # its hook waits to be told
+    GIVING_BACK = "giving back"  # its hook was told to yield, and Slurm has not requeued it yet
+    LET_GO = "let go"  # its hook was told to start it
+    RUNNING = "running"
+    ENDED = "ended"
+
+
+@dataclass
+class Job:
+    """A job that names a mate. Times in seconds since 1970, but `changed` by the event loop's clock."""
+
+    job_id: str
+    owner: str
+    link: Link | None
+    nodes: int
+    can_yield: bool
+    first_submitted: int
+    submitted: int  # the last time that it was submitted or requeued, and how often it was requeued, by squeue
+    restarts: int
+    phase: Phase = Phase.QUEUED
+    reason: str = ""  # why it waits, by squeue
+    offer: Offer | None = None  # the last
+    started: float | None = None  # when it started, or is to start
+    end: Ended | None = None
+    changed: float = 0.0  # when a hook, or we, last changed its phase: older rows say nothing of it
+    moved: asyncio.Event = field(default_factory=asyncio.Event)  # something has become known
+    sequence: asyncio.Lock = field(default_factory=asyncio.Lock)  # one sequence of commands at a time
+    wanted: asyncio.Future[None] | None = None  # somebody waits for its offer, who gets it instead of a report
+
+
+class Hooks(Protocol):
+    """Of the hook server: what the book says to hooks."""
+
+    def start(self, job_id: str, at: float | None = None) -> bool:
+        """Let a job start."""
+
+    def end(self, job_id: str) -> bool:
+        """End a stale hook."""
+
+
+class Book:
+    """Reports go to `report`. `clock` is the event loop's."""
+
+    def __init__(self, report: Callable[[Report], None], clock: Callable[[], float]) -> None:
+        self.jobs: dict[str, Job] = {}
+        self.unseen: dict[str, Offer] = {}  # whose hooks wait until it is known what jobs they are
+        self.hooks: Hooks
+        self._report = report
+        self._clock = clock
+        self._others: dict[str, int] = {}  # jobs without a mate, and when they were submitted
+        self._refused: set[str] = set()
+
+    # What squeue shows
+
+    def unknown(self, rows: Sequence[JobRow]) -> list[str]:
+        """The jobs of which it has to be asked what they are."""
+        for row in rows:
+            self._drop_if_reused(row)
+        return [r.job_id for r in rows if r.job_id not in self.jobs and self._others.get(r.job_id) != r.submitted_at]
+
+    def learn(self, row: JobRow) -> None:
+        """Take up a job, from a row with its comment."""
+        if row.job_id in self.jobs:
+            return
+        offer = self.unseen.pop(row.job_id, None)
+        link = self._link_of(row)
+        if link is None:
+            self._others[row.job_id] = row.submitted_at
+            if offer is not None:
+                self.hooks.start(row.job_id)
+            return
+        job = self.jobs[row.job_id] = Job(
+            row.job_id, row.user, link, row.nodes, row.can_yield, row.submitted_at, row.submitted_at, row.restarts
+        )
+        job.changed = self._clock()
+        self._report(Submitted(row.job_id, row.submitted_at, row.nodes, row.user, link))
+        self._follow(job, row)
+        if offer is not None:
+            self._take_offer(job, offer)
+
+    def see(self, rows: Iterable[JobRow], began: float) -> list[JobRow]:
+        """All that Slurm knows, in a look that began at that time by the loop's clock.
+
+        Returns the jobs that Slurm has requeued while their hooks waited.
+        """
+        known = {row.job_id: row for row in rows}
+        offered = [job for job in self.jobs.values() if job.phase is Phase.OFFERED]
+        for job in list(self.jobs.values()):
+            if job.job_id not in known:
+                self._miss(job, began)
+            elif job.changed < began:
+                self._follow(job, known[job.job_id])
+        self._others = {job: submitted for job, submitted in self._others.items() if job in known}
+        self._refused &= {name for row in known.values() for name in (row.job_id, row.array, row.het) if name}
+        return [known[job.job_id] for job in offered if job.phase is Phase.QUEUED]
+
+    def _follow(self, job: Job, row: JobRow) -> None:
+        job.submitted, job.restarts, job.reason = row.submitted_at, row.restarts, row.reason
+        job.nodes, job.can_yield = row.nodes, row.can_yield
+        now = states.stage(row.state)
+        if job.phase is Phase.ENDED:
+            return
+        if now is Stage.QUEUED:
+            self._queued(job)
+        elif now is Stage.RUNNING:
+            self._running(job, row)
+        elif now is Stage.ENDED:
+            started = job.started or (row.started_at if row.state != "CANCELLED" else None)
+            at = float(row.ended_at or time.time())
+            self._ended(job, states.ended(job.job_id, row.state, row.exit_code, row.signal, at, started))
+        job.moved.set()
+
+    def _queued(self, job: Job) -> None:
+        before, job.phase = job.phase, Phase.QUEUED
+        job.started = None
+        if before is Phase.OFFERED:
+            self.hooks.end(job.job_id)  # Slurm has requeued the job, and does not call it again while this hook lives
+        if before in (Phase.OFFERED, Phase.LET_GO, Phase.RUNNING):
+            self._report(Withdrawn(job.job_id))
+
+    def _running(self, job: Job, row: JobRow) -> None:
+        if job.phase is Phase.RUNNING:
+            return
+        if job.phase is not Phase.LET_GO:
+            _LOG.warning("job %s has started without having been let go", job.job_id)
+        job.phase = Phase.RUNNING
+        job.started = job.started or float(row.started_at or time.time())
+        self._report(Started(job.job_id, round(job.started * SECOND)))
+
+    def _miss(self, job: Job, began: float) -> None:
+        if job.phase is Phase.ENDED:
+            del self.jobs[job.job_id]
+        elif job.changed < began:
+            self._lose(job)
+
+    def _drop_if_reused(self, row: JobRow) -> None:
+        """Forget a job that was lost with slurmctld's state, when its id has been given to another one."""
+        job = self.jobs.get(row.job_id)
+        if job is not None and row.submitted_at > job.submitted and row.restarts <= job.restarts:
+            self._lose(job)
+
+    def _lose(self, job: Job) -> None:
+        del self.jobs[job.job_id]
+        if job.phase is not Phase.ENDED:
+            self._ended(job, states.gone(job.job_id, time.time(), job.started))
+
+    def _ended(self, job: Job, end: Ended) -> None:
+        job.phase, job.end = Phase.ENDED, end
+        job.moved.set()
+        self._report(end)
+
+    # What hooks say
+
+    def offered(self, offer: Offer) -> bool:
+        """A hook waits. False: it has to be asked first what job that is."""
+        if offer.array is not None or offer.het is not None:
+            name = (offer.array or offer.het or "").replace("+", "_").partition("_")[0]
+            self._refuse_alone(name or offer.job_id, offer, _ARRAY if offer.array is not None else _HET)
+            return True
+        job = self.jobs.get(offer.job_id)
+        if job is None:
+            self.unseen[offer.job_id] = offer
+            return False
+        self._take_offer(job, offer)
+        return True
+
+    def _take_offer(self, job: Job, offer: Offer) -> None:
+        if not self._keeps_its_mate(job, offer):
+            return
+        let_go_before = job.phase in (Phase.LET_GO, Phase.RUNNING) and job.offer is not None
+        if let_go_before and job.offer is not None and offer.restarts == job.offer.restarts:
+            self.hooks.start(job.job_id, job.started)  # slurmctld was restarted before it knew
+            return
+        if let_go_before:
+            self._report(Withdrawn(job.job_id))
+        job.phase, job.offer, job.started, job.changed = Phase.OFFERED, offer, None, self._clock()
+        job.moved.set()
+        if job.wanted is not None and not job.wanted.done():
+            job.wanted.set_result(None)
+            return
+        self.report_offer(job)
+
+    def report_offer(self, job: Job) -> None:
+        """Report the offer that a job has."""
+        if job.offer is not None and job.phase is Phase.OFFERED:
+            nodes, nodelist = job.offer.nodes, job.offer.nodelist
+            self._report(Offered(job.job_id, job.submitted, nodes, nodelist, job.owner, job.link, job.can_yield))
+
+    def _keeps_its_mate(self, job: Job, offer: Offer) -> bool:
+        """Whether the job is still to be coscheduled, by its comment of now; else it starts."""
+        if job.phase is Phase.ENDED:
+            _LOG.warning("job %s was requeued after its end: it starts alone", job.job_id)
+            self.hooks.start(job.job_id)
+            return False
+        try:
+            link = find(offer.comment)
+        except CommentError as error:
+            self._relink(job, None)
+            self._refuse_alone(job.job_id, offer, str(error))
+            return False
+        if link != job.link:
+            self._relink(job, link)
+        return True
+
+    def withdrawn(self, job_id: str) -> None:
+        """A hook has gone without having been told anything."""
+        self.unseen.pop(job_id, None)
+        job = self.jobs.get(job_id)
+        if job is not None and job.phase is Phase.OFFERED:
+            job.phase, job.changed = Phase.QUEUED, self._clock()
+            job.moved.set()
+            self._report(Withdrawn(job_id))
+
+    def ended(self, end: HookEnd) -> bool:
+        """Slurm has noted an end, or that a job was requeued. True: the queue should be looked at."""
+        job = self.jobs.get(end.job_id)
+        if job is None or job.phase is Phase.ENDED:
+            return False
+        if end.state == "PENDING":
+            return self._requeued(job, end.ended_at)
+        if end.state in states.UNCERTAIN:
+            return True
+        if end.submitted_at is not None and end.submitted_at < job.first_submitted:
+            return False  # of another job that had this id
+        code, _, signal = end.exit_code.partition(":")
+        started = job.started or (end.started_at if end.state != "CANCELLED" else None)
+        at = float(end.ended_at or time.time())
+        self._ended(job, states.ended(job.job_id, end.state, _number(code), _number(signal), at, started))
+        return False
+
+    def _requeued(self, job: Job, at: int | None) -> bool:
+        ran = job.started is not None and at is not None and at >= int(job.started)
+        if job.phase is not Phase.GIVING_BACK and not ran:
+            return True  # it may be an old word of a turn before: squeue knows
+        self._queued(job)
+        job.reason, job.changed = "", self._clock()
+        job.moved.set()
+        return False
+
+    # Mates
+
+    def _link_of(self, row: JobRow) -> Link | None:
+        """The mate that a job names, None also if it cannot be coscheduled."""
+        try:
+            link = find(row.comment or "")
+        except CommentError as error:
+            link, reason = None, str(error)
+        else:
+            reason = "" if link is None else _ARRAY if row.array else _HET if row.het else ""
+        if not reason:
+            return link
+        if states.stage(row.state) is not Stage.ENDED:
+            self._refuse(row.array or row.het or row.job_id, row.user, reason)
+        return None
+
+    def _relink(self, job: Job, link: Link | None) -> None:
+        job.link = link
+        self._report(Relinked(job.job_id, link))
+
+    def _refuse_alone(self, name: str, offer: Offer, reason: str) -> None:
+        self._refuse(name, offer.user, reason)
+        self.hooks.start(offer.job_id)
+
+    def _refuse(self, name: str, owner: str, reason: str) -> None:
+        if name not in self._refused:
+            self._refused.add(name)
+            _LOG.warning("job %s of %s starts alone: %s", name, owner, reason)
+            self._report(Refused(name, owner, reason))
+
+
+def _number(text: str) -> int:
+    return int(text) if text.isascii() and text.isdecimal() else 0

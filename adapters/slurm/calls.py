@@ -1,0 +1,147 @@
+"""Slurm's commands, run: with a deadline, a limit for what they print, and the environment of nobody."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import signal
+from asyncio.subprocess import DEVNULL, PIPE, Process
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from typing import TypeVar
+
+from adapters.manager import ManagerError, UnknownJobError
+from adapters.slurm import commands
+from adapters.slurm.commands import JobRow, UnavailableError
+from adapters.slurm.settings import SlurmSettings
+
+_T = TypeVar("_T")
+_MOST_PRINTED = 256 << 20  # bytes: a million jobs
+_MOST_CONTROLS = 4  # commands at once that change jobs
+_MOST_IDS = 1000  # in one command
+_CHUNK = 1 << 16
+
+
+class Slurm:
+    """The cluster that SLURM_CONF names. Calls raise ManagerError, UnavailableError if slurmctld does not answer."""
+
+    def __init__(self, settings: SlurmSettings) -> None:
+        self._bin = settings.bin
+        self._timeout = settings.command_timeout
+        self._controls = asyncio.Semaphore(_MOST_CONTROLS)
+        # Nothing else of ours, where SQUEUE_* and the like would change what is printed.
+        self._environment = {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C", "SLURM_TIME_FORMAT": "%s"}
+        conf = settings.conf or os.environ.get("SLURM_CONF")
+        if conf:
+            self._environment["SLURM_CONF"] = str(conf)
+
+    async def queue(self) -> list[JobRow]:
+        """All jobs, without their comments."""
+        return commands.parse_rows(await self._run(commands.queue()))
+
+    async def details(self, job_ids: Sequence[str]) -> list[JobRow]:
+        """Those of the jobs that Slurm knows, with their comments."""
+        rows: list[JobRow] = []
+        for start in range(0, len(job_ids), _MOST_IDS):
+            with suppress(UnknownJobError):  # said of a single one
+                printed = await self._run(commands.details(job_ids[start : start + _MOST_IDS]))
+                rows += commands.parse_rows(printed, comments=True)
+        return rows
+
+    async def set_start(self, job_id: str, delay: int) -> None:
+        """Let a job start in so many seconds at the earliest. UnknownJobError, NotPendingError."""
+        async with self._controls:
+            await self._run(commands.set_start(job_id, delay))
+
+    async def cancel(self, job_id: str) -> None:
+        """Cancel a job; one that has ended or is unknown is left alone."""
+        async with self._controls:
+            await self._run(commands.cancel(job_id))
+
+    async def config(self) -> dict[str, str]:
+        """Slurm's configuration by parameter."""
+        return commands.parse_config(await self._run(commands.show_config()))
+
+    async def nodes(self) -> int:
+        """How many nodes the cluster has, in whatever state."""
+        return commands.parse_nodes(await self._run(commands.nodes()))
+
+    async def _run(self, argv: list[str]) -> bytes:
+        name = argv[0]
+        process = await self._start(argv)
+        try:
+            async with asyncio.timeout(self._timeout):
+                printed, said = await asyncio.gather(_read(process, process.stdout), _read(process, process.stderr))
+                code = await process.wait()
+        except TimeoutError:
+            raise UnavailableError(f"{name}: no answer of Slurm within {self._timeout:g} s") from None
+        finally:
+            await _end(process)
+        if len(printed) > _MOST_PRINTED:
+            raise ManagerError(f"{name} printed more than {_MOST_PRINTED} bytes")
+        if code != 0:
+            raise commands.failure(name, code, said)
+        return printed
+
+    async def _start(self, argv: list[str]) -> Process:
+        program = shutil.which(argv[0], path=self._bin or self._environment["PATH"])
+        if program is None:
+            raise ManagerError(f"{argv[0]} is not found in {self._bin or 'PATH'}")
+        try:
+            return await asyncio.create_subprocess_exec(
+                program,
+                *argv[1:],
+                stdin=DEVNULL,
+                stdout=PIPE,
+                stderr=PIPE,
+                cwd="/",
+                env=self._environment,
+                start_new_session=True,  # so that it can be ended with what it has started
+            )
+        except OSError as error:
+            raise ManagerError(f"{argv[0]} cannot be run: {error.strerror}") from error
+
+
+async def _read(process: Process, stream: asyncio.StreamReader | None) -> bytes:
+    """What is printed; a little more than the limit, and then the end of the process, if it is more than that."""
+    assert stream is not None
+    parts: list[bytes] = []
+    size = 0
+    while part := await stream.read(_CHUNK):
+        if size > _MOST_PRINTED:
+            _kill(process)
+            continue
+        parts.append(part)
+        size += len(part)
+    return b"".join(parts)
+
+
+async def _end(process: Process) -> None:
+    """The end of a process, whatever it is at; its pipes are read to their ends, since `wait` waits for these."""
+    if process.returncode is None:
+        _kill(process)
+        await asyncio.gather(_discard(process.stdout), _discard(process.stderr))
+        await process.wait()
+
+
+def _kill(process: Process) -> None:
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+
+
+async def _discard(stream: asyncio.StreamReader | None) -> None:
+    assert stream is not None
+    while await stream.read(_CHUNK):
+        pass
+
+
+async def until_it_answers(call: Callable[[], Awaitable[_T]], pauses: Sequence[float] = (0.2, 0.5, 1, 2, 5)) -> _T:
+    """What a call returns, tried again and again while slurmctld does not answer; the last pause for ever."""
+    tries = 0
+    while True:
+        try:
+            return await call()
+        except UnavailableError:
+            await asyncio.sleep(pauses[min(tries, len(pauses) - 1)])
+            tries += 1

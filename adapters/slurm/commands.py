@@ -1,0 +1,231 @@
+"""The commands of Slurm: their arguments, and what they print. Nothing is run here.
+
+squeue prints rows of fixed widths in bytes, which are read by position: a newline in a comment then forges nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from adapters.manager import ManagerError, UnknownJobError
+from adapters.slurm.comments import MAX_COMMENT
+
+_JOB_ID = re.compile(r"[1-9][0-9]{0,9}")
+_DIGITS = re.compile(r"[0-9]+")
+_WIDTHS = {  # as squeue --Format names the fields; what is longer is cut off
+    "JobID": 11,
+    "ArrayJobID": 11,
+    "ArrayTaskID": 8,
+    "HetJobID": 11,
+    "State": 16,
+    "Reason": 24,
+    "NumNodes": 8,
+    "SubmitTime": 12,
+    "EligibleTime": 12,
+    "StartTime": 12,
+    "EndTime": 12,
+    "exit_code": 8,
+    "RestartCnt": 8,
+    "Requeue": 2,
+    "BatchFlag": 2,
+    "UserName": 64,
+}
+_COMMENT = {"Comment": MAX_COMMENT + 16}
+_SQUEUE = ("squeue", "-h", "-a", "-t", "all", "--noconvert")
+_NONE = ("N/A", "0", "")
+_SHOWN = 200  # characters of what a command says, in an error
+
+_UNKNOWN = ("Invalid job id",)
+_FINISHED = ("already finished", "already completing or completed")
+_NOT_PENDING = ("no longer pending",)
+_UNAVAILABLE = (
+    "Unable to contact",
+    "Unexpected message received",
+    "Socket timed out",
+    "Zero Bytes were transmitted",
+    "Connection refused",
+    "in standby mode",
+)
+
+
+class UnavailableError(ManagerError):
+    """slurmctld does not answer. What was asked may have been done all the same."""
+
+
+class NotPendingError(ManagerError):
+    """The job has nodes at present, so that this cannot be changed."""
+
+
+@dataclass(frozen=True, slots=True)
+class JobRow:
+    """A job as squeue shows it. Times in seconds since 1970; None: not known."""
+
+    job_id: str
+    array: str | None  # the array job that it is, or is a task of
+    het: str | None  # the heterogeneous job that it is a component of
+    state: str  # PENDING, CONFIGURING, RUNNING, COMPLETED, ...
+    reason: str  # why it waits: BeginTime, Cleaning, Resources, ...; None where Slurm has not looked at it yet
+    nodes: int
+    submitted_at: int  # or requeued
+    eligible_at: int | None
+    started_at: int | None
+    ended_at: int | None
+    exit_code: int  # of the job's first process
+    signal: int  # that ended it; 0: none
+    restarts: int
+    can_yield: bool  # Slurm requeues it when its hook says so; others it cancels
+    user: str
+    comment: str | None = None  # None: not asked for
+
+
+def checked(job_id: str) -> str:
+    """A job's id that may stand in a command. UnknownJobError: no job of Slurm is named like that."""
+    if not _JOB_ID.fullmatch(job_id):
+        raise UnknownJobError(f"no job of Slurm is named {job_id[:64]!a}")
+    return job_id
+
+
+# Arguments
+
+
+def queue() -> list[str]:
+    """All jobs that Slurm has not forgotten, without their comments; for `parse_rows`."""
+    return [*_SQUEUE, "-O", _format(_WIDTHS)]
+
+
+def details(job_ids: Iterable[str]) -> list[str]:
+    """Some jobs, with their comments; for `parse_rows`. UnknownJobError."""
+    ids = ",".join(map(checked, job_ids))
+    return [*_SQUEUE, "-j", ids, "-O", _format(_WIDTHS | _COMMENT)]
+
+
+def set_start(job_id: str, delay: int) -> list[str]:
+    """Let a pending job start in `delay` seconds at the earliest; Slurm schedules soon after. UnknownJobError."""
+    start = f"now+{delay}" if delay > 0 else "now"
+    return ["scontrol", "update", f"jobid={checked(job_id)}", f"starttime={start}"]
+
+
+def cancel(job_id: str) -> list[str]:
+    """Cancel a job. UnknownJobError."""
+    return ["scancel", checked(job_id)]
+
+
+def show_config() -> list[str]:
+    """Slurm's configuration; for `parse_config`."""
+    return ["scontrol", "show", "config"]
+
+
+def nodes() -> list[str]:
+    """All nodes, once for each partition; for `parse_nodes`."""
+    return ["sinfo", "-h", "-a", "-N", "-o", "%N"]
+
+
+def submit(options: Sequence[str], comment: str, script: str, arguments: Sequence[str]) -> list[str]:
+    """Submit a script; for `parse_submitted`. `options` are of sbatch and win over those in the script."""
+    return ["sbatch", "--parsable", *options, f"--comment={comment}", "--", script, *arguments]
+
+
+def _format(widths: dict[str, int]) -> str:
+    return ",".join(f"{field}:{width}" for field, width in widths.items())
+
+
+# What they print
+
+
+def parse_rows(printed: bytes, *, comments: bool = False) -> list[JobRow]:
+    """The jobs that `queue` or (with comments) `details` shows. ManagerError: that is not what it prints."""
+    widths = _WIDTHS | _COMMENT if comments else _WIDTHS
+    size = sum(widths.values()) + 1
+    if len(printed) % size:
+        raise ManagerError(f"squeue printed {len(printed)} bytes, not rows of {size}")
+    return [_row(printed[start : start + size], widths) for start in range(0, len(printed), size)]
+
+
+def parse_config(printed: bytes) -> dict[str, str]:
+    """The parameters of slurm.conf by name."""
+    lines = _text(printed).splitlines()
+    pairs = (line.partition(" = ") for line in lines)
+    return {key.strip(): value.strip() for key, equals, value in pairs if equals}
+
+
+def parse_user(value: str) -> int:
+    """The user id in `name(id)`, as the configuration gives SlurmUser. ManagerError."""
+    match = re.fullmatch(r".*\(([0-9]{1,10})\)", value)
+    if match is None:
+        raise ManagerError(f"scontrol show config has the SlurmUser {value[:_SHOWN]!a}, not name(id)")
+    return int(match[1])
+
+
+def parse_nodes(printed: bytes) -> int:
+    """How many nodes there are."""
+    return len(set(printed.split()))
+
+
+def parse_submitted(printed: bytes) -> str:
+    """The id of the job that was submitted. ManagerError."""
+    job_id = _text(printed).strip().partition(";")[0]
+    if not _JOB_ID.fullmatch(job_id):
+        raise ManagerError(f"sbatch printed {job_id[:_SHOWN]!a}, not a job's id")
+    return job_id
+
+
+def failure(command: str, code: int, said: bytes) -> ManagerError:
+    """Why a command has failed, from its exit code and what it printed to standard error."""
+    text = _text(said)
+    line = next((line.strip() for line in text.splitlines() if line.strip()), f"exit {code}")
+    kinds = (
+        (_UNKNOWN + _FINISHED, UnknownJobError),
+        (_NOT_PENDING, NotPendingError),
+        (_UNAVAILABLE, UnavailableError),
+    )
+    kind = next((kind for words, kind in kinds if any(word in text for word in words)), ManagerError)
+    return kind(f"{command}: {ascii(line[:_SHOWN])[1:-1]}")
+
+
+def _row(row: bytes, widths: dict[str, int]) -> JobRow:
+    fields: dict[str, str] = {}
+    start = 0
+    for field, width in widths.items():
+        fields[field] = _text(row[start : start + width]).rstrip(" ")
+        start += width
+    if row[start:] != b"\n" or not _JOB_ID.fullmatch(fields["JobID"]):
+        raise ManagerError("squeue printed a row that is not as wide as it should be")
+    return _job_row(fields)
+
+
+def _job_row(fields: dict[str, str]) -> JobRow:
+    status = _number(fields["exit_code"])  # as wait(2) gives it
+    return JobRow(
+        job_id=fields["JobID"],
+        array=None if fields["ArrayTaskID"] in ("N/A", "") else fields["ArrayJobID"],
+        het=None if fields["HetJobID"] in _NONE else fields["HetJobID"],
+        state=fields["State"],
+        reason=fields["Reason"],
+        nodes=_number(fields["NumNodes"]),
+        submitted_at=_number(fields["SubmitTime"]),
+        eligible_at=_time(fields["EligibleTime"]),
+        started_at=_time(fields["StartTime"]),
+        ended_at=_time(fields["EndTime"]),
+        exit_code=status >> 8,
+        signal=status & 0x7F,
+        restarts=_number(fields["RestartCnt"]),
+        can_yield=fields["Requeue"] == "1" and fields["BatchFlag"] == "1",
+        user=fields["UserName"],
+        comment=fields.get("Comment"),
+    )
+
+
+def _number(text: str) -> int:
+    """The number that a text begins with, 0 if none: what one job has there must not hide all others."""
+    match = _DIGITS.match(text)
+    return int(match[0]) if match else 0
+
+
+def _time(text: str) -> int | None:
+    return _number(text) or None  # N/A, NONE, Unknown
+
+
+def _text(printed: bytes) -> str:
+    return printed.decode("utf-8", "surrogateescape")

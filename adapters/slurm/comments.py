@@ -1,0 +1,68 @@
+"""How a job of Slurm names its mate: a word of its comment. The rest of the comment is the user's.
+
+`cosched:mate=eureka/1234` names job 1234 of the domain eureka; `cosched:pair=NAME` the job of another domain that names
+the same pair.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+MARK = "cosched:"
+MAX_COMMENT = 1024  # bytes that Slurm takes
+MAX_NAME = 128  # characters of a pair's name and of a job's id
+_BLANKS = re.compile(r"[ \t\n\v\f\r]+")
+_MATE = re.compile(r"([A-Za-z0-9_.-]{1,64})/(.+)")
+_FORMS = f"{MARK}mate=DOMAIN/ID or {MARK}pair=NAME"
+
+
+class CommentError(Exception):
+    """A comment's words for cosched cannot be used; `str()` is one line for the user, without what the comment says."""
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """The mate that a job names: job `mate` of the domain `peer`, or whichever job carries the same `pair` name."""
+
+    peer: str = ""
+    mate: str | None = None
+    pair: str | None = None
+
+    def __str__(self) -> str:
+        return f"{MARK}pair={self.pair}" if self.mate is None else f"{MARK}mate={self.peer}/{self.mate}"
+
+
+def find(comment: str) -> Link | None:
+    """The mate that a comment names; None if it has no word for cosched. CommentError."""
+    words = [word for word in _BLANKS.split(comment) if word.startswith(MARK)]
+    if not words:
+        return None
+    if len(words) > 1:
+        raise CommentError(f"the comment has {len(words)} words that begin with {MARK}; there may be one")
+    return _link(words[0].removeprefix(MARK))
+
+
+def add(comment: str, link: Link) -> str:
+    """A comment that names a mate after the user's text. CommentError: it names one already, or gets too long."""
+    if find(comment) is not None:
+        raise CommentError(f"the comment has a word that begins with {MARK} already")
+    joined = f"{comment} {link}" if comment else str(link)
+    if find(joined) != link:
+        raise CommentError(f"the mate cannot be written in a comment as {_FORMS}")
+    if len(joined.encode("utf-8", "surrogateescape")) > MAX_COMMENT:
+        raise CommentError(f"the comment is too long: Slurm takes {MAX_COMMENT} bytes, {MARK} included")
+    return joined
+
+
+def _link(directive: str) -> Link:
+    key, _, value = directive.partition("=")
+    if key == "pair" and _is_name(value):
+        return Link(pair=value)
+    if key == "mate" and (match := _MATE.fullmatch(value)) and _is_name(match[2]):
+        return Link(peer=match[1], mate=match[2])
+    raise CommentError(f"the comment has a word that begins with {MARK} and is not {_FORMS}")
+
+
+def _is_name(text: str) -> bool:
+    return 1 <= len(text) <= MAX_NAME and text.isprintable()

@@ -1,0 +1,238 @@
+"""The Slurm manager: jobs that name a mate, as Slurm's hooks offer them and squeue shows them."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from adapters.manager import Ended, ManagerError, UnknownJobError
+from adapters.slurm import commands
+from adapters.slurm.book import Book, Job, Phase
+from adapters.slurm.calls import Slurm
+from adapters.slurm.commands import JobRow
+from adapters.slurm.comments import Link
+from adapters.slurm.hook_protocol import HookEnd, Offer
+from adapters.slurm.hook_server import HookServer
+from adapters.slurm.reports import Report
+from adapters.slurm.sequences import Sequences
+from adapters.slurm.settings import SlurmSettings
+from adapters.slurm.watch import PACE, Watch
+
+_T = TypeVar("_T")
+_AFTER_A_RUN = 10  # seconds that Slurm needs before a job starts again, if it may have run before it was requeued
+_LOG = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A job that names a mate, as it is known now."""
+
+    job_id: str
+    submitted_at: int  # seconds since 1970
+    nodes: int
+    owner: str
+    link: Link | None
+    can_yield: bool
+    phase: Phase
+    end: Ended | None
+
+
+class SlurmManager:
+    """One cluster. All calls come from one event loop, `open` first and `close` last.
+
+    Slurm schedules: jobs become known (Submitted) and are offered (Offered) as reports, and each offer is answered by
+    `start`, `give_back` or `release`, or kept waiting: a hold.
+    """
+
+    def __init__(self, settings: SlurmSettings) -> None:
+        self.settings = settings
+        self._slurm = Slurm(settings)
+        self._reports: asyncio.Queue[Report] = asyncio.Queue()
+        self._book = Book(self._reports.put_nowait, self._now)
+        self._watch = Watch(self._look, settings.poll_interval)
+        self._learning = asyncio.Lock()
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._learner: asyncio.Task[None] | None = None
+        self._hooks: HookServer
+        self._sequences: Sequences
+        self._nodes = 0
+
+    @property
+    def nodes(self) -> int:
+        """The size of the machine."""
+        return self._nodes
+
+    async def open(self) -> dict[str, Known]:
+        """Find the jobs that name a mate, and serve the hooks. ManagerError: Slurm does not answer, no socket."""
+        config = await self._slurm.config()
+        self._nodes = await self._slurm.nodes()
+        rows = await self._take_stock()
+        self._hooks = self._book.hooks = HookServer(
+            self.settings.hook_socket,
+            slurm_user=commands.parse_user(config.get("SlurmUser", "")),
+            on_offer=self._offered,
+            on_withdrawn=self._withdrawn,
+            on_ended=self._ended,
+            gate_lead=self.settings.gate_lead,
+        )
+        try:
+            await self._hooks.open()
+        except OSError as error:
+            reason = f"the hooks cannot be served at {self.settings.hook_socket}: {error.strerror}"
+            raise ManagerError(reason) from error
+        self._sequences = Sequences(self._slurm, self._watch, self._hooks, self._book, self._now)
+        self._own(self._watch.run())
+        for row in rows:
+            self._own(self._sequences.mend(row, _AFTER_A_RUN))
+        return self.jobs()
+
+    async def _take_stock(self) -> list[JobRow]:
+        """What there is already; what is told of it by reports is only what `jobs` does not tell."""
+        rows = await self._slurm.details(self._book.unknown(await self._slurm.queue()))
+        for row in rows:
+            self._book.learn(row)
+        told = [self._reports.get_nowait() for _ in range(self._reports.qsize())]
+        for report in told:
+            if report.job_id not in self._book.jobs:  # refused
+                self._reports.put_nowait(report)
+        return rows
+
+    def jobs(self) -> dict[str, Known]:
+        """The jobs that name a mate, those that Slurm has not forgotten since their end among them."""
+        return {job.job_id: _known(job) for job in self._book.jobs.values()}
+
+    async def reports(self) -> AsyncIterator[Report]:
+        """What happens from `open` on, as it happens, without end; for one reader."""
+        while True:
+            yield await self._reports.get()
+
+    async def look(self) -> bool:
+        """Look at the queue now (once a second at most), as for a pair of which no job is known.
+
+        What is new has been reported then. False: Slurm does not answer.
+        """
+        return await self._watch.fresh()
+
+    async def start(self, job_id: str, at: float | None = None) -> bool:
+        """Let an offered job start, at an instant (seconds since 1970, at most 10 s ahead) if given.
+
+        False: its hook does not wait (any more); then Withdrawn or Ended says so. If Slurm loses the answer by a
+        restart and offers the job again, it is given again.
+        """
+        job = self._book.jobs.get(job_id)
+        if job is None or job.phase is not Phase.OFFERED or not self._hooks.start(job_id, at):
+            return False
+        job.phase, job.changed = Phase.LET_GO, self._now()
+        job.started = at if at is not None else time.time()
+        return True
+
+    async def give_back(self, job_id: str, backoff: float | None = None) -> bool:
+        """Yield: the job is queued again, and is not offered for `backoff` seconds (None: as in the settings).
+
+        Returns when Slurm has it so; goes on if the caller is cancelled. False: its hook does not wait (any more).
+        ManagerError: it must not yield.
+        """
+        pause = self.settings.backoff if backoff is None else backoff
+        return await asyncio.shield(self._own(self._sequences.give_back(self._of(job_id), pause)))
+
+    async def release(self, job_id: str) -> bool:
+        """End a hold by force: the nodes are offered to all others first; what is left may be offered to it again.
+
+        Otherwise as `give_back`.
+        """
+        return await asyncio.shield(self._own(self._sequences.release(self._of(job_id))))
+
+    async def try_start(self, job_id: str, patience: float | None = None) -> bool:
+        """Have Slurm schedule, and wait for the job's offer. True: it is offered now; `start` it.
+
+        That offer is not reported. One that comes later is.
+        """
+        limit = self.settings.try_patience if patience is None else patience
+        return await self._sequences.try_start(self._of(job_id), limit)
+
+    async def cancel(self, job_id: str) -> None:
+        """Cancel a job that names a mate; Ended follows, unless it has ended. UnknownJobError, ManagerError."""
+        await self._slurm.cancel(self._of(job_id).job_id)
+
+    async def close(self) -> None:
+        """Stop watching. Jobs wait on in their hooks, for as long as these are patient, and are offered again."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        self._watch.close()
+        await self._hooks.close()
+
+    def _of(self, job_id: str) -> Job:
+        job = self._book.jobs.get(job_id)
+        if job is None:
+            raise UnknownJobError(f"no job {job_id[:64]!a} with a mate is known to Slurm")
+        return job
+
+    # What hooks say
+
+    def _offered(self, offer: Offer) -> None:
+        if not self._book.offered(offer) and self._learner is None:
+            self._learner = self._own(self._learn_of_offers())
+
+    def _withdrawn(self, job_id: str) -> None:
+        self._book.withdrawn(job_id)
+        self._watch.hint()
+
+    def _ended(self, end: HookEnd) -> None:
+        if self._book.ended(end):
+            self._watch.hint()
+
+    # What squeue shows
+
+    async def _look(self) -> None:
+        began = self._now()
+        rows = await self._slurm.queue()
+        await self._learn(self._book.unknown(rows))
+        for row in self._book.see(rows, began):
+            self._own(self._sequences.mend(row, 0))
+
+    async def _learn(self, job_ids: list[str]) -> None:
+        async with self._learning:
+            unknown = [job_id for job_id in job_ids if job_id not in self._book.jobs]
+            for row in await self._slurm.details(unknown):
+                self._book.learn(row)
+
+    async def _learn_of_offers(self) -> None:
+        """One call of squeue for all that have come during the last one."""
+        try:
+            while unseen := list(self._book.unseen):
+                with suppress(ManagerError):  # its hooks are gone soon
+                    await self._learn(unseen)
+                if self._book.unseen.keys() & set(unseen):
+                    await asyncio.sleep(PACE)
+        finally:
+            self._learner = None
+
+    # Tasks
+
+    def _now(self) -> float:
+        return asyncio.get_running_loop().time()
+
+    def _own(self, work: Coroutine[Any, Any, _T]) -> asyncio.Task[_T]:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._done)
+        return task
+
+    def _done(self, task: asyncio.Task[Any]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and isinstance(error := task.exception(), Exception) and not _expected(error):
+            _LOG.error("a task of the Slurm manager has failed", exc_info=error)
+
+
+def _expected(error: Exception) -> bool:
+    return isinstance(error, ManagerError)
+
+
+def _known(job: Job) -> Known:
+    return Known(job.job_id, job.first_submitted, job.nodes, job.owner, job.link, job.can_yield, job.phase, job.end)

@@ -1,0 +1,145 @@
+"""What takes several steps in Slurm: giving a turn back, a forced release, a try to start.
+
+Whatever step the service dies at, nothing of the job is lost: it waits in its hook, or is queued with a start time that
+Slurm (121 s ahead, which `mend` shortens) or we have set. Priorities and nice values are never touched: a change of
+nice would free a job that its user holds, and could not be undone exactly where priorities are small.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+from collections.abc import Callable
+from contextlib import suppress
+
+from adapters.manager import ManagerError, UnknownJobError
+from adapters.slurm.book import Book, Job, Phase
+from adapters.slurm.calls import Slurm, until_it_answers
+from adapters.slurm.commands import JobRow, NotPendingError
+from adapters.slurm.hook_server import HookServer
+from adapters.slurm.watch import Watch
+
+_LOG = logging.getLogger(__name__)
+_UNTOLD = 1.0  # seconds to wait for a hook's word before squeue is asked
+_STILL_BUSY = 0.2  # seconds between two tries to move a start time
+_OTHERS_TURN = 60  # seconds that a released job is kept back at most, so that others are offered its nodes first
+_MOST_LOOKS = 30  # at a released job
+_NOT_CONSIDERED = ("", "None", "Cleaning")  # reasons of a job that Slurm has not looked at since it was requeued
+_REQUEUE_DELAY = 121  # seconds that Slurm keeps a requeued job back
+_CLOCK_TICKS = 2  # seconds by which that may be off: it reads the time more than once
+
+
+class Sequences:
+    """For one cluster."""
+
+    def __init__(self, slurm: Slurm, watch: Watch, hooks: HookServer, book: Book, clock: Callable[[], float]) -> None:
+        self._slurm = slurm
+        self._watch = watch
+        self._hooks = hooks
+        self._book = book
+        self._clock = clock
+
+    async def give_back(self, job: Job, backoff: float) -> bool:
+        """Give a turn back, and keep the job queued for `backoff` seconds.
+
+        False: its hook does not wait. ManagerError: it must not yield.
+        """
+        async with job.sequence:
+            if not self._give_back(job):
+                return False
+            if await self._requeued(job):
+                await self._set_start(job, math.ceil(backoff))
+            return True
+
+    async def release(self, job: Job) -> bool:
+        """Give a turn back, let Slurm offer the nodes to all others, then let the job take part again.
+
+        False: its hook does not wait. ManagerError: it must not yield.
+        """
+        async with job.sequence:
+            if not self._give_back(job):
+                return False
+            if await self._requeued(job):
+                await self._set_start(job, _OTHERS_TURN)
+                await self._considered(job)
+                await self._set_start(job, 0)
+            return True
+
+    async def try_start(self, job: Job, patience: float) -> bool:
+        """Whether Slurm offers the queued job within `patience` seconds."""
+        if job.phase in (Phase.QUEUED, Phase.GIVING_BACK):
+            await self._wait_for_offer(job, patience)
+        return job.phase is Phase.OFFERED
+
+    async def _wait_for_offer(self, job: Job, patience: float) -> None:
+        wanted = job.wanted = asyncio.get_running_loop().create_future()
+        try:
+            with suppress(TimeoutError, ManagerError):
+                async with asyncio.timeout(patience):
+                    await self._ask_for(job)
+                    await wanted
+        except asyncio.CancelledError:
+            if wanted.done() and not wanted.cancelled():
+                self._book.report_offer(job)  # nobody is there to take it
+            raise
+        finally:
+            job.wanted = None
+
+    async def mend(self, row: JobRow, delay: int) -> None:
+        """Shorten to `delay` seconds the time for which Slurm keeps a job back that it has requeued."""
+        job = self._book.jobs.get(row.job_id)
+        kept_back = (row.eligible_at or 0) - row.submitted_at
+        if job is not None and abs(kept_back - _REQUEUE_DELAY) <= _CLOCK_TICKS:
+            async with job.sequence:
+                await self._set_start(job, delay)
+
+    def _give_back(self, job: Job) -> bool:
+        if job.phase is not Phase.OFFERED:
+            return False
+        if not job.can_yield:
+            raise ManagerError(
+                f"job {job.job_id} cannot give its turn back: Slurm would cancel it (srun, salloc or --no-requeue)"
+            )
+        job.phase, job.changed, job.reason = Phase.GIVING_BACK, self._clock(), ""
+        return self._hooks.give_back(job.job_id)
+
+    async def _requeued(self, job: Job) -> bool:
+        """Wait until the job is queued; False: it is offered again, or has ended."""
+        while job.phase is Phase.GIVING_BACK:
+            job.moved.clear()
+            try:
+                async with asyncio.timeout(_UNTOLD):
+                    await job.moved.wait()
+            except TimeoutError:
+                await self._watch.fresh()
+        return job.phase is Phase.QUEUED
+
+    async def _considered(self, job: Job) -> None:
+        """Wait until Slurm has gone through the queue without this job, which stays for its start time."""
+        for _ in range(_MOST_LOOKS):
+            if job.phase is not Phase.QUEUED or job.reason not in _NOT_CONSIDERED:
+                return
+            await self._watch.fresh()
+
+    async def _set_start(self, job: Job, delay: int) -> None:
+        while job.phase is Phase.QUEUED:
+            try:
+                await until_it_answers(lambda: self._slurm.set_start(job.job_id, delay))
+                job.reason = ""
+                return
+            except NotPendingError:  # not yet, or not any more: a word of its hook, or the queue, will say
+                self._watch.hint()
+                await asyncio.sleep(_STILL_BUSY)
+            except UnknownJobError:
+                self._watch.hint()
+                return
+            except ManagerError as error:
+                _LOG.error("job %s starts when Slurm likes, up to two minutes late: %s", job.job_id, error)
+                return
+
+    async def _ask_for(self, job: Job) -> None:
+        async with job.sequence:
+            with suppress(NotPendingError):  # it has been chosen, and its hook is about to come
+                if job.phase is Phase.QUEUED:
+                    await self._slurm.set_start(job.job_id, 0)

@@ -1,0 +1,85 @@
+"""The settings of the Slurm manager: the keys of [manager] that are its own."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from adapters.manager import SettingError
+
+_NUMBERS = {  # key: default, least, most; seconds
+    "backoff": (30.0, 1.0, 86400.0),
+    "try_patience": (2.5, 0.1, 60.0),
+    "poll_interval": (30.0, 1.0, 3600.0),
+    "command_timeout": (5.0, 0.5, 60.0),
+    "gate_lead": (0.0, 0.0, 10.0),
+}
+_PATHS = ("conf", "bin", "hook_socket")
+_LONGEST_SOCKET = 103  # bytes: a Unix socket's path has 107, and it appears under a name with a suffix first
+
+
+@dataclass(frozen=True, slots=True)
+class SlurmSettings:
+    """What the Slurm manager is told; times in seconds."""
+
+    hook_socket: Path  # where the hooks find the service, absolute
+    conf: Path | None = None  # slurm.conf; None: where Slurm's commands look themselves
+    bin: Path | None = None  # the folder of Slurm's commands; None: they are found by PATH
+    backoff: float = 30.0  # a job that has given its turn up is not offered again for so long
+    try_patience: float = 2.5  # how long Slurm may take to offer a job that the peer wants started
+    poll_interval: float = 30.0  # between two looks at the queue if nothing happens
+    command_timeout: float = 5.0  # how long a command of Slurm may take
+    gate_lead: float = 0.0  # with the task prolog's gate: how long before an agreed instant a job is let go
+
+
+def read_settings(directory: Path, settings: Mapping[str, object]) -> SlurmSettings:
+    """The settings; relative paths, and the socket if it is not named, are in `directory`. SettingError."""
+    known = sorted([*_PATHS, *_NUMBERS])
+    for key in sorted(settings.keys() - set(known)):
+        raise SettingError(str(key), f"is not a setting of the Slurm manager ({', '.join(known)})")
+    numbers = {key: _number(key, settings.get(key, limits[0])) for key, limits in _NUMBERS.items()}
+    return SlurmSettings(
+        _socket(_path("hook_socket", directory, settings.get("hook_socket", "hooks.sock"))),
+        _conf(directory, settings),
+        _bin(directory, settings),
+        **numbers,
+    )
+
+
+def _number(key: str, value: object) -> float:
+    _, least, most = _NUMBERS[key]
+    if not isinstance(value, int | float) or isinstance(value, bool) or not least <= value <= most:
+        raise SettingError(key, f"must be seconds from {least:g} to {most:g}")
+    return float(value)
+
+
+def _path(key: str, directory: Path, value: object) -> Path:
+    if not isinstance(value, str) or not value or "\0" in value:
+        raise SettingError(key, "must be a path")
+    return (directory / value).absolute()
+
+
+def _conf(directory: Path, settings: Mapping[str, object]) -> Path | None:
+    if "conf" not in settings:
+        return None
+    path = _path("conf", directory, settings["conf"])
+    if not path.is_file() or not os.access(path, os.R_OK):
+        raise SettingError("conf", "must be a slurm.conf that can be read")
+    return path
+
+
+def _bin(directory: Path, settings: Mapping[str, object]) -> Path | None:
+    if "bin" not in settings:
+        return None
+    path = _path("bin", directory, settings["bin"])
+    if not os.access(path / "squeue", os.X_OK):
+        raise SettingError("bin", "must be the folder of Slurm's commands; squeue is not there")
+    return path
+
+
+def _socket(path: Path) -> Path:
+    if len(os.fsencode(path)) > _LONGEST_SOCKET:
+        raise SettingError("hook_socket", f"is too long for a Unix socket ({_LONGEST_SOCKET} bytes)")
+    return path

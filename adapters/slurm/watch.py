@@ -1,0 +1,79 @@
+"""When the queue is looked at: rarely if nothing happens, soon on a hint, and never more often than once a second."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+
+from adapters.manager import ManagerError
+
+_LOG = logging.getLogger(__name__)
+PACE = 1.0  # seconds from one look to the next, at least
+
+
+class Watch:
+    """Calls `look`, which raises ManagerError if Slurm does not answer, every `interval` seconds and on hints."""
+
+    def __init__(self, look: Callable[[], Awaitable[None]], interval: float) -> None:
+        self._look = look
+        self._interval = interval
+        self._wanted = asyncio.Event()
+        self._waiting: list[asyncio.Future[bool]] = []
+        self._failing = False
+
+    def hint(self) -> None:
+        """Something has happened: look soon."""
+        self._wanted.set()
+
+    async def fresh(self) -> bool:
+        """Wait for the end of a look that begins from now on; False: it has failed."""
+        waiter: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        self._waiting.append(waiter)
+        self._wanted.set()
+        return await waiter
+
+    async def run(self) -> None:
+        """Look, until cancelled. The first look is on a hint or after an interval."""
+        clock = asyncio.get_running_loop().time
+        last = clock() - PACE
+        while True:
+            await self._wait_for_hint()
+            await asyncio.sleep(max(0.0, last + PACE - clock()))
+            last = clock()
+            self._wanted.clear()
+            waiting, self._waiting = self._waiting, []
+            done = False
+            try:
+                done = await self._try()
+            finally:
+                _tell(waiting, done)
+
+    def close(self) -> None:
+        """Let nobody wait any more."""
+        _tell(self._waiting, False)
+
+    async def _wait_for_hint(self) -> None:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self._interval):
+                await self._wanted.wait()
+
+    async def _try(self) -> bool:
+        try:
+            await self._look()
+        except ManagerError as error:
+            if not self._failing:
+                _LOG.warning("the queue cannot be looked at: %s", error)
+            self._failing = True
+            return False
+        if self._failing:
+            _LOG.warning("the queue can be looked at again")
+        self._failing = False
+        return True
+
+
+def _tell(waiting: list[asyncio.Future[bool]], done: bool) -> None:
+    for waiter in waiting:
+        if not waiter.done():
+            waiter.set_result(done)

@@ -1,0 +1,251 @@
+"""What is known of jobs, told by rows of squeue and words of hooks in every order."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from adapters.manager import End, Ended
+from adapters.slurm.book import Book, Phase
+from adapters.slurm.commands import JobRow
+from adapters.slurm.hook_protocol import HookEnd, Offer
+from adapters.slurm.reports import Offered, Refused, Report
+
+ROW = JobRow(
+    job_id="7",
+    array=None,
+    het=None,
+    state="PENDING",
+    reason="Priority",
+    nodes=2,
+    submitted_at=1000,
+    eligible_at=1000,
+    started_at=None,
+    ended_at=None,
+    exit_code=0,
+    signal=0,
+    restarts=0,
+    can_yield=True,
+    user="ann",
+    comment="cosched:pair=p",
+)
+RUNNING = replace(ROW, state="RUNNING", started_at=1010)
+OFFER = Offer("7", 2, "a[1-2]", "ann", 1000, "cosched:pair=p", "flow", 0, True, None, None)
+END = HookEnd("7", "COMPLETED", "0:0", 1000, 1010, 1020, None, None)
+
+
+class Desk:
+    """A book with a clock of its own, what it has reported, and what it has told the hooks."""
+
+    def __init__(self) -> None:
+        self.now = 1.0
+        self.reports: list[Report] = []
+        self.told: list[tuple[str, str, float | None]] = []
+        self.book = Book(self.reports.append, lambda: self.now)
+        self.book.hooks = self
+
+    def start(self, job_id: str, at: float | None = None) -> bool:
+        self.told.append(("start", job_id, at))
+        return True
+
+    def end(self, job_id: str) -> bool:
+        self.told.append(("end", job_id, None))
+        return True
+
+    def look(self, *rows: JobRow) -> list[JobRow]:
+        """A look that begins now and asks for what is new."""
+        self.now += 1
+        began = self.now
+        unknown = self.book.unknown(rows)
+        for row in rows:
+            if row.job_id in unknown:
+                self.book.learn(row)
+        return self.book.see(rows, began)
+
+    def let_go(self) -> None:
+        """What the manager notes when it starts the job."""
+        job = self.book.jobs["7"]
+        job.phase, job.started, job.changed = Phase.LET_GO, 1010.0, self.now
+
+    @property
+    def kinds(self) -> list[str]:
+        return [type(report).__name__ for report in self.reports]
+
+
+@pytest.fixture
+def desk() -> Desk:
+    desk = Desk()
+    desk.look(ROW)
+    return desk
+
+
+def test_a_job_is_reported_once(desk: Desk) -> None:
+    assert not desk.look(ROW)
+    assert desk.kinds == ["Submitted"]
+
+
+def test_an_offer_of_an_unknown_job_waits_until_it_is_known() -> None:
+    desk = Desk()
+    assert not desk.book.offered(OFFER)
+    assert desk.reports == []
+    desk.book.learn(ROW)
+    assert desk.kinds == ["Submitted", "Offered"]
+
+
+def test_an_offer_that_is_withdrawn_before_it_was_known_is_none() -> None:
+    desk = Desk()
+    desk.book.offered(OFFER)
+    desk.book.withdrawn("7")
+    desk.book.learn(replace(ROW, state="CANCELLED"))
+    assert desk.kinds == ["Submitted", "Ended"]
+
+
+def test_rows_that_are_older_than_a_hooks_word_say_nothing(desk: Desk) -> None:
+    began = desk.now = 5.0
+    desk.now = 6.0
+    desk.book.offered(OFFER)
+    assert desk.book.see([ROW], began) == []
+    assert desk.book.jobs["7"].phase is Phase.OFFERED
+    assert desk.told == []
+
+
+def test_a_job_that_was_requeued_behind_its_hook_is_withdrawn_and_the_hook_ended(desk: Desk) -> None:
+    desk.book.offered(OFFER)
+    requeued = replace(ROW, restarts=1, submitted_at=1005, reason="Cleaning")
+    assert desk.look(requeued) == [requeued]
+    assert desk.told == [("end", "7", None)]
+    desk.book.offered(replace(OFFER, restarts=1))
+    assert desk.kinds == ["Submitted", "Offered", "Withdrawn", "Offered"]
+
+
+def test_an_offer_that_comes_again_after_the_start_is_started_again(desk: Desk) -> None:
+    desk.book.offered(OFFER)
+    desk.let_go()
+    desk.book.offered(OFFER)
+    assert desk.told == [("start", "7", 1010.0)]
+    assert desk.kinds == ["Submitted", "Offered"]
+
+
+def test_a_job_that_was_requeued_after_its_start_is_withdrawn_and_offered_anew(desk: Desk) -> None:
+    desk.book.offered(OFFER)
+    desk.let_go()
+    desk.book.offered(replace(OFFER, restarts=1))
+    assert desk.kinds == ["Submitted", "Offered", "Withdrawn", "Offered"]
+    assert desk.told == []
+
+
+def test_a_late_word_of_an_earlier_requeue_withdraws_nothing(desk: Desk) -> None:
+    desk.book.offered(OFFER)
+    assert desk.book.ended(replace(END, state="PENDING"))
+    desk.let_go()
+    assert desk.book.ended(replace(END, state="PENDING", ended_at=1009))
+    assert desk.kinds == ["Submitted", "Offered"]
+    assert not desk.book.ended(replace(END, state="PENDING", ended_at=1012))
+    assert desk.kinds == ["Submitted", "Offered", "Withdrawn"]
+
+
+@pytest.mark.parametrize("state", ["NODE_FAIL", "PREEMPTED", "BOOT_FAIL"])
+def test_an_end_that_may_be_a_requeue_is_left_to_squeue(desk: Desk, state: str) -> None:
+    assert desk.book.ended(replace(END, state=state))
+    assert desk.kinds == ["Submitted"]
+    desk.look(replace(ROW, state=state, ended_at=1020))
+    assert desk.kinds == ["Submitted", "Ended"]
+
+
+def test_an_end_is_reported_once_whoever_tells_it(desk: Desk) -> None:
+    desk.look(RUNNING)
+    desk.book.ended(END)
+    desk.book.ended(END)
+    desk.look(replace(RUNNING, state="COMPLETED"))
+    assert desk.kinds == ["Submitted", "Started", "Ended"]
+    (end,) = (report for report in desk.reports if isinstance(report, Ended))
+    assert (end.started_at, end.at, end.succeeded) == (1010 * 10**9, 1020 * 10**9, True)
+    desk.look()
+    assert desk.book.jobs == {}
+
+
+@pytest.mark.parametrize(
+    ("state", "exit_code", "how", "code", "signal"),
+    [
+        ("COMPLETED", "0:0", End.EXITED, 0, None),
+        ("FAILED", "3:0", End.EXITED, 3, None),
+        ("FAILED", "0:9", End.SIGNALLED, None, 9),
+        ("OUT_OF_MEMORY", "0:125", End.SIGNALLED, None, 125),
+        ("TIMEOUT", "0:15", End.TIMEOUT, None, None),
+        ("DEADLINE", "0:0", End.TIMEOUT, None, None),
+        ("CANCELLED", "0:15", End.CANCELLED, None, None),
+        ("SOMETHING_NEW", "", End.LOST, None, None),
+    ],
+)
+def test_ends(desk: Desk, state: str, exit_code: str, how: End, code: int | None, signal: int | None) -> None:
+    desk.look(RUNNING)
+    desk.book.ended(replace(END, state=state, exit_code=exit_code))
+    end = desk.reports[-1]
+    assert isinstance(end, Ended)
+    assert (end.how, end.exit_code, end.signal) == (how, code, signal)
+
+
+def test_a_job_that_slurm_does_not_know_any_more_is_lost(desk: Desk) -> None:
+    desk.look()
+    end = desk.reports[-1]
+    assert isinstance(end, Ended)
+    assert (end.how, end.started_at) == (End.LOST, None)
+
+
+def test_an_id_that_slurm_gives_to_another_job_is_another_job(desk: Desk) -> None:
+    desk.look(replace(ROW, submitted_at=1001, comment="cosched:pair=q"))
+    assert desk.kinds == ["Submitted", "Ended", "Submitted"]
+    assert desk.book.ended(replace(END, submitted_at=1000)) is False
+    assert desk.kinds[-1] == "Submitted"
+
+
+def test_a_job_that_slurm_has_set_back_is_the_same_job(desk: Desk) -> None:
+    desk.look(replace(ROW, restarts=2, submitted_at=1005))
+    desk.look(replace(ROW, restarts=1, submitted_at=1003))
+    assert desk.kinds == ["Submitted"]
+
+
+def test_a_job_without_a_mate_is_asked_about_once() -> None:
+    desk = Desk()
+    plain = replace(ROW, comment="words")
+    assert desk.book.unknown([plain]) == ["7"]
+    desk.look(plain)
+    assert desk.book.unknown([plain]) == []
+    assert desk.book.unknown([replace(plain, submitted_at=1001)]) == ["7"]
+    desk.book.offered(OFFER)
+    desk.book.learn(plain)
+    assert desk.told == [("start", "7", None)]
+    assert desk.reports == []
+
+
+@pytest.mark.parametrize(("array", "het", "name"), [("12_3", None, "12"), (None, "12+1", "12")])
+def test_tasks_and_components_start_at_once_and_are_refused_once(array: str, het: str, name: str) -> None:
+    desk = Desk()
+    for job_id in ("12", "13"):
+        assert desk.book.offered(replace(OFFER, job_id=job_id, array=array, het=het))
+    assert [verb for verb, *_ in desk.told] == ["start", "start"]
+    (refused,) = desk.reports
+    assert isinstance(refused, Refused)
+    assert refused.job_id == name
+
+
+def test_an_array_is_refused_before_its_tasks_are_offered() -> None:
+    desk = Desk()
+    desk.look(replace(ROW, array="7"))
+    desk.look(replace(ROW, array="7"), replace(ROW, job_id="8", array="7"))
+    assert desk.kinds == ["Refused"]
+
+
+def test_a_job_that_runs_again_after_its_end_starts_alone(desk: Desk) -> None:
+    desk.book.ended(END)
+    desk.book.offered(replace(OFFER, restarts=1))
+    assert desk.told == [("start", "7", None)]
+    assert desk.kinds == ["Submitted", "Ended"]
+
+
+def test_the_comment_of_the_offer_counts(desk: Desk) -> None:
+    desk.book.offered(replace(OFFER, comment="cosched:mate=eureka/5"))
+    offered = desk.reports[-1]
+    assert isinstance(offered, Offered)
+    assert (desk.kinds, str(offered.link)) == (["Submitted", "Relinked", "Offered"], "cosched:mate=eureka/5")

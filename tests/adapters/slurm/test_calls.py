@@ -1,0 +1,115 @@
+"""Running commands: deadlines, limits, environments; and when the queue is looked at."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from adapters.manager import ManagerError
+from adapters.slurm import calls
+from adapters.slurm.calls import Slurm
+from adapters.slurm.commands import UnavailableError
+from adapters.slurm.settings import SlurmSettings
+from adapters.slurm.watch import Watch
+
+pytestmark = pytest.mark.asyncio
+RECORDED = Path(__file__).with_name("recorded")
+
+
+def slurm(folder: Path, script: str, timeout: float = 20.0) -> Slurm:
+    """A Slurm whose commands are all this script."""
+    for name in ("squeue", "scontrol", "sinfo", "scancel"):
+        path = folder / name
+        path.write_text(f"#!/bin/sh\n{script}\n")
+        path.chmod(0o755)
+    return Slurm(SlurmSettings(folder / "hooks.sock", folder / "slurm.conf", folder, command_timeout=timeout))
+
+
+async def test_a_command_that_hangs_is_ended(tmp_path: Path) -> None:
+    hanging = slurm(tmp_path, f"echo $$ > {tmp_path}/pid; sleep 1000", timeout=0.5)
+    with pytest.raises(UnavailableError, match=r"squeue: no answer of Slurm within 0\.5 s"):
+        await hanging.queue()
+    assert not Path("/proc", (tmp_path / "pid").read_text().strip()).exists()
+
+
+async def test_a_command_that_prints_without_end_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(calls, "_MOST_PRINTED", 1 << 20)
+    with pytest.raises(ManagerError, match="more than 1048576 bytes"):
+        await slurm(tmp_path, "exec yes").queue()
+
+
+async def test_a_command_has_nothing_of_our_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SQUEUE_FORMAT", "%i")
+    config = await slurm(tmp_path, "env | sed 's/=/ = /'").config()
+    assert config.keys() <= {"PATH", "LC_ALL", "SLURM_TIME_FORMAT", "SLURM_CONF", "PWD", "SHLVL", "_", "OLDPWD"}
+    assert (config["LC_ALL"], config["SLURM_CONF"]) == ("C", str(tmp_path / "slurm.conf"))
+
+
+async def test_a_command_that_is_missing_or_cannot_be_run(tmp_path: Path) -> None:
+    here = slurm(tmp_path, "true")
+    (tmp_path / "sinfo").unlink()
+    with pytest.raises(ManagerError, match="sinfo is not found"):
+        await here.nodes()
+    (tmp_path / "squeue").write_bytes(b"\x7fELF")
+    with pytest.raises(ManagerError, match="squeue cannot be run"):
+        await here.queue()
+
+
+async def test_four_changes_run_at_once_at_most(tmp_path: Path) -> None:
+    busy = slurm(tmp_path, f"cd {tmp_path}; mkdir run.$$; ls -d run.* | wc -l >> counts; sleep 0.05; rmdir run.$$")
+    await asyncio.gather(*(busy.set_start(str(job), 0) for job in range(1, 41)))
+    counts = [int(count) for count in (tmp_path / "counts").read_text().split()]
+    assert len(counts) == 40
+    assert max(counts) <= 4
+
+
+async def test_many_jobs_are_asked_about_in_few_commands(tmp_path: Path) -> None:
+    busy = slurm(tmp_path, f"echo call >> {tmp_path}/counts; cat {RECORDED}/details.txt")
+    assert len(await busy.details([str(job) for job in range(1, 2502)])) == 33
+    assert (tmp_path / "counts").read_text() == "call\n" * 3
+
+
+async def test_a_job_that_is_asked_about_alone_may_be_unknown(tmp_path: Path) -> None:
+    assert await slurm(tmp_path, f"cat {RECORDED}/unknown.txt >&2; exit 1").details(["999"]) == []
+
+
+async def test_without_hints_the_queue_is_looked_at_once_an_interval() -> None:
+    looks: list[float] = []
+    three = asyncio.Event()
+
+    async def look() -> None:
+        looks.append(time.monotonic())
+        if len(looks) == 3:
+            three.set()
+
+    began = time.monotonic()
+    task = asyncio.create_task(Watch(look, interval=1.2).run())
+    await three.wait()
+    task.cancel()
+    with suppress(asyncio.CancelledError):
+        await task
+    assert all(at - began >= 1.2 * (number + 1) - 0.01 for number, at in enumerate(looks))
+
+
+async def test_a_look_that_fails_is_told_to_those_who_wait_for_it() -> None:
+    answers = iter([ManagerError("down"), None])
+
+    async def look() -> None:
+        if (error := next(answers)) is not None:
+            raise error
+
+    watch = Watch(look, interval=60)
+    task = asyncio.create_task(watch.run())
+    assert await asyncio.gather(watch.fresh(), watch.fresh()) == [False, False]
+    assert await watch.fresh()
+    task.cancel()
+    with suppress(asyncio.CancelledError):
+        await task
+    waiting = asyncio.create_task(watch.fresh())
+    await asyncio.sleep(0)
+    watch.close()
+    assert not await waiting

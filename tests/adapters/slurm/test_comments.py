@@ -1,0 +1,81 @@
+"""Mates in the comments of Slurm jobs."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from adapters.slurm.comments import MARK, MAX_COMMENT, MAX_NAME, CommentError, Link, add, find
+
+NAMES = st.text(st.characters(categories=["L", "N", "P", "S"]), min_size=1, max_size=MAX_NAME)
+DOMAINS = st.from_regex(r"\A[A-Za-z0-9_.-]{1,64}\Z")
+LINKS = st.builds(lambda name: Link(pair=name), NAMES) | st.builds(lambda peer, job: Link(peer, job), DOMAINS, NAMES)
+BLANKS = st.text(" \t\n\v\f\r", min_size=1, max_size=3)
+TEXTS = st.text(st.characters(exclude_characters="\0")).filter(lambda text: MARK not in text)
+
+
+@given(LINKS, TEXTS, TEXTS, BLANKS, BLANKS)
+def test_a_mate_is_found_anywhere_as_a_word_of_its_own(link: Link, before: str, after: str, one: str, two: str) -> None:
+    assert find(f"{before}{one}{link}{two}{after}") == link
+
+
+@given(LINKS, TEXTS)
+def test_a_mate_that_is_added_is_found_and_the_text_kept(link: Link, text: str) -> None:
+    try:
+        comment = add(text, link)
+    except CommentError as error:
+        assert "too long" in str(error)  # noqa: PT017
+        assert len(f"{text} {link}".encode("utf-8", "surrogatepass")) > MAX_COMMENT - 2
+    else:
+        assert comment.startswith(text)
+        assert find(comment) == link
+
+
+@given(st.text(st.characters(exclude_categories=[])))
+def test_any_comment_is_read_or_refused_in_one_printable_line(comment: str) -> None:
+    for text in (comment, f"{MARK}{comment}", f"{MARK}pair={comment}", f"{MARK}mate={comment}"):
+        try:
+            find(text)
+        except CommentError as error:
+            assert str(error).isprintable()  # noqa: PT017
+
+
+@pytest.mark.parametrize("comment", ["", "words", "xcosched:pair=p", "a,cosched:pair=p", "Cosched:pair=p", "cosched"])
+def test_a_comment_without_a_word_for_us_names_no_mate(comment: str) -> None:
+    assert find(comment) is None
+
+
+@pytest.mark.parametrize(
+    "comment",
+    [
+        "cosched:",
+        "cosched:pair",
+        "cosched:pair=",
+        f"cosched:pair={'x' * 129}",
+        "cosched:pair=a\x01",
+        "cosched:pair=\udcff",
+        "cosched:Pair=a",
+        "cosched:mate=eureka",
+        "cosched:mate=eureka/",
+        "cosched:mate=/5",
+        "cosched:mate=eur:eka/5",
+        f"cosched:mate={'x' * 65}/5",
+        "cosched:pair=a cosched:pair=a",
+        "cosched:pair=a\ncosched:mate=eureka/5",
+    ],
+)
+def test_words_that_cannot_be_used_are_refused(comment: str) -> None:
+    with pytest.raises(CommentError, match=r"^the comment has .*cosched:"):
+        find(comment)
+
+
+def test_a_second_mate_cannot_be_added() -> None:
+    with pytest.raises(CommentError, match="already"):
+        add("cosched:pair=a", Link(pair="b"))
+
+
+@pytest.mark.parametrize("link", [Link(pair=""), Link(pair="a b"), Link("a b", "5"), Link("", "5")])
+def test_a_mate_that_no_comment_can_carry_is_refused(link: Link) -> None:
+    with pytest.raises(CommentError):
+        add("text", link)

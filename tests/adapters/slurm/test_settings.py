@@ -1,0 +1,48 @@
+"""The Slurm manager's settings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from adapters.manager import SettingError
+from adapters.slurm.settings import SlurmSettings, read_settings
+
+
+def test_everything_has_a_default(tmp_path: Path) -> None:
+    settings = read_settings(tmp_path, {})
+    assert settings == SlurmSettings(tmp_path / "hooks.sock")
+    assert (settings.backoff, settings.try_patience, settings.poll_interval) == (30.0, 2.5, 30.0)
+
+
+def test_what_is_given_counts(tmp_path: Path) -> None:
+    (tmp_path / "slurm.conf").write_text("")
+    (tmp_path / "squeue").touch(mode=0o755)
+    given = {"conf": "slurm.conf", "bin": str(tmp_path), "hook_socket": "/run/cosched/hooks.sock", "backoff": 60}
+    settings = read_settings(tmp_path, given)
+    assert settings == SlurmSettings(Path("/run/cosched/hooks.sock"), tmp_path / "slurm.conf", tmp_path, backoff=60.0)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("slots", 8),
+        ("backoff", 0),
+        ("backoff", "30"),
+        ("backoff", True),
+        ("try_patience", 61),
+        ("poll_interval", float("nan")),
+        ("command_timeout", -1),
+        ("gate_lead", 11),
+        ("conf", "missing.conf"),
+        ("conf", 5),
+        ("bin", "nowhere"),
+        ("hook_socket", ""),
+        ("hook_socket", "a\0b"),
+        ("hook_socket", "x" * 104),
+    ],
+)
+def test_what_cannot_be_used_is_refused_by_its_name(tmp_path: Path, key: str, value: object) -> None:
+    with pytest.raises(SettingError, match=f"^{key}: "):
+        read_settings(tmp_path, {key: value})

@@ -1,0 +1,152 @@
+"""A SlurmManager of a real cluster, what it has reported, and jobs for it."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Any, TypeVar
+
+from adapters.slurm.commands import JobRow, details, parse_rows, queue
+from adapters.slurm.manager import Known, SlurmManager
+from adapters.slurm.reports import Offered, Report
+from adapters.slurm.settings import read_settings
+from deploy.slurm.lab import Cluster, Lab, LabError
+from deploy.slurm.lab.configuration import Options
+from tests.slurm.cosched_hooks import Site, site
+
+PAIR = "--comment=cosched:pair=p"
+PATIENCE = 20.0
+_COMMANDS = ("squeue", "scontrol", "scancel", "sinfo")
+_COUNTING = """#!/bin/sh
+echo {name} "$@" >> {log}
+exec {program} "$@"
+"""
+_R = TypeVar("_R")
+_T = TypeVar("_T")
+
+
+@contextmanager
+def clusters(*names: str, **options: Any) -> Iterator[dict[str, tuple[Cluster, Site]]]:
+    """Clusters, each with hooks of its own."""
+    with ExitStack() as stack:
+        sites = {name: stack.enter_context(site()) for name in names}
+        each = {name: Options(**sites[name].options, **options) for name in names}
+        lab = stack.enter_context(Lab(names=names, each=each))
+        yield {name: (lab[name], sites[name]) for name in names}
+
+
+class Counted:
+    """Slurm's commands in a folder, which write down each call."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._log = folder / "log"
+        for name in _COMMANDS:
+            script = folder / name
+            script.write_text(_COUNTING.format(name=name, log=self._log, program=shutil.which(name)))
+            script.chmod(0o755)
+
+    def calls(self, beginning: str = "") -> list[str]:
+        """The calls so far, those that begin so."""
+        lines = self._log.read_text().splitlines() if self._log.exists() else []
+        return [line for line in lines if line.startswith(beginning)]
+
+
+class Managed:
+    """`async with Managed(...)`: a manager that is open."""
+
+    def __init__(self, cluster: Cluster, hooks: Site, **settings: object) -> None:
+        self.cluster = cluster
+        given = {"conf": str(cluster.conf), "hook_socket": str(hooks.socket)} | settings
+        self.manager = SlurmManager(read_settings(cluster.directory, given))
+        self.found: dict[str, Known] = {}
+        self.reports: list[Report] = []
+        self._changed = asyncio.Event()
+        self._reader: asyncio.Task[None]
+
+    async def __aenter__(self) -> Managed:
+        self.found = await self.manager.open()
+        self._reader = asyncio.create_task(self._read())
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: object, at: TracebackType | None) -> None:
+        await self.manager.close()
+        self._reader.cancel()
+        await asyncio.gather(self._reader, return_exceptions=True)
+
+    async def _read(self) -> None:
+        async for report in self.manager.reports():
+            self.reports.append(report)
+            self._changed.set()
+
+    def of(self, job: str) -> list[str]:
+        """The kinds of the reports about a job, in their order."""
+        return [type(report).__name__ for report in self.reports if report.job_id == job]
+
+    @property
+    def offers(self) -> list[Offered]:
+        """All that has been offered."""
+        return [report for report in self.reports if isinstance(report, Offered)]
+
+    async def wait_for(self, kind: type[_R], job: str, times: int = 1) -> _R:
+        """The report of this kind about a job, once there have been so many."""
+        try:
+            async with asyncio.timeout(PATIENCE):
+                while len(found := [r for r in self.reports if isinstance(r, kind) and r.job_id == job]) < times:
+                    self._changed.clear()
+                    await self._changed.wait()
+        except TimeoutError:
+            queue = await asyncio.to_thread(self.cluster.squeue, "-a", "-t", "all")
+            raise LabError(f"no {kind.__name__} of job {job}, but {self.reports}\n{queue}") from None
+        return found[times - 1]
+
+    async def until(self, condition: Callable[[], _T], what: str) -> _T:
+        """Until something about the cluster is true."""
+        return await asyncio.to_thread(self.cluster.wait_for, condition, what)
+
+    async def submit(self, script: str = "true", *options: str, comment: str = PAIR) -> str:
+        """Submit a batch job that names a mate; its id."""
+        return str(await asyncio.to_thread(self.cluster.sbatch, script, comment, *options))
+
+    async def hold(self, script: str = "true", *options: str, comment: str = PAIR) -> str:
+        """The same, once it is offered."""
+        job = await self.submit(script, *options, comment=comment)
+        await self.wait_for(Offered, job)
+        return job
+
+    async def wait_for_state(self, job: str, *states: str) -> JobRow:
+        """The job's row in one of these states."""
+        await asyncio.to_thread(self.cluster.wait_for_state, int(job), *states)
+        return await self.row(job)
+
+    async def row(self, job: str) -> JobRow:
+        """What squeue says of a job."""
+        return (await asyncio.to_thread(rows, self.cluster, job))[0]
+
+    async def scontrol(self, *arguments: str) -> None:
+        """As an operator."""
+        await asyncio.to_thread(self.cluster.scontrol, *arguments)
+
+    def output(self, job: str) -> str:
+        """What a job has printed."""
+        return (self.cluster.jobs / f"slurm-{job}.out").read_text()
+
+
+def rows(cluster: Cluster, *jobs: str) -> list[JobRow]:
+    """What squeue says of some jobs, or of all."""
+    argv = details(jobs) if jobs else queue()
+    printed = cluster.run("env", "SLURM_TIME_FORMAT=%s", *argv)
+    return parse_rows(printed.encode("utf-8", "surrogateescape"), comments=bool(jobs))
+
+
+def clear(*clusters: Cluster) -> None:
+    """Cancel all jobs, and wait until the nodes are free."""
+    for cluster in clusters:
+        cluster.scancel("--quiet", "--partition=main")
+    for cluster in clusters:
+        cluster.wait_for(lambda cluster=cluster: not cluster.squeue("-h"), "the end of all jobs")
+        cluster.wait_for_nodes()

@@ -1,0 +1,345 @@
+"""The Slurm manager with real clusters: what is offered, and what becomes of the answers."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from adapters.manager import End, Ended, ManagerError, Started, UnknownJobError
+from adapters.slurm.book import Phase
+from adapters.slurm.comments import Link
+from adapters.slurm.reports import Offered, Refused, Relinked, Submitted, Withdrawn
+from deploy.slurm.lab import Cluster
+from tests.slurm.cosched_hooks import Site
+from tests.slurm.managed import Counted, Managed, clear, clusters, rows
+
+pytestmark = pytest.mark.asyncio
+Place = tuple[Cluster, Site]
+LATER = 0.5  # seconds from now to an agreed start
+
+
+@pytest.fixture(scope="module")
+def both() -> Iterator[dict[str, Place]]:
+    """Two clusters of 4 nodes, of 50 CPUs each."""
+    with clusters("intrepid", "eureka", nodes=4, cpus=50) as both:
+        yield both
+
+
+@pytest.fixture
+def place(both: dict[str, Place]) -> Iterator[Place]:
+    yield both["intrepid"]
+    clear(both["intrepid"][0])
+
+
+@pytest.fixture
+def places(both: dict[str, Place]) -> Iterator[list[Place]]:
+    yield list(both.values())
+    clear(*(cluster for cluster, _ in both.values()))
+
+
+async def test_a_pair_starts_at_an_agreed_instant(places: list[Place]) -> None:
+    async with Managed(*places[0]) as intrepid, Managed(*places[1]) as eureka:
+        a, b = await asyncio.gather(
+            intrepid.hold("date +%s%N", "--nodes=2"), eureka.hold("date +%s%N", comment="--comment=x cosched:pair=p y")
+        )
+        at = time.time() + LATER
+        assert await asyncio.gather(intrepid.manager.start(a, at), eureka.manager.start(b, at)) == [True, True]
+        ends = [await intrepid.wait_for(Ended, a), await eureka.wait_for(Ended, b)]
+        assert all(end.succeeded and end.started_at == round(at * 1e9) for end in ends)
+        assert min(int(intrepid.output(a)), int(eureka.output(b))) >= at * 1e9
+
+
+async def test_what_is_reported_of_a_job_and_its_end(place: Place) -> None:
+    async with Managed(*place) as slurm:
+        job = await slurm.hold("exit 3", "--nodes=2")
+        row = await slurm.row(job)
+        submitted, offered = slurm.reports
+        assert submitted == Submitted(job, row.submitted_at, 2, row.user, Link(pair="p"))
+        assert isinstance(offered, Offered)
+        assert (offered.nodes, offered.owner, offered.link, offered.can_yield) == (2, row.user, Link(pair="p"), True)
+        assert offered.nodelist.startswith("intrepid")
+        assert slurm.manager.nodes == 4
+        assert await slurm.manager.start(job)
+        end = await slurm.wait_for(Ended, job)
+        assert (end.how, end.exit_code, end.succeeded) == (End.EXITED, 3, False)
+        assert end.started_at is not None
+        assert slurm.of(job)[-1] == "Ended"
+        assert not await slurm.manager.start(job)
+
+
+async def test_a_job_that_yields_leaves_its_nodes_to_others_until_its_mate_wants_it(place: Place) -> None:
+    async with Managed(*place, backoff=300) as slurm:
+        job = await slurm.hold("true", "--nodes=4", "--exclusive")
+        other = await slurm.submit("sleep 1", "--nodes=4", "--exclusive", comment="--comment=none")
+        priority = slurm.cluster.squeue("-h", "-j", job, "-o", "%Q")
+        assert await slurm.manager.give_back(job)
+        row = await slurm.row(job)
+        assert row.eligible_at is not None
+        assert 200 < row.eligible_at - time.time() <= 301
+        await slurm.wait_for_state(other, "RUNNING")
+        assert not await slurm.manager.try_start(job, 0.5)
+        assert slurm.of(job) == ["Submitted", "Offered"]
+        await slurm.wait_for_state(other, "COMPLETED")
+        assert await slurm.manager.try_start(job, 20)
+        assert slurm.of(job) == ["Submitted", "Offered"]
+        assert slurm.cluster.squeue("-h", "-j", job, "-o", "%Q") == priority
+        assert await slurm.manager.start(job)
+        assert (await slurm.wait_for(Ended, job)).succeeded
+
+
+async def test_an_offer_that_comes_too_late_for_a_try_is_reported(place: Place) -> None:
+    async with Managed(*place) as slurm:
+        other = await slurm.submit("sleep 60", "--nodes=4", "--exclusive", comment="--comment=none")
+        await slurm.wait_for_state(other, "RUNNING")
+        job = await slurm.submit()
+        await slurm.manager.look()
+        assert not await slurm.manager.try_start(job)
+        await asyncio.to_thread(slurm.cluster.scancel, other)
+        await slurm.wait_for(Offered, job)
+        assert await slurm.manager.try_start(job)
+
+
+async def test_a_released_job_comes_after_those_that_wait_for_its_nodes(place: Place) -> None:
+    async with Managed(*place) as slurm:
+        job = await slurm.hold("true", "--nodes=3", "--exclusive")
+        other = await slurm.submit("sleep 60", "--nodes=4", "--exclusive", comment="--comment=none")
+        assert await slurm.manager.release(job)
+        await slurm.wait_for_state(other, "RUNNING")
+        row = await slurm.row(job)
+        assert row.eligible_at is not None
+        assert row.eligible_at <= time.time() + 1
+        await asyncio.to_thread(slurm.cluster.scancel, other)
+        await slurm.wait_for(Offered, job, times=2)
+
+
+async def test_a_released_job_without_competitors_is_offered_again_with_its_priority(place: Place) -> None:
+    async with Managed(*place) as slurm:
+        job = await slurm.hold("true", "--nodes=4", "--exclusive", "--nice=7")
+        priority = slurm.cluster.squeue("-h", "-j", job, "-o", "%Q %y")
+        assert await slurm.manager.release(job)
+        await slurm.wait_for(Offered, job, times=2)
+        assert slurm.cluster.squeue("-h", "-j", job, "-o", "%Q %y") == priority
+        assert slurm.of(job) == ["Submitted", "Offered", "Offered"]
+
+
+async def test_a_release_ends_when_the_job_is_cancelled_meanwhile(place: Place) -> None:
+    async with Managed(*place) as slurm:
+        job = await slurm.hold()
+        released = asyncio.create_task(slurm.manager.release(job))
+        await slurm.wait_for_state(job, "PENDING")
+        await slurm.manager.cancel(job)
+        assert await released
+        assert (await slurm.wait_for(Ended, job)).how is End.CANCELLED
+
+
+async def test_a_release_leaves_a_job_held_that_its_user_holds(place: Place) -> None:
+    async with Managed(*place) as slurm:
+        job = await slurm.hold()
+        await slurm.scontrol("hold", job)
+        assert await slurm.manager.release(job)
+        row = await slurm.row(job)
+        assert (row.state, row.reason[:7]) == ("PENDING", "JobHeld")  # by its user, or by an operator
+        assert not await slurm.manager.try_start(job, 0.5)
+        await slurm.scontrol("release", job)
+        await slurm.wait_for(Offered, job, times=2)
+
+
+async def test_a_job_that_is_cancelled_while_it_is_held(place: Place) -> None:
+    async with Managed(*place) as slurm:
+        job = await slurm.hold()
+        await slurm.manager.cancel(job)
+        end = await slurm.wait_for(Ended, job)
+        assert (end.how, end.started_at) == (End.CANCELLED, None)
+        await slurm.manager.cancel(job)
+        assert not await slurm.manager.start(job)
+        assert not await slurm.manager.give_back(job)
+        with pytest.raises(UnknownJobError):
+            await slurm.manager.cancel("1\n2")
+
+
+async def test_a_held_job_that_an_operator_requeues_is_offered_again(place: Place) -> None:
+    async with Managed(*place) as slurm:
+        job = await slurm.hold()
+        await slurm.scontrol("requeue", job)
+        await slurm.wait_for(Withdrawn, job)
+        await slurm.wait_for(Offered, job, times=2)
+        assert await slurm.manager.start(job)
+        assert (await slurm.wait_for(Ended, job)).succeeded
+
+
+async def test_a_running_job_that_is_requeued_is_withdrawn_and_offered_again(place: Place) -> None:
+    async with Managed(*place) as slurm:
+        job = await slurm.hold("sleep 60")
+        assert await slurm.manager.start(job)
+        await slurm.wait_for_state(job, "RUNNING")
+        assert await slurm.manager.look()
+        await slurm.wait_for(Started, job)
+        await slurm.scontrol("requeue", job)
+        await slurm.wait_for(Withdrawn, job)
+        await slurm.until(lambda: rows(slurm.cluster, job)[0].reason == "BeginTime", "the end of its first run")
+        assert await slurm.manager.try_start(job, 20)
+        assert slurm.of(job) == ["Submitted", "Offered", "Started", "Withdrawn"]
+
+
+async def test_a_held_job_may_be_changed_and_its_new_mate_counts_from_its_next_turn_on(place: Place) -> None:
+    async with Managed(*place) as slurm:
+        job = await slurm.hold("true", "--time=9")
+        await slurm.scontrol("update", f"jobid={job}", "timelimit=7", "nice=5", "comment=cosched:mate=eureka/5")
+        assert await slurm.manager.give_back(job, 1)
+        again = await slurm.wait_for(Offered, job, times=2)
+        assert again.link == Link(peer="eureka", mate="5")
+        assert slurm.of(job) == ["Submitted", "Offered", "Relinked", "Offered"]
+        await slurm.scontrol("update", f"jobid={job}", "comment=cosched:nothing")
+        assert await slurm.manager.give_back(job, 1)
+        assert "cosched:pair=NAME" in (await slurm.wait_for(Refused, job)).reason
+        assert (await slurm.wait_for(Relinked, job, times=2)).link is None
+        assert (await slurm.wait_for(Ended, job)).succeeded
+
+
+async def test_jobs_that_slurm_would_cancel_can_only_hold(place: Place) -> None:
+    async with Managed(*place) as slurm:
+        cluster = slurm.cluster
+        started = [
+            subprocess.Popen(
+                [command[0], "--comment=cosched:pair=p", *command[1:]],
+                env=cluster.environment,
+                cwd=cluster.jobs,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+            )
+            for command in (("sbatch", "--no-requeue", "--wrap=true"), ("srun", "true"), ("salloc", "true"))
+        ]
+        await slurm.until(lambda: len(slurm.offers) == 3, "their offers")
+        for offered in slurm.offers:
+            assert not offered.can_yield
+            for give_back in (slurm.manager.give_back, slurm.manager.release):
+                with pytest.raises(ManagerError, match="cancel"):
+                    await give_back(offered.job_id)
+            assert await slurm.manager.start(offered.job_id)
+        for offered in slurm.offers:
+            assert (await slurm.wait_for(Ended, offered.job_id)).succeeded
+        assert [await asyncio.to_thread(process.wait) for process in started] == [0, 0, 0]
+
+
+async def test_arrays_and_heterogeneous_jobs_are_refused_and_start_alone(place: Place) -> None:
+    async with Managed(*place) as slurm:
+        array = await slurm.submit("true", "--array=1-3")
+        het = await slurm.submit("true", "--ntasks=1", ":", "--ntasks=1")
+        for name, kind in ((array, "array"), (het, "heterogeneous")):
+            assert kind in (await slurm.wait_for(Refused, name)).reason
+            await slurm.wait_for_state(name, "COMPLETED")
+        await slurm.manager.look()
+        assert sorted(report.job_id for report in slurm.reports) == sorted([array, het])
+
+
+async def test_a_comment_that_cannot_be_read_lets_the_job_start_alone_and_says_so(place: Place) -> None:
+    async with Managed(*place) as slurm:
+        comments = ("cosched:pair=", "cosched:pair=a cosched:pair=b", "cosched:mate=eureka")
+        jobs = await asyncio.gather(*(slurm.submit(comment=f"--comment={comment}") for comment in comments))
+        for job in jobs:
+            assert "cosched:" in (await slurm.wait_for(Refused, job)).reason
+            await slurm.wait_for_state(job, "COMPLETED")
+            assert slurm.of(job) == ["Refused"]
+
+
+async def test_a_forged_comment_says_nothing_of_other_jobs(place: Place) -> None:
+    async with Managed(*place) as slurm:
+        victim = await slurm.submit("true", "--hold")
+        await slurm.manager.look()
+        (row,) = rows(slurm.cluster, victim)
+        line = f"{victim:<11}{victim:<11}N/A     N/A        CANCELLED"
+        forged = f"cosched:pair=q $(exit 1) `\n{line}\nJobId={victim} JobState=CANCELLED é\x01"
+        forger = await slurm.hold("true", comment=f"--comment={forged}")
+        assert await slurm.manager.look()
+        assert slurm.of(victim) == ["Submitted"]
+        assert slurm.manager.jobs()[victim].phase is Phase.QUEUED
+        assert slurm.manager.jobs()[forger].link == Link(pair="q")
+        assert rows(slurm.cluster, victim) == [row]
+
+
+async def test_jobs_without_a_mate_are_none_of_our_business(place: Place) -> None:
+    async with Managed(*place) as slurm:
+        plain = await slurm.submit(comment="--comment=about xcosched:pair=p")
+        await slurm.wait_for_state(plain, "COMPLETED")
+        assert await slurm.manager.look()
+        assert slurm.reports == []
+        with pytest.raises(UnknownJobError):
+            await slurm.manager.give_back(plain)
+
+
+async def test_jobs_that_wait_are_offered_again_to_a_manager_that_comes_later(place: Place) -> None:
+    async with Managed(*place) as slurm:
+        waiting, queued, done = await slurm.hold("true"), await slurm.submit("true", "--hold"), await slurm.hold("true")
+        assert await slurm.manager.start(done)
+        await slurm.wait_for(Ended, done)
+    async with Managed(*place) as slurm:
+        assert {job: known.phase for job, known in slurm.found.items() if job in (waiting, queued, done)} == {
+            waiting: Phase.QUEUED,
+            queued: Phase.QUEUED,
+            done: Phase.ENDED,
+        }
+        await slurm.wait_for(Offered, waiting)
+        assert slurm.of(waiting) == ["Offered"]
+        assert await slurm.manager.start(waiting)
+        assert (await slurm.wait_for(Ended, waiting)).succeeded
+
+
+async def test_a_turn_that_was_given_back_just_before_the_service_died_is_shortened(place: Place) -> None:
+    async with Managed(*place) as slurm:
+        job = await slurm.hold("true")
+        dying = asyncio.create_task(slurm.manager.give_back(job))
+        while slurm.manager.jobs()[job].phase is Phase.OFFERED:
+            await asyncio.sleep(0)
+    assert isinstance((await asyncio.gather(dying, return_exceptions=True))[0], asyncio.CancelledError)
+    row = await slurm.wait_for_state(job, "PENDING")
+    assert row.eligible_at is not None
+    assert 110 < row.eligible_at - row.submitted_at < 125
+    async with Managed(*place) as slurm:
+        await slurm.until(lambda: rows(slurm.cluster, job)[0].eligible_at < row.submitted_at + 60, "an earlier start")
+
+
+async def test_two_managers_cannot_serve_the_same_hooks(place: Place) -> None:
+    async with Managed(*place):
+        with pytest.raises(ManagerError, match=r"the hooks cannot be served at .*hooks\.sock: another process"):
+            await Managed(*place).manager.open()
+
+
+async def test_the_queue_is_looked_at_once_a_second_at_most(place: Place, tmp_path: Path) -> None:
+    counted = Counted(tmp_path)
+    async with Managed(*place, bin=str(tmp_path)) as slurm:
+        await slurm.submit("true", "--hold")
+        before, began = len(counted.calls("squeue")), time.monotonic()
+        for _ in range(3):
+            assert all(await asyncio.gather(*(slurm.manager.look() for _ in range(50))))
+        looks = [call for call in counted.calls("squeue")[before:] if " -j " not in call]
+        assert 3 <= len(looks) <= 1 + (time.monotonic() - began)
+        assert len(counted.calls("squeue")) == before + len(looks) + 1  # what the new job is
+
+
+async def test_a_hundred_jobs_are_offered_at_once_yield_at_once_and_start(place: Place, tmp_path: Path) -> None:
+    counted = Counted(tmp_path)
+    async with Managed(*place, bin=str(tmp_path)) as slurm:
+        await asyncio.to_thread(slurm.cluster.run, "sh", "-c", _A_HUNDRED)
+        await slurm.until(lambda: len(slurm.offers) == 100, "100 offers")
+        jobs = list(slurm.manager.jobs())
+        told = [slurm.of(job) for job in jobs if slurm.of(job)]
+        assert told == [["Submitted", "Offered"]] * 100
+        jobs = [job for job in jobs if slurm.of(job)]
+        assert all(await asyncio.gather(*(slurm.manager.give_back(job, 1) for job in jobs)))
+        assert len(counted.calls("scontrol update")) <= 120
+        await slurm.until(lambda: len(slurm.offers) == 200, "100 more")
+        assert all(await asyncio.gather(*(slurm.manager.start(job) for job in jobs)))
+        for job in jobs:
+            assert (await slurm.wait_for(Ended, job)).succeeded
+        assert len(counted.calls("squeue")) <= 60
+
+
+_A_HUNDRED = """
+printf '#!/bin/sh\\ntrue\\n' > job.sh
+for i in $(seq 100); do sbatch --parsable --comment=cosched:pair=$i job.sh; done
+"""
