@@ -135,9 +135,13 @@ def _draw_differences(axes: Axes, panel: Panel) -> None:
 
 
 def _columns(values: Sequence[tuple[float, Estimate]]) -> tuple[list[float], list[float], list[float]]:
-    """Places, means and half-widths (0 where there is none)."""
+    """Places, means and half-widths (not a number where there is none, which draws nothing)."""
     places = [place for place, _ in values]
-    return places, [value.mean for _, value in values], [value.half or 0.0 for _, value in values]
+    return (
+        places,
+        [value.mean for _, value in values],
+        [math.nan if value.half is None else value.half for _, value in values],
+    )
 
 
 def _limit(axes: Axes, panel: Panel) -> None:
