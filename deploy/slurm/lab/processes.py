@@ -57,7 +57,8 @@ def end(process: Process, number: signal.Signals, seconds: float) -> bool:
     except ProcessLookupError:
         return True
     try:
-        if look(process.pid) != process:  # the handle is of whoever has the id now
+        now = look(process.pid)
+        if now is None or now.started != process.started:  # the handle is of whoever has the id now
             return True
         with suppress(ProcessLookupError):
             signal.pidfd_send_signal(handle, number)
