@@ -16,3 +16,20 @@ def traces() -> Path:
     if not TRACES.is_dir():
         pytest.skip(f"no job logs to test with: {TRACES} is missing")
     return TRACES
+
+
+@pytest.fixture
+def cosched(tmp_path, monkeypatch):
+    """Run a command in this process, in a folder of its own."""
+    from click.testing import CliRunner
+
+    from cosched.cli.main import main
+
+    monkeypatch.chdir(tmp_path)
+
+    def run(*args, exit_code=0, **options):
+        result = CliRunner().invoke(main, [str(arg) for arg in args], prog_name="cosched", **options)
+        assert result.exit_code == exit_code, (result.output, result.exception)
+        return result
+
+    return run

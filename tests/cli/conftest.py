@@ -6,9 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
-from cosched.cli.main import main
 from sim.warm_up import run_all_kernels
 
 CONSOLE_SCRIPT = Path(sys.executable).with_name("cosched")
@@ -19,19 +17,6 @@ SWF = "{id} {submit} -1 {run} {procs} -1 -1 {procs} {requested} -1 1 1 -1 -1 -1 
 def kernels():
     """Compiled, so that no message about compiling is among what a command says."""
     run_all_kernels()
-
-
-@pytest.fixture
-def cosched(tmp_path, monkeypatch):
-    """Run a command in this process, in a folder of its own."""
-    monkeypatch.chdir(tmp_path)
-
-    def run(*args, exit_code=0, **options):
-        result = CliRunner().invoke(main, [str(arg) for arg in args], prog_name="cosched", **options)
-        assert result.exit_code == exit_code, (result.output, result.exception)
-        return result
-
-    return run
 
 
 @pytest.fixture

@@ -4,37 +4,20 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 
-from cosched.cli.main import main
 from sim import traces
 from sim.generate import generate
 from sim.studies.tang2011.claims import claims
 from sim.studies.tang2011.paper import statements
 from tests.browser import opened
 
-Run = Callable[..., Result]
 FIGURES = {f"figure-{number:02}" for number in range(3, 11)}
 SENSITIVITIES = {
     "release-interval", "held-cap", "yield-limit", "yield-boost", "pair-window", "estimates", "unreachable",
 }  # fmt: skip
-
-
-@pytest.fixture
-def cosched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Run a command in this process, in the test's folder."""
-    monkeypatch.chdir(tmp_path)
-
-    def run(*args: object, exit_code: int = 0) -> Result:
-        result = CliRunner().invoke(main, [str(arg) for arg in args], prog_name="cosched")
-        assert result.exit_code == exit_code, (result.output, result.exception)
-        return result
-
-    return run
 
 
 def write_logs(folder: Path) -> None:

@@ -6,14 +6,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 
-from cosched.cli.main import main
 from sim.sweeps.workers import Workers, local_workers
 from sim.warm_up import run_all_kernels
 from tests.sim.sweeps.small import SWEEP
-
-Run = Callable[..., Result]
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -42,16 +38,3 @@ def sweep_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[...,
         return "s.toml"
 
     return write
-
-
-@pytest.fixture
-def cosched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Run a command in this process, in the test's folder."""
-    monkeypatch.chdir(tmp_path)
-
-    def run(*args: object, exit_code: int = 0) -> Result:
-        result = CliRunner().invoke(main, [str(arg) for arg in args], prog_name="cosched")
-        assert result.exit_code == exit_code, (result.output, result.exception)
-        return result
-
-    return run
