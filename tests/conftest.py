@@ -3,8 +3,13 @@
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 import sim  # noqa: F401  (sets the kernels' cache folder before any test imports a kernel)
+
+# The same examples at every run, so that what passes here passes elsewhere; others: --hypothesis-profile=default.
+settings.register_profile("recorded", derandomize=True)
+settings.load_profile("recorded")
 
 # The public job logs lie beside the project, not in it: see shared/traces/README.md.
 TRACES = Path(__file__).resolve().parents[1].parent / "shared" / "traces"

@@ -50,7 +50,7 @@ def add(comment: str, link: Link) -> str:
     joined = f"{comment} {link}" if comment else str(link)
     if find(joined) != link:
         raise CommentError(f"the mate cannot be written in a comment as {_FORMS}")
-    if len(joined.encode("utf-8", "surrogateescape")) > MAX_COMMENT:
+    if _bytes(joined) > MAX_COMMENT:
         raise CommentError(f"the comment is too long: Slurm takes {MAX_COMMENT} bytes, {MARK} included")
     return joined
 
@@ -62,6 +62,13 @@ def _link(directive: str) -> Link:
     if key == "mate" and (match := _MATE.fullmatch(value)) and _is_name(match[2]):
         return Link(peer=match[1], mate=match[2])
     raise CommentError(f"the comment has a word that begins with {MARK} and is not {_FORMS}")
+
+
+def _bytes(text: str) -> int:
+    try:
+        return len(text.encode("utf-8", "surrogateescape"))
+    except UnicodeEncodeError:
+        raise CommentError("the comment is no text that a command can be given") from None
 
 
 def _is_name(text: str) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Sequence
+from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
@@ -59,21 +60,18 @@ class DaskWorkers:
         self._completed.add(future)
 
     def next_outcome(self) -> Outcome:
-        """Wait for a chunk. Dask has begun it anew a few times if workers died, before it has no rows."""
+        """Wait for a chunk. Dask has begun it anew a few times if workers died, before it has no rows. OSError."""
         future = next(self._completed)
         cases = self._chunks.pop(future.key)
-        if future.status == "finished":
+        try:
+            # If its worker dies with the rows before they are fetched, this waits until another one has them.
             return Outcome(cases, *future.result())
-        self._check_that_a_worker_died(future)
-        return Outcome(cases, None, 0.0)
-
-    def _check_that_a_worker_died(self, future: Any) -> None:
-        """OSError if something else is why there are no rows."""
-        if future.status != "error":
-            raise OSError(f"the Dask scheduler at {self._address} is gone")
-        error = future.exception()
-        if not isinstance(error, _distributed().KilledWorker):
-            raise OSError(f"the workers of {self._address} cannot carry out cases: {reason(error)}")
+        except _distributed().KilledWorker:
+            return Outcome(cases, None, 0.0)
+        except CancelledError:
+            raise OSError(f"the Dask scheduler at {self._address} is gone") from None
+        except Exception as error:
+            raise OSError(f"the workers of {self._address} cannot carry out cases: {reason(error)}") from None
 
 
 def _distributed() -> Any:

@@ -12,7 +12,10 @@ NAMES = st.text(st.characters(categories=["L", "N", "P", "S"]), min_size=1, max_
 DOMAINS = st.from_regex(r"\A[A-Za-z0-9_.-]{1,64}\Z")
 LINKS = st.builds(lambda name: Link(pair=name), NAMES) | st.builds(lambda peer, job: Link(peer, job), DOMAINS, NAMES)
 BLANKS = st.text(" \t\n\v\f\r", min_size=1, max_size=3)
-TEXTS = st.text(st.characters(exclude_characters="\0")).filter(lambda text: MARK not in text)
+# What a command line can carry: with bytes that are no UTF-8, as Python reads them.
+TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0") | st.sampled_from("\udc80\udcff")).filter(
+    lambda text: MARK not in text
+)
 
 
 @given(LINKS, TEXTS, TEXTS, BLANKS, BLANKS)
@@ -26,7 +29,7 @@ def test_a_mate_that_is_added_is_found_and_the_text_kept(link: Link, text: str) 
         comment = add(text, link)
     except CommentError as error:
         assert "too long" in str(error)  # noqa: PT017
-        assert len(f"{text} {link}".encode("utf-8", "surrogatepass")) > MAX_COMMENT - 2
+        assert len(f"{text} {link}".encode("utf-8", "surrogateescape")) > MAX_COMMENT - 2
     else:
         assert comment.startswith(text)
         assert find(comment) == link
@@ -68,6 +71,11 @@ def test_a_comment_without_a_word_for_us_names_no_mate(comment: str) -> None:
 def test_words_that_cannot_be_used_are_refused(comment: str) -> None:
     with pytest.raises(CommentError, match=r"^the comment has .*cosched:"):
         find(comment)
+
+
+def test_a_text_that_no_command_can_be_given_is_refused() -> None:
+    with pytest.raises(CommentError, match="no text"):
+        add("\ud800", Link(pair="b"))
 
 
 def test_a_second_mate_cannot_be_added() -> None:

@@ -11,6 +11,8 @@ from pathlib import Path
 import polars
 import pytest
 
+from deploy.slurm.lab import wait_for
+from sim.sweeps.case import run_chunk
 from sim.sweeps.running import run_cases
 from sim.sweeps.workers import dask_workers, local_workers
 from tests.sim.sweeps.small import failing, run, small_sweep
@@ -51,6 +53,17 @@ def test_a_killed_worker_changes_nothing(cluster, tmp_path):
         quiet = run(sweep, tmp_path / "quiet", workers)
     assert len(told) > 5
     assert polars.read_parquet(path).equals(quiet)
+
+
+def test_rows_that_die_with_their_worker_are_made_anew(cluster):
+    chunk = list(small_sweep(replications=1))
+    with dask_workers(cluster.scheduler_address) as workers, distributed.Client(cluster) as observer:
+        workers.submit(chunk)
+        (address,) = wait_for(lambda: next(iter(observer.who_has().values()), ()), "the rows at a worker")
+        killed = next(worker for worker in cluster.workers.values() if worker.worker_address == address)
+        os.kill(killed.pid, signal.SIGKILL)
+        wait_for(lambda: address not in observer.scheduler_info()["workers"], "the end of that worker")
+        assert workers.next_outcome().rows == run_chunk(chunk)[0]
 
 
 def test_by_the_command(cluster, sweep_file, cosched):
