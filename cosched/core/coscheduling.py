@@ -33,7 +33,9 @@ from cosched.core.events import (
     PatienceOver,
     Ready,
     ReleaseDue,
+    Requeued,
     RetryDue,
+    Started,
     Submitted,
     Tried,
     Unlinked,
@@ -134,6 +136,7 @@ class Coscheduler(LocalJobs):
     def _run_job(self, job: PairedJob, event: Ready, now: int) -> list[Effect]:
         job.state = READY
         job.nodes, job.hold_limit, job.disclosed = event.nodes, event.hold_limit, False
+        job.cannot_yield = event.cannot_yield
         if job.ready_at is None:
             job.ready_at = now
         if not self.settings.enabled:
@@ -176,7 +179,7 @@ class Coscheduler(LocalJobs):
 
     def _mate_started(self, job: PairedJob, answer: MateStarted, now: int) -> list[Effect]:
         if answer.started:
-            return self._start(job, now, "its holding mate started")
+            return self._start(job, now, "its holding mate started", answer.start_at)
         return self._try_mate(job, now)  # that hold has ended: the mate is queuing
 
     def _try_mate(self, job: PairedJob, now: int) -> list[Effect]:
@@ -187,8 +190,8 @@ class Coscheduler(LocalJobs):
 
     def _mate_tried(self, job: PairedJob, answer: MateTried, now: int) -> list[Effect]:
         if answer.started:
-            return self._start(job, now, "its mate could start")
-        if job.will_hold and not self._above_cap(job):  # others may have begun to hold meanwhile
+            return self._start(job, now, "its mate could start", answer.start_at)
+        if job.will_hold and (job.cannot_yield or not self._above_cap(job)):  # others may hold by now
             return self._hold(job, now, "MateQueuing")
         return self._yield(job, now, "MateQueuing")
 
@@ -259,9 +262,10 @@ class Coscheduler(LocalJobs):
         if job.state is QUEUED and type(request) is TryStartMate:
             tried_already = job.id in self._asking  # a retry, while the local scheduler still tries
             self._asking[job.id] = peer, request
-            return [] if tried_already else [Try(job.id, request.hold_until)]
+            return [] if tried_already else [Try(job.id, request.hold_until, request.start_at)]
         if self._may_start(job, request):
-            return self._reply(job, peer, request, True, self._start(job, now, f"asked by {peer}"))
+            started = self._start(job, now, f"asked by {peer}", request.start_at)
+            return self._reply(job, peer, request, True, started, request.start_at)
         return self._reply(job, peer, request, job.state in (RUNNING, COMPLETED), [])
 
     @staticmethod
@@ -273,18 +277,24 @@ class Coscheduler(LocalJobs):
         return job.state in (READY, HOLDING)
 
     def _tried(self, job: PairedJob, event: Tried, now: int) -> list[Effect]:
-        """The local scheduler's answer to TryStartMate."""
+        """The local scheduler's answer to TryStartMate; meanwhile the job may have started or ended otherwise."""
         if job.id not in self._asking:
             raise IllegalEvent(f"Tried, but nobody asked for job {job.id}")
         peer, request = self._asking.pop(job.id)
-        effects = self._runs(job, now, f"asked by {peer}") if event.started else []
-        return self._reply(job, peer, request, event.started, effects)
+        effects = self._runs(job, now, f"asked by {peer}") if event.started and job.state is QUEUED else []
+        return self._reply(job, peer, request, job.state in (RUNNING, COMPLETED), effects, event.at)
 
     def _reply(
-        self, job: PairedJob, peer: Domain, request: TryStartMate | StartJob, yes: bool, effects: list[Effect]
+        self,
+        job: PairedJob,
+        peer: Domain,
+        request: TryStartMate | StartJob,
+        yes: bool,
+        effects: list[Effect],
+        at: float | None = None,
     ) -> list[Effect]:
         """Answer a mutating call, after what it did, and keep the answer for a retry."""
-        answer: Reply = MateTried(yes) if type(request) is TryStartMate else MateStarted(yes)
+        answer: Reply = MateTried(yes, at) if type(request) is TryStartMate else MateStarted(yes, at)
         self._last[peer, request.caller] = request.request_id, answer
         noted = self._note(job, "answers", request=request.request_id, started=yes)
         return [*noted, *effects, Answer(peer, request, answer)]
@@ -392,7 +402,9 @@ TABLE: dict[tuple[JobState, type], Action] = {
     **_rows(Coscheduler._retry, RetryDue, READY),
     **_rows(Coscheduler._mate_id_of_holding, MateJobId, HOLDING),
     **_rows(Coscheduler._call_of_holding_failed, CallFailed, HOLDING),
-    **_rows(Coscheduler._tried, Tried, QUEUED),
+    **_rows(Coscheduler._tried, Tried, QUEUED, RUNNING, COMPLETED, FAILED, CANCELLED),
+    **_rows(Coscheduler._started, Started, QUEUED, READY, HOLDING),
+    **_rows(Coscheduler._requeued, Requeued, RUNNING),
     **_rows(Coscheduler._release, ReleaseDue, HOLDING),
     **_rows(Coscheduler._lose_nodes, NodesLost, READY, HOLDING),
     **_rows(Coscheduler._patience_over, PatienceOver, QUEUED, READY, HOLDING),

@@ -20,9 +20,10 @@ class Timer(StrEnum):
 
 
 class Start(NamedTuple):
-    """Start the job on the nodes it has."""
+    """Start the job on the nodes it has, at an agreed instant (seconds since 1970) if there is one."""
 
     job: JobId
+    at: float | None = None
 
 
 class Hold(NamedTuple):
@@ -46,10 +47,14 @@ class Release(NamedTuple):
 
 
 class Try(NamedTuple):
-    """Start the queued job if an iteration run now would, else note that it is wanted until then; tell with Tried."""
+    """Start the queued job if an iteration run now would, else note that it is wanted until then; tell with Tried.
+
+    With `start_at` (seconds since 1970) it may be agreed that it starts at that instant, or a later one.
+    """
 
     job: JobId
     wanted_until: int
+    start_at: float | None = None
 
 
 class Reschedule(NamedTuple):

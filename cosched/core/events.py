@@ -36,19 +36,34 @@ class Unlinked(NamedTuple):
 class Ready(NamedTuple):
     """The local scheduler has selected the job and assigned `nodes`: the paper's RunJob(j, N).
 
-    A hold of it may last until `hold_limit` at most without delaying a reserved job (FOREVER: no limit).
+    A hold of it may last until `hold_limit` at most without delaying a reserved job (FOREVER: no limit). A job that
+    `cannot_yield` would be lost with its nodes: it holds whatever the scheme and the cap, and is not released by force.
     """
 
     job: JobId
     nodes: int
     hold_limit: int
+    cannot_yield: bool = False
 
 
 class Tried(NamedTuple):
-    """What came of the effect Try: the local scheduler started the job, or could not."""
+    """What came of the effect Try: the local scheduler started the job (at an agreed instant), or could not."""
 
     job: JobId
     started: bool
+    at: float | None = None
+
+
+class Started(NamedTuple):
+    """The resource manager has started the job without having been told to."""
+
+    job: JobId
+
+
+class Requeued(NamedTuple):
+    """The resource manager has taken a running job back into its queue."""
+
+    job: JobId
 
 
 class ReleaseDue(NamedTuple):
@@ -111,6 +126,8 @@ Event = (
     | Unlinked
     | Ready
     | Tried
+    | Started
+    | Requeued
     | ReleaseDue
     | PatienceOver
     | RetryDue

@@ -20,7 +20,7 @@ from cosched.core.effects import (
     Timer,
     Yield,
 )
-from cosched.core.events import Finished, Linked, NodesLost, ReleaseDue, Submitted, Unlinked
+from cosched.core.events import Finished, Linked, NodesLost, ReleaseDue, Requeued, Started, Submitted, Unlinked
 from cosched.core.job import JobState, may_become
 from cosched.core.mates import Mates, PairedJob
 from cosched.core.protocol import FOREVER, Domain, JobId
@@ -98,9 +98,18 @@ class LocalJobs:
 
     # Start, hold, yield
 
-    def _start(self, job: PairedJob, now: int, why: str, **detail: object) -> list[Effect]:
+    def _start(self, job: PairedJob, now: int, why: str, at: float | None = None, **detail: object) -> list[Effect]:
         effects = self._end_hold(job, now) if job.state is HOLDING else []
-        return [*self._runs(job, now, why, **detail), *effects, Start(job.id)]
+        return [*self._runs(job, now, why, **detail), *effects, Start(job.id, at)]
+
+    def _started(self, job: PairedJob, _: Started, now: int) -> list[Effect]:
+        effects = self._end_hold(job, now) if job.state is HOLDING else []
+        return [*self._runs(job, now, "its resource manager did not wait"), *effects]
+
+    def _requeued(self, job: PairedJob, _: Requeued, now: int) -> list[Effect]:
+        job.state = QUEUED
+        job.started_at = None
+        return [*self._note(job, "is queued again"), *self._patience(job, now), Reschedule(job.id)]
 
     def _runs(self, job: PairedJob, now: int, why: str, **detail: object) -> list[Effect]:
         if job.ready_at is None:
@@ -126,10 +135,10 @@ class LocalJobs:
 
     def _may_hold(self, job: PairedJob, scheme: Scheme, now: int) -> bool:
         """Whether the job would hold now, by scheme, cap and rule 5; leaves the hold's end in `held_until`."""
-        if scheme is not Scheme.HOLD or self._above_cap(job):
+        if not job.cannot_yield and (scheme is not Scheme.HOLD or self._above_cap(job)):
             return False
         until = job.held_until = self._release_time(job, job.generation + 1, now)
-        return job.hold_limit == FOREVER or until <= job.hold_limit
+        return job.cannot_yield or job.hold_limit == FOREVER or until <= job.hold_limit
 
     def _release_time(self, job: PairedJob, generation: int, since: int) -> int:
         return holds.release_time(self.settings, self.domain, self.known_as(job.id), generation, since)
@@ -162,9 +171,16 @@ class LocalJobs:
     # The end of a hold or of a readiness that is no start
 
     def _release(self, job: PairedJob, _: ReleaseDue, now: int) -> list[Effect]:
+        if job.cannot_yield:
+            return self._hold_on(job, now)
         effects = self._end_hold(job, now)
         job.state = QUEUED
         return [*self._note(job, "is released", generation=job.generation), *effects, Release(job.id)]
+
+    def _hold_on(self, job: PairedJob, now: int) -> list[Effect]:
+        job.held_until = self._release_time(job, job.generation, now)
+        noted = self._note(job, "holds on: it would be lost with its nodes", until=job.held_until)
+        return [*noted, SetTimer(job.id, Timer.RELEASE, job.held_until)]
 
     def _lose_nodes(self, job: PairedJob, _: NodesLost, now: int) -> list[Effect]:
         effects = []

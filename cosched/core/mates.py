@@ -34,6 +34,7 @@ class PairedJob:
     held_until: int = 0
     held_node_seconds: int = 0
     hold_limit: int = 0
+    cannot_yield: bool = False
     will_hold: bool = False  # what it does if its mate cannot start, decided when it asks
     alone: bool = False  # patience has ended: it does not wait for an unsubmitted mate any more
     calls: int = 0  # mutating calls made, for their request ids

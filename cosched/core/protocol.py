@@ -2,6 +2,8 @@
 
 Mutating calls carry a request id, `DOMAIN/JOB/NUMBER`: the calling job, and the number of this call among that job's.
 A retry has the id of the first attempt. A copy of an earlier call that arrives after a later one is told by its number.
+They and their answers may carry an agreed instant of start (`start_at`, seconds since 1970 by this domain's clock): it
+is for those who start jobs, and only passed on here.
 """
 
 from __future__ import annotations
@@ -67,6 +69,7 @@ class TryStartMate(NamedTuple):
     job: JobId
     caller: JobId
     hold_until: int
+    start_at: float | None = None  # the caller can keep to an instant that is not before this one
 
 
 class StartJob(NamedTuple):
@@ -76,6 +79,7 @@ class StartJob(NamedTuple):
     job: JobId
     caller: JobId
     generation: int
+    start_at: float | None = None  # as in TryStartMate
 
 
 class MateJobId(NamedTuple):
@@ -97,12 +101,14 @@ class MateTried(NamedTuple):
     """Answer to TryStartMate."""
 
     started: bool
+    start_at: float | None = None  # the agreed instant; None: it has started at once
 
 
 class MateStarted(NamedTuple):
     """Answer to StartJob; False: that hold has ended."""
 
     started: bool
+    start_at: float | None = None  # as in MateTried
 
 
 Request = GetMateJobId | GetMateStatus | TryStartMate | StartJob

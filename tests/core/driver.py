@@ -135,6 +135,11 @@ class DomainA:
         self.reply(MateJobId(Found.MATE, "k" if job == "j" else f"k-{job}"), job)
         return self.reply(MateStatus(status, generation, started_at), job)
 
+    def reply_that_its_mate_queues(self) -> list[Effect]:
+        """B answers the first two questions of job j."""
+        self.reply(MATE_IS_K)
+        return self.reply(MateStatus(Status.QUEUING, 0, None))
+
     def hold_or_yield(self, **ready: object) -> list[Effect]:
         """RunJob(j) while its mate is queuing and cannot start."""
         self.run_job(Status.QUEUING, **ready)

@@ -19,7 +19,9 @@ from cosched.core.events import (
     PatienceOver,
     Ready,
     ReleaseDue,
+    Requeued,
     RetryDue,
+    Started,
     Submitted,
     Tried,
 )
@@ -80,13 +82,21 @@ class Walk:
             assert self.core.__dict__ == saved
             return
         assert legal, event
+        self.count_starts(event, before)
         self.look_at(before, effects)
         self.answer_tries(effects)
 
+    def count_starts(self, event: Event, before: dict[str, object]) -> None:
+        """Those that are no effects."""
+        if type(event) is Requeued:
+            self.starts[event.job] = 0
+        elif type(event) is Started or (type(event) is Tried and event.started):
+            self.starts[event.job] += before[event.job].state in WAITING
+
     def answer_tries(self, effects: list[Effect]) -> None:
-        """As a shell does, before anything else happens."""
+        """As a shell does, before anything else happens; or, if its resource manager schedules, some time later."""
         for effect in effects:
-            if type(effect) is Try:
+            if type(effect) is Try and self.random.random() < 0.7:
                 before = {effect.job: copy.copy(self.core.mates.jobs[effect.job])}
                 started = self.random.random() < 0.5
                 self.starts[effect.job] += started
@@ -112,7 +122,7 @@ class Walk:
         job = self.core.mates.jobs.get(event.job)
         if type(event) is Submitted:
             return job is None
-        if job is None or type(event) is Tried:
+        if job is None or (type(event) is Tried and job.id not in self.core._asking):
             return False
         if type(event) is Answered:
             return True  # stale, or in the table: every answer may come in every state
@@ -170,7 +180,8 @@ class Walk:
         )
 
 
-RARE = [ReleaseDue, PatienceOver, RetryDue, NodesLost, Finished, Tried]
+RARE = [ReleaseDue, PatienceOver, RetryDue, NodesLost, Finished, Tried, Started, Requeued]
+WAITING = (JobState.QUEUED, JobState.READY, JobState.HOLDING)
 
 
 def walked(seed: int) -> Walk:

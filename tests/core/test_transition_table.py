@@ -36,7 +36,7 @@ ANSWERS = {
 }
 PLAIN = (events.ReleaseDue, events.PatienceOver, events.RetryDue, events.NodesLost)
 KINDS = (Ready, *REPLIES, CallFailed, events.RetryDue, Tried, events.ReleaseDue, events.NodesLost)
-KINDS = (*KINDS, events.PatienceOver, Finished, events.Linked, events.Unlinked)
+KINDS = (*KINDS, events.PatienceOver, events.Started, events.Requeued, Finished, events.Linked, events.Unlinked)
 CASES = [(state, kind) for state in JobState for kind in KINDS]
 
 
@@ -95,7 +95,9 @@ def test_an_event_that_is_not_in_the_table_raises_and_changes_nothing(state, kin
 def test_an_event_that_is_in_the_table_leads_to_a_legal_state(state, kind):
     a = in_state(state)
     if kind is Tried:
+        a = in_state(JobState.QUEUED)
         a.asked_try()
+        a.job().state = state
     if kind is events.Linked:
         a.feed(events.Unlinked("j"))
     a.feed(event_of(kind, a))

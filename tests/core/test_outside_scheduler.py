@@ -1,0 +1,158 @@
+"""A resource manager that schedules by itself: what it does unasked, jobs that cannot yield, starts at an instant."""
+
+from decimal import Decimal
+
+import pytest
+
+from cosched.core.effects import ClearTimer, Hold, Release, SetTimer, Start, Timer, Try, Yield
+from cosched.core.events import Ready, ReleaseDue, Requeued, Started, Tried, Unlinked
+from cosched.core.job import JobState
+from cosched.core.protocol import FOREVER, Failure, MateStarted, MateTried, StartJob, Status, TryStartMate
+from cosched.core.settings import OnUnreachable, Scheme
+
+from .driver import NO, YES, DomainA, answered, called, decided, of, timer, told
+
+SOON = 1_800_000_000.25
+
+
+# What a resource manager does unasked
+
+
+@pytest.mark.parametrize("state", [JobState.QUEUED, JobState.READY, JobState.HOLDING])
+def test_a_job_that_starts_unasked_runs_and_holds_nothing(state):
+    a = DomainA()
+    if state is JobState.QUEUED:
+        a.submit()
+    elif state is JobState.READY:
+        a.run_job(Status.QUEUING)
+    else:
+        a.hold_or_yield()
+    a.now = 9
+    effects = a.feed(Started("j"))
+    assert told(effects) == ["started: its resource manager did not wait"]
+    assert of(effects, Start) == []  # it has started already
+    assert (a.state(), a.job().started_at, a.core.held_nodes) == (JobState.RUNNING, 9, 0)
+    assert (ClearTimer("j", Timer.RELEASE) in effects) is (state is JobState.HOLDING)
+
+
+def test_a_running_job_that_is_requeued_takes_part_again():
+    a = DomainA()
+    a.run_job(Status.HOLDING, generation=1)
+    a.reply(MateStarted(YES))
+    assert told(a.feed(Requeued("j"))) == ["is queued again"]
+    assert (a.state(), a.job().started_at) == (JobState.QUEUED, None)
+    assert a.asked_status() == (Status.QUEUING, 0, None)
+    assert decided(a.run_job(Status.RUNNING, started_at=0)) == [Start]  # "desynchronised", but it runs
+
+
+# TryStartMate that takes a while
+
+
+def test_a_try_is_answered_when_its_outcome_is_told():
+    a = DomainA()
+    a.submit()
+    a.asked_id()
+    (tried,) = a.asked_try(hold_until=50)
+    assert tried == Try("j", 50)
+    assert answered(a.feed(Tried("j", YES))) == MateTried(YES)
+
+
+@pytest.mark.parametrize(
+    ("state", "answer"),
+    [
+        (JobState.RUNNING, YES),
+        (JobState.COMPLETED, YES),
+        (JobState.FAILED, NO),
+        (JobState.CANCELLED, NO),
+    ],
+)
+def test_a_job_may_start_or_end_while_it_is_tried(state, answer):
+    a = DomainA()
+    a.submit()
+    a.asked_id()
+    a.asked_try()
+    if state in (JobState.RUNNING, JobState.COMPLETED, JobState.FAILED):
+        a.feed(Started("j"))
+    if state.final:
+        a.finish(state)
+    effects = a.feed(Tried("j", NO))
+    assert answered(effects) == MateTried(answer)
+    assert a.state() is state
+
+
+def test_a_job_that_is_unlinked_while_it_is_tried_starts_if_it_could():
+    a = DomainA()
+    a.submit()
+    a.asked_id()
+    a.asked_try()
+    a.feed(Unlinked("j"))
+    assert answered(a.feed(Tried("j", YES))) == MateTried(YES)
+    assert a.state() is JobState.RUNNING
+
+
+# Jobs that cannot yield
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"scheme": Scheme.YIELD},
+        {"max_held_fraction": Decimal(0)},
+        {"on_peer_unreachable": OnUnreachable.YIELD},
+    ],
+)
+def test_a_job_that_cannot_yield_holds_whatever_the_scheme_and_the_cap(settings):
+    a = DomainA(**settings)
+    a.submit()
+    a.feed(Ready("j", 4, FOREVER, cannot_yield=True))
+    if "on_peer_unreachable" in settings:
+        effects = a.fail(Failure.UNREACHABLE)
+    else:
+        a.reply_that_its_mate_queues()
+        effects = a.reply(MateTried(NO))
+    assert decided(effects) == [Hold]
+
+
+def test_the_hold_of_a_job_that_cannot_yield_goes_on_when_its_timer_is_due():
+    a = DomainA(release_interval=100)
+    a.submit()
+    a.feed(Ready("j", 4, FOREVER, cannot_yield=True))
+    a.reply_that_its_mate_queues()
+    held = a.reply(MateTried(NO))
+    a.now = timer(held, Timer.RELEASE)
+    effects = a.feed(ReleaseDue("j"))
+    assert (of(effects, Release), of(effects, Yield)) == ([], [])
+    assert of(effects, SetTimer) == [SetTimer("j", Timer.RELEASE, 200)]
+    assert (a.state(), a.core.held_nodes) == (JobState.HOLDING, 4)
+    assert decided(a.asked_start(generation=1)) == [Start]  # it is the same hold
+
+
+# Agreed instants
+
+
+def test_an_instant_that_a_peer_asks_for_is_kept_to_and_repeated():
+    a = DomainA()
+    a.hold_or_yield()
+    a.asked_id()
+    request = StartJob("B/k/1", "j", "k", 1, SOON)
+    effects = a.ask(request)
+    assert of(effects, Start) == [Start("j", SOON)]
+    assert answered(effects) == MateStarted(YES, SOON)
+    assert answered(a.ask(request)) == MateStarted(YES, SOON)  # a retry
+
+
+def test_the_instant_of_a_mate_that_starts_is_that_of_the_job():
+    a = DomainA()
+    a.run_job(Status.HOLDING, generation=1)
+    assert of(a.reply(MateStarted(YES, SOON)), Start) == [Start("j", SOON)]
+    a = DomainA()
+    assert type(called(a.run_job(Status.QUEUING))) is TryStartMate
+    assert of(a.reply(MateTried(YES, SOON)), Start) == [Start("j", SOON)]
+
+
+def test_a_try_hands_the_wish_on_and_answers_what_came_of_it():
+    a = DomainA()
+    a.submit()
+    a.asked_id()
+    assert of(a.ask(TryStartMate("B/k/1", "j", "k", 0, SOON)), Try) == [Try("j", 0, SOON)]
+    assert answered(a.feed(Tried("j", YES, SOON + 1))) == MateTried(YES, SOON + 1)
