@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib.metadata import entry_points
-from typing import cast
+from pathlib import Path
+from typing import Protocol, cast
 
-from adapters.manager import ManagerFactory, SettingError
+from adapters.manager import Manager, SettingError
+from adapters.scheduling import SchedulingManager
 
 GROUP = "cosched.adapters"
+
+
+class ManagerFactory(Protocol):
+    """What an entry point of the group `cosched.adapters` names."""
+
+    def __call__(self, domain: str, directory: Path, settings: Mapping[str, object]) -> Manager | SchedulingManager:
+        """The manager of `domain`; `directory` is the adapter's own, for what it keeps.
+
+        `settings` are the keys of [manager] that are the adapter's. Raises SettingError.
+        """
 
 
 def load_manager(kind: str) -> ManagerFactory:

@@ -9,8 +9,7 @@ How the core's effects map to it, where the embedded scheduler decides (`local`)
 * After a restart `open` tells what became of the jobs launched before. A job that the service had recorded as started
   and that `open` does not know was never launched: `launch` it, which is safe to repeat.
 
-Where the resource manager decides (Slurm, PBS), `launch` lets a job go that waits in its start hook, and the adapter
-will add what is offered and asked there (ready; hold, yield, try) beside this protocol, not inside it.
+Resource managers that schedule by themselves (Slurm, PBS) have a protocol of their own: `adapters.scheduling`.
 """
 
 from __future__ import annotations
@@ -18,7 +17,6 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from pathlib import Path
 from typing import Protocol
 
 
@@ -153,13 +151,3 @@ class Manager(Protocol):
 
     async def close(self) -> None:
         """Stop watching. Jobs run on and are found again by the next `open`."""
-
-
-class ManagerFactory(Protocol):
-    """What an entry point of the group `cosched.adapters` names."""
-
-    def __call__(self, domain: str, directory: Path, settings: Mapping[str, object]) -> Manager:
-        """The manager of `domain`; `directory` is the adapter's own, for what it keeps.
-
-        `settings` are the keys of [manager] that are the adapter's. Raises SettingError.
-        """

@@ -11,16 +11,14 @@ from enum import Enum
 from typing import Protocol
 
 from adapters.manager import Ended, Started
+from adapters.scheduling import Offered, Refused, Relinked, Report, Submitted, Withdrawn
 from adapters.slurm import states
 from adapters.slurm.commands import JobRow
-from adapters.slurm.comments import CommentError, Link, find
+from adapters.slurm.comments import ARRAY, HET, CommentError, Link, find
 from adapters.slurm.hook_protocol import HookEnd, Offer
-from adapters.slurm.reports import Offered, Refused, Relinked, Report, Submitted, Withdrawn
 from adapters.slurm.states import SECOND, Stage
 
 _LOG = logging.getLogger(__name__)
-_ARRAY = "a job array cannot have a mate: its tasks start one by one"
-_HET = "a heterogeneous job cannot have a mate: its components start one by one"
 
 
 class Phase(Enum):
@@ -86,6 +84,10 @@ class Book:
         for row in rows:
             self._drop_if_reused(row)
         return [r.job_id for r in rows if r.job_id not in self.jobs and self._others.get(r.job_id) != r.submitted_at]
+
+    def names_no_mate(self, job_id: str) -> bool:
+        """Whether this is a job that cosched has nothing to do with so far."""
+        return job_id in self._others
 
     def learn(self, row: JobRow) -> None:
         """Take up a job, from a row with its comment."""
@@ -184,7 +186,7 @@ class Book:
         """A hook waits. False: it has to be asked first what job that is."""
         if offer.array is not None or offer.het is not None:
             name = (offer.array or offer.het or "").replace("+", "_").partition("_")[0]
-            self._refuse_alone(name or offer.job_id, offer, _ARRAY if offer.array is not None else _HET)
+            self._refuse_alone(name or offer.job_id, offer, ARRAY if offer.array is not None else HET)
             return True
         job = self.jobs.get(offer.job_id)
         if job is None:
@@ -275,7 +277,7 @@ class Book:
         except CommentError as error:
             link, reason = None, str(error)
         else:
-            reason = "" if link is None else _ARRAY if row.array else _HET if row.het else ""
+            reason = "" if link is None else ARRAY if row.array else HET if row.het else ""
         if not reason:
             return link
         if states.stage(row.state) is not Stage.ENDED:

@@ -54,6 +54,11 @@ class Slurm:
         async with self._controls:
             await self._run(commands.set_start(job_id, delay))
 
+    async def set_comment(self, job_id: str, comment: str) -> None:
+        """Give a job another comment. UnknownJobError."""
+        async with self._controls:
+            await self._run(commands.set_comment(job_id, comment))
+
     async def cancel(self, job_id: str) -> None:
         """Cancel a job; one that has ended or is unknown is left alone."""
         async with self._controls:
@@ -66,6 +71,10 @@ class Slurm:
     async def nodes(self) -> int:
         """How many nodes the cluster has, in whatever state."""
         return commands.parse_nodes(await self._run(commands.nodes()))
+
+    async def addresses(self) -> list[str]:
+        """Where the nodes are reached, each address once."""
+        return commands.parse_addresses(await self._run(commands.addresses()))
 
     async def _run(self, argv: list[str]) -> bytes:
         name = argv[0]

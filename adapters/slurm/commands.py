@@ -107,6 +107,11 @@ def set_start(job_id: str, delay: int) -> list[str]:
     return ["scontrol", "update", f"jobid={checked(job_id)}", f"starttime={start}"]
 
 
+def set_comment(job_id: str, comment: str) -> list[str]:
+    """Give a job another comment. UnknownJobError."""
+    return ["scontrol", "update", f"jobid={checked(job_id)}", f"comment={comment}"]
+
+
 def cancel(job_id: str) -> list[str]:
     """Cancel a job. UnknownJobError."""
     return ["scancel", checked(job_id)]
@@ -122,9 +127,18 @@ def nodes() -> list[str]:
     return ["sinfo", "-h", "-a", "-N", "-o", "%N"]
 
 
-def submit(options: Sequence[str], comment: str, script: str, arguments: Sequence[str]) -> list[str]:
-    """Submit a script; for `parse_submitted`. `options` are of sbatch and win over those in the script."""
-    return ["sbatch", "--parsable", *options, f"--comment={comment}", "--", script, *arguments]
+def addresses() -> list[str]:
+    """The addresses of all nodes; for `parse_addresses`."""
+    return ["sinfo", "-h", "-a", "-N", "-o", "%o"]
+
+
+def submit(options: Sequence[str], script: str | None, arguments: Sequence[str]) -> list[str]:
+    """Submit a script's file (None: what is given on standard input); for `parse_submitted`.
+
+    `options` are of sbatch and win over those in the script.
+    """
+    file = [] if script is None and not arguments else ["--", script or "/dev/stdin", *arguments]
+    return ["sbatch", "--parsable", *options, *file]
 
 
 def _format(widths: dict[str, int]) -> str:
@@ -163,12 +177,23 @@ def parse_nodes(printed: bytes) -> int:
     return len(set(printed.split()))
 
 
+def parse_addresses(printed: bytes) -> list[str]:
+    """The different addresses of nodes, in order."""
+    return list(dict.fromkeys(_text(printed).split()))
+
+
 def parse_submitted(printed: bytes) -> str:
     """The id of the job that was submitted. ManagerError."""
     job_id = _text(printed).strip().partition(";")[0]
     if not _JOB_ID.fullmatch(job_id):
         raise ManagerError(f"sbatch printed {job_id[:_SHOWN]!a}, not a job's id")
     return job_id
+
+
+def parse_said(said: bytes) -> list[str]:
+    """The lines that sbatch says to its user on standard error, without `sbatch: error:` before them."""
+    lines = (re.sub(r"^sbatch: (error: |fatal: )?", "", line).strip() for line in _text(said).splitlines())
+    return [line for line in lines if line]
 
 
 def failure(command: str, code: int, said: bytes) -> ManagerError:

@@ -12,6 +12,10 @@ from dataclasses import dataclass
 MARK = "cosched:"
 MAX_COMMENT = 1024  # bytes that Slurm takes
 MAX_NAME = 128  # characters of a pair's name and of a job's id
+# Which jobs cannot have a mate, or only half; job_submit.lua has the same words.
+ARRAY = "a job array cannot have a mate: its tasks start one by one"
+HET = "a heterogeneous job cannot have a mate: its components start one by one"
+NO_REQUEUE = "with --no-requeue this job waits for its mate on its nodes only, it cannot give its turn up"
 _BLANKS = re.compile(r"[ \t\n\v\f\r]+")
 _MATE = re.compile(r"([A-Za-z0-9_.-]{1,64})/(.+)")
 _FORMS = f"{MARK}mate=DOMAIN/ID or {MARK}pair=NAME"
@@ -44,15 +48,32 @@ def find(comment: str) -> Link | None:
 
 
 def add(comment: str, link: Link) -> str:
-    """A comment that names a mate after the user's text. CommentError: it names one already, or gets too long."""
-    if find(comment) is not None:
+    """A comment that names a mate after the user's text, or does already. CommentError: it names another; too long."""
+    named = find(comment)
+    if named == link:
+        return comment
+    if named is not None:
         raise CommentError(f"the comment has a word that begins with {MARK} already")
     joined = f"{comment} {link}" if comment else str(link)
-    if find(joined) != link:
+    if not _names(joined, link):
         raise CommentError(f"the mate cannot be written in a comment as {_FORMS}")
     if _bytes(joined) > MAX_COMMENT:
         raise CommentError(f"the comment is too long: Slurm takes {MAX_COMMENT} bytes, {MARK} included")
     return joined
+
+
+def _names(comment: str, link: Link) -> bool:
+    try:
+        return find(comment) == link
+    except CommentError:
+        return False
+
+
+def remove(comment: str) -> str:
+    """The user's text alone, from a comment that may name a mate."""
+    parts = re.split(f"({_BLANKS.pattern})", comment)
+    kept = [part for part in parts if not part.startswith(MARK)]
+    return "".join(kept).rstrip(" ") if len(kept) < len(parts) else comment
 
 
 def _link(directive: str) -> Link:

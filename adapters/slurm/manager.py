@@ -5,25 +5,28 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator, Coroutine, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, TypeVar
 
 from adapters.manager import Ended, ManagerError, UnknownJobError
-from adapters.slurm import commands
+from adapters.scheduling import Report
+from adapters.slurm import commands, comments
 from adapters.slurm.book import Book, Job, Phase
 from adapters.slurm.calls import Slurm
 from adapters.slurm.commands import JobRow
-from adapters.slurm.comments import Link
+from adapters.slurm.comments import CommentError, Link
 from adapters.slurm.hook_protocol import HookEnd, Offer
 from adapters.slurm.hook_server import HookServer
-from adapters.slurm.reports import Report
 from adapters.slurm.sequences import Sequences
-from adapters.slurm.settings import SlurmSettings
+from adapters.slurm.settings import SlurmSettings, read_settings
+from adapters.slurm.states import Stage, stage
 from adapters.slurm.watch import PACE, Watch
 
 _T = TypeVar("_T")
+_HOOK_LEAD = 0.05  # seconds for a word to reach a hook
 _AFTER_A_RUN = 10  # seconds that Slurm needs before a job starts again, if it may have run before it was requeued
 _LOG = logging.getLogger(__name__)
 
@@ -41,12 +44,27 @@ class Known:
     phase: Phase
     end: Ended | None
 
+    @property
+    def offered(self) -> bool:
+        """Whether its hook waits to be told."""
+        return self.phase is Phase.OFFERED
+
+    @property
+    def running(self) -> bool:
+        """Whether it has started and not ended."""
+        return self.phase is Phase.RUNNING
+
+
+def create(domain: str, directory: Path, settings: Mapping[str, object]) -> SlurmManager:  # noqa: ARG001
+    """The entry point `slurm` of the group `cosched.adapters`; SettingError."""
+    return SlurmManager(read_settings(directory, settings))
+
 
 class SlurmManager:
-    """One cluster. All calls come from one event loop, `open` first and `close` last.
+    """Implements `adapters.scheduling.SchedulingManager`.
 
-    Slurm schedules: jobs become known (Submitted) and are offered (Offered) as reports, and each offer is answered by
-    `start`, `give_back` or `release`, or kept waiting: a hold.
+    Jobs become known (Submitted) and are offered (Offered) as reports, and each offer is answered by `start`,
+    `give_back` or `release`, or kept waiting: a hold.
     """
 
     def __init__(self, settings: SlurmSettings) -> None:
@@ -66,6 +84,11 @@ class SlurmManager:
     def nodes(self) -> int:
         """The size of the machine."""
         return self._nodes
+
+    @property
+    def start_lead(self) -> float:
+        """Seconds from `start` on that a job needs at least to start at an exact instant."""
+        return self.settings.gate_lead + _HOOK_LEAD
 
     async def open(self) -> dict[str, Known]:
         """Find the jobs that name a mate, and serve the hooks. ManagerError: Slurm does not answer, no socket."""
@@ -98,6 +121,7 @@ class SlurmManager:
             self._book.learn(row)
         told = [self._reports.get_nowait() for _ in range(self._reports.qsize())]
         for report in told:
+            self._reports.task_done()
             if report.job_id not in self._book.jobs:  # refused
                 self._reports.put_nowait(report)
         return rows
@@ -109,14 +133,38 @@ class SlurmManager:
     async def reports(self) -> AsyncIterator[Report]:
         """What happens from `open` on, as it happens, without end; for one reader."""
         while True:
-            yield await self._reports.get()
+            report = await self._reports.get()
+            yield report
+            self._reports.task_done()
 
-    async def look(self) -> bool:
+    async def look(self) -> None:
         """Look at the queue now (once a second at most), as for a pair of which no job is known.
 
-        What is new has been reported then. False: Slurm does not answer.
+        All that is new has been read by then; nothing is, if Slurm does not answer.
         """
-        return await self._watch.fresh()
+        await self._watch.fresh()
+        await self._reports.join()
+
+    async def adopt(self, job_id: str, link: Link, owner: str) -> None:
+        """Have a queued job of this owner that names no mate name this one, in its comment. ManagerError.
+
+        Does nothing where there is no such job, as far as it is known by the last look.
+        """
+        if not self._book.names_no_mate(job_id):
+            return
+        async with self._learning:
+            for row in await self._slurm.details([job_id]):
+                if row.user == owner:
+                    await self._adopt(row, link)
+        await self._reports.join()
+
+    async def _adopt(self, row: JobRow, link: Link) -> None:
+        if stage(row.state) is not Stage.QUEUED or row.array is not None or row.het is not None:
+            return
+        with suppress(CommentError):
+            comment = comments.add(row.comment or "", link)
+            await self._slurm.set_comment(row.job_id, comment)
+            self._book.learn(replace(row, comment=comment))
 
     async def start(self, job_id: str, at: float | None = None) -> bool:
         """Let an offered job start, at an instant (seconds since 1970, at most 10 s ahead) if given.
@@ -154,6 +202,17 @@ class SlurmManager:
         """
         limit = self.settings.try_patience if patience is None else patience
         return await self._sequences.try_start(self._of(job_id), limit)
+
+    async def part(self, job_id: str) -> None:
+        """Have a job name no mate any more: its comment keeps the rest. UnknownJobError, ManagerError."""
+        job = self._of(job_id)
+        for row in await self._slurm.details([job_id]):
+            await self._slurm.set_comment(job_id, comments.remove(row.comment or ""))
+            job.link = None
+
+    async def hasten(self, job_id: str) -> None:
+        """Have Slurm consider a queued job that is kept back; its offer is reported. ManagerError."""
+        await self._sequences.hasten(self._of(job_id))
 
     async def cancel(self, job_id: str) -> None:
         """Cancel a job that names a mate; Ended follows, unless it has ended. UnknownJobError, ManagerError."""

@@ -77,7 +77,7 @@ class Sequences:
         try:
             with suppress(TimeoutError, ManagerError):
                 async with asyncio.timeout(patience):
-                    await self._ask_for(job)
+                    await self.hasten(job)
                     await wanted
         except asyncio.CancelledError:
             if wanted.done() and not wanted.cancelled():
@@ -138,7 +138,8 @@ class Sequences:
                 _LOG.error("job %s starts when Slurm likes, up to two minutes late: %s", job.job_id, error)
                 return
 
-    async def _ask_for(self, job: Job) -> None:
+    async def hasten(self, job: Job) -> None:
+        """Have Slurm consider the queued job now, if it keeps it back."""
         async with job.sequence:
             with suppress(NotPendingError):  # it has been chosen, and its hook is about to come
                 if job.phase is Phase.QUEUED:

@@ -15,10 +15,12 @@ from cosched.cli.terminal import show_json
 from cosched.cli.wording import json_value, local_time
 
 if TYPE_CHECKING:
-    from cosched.client import Domain
+    from datetime import timedelta
+
+    from cosched.client import Domain, Peer
 
 NODES_HEADER = ("STATE", "NODES", "NODELIST", "JOB", "REASON")
-DOMAINS_HEADER = ("DOMAIN", "STATE", "SINCE", "ROUND TRIP", "ADDRESS", "PROBLEM")
+DOMAINS_HEADER = ("DOMAIN", "STATE", "SINCE", "ROUND TRIP", "CLOCK", "ADDRESS", "PROBLEM")
 
 
 @click.command()
@@ -42,7 +44,9 @@ def nodes(as_json: bool, server: str | None) -> None:
 @json_option
 @server_option
 def domains(as_json: bool, server: str | None) -> None:
-    """Show this domain and those that it is coupled with: which answer, how fast, and what is wrong."""
+    """Show this domain and those that it is coupled with: which answer, how fast, how far their
+    clocks are ahead, and what is wrong.
+    """
     with connected(server) as client:
         domain = client.domain()
     if as_json:
@@ -50,7 +54,7 @@ def domains(as_json: bool, server: str | None) -> None:
         return
     lines = [printable(line) for line in _about(domain)]
     rows = [[printable(cell) for cell in row] for row in _rows(domain)]
-    show_text("\n".join([*lines, "", table(DOMAINS_HEADER, rows, numbers=("ROUND TRIP",))]))
+    show_text("\n".join([*lines, "", table(DOMAINS_HEADER, rows, numbers=("ROUND TRIP", "CLOCK"))]))
 
 
 def _about(domain: Domain) -> Iterator[str]:
@@ -65,7 +69,20 @@ def _counts(counts: Mapping[str, int]) -> str:
 
 
 def _rows(domain: Domain) -> Iterator[tuple[str, ...]]:
-    yield domain.name, "serving", local_time(domain.serving_since), "", "", ""
+    yield domain.name, "serving", local_time(domain.serving_since), "", "", "", ""
     for peer in domain.peers:
-        round_trip = "" if peer.round_trip is None else f"{peer.round_trip.total_seconds() * 1000:.1f} ms"
-        yield peer.name, peer.state, local_time(peer.since), round_trip, peer.address, peer.problem
+        round_trip = "" if peer.round_trip is None else _length(peer.round_trip)
+        yield peer.name, peer.state, local_time(peer.since), round_trip, _clock(peer), peer.address, peer.problem
+
+
+def _clock(peer: Peer) -> str:
+    """How far its clock is ahead, `+1.2 ms ± 0.3 ms`."""
+    if peer.clock_offset is None or peer.clock_uncertainty is None:
+        return "unknown"
+    return f"{_length(peer.clock_offset, '+')} ± {_length(peer.clock_uncertainty)}"
+
+
+def _length(span: timedelta, sign: str = "") -> str:
+    """In milliseconds, or seconds if it is longer."""
+    seconds = span.total_seconds()
+    return f"{seconds * 1000:{sign}.1f} ms" if abs(seconds) < 1 else f"{seconds:{sign},.3f} s"

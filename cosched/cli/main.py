@@ -27,6 +27,7 @@ COMMANDS = {
     "cancel": ("changes", "cancel", "Cancel jobs."),
     "certs": ("certs", "certs", "Make the certificates of domains and users."),
     "demo": ("demo", "demo", "A minute's look at what coscheduling does."),
+    "doctor": ("doctor", "doctor", "Check a domain's set-up and say what to change."),
     "domains": ("cluster", "domains", "Show this domain and its peers."),
     "link": ("changes", "link", "Name the mate of a job."),
     "nodes": ("cluster", "nodes", "Show the nodes of the domain."),

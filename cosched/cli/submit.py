@@ -22,7 +22,7 @@ from cosched.cli.wording import mate_found
 from cosched.errors import InputError
 
 if TYPE_CHECKING:
-    from cosched.client import Job
+    from cosched.client import Client, Domain, Job
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -41,6 +41,7 @@ def job_options(command: Command) -> Command:
         click.option("--hold", is_flag=True, help="Not to be scheduled until released."),
         click.option("-D", "--chdir", "directory", metavar="DIR", default=".", help="Where it runs (here)."),
         click.option("--export", metavar="ALL|NONE|NAME[=VALUE],...", default="ALL", help="Its environment (ALL)."),
+        click.option("--comment", metavar="TEXT", help="Its comment, where Slurm schedules."),
     ]
     for option in reversed(options):
         command = option(command)
@@ -79,24 +80,33 @@ def submit(
       #COSCHED --nodes=4 --time=1:00:00 --pair=run7
     Options of the command line win. A time is minutes, M:S, H:M:S, D-H, D-H:M or
     D-H:M:S.
+
+    Where Slurm schedules, this calls sbatch: #SBATCH lines count as well, and Slurm's defaults instead of these.
     """
     content = _read(script)
-    asked = _settings(options, read_directives(content, script, directive), given_options(ctx))
+    given = _given(read_directives(content, script, directive), given_options(ctx))
+    asked = {key: given.get(key, value) for key, value in options.items()}
     _check_mate(asked)
-    asked["environment"] = exported(asked.pop("export"), os.environ)
-    asked["directory"] = os.path.abspath(asked["directory"])
-    asked["name"] = asked["name"] or ("" if script == "-" else Path(script).name)
     with connected(server) as client:
-        job = client.submit(content, arguments, **asked)
-    _tell(job, parsable)
+        domain = client.domain()
+        if domain.manager == "slurm":
+            from cosched.cli.sbatch import submit_to_slurm
+
+            job_id, paired = submit_to_slurm(domain, script, content, arguments, given)
+            _tell_id(job_id, domain.name, parsable)
+            job = _look_up(client, job_id) if paired else None
+        else:
+            job = client.submit(content, arguments, **_specification(asked, script, domain))
+            _tell_id(job.id, job.domain, parsable)
+    if job is not None:
+        _tell_mates(job, parsable)
 
 
-def _settings(defaults: Mapping[str, Any], script: Mapping[str, Any], flags: Mapping[str, Any]) -> dict[str, Any]:
+def _given(script: Mapping[str, Any], flags: Mapping[str, Any]) -> dict[str, Any]:
     """The flags win over the script; a mate that they name also over one that the script names otherwise."""
     if MATES & flags.keys():
         script = {key: value for key, value in script.items() if key not in MATES}
-    asked = {key: script.get(key, value) for key, value in defaults.items()}
-    return asked | {key: value for key, value in flags.items() if key in defaults}
+    return {**script, **flags}
 
 
 def _check_mate(asked: Mapping[str, Any]) -> None:
@@ -116,8 +126,34 @@ def _read(path: str) -> bytes:
     return script
 
 
-def _tell(job: Job, parsable: bool) -> None:
-    show_text(printable(job.id if parsable else f"Submitted job {job.id} to {job.domain}"))
+def _specification(asked: Mapping[str, Any], script: str, domain: Domain) -> dict[str, Any]:
+    """What `client.submit` is given."""
+    job = dict(asked)
+    if job.pop("comment") is not None:
+        raise InputError("--comment", None, f"only jobs of Slurm have comments, and {domain.name} has none")
+    job["environment"] = exported(job.pop("export"), os.environ)
+    job["directory"] = os.path.abspath(job["directory"])
+    job["name"] = job["name"] or ("" if script == "-" else Path(script).name)
+    return job
+
+
+def _look_up(client: Client, job_id: str) -> Job | None:
+    """What the domain knows of a job that Slurm has, which it learns of by being asked."""
+    from cosched.client import ClientError
+
+    try:
+        return client.job(job_id)
+    except ClientError as error:
+        if error.reason != "JOB_NOT_FOUND":
+            say(printable(str(error)))
+        return None
+
+
+def _tell_id(job_id: str, domain: str, parsable: bool) -> None:
+    show_text(printable(job_id if parsable else f"Submitted job {job_id} to {domain}"))
+
+
+def _tell_mates(job: Job, parsable: bool) -> None:
     for mate in job.mates:
         if not parsable or mate.lookup == "no_pair":
             say(printable(mate_found(mate)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from typing import Literal
 
 from cosched.client.view import UNKNOWN, View, reference, span, when, words
 from cosched.v1 import cluster_pb2
@@ -104,9 +105,23 @@ class Peer(View[cluster_pb2.Peer]):
         return span(self._message, "round_trip")
 
     @property
+    def clock_offset(self) -> timedelta | None:
+        """How far its clock is ahead of the domain's; None: not known."""
+        return _seconds(self._message, "clock_offset")
+
+    @property
+    def clock_uncertainty(self) -> timedelta | None:
+        """By how much that may be wrong, either way; None: not known."""
+        return _seconds(self._message, "clock_uncertainty")
+
+    @property
     def problem(self) -> str:
         """What is wrong; empty if nothing is."""
         return self._message.problem
+
+
+def _seconds(message: cluster_pb2.Peer, field: Literal["clock_offset", "clock_uncertainty"]) -> timedelta | None:
+    return timedelta(seconds=getattr(message, field)) if message.HasField(field) else None
 
 
 class Nodes(View[cluster_pb2.NodeGroup]):

@@ -179,7 +179,7 @@ class LocalJobs:
 
     def _hold_on(self, job: PairedJob, now: int) -> list[Effect]:
         job.held_until = self._release_time(job, job.generation, now)
-        noted = self._note(job, "holds on: it would be lost with its nodes", until=job.held_until)
+        noted = self._note(job, "holds on", until=job.held_until)
         return [*noted, SetTimer(job.id, Timer.RELEASE, job.held_until)]
 
     def _lose_nodes(self, job: PairedJob, _: NodesLost, now: int) -> list[Effect]:

@@ -72,9 +72,13 @@ class OpenCluster:
             self._renew()
         self._add(job)
 
+    def fits(self, nodes: int) -> bool:
+        """Whether a job of this size can run at all."""
+        return nodes <= self.nodes
+
     def rounded(self, nodes: int) -> int:
         """The nodes that a job of this size takes; ValueError if it is larger than the machine."""
-        if nodes > self.nodes:
+        if not self.fits(nodes):
             raise ValueError(f"{nodes} nodes wanted, the machine has {self.nodes}")
         partitions = self.settings.partitions
         return int(partitions.round_up(np.array([nodes]))[0]) if partitions else nodes

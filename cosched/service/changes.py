@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
-from cosched.core.effects import Call, ClearTimer, SetTimer
+from cosched.core.effects import Answer, Call, ClearTimer, Release, SetTimer, Start, Try, Yield
 from cosched.core.protocol import Domain, JobId, MateStarted, MateTried
 from cosched.service.store import AuditRecord, EventRecord, JobRecord, Store
+
+
+class PassOver(NamedTuple):
+    """Take an offered job's nodes back, since others come first; it is offered again soon."""
+
+    job: JobId
+
+
+Order = Start | Yield | Release | Try | PassOver  # what a resource manager is told
 
 
 @dataclass(slots=True)
@@ -21,9 +31,10 @@ class DoneRequest:
 
 @dataclass(slots=True)
 class Changes:
-    """Written in this order: jobs, events, answers, requests, audit. Then done: timers, launches, calls."""
+    """Written in this order: jobs, events, answers, requests, audit. Then done: timers, orders, calls, replies."""
 
     touched: dict[JobId, None] = field(default_factory=dict)  # jobs that may have changed, in order
+    found: list[JobRecord] = field(default_factory=list)  # new ones, of a resource manager that takes submissions
     jobs: dict[int, JobRecord] = field(default_factory=dict)
     events: list[EventRecord] = field(default_factory=list)
     answers: dict[tuple[Domain, JobId], tuple[str, MateTried | MateStarted]] = field(default_factory=dict)
@@ -31,17 +42,19 @@ class Changes:
     audits: list[AuditRecord] = field(default_factory=list)
 
     timers: list[SetTimer | ClearTimer] = field(default_factory=list)
-    launches: list[JobId] = field(default_factory=list)
+    orders: list[Order] = field(default_factory=list)
     calls: list[Call] = field(default_factory=list)
+    replies: list[Answer] = field(default_factory=list)  # to calls that change something
 
     @property
     def to_write(self) -> bool:
         """Whether anything is to be written."""
-        return bool(self.jobs or self.events or self.answers or self.requests or self.audits)
+        return bool(self.found or self.jobs or self.events or self.answers or self.requests or self.audits)
 
     def write(self, store: Store) -> None:
         """All of it in one transaction; StoreError."""
         with store.transaction():
+            store.put_jobs(self.found)
             store.save_jobs(self.jobs.values())
             store.add_events(self.events)
             for (peer, caller), (request_id, reply) in self.answers.items():

@@ -113,6 +113,9 @@ class Coscheduling(CoschedulingFields):
     peer_timeout: Annotated[ExactSeconds, Field(gt=0, le=300)] = Decimal(5)
     peer_patience: Seconds = 30
     heartbeat_interval: Annotated[Seconds, Field(le=MAX_INTERVAL)] = 10  # 0: none
+    # Clocks that a time service looks after differ by milliseconds, and ntpd steps one that is 0.128 s off: one that is
+    # four times as far off may be stepped at any moment.
+    max_clock_offset: Annotated[ExactSeconds, Field(le=DAY)] = Decimal("0.5")  # for an agreed start; 0: none ever
 
     def coscheduling_settings(self) -> CoschedulingSettings:
         """These settings for the core; without `enabled` the scheme is off."""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import logging
+import time
 from typing import Any, cast
 
 import grpc
 
 from cosched.core.events import Asked
 from cosched.core.protocol import Domain, Found, GetMateJobId, MateJobId, MateStatus, Reply, StartJob, TryStartMate
+from cosched.service.agreed_start import AgreedStart
 from cosched.service.answering import Context, answer, as_refusal
 from cosched.service.auditing import audit_refused
 from cosched.service.callers import Caller, Identify
@@ -16,8 +18,10 @@ from cosched.service.domain import LiveDomain
 from cosched.service.errors import Refusal
 from cosched.service.fields import FieldError, number
 from cosched.service.metrics import Metrics
+from cosched.service.offering import Offering
+from cosched.service.running import Runner
 from cosched.service.store import AuditRecord
-from cosched.service.translation import WireReply, WireRequest, read_request, write_reply
+from cosched.service.translation import WireReply, WireRequest, read_request, write_clock, write_reply
 from cosched.v1 import coscheduling_pb2 as wire
 from cosched.v1.coscheduling_pb2_grpc import CoschedulingServiceServicer
 
@@ -26,13 +30,23 @@ _LOG = logging.getLogger(__name__)
 
 
 class CoschedulingApi(CoschedulingServiceServicer):
-    """The four calls of Algorithm 1, for callers of one listener."""
+    """The four calls of Algorithm 1, and what time it is here, for callers of one listener."""
 
-    def __init__(self, domain: LiveDomain, peers: frozenset[Domain], identify: Identify, metrics: Metrics) -> None:
+    def __init__(
+        self,
+        domain: LiveDomain,
+        peers: frozenset[Domain],
+        identify: Identify,
+        metrics: Metrics,
+        agreed: AgreedStart,
+        runner: Runner | Offering,
+    ) -> None:
         self._domain = domain
+        self._runner = runner
         self._peers = peers
         self._identify = identify
         self._metrics = metrics
+        self._agreed = agreed
 
     async def GetMateJobId(self, request: wire.GetMateJobIdRequest, context: Context) -> wire.GetMateJobIdResponse:
         """See the protocol."""
@@ -50,14 +64,22 @@ class CoschedulingApi(CoschedulingServiceServicer):
         """See the protocol."""
         return cast(wire.StartJobResponse, await self._answer("StartJob", request, context))
 
+    async def CompareClocks(self, request: wire.CompareClocksRequest, context: Context) -> wire.CompareClocksResponse:  # noqa: ARG002
+        """See the protocol."""
+        received = time.time()
+
+        async def work() -> wire.CompareClocksResponse:
+            return write_clock(received, time.time())
+
+        return await answer("CompareClocks", work(), context, self._metrics)
+
     async def _answer(self, call: str, message: WireRequest, context: Context) -> Any:
         return await answer(call, self._ask(call, message, context), context, self._metrics)
 
     async def _ask(self, call: str, message: WireRequest, context: Context) -> Any:
-        """Without a pause, so that a caller that goes away does not leave half of it."""
         caller = self._identify(context)
         try:
-            return self._asked(call, message, caller)
+            return await self._asked(call, message, caller)
         except (Refusal, FieldError) as error:
             if isinstance(message, ORDERS):
                 self._audit_refused(call, caller, as_refusal(error))
@@ -68,20 +90,32 @@ class CoschedulingApi(CoschedulingServiceServicer):
         record = AuditRecord(now, who, caller.via, call, None, refusal.code.name, refusal.message)
         audit_refused(self._domain, record)
 
-    def _asked(self, call: str, message: WireRequest, caller: Caller) -> WireReply:
+    async def _asked(self, call: str, message: WireRequest, caller: Caller) -> WireReply:
         asked = read_request(message, self._domain.name)
         if asked.peer == self._domain.name and isinstance(asked.request, GetMateJobId):
             self._check_reader(caller)
             return self._own_mate(asked.request.caller)
         self._check_peer(caller, asked.peer)
+        if isinstance(asked.request, GetMateJobId):
+            await self._runner.look_for_mate(asked.peer, asked.request)
+        reply = await self._reply(call, self._told(asked), caller)
+        if self._is_of_no_mate(asked, reply):
+            _LOG.warning("%s:%s asks for %s, which is not its mate: %s", *_named(asked), call)
+        return write_reply(self._written(reply), self._domain.name)
+
+    async def _reply(self, call: str, asked: Asked, caller: Caller) -> Reply:
+        """What the domain answers: without a pause before it has been asked, so that a caller that goes away does not
+        leave half of it.
+        """
         request, audit = asked.request, None
         if isinstance(request, (TryStartMate, StartJob)):
             now = self._domain.clock.now()
             audit = AuditRecord(now, asked.peer, caller.via, call, request.job, "OK", request.request_id)
-        reply = self._domain.ask(self._told(asked), audit)
-        if self._is_of_no_mate(asked, reply):
-            _LOG.warning("%s:%s asks for %s, which is not its mate: %s", *_named(asked), call)
-        return write_reply(self._written(reply), self._domain.name)
+        reply = self._domain.ask(asked, audit)
+        if reply is None and isinstance(request, (TryStartMate, StartJob)):
+            reply = await self._domain.late_answers.of(asked.peer, request)
+        assert reply is not None
+        return reply
 
     # Who may
 
@@ -123,10 +157,14 @@ class CoschedulingApi(CoschedulingServiceServicer):
         return cast(wire.GetMateJobIdResponse, write_reply(known, record.peer))
 
     def _told(self, asked: Asked) -> Asked:
-        """The request with times as this domain reads them."""
-        if isinstance(asked.request, TryStartMate):
-            until = self._domain.clock.from_wall(asked.request.hold_until)
-            return asked._replace(request=asked.request._replace(hold_until=until))
+        """The request with times as this domain reads them, and an instant of start that it can keep to."""
+        request = asked.request
+        if isinstance(request, TryStartMate):
+            until = self._domain.clock.from_wall(request.hold_until)
+            start_at = request.start_at if self._agreed.possible else None  # settled when the job can start
+            return asked._replace(request=request._replace(hold_until=until, start_at=start_at))
+        if isinstance(request, StartJob):
+            return asked._replace(request=request._replace(start_at=self._agreed.accepted(request.start_at)))
         return asked
 
     def _written(self, reply: Reply) -> Reply:

@@ -24,13 +24,14 @@ from cosched.core.effects import (
 from cosched.core.events import Asked, Event, Ready, Tried
 from cosched.core.job import JobState
 from cosched.core.mates import PairedJob
-from cosched.core.open_cluster import OpenCluster, ReadyJob
+from cosched.core.open_cluster import OpenCluster
 from cosched.core.protocol import Domain, Found, JobId, Reply, StartJob, TryStartMate
 from cosched.core.settings import CoschedulingSettings
 from cosched.service import story
 from cosched.service.clock import Clock
 from cosched.service.memory import remember
 from cosched.service.metrics import Metrics
+from cosched.service.offered_jobs import OfferedJobs
 from cosched.service.store import JobRecord, Store
 from cosched.service.translation import FOUND
 from cosched.service.turns import Outside, Turns
@@ -58,12 +59,16 @@ class DecidingDomain(Turns):
         super().__init__(store, clock, outside, metrics)
         self.name = name
         self.core = Coscheduler(name, cluster.nodes, coscheduling, owners=owners)
-        self.cluster = OpenCluster(cluster)
+        self.cluster = self._make_cluster(cluster)
         self._paced = paced
         self._iterating = not paced
         self._looks = 0  # since anything has happened
         self._why_yielded: dict[JobId, str] = {}
         self._reply: Reply | None = None
+
+    def _make_cluster(self, settings: ClusterSettings) -> OpenCluster | OfferedJobs:
+        """Who schedules: the embedded scheduler."""
+        return OpenCluster(settings)
 
     def _begin(self) -> None:
         self.cluster.enter(self.now)
@@ -121,16 +126,16 @@ class DecidingDomain(Turns):
             self._look_again()
         with self.metrics.iteration.time():
             while (ready := self.cluster.next_ready(self.now)) is not None:
-                self._ready(ready)
+                self._ready(Ready(ready.id, ready.nodes, ready.hold_limit))
         awaited = self.cluster.awaited
         if awaited is not None and not self._paced:
             self._outside.awaits(awaited)
 
-    def _ready(self, ready: ReadyJob) -> None:
-        job = self.core.mates.jobs[ready.id]
+    def _ready(self, ready: Ready) -> None:
+        job = self.core.mates.jobs[ready.job]
         if job.peer and job.ready_at is None:
             self.note(job.id, "is ready", nodes=ready.nodes)
-        self.feed(Ready(ready.id, ready.nodes, ready.hold_limit))
+        self.feed(ready)
 
     def go_on(self, job: JobId) -> None:
         """The iteration has waited long enough for the answers of `job`, which keeps its nodes; others come next."""
@@ -162,11 +167,11 @@ class DecidingDomain(Turns):
 
     def _start(self, effect: Start) -> None:
         self.cluster.start(effect.job, self.now)
-        self._launch(effect.job)
+        self._launch(effect)
 
-    def _launch(self, job: JobId) -> None:
+    def _launch(self, start: Start) -> None:
         self._looks = 0
-        self._changes.launches.append(job)
+        self._changes.orders.append(start)
 
     def _hold(self, effect: Hold) -> None:
         self.cluster.hold(effect.job, self.now, effect.until)
@@ -182,9 +187,9 @@ class DecidingDomain(Turns):
 
     def _try(self, effect: Try) -> None:
         waits = effect.job in self.cluster  # a job that its user holds does not
-        started = waits and self.cluster.try_start(effect.job, self.now, effect.wanted_until)
+        started = waits and bool(self.cluster.try_start(effect.job, self.now, effect.wanted_until))
         if started:
-            self._launch(effect.job)
+            self._launch(Start(effect.job))
         else:
             self._refused_for_now(effect)
         self.feed(Tried(effect.job, started))
@@ -206,6 +211,7 @@ class DecidingDomain(Turns):
     def _answer(self, effect: Answer) -> None:
         self._reply = effect.answer
         if type(effect.request) in (TryStartMate, StartJob):
+            self._changes.replies.append(effect)
             last = self.core.last_answer(effect.peer, effect.request.caller)
             if last is not None and last[0] == effect.request.request_id:  # type: ignore[union-attr]
                 self._changes.answers[effect.peer, effect.request.caller] = cast(Any, last)
@@ -260,7 +266,7 @@ _CARRY_OUT: dict[type, Callable[[DecidingDomain, Any], None]] = {
     Hold: DecidingDomain._hold,
     Yield: DecidingDomain._yield,
     Release: DecidingDomain._release,
-    Try: DecidingDomain._try,
+    Try: lambda domain, effect: domain._try(effect),  # otherwise where a resource manager schedules
     Reschedule: DecidingDomain._reschedule,
     Record: DecidingDomain._record,
     Call: DecidingDomain._call,

@@ -7,7 +7,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from cosched.core.settings import Scheme
-from cosched.service.configuration import Configuration, Peer
+from cosched.service.configuration import Configuration, Coscheduling, Peer
 from cosched.validation.addresses import is_loopback
 
 _OTHERS_MAY_READ = 0o004
@@ -58,7 +58,14 @@ def _coscheduling(configuration: Configuration) -> Iterator[tuple[str, str]]:
     patience = "no end" if section.mate_patience is None else _duration(section.mate_patience)
     yield "patience", f"{patience} for a mate that is not submitted"
     yield "calls to peers", f"{section.peer_timeout} s each, asked again for {_duration(section.peer_patience)}"
+    yield "agreed starts", _agreed_starts(section)
     yield "unreachable peer", f"jobs {settings.on_peer_unreachable.value}"
+
+
+def _agreed_starts(section: Coscheduling) -> str:
+    if not section.max_clock_offset:
+        return "none: pairs start at once"
+    return f"if the manager can, and a peer's clock differs by at most {section.max_clock_offset} s"
 
 
 def _scheme(scheme: Scheme, max_yields: int) -> str:

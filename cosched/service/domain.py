@@ -52,8 +52,8 @@ class LiveDomain(DecidingDomain):
 
     # Requests of peers
 
-    def ask(self, asked: Asked, audit: AuditRecord | None = None) -> Reply:
-        """A peer's request and its answer; Refusal."""
+    def ask(self, asked: Asked, audit: AuditRecord | None = None) -> Reply | None:
+        """A peer's request and its answer; None: it takes a while, see `late_answers`. Refusal."""
         self._recall(asked)
         if not self._problem and (answer := self._known(asked)) is not None:
             return answer
@@ -63,7 +63,6 @@ class LiveDomain(DecidingDomain):
                 self.audit(audit)
             self.feed(asked)
             self._touch_answered(asked.request, self._reply)
-        assert self._reply is not None
         return self._reply
 
     def _known(self, asked: Asked) -> Reply | None:
@@ -245,7 +244,7 @@ class LiveDomain(DecidingDomain):
         if paired.state is JobState.HOLDING:
             kept["expected"] = paired.held_until  # which may be another if the settings are
             self.touch(paired.id)
-        if record.state is JobState.QUEUED and record.nodes > self.cluster.nodes:
+        if record.state is JobState.QUEUED and not self.cluster.fits(record.nodes):
             self.end(
                 str(record.id), JobState.CANCELLED, f"larger than the machine, which has {self.cluster.nodes} nodes now"
             )
@@ -254,8 +253,8 @@ class LiveDomain(DecidingDomain):
 
     def _place(self, record: JobRecord, kept: Mapping[str, Any]) -> ClusterJob:
         alone = self._is_alone(self.core.mates.jobs[str(record.id)])
-        fits = record.nodes <= self.cluster.nodes  # else it runs, and the machine has become smaller
-        nodes = self.cluster.rounded(record.nodes) if fits else record.nodes
+        # A job that does not fit runs, and the machine has become smaller.
+        nodes = self.cluster.rounded(record.nodes) if self.cluster.fits(record.nodes) else record.nodes
         return ClusterJob(str(record.id), nodes, record.time_limit, record.submitted_at, alone, record.state, **kept)
 
 

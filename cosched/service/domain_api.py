@@ -130,7 +130,7 @@ class DomainApi(DomainServiceServicer):
 
     async def GetJob(self, request: domain_pb2.GetJobRequest, context: Context) -> domain_pb2.GetJobResponse:
         """See the protocol."""
-        return await self._read("GetJob", context, lambda: self._get_job(request))
+        return await self._read("GetJob", context, lambda: self._get_job(request), request.job.job_id)
 
     async def ListJobs(self, request: domain_pb2.ListJobsRequest, context: Context) -> domain_pb2.ListJobsResponse:
         """See the protocol."""
@@ -145,9 +145,11 @@ class DomainApi(DomainServiceServicer):
         about = self._serving.about
         return await self._read("GetDomain", context, lambda: domain_pb2.GetDomainResponse(domain=about()))
 
-    async def _read(self, method: str, context: Context, find: Callable[[], Reply]) -> Reply:
+    async def _read(self, method: str, context: Context, find: Callable[[], Reply], job: str = "") -> Reply:
         async def work() -> Reply:
             self._check_reader(context)
+            if job:
+                await self._operations.look_for(job)
             return find()
 
         return await answer(method, work(), context, self._serving.metrics)

@@ -89,3 +89,8 @@ def check_time(field: str, stamp: Timestamp, earliest: int = 0) -> int:
     if not earliest <= stamp.seconds <= MAX_TIME or not 0 <= stamp.nanos <= _MAX_NANOS:
         raise FieldError(field, f"is not a time between {earliest} and {MAX_TIME} seconds after 1970")
     return int(stamp.seconds)
+
+
+def check_instant(field: str, stamp: Timestamp) -> float:
+    """Seconds since the epoch with their fraction."""
+    return check_time(field, stamp) + float(stamp.nanos) / 1e9

@@ -25,6 +25,7 @@ from prometheus_client import (
 JOB_STATES = ("queued", "ready", "holding", "running")
 NODE_STATES = ("idle", "busy", "held", "down", "unknown")
 STARTS = ("paired", "alone", "unpaired")
+PAIR_STARTS = ("agreed", "at_once")
 
 _CALL_SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 30)
 _WORK_SECONDS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1, 5)
@@ -56,6 +57,12 @@ class Metrics:
         self.nodes = {state: nodes.labels(state) for state in NODE_STATES}
         starts = self._counter("cosched_starts", "Jobs started: with their mate, without it, or that had none.", "kind")
         self.starts = {kind: starts.labels(kind) for kind in STARTS}
+        pair_starts = self._counter(
+            "cosched_pair_starts",
+            "Mates that a peer has started for a job here: at an agreed instant, or at once.",
+            "kind",
+        )
+        self.pair_starts = {kind: pair_starts.labels(kind) for kind in PAIR_STARTS}
         self.holds = self._counter("cosched_holds", "Holds begun.")
         self.yields = self._counter("cosched_yields", "Jobs that gave their turn up.")
         self.releases = self._counter("cosched_releases", "Holds that ended without a start.")
@@ -81,12 +88,20 @@ class Metrics:
         seconds = self._histogram(
             "cosched_peer_call_seconds", "Calls to other domains, until the answer.", _CALL_SECONDS, "peer", "call"
         )
+        offset = self._gauge(
+            "cosched_peer_clock_offset_seconds", "How far the other domain's clock is ahead; NaN: not known.", "peer"
+        )
+        uncertainty = self._gauge(
+            "cosched_peer_clock_uncertainty_seconds", "By how much the offset may be wrong; NaN: not known.", "peer"
+        )
         requests = self._counter("cosched_requests", "Calls answered, by gRPC code.", "call", "code")
         request_seconds = self._histogram("cosched_request_seconds", "Calls, until answered.", _CALL_SECONDS, "call")
         denied = self._counter("cosched_denied", "Calls refused to a caller, by ErrorInfo reason.", "reason")
         # Labels come from fixed sets (configured peers, the protocol's calls, codes and reasons), never from a caller.
         self.peer_up = cache(up.labels)
         self.peer_refused = cache(refused.labels)
+        self.peer_clock_offset = cache(offset.labels)
+        self.peer_clock_uncertainty = cache(uncertainty.labels)
         self.denied = cache(denied.labels)
         self._peer_calls = cache(calls.labels)
         self._peer_call_seconds = cache(seconds.labels)

@@ -18,6 +18,7 @@ from cosched.core.events import Linked, ReleaseDue, Submitted, Unlinked
 from cosched.core.job import JobState
 from cosched.core.protocol import Domain, Failure, Found, GetMateJobId, MateJobId
 from cosched.service import story
+from cosched.service.announcing import announce
 from cosched.service.auditing import audit_refused
 from cosched.service.callers import Caller
 from cosched.service.changes import DoneRequest
@@ -25,6 +26,7 @@ from cosched.service.domain import LiveDomain
 from cosched.service.errors import Refusal
 from cosched.service.fields import number
 from cosched.service.metrics import Metrics
+from cosched.service.offering import Offering
 from cosched.service.peers import CallError, Peers
 from cosched.service.running import Runner, spec_of
 from cosched.service.store import AuditRecord, JobRecord, StoreError
@@ -59,8 +61,8 @@ class Operations:
     """The operations of one domain."""
 
     def __init__(
-        self, domain: LiveDomain, runner: Runner, peers: Peers, peer_names: Mapping[Domain, object], most_jobs: int,
-        metrics: Metrics,
+        self, domain: LiveDomain, runner: Runner | Offering, peers: Peers, peer_names: Mapping[Domain, object],
+        most_jobs: int, metrics: Metrics,
     ) -> None:  # fmt: skip
         self._domain = domain
         self._runner = runner
@@ -91,6 +93,9 @@ class Operations:
     async def release(self, asking: Asking, job: str) -> JobRecord:
         """ReleaseHold."""
         return await self._once(asking, lambda: self._release(asking, job))
+
+    async def look_for(self, job: str) -> None:
+        """Somebody asks for this job: all jobs of this domain are known."""
 
     async def close(self) -> None:
         """Wait for what has begun."""
@@ -135,7 +140,7 @@ class Operations:
             if not wanted.hold:
                 self._domain.enqueue(record)
         if mate is not None:
-            await self._announce(record)
+            await announce(self._domain, self._peers, str(record.id))
         return record
 
     def _record(self, wanted: Submission, owner: str, mate: MateNamed | None) -> JobRecord:
@@ -172,7 +177,7 @@ class Operations:
         if owner in ("", asking.user):
             return asking.user
         if not asking.caller.operator:
-            raise _not_owner(f"only an operator may submit for {owner}")
+            raise not_owner(f"only an operator may submit for {owner}")
         return owner
 
     def _check_room(self, owner: str, nodes: int) -> None:
@@ -186,17 +191,6 @@ class Operations:
                 "TOO_MANY_JOBS",
                 f"{owner} has {self._most_jobs} jobs that have not ended, the most that one user may have",
             )
-
-    async def _announce(self, record: JobRecord) -> None:
-        """Ask the mate's domain at once: it learns of the link, and the submitter of what it says."""
-        peer, question = record.peer or "", GetMateJobId(str(record.id), record.pair, record.mate, record.owner)
-        try:
-            answer = await self._peers.call(peer, question)
-        except CallError as error:
-            _LOG.info("job %s: its mate's domain gives no answer: %s", record.id, error.problem)
-            return
-        if isinstance(answer, MateJobId) and str(record.id) in self._domain.jobs:
-            self._domain.hear(peer, question, answer)
 
     # Mates
 
@@ -264,12 +258,17 @@ class Operations:
         assert isinstance(answer, MateJobId)
         return answer.found
 
-    async def _unlink(self, asking: Asking, job: str, peer: Domain) -> JobRecord:
+    def _linked(self, asking: Asking, job: str, peer: Domain) -> JobRecord:
+        """The job, which has a mate on that domain and has not started; Refusal."""
         record = self._owned(asking, job)
         if record.peer is None or peer not in ("", record.peer):
             raise Refusal(grpc.StatusCode.FAILED_PRECONDITION, "NOT_LINKED", f"job {job} has no such mate")
         if record.state is JobState.RUNNING:
             raise _wrong_state(record, "be unlinked")
+        return record
+
+    async def _unlink(self, asking: Asking, job: str, peer: Domain) -> JobRecord:
+        record = self._linked(asking, job, peer)
         with self._domain.turn():
             self._on_record(asking, record, f"{record.peer}:{record.mate or record.pair}")
             record.lookup = record.mate_status = UNASKED
@@ -304,7 +303,7 @@ class Operations:
         if not record.user_hold and record.state is not JobState.HOLDING:
             raise _wrong_state(record, "be released: it does not hold")
         if not record.user_hold and not asking.caller.operator:
-            raise _not_owner("only an operator may end a hold before its time")
+            raise not_owner("only an operator may end a hold before its time")
         with self._domain.turn():
             self._on_record(asking, record, "")
             if record.user_hold:
@@ -336,7 +335,7 @@ class Operations:
 
     def _check_owner(self, asking: Asking, record: JobRecord) -> None:
         if asking.user != record.owner and not asking.caller.operator:
-            raise _not_owner(f"job {record.id} is {record.owner}'s, and {asking.user} is no operator")
+            raise not_owner(f"job {record.id} is {record.owner}'s, and {asking.user} is no operator")
 
     def _on_record(self, asking: Asking, record: JobRecord, detail: str) -> None:
         done = DoneRequest(asking.user, asking.request_id, asking.method, record.id)
@@ -358,7 +357,8 @@ class Operations:
         audit_refused(self._domain, self._audit(asking, None, refusal.code.name, refusal.message))
 
 
-def _not_owner(message: str) -> Refusal:
+def not_owner(message: str) -> Refusal:
+    """The caller may not do that."""
     return Refusal(grpc.StatusCode.PERMISSION_DENIED, "NOT_OWNER", message)
 
 

@@ -10,13 +10,26 @@ from typing import Any
 
 from cosched.core.effects import Call, ClearTimer, SetTimer, Timer
 from cosched.core.events import CallFailed
-from cosched.core.protocol import JobId, MateStatus, Reply, Request, TryStartMate
+from cosched.core.protocol import (
+    Domain,
+    JobId,
+    MateStarted,
+    MateStatus,
+    MateTried,
+    Reply,
+    Request,
+    StartJob,
+    TryStartMate,
+)
+from cosched.service.agreed_start import AgreedStart
+from cosched.service.changes import Order
 from cosched.service.clock import Clock
 from cosched.service.domain import LiveDomain
 from cosched.service.metrics import Metrics
+from cosched.service.offering import Offering
 from cosched.service.peers import CallError, Peers
 from cosched.service.running import Runner
-from cosched.service.store import EventRecord, JobRecord
+from cosched.service.store import EventRecord
 from cosched.service.timers import Timers
 from cosched.service.watching import Watchers
 
@@ -29,11 +42,12 @@ _LOG = logging.getLogger(__name__)
 
 
 class ServiceOutside:
-    """`turns.Outside` for a service; `domain`, `peers` and `runner` are put in before the first turn."""
+    """`turns.Outside` for a service; `agreed`, `domain`, `peers` and `runner` are put in before the first turn."""
 
+    agreed: AgreedStart
     domain: LiveDomain
     peers: Peers
-    runner: Runner
+    runner: Runner | Offering
 
     def __init__(
         self, clock: Clock, timers: Timers, watchers: Watchers, metrics: Metrics, fail: Callable[[BaseException], None]
@@ -59,20 +73,39 @@ class ServiceOutside:
     async def _call(self, call: Call) -> None:
         began, kind = self._loop.time(), type(call.request).__name__
         try:
-            reply = await self.peers.call(call.peer, _sent(call.request, self._clock))
+            reply = await self.peers.call(call.peer, self._sent(call.peer, call.request))
         except CallError as error:
             self._metrics.peer_call(call.peer, kind, error.failure, self._loop.time() - began)
             _LOG.warning("job %s: %s to %s: %s: %s", call.job, kind, call.peer, error.failure, error.problem)
             self.domain.call_failed(call, CallFailed(call.job, call.request, error.failure), error.problem)
         else:
             self._metrics.peer_call(call.peer, kind, "answered", self._loop.time() - began)
-            self.domain.answered(call, received(reply, self._clock))
+            self.domain.answered(call, self._received(call.peer, reply))
+
+    def _sent(self, peer: Domain, request: Request) -> Request:
+        """A request with times as the peer reads them, and the instant of start that is proposed now."""
+        if isinstance(request, TryStartMate):
+            request = request._replace(hold_until=self._clock.to_wall(request.hold_until))
+        if isinstance(request, (TryStartMate, StartJob)):
+            return request._replace(start_at=self.agreed.proposal(peer))
+        return request
+
+    def _received(self, peer: Domain, reply: Reply) -> Reply:
+        """A reply with times as this domain reads them."""
+        if isinstance(reply, MateStatus) and reply.started_at is not None:
+            started_at = self._clock.from_wall(reply.started_at)
+            return reply._replace(started_at=min(started_at, self._clock.now()))  # the peer's clock may be ahead
+        if isinstance(reply, (MateTried, MateStarted)) and reply.started:
+            start_at = self.agreed.heard(peer, reply.start_at)
+            self._metrics.pair_starts["at_once" if start_at is None else "agreed"].inc()
+            return reply._replace(start_at=start_at)
+        return reply
 
     # Jobs
 
-    def launch(self, job: JobRecord) -> None:
+    def order(self, order: Order) -> None:
         """See the protocol."""
-        self._run(self.runner.launch(job))
+        self._run(self.runner.order(order))
 
     # Timers
 
@@ -164,18 +197,3 @@ def _spread(instant: int, times: int = 1) -> float:
     nodes taken by a job that asks for its own mate, and would do it all again, for ever.
     """
     return instant + random.uniform(0.0, SPREAD * times)
-
-
-def _sent(request: Request, clock: Clock) -> Request:
-    """A request with times as the peer reads them."""
-    if isinstance(request, TryStartMate):
-        return request._replace(hold_until=clock.to_wall(request.hold_until))
-    return request
-
-
-def received(reply: Reply, clock: Clock) -> Reply:
-    """A reply with times as this domain reads them."""
-    if isinstance(reply, MateStatus) and reply.started_at is not None:
-        started_at = clock.from_wall(reply.started_at)
-        return reply._replace(started_at=min(started_at, clock.now()))  # the peer's clock may be ahead
-    return reply

@@ -74,6 +74,7 @@ def _methods(channel: grpc.aio.Channel) -> dict[type, Any]:
         wire.GetMateStatusRequest: calls.GetMateStatus,
         wire.TryStartMateRequest: calls.TryStartMate,
         wire.StartJobRequest: calls.StartJob,
+        wire.CompareClocksRequest: calls.CompareClocks,
         HealthCheckRequest: HealthStub(channel).Check,
     }
 

@@ -11,6 +11,7 @@ import asyncio
 import time
 import weakref
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,14 +20,16 @@ from grpc.aio import AioRpcError
 from grpc_health.v1.health_pb2 import HealthCheckRequest, HealthCheckResponse
 
 from cosched.core.protocol import Domain, Failure, Reply, Request, StartJob, TryStartMate
+from cosched.service.clock_offset import ClockOffset, Offset
 from cosched.service.configuration import Peer
 from cosched.service.fields import FieldError
 from cosched.service.outcomes import CallError, failure, is_lost, one_line
 from cosched.service.peer_line import Line
 from cosched.service.tls import PeerCredentials
 from cosched.service.tls_probe import speaks_tls
-from cosched.service.translation import read_reply, write_request
+from cosched.service.translation import read_clock, read_reply, write_request
 from cosched.v1 import cluster_pb2 as states
+from cosched.v1.coscheduling_pb2 import CompareClocksRequest
 
 __all__ = ["CallError", "PeerView", "Peers"]
 
@@ -44,6 +47,8 @@ class PeerView:
     since: float
     round_trip: float | None  # how long its last answer took
     problem: str  # for people; empty if there is none
+    clock_offset: float | None = None  # by which its clock is ahead of ours; None: not known
+    clock_uncertainty: float | None = None  # by which that may be wrong, either way
 
 
 class Peers:
@@ -70,12 +75,16 @@ class Peers:
         return await self._peers[peer].call(request)
 
     async def beat(self) -> None:
-        """Ask every peer for its health, all at once; only the views tell what came of it."""
+        """Ask every peer for its health and what time it is there, all at once; only the views tell what came of it."""
         await asyncio.gather(*(peer.beat() for peer in self._peers.values()))
 
     def view(self, peer: Domain) -> PeerView:
         """What is known of this peer; KeyError."""
         return self._peers[peer].view()
+
+    def clock_offset(self, peer: Domain) -> Offset | None:
+        """How far this peer's wall clock is ahead of ours; None: not known."""
+        return self._peers[peer].clocks.now if peer in self._peers else None
 
     def views(self) -> list[PeerView]:
         """What is known of each peer, in the order of the configuration."""
@@ -115,9 +124,11 @@ class _Peer:
         self._round_trip: float | None = None
         self._problem = ""
         self._refuses_calls = False  # which no heartbeat disproves
+        self.clocks = ClockOffset()
 
     def view(self) -> PeerView:
-        return PeerView(self._peer.name, self._peer.address, self._state, self._since, self._round_trip, self._problem)
+        peer, clock = self._peer, self.clocks.now or (None, None)
+        return PeerView(peer.name, peer.address, self._state, self._since, self._round_trip, self._problem, *clock)
 
     async def close(self) -> None:
         self._closed = True
@@ -266,7 +277,7 @@ class _Peer:
     # What is known of the peer
 
     async def beat(self) -> None:
-        """Ask for its health."""
+        """Ask for its health, and for the time if it is well."""
         try:
             await self._check_health()
         except CallError as error:
@@ -274,6 +285,7 @@ class _Peer:
         else:
             if not self._refuses_calls:
                 self._answered()
+            await self._compare_clocks()
 
     async def _check_health(self) -> None:
         try:
@@ -284,6 +296,14 @@ class _Peer:
         else:
             if answer is None or answer.status != HealthCheckResponse.SERVING:
                 raise CallError(Failure.UNREACHABLE, "it says that it is not serving")
+
+    async def _compare_clocks(self) -> None:
+        """Without an answer the offset is not known, which is no fault: older peers do not know the question."""
+        asked = self.clocks.steady()
+        with suppress(AioRpcError, CallError, FieldError):
+            answer = await self._ask(CompareClocksRequest(), self._loop.time() + self._timeout)
+            if answer is not None:
+                self.clocks.add(asked, *read_clock(answer))
 
     def _answered(self) -> None:
         self._is(states.PEER_STATE_REACHABLE, "")

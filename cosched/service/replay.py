@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from adapters.manager import Manager, SettingError
+from adapters.manager import SettingError
 from adapters.replay.manager import ReplayManager
 from adapters.replay.time import SharedTime
 from cosched.core.protocol import Domain
@@ -55,6 +55,6 @@ class Replay:
             self.pace = RealPace(domain, self.timers, submissions)
 
 
-def replay_of(manager: Manager, peers: Collection[Domain]) -> Replay | None:
+def replay_of(manager: object, peers: Collection[Domain]) -> Replay | None:
     """The replay that this manager makes; None if it is another kind of manager."""
     return Replay(manager, peers) if isinstance(manager, ReplayManager) else None

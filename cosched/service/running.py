@@ -10,7 +10,8 @@ from typing import Protocol
 
 from adapters.manager import End, Ended, JobSpec, Manager, ManagerError, NodesBusyError, NoRoomError, Report
 from cosched.core.job import JobState
-from cosched.core.protocol import JobId
+from cosched.core.protocol import Domain, GetMateJobId, JobId
+from cosched.service.changes import Order
 from cosched.service.metrics import Metrics
 from cosched.service.store import EventRecord, JobRecord, JobScript, StoreError
 from cosched.v1.domain_pb2 import EVENT_KIND_ENDED
@@ -75,6 +76,16 @@ class Runner:
     def problem(self) -> str:
         """Why launches wait; empty if none does."""
         return self._no_room if self._delayed else ""
+
+    start_lead: float | None = None  # no job of such a manager starts at an exact instant
+
+    async def look_for_mate(self, peer: Domain, question: GetMateJobId) -> None:
+        """A peer asks for a job: all jobs of such a manager are known."""
+
+    async def order(self, order: Order) -> None:
+        """What the domain wants: its scheduler is its own, so that its manager has to start jobs and nothing else."""
+        if (record := self._domain.jobs.get(order.job)) is not None:
+            await self.launch(record)
 
     async def launch(self, record: JobRecord) -> None:
         """Start a job. One that cannot be started has failed; but while the disk is full it waits."""
@@ -166,7 +177,7 @@ class Runner:
         if report.job_id in self._domain.jobs:
             if report.how is End.UNSTARTED:
                 self._domain.metrics.launch_failures.inc()
-            self._domain.ended(report.job_id, state_of(report), _explained(report), report.exit_code)
+            self._domain.ended(report.job_id, state_of(report), explained(report), report.exit_code)
         else:  # its end is on record already
             asyncio.get_running_loop().create_task(self.forget(report.job_id))
 
@@ -183,7 +194,7 @@ class Runner:
             _LOG.warning("job %s: %s", job, error)
 
 
-def _explained(end: Ended) -> str:
+def explained(end: Ended) -> str:
     """Why it ended, for people; empty for a plain success."""
     if end.reason:
         return end.reason

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
+import math
 import signal
 from collections.abc import Callable, Coroutine, Mapping
 from contextlib import AsyncExitStack
@@ -20,12 +21,14 @@ from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
 from adapters.loading import load_manager
-from adapters.manager import Manager, ManagerError, Report, SettingError
+from adapters.manager import Manager, ManagerError, SettingError
+from adapters.scheduling import SchedulingManager
 from cosched import __version__
 from cosched.core.protocol import Domain
 from cosched.errors import InputError
 from cosched.pem import expires
 from cosched.service import systemd
+from cosched.service.agreed_start import AgreedStart
 from cosched.service.callers import Identify, certificate_callers, plaintext_callers
 from cosched.service.configuration import Configuration
 from cosched.service.coscheduling_api import CoschedulingApi
@@ -35,6 +38,9 @@ from cosched.service.http import HttpServer
 from cosched.service.kernels import load_kernels
 from cosched.service.local_socket import LocalSocket
 from cosched.service.metrics import Metrics
+from cosched.service.offered_domain import OfferedDomain
+from cosched.service.offered_operations import OfferedOperations
+from cosched.service.offering import Offering
 from cosched.service.operations import Operations
 from cosched.service.outside import ServiceOutside
 from cosched.service.peers import Peers, PeerView
@@ -125,7 +131,7 @@ class Service:
         self.store = Store.open(self.configuration.domain.state, self.name)
         stack.callback(self.store.close)
 
-    async def _open_manager(self, stack: AsyncExitStack) -> tuple[Manager, Mapping[str, Report | None]]:
+    async def _open_manager(self, stack: AsyncExitStack) -> tuple[Manager | SchedulingManager, Mapping[str, Any]]:
         section, state = self.configuration.manager, self.configuration.domain.state
         try:
             create = load_manager(section.kind)
@@ -142,33 +148,47 @@ class Service:
         self.serving_since = self.clock.now()
         return manager, found
 
-    async def _open_domain(self, stack: AsyncExitStack, manager: Manager) -> None:
+    async def _open_domain(self, stack: AsyncExitStack, manager: Manager | SchedulingManager) -> None:
         configuration = self.configuration
         replay = self._replay
         self.timers = replay.timers if replay else Timers(self.clock)
         self.watchers = Watchers()
         self._outside = outside = ServiceOutside(self.clock, self.timers, self.watchers, self.metrics, self.fail)
-        self.domain = LiveDomain(
+        kind_of_domain = OfferedDomain if isinstance(manager, SchedulingManager) else LiveDomain
+        self.domain = kind_of_domain(
             self.name, configuration.coscheduling_settings(), self._cluster, self.store, self.clock, outside,
             self.metrics, owners=_owners(configuration), paced=self._paced,
         )  # fmt: skip
-        self.runner = Runner(self.domain, manager)
         self._tls = TlsFiles(tls.ca, tls.certificate, tls.key) if (tls := configuration.tls) else None
         credentials = PeerCredentials(self._tls) if self._tls and not configuration.domain.plaintext else None
         timeout = float(configuration.coscheduling.peer_timeout)
         kind = replay.peers if replay else Peers
         self.peers = kind(self.name, configuration.peers, timeout, credentials, self._peer_changed)
+        self.runner = self._make_runner(manager)
+        most = float(configuration.coscheduling.max_clock_offset)
+        self._agreed = outside.agreed = AgreedStart(self.runner.start_lead, self.peers.clock_offset, most)
+        if isinstance(self.domain, OfferedDomain):
+            self.domain.accepted = self._agreed.accepted
         outside.domain, outside.peers, outside.runner = self.domain, self.peers, self.runner
         stack.push_async_callback(self.peers.close)
         stack.push_async_callback(outside.close)
         stack.push_async_callback(self.runner.close)
         self._running = self.domain.recover()
         self.views = Views(self.domain, self.clock)
-        self.operations = Operations(
+        operations = Operations if isinstance(self.runner, Runner) else OfferedOperations
+        self.operations = operations(
             self.domain, self.runner, self.peers, {peer.name: peer for peer in configuration.peers},
             configuration.domain.max_jobs_per_user, self.metrics,
         )  # fmt: skip
         stack.push_async_callback(self.operations.close)
+
+    def _make_runner(self, manager: Manager | SchedulingManager) -> Runner | Offering:
+        if isinstance(self.domain, OfferedDomain):
+            assert isinstance(manager, SchedulingManager)
+            peers = [peer.name for peer in self.configuration.peers]
+            return Offering(self.domain, manager, self.peers, peers, self.fail)
+        assert not isinstance(manager, SchedulingManager)
+        return Runner(self.domain, manager)
 
     @property
     def _paced(self) -> bool:
@@ -190,6 +210,7 @@ class Service:
             every("schedule", section.domain.schedule_interval, self.domain.reschedule)
         if section.coscheduling.heartbeat_interval and section.peers:
             every("heartbeat", section.coscheduling.heartbeat_interval, self._beat)
+            self._beat()  # so that the offsets of clocks are known soon
 
     async def _listen(self, stack: AsyncExitStack) -> None:
         configuration = self.configuration
@@ -244,7 +265,7 @@ class Service:
         """A server with all services, for callers that `identify` tells apart; without ports yet."""
         server = grpc.aio.server(options=SERVER_OPTIONS, maximum_concurrent_rpcs=MAX_CALLS)
         peers = frozenset(peer.name for peer in self.configuration.peers)
-        coscheduling = CoschedulingApi(self.domain, peers, identify, self.metrics)
+        coscheduling = CoschedulingApi(self.domain, peers, identify, self.metrics, self._agreed, self.runner)
         add_CoschedulingServiceServicer_to_server(coscheduling, ReadingServer(server))
         serving = Serving(self.domain, self.operations, self.views, self.watchers, self.metrics, self.about)
         add_DomainServiceServicer_to_server(DomainApi(serving, identify), ReadingServer(server))
@@ -302,11 +323,19 @@ class Service:
             gauge.set_function(partial(_count, self.views.job_counts, state))
         for state, gauge in self.metrics.nodes.items():
             gauge.set_function(partial(_count, self.views.node_counts, state))
+        for peer in self.peers.views():
+            self.metrics.peer_clock_offset(peer.name).set_function(partial(self._peer_clock, peer.name, "ahead"))
+            uncertainty = partial(self._peer_clock, peer.name, "uncertainty")
+            self.metrics.peer_clock_uncertainty(peer.name).set_function(uncertainty)
         path = self.configuration.domain.state
         self.metrics.database_bytes.set_function(lambda: path.stat().st_size)
         if self._tls is not None and self.configuration.tls is not None:
             certificate = self.configuration.tls.certificate
             self.metrics.certificate_expiry(certificate.name).set_function(lambda: expires(certificate))
+
+    def _peer_clock(self, peer: Domain, field: str) -> float:
+        """A field of the offset of its clock; NaN: not known."""
+        return float(getattr(self.peers.clock_offset(peer), field, math.nan))
 
 
 def _count(counts: Callable[[], Any], state: str) -> int:

@@ -33,6 +33,9 @@ KINDS: dict[str, int] = {
     "is linked": wire.EVENT_KIND_LINKED,
     "is unlinked": wire.EVENT_KIND_UNLINKED,
     "lost its nodes": wire.EVENT_KIND_WARNING,
+    "is queued again": wire.EVENT_KIND_WARNING,
+    "starts alone": wire.EVENT_KIND_WARNING,
+    "holds on": wire.EVENT_KIND_HELD,
     "was refused: misconfigured peer": wire.EVENT_KIND_WARNING,
     "gets no answer": wire.EVENT_KIND_PEER,
     "asked for its mate": wire.EVENT_KIND_PEER,
@@ -78,7 +81,7 @@ def starts_together(record: Record) -> bool:
 
 
 REASON_ENDS = {"started", "completed", "failed", "cancelled"}
-QUEUED_AGAIN = {"submitted", "is released", "lost its nodes", "is linked", "is unlinked"}
+QUEUED_AGAIN = {"submitted", "is released", "lost its nodes", "is queued again", "is linked", "is unlinked"}
 
 
 def text(what: str, detail: Detail, clock_time: Callable[[int], str]) -> str:
@@ -135,6 +138,11 @@ _TEXTS: dict[str, Callable[[Detail, Callable[[int], str]], str]] = {
     "holds": _holds,
     "yields": _yields,
     "is released": lambda _, __: "its hold is over: queued again, behind the others",
+    "holds on": lambda detail, clock_time: (
+        f"holds on until {clock_time(detail['until'])} at most: it would be lost with its nodes"
+    ),
+    "is queued again": lambda _, __: "its resource manager has queued it again",
+    "starts alone": lambda detail, _: f"job {detail['of']} starts alone: {detail['why']}",
     "started": _started,
     "completed": _ended("completed"),
     "failed": _ended("failed"),

@@ -5,6 +5,8 @@ What the fields mean is told in proto/cosched/v1/coscheduling.proto.
 
 from __future__ import annotations
 
+import math
+
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from cosched.core.events import Asked
@@ -30,6 +32,7 @@ from cosched.service.fields import (
     MAX_REQUEST_ID,
     FieldError,
     check_generation,
+    check_instant,
     check_job,
     check_job_of,
     check_text,
@@ -70,9 +73,14 @@ def write_request(request: Request, here: Domain, peer: Domain) -> WireRequest:
         return wire.GetMateStatusRequest(job=job, caller=caller)
     if isinstance(request, StartJob):
         return wire.StartJobRequest(
-            request_id=request.request_id, job=job, caller=caller, hold_generation=request.generation
+            request_id=request.request_id,
+            job=job,
+            caller=caller,
+            hold_generation=request.generation,
+            start_at=write_instant(request.start_at),
         )
-    message = wire.TryStartMateRequest(request_id=request.request_id, job=job, caller=caller)
+    start_at = write_instant(request.start_at)
+    message = wire.TryStartMateRequest(request_id=request.request_id, job=job, caller=caller, start_at=start_at)
     if request.hold_until >= FOREVER:
         message.hold_forever = True
     elif request.hold_until:
@@ -95,8 +103,8 @@ def read_request(message: WireRequest, here: Domain) -> Asked:
     request_id = check_text("request_id", message.request_id, MAX_REQUEST_ID)
     if isinstance(message, wire.StartJobRequest):
         generation = check_generation("hold_generation", message.hold_generation)
-        return Asked(peer, StartJob(request_id, job, caller, generation))
-    return Asked(peer, TryStartMate(request_id, job, caller, _read_hold(message)))
+        return Asked(peer, StartJob(request_id, job, caller, generation, _read_start_at(message)))
+    return Asked(peer, TryStartMate(request_id, job, caller, _read_hold(message), _read_start_at(message)))
 
 
 def _read_get_mate_job_id(message: wire.GetMateJobIdRequest, here: Domain) -> Asked:
@@ -119,6 +127,32 @@ def _read_hold(message: wire.TryStartMateRequest) -> int:
     return FOREVER
 
 
+def _read_start_at(
+    message: wire.TryStartMateRequest | wire.StartJobRequest | wire.TryStartMateResponse | wire.StartJobResponse,
+) -> float | None:
+    return check_instant("start_at", message.start_at) if message.HasField("start_at") else None
+
+
+def write_clock(received: float, sent: float) -> wire.CompareClocksResponse:
+    """What our clock showed when the question came, and shows now, in seconds since the epoch."""
+    return wire.CompareClocksResponse(received_at=write_instant(received), sent_at=write_instant(sent))
+
+
+def read_clock(message: wire.CompareClocksResponse) -> tuple[float, float]:
+    """What a peer's clock showed, as in `write_clock`; FieldError."""
+    if not message.HasField("received_at") or not message.HasField("sent_at"):
+        raise FieldError("received_at, sent_at", "must both be given")
+    return check_instant("received_at", message.received_at), check_instant("sent_at", message.sent_at)
+
+
+def write_instant(instant: float | None) -> Timestamp | None:
+    """Seconds since the epoch, to the nanosecond; what is less is cut off."""
+    if instant is None:
+        return None
+    seconds = math.floor(instant)
+    return Timestamp(seconds=seconds, nanos=int((instant - seconds) * 1e9))
+
+
 def write_reply(reply: Reply, domain: Domain) -> WireReply:
     """The message that answers a request; a mate that it names is a job of `domain`."""
     if isinstance(reply, MateJobId):
@@ -130,8 +164,8 @@ def write_reply(reply: Reply, domain: Domain) -> WireReply:
             status=STATUS[reply.status], hold_generation=reply.generation, started_at=started_at
         )
     if isinstance(reply, MateTried):
-        return wire.TryStartMateResponse(started=reply.started)
-    return wire.StartJobResponse(started=reply.started)
+        return wire.TryStartMateResponse(started=reply.started, start_at=write_instant(reply.start_at))
+    return wire.StartJobResponse(started=reply.started, start_at=write_instant(reply.start_at))
 
 
 def read_reply(message: WireReply, peer: Domain) -> Reply:
@@ -141,8 +175,8 @@ def read_reply(message: WireReply, peer: Domain) -> Reply:
     if isinstance(message, wire.GetMateStatusResponse):
         return _read_mate_status(message)
     if isinstance(message, wire.TryStartMateResponse):
-        return MateTried(message.started)
-    return MateStarted(message.started)
+        return MateTried(message.started, _read_start_at(message))
+    return MateStarted(message.started, _read_start_at(message))
 
 
 def _read_mate_job_id(message: wire.GetMateJobIdResponse, peer: Domain) -> MateJobId:

@@ -2,7 +2,7 @@
 
 A turn takes one event (a request, an answer, a timer, a report of the manager), carries the core's effects out in
 memory, runs the scheduling that follows, writes all that changed in one transaction, and only then acts outside: calls
-peers, launches jobs, sets timers, answers. So memory and database are in step after every turn, and a domain that is
+peers, starts jobs, sets timers, answers. So memory and database are in step after every turn, and a domain that is
 killed at any point goes on where its last turn ended. If the transaction fails (a full disk) the domain is stalled:
 nothing leaves it, requests are refused, and the same transaction is tried again until it succeeds.
 """
@@ -18,9 +18,10 @@ import grpc
 from cosched.core.effects import Call, ClearTimer, SetTimer
 from cosched.core.protocol import JobId
 from cosched.service import story
-from cosched.service.changes import Changes
+from cosched.service.changes import Changes, Order
 from cosched.service.clock import Clock
 from cosched.service.errors import Refusal
+from cosched.service.late_answers import LateAnswers
 from cosched.service.metrics import Metrics
 from cosched.service.store import AuditRecord, EventRecord, JobRecord, Store, StoreError
 
@@ -31,8 +32,8 @@ class Outside(Protocol):
     def call(self, call: Call) -> None:
         """Send a request to a peer; `LiveDomain.answered` or `call_failed` follows, once."""
 
-    def launch(self, job: JobRecord) -> None:
-        """Start the job's processes; `LiveDomain.ended` follows, once."""
+    def order(self, order: Order) -> None:
+        """Tell the resource manager, as to start a job; `LiveDomain.ended` follows that, once."""
 
     def set_timer(self, timer: SetTimer) -> None:
         """Call `LiveDomain.timer_due` at that instant."""
@@ -73,6 +74,7 @@ class Turns:
         self._sequence = store.last_sequence()
         self._problem = ""  # why it is stalled
         self._backlog: list[Callable[[], None]] = []  # what came in meanwhile
+        self.late_answers = LateAnswers()
 
     def _begin(self) -> None:
         """It is `now`, and a turn begins."""
@@ -136,11 +138,12 @@ class Turns:
                 self._outside.set_timer(timer)
             else:
                 self._outside.clear_timer(timer)
-        for job in changes.launches:
-            if (record := self.jobs.get(job)) is not None:
-                self._outside.launch(record)
+        for order in changes.orders:
+            self._outside.order(order)
         for call in changes.calls:
             self._outside.call(call)
+        for answer in changes.replies:
+            self.late_answers.tell(answer)
         if changes.events:
             self._outside.happened(changes.events)
 

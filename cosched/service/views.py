@@ -177,4 +177,6 @@ def _peer(view: PeerView) -> cluster_pb2.Peer:
     )
     if view.round_trip is not None:
         message.round_trip.FromNanoseconds(int(view.round_trip * 1e9))
+    if view.clock_offset is not None and view.clock_uncertainty is not None:
+        message.clock_offset, message.clock_uncertainty = view.clock_offset, view.clock_uncertainty
     return message

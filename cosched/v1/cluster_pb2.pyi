@@ -118,17 +118,21 @@ class Domain(_message.Message):
     def __init__(self, name: _Optional[str] = ..., version: _Optional[str] = ..., manager: _Optional[str] = ..., scheme: _Optional[_Union[Scheme, str]] = ..., release_interval: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., max_held_fraction: _Optional[str] = ..., nodes: _Optional[_Union[NodeCounts, _Mapping]] = ..., jobs: _Optional[_Union[JobCounts, _Mapping]] = ..., peers: _Optional[_Iterable[_Union[Peer, _Mapping]]] = ..., now: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., serving_since: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class Peer(_message.Message):
-    __slots__ = ("name", "address", "state", "since", "round_trip", "problem")
+    __slots__ = ("name", "address", "state", "since", "round_trip", "problem", "clock_offset", "clock_uncertainty")
     NAME_FIELD_NUMBER: _ClassVar[int]
     ADDRESS_FIELD_NUMBER: _ClassVar[int]
     STATE_FIELD_NUMBER: _ClassVar[int]
     SINCE_FIELD_NUMBER: _ClassVar[int]
     ROUND_TRIP_FIELD_NUMBER: _ClassVar[int]
     PROBLEM_FIELD_NUMBER: _ClassVar[int]
+    CLOCK_OFFSET_FIELD_NUMBER: _ClassVar[int]
+    CLOCK_UNCERTAINTY_FIELD_NUMBER: _ClassVar[int]
     name: str
     address: str
     state: PeerState
     since: _timestamp_pb2.Timestamp
     round_trip: _duration_pb2.Duration
     problem: str
-    def __init__(self, name: _Optional[str] = ..., address: _Optional[str] = ..., state: _Optional[_Union[PeerState, str]] = ..., since: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., round_trip: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., problem: _Optional[str] = ...) -> None: ...
+    clock_offset: float
+    clock_uncertainty: float
+    def __init__(self, name: _Optional[str] = ..., address: _Optional[str] = ..., state: _Optional[_Union[PeerState, str]] = ..., since: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., round_trip: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., problem: _Optional[str] = ..., clock_offset: _Optional[float] = ..., clock_uncertainty: _Optional[float] = ...) -> None: ...

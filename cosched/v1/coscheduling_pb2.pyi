@@ -88,39 +88,59 @@ class GetMateStatusResponse(_message.Message):
     def __init__(self, status: _Optional[_Union[MateStatus, str]] = ..., hold_generation: _Optional[int] = ..., started_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class TryStartMateRequest(_message.Message):
-    __slots__ = ("request_id", "job", "caller", "hold_until", "hold_forever")
+    __slots__ = ("request_id", "job", "caller", "hold_until", "hold_forever", "start_at")
     REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
     JOB_FIELD_NUMBER: _ClassVar[int]
     CALLER_FIELD_NUMBER: _ClassVar[int]
     HOLD_UNTIL_FIELD_NUMBER: _ClassVar[int]
     HOLD_FOREVER_FIELD_NUMBER: _ClassVar[int]
+    START_AT_FIELD_NUMBER: _ClassVar[int]
     request_id: str
     job: JobRef
     caller: JobRef
     hold_until: _timestamp_pb2.Timestamp
     hold_forever: bool
-    def __init__(self, request_id: _Optional[str] = ..., job: _Optional[_Union[JobRef, _Mapping]] = ..., caller: _Optional[_Union[JobRef, _Mapping]] = ..., hold_until: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., hold_forever: _Optional[bool] = ...) -> None: ...
+    start_at: _timestamp_pb2.Timestamp
+    def __init__(self, request_id: _Optional[str] = ..., job: _Optional[_Union[JobRef, _Mapping]] = ..., caller: _Optional[_Union[JobRef, _Mapping]] = ..., hold_until: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., hold_forever: _Optional[bool] = ..., start_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class TryStartMateResponse(_message.Message):
-    __slots__ = ("started",)
+    __slots__ = ("started", "start_at")
     STARTED_FIELD_NUMBER: _ClassVar[int]
+    START_AT_FIELD_NUMBER: _ClassVar[int]
     started: bool
-    def __init__(self, started: _Optional[bool] = ...) -> None: ...
+    start_at: _timestamp_pb2.Timestamp
+    def __init__(self, started: _Optional[bool] = ..., start_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class StartJobRequest(_message.Message):
-    __slots__ = ("request_id", "job", "caller", "hold_generation")
+    __slots__ = ("request_id", "job", "caller", "hold_generation", "start_at")
     REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
     JOB_FIELD_NUMBER: _ClassVar[int]
     CALLER_FIELD_NUMBER: _ClassVar[int]
     HOLD_GENERATION_FIELD_NUMBER: _ClassVar[int]
+    START_AT_FIELD_NUMBER: _ClassVar[int]
     request_id: str
     job: JobRef
     caller: JobRef
     hold_generation: int
-    def __init__(self, request_id: _Optional[str] = ..., job: _Optional[_Union[JobRef, _Mapping]] = ..., caller: _Optional[_Union[JobRef, _Mapping]] = ..., hold_generation: _Optional[int] = ...) -> None: ...
+    start_at: _timestamp_pb2.Timestamp
+    def __init__(self, request_id: _Optional[str] = ..., job: _Optional[_Union[JobRef, _Mapping]] = ..., caller: _Optional[_Union[JobRef, _Mapping]] = ..., hold_generation: _Optional[int] = ..., start_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class StartJobResponse(_message.Message):
-    __slots__ = ("started",)
+    __slots__ = ("started", "start_at")
     STARTED_FIELD_NUMBER: _ClassVar[int]
+    START_AT_FIELD_NUMBER: _ClassVar[int]
     started: bool
-    def __init__(self, started: _Optional[bool] = ...) -> None: ...
+    start_at: _timestamp_pb2.Timestamp
+    def __init__(self, started: _Optional[bool] = ..., start_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+
+class CompareClocksRequest(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
+class CompareClocksResponse(_message.Message):
+    __slots__ = ("received_at", "sent_at")
+    RECEIVED_AT_FIELD_NUMBER: _ClassVar[int]
+    SENT_AT_FIELD_NUMBER: _ClassVar[int]
+    received_at: _timestamp_pb2.Timestamp
+    sent_at: _timestamp_pb2.Timestamp
+    def __init__(self, received_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., sent_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...

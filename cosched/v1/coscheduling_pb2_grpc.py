@@ -26,7 +26,8 @@ if _version_not_supported:
 
 
 class CoschedulingServiceStub:
-    """What a policy domain answers to the other domains: the four calls of Algorithm 1. See the head of this file.
+    """What a policy domain answers to the other domains: the four calls of Algorithm 1, and what time it is. See the head
+    of this file.
     """
 
     def __init__(self, channel):
@@ -55,10 +56,16 @@ class CoschedulingServiceStub:
                 request_serializer=cosched_dot_v1_dot_coscheduling__pb2.StartJobRequest.SerializeToString,
                 response_deserializer=cosched_dot_v1_dot_coscheduling__pb2.StartJobResponse.FromString,
                 _registered_method=True)
+        self.CompareClocks = channel.unary_unary(
+                '/cosched.v1.CoschedulingService/CompareClocks',
+                request_serializer=cosched_dot_v1_dot_coscheduling__pb2.CompareClocksRequest.SerializeToString,
+                response_deserializer=cosched_dot_v1_dot_coscheduling__pb2.CompareClocksResponse.FromString,
+                _registered_method=True)
 
 
 class CoschedulingServiceServicer:
-    """What a policy domain answers to the other domains: the four calls of Algorithm 1. See the head of this file.
+    """What a policy domain answers to the other domains: the four calls of Algorithm 1, and what time it is. See the head
+    of this file.
     """
 
     def GetMateJobId(self, request, context):
@@ -116,6 +123,17 @@ class CoschedulingServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def CompareClocks(self, request, context):
+        """What time is it at yours? Answered to whoever may connect, also by a domain that is stalled; changes nothing.
+
+        With its own clock's readings t0, when it sends this, and t3, when it gets the answer, and t1 = received_at and
+        t2 = sent_at, the caller knows (RFC 5905, section 8) that the called domain's clock is ahead of its own by
+        ((t1 - t0) + (t2 - t3)) / 2, give or take half the round trip (t3 - t0) - (t2 - t1), whatever each way took.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_CoschedulingServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -139,6 +157,11 @@ def add_CoschedulingServiceServicer_to_server(servicer, server):
                     request_deserializer=cosched_dot_v1_dot_coscheduling__pb2.StartJobRequest.FromString,
                     response_serializer=cosched_dot_v1_dot_coscheduling__pb2.StartJobResponse.SerializeToString,
             ),
+            'CompareClocks': grpc.unary_unary_rpc_method_handler(
+                    servicer.CompareClocks,
+                    request_deserializer=cosched_dot_v1_dot_coscheduling__pb2.CompareClocksRequest.FromString,
+                    response_serializer=cosched_dot_v1_dot_coscheduling__pb2.CompareClocksResponse.SerializeToString,
+            ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
             'cosched.v1.CoschedulingService', rpc_method_handlers)
@@ -148,7 +171,8 @@ def add_CoschedulingServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class CoschedulingService:
-    """What a policy domain answers to the other domains: the four calls of Algorithm 1. See the head of this file.
+    """What a policy domain answers to the other domains: the four calls of Algorithm 1, and what time it is. See the head
+    of this file.
     """
 
     @staticmethod
@@ -249,6 +273,33 @@ class CoschedulingService:
             '/cosched.v1.CoschedulingService/StartJob',
             cosched_dot_v1_dot_coscheduling__pb2.StartJobRequest.SerializeToString,
             cosched_dot_v1_dot_coscheduling__pb2.StartJobResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def CompareClocks(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/cosched.v1.CoschedulingService/CompareClocks',
+            cosched_dot_v1_dot_coscheduling__pb2.CompareClocksRequest.SerializeToString,
+            cosched_dot_v1_dot_coscheduling__pb2.CompareClocksResponse.FromString,
             options,
             channel_credentials,
             insecure,

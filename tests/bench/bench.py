@@ -21,6 +21,7 @@ from cosched.core.cluster import ClusterSettings
 from cosched.core.policies.backfilling import BACKFILLING
 from cosched.core.policies.ordering import parse_ordering
 from cosched.core.settings import CoschedulingSettings, Scheme
+from deploy.slurm.lab.laboratory import missing_programs
 from sim.engine import DomainSetup, Engine
 from sim.generate import generate
 from sim.pairing import Pairing, pairs_by_window
@@ -169,9 +170,12 @@ def whole_command() -> None:
 
 
 def other_parts() -> None:
-    """The figures of sweeps, reports and live services, each part from a process of its own."""
+    """The figures of sweeps, reports, live services and real Slurm, each part from a process of its own."""
+    with_slurm = () if missing_programs() else ("slurm_hooks", "slurm_skew")
+    if not with_slurm:
+        print("\nWithout Slurm (Debian: slurm-wlm) nothing is measured with it")
     sys.stdout.flush()
-    for part in ("sweeps", "reports", "service", "skew"):
+    for part in ("sweeps", "reports", "service", "skew", *with_slurm):
         subprocess.run([sys.executable, "-m", f"tests.bench.{part}"], check=True)
 
 

@@ -258,3 +258,7 @@ def test_nodes_and_the_domain(client, domain):
     here = client.domain()
     assert (here.nodes["idle"], here.jobs["queued"], here.now) == (3, 2, START)
     assert (here.peers[0].state, here.peers[0].round_trip) == ("reachable", timedelta(milliseconds=1.5))
+    assert (here.peers[0].clock_offset, here.peers[0].clock_uncertainty) == (None, None)
+    peer.clock_offset, peer.clock_uncertainty = -0.5, 0.0
+    (known,) = client.domain().peers
+    assert (known.clock_offset, known.clock_uncertainty) == (timedelta(seconds=-0.5), timedelta(0))

@@ -27,6 +27,8 @@ def series() -> dict[str, set[str]]:
     metrics = Metrics("1")
     metrics.peer_up("eureka").set(1)
     metrics.peer_refused("eureka").set(0)
+    metrics.peer_clock_offset("eureka").set(0.001)
+    metrics.peer_clock_uncertainty("eureka").set(0.001)
     metrics.peer_call("eureka", "StartJob", "answered", 0.1)
     metrics.request("StartJob", "OK", 0.1)
     metrics.denied("NOT_OWNER").inc()

@@ -190,6 +190,7 @@ MAKERS = (
             "GetMateStatus": (lambda of: wire.GetMateStatusRequest(job=of.own(), caller=of.theirs()), 10),
             "TryStartMate": (Shots.try_start, 10),
             "StartJob": (lambda of: wire.StartJobRequest(**of.order(), hold_generation=1), 10),
+            "CompareClocks": (lambda _: wire.CompareClocksRequest(), 2),
             "StopJob": (lambda of: wire.StartJobRequest(**of.order()), 1),
         }
     ),

@@ -130,6 +130,15 @@ def test_who_has_no_certificate_of_the_authority_gets_no_connection(world, tmp_p
     assert world.is_untouched()
 
 
+def test_whoever_may_connect_may_ask_what_time_it_is(world):
+    for name in ("a", "mira"):
+        with world.channel(world.pki.files(name)) as channel:
+            assert refusal(CoschedulingServiceStub(channel).CompareClocks, wire.CompareClocksRequest()) == ("OK", "")
+    with world.channel(None) as channel:
+        asked = refusal(CoschedulingServiceStub(channel).CompareClocks, wire.CompareClocksRequest())
+    assert asked == NO_CONNECTION
+
+
 def test_a_certificate_of_nobody_known_opens_nothing(world):
     with world.channel(world.pki.files("mira")) as channel:
         assert world.refusals(channel, world.mate) == {(DENIED, "PEER_UNKNOWN")}

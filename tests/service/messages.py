@@ -29,19 +29,21 @@ jobs = texts(128)
 request_ids = texts(256) | st.builds("{}/{}/{}".format, domains, jobs, st.integers(1, 10**9))
 generations = st.integers(1, MAX_GENERATION)
 times = st.integers(0, MAX_TIME)
+instants = st.floats(2**24, MAX_TIME, allow_nan=False)  # whose nanoseconds have room in a float's fraction
+starts_at = st.none() | instants
 holds = st.just(0) | st.just(FOREVER) | st.integers(1, MAX_TIME)
 
 requests = st.one_of(
     st.builds(GetMateJobId, jobs, st.none() | texts(128), st.none() | jobs, texts(256, 0)),
     st.builds(GetMateStatus, jobs, jobs),
-    st.builds(TryStartMate, request_ids, jobs, jobs, holds),
-    st.builds(StartJob, request_ids, jobs, jobs, generations),
+    st.builds(TryStartMate, request_ids, jobs, jobs, holds, starts_at),
+    st.builds(StartJob, request_ids, jobs, jobs, generations, starts_at),
 )
 replies = st.one_of(
     st.builds(MateJobId, st.just(Found.MATE), jobs),
     st.builds(MateJobId, st.sampled_from([Found.UNSUBMITTED, Found.NO_PAIR]), st.none()),
     st.builds(MateStatus, st.sampled_from(Status), generations, st.none() | times),
     st.builds(MateStatus, st.sampled_from(sorted(set(Status) - {Status.HOLDING})), st.just(0), st.none() | times),
-    st.builds(MateTried, st.booleans()),
-    st.builds(MateStarted, st.booleans()),
+    st.builds(MateTried, st.booleans(), starts_at),
+    st.builds(MateStarted, st.booleans(), starts_at),
 )

@@ -72,6 +72,7 @@ class Eureka:
         self.seen: list[Message] = []
         self.asked = asyncio.Event()
         self.health: health.HealthServicer | None = health.HealthServicer()
+        self.clock: Behaviour | None = None  # without it, it is of a version that does not know CompareClocks
         self.credentials = credentials
         self.stopping: asyncio.Future[None] | None = None
         self._kept = socket.socket()  # keeps the port ours
@@ -107,6 +108,12 @@ class Eureka:
             )
             for request in ANSWERS
         }
+        if self.clock is not None:
+            handlers["CompareClocks"] = grpc.unary_unary_rpc_method_handler(
+                self.clock,
+                wire.CompareClocksRequest.FromString,
+                lambda reply: reply if type(reply) is bytes else reply.SerializeToString(),
+            )
         return grpc.method_handlers_generic_handler("cosched.v1.CoschedulingService", handlers)
 
     async def _handle(self, message: Message, context: grpc.aio.ServicerContext) -> Message | bytes:

@@ -79,6 +79,7 @@ def test_the_least_that_must_be_said(read: Read) -> None:
     assert (domain.schedule_interval, domain.retention, domain.max_jobs_per_user) == (30, 30 * 86400, 10_000)
     assert domain.log_level == "info"
     assert (section.enabled, section.peer_timeout, section.heartbeat_interval) == (True, 5, 10)
+    assert section.max_clock_offset == Decimal("0.5")
     assert (found.peers, found.tls, found.manager.settings) == ((), None, {})
     assert found.coscheduling_settings() == CoschedulingSettings(mate_patience=7 * 86400)
 
@@ -103,6 +104,7 @@ mate_patience = "1w"
 peer_timeout = 0.5
 peer_patience = "1m"
 heartbeat_interval = 5
+max_clock_offset = 0.02
 {PEER}owners = {{ alice = "asmith" }}
 [[peer]]
 name = "mira"
@@ -131,6 +133,7 @@ def test_everything_that_can_be_said(read: Read) -> None:
         peer_patience=60,
     )
     assert (found.coscheduling.peer_timeout, found.coscheduling.heartbeat_interval) == (Decimal("0.5"), 5)
+    assert found.coscheduling.max_clock_offset == Decimal("0.02")
     assert [(peer.name, dict(peer.owners)) for peer in found.peers] == [("eureka", {"alice": "asmith"}), ("mira", {})]
     assert (found.manager.kind, found.manager.settings) == ("local", {"slots": 8, "token": "hush"})
     cluster = found.cluster_settings(8)
@@ -207,6 +210,8 @@ def test_a_mistake_in_domain(refusal: Refusal, line: str, reason: str) -> None:
         ("max_held_fraction = nan", "coscheduling.max_held_fraction: nan is not a number"),
         ("peer_timeout = 0", "coscheduling.peer_timeout: 0 is not above 0"),
         ("peer_timeout = 301", "coscheduling.peer_timeout: 301 is above 300"),
+        ("max_clock_offset = -0.1", "coscheduling.max_clock_offset: -0.1 is below 0"),
+        ("max_clock_offset = true", "coscheduling.max_clock_offset: a number is expected, not true"),
         ("peer_patience = 99999999999", "coscheduling.peer_patience: 99999999999 is not between 0 and"),
         ('enabled = "no"', "coscheduling.enabled: 'no' is neither true nor false"),
         ("relase_interval = 1", "coscheduling.relase_interval: no such key; did you mean release_interval?"),
@@ -321,10 +326,16 @@ def test_what_check_prints(read: Read, tmp_path: Path) -> None:
         "each yield          raises the job's score by 0.2 of it",
         "patience            7 d for a mate that is not submitted",
         "calls to peers      0.5 s each, asked again for 1 min",
+        "agreed starts       if the manager can, and a peer's clock differs by at most 0.02 s",
         "unreachable peer    jobs hold",
         "peer                eureka at 127.0.0.1:7702 as spiffe://site/cosched/eureka; its users here: alice = asmith",
         "peer                mira at mira.example.org:7701 as spiffe://site/cosched/mira; its users here: bob = bob2",
     ]
+
+
+def test_check_says_that_no_start_is_agreed_on(read: Read) -> None:
+    lines = describe(read(f"{PLAIN}[coscheduling]\nmax_clock_offset = 0\n"))
+    assert "none: pairs start at once" in next(line for line in lines if line.startswith("agreed starts"))
 
 
 def warnings(configuration: Configuration) -> list[str]:

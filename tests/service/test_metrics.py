@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from prometheus_client.parser import text_string_to_metric_families
 
 from cosched.service.metrics import JOB_STATES, NODE_STATES, Metrics
@@ -19,6 +21,7 @@ def value(metrics: Metrics, name: str, **labels: str) -> float:
 EXPECTED = {
     *("build_info", "jobs", "nodes", "starts_total", "holds_total", "yields_total", "releases_total"),
     *("held_node_seconds_total", "pair_gap_seconds", "peer_up", "peer_calls_total", "peer_call_seconds"),
+    *("pair_starts_total", "peer_clock_offset_seconds", "peer_clock_uncertainty_seconds"),
     *("peer_refused", "requests_total", "request_seconds", "iteration_seconds", "commit_seconds", "store_stalled"),
     *(
         "database_bytes",
@@ -34,6 +37,8 @@ def observed() -> Metrics:
     metrics = Metrics("1.2.3")
     metrics.peer_up("eureka").set(1)
     metrics.peer_refused("eureka").set(0)
+    metrics.peer_clock_offset("eureka").set(-0.002)
+    metrics.peer_clock_uncertainty("eureka").set_function(lambda: math.nan)
     metrics.peer_call("eureka", "StartJob", "ok", 0.004)
     metrics.request("GetMateStatus", "OK", 0.001)
     metrics.denied("NOT_OWNER").inc()
@@ -60,6 +65,7 @@ def test_series_of_fixed_labels_are_there_from_the_beginning() -> None:
     assert [value(metrics, "cosched_nodes", state=state) for state in NODE_STATES] == [0] * 5
     assert [value(metrics, "cosched_starts_total", kind=kind) for kind in ("paired", "alone", "unpaired")] == [0] * 3
     assert value(metrics, "cosched_holds_total") == 0
+    assert [value(metrics, "cosched_pair_starts_total", kind=kind) for kind in ("agreed", "at_once")] == [0] * 2
 
 
 def test_what_is_observed_is_read() -> None:
@@ -77,6 +83,8 @@ def test_what_is_observed_is_read() -> None:
     assert value(metrics, "cosched_pair_gap_seconds_bucket", le="0.0") == 1
     assert value(metrics, "cosched_commit_seconds_sum") == 0.002
     assert value(metrics, "cosched_peer_up", peer="eureka") == 1
+    assert value(metrics, "cosched_peer_clock_offset_seconds", peer="eureka") == -0.002
+    assert math.isnan(value(metrics, "cosched_peer_clock_uncertainty_seconds", peer="eureka"))
     assert value(metrics, "cosched_peer_calls_total", peer="eureka", call="StartJob", outcome="ok") == 1
     assert value(metrics, "cosched_peer_call_seconds_bucket", peer="eureka", call="StartJob", le="0.005") == 1
     assert value(metrics, "cosched_requests_total", call="GetMateStatus", code="OK") == 1

@@ -94,7 +94,7 @@ async def test_an_answer_that_breaks_the_contract_is_a_refusal(request_: Request
 @pytest.mark.asyncio
 async def test_fields_that_a_newer_peer_adds_are_ignored() -> None:
     async def newer(message: Message, _: grpc.aio.ServicerContext) -> bytes:
-        return ANSWERS[type(message)].SerializeToString() + b"\x52\x02\x08\x01"  # field 10, start_at
+        return ANSWERS[type(message)].SerializeToString() + b"\x5a\x02\x0a\x00"  # field 11, group
 
     async with a_world() as world:
         world.eureka.behaviour = newer

@@ -53,6 +53,7 @@ def test_the_calls_between_domains():
         "GetMateStatus",
         "TryStartMate",
         "StartJob",
+        "CompareClocks",
     ]
 
 
@@ -104,10 +105,18 @@ def test_times_are_timestamps_and_durations(described):
         assert field.type_name in (".google.protobuf.Timestamp", ".google.protobuf.Duration"), field.name
 
 
-def test_the_field_numbers_kept_for_what_is_to_come_are_free():
+def test_the_field_number_kept_for_groups_is_free():
     for method in COSCHEDULING.methods:
         for message in (method.input_type, method.output_type):
-            assert not {10, 11} & {field.number for field in message.fields}
+            assert 11 not in {field.number for field in message.fields}
+
+
+@pytest.mark.parametrize("call", ["TryStartMate", "StartJob"])
+def test_orders_and_their_answers_carry_an_instant_of_start(call):
+    method = COSCHEDULING.methods_by_name[call]
+    for message in (method.input_type, method.output_type):
+        field = message.fields_by_name["start_at"]
+        assert (field.number, field.message_type.full_name) == (10, "google.protobuf.Timestamp")
 
 
 def test_a_job_can_have_several_mates():
@@ -158,7 +167,8 @@ def test_everything_has_a_comment(described):
         "ERRORS",
         "IDENTITY",
         "LIMITS",
-        "CHANGES TO COME",
+        "AGREED START",
+        "CHANGES,",
         "Wanted:",
         "hold ",
         "yield ",

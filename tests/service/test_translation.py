@@ -1,5 +1,6 @@
 """The core's messages survive the way through protobuf, and are on the wire what the protocol says."""
 
+import pytest
 from google.protobuf import json_format
 from google.protobuf.message import Message
 from hypothesis import given
@@ -11,13 +12,24 @@ from cosched.core.protocol import (
     GetMateJobId,
     GetMateStatus,
     MateJobId,
+    MateStarted,
     MateStatus,
     MateTried,
     StartJob,
     Status,
     TryStartMate,
 )
-from cosched.service.translation import FOUND, STATUS, read_reply, read_request, write_reply, write_request
+from cosched.service.fields import FieldError
+from cosched.service.translation import (
+    FOUND,
+    STATUS,
+    read_clock,
+    read_reply,
+    read_request,
+    write_clock,
+    write_reply,
+    write_request,
+)
 from cosched.v1 import coscheduling_pb2 as wire
 from tests.service import messages
 
@@ -116,6 +128,35 @@ def test_cannot_start_now_is_an_answer():
 
 
 def test_fields_to_come_are_ignored():
-    later = b"\x52\x02\x08\x01"  # field 10, start_at
+    later = b"\x5a\x02\x0a\x00"  # field 11, group
     message = write_request(TryStartMate("intrepid/17/1", "99", "17", 0), here="intrepid", peer="eureka")
     assert read_request(type(message).FromString(message.SerializeToString() + later), "eureka").request.job == "99"
+
+
+def test_an_instant_of_start_has_its_fraction():
+    request = StartJob("intrepid/17/2", "99", "17", 3, 1_800_000_000.25)
+    assert as_dict(write_request(request, here="intrepid", peer="eureka"))["start_at"] == "2027-01-15T08:00:00.250Z"
+    assert as_dict(write_reply(MateStarted(True, 0.5), "eureka")) == {
+        "started": True,
+        "start_at": "1970-01-01T00:00:00.500Z",
+    }
+
+
+@pytest.mark.parametrize(("seconds", "nanos"), [(-1, 0), (253402300800, 0), (1, -1), (1, 10**9)])
+def test_an_instant_of_start_that_is_none_is_refused(seconds, nanos):
+    for order in (TryStartMate("intrepid/17/1", "99", "17", 0), StartJob("intrepid/17/1", "99", "17", 1)):
+        message = write_request(order, here="intrepid", peer="eureka")
+        message.start_at.seconds, message.start_at.nanos = seconds, nanos
+        with pytest.raises(FieldError) as caught:
+            read_request(message, here="eureka")
+        assert (caught.value.field, caught.value.reason) == ("start_at", "INVALID_FIELD")
+    for reply in (MateTried(True), MateStarted(True)):
+        message = write_reply(reply, "eureka")
+        message.start_at.seconds, message.start_at.nanos = seconds, nanos
+        with pytest.raises(FieldError, match="start_at"):
+            read_reply(message, "eureka")
+
+
+@given(received=messages.instants, sent=messages.instants)
+def test_the_readings_of_a_clock_come_back_as_they_were(received, sent):
+    assert read_clock(carried(write_clock(received, sent))) == (received, sent)

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from cosched.core.cluster import ClusterSettings
+from cosched.core.effects import Start
 from cosched.core.events import Asked, CallFailed, Submitted
 from cosched.core.job import JobState
 from cosched.core.policies.backfilling import BACKFILLING
@@ -276,9 +277,10 @@ class Outside:
 
     # The rest
 
-    def launch(self, job: JobRecord) -> None:
+    def order(self, start: Start) -> None:
         self.node.may_die()
-        self.node.launch(str(job.id))
+        if start.job in self.node.domain.jobs:
+            self.node.launch(start.job)
 
     def set_timer(self, timer) -> None:
         key = timer.job, timer.timer

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import atexit
 import os
 import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import cache
 from pathlib import Path
 from threading import Thread
 from typing import Any, TypeVar
@@ -19,46 +17,24 @@ import pytest
 
 from adapters.slurm.hook_server import HookEnd, HookServer, Offer
 from deploy.slurm.lab import Lab, wait_for
+from deploy.slurm.lab.installed_hooks import InstalledHooks
 
-SOURCES = Path(__file__).resolve().parents[2] / "deploy" / "slurm" / "hooks"
-SCRIPTS = ("prolog", "task-prolog", "jobcomp")
-BUILD = ("cc", "-std=c11", "-O2", "-Wall", "-Wextra", "-Werror")
 _T = TypeVar("_T")
 
 
-@cache
-def program(how: str = "-static") -> Path:
-    """cosched-hook, built once; the test is skipped where there is no C compiler."""
+def check_for_compiler() -> None:
+    """Skip the test where there is no C compiler."""
     if shutil.which("cc") is None:
         pytest.skip("there is no C compiler (cc) to build cosched-hook with")
-    folder = Path(tempfile.mkdtemp(prefix="cosched-hook-"))
-    atexit.register(shutil.rmtree, folder)
-    path = folder / "cosched-hook"
-    subprocess.run([*BUILD, *([how] if how else []), "-o", path, SOURCES / "cosched-hook.c"], check=True)
-    return path
 
 
-class Site:
-    """The hooks in `folder`, which every user can reach, with a log file instead of syslog."""
+class Site(InstalledHooks):
+    """Installed hooks, and their scripts run by hand; the test is skipped where there is no C compiler."""
 
     def __init__(self, folder: Path, patience: int = 10) -> None:
-        self.folder = folder
-        self.socket = folder / "hooks.sock"
-        self.log = folder / "log"
+        check_for_compiler()
+        super().__init__(folder, patience)
         self._running: list[subprocess.Popen[bytes]] = []
-        folder.chmod(0o755)
-        for name in SCRIPTS:
-            shutil.copy(SOURCES / name, folder / name)
-        shutil.copy(program(), folder / "cosched-hook")
-        self.configure(f"socket={self.socket}\npatience={patience}\nlog={self.log}\n")
-
-    def configure(self, text: str) -> None:
-        """Write cosched.conf."""
-        (self.folder / "cosched.conf").write_text(text)
-
-    def messages(self) -> list[str]:
-        """The lines of the log."""
-        return self.log.read_text().splitlines() if self.log.exists() else []
 
     def run(self, script: str, environment: Mapping[str, str | bytes], **options: Any) -> subprocess.Popen[bytes]:
         """Start one of the scripts with nothing else in its environment, as Slurm does."""
@@ -75,12 +51,6 @@ class Site:
         for process in self._running:
             process.kill()
             process.wait()
-
-    @property
-    def options(self) -> dict[str, Any]:
-        """Of a laboratory's cluster that has these hooks."""
-        prolog, task_prolog, jobcomp = (self.folder / script for script in SCRIPTS)
-        return {"prolog": prolog, "task_prolog": task_prolog, "jobcomp": jobcomp}
 
     def lab(self, name: str = "intrepid", **options: Any) -> Lab:
         """A laboratory of one cluster with these hooks, not yet started."""

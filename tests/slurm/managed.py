@@ -10,9 +10,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar
 
+from adapters.scheduling import Offered, Report
 from adapters.slurm.commands import JobRow, details, parse_rows, queue
 from adapters.slurm.manager import Known, SlurmManager
-from adapters.slurm.reports import Offered, Report
 from adapters.slurm.settings import read_settings
 from deploy.slurm.lab import Cluster, Lab, LabError
 from deploy.slurm.lab.configuration import Options
@@ -141,12 +141,3 @@ def rows(cluster: Cluster, *jobs: str) -> list[JobRow]:
     argv = details(jobs) if jobs else queue()
     printed = cluster.run("env", "SLURM_TIME_FORMAT=%s", *argv)
     return parse_rows(printed.encode("utf-8", "surrogateescape"), comments=bool(jobs))
-
-
-def clear(*clusters: Cluster) -> None:
-    """Cancel all jobs, and wait until the nodes are free."""
-    for cluster in clusters:
-        cluster.scancel("--quiet", "--partition=main")
-    for cluster in clusters:
-        cluster.wait_for(lambda cluster=cluster: not cluster.squeue("-h"), "the end of all jobs")
-        cluster.wait_for_nodes()

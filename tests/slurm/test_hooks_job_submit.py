@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import pytest
 
+from adapters.slurm.comments import ARRAY, HET, NO_REQUEUE
 from deploy.slurm.lab import Cluster, Lab
-from tests.slurm.cosched_hooks import SOURCES
+from deploy.slurm.lab.installed_hooks import SOURCES
 
 SCRIPT = "#!/bin/sh\ntrue\n"
-HOLD_ONLY = "this job waits for its mate on its nodes only, it cannot give its turn up"
 
 
 @pytest.fixture(scope="module")
@@ -81,19 +81,20 @@ def test_array_and_heterogeneous_jobs_are_refused_a_mate_with_the_reason(cluster
     pair = "--comment=cosched:pair=x"
     accepted, said = submit(cluster, pair, "--array=1-2")
     assert not accepted
-    assert "the tasks of a job array cannot have a mate" in said[0]
+    assert said[0].endswith(f"comment: {ARRAY}")
     for components in ((pair, ":", "-n1"), ("-n1", ":", pair)):
         accepted, said = submit(cluster, *components)
         assert not accepted
-        assert "a heterogeneous job cannot have a mate" in said[0]
+        assert said[0].endswith(f"comment: {HET}")
     assert submit(cluster, "--array=1-2", "--comment=words") == (True, [])
     assert submit(cluster, "-n1", ":", "-n1") == (True, [])
 
 
 def test_jobs_that_can_only_hold_are_accepted_and_their_users_told(cluster: Cluster) -> None:
     pair = "--comment=cosched:pair=x"
-    assert submit(cluster, pair, "--no-requeue") == (True, [f"with --no-requeue {HOLD_ONLY}"])
-    assert submit(cluster, pair, "-n1", command="srun") == (True, [f"with salloc and srun {HOLD_ONLY}"])
+    assert submit(cluster, pair, "--no-requeue") == (True, [NO_REQUEUE])
+    told = NO_REQUEUE.replace("--no-requeue", "salloc and srun")
+    assert submit(cluster, pair, "-n1", command="srun") == (True, [told])
 
 
 def test_a_fault_of_the_script_costs_nobody_a_job(tmp_path_factory: pytest.TempPathFactory) -> None:

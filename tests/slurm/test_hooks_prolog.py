@@ -17,7 +17,8 @@ from threading import Thread
 import pytest
 
 from deploy.slurm.lab import wait_for
-from tests.slurm.cosched_hooks import SCRIPTS, SOURCES, Service, Site, program, ready, site
+from deploy.slurm.lab.installed_hooks import SCRIPTS, SOURCES, build, program
+from tests.slurm.cosched_hooks import Service, Site, check_for_compiler, ready, site
 
 END = 20  # seconds: a safety net
 YIELD, START = 1, 0
@@ -351,7 +352,7 @@ def test_a_log_that_cannot_be_written_keeps_no_job_from_starting(log: str) -> No
 
 
 def test_the_program_may_be_linked_dynamically(hooks: Site, service: Service) -> None:
-    shutil.copy(program(how=""), hooks.folder / "cosched-hook")
+    shutil.copy(build("-Werror"), hooks.folder / "cosched-hook")
     hook = hooks.prolog()
     service.wait_for_offer(17)
     service.give_back(17)
@@ -359,6 +360,7 @@ def test_the_program_may_be_linked_dynamically(hooks: Site, service: Service) ->
 
 
 def test_the_program_says_how_it_is_used() -> None:
+    check_for_compiler()
     done = subprocess.run([program()], capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert done.stderr == f"usage: {program()} prolog|gate|ended CONFIGURATION\n"

@@ -10,11 +10,11 @@ from collections.abc import Iterator
 import pytest
 
 from adapters.manager import Ended
+from adapters.scheduling import Offered, Withdrawn
 from adapters.slurm.book import Phase
-from adapters.slurm.reports import Offered, Withdrawn
-from deploy.slurm.lab import Cluster
+from deploy.slurm.lab import Cluster, clear
 from tests.slurm.cosched_hooks import Site, site
-from tests.slurm.managed import Managed, clear, clusters, rows
+from tests.slurm.managed import Managed, clusters, rows
 
 pytestmark = pytest.mark.asyncio
 Place = tuple[Cluster, Site]

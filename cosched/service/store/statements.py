@@ -31,6 +31,7 @@ _LAST_EVENT = "coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'events'),
 _NOBODYS_MATE = "NOT EXISTS (SELECT 1 FROM jobs WHERE jobs.peer = answers.peer AND jobs.mate = answers.caller)"
 
 ADD_JOB = _insert("jobs", JOB_COLUMNS)
+PUT_JOB = ADD_JOB.replace("INSERT", "INSERT OR REPLACE", 1)
 SAVE_JOB = _update("jobs", JOB_COLUMNS)
 ADD_SCRIPT = _insert("scripts", ("job", "script", "context"))
 ADD_EVENT = _insert("events", EVENT_COLUMNS)

@@ -90,6 +90,10 @@ class Store:
         self._write(statements.ADD_JOB, [job_row(job)])
         self._write(statements.ADD_SCRIPT, [script_row(job.id, script)])
 
+    def put_jobs(self, jobs: Iterable[JobRecord]) -> None:
+        """Keep new jobs whose ids a resource manager has given; an older one that had the same id is gone then."""
+        self._write(statements.PUT_JOB, map(job_row, jobs))
+
     def save_jobs(self, jobs: Iterable[JobRecord]) -> None:
         """Keep jobs as they are now; all of them have been added (LookupError if one has not)."""
         rows = [job_row(job) for job in jobs]

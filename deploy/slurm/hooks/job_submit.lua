@@ -43,10 +43,10 @@ end
 -- Why a job of this kind cannot have a mate, or nil.
 local function hindrance(job)
     if job.array_inx ~= nil then
-        return "the tasks of a job array cannot have a mate: submit the job that has one by itself"
+        return "a job array cannot have a mate: its tasks start one by one"
     end
     if (job.het_job_offset or COMPONENTS) < COMPONENTS then
-        return "a heterogeneous job cannot have a mate"
+        return "a heterogeneous job cannot have a mate: its components start one by one"
     end
     return nil
 end

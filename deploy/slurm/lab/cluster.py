@@ -8,7 +8,7 @@ import shlex
 import shutil
 import signal
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TypeVar
 
@@ -53,8 +53,7 @@ class Cluster:
     @property
     def environment(self) -> dict[str, str]:
         """For commands of this cluster: ours with its SLURM_CONF, and nothing of a job that we may be in."""
-        ours = {k: v for k, v in os.environ.items() if not k.startswith(("SLURM", "SBATCH", "SALLOC", "SQUEUE"))}
-        return ours | {"SLURM_CONF": str(self.conf)}
+        return without_slurm(os.environ) | {"SLURM_CONF": str(self.conf)}
 
     @property
     def logs(self) -> list[Path]:
@@ -138,6 +137,11 @@ class Cluster:
         """The first of these states that the job is seen in."""
         what = f"job {job} to be {' or '.join(states)}"
         return self.wait_for(lambda: state if (state := self.state(job)) in states else "", what, seconds)
+
+    def wait_for_no_jobs(self) -> None:
+        """Until all jobs have ended and all nodes are idle."""
+        self.wait_for(lambda: not self.squeue("-h"), "the end of all jobs")
+        self.wait_for_nodes()
 
     def wait_for_nodes(self, state: str = "idle", *nodes: str | int) -> None:
         """Until these nodes (without any: all) are in a state, as sinfo names it without its suffixes."""
@@ -230,6 +234,19 @@ class Cluster:
     def reconfigure(self) -> None:
         """`scontrol reconfigure`."""
         self.scontrol("reconfigure")
+
+
+def without_slurm(environment: Mapping[str, str]) -> dict[str, str]:
+    """An environment without what Slurm and its users' settings put there."""
+    return {k: v for k, v in environment.items() if not k.startswith(("SLURM", "SBATCH", "SALLOC", "SQUEUE"))}
+
+
+def clear(*clusters: Cluster) -> None:
+    """Cancel all jobs, and wait until there are none and all nodes are idle."""
+    for cluster in clusters:
+        cluster.scancel("--quiet", "--partition=main")
+    for cluster in clusters:
+        cluster.wait_for_no_jobs()
 
 
 def _shown(command: tuple[str, ...]) -> str:

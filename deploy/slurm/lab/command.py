@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import signal
 import subprocess
@@ -15,12 +16,16 @@ from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
+from deploy.slurm.lab.cluster import without_slurm
 from deploy.slurm.lab.configuration import Options
+from deploy.slurm.lab.coupled import SCHEMES, CoupledLab
 from deploy.slurm.lab.laboratory import NAMES, Lab
+from deploy.slurm.lab.service import cosched
 from deploy.slurm.lab.takedown import take_down
 from deploy.slurm.lab.waiting import LabError
 
 _LAST_WORDS = 5.0  # seconds that the command of `run` has to end after a signal
+_NO_SETTINGS = ("directory", "names", "schemes", "services", "options")
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -47,7 +52,9 @@ def main(arguments: list[str] | None = None) -> int:
 def _up(asked: argparse.Namespace) -> int:
     lab = _lab(asked)
     lab.start()
-    _tell(lab)
+    print(f"LAB_DIR={lab.directory}")
+    for name, variables in _variables(lab).items():
+        print(f"{name}: export {' '.join(f'{key}={value}' for key, value in variables.items())}")
     lab.detach()
     print(f"take it down with: {sys.argv[0]} down {lab.directory}", file=sys.stderr)
     return 0
@@ -60,8 +67,8 @@ def _down(asked: argparse.Namespace) -> int:
 
 def _run(asked: argparse.Namespace) -> int:
     with _lab(asked) as lab:
-        first = lab[lab.names[0]]
-        code = _call(asked.command, first.environment | {"LAB_DIR": str(lab.directory)})
+        first = next(iter(_variables(lab).values()))
+        code = _call(asked.command, _environment(asked) | first | {"LAB_DIR": str(lab.directory)})
     return code if code >= 0 else 128 - code
 
 
@@ -87,15 +94,33 @@ def _call(argv: list[str], environment: dict[str, str]) -> int:
         raise
 
 
-def _tell(lab: Lab) -> None:
-    print(f"LAB_DIR={lab.directory}")
-    for cluster in lab:
-        print(f"{cluster.name}: export SLURM_CONF={cluster.conf}")
+def _variables(lab: Lab | CoupledLab) -> dict[str, dict[str, str]]:
+    """What commands of each cluster need in their environment."""
+    if isinstance(lab, Lab):
+        return {cluster.name: {"SLURM_CONF": str(cluster.conf)} for cluster in lab}
+    return {
+        domain.name: {"SLURM_CONF": str(domain.cluster.conf), "COSCHED_SERVER": domain.service.server} for domain in lab
+    }
 
 
-def _lab(asked: argparse.Namespace) -> Lab:
-    options = {field.name: getattr(asked, field.name) for field in fields(Options)}
-    return Lab(asked.directory, asked.names, **options | {"lines": tuple(asked.lines)})
+def _environment(asked: argparse.Namespace) -> dict[str, str]:
+    """Ours, with nothing of a job that we may be in, and with cosched where it is wanted."""
+    environment = without_slurm(os.environ)
+    if asked.cosched:
+        environment["PATH"] = os.pathsep.join([str(Path(cosched()).parent), environment.get("PATH", os.defpath)])
+    return environment
+
+
+def _lab(asked: argparse.Namespace) -> Lab | CoupledLab:
+    options = {field.name: getattr(asked, field.name) for field in fields(Options)} | {"lines": tuple(asked.lines)}
+    if not asked.cosched:
+        if asked.schemes or asked.settings:
+            raise LabError("--schemes and --set are for --cosched")
+        return Lab(asked.directory, asked.names, **options)
+    if asked.prolog or asked.task_prolog or asked.jobcomp:
+        raise LabError("--cosched brings its own --prolog, --task-prolog and --jobcomp")
+    schemes = asked.schemes or (*SCHEMES, *[SCHEMES[-1]] * len(asked.names))[: len(asked.names)]
+    return CoupledLab(asked.directory, asked.names, schemes=schemes, options=options, **dict(asked.settings))
 
 
 @contextmanager
@@ -121,7 +146,7 @@ def _parser() -> argparse.ArgumentParser:
     run.set_defaults(do=_run)
     for each in (up, run):
         _add_options(each)
-    run.add_argument("command", nargs="+", metavar="-- COMMAND", help="has LAB_DIR and the first cluster's SLURM_CONF")
+    run.add_argument("command", nargs="+", metavar="-- COMMAND", help="has LAB_DIR and the first cluster's variables")
     down = commands.add_parser("down", help="end all that clusters have left, whatever state they are in")
     down.set_defaults(do=_down)
     down.add_argument("directory", type=Path, metavar="DIR")
@@ -139,6 +164,9 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     add("--jobcomp", type=_file, metavar="FILE", help="the script of jobcomp/script")
     add("--job-submit", type=_file, metavar="FILE", help="job_submit.lua")
     add("--line", dest="lines", action="append", default=[], metavar="K=V", help="a further line of slurm.conf")
+    add("--cosched", action="store_true", help="with the hooks and services of cosched, each cluster a domain")
+    add("--schemes", type=_words, metavar="A,B", help=f"hold or yield, of each domain (default: {','.join(SCHEMES)})")
+    add("--set", dest="settings", type=_setting, action="append", default=[], metavar="K=V", help="of [coscheduling]")
     add("--default-pace", dest="quick", action="store_false", help="schedule at the pace of Slurm's defaults")
 
 
@@ -147,6 +175,20 @@ def _names(text: str) -> tuple[str, ...]:
     if len(set(names)) != len(names) or not all(name.isascii() and name.isalpha() and name.islower() for name in names):
         raise argparse.ArgumentTypeError("names are different words of small letters with commas between")
     return names
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(text.split(","))
+
+
+def _setting(text: str) -> tuple[str, object]:
+    key, equals, value = text.partition("=")
+    if not equals or not key.isidentifier() or key in _NO_SETTINGS:
+        raise argparse.ArgumentTypeError(f"{text}: not KEY=VALUE, or not a setting of cosched")
+    try:
+        return key, json.loads(value)
+    except ValueError:
+        return key, value
 
 
 def _positive(text: str) -> int:

@@ -33,7 +33,8 @@ class Lab:
     """Real clusters below `directory` (without one: a temporary folder that goes with them).
 
     `with Lab(nodes=2) as lab:` starts them and takes them down; when this process dies, however it dies, so do they.
-    The keywords are those of `Options`; `each` has other options for single clusters, by name.
+    The keywords are those of `Options`; `each` has other options for single clusters, by name. `ports` is of so many
+    further ports that are kept for it, once it is up.
     """
 
     def __init__(
@@ -41,11 +42,14 @@ class Lab:
         directory: Path | None = None,
         names: Sequence[str] = NAMES,
         each: Mapping[str, Options] | None = None,
+        further_ports: int = 0,
         **options: Any,
     ) -> None:
         self.names = tuple(names)
         self.options = {name: (each or {}).get(name) or Options(**options) for name in names}
         self.directory = _folder(directory)
+        self.ports: list[int] = []
+        self._further_ports = further_ports
         self._clusters: dict[str, Cluster] = {}
         self._keeping: Keeping | None = None
 
@@ -86,6 +90,7 @@ class Lab:
         reservations = Reservations()
         try:
             ports = {name: reservations.take(1 + self.options[name].nodes) for name in self.names}
+            self.ports = reservations.take(self._further_ports)
             self._keeping = Keeping(self.directory, reservations.descriptors())
         finally:
             reservations.close()

@@ -43,7 +43,8 @@ def _end_strays(directory: Path) -> None:
 
 
 def _strays(directory: Path) -> list[Process]:
-    found = with_descendants(lambda process: _is_daemon(process, directory) or _is_of_a_job(process, directory))
+    kinds = (_is_daemon, _is_of_a_job, _is_of_cosched)
+    found = with_descendants(lambda process: any(is_one(process, directory) for is_one in kinds))
     return [process for process in found if process.pid != os.getpid()]
 
 
@@ -62,6 +63,12 @@ def _is_of_a_job(process: Process, directory: Path) -> bool:
     environment = process.environment()
     is_step = process.arguments[0].startswith("slurmstepd:") or "SLURMD_NODENAME" in environment
     return is_step and _in(environment.get("SLURM_CONF", ""), directory)
+
+
+def _is_of_cosched(process: Process, directory: Path) -> bool:
+    """A service that was started with a configuration in the folder, or a hook that waits for one."""
+    program, *options = process.arguments
+    return ("serve" in options and any(_in(option, directory) for option in options)) or _in(program, directory)
 
 
 def _in(path: str, directory: Path) -> bool:

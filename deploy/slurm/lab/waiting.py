@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TypeVar
 
 _T = TypeVar("_T")
-_INTERVAL = 0.02  # seconds between two looks
+_INTERVAL = 0.02  # seconds between two looks that cost little
 PATIENCE = 20.0  # seconds: far more than anything here takes on a machine with time to spare
 
 
@@ -16,13 +16,19 @@ class LabError(Exception):
     """The laboratory, or a command in it, did not do what it should; says what the daemons' logs said last."""
 
 
-def wait_for(condition: Callable[[], _T], what: str, seconds: float = PATIENCE, logs: Iterable[Path] = ()) -> _T:
+def wait_for(
+    condition: Callable[[], _T],
+    what: str,
+    seconds: float = PATIENCE,
+    logs: Iterable[Path] = (),
+    interval: float = _INTERVAL,
+) -> _T:
     """The first value of `condition` that is true; LabError with the ends of the logs after so many seconds."""
     patience_over = time.monotonic() + seconds
     while not (value := condition()):
         if time.monotonic() >= patience_over:
             raise LabError(f"waited {seconds:g} s in vain for {what}{tails(logs)}")
-        time.sleep(_INTERVAL)
+        time.sleep(interval)
     return value
 
 

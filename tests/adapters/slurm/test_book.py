@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 
 from adapters.manager import End, Ended
+from adapters.scheduling import Offered, Refused, Report
 from adapters.slurm.book import Book, Phase
 from adapters.slurm.commands import JobRow
 from adapters.slurm.hook_protocol import HookEnd, Offer
-from adapters.slurm.reports import Offered, Refused, Report
 
 ROW = JobRow(
     job_id="7",

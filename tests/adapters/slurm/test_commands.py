@@ -113,6 +113,11 @@ def test_the_id_of_a_submitted_job() -> None:
         commands.parse_submitted(b"sbatch: hello\n")
 
 
+def test_what_sbatch_says_line_by_line() -> None:
+    said = b"sbatch: error: one\n\nsbatch: two\nsbatch: fatal: three\nTry \xff\n"
+    assert commands.parse_said(said) == ["one", "two", "three", "Try \udcff"]
+
+
 @pytest.mark.parametrize("job_id", ["", "0", "-1", "1_2", "1,2", "5 ", "5\n", "٥", "99999999999", "--help"])
 def test_only_ids_get_into_a_command(job_id: str) -> None:
     for command in (commands.cancel, lambda job: commands.set_start(job, 0), lambda job: commands.details(["1", job])):
@@ -125,5 +130,7 @@ def test_the_arguments() -> None:
     assert commands.set_start("17", 0)[-1] == "starttime=now"
     assert commands.cancel("17") == ["scancel", "17"]
     assert commands.details(["17", "18"])[6:9] == ["-j", "17,18", "-O"]
-    submitted = commands.submit(["--nodes=2"], "a; b", "--job.sh", ["-x"])
+    submitted = commands.submit(["--nodes=2", "--comment=a; b"], "--job.sh", ["-x"])
     assert submitted == ["sbatch", "--parsable", "--nodes=2", "--comment=a; b", "--", "--job.sh", "-x"]
+    assert commands.submit([], None, []) == ["sbatch", "--parsable"]
+    assert commands.submit([], None, ["-x"])[2:] == ["--", "/dev/stdin", "-x"]

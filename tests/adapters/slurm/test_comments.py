@@ -78,6 +78,10 @@ def test_a_text_that_no_command_can_be_given_is_refused() -> None:
         add("\ud800", Link(pair="b"))
 
 
+def test_a_mate_that_is_named_already_is_not_added_again() -> None:
+    assert add("words cosched:pair=a", Link(pair="a")) == "words cosched:pair=a"
+
+
 def test_a_second_mate_cannot_be_added() -> None:
     with pytest.raises(CommentError, match="already"):
         add("cosched:pair=a", Link(pair="b"))

@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from cosched.v1.cluster_pb2 import NodeGroup
 from cosched.v1.coscheduling_pb2 import JobRef
 from tests.client.fake_domain import EPOCH
@@ -35,9 +37,28 @@ def test_domains(cosched, domain):
     assert header.split("  ")[0] == "DOMAIN"
     assert itself.startswith("intrepid  serving")
     assert other.startswith("eureka    unreachable  ")
-    assert other.endswith("1.5 ms  127.0.0.1:7702  connection refused")
-    shown = json.loads(cosched("domains", "--json").stdout)
-    assert (shown["nodes"]["idle"], shown["peers"][0]["round_trip"]) == (3, 0.0015)
+    assert other.endswith("1.5 ms  unknown  127.0.0.1:7702  connection refused")
+    (shown,) = (found := json.loads(cosched("domains", "--json").stdout))["peers"]
+    assert (found["nodes"]["idle"], shown["round_trip"]) == (3, 0.0015)
+    assert (shown["clock_offset"], shown["clock_uncertainty"]) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("offset", "uncertainty", "shown"),
+    [
+        (0.0012, 0.0003, "+1.2 ms ± 0.3 ms"),
+        (-0.25, 0.0, "-250.0 ms ± 0.0 ms"),
+        (0.0, 0.00004, "+0.0 ms ± 0.0 ms"),
+        (-7200.0004, 1.5, "-7,200.000 s ± 1.500 s"),
+    ],
+)
+def test_how_far_the_clock_of_a_peer_is_ahead(cosched, domain, offset, uncertainty, shown):
+    domain.domain.peers.add(
+        name="eureka", address="127.0.0.1:7702", state=1, clock_offset=offset, clock_uncertainty=uncertainty
+    )
+    assert cosched("domains").stdout.splitlines()[-1].endswith(f"{shown}  127.0.0.1:7702")
+    (peer,) = json.loads(cosched("domains", "--json").stdout)["peers"]
+    assert (peer["clock_offset"], peer["clock_uncertainty"]) == (pytest.approx(offset), pytest.approx(uncertainty))
 
 
 def test_a_domain_without_anything(cosched, domain):

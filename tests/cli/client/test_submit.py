@@ -193,6 +193,13 @@ def test_variables_that_were_asked_for_must_be_there(refused, script, monkeypatc
     assert "'BYTES' cannot be sent" in refused("submit", "--export=BYTES", script())
 
 
+def test_only_jobs_of_slurm_have_comments(refused, domain, script):
+    line = "--comment: only jobs of Slurm have comments, and intrepid has none"
+    assert refused("submit", "--comment", "words", script()) == line
+    assert refused("submit", script("#COSCHED --comment=words")) == line
+    assert not [request for request in domain.requests if isinstance(request, SubmitJobRequest)]
+
+
 def test_the_installed_command(console, script):
     result = console("submit", "--pair", "run7", script())
     assert (result.returncode, result.stdout) == (0, "Submitted job 17 to intrepid\n")

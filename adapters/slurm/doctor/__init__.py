@@ -1,0 +1,71 @@
+"""An examination of a cluster for `cosched doctor`: what of Slurm's set-up coscheduling depends on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from adapters.findings import Finding, ok, problem, section
+from adapters.manager import ManagerError
+from adapters.permissions import Account
+from adapters.slurm.calls import Slurm
+from adapters.slurm.commands import parse_user
+from adapters.slurm.doctor.facts import Facts
+from adapters.slurm.doctor.gate import gate_script
+from adapters.slurm.doctor.installed import check_hooks
+from adapters.slurm.doctor.parameters import text
+from adapters.slurm.doctor.place import check_commands, check_controllers, check_user, is_here
+from adapters.slurm.doctor.tries import check_tries
+from adapters.slurm.doctor.turns import check_turns
+from adapters.slurm.settings import SlurmSettings, read_settings
+
+__all__ = ["Facts", "examine", "judge"]
+
+
+async def examine(directory: Path, settings: Mapping[str, object], service: Account, *, serving: bool) -> list[Finding]:
+    """What is found with these keys of [manager] and the adapter's folder; `service`: the service's user. SettingError.
+
+    `serving`: whether the service runs.
+    """
+    known = read_settings(directory, settings)
+    commands = check_commands(known)
+    try:
+        return [commands, *judge(await _facts(known, service, serving=serving))]
+    except ManagerError as error:
+        start = "start it, or name the slurm.conf of its cluster"
+        line = 'conf = "/etc/slurm/slurm.conf"'
+        return [commands, problem("slurmctld", f"does not answer: {error}", start, section("manager"), line)]
+
+
+async def _facts(settings: SlurmSettings, service: Account, *, serving: bool) -> Facts:
+    slurm = Slurm(settings)
+    config = await slurm.config()
+    addresses = await slurm.addresses() if gate_script(config) else []
+    return Facts(
+        config,
+        settings,
+        service,
+        Account.of(parse_user(config.get("SlurmUser", ""))),
+        serving,
+        next((address for address in addresses if not is_here(address)), None),
+    )
+
+
+def judge(facts: Facts) -> list[Finding]:
+    """What is to be said of a cluster that answers."""
+    version, name = text(facts.config, "SLURM_VERSION"), text(facts.config, "ClusterName")
+    found = [
+        ok("slurmctld", f"Slurm {version or 'of unknown version'} answers for the cluster {name or 'without a name'}"),
+        *check_controllers(facts.config),
+        check_user(facts.service, facts.slurm_user),
+        *check_hooks(facts),
+        *check_tries(facts.config, facts.settings),
+        *check_turns(facts.config, facts.settings),
+    ]
+    return [_located(finding, text(facts.config, "SLURM_CONF")) for finding in found]
+
+
+def _located(finding: Finding, conf: str) -> Finding:
+    """With the path of the slurm.conf that is in use."""
+    return replace(finding, file=conf) if conf and finding.file == "slurm.conf" else finding

@@ -1,0 +1,21 @@
+"""What an examination knows of a cluster before it judges."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from adapters.permissions import Account
+from adapters.slurm.doctor.parameters import Config
+from adapters.slurm.settings import SlurmSettings
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """A cluster, and the service that coschedules it."""
+
+    config: Config  # as Slurm shows it
+    settings: SlurmSettings
+    service: Account  # the service's user
+    slurm_user: Account
+    serving: bool = False  # whether the service runs
+    elsewhere: str | None = None  # the address of a node that is not this host, if there is a gate to care about

@@ -1,0 +1,122 @@
+"""What lies beside the scripts, cosched-hook and cosched.conf, and the socket by which they ask the service."""
+
+from __future__ import annotations
+
+import os
+import socket
+import stat
+import subprocess
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from adapters.findings import SHELL, Finding, ok, problem, warning
+from adapters.permissions import EVERYBODY, EXECUTE, READ, WRITE, Account
+from adapters.slurm.doctor.facts import Facts
+from adapters.slurm.doctor.scripts import GATE, JOBCOMP, PROLOG, beginning
+
+PROGRAM, CONFIGURATION = "cosched-hook", "cosched.conf"
+_USAGE = b"prolog|gate|ended"  # what cosched-hook says of itself
+_PATIENCE = 5.0  # seconds for that, which takes it a millisecond
+_OTHERS_WRITE = 0o022
+_ROOT = 0
+_SOCKET, _WAIT = "/run/cosched/hooks.sock", "10"  # what cosched-hook takes where cosched.conf says nothing
+_LEAST_WAIT, _MOST_WAIT = 1, 3600  # seconds
+
+
+def check_folder(folder: Path, facts: Facts, *, gate: bool) -> Iterator[Finding]:
+    """The folder of the scripts; with `gate`, every user must be able to use it."""
+    user = EVERYBODY if gate else facts.slurm_user
+    owners = _check_owners(folder, facts.slurm_user)
+    yield owners
+    yield _check_program(folder / PROGRAM, user, trusted=not owners.change)
+    yield _check_configuration(folder / CONFIGURATION, facts.settings.hook_socket, user)
+
+
+def _check_owners(folder: Path, slurm_user: Account) -> Finding:
+    names = (PROGRAM, CONFIGURATION, *(role.name for role in (PROLOG, JOBCOMP, GATE)))
+    present = [path for path in (folder, *(folder / name for name in names)) if path.exists()]
+    unsafe = " ".join(str(path) for path in present if _others_can_change(path.stat(), slurm_user))
+    owners = " and ".join(dict.fromkeys(("root", slurm_user.name)))
+    if not unsafe:
+        return ok("owners", f"only {owners} can change the hooks in {folder}")
+    found = f"others than {owners} can change {unsafe}: they can run programs as {slurm_user.name}"
+    return problem("owners", found, "give it to root", SHELL, f"chown root {unsafe}", f"chmod go-w {unsafe}")
+
+
+def _others_can_change(about: os.stat_result, slurm_user: Account) -> bool:
+    return about.st_uid not in (_ROOT, slurm_user.uid) or bool(stat.S_IMODE(about.st_mode) & _OTHERS_WRITE)
+
+
+def _check_program(path: Path, user: Account, *, trusted: bool) -> Finding:
+    build = f"cc -std=c11 -O2 -static -o {path} cosched-hook.c"
+    if not path.is_file():
+        return problem(PROGRAM, f"{path} is not there", "build it beside the scripts", SHELL, build)
+    if not user.may(path, EXECUTE):
+        return problem(PROGRAM, f"{user.name} cannot run {path}", "let it be run", SHELL, f"chmod 755 {path}")
+    if not trusted:
+        return warning(PROGRAM, f"{path} was not tried, since others can change it", "correct the owners first")
+    if not _runs(path):
+        return problem(PROGRAM, f"{path} does not run on this host", "build it for this processor", SHELL, build)
+    return ok(PROGRAM, f"{path} runs")
+
+
+def _runs(path: Path) -> bool:
+    """Whether it says how it is used, as it does when it is told nothing."""
+    try:
+        done = subprocess.run([path], stdin=subprocess.DEVNULL, capture_output=True, env={}, cwd="/", timeout=_PATIENCE)
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return _USAGE in done.stderr
+
+
+def _check_configuration(path: Path, hook_socket: Path, reader: Account) -> Finding:
+    right = f"socket={hook_socket}"
+    if not path.is_file():
+        return problem(CONFIGURATION, f"{path} is not there", "write it, with this line", str(path), right)
+    if not reader.may(path, READ):
+        return problem(CONFIGURATION, f"{reader.name} cannot read {path}", "let it be read", SHELL, f"chmod 644 {path}")
+    said = _keys(path)
+    named, wait = Path(said.get("socket", _SOCKET)), said.get("patience", _WAIT)
+    if named.resolve() != hook_socket.resolve():
+        found = f"hooks ask {named}, but the service's hook_socket is {hook_socket}"
+        change = f'let hooks ask there, or put hook_socket = "{named}" into [manager]'
+        return problem(CONFIGURATION, found, change, str(path), right)
+    if not wait.isdecimal() or not _LEAST_WAIT <= int(wait) <= _MOST_WAIT:
+        found = f"patience={wait} is not {_LEAST_WAIT} to {_MOST_WAIT} s: hooks wait for {_WAIT} s instead"
+        return warning(CONFIGURATION, found, "correct it", str(path), f"patience={_WAIT}")
+    return ok(CONFIGURATION, f"{path}: hooks ask {named}, and wait for {wait} s when the service is gone")
+
+
+def _keys(path: Path) -> dict[str, str]:
+    lines = beginning(path).decode(errors="replace").splitlines()
+    return {key: value for key, _, value in (line.partition("=") for line in lines if not line.startswith("#"))}
+
+
+def check_socket(facts: Facts, *, gate: bool) -> Finding:
+    """Whether the service can make its socket, the hooks can reach it, and, if the service runs, it is served."""
+    path, service, subject = facts.settings.hook_socket, facts.service, "hook_socket"
+    folder, user = path.parent, EVERYBODY if gate else facts.slurm_user
+    if not folder.is_dir():
+        make = f"install -d -o {service.name} -m 755 {folder}"
+        return problem(subject, f"there is no folder {folder}", "make it", SHELL, make)
+    if not service.may(folder, READ | WRITE | EXECUTE):
+        found, change = f"{service.name} cannot make {path}", "give the folder to the service's user"
+        return problem(subject, found, change, SHELL, f"chown {service.name} {folder}")
+    if not user.may(folder, EXECUTE):
+        found, change = f"{user.name} cannot reach {path}", "let its folder be entered"
+        return problem(subject, found, change, SHELL, f"chmod {'a' if gate else 'u'}+x {folder}")
+    if facts.serving and not _is_served(path):
+        found = f"nobody listens on {path}, though the service runs"
+        return problem(
+            subject, found, "restart the service, with this configuration", SHELL, "systemctl restart cosched"
+        )
+    return ok(subject, f"hooks find the service at {path}" if facts.serving else f"{path} can be made and reached")
+
+
+def _is_served(path: Path) -> bool:
+    with suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as trial:
+        trial.settimeout(_PATIENCE)
+        trial.connect(os.fspath(path))
+        return True
+    return False

@@ -1,0 +1,56 @@
+"""The optional gate just before a job's first instruction, and the setting gate_lead: they belong together."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from adapters.findings import SHELL, Finding, ok, section, warning
+from adapters.permissions import EVERYBODY, EXECUTE, READ
+from adapters.slurm.doctor.facts import Facts
+from adapters.slurm.doctor.parameters import Config, text
+from adapters.slurm.doctor.scripts import GATE, script_of
+
+_CONF = "slurm.conf"
+_LEAD = 0.3  # seconds: what a job takes from its hook's end to the gate (measured: 0.2 to 0.3)
+
+
+def gate_script(config: Config) -> Path | None:
+    """cosched's gate, if TaskProlog is that or calls it."""
+    named = text(config, GATE.parameter)
+    return script_of(GATE, Path(named)) if named else None
+
+
+def check_gate(facts: Facts, usual: Path) -> Finding:
+    """Whether gate and gate_lead are both there, or both not, and whether tasks find the service."""
+    gate, lead = gate_script(facts.config), facts.settings.gate_lead
+    if gate is None:
+        return _without_gate(lead, usual)
+    if facts.elsewhere is not None:
+        return _on_other_hosts(facts, gate)
+    if not EVERYBODY.may(gate, READ | EXECUTE):
+        found, change = f"users cannot run {gate}: tasks do not wait", "let it be read and run"
+        return warning(GATE.parameter, found, change, SHELL, f"chmod 755 {gate}")
+    if not lead:
+        found = f"{gate}, but gate_lead is 0: jobs come to the gate after the agreed instant, so that it is of no use"
+        return warning(GATE.parameter, found, "let jobs go a bit before", section("manager"), f"gate_lead = {_LEAD}")
+    return ok(GATE.parameter, f"{gate}, and jobs are let go {lead:g} s before the agreed instant")
+
+
+def _without_gate(lead: float, usual: Path) -> Finding:
+    if not lead:
+        what = "if all tasks run on this host, it brings the skew of a pair from some 10 ms to 1 ms"
+        return ok(GATE.parameter, f"not cosched's gate, which is optional: {what}")
+    found = f"{lead:g} s, but TaskProlog is not cosched's gate: jobs start so much before the agreed instant"
+    return warning("gate_lead", found, "leave gate_lead out, or name the gate", _CONF, GATE.line(usual))
+
+
+def _on_other_hosts(facts: Facts, gate: Path) -> Finding:
+    lead = facts.settings.gate_lead
+    early = f", {lead:g} s before the agreed instant (gate_lead)" if lead else ""
+    return warning(
+        GATE.parameter,
+        f"{gate} finds no service on other hosts such as {facts.elsewhere}: tasks do not wait there{early}",
+        "leave the gate out, and gate_lead too",
+        _CONF,
+        f"#{GATE.parameter}={text(facts.config, GATE.parameter)}",
+    )

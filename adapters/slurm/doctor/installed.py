@@ -1,0 +1,88 @@
+"""Which hooks slurm.conf names, and whether those can do their work."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from adapters.findings import Finding, ok, problem, warning
+from adapters.slurm.doctor.facts import Facts
+from adapters.slurm.doctor.folder import check_folder, check_socket
+from adapters.slurm.doctor.gate import check_gate, gate_script
+from adapters.slurm.doctor.parameters import Config, text, texts, words
+from adapters.slurm.doctor.scripts import GATE, JOBCOMP, PROLOG, USUAL_FOLDER, check_script, script_of
+
+_CONF = "slurm.conf"
+_LUA = "job_submit.lua"
+_COMPLETIONS = "jobcomp/script"
+
+
+def check_hooks(facts: Facts) -> Iterator[Finding]:
+    """All hooks."""
+    folders = hook_folders(facts.config)
+    usual = next(iter(folders), USUAL_FOLDER)
+    gate = gate_script(facts.config) is not None
+    yield check_prolog(facts, usual)
+    yield check_completions(facts, usual)
+    yield check_gate(facts, usual)
+    yield check_submission(facts.config)
+    for folder in folders:
+        yield from check_folder(folder, facts, gate=gate)
+    yield check_socket(facts, gate=gate)
+
+
+def hook_folders(config: Config) -> list[Path]:
+    """Where those of cosched's scripts lie that Slurm calls."""
+    named = [(role, script) for role in (PROLOG, JOBCOMP, GATE) for script in texts(config, role.parameter)]
+    ours = (script_of(role, Path(script)) for role, script in named)
+    return list(dict.fromkeys(script.parent for script in ours if script is not None))
+
+
+def check_prolog(facts: Facts, usual: Path) -> Finding:
+    """The hook that holds jobs; newer versions of Slurm call several."""
+    scripts = texts(facts.config, PROLOG.parameter)
+    if not scripts:
+        return problem(
+            PROLOG.parameter,
+            "not set: Slurm starts jobs without asking for their mates",
+            "name the hook",
+            _CONF,
+            PROLOG.line(usual),
+        )
+    ours = [script for script in scripts if script_of(PROLOG, Path(script))]
+    return check_script(PROLOG, Path((ours or scripts)[0]), facts.slurm_user, usual)
+
+
+def check_completions(facts: Facts, usual: Path) -> Finding:
+    """The words about ends of jobs, without which the queue must be looked at."""
+    kind, script = text(facts.config, "JobCompType"), text(facts.config, JOBCOMP.parameter)
+    if kind == _COMPLETIONS:
+        found = check_script(JOBCOMP, Path(script), facts.slurm_user, usual)
+        if not found.change:
+            return found
+        kind = found.found
+    room = "" if kind in ("", "jobcomp/none") else ", or live with it: Slurm has room for one only"
+    late = f"the service finds ends of jobs by polling, up to {facts.settings.poll_interval:g} s late"
+    return warning(
+        "JobCompType",
+        f"{kind or 'not set'}: {late}",
+        f"let cosched's tell of ends{room}",
+        _CONF,
+        f"JobCompType={_COMPLETIONS}",
+        JOBCOMP.line(usual),
+    )
+
+
+def check_submission(config: Config) -> Finding:
+    """The optional check of comments when jobs are submitted."""
+    subject, without = "JobSubmitPlugins", "optional; users are not told at sbatch what is wrong with their comment"
+    script = Path(text(config, "SLURM_CONF") or "/etc/slurm/slurm.conf").with_name(_LUA)
+    if "lua" not in words(config, subject):
+        return ok(subject, f"not lua: {without}")
+    try:
+        ours = b"cosched" in script.read_bytes()
+    except OSError:
+        ours = False
+    if not ours:
+        return ok(subject, f"lua, but {script} is not cosched's: {without}")
+    return ok(subject, f"lua: {script} tells users at sbatch what is wrong with their comment")

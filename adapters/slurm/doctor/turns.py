@@ -1,0 +1,107 @@
+"""What of Slurm's set-up a hold and a requeue depend on, and what a requeue costs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from adapters.findings import Finding, ok, problem, section, warning
+from adapters.slurm.doctor.parameters import Config, number, text, words
+from adapters.slurm.settings import SlurmSettings
+
+_CONF = "slurm.conf"
+_SHOWN_AGE = 300  # seconds, Slurm's default of MinJobAge
+
+
+def check_turns(config: Config, settings: SlurmSettings) -> Iterator[Finding]:
+    """Whether a job can hold its nodes and give its turn up."""
+    yield check_requeue(config)
+    yield check_timeout(config)
+    yield check_plugin(config)
+    yield check_prolog_flags(config)
+    yield check_priority(config)
+    yield check_age(config, settings)
+
+
+def check_requeue(config: Config) -> Finding:
+    """A turn that is given up is a requeue."""
+    if number(config, "JobRequeue") == 0:
+        return problem(
+            "JobRequeue",
+            "0: jobs can neither give their turn up nor be released by force, only hold",
+            "let batch jobs be requeued",
+            _CONF,
+            "JobRequeue=1",
+        )
+    return ok("JobRequeue", "1: batch jobs can give their turn up")
+
+
+def check_timeout(config: Config) -> Finding:
+    """Slurm must not end hooks that hold. PrologTimeout is what newer versions call it."""
+    for key in ("PrologEpilogTimeout", "PrologTimeout"):
+        if limit := number(config, key):
+            return problem(
+                key,
+                f"{limit:g} s: Slurm kills the hook of a job that holds for longer, and requeues it",
+                f"take {key} out of slurm.conf",
+                _CONF,
+                f"#{key}={limit:g}",
+            )
+    return ok("PrologEpilogTimeout", "not set: a job can hold as long as it likes")
+
+
+def check_plugin(config: Config) -> Finding:
+    """PrologSlurmctld is called by a plugin, which is there by default."""
+    plugins = words(config, "PrEpPlugins")
+    if plugins and "prep/script" not in plugins:
+        return problem(
+            "PrEpPlugins",
+            f"{','.join(plugins)}: Slurm calls no PrologSlurmctld",
+            "let it call scripts",
+            _CONF,
+            f"PrEpPlugins={','.join([*plugins, 'prep/script'])}",
+        )
+    return ok("PrEpPlugins", "prep/script: Slurm calls PrologSlurmctld")
+
+
+def check_prolog_flags(config: Config) -> Finding:
+    """No flag conflicts with a hold: nodes' prologs run after PrologSlurmctld has ended, with Alloc or Contain too."""
+    flags = text(config, "PrologFlags") or "none"
+    if prologs := text(config, "Prolog"):
+        return ok(
+            "PrologFlags",
+            f"{flags}; Prolog {prologs} runs on the nodes after the hold: what it takes is added to the skew of a pair",
+        )
+    return ok("PrologFlags", f"{flags}: none is in the way of a hold")
+
+
+def check_priority(config: Config) -> Finding:
+    """A requeue sets AccrueTime anew, from which priority/multifactor counts the age."""
+    kind, weight = text(config, "PriorityType") or "priority/basic", number(config, "PriorityWeightAge")
+    if kind != "priority/multifactor":
+        return ok("PriorityType", f"{kind}: a job that gives its turn up keeps its priority")
+    if weight == 0:
+        return ok("PriorityType", f"{kind}, PriorityWeightAge=0: a job that gives its turn up keeps its priority")
+    return warning(
+        "PriorityType",
+        f"{kind}: each time that a job gives its turn up, or is released by force, its age counts anew",
+        "hold instead of yielding, or limit the yields of a job",
+        section("coscheduling"),
+        "max_yields = 3",
+    )
+
+
+def check_age(config: Config, settings: SlurmSettings) -> Finding:
+    """How long an ended job can still be asked for, by a peer or after a time without service."""
+    age = number(config, "MinJobAge")
+    least = 2 * settings.poll_interval
+    if not age or age >= least:
+        return ok("MinJobAge", f"{age:g} s: so long an ended job is known" if age else "0: ended jobs stay known")
+    return warning(
+        "MinJobAge",
+        f"{age:g} s: an ended job is forgotten before the service has looked twice (each "
+        f"{settings.poll_interval:g} s): if a word of a hook is lost, its end is not known",
+        "keep them longer",
+        _CONF,
+        f"MinJobAge={max(_SHOWN_AGE, math.ceil(least))}",
+    )

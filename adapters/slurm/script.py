@@ -1,0 +1,73 @@
+"""What the `#SBATCH` lines of a script ask of sbatch, as far as it matters to a job with a mate.
+
+Read as sbatch 22.05 does, which has the last word: up to the first command, with quotes, backslashes, comments after
+`#` and abbreviated options; variables of the environment win over the script.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import zip_longest
+
+_DIRECTIVE = re.compile(r"#(?:SBATCH|SLURM)(.*)", re.DOTALL)
+_NO_COMMAND = re.compile(r"\s*(?:#.*)?", re.ASCII | re.DOTALL)
+_QUOTED = re.compile(r"""\\(?P<escaped>.)|(?P<quote>["'])(?P<text>(?:\\.|(?!(?P=quote))[^\\])*)(?P=quote)""", re.DOTALL)
+_ESCAPED = re.compile(r"\\(.)", re.DOTALL)
+_WORD = re.compile(rf"""\s*(?P<word>(?:{_QUOTED.pattern}|[^\s"'\\#])+)""", re.ASCII | re.DOTALL)
+_COMPONENT = re.compile(r"\s*(?:hetjob|packjob)", re.ASCII | re.IGNORECASE)
+_ABBREVIATED = {"--array": "--ar", "--comment": "--com", "--no-requeue": "--no-r", "--requeue": "--req"}  # at the most
+_SHORT_ARRAY = re.compile(r"-[hHOQsuvVW]*a(.*)", re.DOTALL)
+_VARIABLES = {"SBATCH_ARRAY_INX": "--array", "SBATCH_NO_REQUEUE": "--no-requeue", "SBATCH_REQUEUE": "--requeue"}
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a job is to be."""
+
+    comment: str = ""
+    array: bool = False
+    het: bool = False
+    no_requeue: bool = False
+
+
+def read_script(script: bytes, environment: Mapping[str, str]) -> Asked:
+    """What a script asks, and the environment of the user who calls sbatch."""
+    lines = list(_directives(script.decode("utf-8", "surrogateescape")))
+    words = [word for line in lines if not _COMPONENT.match(line) for word in _words(line)]
+    options = [*_options(words), *((name, environment[v]) for v, name in _VARIABLES.items() if v in environment)]
+    values = dict(options)
+    requeue = [name for name, _ in options if name in ("--no-requeue", "--requeue")]
+    return Asked(
+        comment=values.get("--comment", ""),
+        array=bool(values.get("--array")),
+        het=any(map(_COMPONENT.match, lines)),
+        no_requeue=requeue[-1:] == ["--no-requeue"],
+    )
+
+
+def _directives(script: str) -> Iterator[str]:
+    for line in script.split("\n"):
+        if match := _DIRECTIVE.fullmatch(line):
+            yield match[1]
+        elif not _NO_COMMAND.fullmatch(line):
+            return
+
+
+def _words(line: str) -> Iterator[str]:
+    end = 0
+    while match := _WORD.match(line, end):
+        yield _QUOTED.sub(lambda quoted: quoted["escaped"] or _ESCAPED.sub(r"\1", quoted["text"]), match["word"])
+        end = match.end()
+
+
+def _options(words: list[str]) -> Iterator[tuple[str, str]]:
+    """Options by their full names, each with its value, or else with the next word."""
+    for word, following in zip_longest(words, words[1:], fillvalue=""):
+        name, equals, value = word.partition("=")
+        for option, least in _ABBREVIATED.items():
+            if option.startswith(name) and name.startswith(least):
+                yield option, value if equals else following
+        if match := _SHORT_ARRAY.fullmatch(word):
+            yield "--array", match[1] or following

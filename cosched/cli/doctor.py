@@ -1,0 +1,101 @@
+"""`cosched doctor`: what is wrong with a domain's set-up, and what to change."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+import click
+
+from cosched.cli.connection import json_option
+from cosched.cli.failures import FAILED
+from cosched.cli.plain_text import printable
+from cosched.cli.terminal import _put as show_text
+from cosched.cli.terminal import show_json
+
+if TYPE_CHECKING:
+    from adapters.findings import Finding
+
+COLOURS = {"ok": "green", "warning": "yellow", "problem": "red"}
+TITLES = {"slurm": "Slurm", "local": "local manager", "replay": "replay manager"}
+_WIDEST = max(map(len, COLOURS))
+
+
+@click.command(short_help="Check a domain's set-up and say what to change.")
+@click.option("--config", required=True, metavar="FILE.toml", help="The domain's configuration.")
+@json_option
+def doctor(config: str, as_json: bool) -> None:
+    """Check the set-up of one policy domain, on the host of its service, and say what to change.
+
+    Looks at the configuration, the resource manager and its hooks, the certificates and the peers, and asks the
+    service if it runs. Changes nothing. Exit code 0: no problem, though perhaps warnings; 1: problems.
+    """
+    from cosched.compilation import use_kernel_cache
+
+    use_kernel_cache()  # before a kernel is imported, as the configuration's model does
+    os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # what it says is said better here
+    from cosched.doctor import examine
+    from cosched.service.configuration import read_configuration
+
+    configuration = read_configuration(config)
+    name, found = configuration.domain.name, examine(configuration, config)
+    if as_json:
+        show_json(_as_json(name, found))
+    else:
+        show_text("\n".join(_lines(name, found)))
+    if _counts(found)["problem"]:
+        click.get_current_context().exit(FAILED)
+
+
+def _counts(found: Mapping[str, Sequence[Finding]]) -> Counter[str]:
+    return Counter(finding.grade.value for group in found.values() for finding in group)
+
+
+def _as_json(name: str, found: Mapping[str, Sequence[Finding]]) -> dict[str, object]:
+    counts = _counts(found)
+    findings = [{"group": group, **asdict(finding)} for group, of_group in found.items() for finding in of_group]
+    return {"domain": name, "problems": counts["problem"], "warnings": counts["warning"], "findings": findings}
+
+
+def _lines(name: str, found: Mapping[str, Sequence[Finding]]) -> Iterator[str]:
+    width = max(len(finding.subject) for group in found.values() for finding in group)
+    for group, findings in found.items():
+        if findings:
+            yield _painted(printable(TITLES.get(group, group)), bold=True)
+            for finding in findings:
+                yield from _finding_lines(finding, width)
+            yield ""
+    yield f"{name}: {_closing(_counts(found))}"
+
+
+def _finding_lines(finding: Finding, width: int) -> Iterator[str]:
+    grade = finding.grade.value
+    margin = " " * (2 + _WIDEST + 2 + width + 2)
+    painted = _painted(f"{grade:<{_WIDEST}}", fg=COLOURS[grade])
+    yield f"  {painted}  {printable(finding.subject):<{width}}  {printable(finding.found)}"
+    if finding.change:
+        where = f"; {_where(finding.file)}:" if finding.lines else ""
+        yield printable(f"{margin}-> {finding.change}{where}")
+    for line in finding.lines:
+        yield printable(f"{margin}   {line}")
+
+
+def _where(file: str) -> str:
+    return "run" if file == "shell" else f"in {file}"
+
+
+def _closing(counts: Counter[str]) -> str:
+    said = [_several(counts[grade], grade) for grade in ("problem", "warning") if counts[grade]]
+    return ", ".join([*said, f"{counts['ok']} ok"]) if said else f"nothing is wrong, {counts['ok']} ok"
+
+
+def _several(count: int, what: str) -> str:
+    return f"{count} {what}{'' if count == 1 else 's'}"
+
+
+def _painted(text: str, **style: str | bool) -> str:
+    """In colours, which click leaves out where nobody looks."""
+    return text if os.environ.get("NO_COLOR") else click.style(text, **style)  # type: ignore[arg-type]

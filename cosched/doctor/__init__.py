@@ -1,0 +1,33 @@
+"""`cosched doctor`: an examination of one policy domain's set-up, whether its service runs or not."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+
+from adapters.findings import Finding
+from cosched.doctor.certificates import check_certificates
+from cosched.doctor.coscheduling import check_coscheduling
+from cosched.doctor.manager import check_manager
+from cosched.doctor.peers import check_peers
+from cosched.doctor.service import check_service, running_service
+from cosched.service.configuration import Configuration
+
+Examination = Mapping[str, Sequence[Finding]]
+
+
+def examine(configuration: Configuration, source: str) -> Examination:
+    """The findings by group, in the order in which they are to be shown; `source`: the configuration's file.
+
+    Asks the resource manager, the peers and, if it runs, the domain's service; changes nothing.
+    """
+    service = running_service(configuration.domain)
+    return {
+        "service": list(check_service(configuration.domain, service, source)),
+        configuration.manager.kind: asyncio.run(
+            check_manager(configuration, service.account, serving=service.domain is not None)
+        ),
+        "coscheduling": list(check_coscheduling(configuration)),
+        "certificates": list(check_certificates(configuration, service.account)),
+        "peers": asyncio.run(check_peers(configuration, service.domain)),
+    }

@@ -1,0 +1,141 @@
+"""The files of [tls]: whether they fit together, until when they are valid, and who can read the key."""
+
+from __future__ import annotations
+
+import shlex
+import stat
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from cryptography import x509
+from cryptography.exceptions import InvalidSignature
+
+from adapters.findings import SHELL, Finding, ok, problem, section, warning
+from adapters.permissions import READ, Account
+from cosched.errors import InputError
+from cosched.pem import dns_names, identities, parse_certificates, parse_key, read, server_name
+from cosched.service.configuration import Configuration, Tls
+
+FEW_DAYS, SOME_DAYS = 7, 30  # a problem, a warning
+_DAY = 86400
+_GROUP_READS, _OTHERS_READ = stat.S_IRGRP, stat.S_IROTH
+
+
+def check_certificates(configuration: Configuration, account: Account) -> Iterator[Finding]:
+    """Nothing of them is used without TLS. `account`: the service's user."""
+    if configuration.domain.plaintext or configuration.tls is None:
+        yield warning(
+            "tls",
+            "plaintext: any process on this host can speak as a peer",
+            "use certificates, beyond trials",
+            section("domain"),
+            "plaintext = false",
+        )
+        return
+    files, name = configuration.tls, configuration.domain.name
+    try:
+        certificates = parse_certificates(files.certificate, read(files.certificate))
+        authorities = parse_certificates(files.ca, read(files.ca))
+        parse_key(files.key, read(files.key), certificates[0])
+    except InputError as error:
+        yield problem("tls", str(error), "give the domain a certificate with its key", SHELL, _issue(name))
+        return
+    yield _check_names(certificates[0], name)
+    yield _check_chain(files, certificates, authorities, name)
+    yield check_days("certificate", files.certificate, certificates, _issue(name))
+    yield check_days("ca", files.ca, authorities, "cosched certs init NEW_DIR")
+    yield _check_key(files.key, account)
+
+
+def check_days(subject: str, path: Path, certificates: Sequence[x509.Certificate], command: str) -> Finding:
+    """How long the first of them to end is still valid."""
+    now = datetime.now(UTC)
+    begin = max(certificate.not_valid_before_utc for certificate in certificates)
+    end = min(certificate.not_valid_after_utc for certificate in certificates)
+    days = int((end - now).total_seconds() // _DAY)
+    if begin > now:
+        return problem(
+            subject, f"{path} is not valid before {_date(begin)}", "set the clock, or issue it anew", SHELL, command
+        )
+    if end <= now:
+        return problem(subject, f"{path} has expired on {_date(end)}: peers refuse it", "issue it anew", SHELL, command)
+    found = f"{path} is valid for {days} days, until {_date(end)}"
+    if days < SOME_DAYS:
+        grade = problem if days < FEW_DAYS else warning
+        return grade(subject, found, "issue it anew in time; the service takes it into use by itself", SHELL, command)
+    return ok(subject, found)
+
+
+def _date(instant: datetime) -> str:
+    return f"{instant:%Y-%m-%d}"
+
+
+def _issue(name: str) -> str:
+    return f"cosched certs issue DIR_OF_CA {name} --force"
+
+
+def _check_names(leaf: x509.Certificate, name: str) -> Finding:
+    found = identities(leaf)
+    if len(found) != 1:
+        return problem(
+            "identity", f"the certificate names {len(found)} URIs, not one", "issue it anew", SHELL, _issue(name)
+        )
+    if server_name(found[0]) not in dns_names(leaf):
+        return problem(
+            "identity",
+            f"{found[0]}, but the certificate lacks the DNS name that belongs to it: peers refuse it",
+            "issue it by cosched certs, or with that name",
+            "subjectAltName",
+            f"DNS:{server_name(found[0])}",
+        )
+    return ok("identity", f"{found[0]}: so peers must have it in identity of [[peer]]")
+
+
+def _check_chain(
+    files: Tls, certificates: Sequence[x509.Certificate], authorities: Sequence[x509.Certificate], name: str
+) -> Finding:
+    if not _is_issued(certificates[0], [*authorities, *certificates[1:]]):
+        return problem(
+            "chain",
+            f"{files.certificate} is not of the authority in {files.ca}",
+            "use files of one authority",
+            SHELL,
+            _issue(name),
+        )
+    return ok("chain", f"the key is the certificate's, which is of the authority in {files.ca}")
+
+
+def _is_issued(leaf: x509.Certificate, issuers: Sequence[x509.Certificate]) -> bool:
+    for issuer in issuers:
+        try:
+            leaf.verify_directly_issued_by(issuer)
+        except (ValueError, TypeError, InvalidSignature):
+            continue
+        return True
+    return False
+
+
+def _check_key(path: Path, account: Account) -> Finding:
+    mode, quoted = path.stat().st_mode, shlex.quote(str(path))
+    if mode & _OTHERS_READ:
+        return problem(
+            "key",
+            f"{path} can be read by all users of this host, who can speak as this domain",
+            "hide it, and issue a new one",
+            SHELL,
+            f"chmod 600 {quoted}",
+        )
+    if not account.may(path, READ):
+        return problem(
+            "key",
+            f"{account.name} cannot read {path}",
+            "give it to the service's user",
+            SHELL,
+            f"chown {account.name} {quoted}",
+        )
+    if mode & _GROUP_READS:
+        return warning(
+            "key", f"{path} can be read by its group", "hide it, if that is not meant", SHELL, f"chmod 600 {quoted}"
+        )
+    return ok("key", f"only {account.name} and root can read {path}" if account.uid else f"only root can read {path}")

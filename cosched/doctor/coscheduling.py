@@ -1,0 +1,106 @@
+"""[coscheduling]: settings that are permitted, but seldom meant. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from adapters.findings import Finding, ok, section, warning
+from cosched.core.settings import Scheme
+from cosched.service.configuration import Configuration
+
+_HERE = section("coscheduling")
+_SLURM = "slurm"
+_LEAST_TIMEOUT = 4.0  # seconds: a peer with Slurm tries for 2.5 s by default, and its answer must come back
+_DEFAULT_INTERVAL, _DEFAULT_JITTER, _DEFAULT_SHARE = '"20m"', "0.25", "0.5"
+
+
+def check_coscheduling(configuration: Configuration) -> Iterator[Finding]:
+    """Whether jobs here can have mates, and whether their holds end."""
+    settings = configuration.coscheduling_settings()
+    if not settings.enabled:
+        yield warning(
+            "enabled",
+            "coscheduling is off: jobs start without their mates",
+            "switch it on",
+            _HERE,
+            'scheme = "hold"' if configuration.coscheduling.enabled else "enabled = true",
+        )
+        return
+    yield _check_peers(configuration)
+    yield _check_timeout(float(configuration.coscheduling.peer_timeout))
+    if not configuration.coscheduling.heartbeat_interval:
+        found = "0: neither a peer that has gone nor its clock is noticed, and pairs start at no agreed instant"
+        yield warning("heartbeat_interval", found, "ask peers now and then", _HERE, "heartbeat_interval = 10")
+    if settings.scheme is Scheme.HOLD or settings.max_yields or configuration.manager.kind == _SLURM:
+        yield from _check_holds(configuration)
+
+
+def _check_peers(configuration: Configuration) -> Finding:
+    scheme = configuration.coscheduling_settings().scheme.value
+    if not configuration.peers:
+        return warning(
+            "scheme",
+            f"{scheme}, but there is no peer: no job here can have a mate",
+            "name the other domains",
+            "the domain's file",
+            "[[peer]]",
+            'name = "NAME"',
+            'address = "HOST:PORT"',
+            'identity = "URI"',
+        )
+    return ok("scheme", f"{scheme}, with {', '.join(peer.name for peer in configuration.peers)}")
+
+
+def _check_timeout(timeout: float) -> Finding:
+    if timeout < _LEAST_TIMEOUT:
+        return warning(
+            "peer_timeout",
+            f"{timeout:g} s: too short for a peer with Slurm, which needs up to 3.5 s to try to start a mate",
+            "wait longer",
+            _HERE,
+            "peer_timeout = 5",
+        )
+    return ok("peer_timeout", f"{timeout:g} s for an answer of a peer")
+
+
+def _check_holds(configuration: Configuration) -> Iterator[Finding]:
+    settings = configuration.coscheduling_settings()
+    if not settings.release_interval:
+        yield warning(
+            "release_interval",
+            "0: holds are never released, so two domains that wait for each other wait for ever",
+            "release holds after some time",
+            _HERE,
+            f"release_interval = {_DEFAULT_INTERVAL}",
+        )
+    elif not settings.release_jitter:
+        yield warning(
+            "release_jitter",
+            "0: two domains may release at the same instant, again and again",
+            "add some",
+            _HERE,
+            f"release_jitter = {_DEFAULT_JITTER}",
+        )
+    else:
+        yield ok(
+            "release_interval", f"{settings.release_interval} s, and up to {settings.release_jitter} of that longer"
+        )
+    share = settings.max_held_fraction
+    if not share:
+        yield warning(
+            "max_held_fraction",
+            "0: no job can hold, so all yield, and those that cannot start alone",
+            "let some of the nodes be held",
+            _HERE,
+            f"max_held_fraction = {_DEFAULT_SHARE}",
+        )
+    elif share == 1:
+        yield warning(
+            "max_held_fraction",
+            "1: all nodes can be held at once, and then nothing runs",
+            "leave some nodes to other jobs",
+            _HERE,
+            f"max_held_fraction = {_DEFAULT_SHARE}",
+        )
+    else:
+        yield ok("max_held_fraction", f"{share} of the nodes can be held at once")

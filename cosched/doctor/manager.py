@@ -1,0 +1,26 @@
+"""The resource manager: its settings, and what its adapter finds out about it."""
+
+from __future__ import annotations
+
+from adapters.findings import Finding, ok, problem, section
+from adapters.loading import load_manager
+from adapters.manager import SettingError
+from adapters.permissions import Account
+from cosched.service.configuration import Configuration
+
+_SLURM = "slurm"
+
+
+async def check_manager(configuration: Configuration, account: Account, *, serving: bool) -> list[Finding]:
+    """`account`: the service's user; `serving`: whether it runs."""
+    manager, state = configuration.manager, configuration.domain.state
+    directory = state.with_name(f"{state.name}.{manager.kind}")
+    try:
+        if manager.kind == _SLURM:
+            from adapters.slurm.doctor import examine
+
+            return await examine(directory, manager.settings, account, serving=serving)
+        load_manager(manager.kind)(configuration.domain.name, directory, manager.settings)
+    except SettingError as error:
+        return [problem(error.key, error.problem, "correct it", section("manager"))]
+    return [ok("settings", f"nothing is wrong with those of the {manager.kind} manager")]

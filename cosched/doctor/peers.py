@@ -1,0 +1,132 @@
+"""The peers: whether each can be called with this domain's certificate, knows this domain, and has the same time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from adapters.findings import SHELL, Finding, ok, problem, section, warning
+from cosched.core.protocol import GetMateStatus
+from cosched.errors import InputError
+from cosched.service.configuration import Configuration
+from cosched.service.outcomes import CallError
+from cosched.service.peers import Peers, PeerView
+from cosched.service.tls import PeerCredentials
+from cosched.service.tls_files import TlsFiles
+from cosched.v1.cluster_pb2 import PEER_STATE_REACHABLE, PEER_STATE_REFUSED
+
+if TYPE_CHECKING:
+    from cosched.client import Domain
+
+_NO_JOB = "0"  # what nobody has; peers answer that they do not know it, if they answer this domain
+
+
+async def check_peers(configuration: Configuration, serving: Domain | None) -> list[Finding]:
+    """Call each peer as the service does; `serving`: what the running service says, if it runs."""
+    try:
+        files = _files(configuration)
+    except InputError:  # which the certificates' own checks tell
+        return [problem("peers", "not called: the files of [tls] cannot be used", "correct those first")]
+    views = await _views(configuration, PeerCredentials(files) if files else None)
+    most = float(configuration.coscheduling.max_clock_offset)
+    names = _names(configuration.domain.name, files)
+    return [found for view in views for found in _judged(view, names, serving, most)]
+
+
+def _files(configuration: Configuration) -> TlsFiles | None:
+    files = configuration.tls
+    if configuration.domain.plaintext or files is None:
+        return None
+    return TlsFiles(files.ca, files.certificate, files.key)
+
+
+def _names(here: str, files: TlsFiles | None) -> tuple[str, ...]:
+    """What a peer's file must say of this domain, but for the address."""
+    identity = [f'identity = "{files.current()[1].identity}"'] if files else []
+    return ("[[peer]]", f'name = "{here}"', *identity)
+
+
+async def _views(configuration: Configuration, credentials: PeerCredentials | None) -> list[PeerView]:
+    """What is known of the peers once all have been asked."""
+    timeout = float(configuration.coscheduling.peer_timeout)
+    peers = Peers(configuration.domain.name, configuration.peers, timeout, credentials, lambda view: None)  # noqa: ARG005
+    try:
+        await peers.beat()
+        for view in peers.views():
+            if view.state == PEER_STATE_REACHABLE:
+                await _ask_as_peer(peers, view.name)
+        return peers.views()
+    finally:
+        await peers.close()
+
+
+async def _ask_as_peer(peers: Peers, peer: str) -> None:
+    """A question that only peers may ask, and that changes nothing."""
+    with suppress(CallError):  # the view tells
+        await peers.call(peer, GetMateStatus(_NO_JOB, _NO_JOB))
+
+
+def _judged(view: PeerView, names: tuple[str, ...], serving: Domain | None, most: float) -> Iterator[Finding]:
+    yield check_answer(view, names)
+    if view.state == PEER_STATE_REACHABLE:
+        yield from check_serving(view.name, serving)
+        yield check_clock(view, most)
+
+
+def check_answer(view: PeerView, names: tuple[str, ...]) -> Finding:
+    """Whether a peer has answered this domain; `names`: what must be said of this domain there."""
+    if view.state == PEER_STATE_REACHABLE:
+        trip = "" if view.round_trip is None else f" within {view.round_trip * 1000:.1f} ms"
+        return ok(view.name, f"{view.address} answers{trip}")
+    if view.state == PEER_STATE_REFUSED:
+        change = "name this domain there as below, and that one here as its certificate does"
+        return problem(view.name, f"{view.address}: {view.problem}", change, f"the file of {view.name}", *names)
+    found = f"{view.address} does not answer: {view.problem}"
+    return problem(
+        view.name,
+        found,
+        "start its service, open its port to this host, or correct the address",
+        "[[peer]] of the domain's file",
+        'address = "HOST:PORT"',
+    )
+
+
+def check_serving(peer: str, serving: Domain | None) -> Iterator[Finding]:
+    """Whether the running service gets on with it as well: it may use another configuration than the file's."""
+    for seen in serving.peers if serving else ():
+        if seen.name == peer and seen.state in ("refused", "unreachable"):
+            yield warning(
+                peer,
+                f"the running service says: {seen.state}: {seen.problem}",
+                "restart it if its configuration has changed",
+                SHELL,
+                "systemctl restart cosched",
+            )
+
+
+def check_clock(view: PeerView, most: float) -> Finding:
+    """Whether pairs can start at an agreed instant; `most`: max_clock_offset, in seconds."""
+    subject, offset, doubt = f"{view.name} clock", view.clock_offset, view.clock_uncertainty
+    if offset is None or doubt is None:
+        return warning(
+            subject, "not known: pairs start at once, not at an agreed instant", "serve the same version there"
+        )
+    found = f"{abs(offset) * 1000:.1f} ms {'ahead' if offset >= 0 else 'behind'}, give or take {doubt * 1000:.1f}"
+    if not most:
+        return warning(
+            subject,
+            f"{found}; max_clock_offset is 0: pairs start at once, not at an agreed instant",
+            "permit an offset",
+            section("coscheduling"),
+            "max_clock_offset = 0.5",
+        )
+    if max(abs(offset), doubt) > most:
+        return problem(
+            subject,
+            f"{found}, more than max_clock_offset, {most:g} s: pairs start at once, not at an agreed instant",
+            "let a time service look after the clocks of both hosts",
+            SHELL,
+            "timedatectl set-ntp true",
+        )
+    return ok(subject, found)

@@ -1,0 +1,151 @@
+"""The service itself: whether it runs, as whom, and whether it can write what it keeps."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import socket
+import struct
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from adapters.findings import SHELL, Finding, ok, problem, section, warning
+from adapters.permissions import EVERYBODY, EXECUTE, READ, WRITE, Account
+from cosched.service.configuration import DomainSection
+
+if TYPE_CHECKING:
+    from cosched.client import Domain
+
+_CREDENTIALS = struct.Struct("iII")  # SO_PEERCRED: process, user, group
+_PATIENCE = 5.0  # seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """The service as it is found. One that does not run will run as `account`, as far as can be told."""
+
+    account: Account
+    domain: Domain | None = None  # what it says of itself; None: it does not run, or does not answer
+    trouble: str = ""  # why there is no answer, though there is somebody or should be
+
+
+def running_service(section: DomainSection) -> Running:
+    """Ask at the domain's socket, if it has one."""
+    uid, trouble = _listening_user(section.socket) if section.socket else (None, "")
+    if uid is None:
+        return Running(Account.of(_owner(section.state)), None, trouble)
+    domain, trouble = _asked(f"unix:{section.socket}")
+    return Running(Account.of(uid), domain, trouble)
+
+
+def check_service(section: DomainSection, service: Running, source: str) -> Iterator[Finding]:
+    """Whether it runs, its database and its socket."""
+    yield _check_running(section, service, source)
+    yield _check_state(section.state, service.account)
+    yield _check_socket(section.socket, service.account)
+
+
+def _listening_user(path: Path) -> tuple[int | None, str]:
+    """The user id of who listens on a Unix socket, as the kernel says; None, and perhaps why."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as trial:
+        trial.settimeout(_PATIENCE)
+        try:
+            trial.connect(os.fspath(path))
+        except (FileNotFoundError, ConnectionRefusedError):
+            return None, ""
+        except OSError as error:
+            return None, f"{path}: {error.strerror or error}"
+        told = trial.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+    return int(_CREDENTIALS.unpack(told)[1]), ""
+
+
+def _owner(state: Path) -> int:
+    """Whose service it has been: the database's owner, or whoever asks."""
+    with suppress(OSError):
+        return state.stat().st_uid
+    return os.geteuid()
+
+
+def _asked(server: str) -> tuple[Domain | None, str]:
+    from cosched.client import Client, ClientError
+
+    try:
+        with Client(server, timeout=_PATIENCE) as client:
+            return client.domain(), ""
+    except ClientError as error:
+        return None, str(error)
+
+
+def _check_running(domain: DomainSection, service: Running, source: str) -> Finding:
+    if service.domain is None and service.trouble:
+        return problem(
+            "service", f"does not answer: {service.trouble}", "look at its log", SHELL, "systemctl status cosched"
+        )
+    if service.domain is None:
+        where = (
+            f"nobody listens on {domain.socket}" if domain.socket else "domain.socket is not set, so it cannot be asked"
+        )
+        return warning(
+            "service",
+            f"does not run, it seems: {where}",
+            "start it",
+            SHELL,
+            f"cosched serve --config {shlex.quote(source)}",
+        )
+    if service.domain.name != domain.name:
+        return problem(
+            "service",
+            f"the domain {service.domain.name} is served at {domain.socket}, not {domain.name}",
+            "give each domain a socket of its own",
+            section("domain"),
+            f'socket = "/run/cosched/{domain.name}.sock"',
+        )
+    return ok("service", f"{service.domain.version} runs as {service.account.name}")
+
+
+def _check_state(path: Path, account: Account) -> Finding:
+    for needed in (path.parent, path):
+        wanted = READ | WRITE | (EXECUTE if needed.is_dir() else 0)
+        if needed.exists() and not account.may(needed, wanted):
+            return problem(
+                "state",
+                f"{account.name} cannot write {needed}",
+                "give it to the service's user",
+                SHELL,
+                f"chown {account.name} {shlex.quote(str(needed))}",
+            )
+    return ok("state", f"{account.name} can write {path}")
+
+
+def _check_socket(path: Path | None, account: Account) -> Finding:
+    if path is None:
+        return ok("socket", "none: users of this host need certificates")
+    folder = path.parent
+    if not folder.is_dir():
+        return problem(
+            "socket",
+            f"there is no folder {folder}",
+            "make it",
+            SHELL,
+            f"install -d -o {account.name} -m 755 {shlex.quote(str(folder))}",
+        )
+    if not account.may(folder, READ | WRITE | EXECUTE):
+        return problem(
+            "socket",
+            f"{account.name} cannot make {path}",
+            "give the folder to the service's user",
+            SHELL,
+            f"chown {account.name} {shlex.quote(str(folder))}",
+        )
+    if not EVERYBODY.may(folder, EXECUTE):
+        return warning(
+            "socket",
+            f"not every user of this host can reach {path}",
+            "if they should, open its folders",
+            SHELL,
+            f"chmod a+x {shlex.quote(str(folder))}",
+        )
+    return ok("socket", f"users of this host can reach {path}")

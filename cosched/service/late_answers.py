@@ -1,0 +1,40 @@
+"""Answers to calls of peers that take a while: TryStartMate, where a resource manager schedules."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+
+from cosched.core.effects import Answer
+from cosched.core.protocol import Domain, JobId, MateTried, Reply, StartJob, TryStartMate
+
+Waiting = tuple[str, "asyncio.Future[Reply]"]  # the call's request id, and who awaits its answer
+
+
+class LateAnswers:
+    """The calls that await an answer; each ends with it, or with its caller's patience."""
+
+    def __init__(self) -> None:
+        self._waiting: defaultdict[tuple[Domain, JobId], list[Waiting]] = defaultdict(list)
+
+    async def of(self, peer: Domain, request: TryStartMate | StartJob) -> Reply:
+        """The answer to this call, when it has been given."""
+        told: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
+        waiting = request.request_id, told
+        calls = self._waiting[peer, request.caller]
+        calls.append(waiting)
+        try:
+            return await told
+        finally:
+            calls.remove(waiting)
+            if not calls:
+                self._waiting.pop((peer, request.caller), None)
+
+    def tell(self, answer: Answer) -> None:
+        """A call is answered; earlier ones of the same job have been superseded by it."""
+        request = answer.request
+        if not isinstance(request, (TryStartMate, StartJob)):
+            return
+        for request_id, told in self._waiting.get((answer.peer, request.caller), ()):
+            if not told.done():
+                told.set_result(answer.answer if request_id == request.request_id else MateTried(False))

@@ -1,0 +1,78 @@
+"""What users do on a domain whose resource manager schedules: jobs are submitted there, and name their mates there."""
+
+from __future__ import annotations
+
+import grpc
+
+from adapters.manager import ManagerError
+from adapters.slurm.comments import Link
+from cosched.core.events import Unlinked
+from cosched.core.protocol import Domain
+from cosched.service.errors import Refusal
+from cosched.service.offering import SUBMITTED_ELSEWHERE, Offering
+from cosched.service.operations import UNASKED, Asking, Operations, not_owner
+from cosched.service.store import JobRecord
+from cosched.service.submissions import MateNamed, Submission
+
+
+class OfferedOperations(Operations):
+    """The operations of one such domain; constructed as `Operations`."""
+
+    @property
+    def _offering(self) -> Offering:
+        assert isinstance(self._runner, Offering)
+        return self._runner
+
+    async def look_for(self, job: str) -> None:
+        """Somebody asks for this job: the manager may have it."""
+        await self._offering.look_for(job)
+
+    async def _submit(self, asking: Asking, wanted: Submission) -> JobRecord:  # noqa: ARG002
+        raise Refusal(grpc.StatusCode.FAILED_PRECONDITION, "SUBMIT_ELSEWHERE", SUBMITTED_ELSEWHERE)
+
+    async def _cancel(self, asking: Asking, job: str) -> JobRecord:
+        await self.look_for(job)
+        record = self._owned(asking, job)
+        with self._domain.turn():
+            self._on_record(asking, record, "")
+        await self._end_processes(job)
+        return record
+
+    async def _link(self, asking: Asking, job: str, named: MateNamed) -> JobRecord:
+        await self.look_for(job)
+        mate = self._named(named)
+        if (known := self._domain.jobs.get(job)) is not None:
+            self._check_linkable(known, mate)
+        self._check_mate(mate)
+        try:
+            await self._offering.adopt(job, Link(mate.peer, mate.mate, mate.pair), asking.user)
+        except ManagerError as error:
+            raise _unreachable(error) from error
+        if job not in self._domain.jobs:
+            raise not_owner(f"{asking.user} has no queued job {job[:40]} here that names no mate")
+        record = self._domain.jobs[job]
+        with self._domain.turn():
+            self._on_record(asking, record, f"{mate.peer}:{mate.mate or mate.pair}")
+        return record
+
+    async def _unlink(self, asking: Asking, job: str, peer: Domain) -> JobRecord:
+        await self.look_for(job)
+        record = self._linked(asking, job, peer)
+        try:
+            await self._offering.part(job)
+        except ManagerError as error:
+            raise _unreachable(error) from error
+        self._linked(asking, job, peer)  # it may have started meanwhile
+        with self._domain.turn():
+            self._on_record(asking, record, f"{record.peer}:{record.mate or record.pair}")
+            record.lookup = record.mate_status = UNASKED
+            self._domain.feed(Unlinked(job))
+        return record
+
+    async def _release(self, asking: Asking, job: str) -> JobRecord:
+        await self.look_for(job)
+        return await super()._release(asking, job)
+
+
+def _unreachable(error: ManagerError) -> Refusal:
+    return Refusal(grpc.StatusCode.UNAVAILABLE, "MANAGER_UNREACHABLE", str(error))

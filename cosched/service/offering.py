@@ -1,0 +1,283 @@
+"""Between a domain and a resource manager that schedules: its reports come in, the domain's orders go out.
+
+See `adapters.scheduling` and `offered_domain`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping, Sequence
+from typing import Any
+
+from adapters.manager import End, Ended, JobSpec, ManagerError, Started, UnknownJobError
+from adapters.scheduling import (
+    Known,
+    Offered,
+    Refused,
+    Relinked,
+    Report,
+    SchedulingManager,
+    Submitted,
+    Withdrawn,
+)
+from adapters.slurm.comments import Link
+from cosched.core.effects import Release, Start, Try, Yield
+from cosched.core.job import JobState
+from cosched.core.protocol import Domain, GetMateJobId, JobId
+from cosched.service import story
+from cosched.service.announcing import announce
+from cosched.service.changes import Order, PassOver
+from cosched.service.offered_domain import OfferedDomain
+from cosched.service.peers import Peers
+from cosched.service.running import explained, state_of
+from cosched.service.store import EventRecord, JobRecord
+
+SUBMITTED_ELSEWHERE = (
+    "jobs are submitted to the resource manager here: `cosched submit` on a host that has its commands does so"
+)
+DOUBT = 1.0  # seconds, after which a try is likely to be in vain if another job is in its way
+PASSED_OVER = 3.0  # seconds for which a job is not offered that others have come before
+COMES_BACK = 5.0  # seconds after a restart in which the hook of a job that waits for its mate should call again
+_LOG = logging.getLogger(__name__)
+
+
+class Offering:
+    """In the place of a `Runner`, for managers that offer jobs."""
+
+    problem = ""  # orders never wait for room here
+
+    def __init__(
+        self,
+        domain: OfferedDomain,
+        manager: SchedulingManager,
+        peers: Peers,
+        peer_names: Collection[Domain],
+        fail: Callable[[BaseException], None],
+    ) -> None:
+        """`fail`: called with a fault of ours, after which nothing can be relied on."""
+        self._domain = domain
+        self._manager = manager
+        self._peers = peers
+        self._peer_names = list(peer_names)
+        self._fail = fail
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    @property
+    def start_lead(self) -> float:
+        """Seconds that a job needs at least to start at an exact instant."""
+        return self._manager.start_lead
+
+    def check(self, spec: JobSpec) -> None:  # noqa: ARG002
+        """The manager takes no job from us: ManagerError."""
+        raise ManagerError(SUBMITTED_ELSEWHERE)
+
+    # Orders
+
+    async def order(self, order: Order) -> None:
+        """Tell the manager. What it cannot do shows in its reports."""
+        try:
+            await _ORDERS[type(order)](self, order)
+        except UnknownJobError as error:
+            _LOG.info("job %s: %s", order.job, error)
+        except ManagerError as error:
+            _LOG.warning("job %s: %s", order.job, error)
+
+    async def _start(self, start: Start) -> None:
+        await self._manager.start(start.job, start.at)
+
+    async def _yield(self, order: Yield) -> None:
+        await self._manager.give_back(order.job)
+
+    async def _release(self, order: Release) -> None:
+        """End a hold; the jobs for which mates hold nodes elsewhere come first now."""
+        wanted = self._domain.cluster.wanted(self._domain.now)
+        with self._domain.favouring(wanted):
+            for job in wanted:
+                self._run(self._hasten(job))
+            await self._manager.release(order.job)
+
+    async def _pass_over(self, order: PassOver) -> None:
+        await self._manager.give_back(order.job, PASSED_OVER)
+
+    async def _hasten(self, job: JobId) -> None:
+        try:
+            await self._manager.hasten(job)
+        except ManagerError as error:
+            _LOG.info("job %s: %s", job, error)
+
+    async def _try(self, order: Try) -> None:
+        offered = False
+        doubt = asyncio.get_running_loop().call_later(DOUBT, self._domain.give_way, order.job)
+        try:
+            offered = await self._manager.try_start(order.job)
+        finally:
+            doubt.cancel()
+            self._domain.tried(order.job, offered)
+
+    async def adopt(self, job: JobId, link: Link, owner: str) -> None:
+        """Have a queued job of this owner name this mate, if it names none. ManagerError."""
+        await self._manager.adopt(job, link, owner)
+
+    async def part(self, job: JobId) -> None:
+        """Have a job name no mate any more. ManagerError."""
+        await self._manager.part(job)
+
+    async def cancel(self, job: JobId) -> None:
+        """Cancel a job; its end is reported. ManagerError."""
+        await self._manager.cancel(job)
+
+    # Looking for jobs that are not known yet
+
+    async def look_for_mate(self, peer: Domain, question: GetMateJobId) -> None:
+        """A peer asks for a job of which nothing is known: the manager may have it, perhaps without a mate so far."""
+        mates = self._domain.core.mates
+        if mates.find(peer, question) is not None:
+            return
+        await self._manager.look()
+        if question.pair is None and question.mate is not None and mates.find(peer, question) is None:
+            owner = mates.owners.get((peer, question.owner), question.owner)
+            try:
+                await self._manager.adopt(question.mate, Link(peer, question.caller), owner)
+            except ManagerError as error:
+                _LOG.warning("job %s cannot be linked with %s:%s: %s", question.mate, peer, question.caller, error)
+
+    async def look_for(self, job: JobId) -> None:
+        """Somebody asks for this job: the manager may have it."""
+        if job not in self._domain.jobs:
+            await self._manager.look()
+
+    # Reports
+
+    def start(self) -> None:
+        """Listen to the manager's reports."""
+        self._run(self._read())
+
+    async def close(self) -> None:
+        """Listen no more."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def _read(self) -> None:
+        async for report in self._manager.reports():
+            _REPORTS[type(report)](self, report)
+
+    def _submitted(self, job: Submitted | Known) -> None:
+        if job.link is None:
+            return
+        peer = job.link.peer or (self._peer_names[0] if len(self._peer_names) == 1 else "")
+        if peer not in self._peer_names:
+            known = ", ".join(self._peer_names) or "none"
+            said = f"no domain {job.link.peer}" if job.link.peer else "a pair's name, but not in which domain"
+            self._domain.refused(job.job_id, f"its comment names {said} (configured: {known})")
+            return
+        self._domain.submitted(self._record(job, peer, job.link))
+        self._run(announce(self._domain, self._peers, job.job_id))
+
+    def _record(self, job: Submitted | Known, peer: Domain, link: Link) -> JobRecord:
+        clock = self._domain.clock
+        return JobRecord(
+            id=int(job.job_id),
+            name="",
+            owner=job.owner,
+            uid=None,
+            nodes=job.nodes,
+            time_limit=0,
+            submitted_at=min(clock.from_wall(job.submitted_at), clock.now()),
+            state=JobState.QUEUED,
+            reason=story.WAITS_IN_QUEUE,
+            peer=peer,
+            pair=link.pair,
+            mate=link.mate,
+        )
+
+    def _refused(self, report: Refused) -> None:
+        self._domain.refused(report.job_id, report.reason)
+
+    def _relinked(self, report: Relinked) -> None:
+        link = report.link or Link()
+        peer = link.peer or (self._peer_names[0] if report.link and len(self._peer_names) == 1 else "")
+        self._domain.relinked(report.job_id, peer if peer in self._peer_names else "", link.pair, link.mate)
+
+    def _offered(self, report: Offered) -> None:
+        self._domain.offered(report.job_id, report.nodes, can_yield=report.can_yield)
+
+    def _withdrawn(self, report: Withdrawn) -> None:
+        self._domain.withdrawn(report.job_id)
+
+    def _started(self, report: Started) -> None:
+        self._domain.started(report.job_id)
+
+    def _ended(self, report: Ended) -> None:
+        if report.how is End.UNSTARTED:
+            self._domain.metrics.launch_failures.inc()
+        self._domain.ended(report.job_id, state_of(report), explained(report), report.exit_code)
+
+    # After a restart
+
+    async def reconcile(self, found: Mapping[str, Known], running: Iterable[JobId]) -> None:  # noqa: ARG002
+        """What the manager has, against what is on record. Those that run on record go on when they are offered."""
+        for job in list(self._domain.jobs):
+            if job not in found:
+                self._domain.ended(job, JobState.FAILED, "its resource manager does not know it any more")
+        for known in found.values():
+            self._take_up(known)
+        self._run(self._await_hooks())
+
+    def _take_up(self, known: Known) -> None:
+        if known.end is not None:
+            self._ended(known.end)
+            return
+        if known.job_id not in self._domain.jobs:
+            self._submitted(known)
+        if known.running:
+            self._domain.started(known.job_id)
+
+    async def _await_hooks(self) -> None:
+        """The hooks of jobs that wait for their mates call again, unless Slurm has queued these meanwhile."""
+        waiting = [job for job in self._domain.jobs if self._domain.state(job) in (JobState.READY, JobState.HOLDING)]
+        if not waiting:
+            return
+        await asyncio.sleep(COMES_BACK)
+        await self._manager.look()
+        known = self._manager.jobs()
+        for job in waiting:
+            if job in known and not known[job].offered:
+                self._domain.withdrawn(job)
+
+    @staticmethod
+    def over(events: Sequence[EventRecord]) -> list[JobId]:  # noqa: ARG004
+        """The manager keeps nothing for us."""
+        return []
+
+    async def forget(self, job: JobId) -> None:
+        """The manager keeps nothing for us."""
+
+    def _run(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._done)
+
+    def _done(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self._fail(error)
+
+
+_ORDERS: dict[type, Callable[[Offering, Any], Coroutine[Any, Any, None]]] = {
+    Start: Offering._start,
+    Yield: Offering._yield,
+    Release: Offering._release,
+    Try: Offering._try,
+    PassOver: Offering._pass_over,
+}
+_REPORTS: dict[type[Report], Callable[[Offering, Any], None]] = {
+    Submitted: Offering._submitted,
+    Refused: Offering._refused,
+    Relinked: Offering._relinked,
+    Offered: Offering._offered,
+    Withdrawn: Offering._withdrawn,
+    Started: Offering._started,
+    Ended: Offering._ended,
+}

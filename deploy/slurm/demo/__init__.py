@@ -1,0 +1,1 @@
+"""A minute with two real Slurm clusters whose jobs are coscheduled: `python -m deploy.slurm.demo`."""

@@ -1,0 +1,186 @@
+"""Real Slurm clusters with cosched's hooks and services, coupled.
+
+with CoupledLab(nodes=4, schemes=("hold", "yield"), release_interval=5) as lab:
+    here, there = lab.submit_pair("flow", "sleep 1")
+    lab["intrepid"].cluster.wait_for_state(here, "RUNNING")
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from deploy.slurm.lab.cluster import Cluster, clear
+from deploy.slurm.lab.installed_hooks import InstalledHooks
+from deploy.slurm.lab.laboratory import NAMES, Lab
+from deploy.slurm.lab.service import Sections, Service
+from deploy.slurm.lab.waiting import LabError
+
+SCHEMES = ("hold", "yield")
+GATE_LEAD = 0.25  # seconds from the hook's end to the gate's
+_OF_MANAGER = ("backoff", "try_patience", "poll_interval", "command_timeout", "gate_lead", "bin")
+_OF_DOMAIN = ("log_level", "http", "operators", "retention", "schedule_interval")
+
+
+@dataclass(frozen=True)
+class Domain:
+    """A policy domain: a cluster, its hooks, and its service."""
+
+    name: str
+    cluster: Cluster
+    hooks: InstalledHooks
+    service: Service
+    port: int
+
+    @property
+    def address(self) -> str:
+        """Where its peers find it."""
+        return f"127.0.0.1:{self.port}"
+
+
+class CoupledLab:
+    """A laboratory (see `Lab` for directory and names) whose clusters are each other's peers.
+
+    schemes: hold, yield or off, of each cluster. gate: with the task prolog, and gate_lead as it is by default here.
+    services: false starts none. patience: seconds for which the hooks wait for a service. options: those of
+    `Options`. All other keywords are settings of the services: keys of [manager] and [domain] go there, others to
+    [coscheduling].
+    """
+
+    def __init__(
+        self,
+        directory: Path | None = None,
+        names: Sequence[str] = NAMES,
+        *,
+        schemes: Sequence[str] = SCHEMES,
+        gate: bool = True,
+        services: bool = True,
+        patience: int = 10,
+        options: Mapping[str, Any] | None = None,
+        **settings: object,
+    ) -> None:
+        self.lab = Lab(directory, names, further_ports=len(names), **(options or {}))
+        self.domains: dict[str, Domain] = {}
+        self.schemes = tuple(schemes)
+        self._gate, self._services, self._patience = gate, services, patience
+        self._settings: dict[str, object] = {"gate_lead": GATE_LEAD if gate else 0.0, **settings}
+
+    @property
+    def directory(self) -> Path:
+        """Where all its files are."""
+        return self.lab.directory
+
+    def __enter__(self) -> CoupledLab:
+        self.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.stop()
+
+    def __getitem__(self, name: str) -> Domain:
+        return self.domains[name]
+
+    def __iter__(self) -> Iterator[Domain]:
+        return iter(self.domains.values())
+
+    def start(self) -> None:
+        """Start all; LabError, and then nothing is left running."""
+        try:
+            hooks = {name: self._install(name) for name in self.lab.names}
+            self.lab.start()
+            for (name, its), port in zip(hooks.items(), self.lab.ports, strict=True):
+                cluster = self.lab[name]
+                service = Service(cluster.directory, cluster.environment, self.lab.keeping)
+                self.domains[name] = Domain(name, cluster, its, service, port)
+            self.configure()
+            if self._services:
+                self.start_services()
+        except BaseException:
+            self.stop()
+            raise
+
+    def _install(self, name: str) -> InstalledHooks:
+        hooks = InstalledHooks(self.lab.directory / name / "hooks", self._patience)
+        options = hooks.options if self._gate else hooks.options | {"task_prolog": None}
+        self.lab.options[name] = replace(self.lab.options[name], **options)
+        return hooks
+
+    def stop(self) -> None:
+        """End all processes of the laboratory, and remove its folder if it is a temporary one."""
+        self.lab.stop()
+
+    def detach(self) -> None:
+        """Let it go on when this process ends; `stop` or `take_down` ends it."""
+        self.lab.detach()
+
+    # Services
+
+    def configure(self, schemes: Sequence[str] | None = None, **settings: object) -> None:
+        """Change settings of the services, which count from their next start on; others stay as they are."""
+        self.schemes = tuple(schemes or self.schemes)
+        self._settings |= settings
+        if len(self.schemes) != len(self.domains):
+            raise LabError(f"{len(self.domains)} clusters, but {len(self.schemes)} schemes: {', '.join(self.schemes)}")
+        for domain, scheme in zip(self, self.schemes, strict=True):
+            domain.service.configure(self._sections(domain, scheme))
+
+    def restart(self, schemes: Sequence[str] | None = None, **settings: object) -> None:
+        """Stop the services, change settings, and start them."""
+        for domain in self:
+            domain.service.stop()
+        self.configure(schemes, **settings)
+        self.start_services()
+
+    def start_services(self) -> None:
+        """Start the services and wait until they serve."""
+        with ExitStack() as stack:
+            for domain in self:
+                stack.enter_context(domain.service.starting())
+
+    def _sections(self, domain: Domain, scheme: str) -> Sections:
+        service = domain.service
+        return {
+            "domain": {
+                "name": domain.name,
+                "listen": domain.address,
+                "plaintext": True,
+                "socket": str(service.socket),
+                "state": str(service.state),
+                **self._settings_of(_OF_DOMAIN),
+            },
+            "coscheduling": {"scheme": scheme, **self._other_settings()},
+            "peer": [{"name": peer.name, "address": peer.address} for peer in self if peer is not domain],
+            "manager": {
+                "kind": "slurm",
+                "conf": str(domain.cluster.conf),
+                "hook_socket": str(domain.hooks.socket),
+                **self._settings_of(_OF_MANAGER),
+            },
+        }
+
+    def _settings_of(self, keys: Sequence[str]) -> dict[str, object]:
+        return {key: value for key, value in self._settings.items() if key in keys}
+
+    def _other_settings(self) -> dict[str, object]:
+        return {key: value for key, value in self._settings.items() if key not in (*_OF_MANAGER, *_OF_DOMAIN)}
+
+    # Jobs
+
+    def submit_pair(self, name: str, script: str, *options: str) -> tuple[int, ...]:
+        """Submit a batch job to each cluster, all with this pair name; their ids."""
+        comment = f"--comment=cosched:pair={name}"
+        return tuple(domain.cluster.sbatch(script, comment, *options) for domain in self)
+
+    def clear(self) -> None:
+        """Cancel all jobs, and wait until there are none and all nodes are idle."""
+        clear(*(domain.cluster for domain in self))
+
+    def check(self) -> None:
+        """LabError if a daemon or a service that should run has ended by itself."""
+        for domain in self:
+            domain.cluster.check()
+            domain.service.check()

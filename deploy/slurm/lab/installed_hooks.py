@@ -1,0 +1,72 @@
+"""cosched's hooks for one cluster, built and laid out as a site has them."""
+
+from __future__ import annotations
+
+import atexit
+import shutil
+import subprocess
+import tempfile
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from deploy.slurm.lab.waiting import LabError
+
+SOURCES = Path(__file__).resolve().parents[1] / "hooks"
+SCRIPTS = ("prolog", "task-prolog", "jobcomp")
+_BUILD = ("cc", "-std=c11", "-O2", "-Wall", "-Wextra")
+
+
+@cache
+def build(*flags: str) -> Path:
+    """cosched-hook, built once for this process with these flags of the compiler; LabError."""
+    if shutil.which(_BUILD[0]) is None:
+        raise LabError("there is no C compiler (cc) to build cosched-hook with (Debian: gcc, libc6-dev)")
+    folder = Path(tempfile.mkdtemp(prefix="cosched-hook-"))
+    atexit.register(shutil.rmtree, folder)
+    path = folder / "cosched-hook"
+    argv = [*_BUILD, *flags, "-o", str(path), str(SOURCES / "cosched-hook.c")]
+    done = subprocess.run(argv, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise LabError(f"cosched-hook cannot be built: {done.stderr.strip()}")
+    return path
+
+
+def program() -> Path:
+    """cosched-hook, built without libraries where the host has what that takes: it starts faster. LabError."""
+    try:
+        return build("-static")
+    except LabError:
+        return build()
+
+
+class InstalledHooks:
+    """The hooks in `folder`, which every user can reach, with a log file instead of syslog.
+
+    `patience`: seconds that a job waits for a service that is gone.
+    """
+
+    def __init__(self, folder: Path, patience: int = 10) -> None:
+        self.folder = folder
+        self.socket = folder / "hooks.sock"
+        self.log = folder / "log"
+        folder.mkdir(parents=True, exist_ok=True)
+        folder.chmod(0o755)
+        for name in SCRIPTS:
+            shutil.copy(SOURCES / name, folder / name)
+        shutil.copy(program(), folder / "cosched-hook")
+        self.configure(f"socket={self.socket}\npatience={patience}\nlog={self.log}\n")
+
+    def configure(self, text: str) -> None:
+        """Write cosched.conf."""
+        (self.folder / "cosched.conf").write_text(text)
+
+    def messages(self) -> list[str]:
+        """The lines of the log."""
+        return self.log.read_text().splitlines() if self.log.exists() else []
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Of a laboratory's cluster that has these hooks."""
+        prolog, task_prolog, jobcomp = (self.folder / script for script in SCRIPTS)
+        return {"prolog": prolog, "task_prolog": task_prolog, "jobcomp": jobcomp}

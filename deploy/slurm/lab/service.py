@@ -1,0 +1,150 @@
+"""The cosched service of one cluster of a laboratory: `cosched serve`, its configuration, and commands to it."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from deploy.slurm.lab.keeping import Keeping
+from deploy.slurm.lab.waiting import PATIENCE, LabError, tails, wait_for
+
+_ROOT = Path(__file__).resolve().parents[3]
+_START_PATIENCE = 300.0  # seconds: the first start on a host may compile the kernels
+_TERMINATED = -signal.SIGTERM
+
+Sections = Mapping[str, Mapping[str, object] | list[dict[str, object]]]
+
+
+def cosched() -> str:
+    """The command: of this Python, else of the project's environment, else what PATH has. LabError."""
+    beside = Path(sys.executable).with_name("cosched"), _ROOT / ".venv" / "bin" / "cosched"
+    found = next((str(path) for path in beside if os.access(path, os.X_OK)), None) or shutil.which("cosched")
+    if found is None:
+        raise LabError("cosched is not installed here (make setup)")
+    return found
+
+
+class Service:
+    """`cosched serve` in `folder`, for users of `environment`; it goes down with the laboratory."""
+
+    def __init__(self, folder: Path, environment: Mapping[str, str], keeping: Keeping) -> None:
+        self.folder = folder
+        self.socket = folder / "cosched.sock"
+        self.state = folder / "cosched.db"
+        self.log = folder / "cosched.log"
+        self._configuration = folder / "cosched.toml"
+        self._keeping = keeping
+        self._environment = {**environment, "COSCHED_SERVER": self.server, "GRPC_VERBOSITY": "NONE"}
+        self._pid: int | None = None
+
+    @property
+    def server(self) -> str:
+        """What clients connect to: COSCHED_SERVER, `--server`."""
+        return f"unix:{self.socket}"
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """For commands of users."""
+        return dict(self._environment)
+
+    @property
+    def pid(self) -> int:
+        """The process; LabError if there is none."""
+        if self._pid is None:
+            raise LabError(f"{self.folder.name}: the service has not been started")
+        return self._pid
+
+    def configure(self, sections: Sections) -> None:
+        """Write the configuration, which counts from the next start on."""
+        self._configuration.write_text(_toml(sections))
+
+    @contextmanager
+    def starting(self) -> Iterator[None]:
+        """Start it; it serves at the end of the block. LabError with the end of its log."""
+        path = self.folder / "ready.sock"
+        path.unlink(missing_ok=True)
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as ready:
+            ready.bind(str(path))
+            ready.setblocking(False)
+            argv = [cosched(), "serve", "--config", str(self._configuration)]
+            self._pid = self._keeping.spawn(argv, self._environment | {"NOTIFY_SOCKET": str(path)}, self.log)
+            yield
+            wait_for(lambda: self._says_ready(ready), f"{self.folder.name}: cosched to serve", _START_PATIENCE)
+        path.unlink()
+
+    def _says_ready(self, ready: socket.socket) -> bool:
+        self.check()
+        try:
+            return b"READY=1" in ready.recv(4096)
+        except BlockingIOError:
+            return False
+
+    def start(self) -> None:
+        """Start it and wait until it serves. LabError with the end of its log."""
+        with self.starting():
+            pass
+
+    def kill(self, number: int = signal.SIGKILL) -> int:
+        """Send it a signal and wait for its end; how it ended: its status, or the negative number of the signal."""
+        self._keeping.end(self.pid, number)
+        code = self._keeping.exit_code(self.pid)
+        self._pid = None
+        return -number if code is None else code
+
+    def stop(self) -> None:
+        """End it in order; jobs that are held wait on. LabError if it ends otherwise."""
+        if self._pid is not None and (code := self.kill(signal.SIGTERM)) not in (0, _TERMINATED):
+            raise LabError(f"{self.folder.name}: cosched ended with status {code}{tails([self.log])}")
+
+    def check(self) -> None:
+        """LabError if it should run and has ended."""
+        if self._pid is not None and (code := self._keeping.exit_code(self._pid)) is not None:
+            raise LabError(f"{self.folder.name}: cosched ended with status {code}{tails([self.log])}")
+
+    # Commands
+
+    def run(self, *arguments: str, seconds: float = PATIENCE) -> str:
+        """What a command `cosched ...` prints; LabError when it fails."""
+        done = self.try_run(*arguments, seconds=seconds)
+        if done.returncode != 0:
+            raise LabError(f"cosched {' '.join(arguments)}: exit {done.returncode}: {done.stderr.strip()}")
+        return done.stdout
+
+    def try_run(self, *arguments: str, seconds: float = PATIENCE) -> subprocess.CompletedProcess[str]:
+        """A command that may fail; LabError when it does not end."""
+        try:
+            return subprocess.run(
+                [cosched(), *arguments],
+                capture_output=True,
+                text=True,
+                timeout=seconds,
+                env=self._environment,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            what = f"cosched {' '.join(arguments)}"
+            raise LabError(f"{what}: no end after {seconds:g} s{tails([self.log])}") from None
+
+    def ask(self, *arguments: str) -> Any:
+        """What a command prints with --json."""
+        return json.loads(self.run(*arguments, "--json"))
+
+
+def _toml(sections: Sections) -> str:
+    """Tables of texts, numbers and truth values; a list is of tables of one name."""
+    return "\n".join(line for name, section in sections.items() for line in _section(name, section)) + "\n"
+
+
+def _section(name: str, section: Mapping[str, object] | list[dict[str, object]]) -> Iterator[str]:
+    for table in section if isinstance(section, list) else [section]:
+        yield f"[[{name}]]" if isinstance(section, list) else f"[{name}]"
+        yield from (f"{key} = {json.dumps(value)}" for key, value in table.items())

@@ -1,0 +1,75 @@
+"""Skew of start on two real Slurm clusters: how far apart the first instructions of the two jobs of a pair are.
+
+`python -m tests.bench.slurm_skew` prints a table: all four scheme combinations with the gate, and one with the hook
+only. Each job notes the time as its first command, a shell's $EPOCHREALTIME; both clusters are on this host, so their
+clocks agree. "Both run" is from the instant at which Slurm gave the later of the two jobs its nodes for the last time,
+as slurmctld logs it, to the first instruction of the later one.
+"""
+
+from __future__ import annotations
+
+import re
+import statistics
+from datetime import datetime
+
+from deploy.slurm.lab import CoupledLab, Domain
+from tests.bench.skew import quantile
+from tests.live.workloads import SCHEMES, Outcome, contended
+from tests.slurm.coupled import Coupled
+
+SEED = 1
+PAIRS, ALONE, NODES = 100, 20, 8
+_ALLOCATED = re.compile(
+    r"^\[(\S+)\] (?:sched: Allocate|sched/backfill: _start_job: Started) JobId=(\d+) ", re.MULTILINE
+)
+
+
+def measure(schemes: tuple[str, str], *, gate: bool, pairs: int = PAIRS) -> tuple[list[float], list[float]]:
+    """Seconds, ascending: between the mates' starts, of each pair; and from the last one ready to both running.
+
+    RuntimeError if a job did not run exactly once, or started without its mate.
+    """
+    settings = {"release_interval": 3, "max_held_fraction": 0.75, "backoff": 1, "try_patience": 1}
+    with CoupledLab(schemes=schemes, gate=gate, options={"nodes": NODES}, **settings) as lab:
+        coupled = Coupled(lab)
+        outcome = coupled.run(contended(SEED, pairs, ALONE))
+        delays = _delays(coupled, outcome)
+    if set(outcome.runs.values()) != {1} or outcome.alone() or len(outcome.times) != pairs:
+        raise RuntimeError(f"not all pairs started together: {outcome.alone()}")
+    return sorted(outcome.skews()), sorted(delays)
+
+
+def _delays(coupled: Coupled, outcome: Outcome) -> list[float]:
+    ready = {domain.name: _ready(domain) for domain in coupled.lab}
+    last: dict[str, float] = {}
+    for (domain, pair), job in coupled.ids.items():
+        last[pair] = max(ready[domain][job], last.get(pair, 0.0))
+    return [max(times) - last[pair] for pair, times in outcome.times.items()]
+
+
+def _ready(domain: Domain) -> dict[str, float]:
+    """When Slurm chose each job for the last time, in seconds since 1970."""
+    log = domain.cluster.controller_log.read_text()
+    return {job: datetime.fromisoformat(at).timestamp() for at, job in _ALLOCATED.findall(log)}
+
+
+def table(pairs: int = PAIRS) -> str:
+    """All rows; milliseconds."""
+    lines = [f"{'scheme':<12} {'start':<9} {'pairs':>5} {'median':>8} {'p95':>8} {'max':>8} {'both run, median':>17}"]
+    for schemes, gate in [*((schemes, True) for schemes in SCHEMES), (SCHEMES[0], False)]:
+        skews, delays = measure(schemes, gate=gate, pairs=pairs)
+        shown = " ".join(f"{quantile(skews, share) * 1000:8.1f}" for share in (0.5, 0.95, 1.0))
+        how = "gate" if gate else "hook only"
+        both_run = statistics.median(delays) * 1000
+        lines.append(f"{'-'.join(schemes):<12} {how:<9} {len(skews):>5} {shown} {both_run:17.0f}")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Measure and print."""
+    print("\nReal Slurm: milliseconds between the first instructions of two mates")
+    print(table())
+
+
+if __name__ == "__main__":
+    main()

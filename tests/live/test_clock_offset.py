@@ -1,0 +1,85 @@
+"""Two domains measure how far their clocks are apart, and show it; an older peer's clock stays unknown."""
+
+from __future__ import annotations
+
+import math
+import re
+from urllib.request import urlopen
+
+import pytest
+
+from cosched.client import Peer
+from tests.live.scripted_peer import ScriptedPeer
+from tests.live.services import Service, free_port, script_that_notes, wait_until
+from tests.live.wall_clock import Clock
+
+HOUR = 3600
+ROUNDING = 2e-6  # seconds, of timedelta
+
+
+def peer_of(service: Service) -> Peer:
+    """Its peer, as it shows it."""
+    with service.client() as client:
+        (peer,) = client.domain().peers
+    return peer
+
+
+def measures(service: Service, ahead: float) -> bool:
+    """Whether its peer's clock is ahead by so much as far as it knows: within the uncertainty that it tells."""
+    peer = peer_of(service)
+    if peer.clock_offset is None or peer.clock_uncertainty is None:
+        return False
+    uncertainty = peer.clock_uncertainty.total_seconds()
+    assert 0 < uncertainty < 60  # much less than what the clocks are set by
+    return abs(peer.clock_offset.total_seconds() - ahead) <= uncertainty + ROUNDING
+
+
+def gauge(port: int, name: str) -> float:
+    """A metric of the peer b's clock, as Prometheus scrapes it."""
+    with urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as answer:
+        lines = answer.read().decode().splitlines()
+    (value,) = (line.split()[1] for line in lines if line.startswith(f'cosched_peer_clock_{name}_seconds{{peer="b"}}'))
+    return float(value)
+
+
+def test_the_offset_is_measured_follows_the_clocks_and_is_shown(make_pair):
+    pair, port = make_pair(), free_port()
+    pair.a.config["domain"]["http"] = f"127.0.0.1:{port}"
+    a, b = Clock(pair.a), Clock(pair.b)
+    a.set(HOUR)
+    pair.a.start()
+    assert peer_of(pair.a).clock_offset is None
+    assert math.isnan(gauge(port, "offset"))
+    assert math.isnan(gauge(port, "uncertainty"))
+    b.set(-HOUR)
+    pair.b.start()
+    wait_until(lambda: measures(pair.a, -2 * HOUR), "a measures the clock of b")
+    wait_until(lambda: measures(pair.b, 2 * HOUR), "b measures the clock of a")
+    assert abs(gauge(port, "offset") + 2 * HOUR) <= gauge(port, "uncertainty") + 1e-3
+    assert re.search(r" -7,(199\.9|200\.0)\d\d s ± \d+\.\d ms ", pair.a.run("domains").stdout)
+    a.set(0)
+    assert measures(pair.a, -HOUR)  # a knows of its own step without a heartbeat
+    wait_until(lambda: measures(pair.b, HOUR), "b hears of the step with its next heartbeat")
+
+
+@pytest.fixture
+def older(make_service):
+    """The domain a, whose peer b does not know of clocks; and b."""
+    service = make_service("a", scheme="hold")
+    with ScriptedPeer("b") as peer:
+        service.add_peer("b", peer.address)
+        yield service.start(), peer
+
+
+def test_a_peer_of_an_older_version_has_no_clock_and_pairs_start_as_ever(older):
+    service, peer = older
+    wait_until(lambda: peer_of(service).state == "reachable", "a heartbeat")
+    with service.client() as client:
+        job = client.submit(script_that_notes(service.folder), pair="p")
+        wait_until(lambda: client.job(job).state == "completed", "it starts with its mate")
+    (order,) = peer.calls("TryStartMate")
+    assert not order.HasField("start_at")
+    assert peer_of(service).clock_offset is None
+    assert "unknown" in service.run("domains").stdout.splitlines()[-1]
+    assert '"warning"' not in service.log
+    assert "UNIMPLEMENTED" not in service.log

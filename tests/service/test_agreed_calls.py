@@ -1,0 +1,121 @@
+"""Instants of start on the way between a domain and its peer, each by the clock of whoever reads them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+import grpc
+import pytest
+from google.protobuf.message import Message
+
+from cosched.core.effects import Call
+from cosched.core.protocol import MateStarted, MateTried, Reply, Request
+from cosched.service.agreed_start import AgreedStart
+from cosched.service.clock import Clock
+from cosched.service.clock_offset import Offset
+from cosched.service.metrics import Metrics
+from cosched.service.outside import ServiceOutside
+from cosched.service.timers import Timers
+from cosched.service.translation import write_instant
+from cosched.service.watching import Watchers
+from cosched.v1 import coscheduling_pb2 as wire
+from tests.service.peer_world import ORDERS, QUESTIONS, a_world, answer
+
+AHEAD = 300.0  # seconds of Eureka's clock
+KNOWN = Offset(AHEAD, 0.001)
+LEAD = 0.5
+
+
+class Answers:
+    """The domain that hears of the answers."""
+
+    def __init__(self) -> None:
+        self.heard: list[Reply] = []
+
+    def answered(self, _: Call, reply: Reply) -> None:
+        self.heard.append(reply)
+
+
+class Caller:
+    """A domain's outside, with its peer Eureka, who answers orders with an instant if she is asked for one."""
+
+    def __init__(self, outside: ServiceOutside, seen: Sequence[Any], metrics: Metrics, answers: Answers) -> None:
+        self.outside, self.seen, self.metrics, self.answers = outside, seen, metrics, answers
+
+    async def make(self, *requests: Request) -> None:
+        for request in requests:
+            self.outside.call(Call("eureka", "17", request))
+            await self.outside.settled()
+
+    def started(self, kind: str) -> float:
+        return float(self.metrics.pair_starts[kind]._value.get())
+
+
+async def keep_to_it(message: Message, context: grpc.aio.ServicerContext) -> Message:
+    made = type(reply := await answer(message, context)).FromString(reply.SerializeToString())
+    if isinstance(message, (wire.TryStartMateRequest, wire.StartJobRequest)):
+        made.started = True
+        if message.HasField("start_at"):
+            made.start_at.CopyFrom(message.start_at)
+    return made
+
+
+@asynccontextmanager
+async def a_caller(offset: Offset | None) -> AsyncIterator[Caller]:
+    failed: list[BaseException] = []
+    async with a_world() as world:
+        world.eureka.behaviour = keep_to_it
+        metrics, clock, answers = Metrics("1"), Clock(), Answers()
+        outside = ServiceOutside(clock, Timers(clock), Watchers(), metrics, failed.append)
+        outside.agreed = AgreedStart(LEAD, lambda _: offset, AHEAD + 1)
+        outside.domain, outside.peers = answers, world.peers  # type: ignore[assignment]
+        yield Caller(outside, world.eureka.seen, metrics, answers)
+        await outside.close()
+    assert not failed
+
+
+@pytest.mark.asyncio
+async def test_orders_propose_an_instant_by_the_peer_s_clock_and_questions_none() -> None:
+    async with a_caller(KNOWN) as caller:
+        before = time.time()
+        await caller.make(*QUESTIONS, *ORDERS)
+        after = time.time()
+        for order in caller.seen[2:]:
+            proposed = order.start_at.seconds + order.start_at.nanos / 1e9
+            assert before + LEAD <= proposed - AHEAD <= after + LEAD + 0.01
+        assert len(caller.seen) == 4
+
+
+@pytest.mark.asyncio
+async def test_each_attempt_proposes_anew() -> None:
+    async with a_caller(KNOWN) as caller:
+        await caller.make(ORDERS[1], ORDERS[1])
+        first, second = (order.start_at.ToNanoseconds() for order in caller.seen)
+        assert first < second
+
+
+@pytest.mark.asyncio
+async def test_what_the_peer_answers_comes_by_our_clock() -> None:
+    async with a_caller(KNOWN) as caller:
+        before = time.time()
+        await caller.make(*ORDERS)
+        tried, started = caller.answers.heard
+        for reply in (tried, started):
+            assert isinstance(reply, (MateTried, MateStarted))
+            assert reply.started
+            assert reply.start_at is not None
+            assert before + LEAD <= reply.start_at <= time.time() + LEAD + 0.01
+        assert write_instant(tried.start_at + AHEAD) == caller.seen[0].start_at  # type: ignore[union-attr,operator]
+        assert (caller.started("agreed"), caller.started("at_once")) == (2, 0)
+
+
+@pytest.mark.asyncio
+async def test_without_a_known_clock_all_start_at_once() -> None:
+    async with a_caller(None) as caller:
+        await caller.make(*ORDERS)
+        assert caller.answers.heard == [MateTried(True), MateStarted(True)]
+        assert not any(order.HasField("start_at") for order in caller.seen)
+        assert (caller.started("agreed"), caller.started("at_once")) == (0, 2)

@@ -1,0 +1,102 @@
+"""The instants at which mates start: proposed, answered and heard, with the clocks of two domains apart."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cosched.service.agreed_start import MAX_AHEAD, AgreedStart
+from cosched.service.clock_offset import Offset
+
+NOW = 1_800_000_000.0
+KNOWN = Offset(0.25, 0.001)
+
+
+def agreed(lead: float | None = 0.3, offset: Offset | None = KNOWN, most: float = 0.5, now: float = NOW) -> AgreedStart:
+    return AgreedStart(lead, {"eureka": offset}.get, most, lambda: now)
+
+
+def test_the_caller_proposes_the_earliest_instant_that_it_can_keep_to_by_the_other_s_clock():
+    assert agreed().proposal("eureka") == pytest.approx(NOW + 0.3 + 0.25 + 2 * 0.001, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("offset", "proposes"),
+    [
+        (None, False),
+        (Offset(0.5, 0.5), True),
+        (Offset(-0.5, 0.0), True),
+        (Offset(0.501, 0.0), False),
+        (Offset(-0.501, 0.0), False),
+        (Offset(0.0, 0.501), False),
+    ],
+)
+def test_nothing_is_proposed_if_the_clocks_are_not_known_to_be_near(offset, proposes):
+    assert (agreed(offset=offset).proposal("eureka") is not None) == proposes
+
+
+@pytest.mark.parametrize("never", [agreed(lead=None), agreed(most=0.0), agreed(most=0.0, offset=Offset(0.0, 0.0))])
+def test_a_domain_that_cannot_or_may_not_start_at_an_instant_never_agrees_on_one(never):
+    assert not never.possible
+    assert never.proposal("eureka") is None
+    assert never.accepted(NOW + 1) is None
+    assert never.heard("eureka", NOW + 1) is None
+
+
+def test_nothing_is_proposed_to_a_domain_that_is_no_peer():
+    assert agreed().proposal("mira") is None
+    assert agreed().heard("mira", NOW) is None
+
+
+def test_the_called_domain_keeps_to_the_proposal_if_it_can():
+    assert agreed().possible
+    assert agreed().accepted(NOW + 1) == NOW + 1
+    assert agreed().accepted(NOW + 0.1) == NOW + 0.3
+    assert agreed().accepted(NOW - 100) == NOW + 0.3
+    assert agreed(offset=None).accepted(NOW + 1) == NOW + 1  # it is by its own clock
+    assert agreed().accepted(None) is None
+
+
+def test_an_instant_that_is_too_far_off_is_none():
+    assert agreed().accepted(NOW + MAX_AHEAD) == NOW + MAX_AHEAD
+    assert agreed().accepted(NOW + MAX_AHEAD + 0.001) is None
+    assert agreed(lead=MAX_AHEAD + 1).accepted(NOW) is None
+    assert agreed().heard("eureka", NOW + MAX_AHEAD + 0.25) == NOW + MAX_AHEAD
+    assert agreed().heard("eureka", NOW + MAX_AHEAD + 0.251) is None
+
+
+def test_what_is_heard_is_by_our_clock():
+    assert agreed().heard("eureka", NOW + 1) == NOW + 0.75
+    assert agreed().heard("eureka", None) is None
+    assert agreed(offset=None).heard("eureka", NOW + 1) is None
+
+
+def test_an_instant_that_has_passed_when_it_is_heard_stays_what_it_is():
+    assert agreed().heard("eureka", NOW - 50) == NOW - 50.25
+
+
+def test_an_answer_counts_even_if_the_clocks_seem_far_apart_by_now():
+    assert agreed(offset=Offset(3.0, 0.1)).heard("eureka", NOW + 4) == NOW + 1
+
+
+@given(
+    ahead=st.floats(-0.4, 0.4),
+    there=st.floats(0, 0.1),
+    back=st.floats(0, 0.1),
+    leads=st.tuples(st.floats(0, 2), st.floats(0, 2)),
+)
+def test_both_start_at_one_moment_that_both_can_keep_to(ahead, there, back, leads):
+    """Times below are the caller's; the offset is as wrong as it can be with these delays."""
+    ours, theirs = leads
+    offset = Offset(ahead + (there - back) / 2, (there + back) / 2)
+    start_at = agreed(ours, offset).proposal("eureka")
+    received, heard = NOW + there, NOW + there + back
+    answered = agreed(theirs, now=received + ahead).accepted(start_at)
+    instant = agreed(ours, offset, now=heard).heard("eureka", answered)
+    assert answered is not None
+    assert instant is not None
+    assert abs((answered - ahead) - instant) <= offset.uncertainty + 1e-6
+    assert answered - ahead >= received + theirs - 1e-6
+    if answered == start_at:
+        assert instant >= heard + ours - 1e-6

@@ -1,0 +1,118 @@
+"""Heartbeats compare the clocks of two domains, over real connections."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import grpc
+import pytest
+from google.protobuf.message import Message
+from grpc import StatusCode
+
+from cosched.service.errors import Refusal, abort
+from cosched.service.translation import write_clock
+from cosched.v1 import cluster_pb2 as states
+from cosched.v1 import coscheduling_pb2 as wire
+from tests.service.faulty_proxy import PASS, delay_replies
+from tests.service.peer_world import QUESTIONS, Behaviour, World, a_world
+
+AHEAD = 5000.0  # seconds
+
+
+async def well_ahead(*_: object) -> Message:
+    received = time.time() + AHEAD
+    return write_clock(received, time.time() + AHEAD)
+
+
+async def unreadable(*_: object) -> bytes:
+    return b"\xff"
+
+
+async def out_of_range(*_: object) -> Message:
+    answer = wire.CompareClocksResponse()
+    answer.received_at.seconds = -1
+    return answer
+
+
+async def nothing(*_: object) -> Message:
+    return wire.CompareClocksResponse()
+
+
+async def refused(_: Message, context: grpc.aio.ServicerContext) -> Message:
+    await abort(context, Refusal(StatusCode.PERMISSION_DENIED, "PEER_UNKNOWN", "who are you?"))
+
+
+@asynccontextmanager
+async def a_world_with(clock: Behaviour | None) -> AsyncIterator[World]:
+    async with a_world() as world:
+        await world.eureka.stop()
+        world.eureka.clock = clock
+        await world.eureka.start()
+        yield world
+
+
+@pytest.mark.asyncio
+async def test_a_heartbeat_measures_how_far_the_clock_of_a_peer_is_ahead() -> None:
+    async with a_world_with(well_ahead) as world:
+        assert (world.view().clock_offset, world.view().clock_uncertainty) == (None, None)
+        assert world.peers.clock_offset("eureka") is None
+        await world.peers.beat()
+        known = world.peers.clock_offset("eureka")
+        assert known is not None
+        assert abs(known.ahead - AHEAD) <= known.uncertainty
+        assert world.view().clock_offset == pytest.approx(known.ahead, abs=known.uncertainty)
+        assert world.view().clock_uncertainty is not None
+
+
+@pytest.mark.asyncio
+async def test_of_several_heartbeats_the_quickest_counts() -> None:
+    async with a_world_with(well_ahead) as world:
+        world.proxy.set(delay_replies(0.2))
+        await world.peers.beat()
+        slow = world.peers.clock_offset("eureka")
+        world.proxy.set(PASS)
+        for _ in range(3):
+            await world.peers.beat()
+        quick = world.peers.clock_offset("eureka")
+        world.proxy.set(delay_replies(0.2))
+        await world.peers.beat()
+        after = world.peers.clock_offset("eureka")
+        assert slow is not None
+        assert quick is not None
+        assert after is not None
+        assert slow.uncertainty >= 0.1
+        assert after.uncertainty < slow.uncertainty
+        for known in (slow, quick, after):
+            assert abs(known.ahead - AHEAD) <= known.uncertainty
+
+
+@pytest.mark.asyncio
+async def test_calls_and_heartbeats_of_a_peer_of_an_older_version_are_as_before(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async with a_world_with(None) as world:
+        for _ in range(3):
+            await world.peers.beat()
+            await world.call(QUESTIONS[0])
+        view = world.view()
+        assert (view.state, view.problem, view.clock_offset) == (states.PEER_STATE_REACHABLE, "", None)
+        assert [told.state for told in world.told] == [states.PEER_STATE_REACHABLE]
+    assert not caplog.records
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("clock", [unreadable, nothing, out_of_range, refused])
+async def test_an_answer_that_is_none_leaves_the_offset_unknown_and_the_peer_reachable(clock: Behaviour) -> None:
+    async with a_world_with(clock) as world:
+        for _ in range(2):
+            await world.peers.beat()
+        assert world.view().state == states.PEER_STATE_REACHABLE
+        assert world.peers.clock_offset("eureka") is None
+
+
+@pytest.mark.asyncio
+async def test_a_domain_that_is_no_peer_has_no_clock() -> None:
+    async with a_world() as world:
+        assert world.peers.clock_offset("mira") is None

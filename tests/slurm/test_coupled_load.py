@@ -1,0 +1,38 @@
+"""Two real Slurm clusters under load, with more work than nodes: every pair starts together under all schemes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from deploy.slurm.lab import CoupledLab
+from tests.live.workloads import SCHEMES, contended
+from tests.slurm.coupled import Coupled, check_for_compiler
+
+SEED = 20110913
+PAIRS, ALONE, NODES = 20, 6, 4
+APART = 5.0  # seconds that mates' starts may lie apart on a machine that has much else to do
+
+
+@pytest.fixture(scope="module")
+def coupled() -> Iterator[Coupled]:
+    check_for_compiler()
+    settings = {"release_interval": 2, "max_held_fraction": 0.75, "backoff": 1, "try_patience": 1}
+    with CoupledLab(options={"nodes": NODES}, **settings) as lab:
+        yield Coupled(lab)
+
+
+@pytest.mark.parametrize("schemes", SCHEMES, ids="-".join)
+def test_under_load_every_pair_starts_together_and_every_job_runs_once(
+    coupled: Coupled, schemes: tuple[str, str]
+) -> None:
+    if coupled.lab.schemes != schemes:
+        coupled.lab.restart(schemes)
+    outcome = coupled.run(contended(SEED, PAIRS, ALONE))
+    assert set(outcome.runs.values()) == {1}
+    assert len(outcome.runs) == 2 * (PAIRS + ALONE)
+    assert outcome.states == {"completed": 2 * PAIRS}
+    assert len(outcome.whys) == len(outcome.times) == PAIRS
+    assert outcome.alone() == {}
+    assert max(outcome.skews()) < APART

@@ -1,0 +1,160 @@
+"""`cosched doctor` of a real cluster: all as it should be, then one line of slurm.conf after the other made wrong."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from adapters.findings import Finding, Grade
+from adapters.permissions import Account
+from adapters.slurm.doctor import examine
+from deploy.slurm.lab import Cluster
+from tests.slurm.cosched_hooks import Site, site
+
+CONFIGURATION = """
+[domain]
+name = "intrepid"
+listen = "127.0.0.1:1"
+plaintext = true
+state = "state.db"
+
+[coscheduling]
+peer_timeout = 5
+
+[manager]
+kind = "slurm"
+conf = {conf}
+hook_socket = {socket}
+gate_lead = 0.3
+"""
+
+
+@pytest.fixture(scope="module")
+def lab() -> Iterator[tuple[Cluster, Site]]:
+    """A cluster with all of cosched's hooks."""
+    with site() as hooks, hooks.lab(nodes=1) as lab:
+        yield lab["intrepid"], hooks
+
+
+@pytest.fixture
+def found(lab: tuple[Cluster, Site]):
+    """Examines the cluster with these lines in slurm.conf instead of its own; afterwards all is as before."""
+    cluster, hooks = lab
+    before = cluster.conf.read_text()
+
+    def found(*, serving: bool = False, settings: dict[str, object] | None = None, **lines: object) -> list[Finding]:
+        if lines:
+            cluster.configure(**lines)
+            cluster.reconfigure()
+        given = {"conf": str(cluster.conf), "hook_socket": str(hooks.socket), "gate_lead": 0.3, **(settings or {})}
+        return asyncio.run(examine(cluster.directory, given, Account.of(os.geteuid()), serving=serving))
+
+    yield found
+    if cluster.conf.read_text() != before:
+        cluster.conf.write_text(before)
+        cluster.reconfigure()
+
+
+def wrong(findings: list[Finding]) -> list[Finding]:
+    return [finding for finding in findings if finding.grade is not Grade.OK]
+
+
+def test_nothing_is_wrong_with_a_cluster_that_is_set_up_as_documented(lab, found):
+    _, hooks = lab
+    assert wrong(found()) == []
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(hooks.socket))
+        listening.listen()
+        findings = found(serving=True)
+    assert wrong(findings) == []
+    subjects = {finding.subject for finding in findings}
+    assert {"PrologSlurmctld", "JobCompLoc", "TaskProlog", "cosched-hook", "cosched.conf", "hook_socket"} <= subjects
+
+
+@pytest.mark.parametrize(
+    ("subject", "line", "lines"),
+    [
+        ("JobRequeue", "JobRequeue=1", {"JobRequeue": 0}),
+        ("PrologEpilogTimeout", "#PrologEpilogTimeout=600", {"PrologEpilogTimeout": 600}),
+        ("PrologSlurmctld", "PrologSlurmctld={}/prolog", {"PrologSlurmctld": None}),
+        ("JobCompType", "JobCompType=jobcomp/script", {"JobCompType": "jobcomp/none"}),
+        ("TaskProlog", None, {"TaskProlog": None}),
+        ("MinJobAge", "MinJobAge=300", {"MinJobAge": 10}),
+        ("CompleteWait", "CompleteWait=0", {"CompleteWait": 32}),
+        (
+            "bf_interval",
+            "SchedulerParameters=batch_sched_delay=0,bf_interval=2",
+            {"SchedulerParameters": "batch_sched_delay=0"},
+        ),
+        (
+            "batch_sched_delay",
+            "SchedulerParameters=bf_interval=1,batch_sched_delay=1",
+            {"SchedulerParameters": "bf_interval=1,batch_sched_delay=5"},
+        ),
+        ("PriorityType", "max_yields = 3", {"PriorityType": "priority/multifactor", "PriorityWeightAge": 10}),
+    ],
+    ids=lambda value: "-".join(f"{key}={text}" for key, text in value.items()) if isinstance(value, dict) else "",
+)
+def test_a_line_that_is_wrong_is_found_and_the_right_one_said(lab, found, subject, line, lines):
+    findings = wrong(found(settings={} if line else {"gate_lead": 0}, **lines))
+    if line is None:  # optional
+        assert findings == []
+        return
+    assert [finding.subject for finding in findings] == [subject]
+    assert findings[0].lines[0] == line.format(lab[1].folder)
+
+
+def test_the_line_that_is_said_mends_what_is_wrong(found):
+    """Each line is put into slurm.conf as it is."""
+    findings = wrong(found(JobRequeue=0, SchedulerParameters="defer", MinJobAge=5))
+    lines = [line for finding in findings for line in finding.lines]
+    assert len(lines) == 4
+    assert wrong(found(**dict(line.split("=", 1) for line in lines))) == []
+
+
+def test_flags_of_prologs_and_the_plain_scheduler_do_no_harm(found):
+    assert (
+        wrong(found(PrologFlags="Alloc,DeferBatch", SchedulerParameters="bf_interval=1,batch_sched_delay=0,defer"))
+        == []
+    )
+
+
+def test_a_cluster_that_does_not_answer_is_one_problem(lab, found, tmp_path):
+    cluster, _ = lab
+    text = cluster.conf.read_text()
+    silent = tmp_path / "slurm.conf"
+    silent.write_text(
+        "\n".join("SlurmctldPort=1" if line.startswith("SlurmctldPort=") else line for line in text.split("\n"))
+    )
+    findings = wrong(found(settings={"conf": str(silent), "command_timeout": 0.5}))
+    assert [(finding.grade, finding.subject) for finding in findings] == [("problem", "slurmctld")]
+    missing = wrong(found(settings={"bin": str(_commands(tmp_path))}))
+    assert [finding.subject for finding in missing] == ["commands", "slurmctld"]
+
+
+def _commands(folder: Path) -> Path:
+    """A folder with squeue alone."""
+    squeue = folder / "squeue"
+    squeue.write_text("#!/bin/sh\n")
+    squeue.chmod(0o755)
+    return folder
+
+
+def test_the_command_shows_it_all_and_says_by_its_exit_code_whether_there_are_problems(lab, found, cosched, tmp_path):
+    cluster, hooks = lab
+    conf, path = json.dumps(str(cluster.conf)), json.dumps(str(hooks.socket))
+    (tmp_path / "domain.toml").write_text(CONFIGURATION.format(conf=conf, socket=path))
+    shown = cosched("doctor", "--config", "domain.toml").stdout
+    assert "Slurm 22." in shown or "answers for the cluster intrepid" in shown
+    assert "problem" not in shown
+    found(JobRequeue=0)
+    said = json.loads(cosched("doctor", "--config", "domain.toml", "--json", exit_code=1).stdout)
+    assert said["problems"] == 1
+    (problem,) = [finding for finding in said["findings"] if finding["grade"] == "problem"]
+    assert (problem["group"], problem["lines"], problem["file"]) == ("slurm", ["JobRequeue=1"], str(cluster.conf))

@@ -1,0 +1,45 @@
+"""What `read_script` makes of `#SBATCH` lines, and what sbatch makes of them."""
+
+from __future__ import annotations
+
+import pytest
+
+from adapters.slurm.commands import details, parse_rows
+from adapters.slurm.script import Asked, read_script
+from deploy.slurm.lab import Cluster
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ["#SBATCH --comment='a b'  --requeue"],
+        ["#SBATCH --comment=a\\", "#SBATCH -H"],
+        ["#SBATCH --comment=a#b"],
+        ["#SBATCH --comment='a\\'b#c' # x"],
+        ['#SBATCH --comment="a\\n\\"b"'],
+        ["""#SBATCH --comment="it's"' "a"'\\'"""],
+        ["#SBATCH --com x"],
+        [" #SBATCH --comment=x"],
+        ["#SBATCH--comm=x"],
+        ["#SLURM --comment x"],
+        ["", " # c", "#SBATCH --comment=x", "#SBATCH --comment=y", "cd /", "#SBATCH --comment=z"],
+        ["#SBATCH --comment=é\xa0b"],
+        ["\xa0", "#SBATCH --comment=x"],
+        ["#SBATCH --comment="],
+        ["#SBATCH -Ha1-2"],
+        ["#SBATCH -N1 -a 3"],
+        ["#SBATCH --array 1-2 --no-req"],
+        ["#SBATCH --array="],
+        ["#SBATCH -n1 --comment=x --comment=y", "#SBATCH   HetJob foo", "#SBATCH -n1"],
+        ["#SBATCHhetjob"],
+        ["#SBATCH -n1 hetjob"],
+        ["#SBATCH --no-requeue", "#SBATCH --requeue"],
+        ["#SBATCH --req", "#SBATCH --no-requeue"],
+    ],
+)
+def test_scripts_are_read_as_by_sbatch(cluster: Cluster, lines: list[str]) -> None:
+    text = "\n".join(["#!/bin/sh", *lines, "true", ""])
+    job = str(cluster.sbatch(text, "--hold"))
+    row = parse_rows(cluster.run(*details([job])).encode(), comments=True)[-1]
+    comment = "" if row.comment == "(null)" else row.comment or ""
+    assert read_script(text.encode(), {}) == Asked(comment, bool(row.array), bool(row.het), not row.can_yield)
