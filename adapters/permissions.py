@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pwd
+import shlex
 import stat
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,14 +32,19 @@ class Account:
 
     def may(self, path: Path, wanted: int) -> bool:
         """Whether it may READ, WRITE or EXECUTE (enter, if it is a folder) this path; False if it is not there."""
+        return self.barrier(path, wanted) is None
+
+    def barrier(self, path: Path, wanted: int) -> Path | None:
+        """What keeps it from that: a folder on the way that it may not enter, or the path itself."""
+        path = path.resolve()
+        needed = [*((folder, EXECUTE) for folder in reversed(path.parents)), (path, wanted)]
+        return next((place for place, what in needed if not self._may_there(place, what)), None)
+
+    def _may_there(self, place: Path, wanted: int) -> bool:
         try:
-            return self.may_reach(path) and self.may_with(path.stat(), wanted)
+            return self.may_with(place.stat(), wanted)
         except OSError:
             return False
-
-    def may_reach(self, path: Path) -> bool:
-        """Whether it may enter all folders on the way. OSError: one of them is not there, or is hidden from us."""
-        return all(self.may_with(folder.stat(), EXECUTE) for folder in path.resolve().parents)
 
     def may_with(self, about: os.stat_result, wanted: int) -> bool:
         """Whether it may do this with what has this owner, group and mode."""
@@ -47,6 +53,11 @@ class Account:
             return bool(not wanted & EXECUTE or stat.S_ISDIR(mode) or mode & 0o111)
         shift = 6 if about.st_uid == self.uid else 3 if about.st_gid in self.groups else 0
         return (mode >> shift) & wanted == wanted
+
+
+def opening(barrier: Path, mode: str) -> str:
+    """The command that takes a barrier away; `mode`: of a file, as chmod has it."""
+    return f"chmod {'a+x' if barrier.is_dir() else mode} {shlex.quote(str(barrier))}"
 
 
 EVERYBODY = Account(-1, "other users", frozenset())

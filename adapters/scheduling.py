@@ -15,7 +15,15 @@ from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from adapters.manager import Ended, Started
-from adapters.slurm.comments import Link
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """The mate that a job names: job `mate` of the domain `peer`, or whichever job carries the same `pair` name."""
+
+    peer: str = ""
+    mate: str | None = None
+    pair: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,10 +11,10 @@ from enum import Enum
 from typing import Protocol
 
 from adapters.manager import Ended, Started
-from adapters.scheduling import Offered, Refused, Relinked, Report, Submitted, Withdrawn
+from adapters.scheduling import Link, Offered, Refused, Relinked, Report, Submitted, Withdrawn
 from adapters.slurm import states
 from adapters.slurm.commands import JobRow
-from adapters.slurm.comments import ARRAY, HET, CommentError, Link, find
+from adapters.slurm.comments import ARRAY, HET, CommentError, find
 from adapters.slurm.hook_protocol import HookEnd, Offer
 from adapters.slurm.states import SECOND, Stage
 

@@ -7,7 +7,8 @@ the same pair.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from adapters.scheduling import Link
 
 MARK = "cosched:"
 MAX_COMMENT = 1024  # bytes that Slurm takes
@@ -25,16 +26,9 @@ class CommentError(Exception):
     """A comment's words for cosched cannot be used; `str()` is one line for the user, without what the comment says."""
 
 
-@dataclass(frozen=True, slots=True)
-class Link:
-    """The mate that a job names: job `mate` of the domain `peer`, or whichever job carries the same `pair` name."""
-
-    peer: str = ""
-    mate: str | None = None
-    pair: str | None = None
-
-    def __str__(self) -> str:
-        return f"{MARK}pair={self.pair}" if self.mate is None else f"{MARK}mate={self.peer}/{self.mate}"
+def word(link: Link) -> str:
+    """How a comment names this mate."""
+    return f"{MARK}pair={link.pair}" if link.mate is None else f"{MARK}mate={link.peer}/{link.mate}"
 
 
 def find(comment: str) -> Link | None:
@@ -54,7 +48,7 @@ def add(comment: str, link: Link) -> str:
         return comment
     if named is not None:
         raise CommentError(f"the comment has a word that begins with {MARK} already")
-    joined = f"{comment} {link}" if comment else str(link)
+    joined = f"{comment} {word(link)}" if comment else word(link)
     if not _names(joined, link):
         raise CommentError(f"the mate cannot be written in a comment as {_FORMS}")
     if _bytes(joined) > MAX_COMMENT:

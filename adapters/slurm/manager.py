@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from adapters.manager import Ended, ManagerError, UnknownJobError
-from adapters.scheduling import Report
+from adapters.scheduling import Link, Report
 from adapters.slurm import commands, comments
 from adapters.slurm.book import Book, Job, Phase
 from adapters.slurm.calls import Slurm
 from adapters.slurm.commands import JobRow
-from adapters.slurm.comments import CommentError, Link
+from adapters.slurm.comments import CommentError
 from adapters.slurm.hook_protocol import HookEnd, Offer
 from adapters.slurm.hook_server import HookServer
 from adapters.slurm.sequences import Sequences

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -36,7 +37,8 @@ def doctor(config: str, as_json: bool) -> None:
     from cosched.compilation import use_kernel_cache
 
     use_kernel_cache()  # before a kernel is imported, as the configuration's model does
-    os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # what it says is said better here
+    os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # what it says is said better here, as is what our own parts log
+    logging.getLogger().addHandler(logging.NullHandler())
     from cosched.doctor import examine
     from cosched.service.configuration import read_configuration
 

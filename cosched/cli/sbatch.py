@@ -9,8 +9,9 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from adapters.manager import ManagerError
+from adapters.scheduling import Link
 from adapters.slurm import commands
-from adapters.slurm.comments import ARRAY, HET, NO_REQUEUE, CommentError, Link, add, find
+from adapters.slurm.comments import ARRAY, HET, NO_REQUEUE, CommentError, add, find
 from adapters.slurm.script import Asked, read_script
 from cosched.cli.failures import FAILED, Failure
 from cosched.cli.plain_text import printable

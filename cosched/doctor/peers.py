@@ -99,7 +99,7 @@ def check_serving(peer: str, serving: Domain | None) -> Iterator[Finding]:
             yield warning(
                 peer,
                 f"the running service says: {seen.state}: {seen.problem}",
-                "restart it if its configuration has changed",
+                "look again after a heartbeat; if it stays so, restart the service",
                 SHELL,
                 "systemctl restart cosched",
             )

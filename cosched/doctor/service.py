@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from adapters.findings import SHELL, Finding, ok, problem, section, warning
-from adapters.permissions import EVERYBODY, EXECUTE, READ, WRITE, Account
+from adapters.permissions import EVERYBODY, EXECUTE, READ, WRITE, Account, opening
 from cosched.service.configuration import DomainSection
 
 if TYPE_CHECKING:
@@ -84,17 +84,12 @@ def _check_running(domain: DomainSection, service: Running, source: str) -> Find
         return problem(
             "service", f"does not answer: {service.trouble}", "look at its log", SHELL, "systemctl status cosched"
         )
+    if domain.socket is None:
+        found, line = "cannot be asked: domain.socket is not set", f'socket = "/run/cosched/{domain.name}.sock"'
+        return warning("service", found, "give it one", section("domain"), line)
     if service.domain is None:
-        where = (
-            f"nobody listens on {domain.socket}" if domain.socket else "domain.socket is not set, so it cannot be asked"
-        )
-        return warning(
-            "service",
-            f"does not run, it seems: {where}",
-            "start it",
-            SHELL,
-            f"cosched serve --config {shlex.quote(source)}",
-        )
+        start = f"cosched serve --config {shlex.quote(source)}"
+        return warning("service", f"does not run: nobody listens on {domain.socket}", "start it", SHELL, start)
     if service.domain.name != domain.name:
         return problem(
             "service",
@@ -140,12 +135,12 @@ def _check_socket(path: Path | None, account: Account) -> Finding:
             SHELL,
             f"chown {account.name} {shlex.quote(str(folder))}",
         )
-    if not EVERYBODY.may(folder, EXECUTE):
+    if barrier := EVERYBODY.barrier(folder, EXECUTE):
         return warning(
             "socket",
             f"not every user of this host can reach {path}",
             "if they should, open its folders",
             SHELL,
-            f"chmod a+x {shlex.quote(str(folder))}",
+            opening(barrier, ""),
         )
     return ok("socket", f"users of this host can reach {path}")

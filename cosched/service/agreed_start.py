@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from cosched.core.protocol import Domain
+from cosched.core.protocol import Domain, JobId
 from cosched.service.clock_offset import Offset
 
 MAX_AHEAD = 10.0  # seconds; the protocol's limit
@@ -33,19 +33,24 @@ class AgreedStart:
         self._offset = offset
         self._max_offset = max_offset
         self._wall = wall
+        self._proposed: dict[JobId, float] = {}  # by our clock
 
-    @property
-    def possible(self) -> bool:
-        """Whether this domain can start a job at an exact instant, and may."""
-        return self._lead is not None
+    def proposal(self, peer: Domain, job: JobId) -> float | None:
+        """The earliest instant that we can keep to if `peer` starts the mate of our `job` now, by its clock.
 
-    def proposal(self, peer: Domain) -> float | None:
-        """The earliest instant that we can keep to if `peer` starts a job of ours' mate now, by its clock."""
+        It counts until the call is `over`: if the mates' domains ask each other at the same time, both keep to the
+        later of their two proposals.
+        """
         offset = self._offset(peer)
         if self._lead is None or offset is None or not self._is_small(offset):
             return None
         round_trip = 2 * offset.uncertainty  # until its answer is here
-        return self._wall() + round_trip + self._lead + offset.ahead
+        proposed = self._proposed[job] = self._wall() + round_trip + self._lead
+        return proposed + offset.ahead
+
+    def over(self, job: JobId) -> None:
+        """The call for which an instant was proposed is over."""
+        self._proposed.pop(job, None)
 
     def _is_small(self, offset: Offset) -> bool:
         return max(abs(offset.ahead), offset.uncertainty) <= self._max_offset
@@ -57,11 +62,11 @@ class AgreedStart:
             return None
         return self._unless_far(start_at - offset.ahead)
 
-    def accepted(self, start_at: float | None) -> float | None:
-        """When a job starts that a peer asks us to start, proposing this instant: then, or when we can, if later."""
+    def accepted(self, start_at: float | None, job: JobId) -> float | None:
+        """When our `job` starts if a peer asks for it, proposing this instant: then, or when we can, if later."""
         if self._lead is None or start_at is None:
             return None
-        return self._unless_far(max(start_at, self._wall() + self._lead))
+        return self._unless_far(max(start_at, self._wall() + self._lead, self._proposed.get(job, 0.0)))
 
     def _unless_far(self, instant: float) -> float | None:
         return instant if instant <= self._wall() + MAX_AHEAD else None

@@ -160,12 +160,10 @@ class CoschedulingApi(CoschedulingServiceServicer):
         """The request with times as this domain reads them, and an instant of start that it can keep to."""
         request = asked.request
         if isinstance(request, TryStartMate):
-            until = self._domain.clock.from_wall(request.hold_until)
-            start_at = request.start_at if self._agreed.possible else None  # settled when the job can start
-            return asked._replace(request=request._replace(hold_until=until, start_at=start_at))
-        if isinstance(request, StartJob):
-            return asked._replace(request=request._replace(start_at=self._agreed.accepted(request.start_at)))
-        return asked
+            request = request._replace(hold_until=self._domain.clock.from_wall(request.hold_until))
+        if isinstance(request, (TryStartMate, StartJob)):  # settled anew if a try takes its time
+            request = request._replace(start_at=self._agreed.accepted(request.start_at, request.job))
+        return asked._replace(request=request)
 
     def _written(self, reply: Reply) -> Reply:
         """The reply with times as the peer reads them."""

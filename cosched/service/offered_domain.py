@@ -35,7 +35,7 @@ class OfferedDomain(LiveDomain):
         super().__init__(*arguments, **options)
         self._trying: dict[JobId, Try] = {}
         self._favoured: Counter[JobId] = Counter()
-        self.accepted: Callable[[float | None], float | None] = lambda _: None  # see AgreedStart
+        self.accepted: Callable[[float | None, JobId], float | None] = lambda *_: None  # see AgreedStart
 
     def _make_cluster(self, settings: ClusterSettings) -> OfferedJobs:
         return OfferedJobs(settings.nodes)
@@ -196,7 +196,7 @@ class OfferedDomain(LiveDomain):
             return
         at = None
         if offered and self.state(job) is JobState.QUEUED:
-            at = self.accepted(effect.start_at)
+            at = self.accepted(effect.start_at, job)
             self.cluster.start(job, self.now)
             self._launch(Start(job, at))
         elif effect.wanted_until > self.now:

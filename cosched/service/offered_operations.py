@@ -5,7 +5,7 @@ from __future__ import annotations
 import grpc
 
 from adapters.manager import ManagerError
-from adapters.slurm.comments import Link
+from adapters.scheduling import Link
 from cosched.core.events import Unlinked
 from cosched.core.protocol import Domain
 from cosched.service.errors import Refusal

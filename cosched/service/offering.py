@@ -13,6 +13,7 @@ from typing import Any
 from adapters.manager import End, Ended, JobSpec, ManagerError, Started, UnknownJobError
 from adapters.scheduling import (
     Known,
+    Link,
     Offered,
     Refused,
     Relinked,
@@ -21,7 +22,6 @@ from adapters.scheduling import (
     Submitted,
     Withdrawn,
 )
-from adapters.slurm.comments import Link
 from cosched.core.effects import Release, Start, Try, Yield
 from cosched.core.job import JobState
 from cosched.core.protocol import Domain, GetMateJobId, JobId

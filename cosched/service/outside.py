@@ -73,7 +73,7 @@ class ServiceOutside:
     async def _call(self, call: Call) -> None:
         began, kind = self._loop.time(), type(call.request).__name__
         try:
-            reply = await self.peers.call(call.peer, self._sent(call.peer, call.request))
+            reply = await self.peers.call(call.peer, self._sent(call))
         except CallError as error:
             self._metrics.peer_call(call.peer, kind, error.failure, self._loop.time() - began)
             _LOG.warning("job %s: %s to %s: %s: %s", call.job, kind, call.peer, error.failure, error.problem)
@@ -81,13 +81,16 @@ class ServiceOutside:
         else:
             self._metrics.peer_call(call.peer, kind, "answered", self._loop.time() - began)
             self.domain.answered(call, self._received(call.peer, reply))
+        finally:
+            self.agreed.over(call.job)
 
-    def _sent(self, peer: Domain, request: Request) -> Request:
+    def _sent(self, call: Call) -> Request:
         """A request with times as the peer reads them, and the instant of start that is proposed now."""
+        request = call.request
         if isinstance(request, TryStartMate):
             request = request._replace(hold_until=self._clock.to_wall(request.hold_until))
         if isinstance(request, (TryStartMate, StartJob)):
-            return request._replace(start_at=self.agreed.proposal(peer))
+            return request._replace(start_at=self.agreed.proposal(call.peer, call.job))
         return request
 
     def _received(self, peer: Domain, reply: Reply) -> Reply:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from adapters.permissions import EVERYBODY, EXECUTE, READ, WRITE, Account
+from adapters.permissions import EVERYBODY, EXECUTE, READ, WRITE, Account, opening
 
 
 @pytest.fixture
@@ -42,6 +42,16 @@ def test_what_is_not_there_or_behind_a_closed_door_cannot_be_used(tmp_path):
     assert not Account.of(os.geteuid()).may(tmp_path / "none", READ)
     tmp_path.chmod(0o700)
     assert not EVERYBODY.may(made(tmp_path / "file", 0o777), READ)
+
+
+def test_a_barrier_is_the_first_place_that_is_closed(tmp_path):
+    (tmp_path / "in").mkdir()
+    path = made(tmp_path / "in" / "file", 0o600)
+    open_as_far_as_it_goes = EVERYBODY.barrier(path, READ)
+    assert open_as_far_as_it_goes is not None
+    assert open_as_far_as_it_goes.is_dir()
+    assert opening(open_as_far_as_it_goes, "644") == f"chmod a+x {open_as_far_as_it_goes}"
+    assert opening(path, "644") == f"chmod 644 {path}"
 
 
 def test_an_account_has_its_name_and_groups():

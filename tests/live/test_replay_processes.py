@@ -42,20 +42,22 @@ def from_day(path: Path, day: int, procs_per_node: int = 1) -> tuple[Workload, i
     return replace(work, submit=work.submit[rows] - day * DAY, **columns), nodes
 
 
-@pytest.mark.parametrize("schemes", SCHEMES, ids="-".join)
-def test_two_thousand_jobs_of_two_real_traces(traces, schemes):
+@pytest.mark.parametrize(
+    ("schemes", "total"), [(schemes, 2000 if schemes == SCHEMES[1] else 800) for schemes in SCHEMES], ids=str
+)
+def test_jobs_of_two_real_traces(traces, schemes, total):
     intrepid, nodes = from_day(traces / "ANL-Intrepid-2009-1.first3000.swf.gz", 0, procs_per_node=4)
     kth, kth_nodes = from_day(traces / "KTH-SP2-1996-2.swf.gz", 4)
-    last = np.sort(np.concatenate([intrepid.submit, kth.submit]))[2000]
+    last = np.sort(np.concatenate([intrepid.submit, kth.submit]))[total]
     jobs = [int(np.searchsorted(work.submit, last)) for work in (intrepid, kth)]
-    assert sum(jobs) == pytest.approx(2000, abs=1)
+    assert sum(jobs) == pytest.approx(total, abs=1)
     domains = (
         Domain(name="intrepid", trace=first(intrepid, jobs[0]), nodes=nodes, scheme=schemes[0]),
         Domain(name="kth", trace=first(kth, jobs[1]), nodes=kth_nodes, scheme=schemes[1]),
     )
     simulated = assert_equal(ReplayConfig(domains=domains, pair_window=600), LiveReplay)
-    assert simulated.pairs["together"] > 100
-    assert sum(domain.metrics["holds"] + domain.metrics["yields"] for domain in simulated.domains.values()) > 100
+    assert simulated.pairs["together"] > total / 20
+    assert sum(domain.metrics["holds"] + domain.metrics["yields"] for domain in simulated.domains.values()) > total / 20
 
 
 @pytest.fixture

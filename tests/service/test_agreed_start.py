@@ -18,7 +18,7 @@ def agreed(lead: float | None = 0.3, offset: Offset | None = KNOWN, most: float 
 
 
 def test_the_caller_proposes_the_earliest_instant_that_it_can_keep_to_by_the_other_s_clock():
-    assert agreed().proposal("eureka") == pytest.approx(NOW + 0.3 + 0.25 + 2 * 0.001, abs=1e-6)
+    assert agreed().proposal("eureka", "j") == pytest.approx(NOW + 0.3 + 0.25 + 2 * 0.001, abs=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -33,35 +33,42 @@ def test_the_caller_proposes_the_earliest_instant_that_it_can_keep_to_by_the_oth
     ],
 )
 def test_nothing_is_proposed_if_the_clocks_are_not_known_to_be_near(offset, proposes):
-    assert (agreed(offset=offset).proposal("eureka") is not None) == proposes
+    assert (agreed(offset=offset).proposal("eureka", "j") is not None) == proposes
 
 
 @pytest.mark.parametrize("never", [agreed(lead=None), agreed(most=0.0), agreed(most=0.0, offset=Offset(0.0, 0.0))])
 def test_a_domain_that_cannot_or_may_not_start_at_an_instant_never_agrees_on_one(never):
-    assert not never.possible
-    assert never.proposal("eureka") is None
-    assert never.accepted(NOW + 1) is None
+    assert never.proposal("eureka", "j") is None
+    assert never.accepted(NOW + 1, "j") is None
     assert never.heard("eureka", NOW + 1) is None
 
 
 def test_nothing_is_proposed_to_a_domain_that_is_no_peer():
-    assert agreed().proposal("mira") is None
+    assert agreed().proposal("mira", "j") is None
     assert agreed().heard("mira", NOW) is None
 
 
 def test_the_called_domain_keeps_to_the_proposal_if_it_can():
-    assert agreed().possible
-    assert agreed().accepted(NOW + 1) == NOW + 1
-    assert agreed().accepted(NOW + 0.1) == NOW + 0.3
-    assert agreed().accepted(NOW - 100) == NOW + 0.3
-    assert agreed(offset=None).accepted(NOW + 1) == NOW + 1  # it is by its own clock
-    assert agreed().accepted(None) is None
+    assert agreed().accepted(NOW + 1, "j") == NOW + 1
+    assert agreed().accepted(NOW + 0.1, "j") == NOW + 0.3
+    assert agreed().accepted(NOW - 100, "j") == NOW + 0.3
+    assert agreed(offset=None).accepted(NOW + 1, "j") == NOW + 1  # it is by its own clock
+    assert agreed().accepted(None, "j") is None
+
+
+def test_both_keep_to_the_later_proposal_if_they_ask_each_other_at_the_same_time():
+    ours = agreed()
+    proposed = ours.proposal("eureka", "j") - KNOWN.ahead
+    assert ours.accepted(NOW, "j") == proposed
+    assert ours.accepted(NOW, "another") == NOW + 0.3
+    ours.over("j")
+    assert ours.accepted(NOW, "j") == NOW + 0.3
 
 
 def test_an_instant_that_is_too_far_off_is_none():
-    assert agreed().accepted(NOW + MAX_AHEAD) == NOW + MAX_AHEAD
-    assert agreed().accepted(NOW + MAX_AHEAD + 0.001) is None
-    assert agreed(lead=MAX_AHEAD + 1).accepted(NOW) is None
+    assert agreed().accepted(NOW + MAX_AHEAD, "j") == NOW + MAX_AHEAD
+    assert agreed().accepted(NOW + MAX_AHEAD + 0.001, "j") is None
+    assert agreed(lead=MAX_AHEAD + 1).accepted(NOW, "j") is None
     assert agreed().heard("eureka", NOW + MAX_AHEAD + 0.25) == NOW + MAX_AHEAD
     assert agreed().heard("eureka", NOW + MAX_AHEAD + 0.251) is None
 
@@ -90,9 +97,9 @@ def test_both_start_at_one_moment_that_both_can_keep_to(ahead, there, back, lead
     """Times below are the caller's; the offset is as wrong as it can be with these delays."""
     ours, theirs = leads
     offset = Offset(ahead + (there - back) / 2, (there + back) / 2)
-    start_at = agreed(ours, offset).proposal("eureka")
+    start_at = agreed(ours, offset).proposal("eureka", "j")
     received, heard = NOW + there, NOW + there + back
-    answered = agreed(theirs, now=received + ahead).accepted(start_at)
+    answered = agreed(theirs, now=received + ahead).accepted(start_at, "j")
     instant = agreed(ours, offset, now=heard).heard("eureka", answered)
     assert answered is not None
     assert instant is not None

@@ -14,8 +14,9 @@ import pytest
 from adapters.findings import Finding, Grade
 from adapters.permissions import Account
 from adapters.slurm.doctor import examine
-from deploy.slurm.lab import Cluster
+from deploy.slurm.lab import Cluster, CoupledLab
 from tests.slurm.cosched_hooks import Site, site
+from tests.slurm.coupled import check_for_compiler
 
 CONFIGURATION = """
 [domain]
@@ -158,3 +159,14 @@ def test_the_command_shows_it_all_and_says_by_its_exit_code_whether_there_are_pr
     assert said["problems"] == 1
     (problem,) = [finding for finding in said["findings"] if finding["grade"] == "problem"]
     assert (problem["group"], problem["lines"], problem["file"]) == ("slurm", ["JobRequeue=1"], str(cluster.conf))
+
+
+def test_the_services_of_a_laboratory_are_set_up_as_they_should_be():
+    check_for_compiler()
+    with CoupledLab(options={"nodes": 1}) as lab:
+        for domain, peer in zip(lab, ("eureka", "intrepid"), strict=True):
+            said = domain.service.ask("doctor", "--config", str(domain.service.folder / "cosched.toml"))
+            grades = {finding["subject"]: finding["grade"] for finding in said["findings"]}
+            assert said["problems"] == 0, said
+            for subject in ("service", "slurmctld", "PrologSlurmctld", "hook_socket", f"{peer} clock"):
+                assert grades[subject] == "ok", (subject, said)

@@ -11,9 +11,8 @@ from pathlib import Path
 import pytest
 
 from adapters.manager import End, Ended, ManagerError, Started, UnknownJobError
-from adapters.scheduling import Offered, Refused, Relinked, Submitted, Withdrawn
+from adapters.scheduling import Link, Offered, Refused, Relinked, Submitted, Withdrawn
 from adapters.slurm.book import Phase
-from adapters.slurm.comments import Link
 from deploy.slurm.lab import Cluster, clear
 from tests.slurm.cosched_hooks import Site
 from tests.slurm.managed import Counted, Managed, clusters, rows

@@ -11,11 +11,10 @@ from contextlib import suppress
 from pathlib import Path
 
 from adapters.findings import SHELL, Finding, ok, problem, warning
-from adapters.permissions import EVERYBODY, EXECUTE, READ, WRITE, Account
+from adapters.permissions import EXECUTE, READ, WRITE, Account, opening
 from adapters.slurm.doctor.facts import Facts
-from adapters.slurm.doctor.scripts import GATE, JOBCOMP, PROLOG, beginning
+from adapters.slurm.doctor.scripts import CONFIGURATION, GATE, JOBCOMP, PROGRAM, PROLOG, beginning
 
-PROGRAM, CONFIGURATION = "cosched-hook", "cosched.conf"
 _USAGE = b"prolog|gate|ended"  # what cosched-hook says of itself
 _PATIENCE = 5.0  # seconds for that, which takes it a millisecond
 _OTHERS_WRITE = 0o022
@@ -24,13 +23,12 @@ _SOCKET, _WAIT = "/run/cosched/hooks.sock", "10"  # what cosched-hook takes wher
 _LEAST_WAIT, _MOST_WAIT = 1, 3600  # seconds
 
 
-def check_folder(folder: Path, facts: Facts, *, gate: bool) -> Iterator[Finding]:
-    """The folder of the scripts; with `gate`, every user must be able to use it."""
-    user = EVERYBODY if gate else facts.slurm_user
+def check_folder(folder: Path, facts: Facts) -> Iterator[Finding]:
+    """The folder of the scripts."""
     owners = _check_owners(folder, facts.slurm_user)
     yield owners
-    yield _check_program(folder / PROGRAM, user, trusted=not owners.change)
-    yield _check_configuration(folder / CONFIGURATION, facts.settings.hook_socket, user)
+    yield _check_program(folder / PROGRAM, facts.slurm_user, trusted=not owners.change)
+    yield _check_configuration(folder / CONFIGURATION, facts.settings.hook_socket, facts.slurm_user)
 
 
 def _check_owners(folder: Path, slurm_user: Account) -> Finding:
@@ -52,8 +50,8 @@ def _check_program(path: Path, user: Account, *, trusted: bool) -> Finding:
     build = f"cc -std=c11 -O2 -static -o {path} cosched-hook.c"
     if not path.is_file():
         return problem(PROGRAM, f"{path} is not there", "build it beside the scripts", SHELL, build)
-    if not user.may(path, EXECUTE):
-        return problem(PROGRAM, f"{user.name} cannot run {path}", "let it be run", SHELL, f"chmod 755 {path}")
+    if barrier := user.barrier(path, EXECUTE):
+        return problem(PROGRAM, f"{user.name} cannot run {path}", "let it be run", SHELL, opening(barrier, "755"))
     if not trusted:
         return warning(PROGRAM, f"{path} was not tried, since others can change it", "correct the owners first")
     if not _runs(path):
@@ -74,8 +72,9 @@ def _check_configuration(path: Path, hook_socket: Path, reader: Account) -> Find
     right = f"socket={hook_socket}"
     if not path.is_file():
         return problem(CONFIGURATION, f"{path} is not there", "write it, with this line", str(path), right)
-    if not reader.may(path, READ):
-        return problem(CONFIGURATION, f"{reader.name} cannot read {path}", "let it be read", SHELL, f"chmod 644 {path}")
+    if barrier := reader.barrier(path, READ):
+        found = f"{reader.name} cannot read {path}"
+        return problem(CONFIGURATION, found, "let it be read", SHELL, opening(barrier, "644"))
     said = _keys(path)
     named, wait = Path(said.get("socket", _SOCKET)), said.get("patience", _WAIT)
     if named.resolve() != hook_socket.resolve():
@@ -93,19 +92,19 @@ def _keys(path: Path) -> dict[str, str]:
     return {key: value for key, _, value in (line.partition("=") for line in lines if not line.startswith("#"))}
 
 
-def check_socket(facts: Facts, *, gate: bool) -> Finding:
+def check_socket(facts: Facts) -> Finding:
     """Whether the service can make its socket, the hooks can reach it, and, if the service runs, it is served."""
     path, service, subject = facts.settings.hook_socket, facts.service, "hook_socket"
-    folder, user = path.parent, EVERYBODY if gate else facts.slurm_user
+    folder = path.parent
     if not folder.is_dir():
         make = f"install -d -o {service.name} -m 755 {folder}"
         return problem(subject, f"there is no folder {folder}", "make it", SHELL, make)
     if not service.may(folder, READ | WRITE | EXECUTE):
         found, change = f"{service.name} cannot make {path}", "give the folder to the service's user"
         return problem(subject, found, change, SHELL, f"chown {service.name} {folder}")
-    if not user.may(folder, EXECUTE):
-        found, change = f"{user.name} cannot reach {path}", "let its folder be entered"
-        return problem(subject, found, change, SHELL, f"chmod {'a' if gate else 'u'}+x {folder}")
+    if barrier := facts.slurm_user.barrier(folder, EXECUTE):
+        found = f"{facts.slurm_user.name} cannot reach {path}"
+        return problem(subject, found, "let its folders be entered", SHELL, opening(barrier, ""))
     if facts.serving and not _is_served(path):
         found = f"nobody listens on {path}, though the service runs"
         return problem(

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from adapters.findings import SHELL, Finding, ok, section, warning
-from adapters.permissions import EVERYBODY, EXECUTE, READ
+from adapters.permissions import EVERYBODY, EXECUTE, READ, opening
 from adapters.slurm.doctor.facts import Facts
 from adapters.slurm.doctor.parameters import Config, text
-from adapters.slurm.doctor.scripts import GATE, script_of
+from adapters.slurm.doctor.scripts import CONFIGURATION, GATE, PROGRAM, script_of
 
 _CONF = "slurm.conf"
 _LEAD = 0.3  # seconds: what a job takes from its hook's end to the gate (measured: 0.2 to 0.3)
@@ -27,13 +27,25 @@ def check_gate(facts: Facts, usual: Path) -> Finding:
         return _without_gate(lead, usual)
     if facts.elsewhere is not None:
         return _on_other_hosts(facts, gate)
-    if not EVERYBODY.may(gate, READ | EXECUTE):
-        found, change = f"users cannot run {gate}: tasks do not wait", "let it be read and run"
-        return warning(GATE.parameter, found, change, SHELL, f"chmod 755 {gate}")
+    if closed := _closed(gate, facts.settings.hook_socket):
+        found, change = f"{gate}: tasks of {EVERYBODY.name} do not wait, since {closed[0]} is closed to them", "open it"
+        return warning(GATE.parameter, found, change, SHELL, opening(*closed))
     if not lead:
         found = f"{gate}, but gate_lead is 0: jobs come to the gate after the agreed instant, so that it is of no use"
         return warning(GATE.parameter, found, "let jobs go a bit before", section("manager"), f"gate_lead = {_LEAD}")
     return ok(GATE.parameter, f"{gate}, and jobs are let go {lead:g} s before the agreed instant")
+
+
+def _closed(gate: Path, hook_socket: Path) -> tuple[Path, str] | None:
+    """What keeps users from the gate, if anything does, and the mode that it must have. The gate runs as they do."""
+    needed = (
+        (gate, READ | EXECUTE, "755"),
+        (gate.with_name(PROGRAM), EXECUTE, "755"),
+        (gate.with_name(CONFIGURATION), READ, "644"),
+        (hook_socket.parent, EXECUTE, ""),
+    )
+    barriers = ((EVERYBODY.barrier(path, wanted), mode) for path, wanted, mode in needed)
+    return next(((barrier, mode) for barrier, mode in barriers if barrier is not None), None)
 
 
 def _without_gate(lead: float, usual: Path) -> Finding:

@@ -8,7 +8,7 @@ from pathlib import Path
 from adapters.findings import Finding, ok, problem, warning
 from adapters.slurm.doctor.facts import Facts
 from adapters.slurm.doctor.folder import check_folder, check_socket
-from adapters.slurm.doctor.gate import check_gate, gate_script
+from adapters.slurm.doctor.gate import check_gate
 from adapters.slurm.doctor.parameters import Config, text, texts, words
 from adapters.slurm.doctor.scripts import GATE, JOBCOMP, PROLOG, USUAL_FOLDER, check_script, script_of
 
@@ -21,14 +21,13 @@ def check_hooks(facts: Facts) -> Iterator[Finding]:
     """All hooks."""
     folders = hook_folders(facts.config)
     usual = next(iter(folders), USUAL_FOLDER)
-    gate = gate_script(facts.config) is not None
     yield check_prolog(facts, usual)
     yield check_completions(facts, usual)
     yield check_gate(facts, usual)
     yield check_submission(facts.config)
     for folder in folders:
-        yield from check_folder(folder, facts, gate=gate)
-    yield check_socket(facts, gate=gate)
+        yield from check_folder(folder, facts)
+    yield check_socket(facts)
 
 
 def hook_folders(config: Config) -> list[Path]:

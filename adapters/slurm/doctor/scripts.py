@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from adapters.findings import SHELL, Finding, ok, problem
-from adapters.permissions import EXECUTE, READ, Account
+from adapters.permissions import EXECUTE, READ, Account, opening
 
 USUAL_FOLDER = Path("/etc/slurm/cosched")  # as the documentation has it
+PROGRAM, CONFIGURATION = "cosched-hook", "cosched.conf"  # beside the scripts
 _MOST = 1 << 16  # bytes of a file that are looked at
 _PATH = re.compile(rb"/[A-Za-z0-9_.@+/-]+")
 _CALL = re.compile(rb"cosched-hook[\"']?\s+(prolog|gate|ended)\b")
@@ -48,9 +49,9 @@ def check_script(role: Role, script: Path, runner: Account, usual: Path) -> Find
     if not script.is_file():
         found, change = f"{script} is not there", "install the hooks, or name them as they are called"
         return problem(role.parameter, found, change, "slurm.conf", role.line(usual))
-    if not runner.may(script, READ | EXECUTE):
+    if barrier := runner.barrier(script, READ | EXECUTE):
         found = f"{runner.name} cannot run {script}"
-        return problem(role.parameter, found, "let it be read and run", SHELL, f"chmod 755 {script}")
+        return problem(role.parameter, found, "let it be read and run", SHELL, opening(barrier, "755"))
     ours = script_of(role, script)
     if ours is None:
         found = f"{script} is not cosched's {role.name}, and does not call it"

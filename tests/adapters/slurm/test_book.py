@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from adapters.manager import End, Ended
-from adapters.scheduling import Offered, Refused, Report
+from adapters.scheduling import Link, Offered, Refused, Report
 from adapters.slurm.book import Book, Phase
 from adapters.slurm.commands import JobRow
 from adapters.slurm.hook_protocol import HookEnd, Offer
@@ -248,4 +248,4 @@ def test_the_comment_of_the_offer_counts(desk: Desk) -> None:
     desk.book.offered(replace(OFFER, comment="cosched:mate=eureka/5"))
     offered = desk.reports[-1]
     assert isinstance(offered, Offered)
-    assert (desk.kinds, str(offered.link)) == (["Submitted", "Relinked", "Offered"], "cosched:mate=eureka/5")
+    assert (desk.kinds, offered.link) == (["Submitted", "Relinked", "Offered"], Link("eureka", "5"))

@@ -308,10 +308,20 @@ def test_a_gate_on_other_hosts_lets_jobs_start_too_early(judged, folder):
     assert found.lines == (f"#TaskProlog={folder}/task-prolog",)
 
 
-def test_users_must_be_able_to_run_the_gate(judged, folder):
-    (folder / "cosched-hook").chmod(0o700)
+@pytest.mark.parametrize(
+    ("name", "mode", "line"),
+    [
+        ("task-prolog", 0o700, "chmod 755 {}/task-prolog"),
+        ("cosched-hook", 0o750, "chmod 755 {}/cosched-hook"),
+        ("cosched.conf", 0o600, "chmod 644 {}/cosched.conf"),
+        (".", 0o700, "chmod a+x {}"),
+    ],
+)
+def test_the_gate_is_run_by_users(judged, folder, name, mode, line):
+    (folder / name).chmod(mode)
     found = only(judged({"TaskProlog": f"{folder}/task-prolog"}, gate_lead=0.3))
-    assert found.found == f"other users cannot run {folder}/cosched-hook"
+    assert (found.grade, found.subject) == ("warning", "TaskProlog")
+    assert found.lines == (line.format(folder),)
 
 
 def test_the_script_that_checks_submissions_lies_beside_slurm_conf(judged, folder):
