@@ -58,6 +58,8 @@ class OfferedDomain(LiveDomain):
         job = str(record.id)
         if job in self.jobs:
             return
+        if (ended := self.core.mates.jobs.get(job)) is not None:  # the manager has given its id anew
+            self.core.forget(ended)
         taken = self.core.mates.taken(record.peer or "", record.pair, record.mate)
         if taken is not None:
             self._refused(job, f"its pair is that of job {taken} already")
@@ -135,6 +137,15 @@ class OfferedDomain(LiveDomain):
         if self.state(job) in WAITING:
             self.cluster.start(job, self.now)
             self.feed(Started(job))
+
+    def end(self, job: JobId, how: JobState, why: str = "", exit_code: int | None = None) -> None:
+        """A job ends; only in a turn. It may have run unseen."""
+        if self.state(job) in WAITING:
+            if how is JobState.COMPLETED:
+                self._started(job)
+            else:
+                how = JobState.CANCELLED
+        super().end(job, how, why, exit_code)
 
     def relinked(self, job: JobId, peer: Domain, pair: str | None, mate: JobId | None) -> None:
         """The job names another mate than before, or (`peer` empty) none."""

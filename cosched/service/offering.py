@@ -212,6 +212,8 @@ class Offering:
     def _ended(self, report: Ended) -> None:
         if report.how is End.UNSTARTED:
             self._domain.metrics.launch_failures.inc()
+        if report.started_at is not None:
+            self._domain.started(report.job_id)
         self._domain.ended(report.job_id, state_of(report), explained(report), report.exit_code)
 
     # After a restart

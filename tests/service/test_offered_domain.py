@@ -1,0 +1,379 @@
+"""A domain whose resource manager schedules: its reports become events, its orders follow, others are passed over."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cosched.core.cluster import ClusterSettings
+from cosched.core.effects import Call, Release, Start, Try, Yield
+from cosched.core.events import Asked
+from cosched.core.job import JobState
+from cosched.core.policies.backfilling import BACKFILLING
+from cosched.core.policies.ordering import parse_ordering
+from cosched.core.protocol import (
+    Found,
+    GetMateJobId,
+    MateJobId,
+    MateStatus,
+    MateTried,
+    Status,
+    TryStartMate,
+)
+from cosched.core.settings import CoschedulingSettings, Scheme
+from cosched.service.changes import Order, PassOver
+from cosched.service.metrics import Metrics
+from cosched.service.offered_domain import OfferedDomain
+from cosched.service.store import JobRecord, Store
+
+METRICS = Metrics("test")
+CLUSTER = ClusterSettings(10, parse_ordering("fcfs"), BACKFILLING["easy"])
+NOW = 1_000
+
+
+class Clock:
+    shift = 0
+
+    def __init__(self) -> None:
+        self.instant = NOW
+
+    def now(self) -> int:
+        return self.instant
+
+    def to_wall(self, instant: int) -> int:
+        return instant
+
+    from_wall = to_wall
+
+
+class Outside:
+    """Notes what the domain wants; nothing else happens."""
+
+    def __init__(self) -> None:
+        self.orders: list[Order] = []
+        self.calls: list[Call] = []
+
+    def order(self, order: Order) -> None:
+        self.orders.append(order)
+
+    def call(self, call: Call) -> None:
+        self.calls.append(call)
+
+    def broken(self, error: BaseException) -> None:
+        raise error
+
+    def __getattr__(self, name: str) -> Any:
+        return lambda *_: None
+
+
+class Site:
+    """Domain a, with peer b; both jobs of a pair have the same id."""
+
+    def __init__(self, store: Store, **settings: Any) -> None:
+        self.store, self.clock, self.outside = store, Clock(), Outside()
+        chosen = CoschedulingSettings(**{"release_jitter": Decimal(0), "max_held_fraction": Decimal(1), **settings})
+        self.domain = OfferedDomain("a", chosen, CLUSTER, store, self.clock, self.outside, METRICS)
+
+    def submit(self, *jobs: int, pair: str | None = None) -> None:
+        for job in jobs:
+            named = pair or str(job)
+            self.domain.submitted(JobRecord(job, "", "ann", None, 2, 0, NOW, JobState.QUEUED, peer="b", pair=named))
+            self.domain.ask(Asked("b", GetMateJobId(str(job), named, None, "ann")))
+
+    def offer(self, job: int, *, can_yield: bool = True) -> None:
+        self.domain.offered(str(job), 2, can_yield=can_yield)
+
+    def answer(self, job: int, *replies: Any) -> None:
+        for reply in replies:
+            call = next(call for call in reversed(self.outside.calls) if call.job == str(job))
+            self.domain.answered(call, reply)
+
+    def ready(self, job: int, status: Status = Status.QUEUING) -> None:
+        """Offered, and the first two questions are answered."""
+        self.offer(job)
+        self.answer(job, MateJobId(Found.MATE, str(job)), MateStatus(status, 1, None))
+
+    def hold(self, job: int) -> None:
+        self.ready(job)
+        self.answer(job, MateTried(False))
+
+    def asked_to_try(self, job: int, hold_until: int = 0) -> object:
+        return self.domain.ask(Asked("b", TryStartMate(f"b/{job}/1", str(job), str(job), hold_until)))
+
+    def state(self, job: int) -> JobState | None:
+        return self.domain.state(str(job))
+
+    @property
+    def orders(self) -> list[Order]:
+        """Those since the last look."""
+        taken, self.outside.orders = self.outside.orders, []
+        return taken
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with_file = Store.open(tmp_path / "a.db", "a")
+    yield with_file
+    with_file.close()
+
+
+@pytest.fixture
+def site(store: Store) -> Site:
+    return Site(store)
+
+
+# Orders
+
+
+def test_a_hold_is_no_order_and_a_start_is_one(site):
+    site.submit(1)
+    site.hold(1)
+    assert site.orders == []
+    assert site.state(1) is JobState.HOLDING
+    site.domain.ask(Asked("b", TryStartMate("b/1/1", "1", "1", 0)))
+    assert site.orders == [Start("1")]
+
+
+def test_a_yield_and_a_forced_release_are_orders(store):
+    site = Site(store, scheme=Scheme.YIELD)
+    site.submit(1)
+    site.hold(1)
+    assert site.orders == [Yield("1", 1.0)]
+    site.domain.core.configure(CoschedulingSettings(max_held_fraction=Decimal(1)))
+    site.submit(2)
+    site.hold(2)
+    site.domain.timer_due(_release_timer(site, "2"))
+    assert site.orders == [Release("2")]
+    assert site.state(2) is JobState.QUEUED
+
+
+def _release_timer(site: Site, job: str) -> Any:
+    from cosched.core.effects import SetTimer, Timer
+
+    return SetTimer(job, Timer.RELEASE, site.domain.core.mates.jobs[job].held_until)
+
+
+def test_what_is_known_is_on_record(site, store):
+    site.submit(1)
+    site.hold(1)
+    kept = store.job(1)
+    assert (kept.state, kept.pair, kept.mate, kept.memory["generation"]) == (JobState.HOLDING, "1", "1", 1)
+
+
+def test_an_id_that_is_given_again_is_a_new_job(site, store):
+    site.submit(1)
+    site.domain.ended("1", JobState.COMPLETED)
+    site.submit(1, pair="other")
+    assert (store.job(1).state, store.job(1).pair) == (JobState.QUEUED, "other")
+
+
+# Reports
+
+
+def test_an_offer_of_a_job_that_is_not_coscheduled_is_let_go(site):
+    site.offer(7)
+    assert site.orders == [Start("7")]
+
+
+def test_a_pair_s_name_that_is_taken_leaves_the_second_job_alone(site, store):
+    site.submit(1)
+    site.submit(2, pair="1")
+    site.offer(2)
+    assert (site.state(2), site.orders) == (None, [Start("2")])
+    told = [event for event in store.events(0, (), (), 99) if event.what == "starts alone"]
+    assert [event.detail for event in told] == [{"of": "2", "why": "its pair is that of job 1 already"}]
+
+
+def test_an_offer_that_comes_back_after_a_restart_waits_on(site):
+    site.submit(1)
+    site.hold(1)
+    site.offer(1)
+    assert (site.orders, site.state(1)) == ([], JobState.HOLDING)
+
+
+def test_an_offer_of_a_job_that_was_to_start_is_let_go_again(site):
+    site.submit(1)
+    site.ready(1, Status.RUNNING)
+    assert site.orders == [Start("1")]
+    site.offer(1)
+    assert site.orders == [Start("1")]
+
+
+@pytest.mark.parametrize("held", [True, False])
+def test_a_withdrawn_offer_is_queued_again(site, held):
+    site.submit(1)
+    if held:
+        site.hold(1)
+    else:
+        site.ready(1)
+    site.domain.withdrawn("1")
+    assert (site.state(1), site.domain.core.held_nodes) == (JobState.QUEUED, 0)
+    assert site.domain.cluster.used() == dict.fromkeys(site.domain.cluster.used(), 0)
+
+
+def test_a_running_job_that_is_withdrawn_takes_part_again(site):
+    site.submit(1)
+    site.ready(1, Status.RUNNING)
+    site.domain.withdrawn("1")
+    assert site.state(1) is JobState.QUEUED
+    assert site.store.job(1).started_at is None
+
+
+def test_a_job_that_starts_unasked_runs(site):
+    site.submit(1)
+    site.hold(1)
+    site.domain.started("1")
+    site.domain.started("1")  # once is enough
+    assert (site.state(1), site.orders) == (JobState.RUNNING, [])
+
+
+@pytest.mark.parametrize(
+    ("how", "state", "ran"),
+    [
+        (JobState.COMPLETED, JobState.COMPLETED, True),
+        (JobState.FAILED, JobState.CANCELLED, False),
+        (JobState.CANCELLED, JobState.CANCELLED, False),
+    ],
+)
+@pytest.mark.parametrize("held", [True, False])
+def test_a_job_may_end_without_having_been_seen_to_run(site, store, held, how, state, ran):
+    site.submit(1)
+    if held:
+        site.hold(1)
+    site.domain.ended("1", how)
+    assert store.job(1).state is state
+    assert (store.job(1).started_at is not None) is ran
+    assert site.domain.core.held_nodes == 0
+
+
+def test_a_job_that_cannot_yield_holds(store):
+    site = Site(store, scheme=Scheme.YIELD)
+    site.submit(1)
+    site.offer(1, can_yield=False)
+    site.answer(1, MateJobId(Found.MATE, "1"), MateStatus(Status.QUEUING, 0, None), MateTried(False))
+    assert (site.state(1), site.orders) == (JobState.HOLDING, [])
+
+
+def test_another_comment_is_another_mate(site):
+    site.submit(1)
+    site.domain.relinked("1", "b", "new", None)
+    assert (site.store.job(1).pair, site.store.job(1).mate) == ("new", None)
+    site.domain.relinked("1", "", None, None)
+    site.offer(1)
+    assert site.orders == [Start("1")]
+
+
+# Tries, and who comes first
+
+
+def test_a_try_is_answered_later(site):
+    site.submit(1)
+    assert site.asked_to_try(1) is None
+    assert site.orders == [Try("1", 0)]
+    told: list[object] = []
+    site.domain.late_answers.tell = lambda answer: told.append(answer.answer)
+    site.domain.tried("1", True)
+    assert (site.orders, site.state(1), told) == ([Start("1")], JobState.RUNNING, [MateTried(True)])
+    assert site.asked_to_try(1) == MateTried(True)  # a retry
+
+
+def test_a_try_that_has_come_to_nothing_leaves_the_job_queued_and_wanted(site):
+    site.submit(1)
+    site.asked_to_try(1, hold_until=NOW + 60)
+    site.domain.tried("1", False)
+    assert site.state(1) is JobState.QUEUED
+    assert site.domain.cluster.wanted(NOW) == ["1"]
+    assert site.store.job(1).reason == "MateHolding"
+
+
+def test_others_are_passed_over_while_a_peer_tries_a_job(site):
+    """ "Every other paired job that could start [is] passed over as if it had yielded." (TryStartMate)"""
+    site.submit(1, 2)
+    site.asked_to_try(1)
+    site.orders  # noqa: B018
+    site.offer(2)
+    assert (site.orders, site.state(2)) == ([PassOver("2")], JobState.QUEUED)
+    site.domain.tried("1", False)
+    site.offer(2)
+    assert site.state(2) is JobState.READY
+
+
+def test_a_wanted_job_and_one_that_cannot_yield_are_not_passed_over(site):
+    site.submit(1, 2, 3)
+    site.asked_to_try(2, hold_until=NOW + 60)
+    site.domain.tried("2", False)
+    site.asked_to_try(1)
+    site.offer(2)
+    site.offer(3, can_yield=False)
+    assert (site.state(2), site.state(3)) == (JobState.READY, JobState.READY)
+
+
+def test_after_a_release_the_wanted_come_first(site):
+    site.submit(1, 2)
+    with site.domain.favouring(["1"]):
+        site.offer(2)
+        assert site.orders == [PassOver("2")]
+        site.offer(1)
+        assert site.state(1) is JobState.READY
+    site.offer(2)
+    assert site.state(2) is JobState.READY
+
+
+def rank(job: int) -> int:
+    """As both domains reckon it, at NOW."""
+    pair = sorted([("a", str(job)), ("b", str(job))])
+    return zlib.crc32(f"{pair} {NOW // 60}".encode())
+
+
+def test_of_two_pairs_in_each_other_s_way_the_lower_rank_goes_on(site):
+    first, second = sorted((1, 2), key=rank)
+    site.submit(1, 2)
+    site.ready(first)
+    site.asked_to_try(second)
+    told: list[object] = []
+    site.domain.late_answers.tell = lambda answer: told.append(answer.answer)
+    site.domain.give_way(str(second))
+    assert told == [MateTried(False)]
+    site.orders  # noqa: B018
+    site.domain.tried(str(second), True)  # the manager offers it after all: a turn like any other
+    assert (site.state(second), site.orders) == (JobState.READY, [])
+
+
+def test_a_try_of_the_first_of_two_pairs_goes_on(site):
+    first, second = sorted((1, 2), key=rank)
+    site.submit(1, 2)
+    site.ready(second)
+    site.asked_to_try(first)
+    site.domain.give_way(str(first))
+    site.domain.tried(str(first), True)
+    assert site.state(first) is JobState.RUNNING
+
+
+def test_an_agreed_instant_goes_to_the_manager_and_to_the_peer(site):
+    site.domain.accepted = lambda start_at, _: start_at + 1
+    site.submit(1)
+    site.domain.ask(Asked("b", TryStartMate("b/1/1", "1", "1", 0, 50.5)))
+    site.orders  # noqa: B018
+    site.domain.tried("1", True)
+    assert site.orders == [Start("1", 51.5)]
+    assert site.domain.core.last_answer("b", "1") == ("b/1/1", MateTried(True, 51.5))
+
+
+# After a restart
+
+
+def test_a_restarted_domain_holds_on(site, store):
+    site.submit(1, 2)
+    site.hold(1)
+    again = Site(store)
+    again.domain.recover()
+    assert (again.state(1), again.state(2)) == (JobState.HOLDING, JobState.QUEUED)
+    again.offer(1)
+    again.offer(2)
+    assert (again.orders, again.state(2)) == ([], JobState.READY)
+    assert again.domain.core.held_nodes == 2
