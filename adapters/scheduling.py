@@ -35,6 +35,8 @@ class Submitted:
     nodes: int
     owner: str
     link: Link
+    name: str = ""
+    time_limit: int = 0  # seconds; 0: none
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +97,14 @@ class Known(Protocol):
     @property
     def owner(self) -> str:
         """Whose it is."""
+
+    @property
+    def name(self) -> str:
+        """What its owner calls it."""
+
+    @property
+    def time_limit(self) -> int:
+        """Seconds; 0: none."""
 
     @property
     def link(self) -> Link | None:

@@ -44,6 +44,8 @@ class Job:
     first_submitted: int
     submitted: int  # the last time that it was submitted or requeued, and how often it was requeued, by squeue
     restarts: int
+    name: str = ""
+    time_limit: int = 0  # seconds; 0: none
     phase: Phase = Phase.QUEUED
     reason: str = ""  # why it waits, by squeue
     offer: Offer | None = None  # the last
@@ -101,10 +103,11 @@ class Book:
                 self.hooks.start(row.job_id)
             return
         job = self.jobs[row.job_id] = Job(
-            row.job_id, row.user, link, row.nodes, row.can_yield, row.submitted_at, row.submitted_at, row.restarts
-        )
+            row.job_id, row.user, link, row.nodes, row.can_yield, row.submitted_at, row.submitted_at, row.restarts,
+            name=row.name, time_limit=row.time_limit,
+        )  # fmt: skip
         job.changed = self._clock()
-        self._report(Submitted(row.job_id, row.submitted_at, row.nodes, row.user, link))
+        self._report(Submitted(row.job_id, row.submitted_at, row.nodes, row.user, link, row.name, row.time_limit))
         self._follow(job, row)
         if offer is not None:
             self._take_offer(job, offer)

@@ -13,6 +13,7 @@ from adapters.manager import ManagerError, UnknownJobError
 from adapters.slurm.comments import MAX_COMMENT
 
 _JOB_ID = re.compile(r"[1-9][0-9]{0,9}")
+_DURATION = re.compile(r"(?:([0-9]+)-)?(?:([0-9]+):)?([0-9]+):([0-9]+)")
 _DIGITS = re.compile(r"[0-9]+")
 _WIDTHS = {  # as squeue --Format names the fields; what is longer is cut off
     "JobID": 11,
@@ -32,7 +33,7 @@ _WIDTHS = {  # as squeue --Format names the fields; what is longer is cut off
     "BatchFlag": 2,
     "UserName": 64,
 }
-_COMMENT = {"Comment": MAX_COMMENT + 16}
+_DETAILS = {"TimeLimit": 16, "Name": 64, "Comment": MAX_COMMENT + 16}
 _SQUEUE = ("squeue", "-h", "-a", "-t", "all", "--noconvert")
 _NONE = ("N/A", "0", "")
 _SHOWN = 200  # characters of what a command says, in an error
@@ -77,7 +78,9 @@ class JobRow:
     restarts: int
     can_yield: bool  # Slurm requeues it when its hook says so; others it cancels
     user: str
-    comment: str | None = None  # None: not asked for
+    comment: str | None = None  # None: not asked for, nor the following
+    name: str = ""
+    time_limit: int = 0  # seconds; 0: none
 
 
 def checked(job_id: str) -> str:
@@ -96,9 +99,9 @@ def queue() -> list[str]:
 
 
 def details(job_ids: Iterable[str]) -> list[str]:
-    """Some jobs, with their comments; for `parse_rows`. UnknownJobError."""
+    """Some jobs, with their comments, names and time limits; for `parse_rows`. UnknownJobError."""
     ids = ",".join(map(checked, job_ids))
-    return [*_SQUEUE, "-j", ids, "-O", _format(_WIDTHS | _COMMENT)]
+    return [*_SQUEUE, "-j", ids, "-O", _format(_WIDTHS | _DETAILS)]
 
 
 def set_start(job_id: str, delay: int) -> list[str]:
@@ -150,7 +153,7 @@ def _format(widths: dict[str, int]) -> str:
 
 def parse_rows(printed: bytes, *, comments: bool = False) -> list[JobRow]:
     """The jobs that `queue` or (with comments) `details` shows. ManagerError: that is not what it prints."""
-    widths = _WIDTHS | _COMMENT if comments else _WIDTHS
+    widths = _WIDTHS | _DETAILS if comments else _WIDTHS
     size = sum(widths.values()) + 1
     if len(printed) % size:
         raise ManagerError(f"squeue printed {len(printed)} bytes, not rows of {size}")
@@ -239,6 +242,8 @@ def _job_row(fields: dict[str, str]) -> JobRow:
         can_yield=fields["Requeue"] == "1" and fields["BatchFlag"] == "1",
         user=fields["UserName"],
         comment=fields.get("Comment"),
+        name=fields.get("Name", ""),
+        time_limit=_seconds(fields.get("TimeLimit", "")),
     )
 
 
@@ -246,6 +251,15 @@ def _number(text: str) -> int:
     """The number that a text begins with, 0 if none: what one job has there must not hide all others."""
     match = _DIGITS.match(text)
     return int(match[0]) if match else 0
+
+
+def _seconds(text: str) -> int:
+    """Of D-HH:MM:SS, shortened from the left; 0: UNLIMITED, INVALID, Partition_Limit."""
+    match = _DURATION.fullmatch(text)
+    if match is None:
+        return 0
+    days, hours, minutes, seconds = (int(part or 0) for part in match.groups())
+    return ((days * 24 + hours) * 60 + minutes) * 60 + seconds
 
 
 def _time(text: str) -> int | None:

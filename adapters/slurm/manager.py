@@ -43,6 +43,8 @@ class Known:
     can_yield: bool
     phase: Phase
     end: Ended | None
+    name: str = ""
+    time_limit: int = 0  # seconds; 0: none
 
     @property
     def offered(self) -> bool:
@@ -294,4 +296,7 @@ def _expected(error: Exception) -> bool:
 
 
 def _known(job: Job) -> Known:
-    return Known(job.job_id, job.first_submitted, job.nodes, job.owner, job.link, job.can_yield, job.phase, job.end)
+    return Known(
+        job.job_id, job.first_submitted, job.nodes, job.owner, job.link, job.can_yield, job.phase, job.end,
+        job.name, job.time_limit,
+    )  # fmt: skip

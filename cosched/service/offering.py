@@ -179,11 +179,11 @@ class Offering:
         clock = self._domain.clock
         return JobRecord(
             id=int(job.job_id),
-            name="",
+            name="".join(character if character.isprintable() else "?" for character in job.name),
             owner=job.owner,
             uid=None,
             nodes=job.nodes,
-            time_limit=0,
+            time_limit=job.time_limit,
             submitted_at=min(clock.from_wall(job.submitted_at), clock.now()),
             state=JobState.QUEUED,
             reason=story.WAITS_IN_QUEUE,

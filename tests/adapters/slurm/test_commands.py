@@ -50,6 +50,19 @@ def test_arrays_heterogeneous_jobs_and_those_that_slurm_would_cancel_are_known_a
     assert [job for job, row in rows.items() if not row.can_yield] == ["6"]
 
 
+def test_names_and_time_limits_come_with_the_comments() -> None:
+    rows = details()
+    assert {job: rows[job].time_limit for job in ("1", "3", "4")} == {"1": 365 * 86400, "3": 93840, "4": 300}
+    assert {job: rows[job].name for job in ("1", "3", "7")} == {"1": "fails", "3": "run me", "7": "a\nb é"}
+
+
+@pytest.mark.parametrize(
+    ("shown", "seconds"), [("2:05", 125), ("1:00:00", 3600), ("3-00:00:01", 259201), ("INVALID", 0), ("UNLIMITED", 0)]
+)
+def test_durations_are_read_as_squeue_shortens_them(shown: str, seconds: int) -> None:
+    assert commands._seconds(shown) == seconds
+
+
 def test_a_comment_forges_no_row_whatever_is_in_it() -> None:
     rows = details()
     assert len(rows) == 11
