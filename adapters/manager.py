@@ -50,6 +50,10 @@ class NoRoomError(ManagerError):
     """There is no room on the disk to put the launch on record. It can be tried again when there is."""
 
 
+class UnavailableError(ManagerError):
+    """The manager does not answer at present. What was asked may have been done all the same."""
+
+
 class UnknownJobError(ManagerError):
     """The manager has no such job, or has forgotten it."""
 

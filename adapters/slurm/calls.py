@@ -11,9 +11,9 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from typing import TypeVar
 
-from adapters.manager import ManagerError, UnknownJobError
+from adapters.manager import ManagerError, UnavailableError, UnknownJobError
 from adapters.slurm import commands
-from adapters.slurm.commands import JobRow, UnavailableError
+from adapters.slurm.commands import JobRow
 from adapters.slurm.settings import SlurmSettings
 
 _T = TypeVar("_T")

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from adapters.manager import ManagerError, UnknownJobError
+from adapters.manager import ManagerError, UnavailableError, UnknownJobError
 from adapters.slurm.comments import MAX_COMMENT
 
 _JOB_ID = re.compile(r"[1-9][0-9]{0,9}")
@@ -49,10 +49,6 @@ _UNAVAILABLE = (
     "Connection refused",
     "in standby mode",
 )
-
-
-class UnavailableError(ManagerError):
-    """slurmctld does not answer. What was asked may have been done all the same."""
 
 
 class NotPendingError(ManagerError):

@@ -7,6 +7,7 @@ import grpc
 from adapters.manager import ManagerError
 from adapters.scheduling import Link
 from cosched.core.events import Unlinked
+from cosched.core.job import JobState
 from cosched.core.protocol import Domain
 from cosched.service.errors import Refusal
 from cosched.service.offering import SUBMITTED_ELSEWHERE, Offering
@@ -71,6 +72,13 @@ class OfferedOperations(Operations):
 
     async def _release(self, asking: Asking, job: str) -> JobRecord:
         await self.look_for(job)
+        held = self._domain.core.mates.jobs.get(job)
+        if held is not None and held.cannot_yield and held.state is JobState.HOLDING:
+            raise Refusal(
+                grpc.StatusCode.FAILED_PRECONDITION,
+                "JOB_STATE",
+                f"job {job} would be lost with its nodes (srun, salloc or --no-requeue): it cannot be released",
+            )
         return await super()._release(asking, job)
 
 

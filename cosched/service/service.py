@@ -12,7 +12,7 @@ import logging
 import math
 import signal
 from collections.abc import Callable, Coroutine, Mapping
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from functools import partial
 from typing import Any
 
@@ -21,7 +21,7 @@ from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
 from adapters.loading import load_manager
-from adapters.manager import Manager, ManagerError, SettingError
+from adapters.manager import Manager, ManagerError, SettingError, UnavailableError
 from adapters.scheduling import SchedulingManager
 from cosched import __version__
 from cosched.core.protocol import Domain
@@ -61,6 +61,7 @@ from cosched.v1.domain_pb2_grpc import add_DomainServiceServicer_to_server
 from cosched.v1.replay_pb2_grpc import add_ReplayServiceServicer_to_server
 
 GRACE = 2.0  # seconds that open calls have at a stop
+ASK_AGAIN = 1.0  # seconds between attempts to reach a resource manager that does not answer
 TIDY = 60.0  # seconds
 MAX_MESSAGE = 2 << 20  # bytes: a script of 1 MiB, its arguments and environment
 MAX_CALLS = 512  # open at a time, of all clients
@@ -74,6 +75,10 @@ SERVER_OPTIONS = (
 )
 
 _LOG = logging.getLogger(__name__)
+
+
+class _StoppedError(Exception):
+    """The service is to stop before it has begun."""
 
 
 class Service:
@@ -94,7 +99,10 @@ class Service:
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._stop.set)
         async with AsyncExitStack() as stack:
-            await self._open(stack)
+            try:
+                await self._open(stack)
+            except _StoppedError:
+                return
             gc.freeze()  # what is there now stays; to look through it for garbage takes up to a tenth of a second
             self._serving = True
             systemd.notify("READY=1")
@@ -136,7 +144,7 @@ class Service:
         try:
             create = load_manager(section.kind)
             manager = create(self.name, state.with_name(f"{state.name}.{section.kind}"), section.settings)
-            found = await manager.open()
+            found = await self._found(manager)
             stack.push_async_callback(manager.close)
             self._cluster = self.configuration.cluster_settings(manager.nodes)
             self._replay = replay_of(manager, [peer.name for peer in self.configuration.peers])
@@ -147,6 +155,20 @@ class Service:
         self.clock = opened_clock(self.store) if self._replay is None else self._replay.clock
         self.serving_since = self.clock.now()
         return manager, found
+
+    async def _found(self, manager: Manager | SchedulingManager) -> Mapping[str, Any]:
+        """The manager's jobs, once it answers: it may be started after us."""
+        told = False
+        while True:
+            try:
+                return await manager.open()
+            except UnavailableError as error:
+                if not told:
+                    _LOG.warning("waiting for the resource manager: %s", error)
+                told = True
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._stop.wait(), ASK_AGAIN)
+                raise _StoppedError
 
     async def _open_domain(self, stack: AsyncExitStack, manager: Manager | SchedulingManager) -> None:
         configuration = self.configuration

@@ -30,11 +30,11 @@ def world(tmp_path):
         each.close()
 
 
-def new_world(folder, seed: int, schemes, faults: Faults, **settings) -> World:
+def new_world(folder, seed: int, schemes, faults: Faults, kind: type[World] = World, **settings) -> World:
     """Two machines of 10 nodes, pairs and other jobs, submitted over five minutes; all drawn from the seed."""
     common = {"release_interval": 60, "max_held_fraction": Decimal("0.8"), "retry_interval": 1, **settings}
     chosen = {name: CoschedulingSettings(scheme=scheme, **common) for name, scheme in zip("ab", schemes, strict=True)}
-    made = World(folder, seed, chosen, faults)
+    made = kind(folder, seed, chosen, faults)
     draw = random.Random(seed)
     for node in made.nodes.values():
         jobs = [f"p{n}" for n in range(PAIRS)] + [None] * ALONE
@@ -53,7 +53,7 @@ def pairs_of(made: World) -> dict[str, dict[str, str]]:
     for name, node in made.nodes.items():
         for job in node.expected:
             record = node.store.job(int(job))
-            if record.pair is not None:
+            if record is not None and record.pair is not None:
                 pairs.setdefault(record.pair, {})[name] = job
     return pairs
 

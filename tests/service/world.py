@@ -58,13 +58,17 @@ class Due:
 class World:
     """Domains a and b."""
 
+    node_kind: type[Node]
+
     def __init__(self, folder: Path, seed: int, settings: dict[str, CoschedulingSettings], faults: Faults) -> None:
         self.random = random.Random(seed)
         self.faults = faults
         self.now = 1000
         self._due: list[Due] = []
         self._number = 0
-        self.nodes = {name: Node(self, name, folder / f"{name}.db", chosen) for name, chosen in settings.items()}
+        self.nodes = {
+            name: self.node_kind(self, name, folder / f"{name}.db", chosen) for name, chosen in settings.items()
+        }
 
     def at(self, instant: int, act: Callable[[], None]) -> None:
         self._number += 1
@@ -104,6 +108,9 @@ class WorldClock:
 
     def now(self) -> int:
         return self._world.now
+
+    def to_wall(self, instant: int) -> int:
+        return instant
 
 
 class MortalStore(Store):
@@ -311,3 +318,6 @@ class Outside:
     def broken(self, error: BaseException) -> None:
         if not isinstance(error, Killed):
             raise AssertionError("broken") from error
+
+
+World.node_kind = Node

@@ -9,10 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from adapters.manager import ManagerError
+from adapters.manager import ManagerError, UnavailableError
 from adapters.slurm import calls
 from adapters.slurm.calls import Slurm
-from adapters.slurm.commands import UnavailableError
 from adapters.slurm.settings import SlurmSettings
 from adapters.slurm.watch import Watch
 

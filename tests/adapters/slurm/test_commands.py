@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from adapters.manager import ManagerError, UnknownJobError
+from adapters.manager import ManagerError, UnavailableError, UnknownJobError
 from adapters.slurm import commands
-from adapters.slurm.commands import JobRow, NotPendingError, UnavailableError
+from adapters.slurm.commands import JobRow, NotPendingError
 
 RECORDED = Path(__file__).with_name("recorded")
 

@@ -1,0 +1,112 @@
+"""The simulator's prediction at Slurm's pace: what the schedule would be if all else were as in the simulator.
+
+slurmctld looks at its queue once a second, and a job has its nodes for somewhat longer than it runs: they are given to
+it a little before its first instruction, and free again a little after its last. So submissions and ends count from
+the next tick of a clock of one second on; where its ticks lie is drawn, several times.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from deploy.slurm.trace.cut import Cut
+from deploy.slurm.trace.playing import Play, Played
+from deploy.slurm.trace.results import Settings, simulate
+from sim.results import DomainResult, ReplayResult
+from sim.workload import Ints, Workload
+
+PHASES = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Overhead:
+    """Seconds that a job takes besides its run: until its first instruction, without a mate and with one, and after."""
+
+    launch: float
+    launch_of_pairs: float
+    end: float
+
+
+def overhead(cut: Cut, play: Play) -> Overhead:
+    """The medians; of a pair's launch that of the mate which was given its nodes last."""
+    jobs = [job for side in play.sides for job in side.jobs]
+    pairs = [[side.jobs[row] for side, row in zip(play.sides, pair, strict=True)] for pair in cut.pairing.job.tolist()]
+    return Overhead(
+        launch=_median([job.launch for job in jobs if job.record is None]),
+        launch_of_pairs=_median([min(job.launch for job in pair) for pair in pairs]),
+        end=_median([job.end for job in jobs]),
+    )
+
+
+def paced(cut: Cut, schemes: Sequence[str], settings: Settings, its: Overhead, seed: int) -> list[ReplayResult]:
+    """Predictions for `PHASES` phases of the clock. InputError."""
+    phases = np.random.default_rng(seed).choice(cut.speed, PHASES, replace=cut.speed < PHASES)
+    return [_paced(cut, schemes, settings, its, int(phase)) for phase in phases]
+
+
+def _paced(cut: Cut, schemes: Sequence[str], settings: Settings, its: Overhead, phase: int) -> ReplayResult:
+    launches = [_launches(cut, number, its) for number in range(len(cut.names))]
+    workloads = [_ticking(cut, number, launches[number], its, phase) for number in range(len(cut.names))]
+    found = simulate(cut, workloads, schemes, settings)
+    domains = {
+        name: _first_instructions(domain, cut.workloads[number], launches[number], phase)
+        for number, (name, domain) in enumerate(found.domains.items())
+    }
+    return replace(found, domains=domains)
+
+
+def _launches(cut: Cut, number: int, its: Overhead) -> Ints:
+    paired = np.isin(np.arange(len(cut.workloads[number])), cut.pairing.job[:, number])
+    return np.rint(np.where(paired, its.launch_of_pairs, its.launch) * cut.speed).astype(np.int64)
+
+
+def _ticking(cut: Cut, number: int, launches: Ints, its: Overhead, phase: int) -> Workload:
+    """The jobs as they are if all is noticed at ticks: at multiples of a second of the clusters'."""
+    jobs = cut.workloads[number]
+    run = _next_tick(cut, jobs.run + launches + round(its.end * cut.speed))
+    return replace(
+        jobs, submit=_next_tick(cut, jobs.submit + phase), run=run, requested=np.maximum(jobs.requested, run)
+    )
+
+
+def _next_tick(cut: Cut, times: Ints) -> Ints:
+    ticks: Ints = -(-times // cut.speed) * cut.speed
+    return ticks
+
+
+def _first_instructions(domain: DomainResult, jobs: Workload, launches: Ints, phase: int) -> DomainResult:
+    """Starts as the jobs themselves would note them, in the cut's time."""
+    found, paired = domain.jobs, domain.jobs.pair >= 0
+    start = found.start + launches - phase
+    its = replace(
+        found,
+        ready=np.where(paired, found.ready - phase, start),
+        start=start,
+        end=start + jobs.run,
+        run=jobs.run,
+        held_node_seconds=found.held_node_seconds + np.where(paired, launches * jobs.nodes, 0),
+    )
+    return replace(domain, workload=jobs, jobs=its)
+
+
+def _median(seconds: Sequence[float]) -> float:
+    return statistics.median(seconds) if seconds else 0.0
+
+
+def spread(found: Sequence[ReplayResult], of: Callable[[ReplayResult], float]) -> tuple[float, float, float]:
+    """The least, the mean and the largest of a quantity over predictions."""
+    values = [of(result) for result in found]
+    return min(values), statistics.fmean(values), max(values)
+
+
+def skews(cut: Cut, play: Play) -> list[float]:
+    """Seconds between the first instructions of the two jobs of each pair, ascending."""
+
+    def first(side: int, row: int) -> Played:
+        return play.sides[side].jobs[row]
+
+    return sorted(abs(first(0, one).begun - first(1, other).begun) for one, other in cut.pairing.job.tolist())

@@ -1,0 +1,155 @@
+"""Plays a cut through two real clusters: each job is submitted when its time comes, by sbatch, with its pair's name."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from cosched.client import Client, Job
+from deploy.slurm.lab import CoupledLab, Domain, Options, wait_for
+from deploy.slurm.lab.configuration import QUICK
+from deploy.slurm.trace.controller_log import Story, read_stories
+from deploy.slurm.trace.cut import LIMIT_STEP, Cut
+
+ENDED = ("completed", "failed", "cancelled")
+_TOGETHER = ("its holding mate started", "its mate could start")  # or asked by the mate's domain
+_INTERVAL = 0.2  # seconds between two looks whether all has ended
+_PATIENCE = 120.0  # seconds; beyond what all jobs would take one after the other on the whole machine
+_SCRIPT = """#!/bin/bash
+echo "$SLURM_JOB_ID $EPOCHREALTIME" >> {notes}.begun
+sleep {seconds:.3f}
+echo "$SLURM_JOB_ID $EPOCHREALTIME" >> {notes}.over
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """One job. Times in seconds since 1970: the story as slurmctld logged it, first and last instruction its own."""
+
+    job_id: str
+    begun: float
+    over: float
+    runs: int
+    story: Story
+    record: Job | None  # as cosched knows it; None: it has no mate
+    why: str | None  # why it started, as cosched has it
+
+    @property
+    def together(self) -> bool:
+        """Whether cosched started it with its mate."""
+        return self.why is not None and (self.why.startswith("asked by ") or self.why in _TOGETHER)
+
+    @property
+    def launch(self) -> float:
+        """Seconds from being given the nodes of its run to its first instruction."""
+        return self.begun - self.story.selected[-1]
+
+    @property
+    def end(self) -> float:
+        """Seconds from its last instruction until slurmctld had noted its end."""
+        return self.story.ended - self.over
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """What one cluster made of its jobs, in their order; `releases`: how many holds were released by force."""
+
+    jobs: Sequence[Played]
+    releases: int
+
+
+@dataclass(frozen=True, slots=True)
+class Play:
+    """What the clusters made of a cut, which began at an instant, in seconds since 1970."""
+
+    began: float
+    sides: Sequence[Side]
+
+
+def laboratory(cut: Cut, schemes: Sequence[str], **settings: object) -> CoupledLab:
+    """Clusters for a cut; with settings of `CoupledLab` for the services. Backfilling counts in seconds."""
+    lines = (f"SchedulerParameters={QUICK},bf_resolution=1",)
+    each = {name: Options(nodes=nodes, lines=lines) for name, nodes in zip(cut.names, cut.nodes, strict=True)}
+    return CoupledLab(names=cut.names, schemes=schemes, options={"each": each}, **settings)
+
+
+def play(lab: CoupledLab, cut: Cut, name: str) -> Play:
+    """Play a cut under a name of its own in this laboratory. LabError, also when jobs do not end."""
+    logged = [domain.cluster.controller_log.stat().st_size for domain in lab]
+    began = time.time()
+    with ThreadPoolExecutor(len(cut.names)) as pool:
+        ids = list(pool.map(lambda number: _submit_all(lab, cut, number, name, began), range(len(cut.names))))
+    _wait_for_ends(lab, cut, ids, name)
+    return Play(began, [_side(*of, name) for of in zip(lab, ids, logged, strict=True)])
+
+
+def _submit_all(lab: CoupledLab, cut: Cut, number: int, name: str, began: float) -> list[str]:
+    """Submit a domain's jobs, each at its time; their ids."""
+    domain, jobs, pairs = lab[cut.names[number]], cut.workloads[number], cut.pairs(number)
+    ids = []
+    for row, submit in enumerate((jobs.submit / cut.speed).tolist()):
+        time.sleep(max(0.0, began + submit - time.time()))
+        comment = [f"--comment=cosched:pair={name}-{pairs[row]}"] if row in pairs else []
+        minutes = int(jobs.requested[row]) // (cut.speed * LIMIT_STEP)
+        options = (f"--nodes={jobs.nodes[row]}", f"--time={minutes}", f"--job-name={jobs.job_id[row]}", *comment)
+        script = _SCRIPT.format(notes=name, seconds=jobs.run[row] / cut.speed)
+        ids.append(str(domain.cluster.sbatch(script, "--output=/dev/null", *options)))
+    return ids
+
+
+def _wait_for_ends(lab: CoupledLab, cut: Cut, ids: Sequence[Sequence[str]], name: str) -> None:
+    patience = _PATIENCE + sum(float(jobs.run.sum()) for jobs in cut.workloads) / cut.speed
+    for domain, its in zip(lab, ids, strict=True):
+        logs = [log for each in lab for log in (each.service.log, each.cluster.controller_log)]
+        what = f"all ends on {domain.name}"
+        wait_for(lambda domain=domain, its=its: _all_ended(lab, domain, its, name), what, patience, logs, _INTERVAL)
+
+
+def _all_ended(lab: CoupledLab, domain: Domain, ids: Sequence[str], name: str) -> bool:
+    lab.check()
+    if {job for job, _ in _notes(domain, f"{name}.over")} < set(ids):
+        return False
+    known = _known(domain)
+    return all(job.state in ENDED for job in known.values()) and not domain.cluster.squeue("-h")
+
+
+def _side(domain: Domain, ids: Sequence[str], logged: int, name: str) -> Side:
+    with domain.cluster.controller_log.open() as log:
+        log.seek(logged)
+        stories = read_stories(log.read())
+    begun, over = _notes(domain, f"{name}.begun"), _notes(domain, f"{name}.over")
+    first, last = dict(reversed(begun)), dict(over)
+    runs = [job for job, _ in begun]
+    known, (whys, releases) = _known(domain), _told(domain, set(ids))
+    jobs = [
+        Played(job, first[job], last[job], runs.count(job), stories[job], known.get(job), whys.get(job)) for job in ids
+    ]
+    return Side(jobs, releases)
+
+
+def _told(domain: Domain, ids: set[str]) -> tuple[dict[str, str], int]:
+    """Why those of these jobs that have mates started, and how often one was released, by the domain's events."""
+    whys, releases = {}, 0
+    with Client(domain.service.server) as client:
+        for event in client.events(0, kinds=["started", "released"], until_now=True):
+            job = str(event.job).rpartition(":")[2]
+            if job in ids and event.kind == "released":
+                releases += 1
+            elif job in ids:
+                whys[job] = event.detail["why"]
+    return whys, releases
+
+
+def _known(domain: Domain) -> dict[str, Job]:
+    with Client(domain.service.server) as client:
+        return {job.id: job for job in client.jobs(["queued", "ready", "holding", "running", *ENDED])}
+
+
+def _notes(domain: Domain, name: str) -> list[tuple[str, float]]:
+    """What jobs have noted in a file, in its order: id and time."""
+    path: Path = domain.cluster.jobs / name
+    lines = path.read_text().splitlines() if path.exists() else []
+    return [(job, float(at)) for job, at in (line.split() for line in lines)]

@@ -1,0 +1,114 @@
+"""What the clusters made of a cut, and what the simulator makes of it, in one form: `sim.results`, in trace seconds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from cosched.core.job import JobState
+from cosched.core.settings import Scheme
+from deploy.slurm.trace.cut import Cut
+from deploy.slurm.trace.playing import Play, Played
+from sim.configuration import Domain, ReplayConfig, replay_config
+from sim.replaying import Replay
+from sim.results import DomainResult, Jobs, ReplayResult, add_pairs
+from sim.workload import UNKNOWN, Ints, Workload
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How both schedule: Slurm's sched/backfill with priority/basic, and Algorithm 1.
+
+    Slurm's backfilling delays no job ahead in the queue, so it is conservative. `release_interval` in seconds of the
+    clusters'.
+    """
+
+    release_interval: int = 5
+    max_held_fraction: str = "1.0"
+    backfill: str = "conservative"
+
+    @property
+    def of_services(self) -> Mapping[str, object]:
+        """For [coscheduling]."""
+        return {"release_interval": self.release_interval, "max_held_fraction": float(self.max_held_fraction)}
+
+    def of_simulator(self, cut: Cut) -> dict[str, object]:
+        """For each domain of a replay."""
+        return {
+            "policy": "fcfs",
+            "backfill": self.backfill,
+            "release_interval": self.release_interval * cut.speed,
+            "max_held_fraction": self.max_held_fraction,
+        }
+
+
+def simulate(cut: Cut, workloads: Sequence[Workload], schemes: Sequence[str], settings: Settings) -> ReplayResult:
+    """The simulator's prediction for these workloads, paired as the cut is. InputError."""
+    replay = Replay(_configuration(cut, workloads, settings))
+    replay.pairing = cut.pairing
+    return replay.run([Scheme(scheme) for scheme in schemes])
+
+
+def measured(cut: Cut, play: Play, schemes: Sequence[str], settings: Settings) -> ReplayResult:
+    """What the clusters made of it. Both jobs of a pair that started together have one start: the later one."""
+    domains = Replay(_configuration(cut, cut.workloads, settings)).settings([Scheme(scheme) for scheme in schemes])
+    starts = _starts(cut, play)
+    found = {
+        name: _domain(cut, play, number, domains[number], starts[number]) for number, name in enumerate(cut.names)
+    }
+    return ReplayResult(found, cut.pairing, stalled=False, events=None, timing={})
+
+
+def _configuration(cut: Cut, workloads: Sequence[Workload], settings: Settings) -> ReplayConfig:
+    domains = [
+        {"name": name, "trace": jobs, "nodes": nodes, **settings.of_simulator(cut)}
+        for name, jobs, nodes in zip(cut.names, workloads, cut.nodes, strict=True)
+    ]
+    return replay_config("trace", {"domains": domains})
+
+
+def _starts(cut: Cut, play: Play) -> list[list[float]]:
+    """Of all jobs of each domain, in seconds since 1970."""
+    starts = [[job.begun for job in side.jobs] for side in play.sides]
+    for one, other in cut.pairing.job.tolist():
+        if play.sides[0].jobs[one].together and play.sides[1].jobs[other].together:
+            starts[0][one] = starts[1][other] = max(starts[0][one], starts[1][other])
+    return starts
+
+
+def _domain(cut: Cut, play: Play, number: int, settings: Domain, starts: Sequence[float]) -> DomainResult:
+    side = play.sides[number].jobs
+
+    def times(of: Callable[[Played], float]) -> Ints:
+        return _trace_times(cut, play, [of(job) for job in side])
+
+    work = replace(cut.workloads[number], submit=times(lambda job: job.story.submitted))
+    start, end = _trace_times(cut, play, starts), times(lambda job: job.over)
+    paired = np.array([job.record is not None for job in side], bool)
+    allocated = np.array([job.story.allocated(job.begun) * cut.speed for job in side])
+    count = len(side)
+    jobs = Jobs(
+        ready=np.where(paired, times(lambda job: job.story.selected[0]), start),
+        start=start,
+        end=end,
+        run=end - start,
+        holds=_counts([job.record.holds.holds if job.record else 0 for job in side]),
+        yields=_counts([job.record.holds.yields if job.record else 0 for job in side]),
+        held_node_seconds=np.where(paired, np.rint(allocated * work.nodes), 0).astype(np.int64),
+        state=np.full(count, JobState.COMPLETED, np.int64),
+        pair=np.full(count, UNKNOWN, np.int64),
+        mate_domain=np.full(count, UNKNOWN, np.int64),
+        mate=np.full(count, UNKNOWN, np.int64),
+    )
+    add_pairs(jobs, cut.pairing, number)
+    return DomainResult(settings, cut.nodes[number], work, jobs, play.sides[number].releases, int(end.max()))
+
+
+def _trace_times(cut: Cut, play: Play, seconds: Sequence[float]) -> Ints:
+    return np.rint((np.array(seconds) - play.began) * cut.speed).astype(np.int64)
+
+
+def _counts(values: Sequence[int]) -> Ints:
+    return np.array(values, np.int64)

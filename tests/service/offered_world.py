@@ -1,0 +1,303 @@
+"""The world of `world`, in which resource managers schedule, as Slurm does: jobs, offers and hooks outlive a domain.
+
+Each machine takes its jobs in order of submission, whichever fit. A job that names a mate is offered, and keeps its
+nodes until its hook is told something, or the domain is dead for longer than hooks are patient: then it starts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Any
+
+from cosched.core.cluster import ClusterSettings
+from cosched.core.effects import Answer, Call, Release, Start, Try, Yield
+from cosched.core.events import Asked
+from cosched.core.job import JobState
+from cosched.core.policies.backfilling import BACKFILLING
+from cosched.core.policies.ordering import parse_ordering
+from cosched.core.protocol import Failure, MateTried, StartJob, TryStartMate
+from cosched.service.changes import Order, PassOver
+from cosched.service.errors import Refusal
+from cosched.service.offered_domain import OfferedDomain
+from cosched.service.store import JobRecord
+from tests.service.world import METRICS, TIMEOUT, Killed, MortalStore, Node, Outside, World, WorldClock
+
+NODES = 10
+BACKOFF = 8  # seconds, as all below
+TRY_PATIENCE = 3
+PASSED_OVER = 3
+OTHERS_TURN = 2
+COMES_BACK = 2
+
+QUEUED, OFFERED, RUNNING, DONE = range(4)
+
+
+@dataclass
+class Job:
+    id: str
+    nodes: int
+    run: int
+    pair: str | None
+    state: int = QUEUED
+    eligible_at: int = 0
+    runs: int = 0  # started so often
+
+
+class Late:
+    """In the place of LateAnswers: answers go back through the world."""
+
+    def __init__(self) -> None:
+        self.waiting: list[tuple[str, Any, Callable[[Any], None]]] = []
+
+    def tell(self, answer: Answer) -> None:
+        if not isinstance(answer.request, (TryStartMate, StartJob)):
+            return
+        for entry in list(self.waiting):
+            peer, request, deliver = entry
+            if (peer, request.caller) == (answer.peer, answer.request.caller):
+                self.waiting.remove(entry)
+                same = request.request_id == answer.request.request_id
+                deliver(answer.answer if same else MateTried(False))
+
+
+class SlurmNode(Node):
+    """One domain and its resource manager."""
+
+    hook_patience = 10
+    lost_nodes = 0.0  # how often an offered job loses its nodes, at each look of the manager
+
+    def begin(self) -> None:
+        if not hasattr(self, "slurm"):
+            self.slurm: dict[str, Job] = {}
+            self.trying: set[str] = set()
+            self.world.at(self.world.now, self._schedule_for_ever)
+        self.lives += 1
+        self.trying.clear()
+        try:
+            self.store = MortalStore.open(self.path, self.name)
+            self.store.node = self
+            self.outside = SlurmOutside(self, self.lives)
+            cluster = ClusterSettings(NODES, parse_ordering("fcfs"), BACKFILLING["easy"])
+            self.domain = OfferedDomain(
+                self.name, self.settings, cluster, self.store, WorldClock(self.world), self.outside, METRICS
+            )
+            self.domain.late_answers = Late()
+            self.domain.recover()
+            for job in self.slurm.values():
+                self._take_up(job)
+            self._hooks_call_again()
+        except Killed:
+            self._die()
+
+    def _take_up(self, job: Job) -> None:
+        """As `Offering.reconcile` does."""
+        if job.pair is None:
+            return
+        if job.state == DONE:
+            self.domain.started(job.id)
+            self.domain.ended(job.id, JobState.COMPLETED)
+            return
+        if job.id not in self.domain.jobs:
+            self.domain.submitted(self.record(job))
+        if job.state == RUNNING:
+            self.domain.started(job.id)
+
+    def _hooks_call_again(self) -> None:
+        for job in self.slurm.values():
+            if job.state == OFFERED:
+                self.outside.later(self.world.now + 1, lambda job=job: self._offer(job))
+        self.outside.later(self.world.now + COMES_BACK, self._miss_hooks)
+
+    def _miss_hooks(self) -> None:
+        for job in list(self.domain.jobs):
+            waiting = self.domain.state(job) in (JobState.READY, JobState.HOLDING)
+            if waiting and self.slurm[job].state != OFFERED:
+                self.domain.withdrawn(job)
+
+    def _die(self) -> None:
+        super()._die()
+        life = self.lives
+        self.world.at(self.world.now + self.hook_patience, lambda: self._fail_open(life))
+
+    def _fail_open(self, life: int) -> None:
+        if self.lives == life:  # it is still dead
+            for job in self.slurm.values():
+                if job.state == OFFERED:
+                    self._run(job)
+
+    # Jobs
+
+    def record(self, job: Job) -> JobRecord:
+        peer = self.world.other(self.name).name
+        number = int(job.id)
+        return JobRecord(number, "", "u", None, job.nodes, 0, self.world.now, JobState.QUEUED, peer=peer, pair=job.pair)
+
+    def submit(self, job: int, nodes: int, run: int, pair: str | None) -> None:
+        self.expected.add(str(job))
+        new = self.slurm[str(job)] = Job(str(job), nodes, run, pair)
+        if pair is not None:
+            self.guarded(lambda: self.domain.submitted(self.record(new)))
+        self.schedule()
+
+    def is_over(self) -> bool:
+        return self.domain is not None and self.expected <= self.done and not self.domain.jobs
+
+    # The manager
+
+    def schedule(self) -> None:
+        self.world.at(self.world.now + self.world.random.randint(0, 1), self._schedule)
+
+    def _schedule_for_ever(self) -> None:
+        self._schedule()
+        for job in self.slurm.values():
+            if job.state == OFFERED and self.world.chance(self.lost_nodes):
+                self._lose(job)
+        self.world.at(self.world.now + 5, self._schedule_for_ever)
+
+    def _schedule(self) -> None:
+        for job in list(self.slurm.values()):
+            used = sum(other.nodes for other in self.slurm.values() if other.state in (OFFERED, RUNNING))
+            if job.state == QUEUED and job.eligible_at <= self.world.now and used + job.nodes <= NODES:
+                if job.pair is None:
+                    self._run(job)
+                else:
+                    job.state = OFFERED
+                    self.guarded(lambda job=job: self._offer(job))
+
+    def _offer(self, job: Job) -> None:
+        if job.state != OFFERED:
+            return
+        if job.id in self.trying:
+            self.trying.discard(job.id)
+            self.domain.tried(job.id, True)
+        else:
+            self.domain.offered(job.id, job.nodes, can_yield=True)
+
+    def _lose(self, job: Job) -> None:
+        self.requeue(job.id, 1)
+        self.guarded(lambda: self.domain.withdrawn(job.id))
+
+    def _run(self, job: Job) -> None:
+        job.state = RUNNING
+        job.runs += 1
+        self.starts[job.id] += 1
+        self.started_at[job.id] = self.world.now
+        if job.pair is not None:
+            self.guarded(lambda: self.domain.started(job.id))
+        self.world.at(self.world.now + job.run, lambda: self._complete(job))
+
+    def _complete(self, job: Job) -> None:
+        job.state = DONE
+        self.done.add(job.id)
+        if job.pair is not None:
+            self.guarded(lambda: self.domain.ended(job.id, JobState.COMPLETED))
+        self.schedule()
+
+    # What it is told
+
+    def start(self, job: str) -> None:
+        if self.slurm[job].state == OFFERED:
+            self._run(self.slurm[job])
+
+    def requeue(self, job: str, backoff: int) -> None:
+        if self.slurm[job].state == OFFERED:
+            self.slurm[job].state = QUEUED
+            self.slurm[job].eligible_at = self.world.now + backoff
+            self.world.at(self.world.now + backoff, self.schedule)
+            self.schedule()
+
+
+class SlurmOutside(Outside):
+    """What such a domain does outside: its orders take effect a moment later."""
+
+    later = Outside._later
+
+    def order(self, order: Order) -> None:
+        self.node.may_die()
+        _ORDERS[type(order)](self, order)
+
+    def _start(self, order: Start) -> None:
+        self.node.start(order.job)
+
+    def _yield(self, order: Yield) -> None:
+        self.node.requeue(order.job, BACKOFF)
+
+    def _pass_over(self, order: PassOver) -> None:
+        self.node.requeue(order.job, PASSED_OVER)
+
+    def _release(self, order: Release) -> None:
+        """The wanted come first for as long as it takes."""
+        node = self.node
+        stack = ExitStack()
+        wanted = node.domain.cluster.wanted(self.world.now)
+        stack.enter_context(node.domain.favouring(wanted))
+        for job in wanted:
+            node.slurm[job].eligible_at = 0
+        node.requeue(order.job, OTHERS_TURN)
+        self.later(self.world.now + OTHERS_TURN, stack.close)
+
+    def _try(self, order: Try) -> None:
+        node, job = self.node, self.node.slurm[order.job]
+        node.trying.add(job.id)
+        job.eligible_at = 0
+        self.later(self.world.now, lambda: node._offer(job))  # it may have been offered just now
+        node.schedule()
+        self.later(self.world.now + 1, lambda: node.domain.give_way(job.id))
+        self.later(self.world.now + TRY_PATIENCE, lambda: self._end_try(job))
+
+    def _end_try(self, job: Job) -> None:
+        if job.id in self.node.trying:
+            self.node.trying.discard(job.id)
+            self.node.domain.tried(job.id, False)
+
+    # Calls, whose answers may take a while
+
+    def _arrive(self, call: Call, mutating: bool) -> None:
+        peer = self.world.other(self.node.name)
+        life = peer.lives
+        reply = self._ask(call)
+        if reply is None and peer.domain is not None and peer.lives == life and mutating:
+            self._await(peer, call)
+        else:
+            self._replied(call, mutating, reply)
+
+    def _replied(self, call: Call, mutating: bool, reply: Any) -> None:
+        if reply is None or self.world.chance(self.world.faults.lose):
+            self._fail(call, Failure.TIMEOUT if mutating else Failure.UNREACHABLE, TIMEOUT)
+        else:
+            self._later(self.world.now + self.world.delay(), lambda: self.node.domain.answered(call, reply))
+
+    def _await(self, peer: SlurmNode, call: Call) -> None:
+        answered: list[Any] = []
+
+        def deliver(reply: Any) -> None:
+            if not answered:
+                answered.append(reply)
+                self._replied(call, True, reply)
+
+        peer.domain.late_answers.waiting.append((self.node.name, call.request, deliver))
+        self.world.at(self.world.now + TIMEOUT, lambda: deliver(None))
+
+    def _ask(self, call: Call) -> Any:
+        peer = self.world.other(self.node.name)
+        try:
+            return peer.guarded(lambda: peer.domain.ask(Asked(self.node.name, call.request)))
+        except Refusal:
+            return None
+
+
+_ORDERS: dict[type, Callable[[SlurmOutside, Any], None]] = {
+    Start: SlurmOutside._start,
+    Yield: SlurmOutside._yield,
+    PassOver: SlurmOutside._pass_over,
+    Release: SlurmOutside._release,
+    Try: SlurmOutside._try,
+}
+
+
+class SlurmWorld(World):
+    """Domains a and b, whose managers schedule."""
+
+    node_kind = SlurmNode

@@ -1,0 +1,95 @@
+"""What must be so after every failure: nothing is stuck, and cosched and Slurm say the same."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from cosched.client import Client, Event
+from deploy.slurm.lab import Domain
+from tests.live.workloads import Outcome
+from tests.slurm.coupled import ENDED, Coupled, known
+
+QUICK = {"release_interval": 0, "max_held_fraction": 1, "max_yields": 0, "backoff": 1, "on_peer_unreachable": "start"}
+START = {"try_patience": 1.2, "poll_interval": 1, "heartbeat_interval": 1}
+AS_SLURM_SAYS = {
+    "PENDING": ("queued",),
+    "CONFIGURING": ("ready", "holding"),
+    "RUNNING": ("running",),
+    "COMPLETING": ("running", "completed", "failed", "cancelled"),
+}
+
+
+def serve(coupled: Coupled, schemes: tuple[str, str] = ("hold", "hold"), **settings: object) -> None:
+    """Have services of these settings, and no failures in their logs so far."""
+    for domain in coupled.lab:
+        domain.hooks.log.unlink(missing_ok=True)
+    coupled.lab.restart(schemes, **QUICK | settings)
+
+
+def check_started_together(coupled: Coupled, here: Sequence[str], there: Sequence[str]) -> Outcome:
+    """The jobs complete, each ran once, and each with its mate."""
+    found = coupled.outcome(here, there)
+    jobs = len(here) + len(there)
+    assert found.states == {"completed": jobs}
+    assert sorted(found.runs.values()) == [1] * jobs
+    assert found.alone() == {}
+    return found
+
+
+def check_nothing_is_left(coupled: Coupled, messages: int = 0) -> None:
+    """No job, no hook, no node that is not idle; so many messages of hooks, and no fault of a service."""
+    for domain in coupled.lab:
+        domain.cluster.wait_for_no_jobs()
+        coupled.until(lambda domain=domain: not hooks_of(domain), f"the end of all hooks of {domain.name}")
+        coupled.until(lambda domain=domain: not unended(domain), f"the end of all jobs of {domain.name} by cosched")
+        assert "Traceback" not in domain.service.log.read_text()
+    said = [line for domain in coupled.lab for line in domain.hooks.messages()]
+    assert len(said) == messages, said
+
+
+def check_cosched_agrees(coupled: Coupled) -> None:
+    """What cosched says of each of its jobs becomes what squeue says."""
+    coupled.until(lambda: all(_agrees(domain) for domain in coupled.lab), "cosched and squeue to agree")
+
+
+def _agrees(domain: Domain) -> bool:
+    shown = dict(line.split() for line in domain.cluster.squeue("-h", "-o", "%i %T").splitlines())
+    jobs = known(domain).values()
+    return all(job.state in AS_SLURM_SAYS[shown[job.id]] if job.id in shown else job.state in ENDED for job in jobs)
+
+
+def unended(domain: Domain) -> list[str]:
+    """The jobs that have not ended, by cosched."""
+    with Client(domain.service.server) as client:
+        return [job.id for job in client.jobs()]
+
+
+def story(domain: Domain, job: str, *kinds: str) -> list[Event]:
+    """What happened to a job, by cosched; of these kinds, or all."""
+    with Client(domain.service.server) as client:
+        return list(client.events(0, [job], kinds, until_now=True))
+
+
+def whys(domain: Domain, job: str) -> list[str]:
+    """Why a job has started, each time."""
+    return [str(event.detail["why"]) for event in story(domain, job, "started")]
+
+
+def warnings(domain: Domain) -> list[str]:
+    """All that cosched has warned of."""
+    with Client(domain.service.server) as client:
+        return [event.text for event in client.events(0, kinds=["warning"], until_now=True)]
+
+
+def hooks_of(domain: Domain) -> list[int]:
+    """The hooks that run, of whichever jobs."""
+    program = str(domain.hooks.folder).encode()
+    return [int(path.parent.name) for path in Path("/proc").glob("[0-9]*/cmdline") if program in _read(path)]
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""  # it has ended

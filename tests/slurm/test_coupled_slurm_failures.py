@@ -1,0 +1,165 @@
+"""A pair on two real Slurm clusters, while parts of Slurm fail and its operators and users interfere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from deploy.slurm.lab import CoupledLab, Domain
+from tests.live.workloads import Work
+from tests.slurm.coupled import Coupled, check_for_compiler, known
+from tests.slurm.coupled_checks import (
+    START,
+    check_cosched_agrees,
+    check_nothing_is_left,
+    check_started_together,
+    hooks_of,
+    serve,
+    story,
+    whys,
+)
+
+NODES = 3
+P, Q, R = (Work(name, 1, 0.1) for name in "pqr")
+LONG = Work("p", 1, 600)
+
+
+@pytest.fixture(scope="module")
+def running() -> Iterator[Coupled]:
+    check_for_compiler()
+    options = {"nodes": NODES, "cpus": 40, "lines": ("SelectTypeParameters=CR_CPU",)}
+    with CoupledLab(options=options, services=False, **START) as lab:
+        serve(found := Coupled(lab))
+        yield found
+
+
+@pytest.fixture
+def coupled(running: Coupled) -> Iterator[Coupled]:
+    """Services hold their jobs; afterwards nothing is left of these."""
+    yield running
+    running.lab.clear()
+    check_nothing_is_left(running)
+
+
+def hold(coupled: Coupled, domain: Domain, work: Work, *options: str) -> str:
+    """Submit a job whose mate is not submitted yet, and see it hold."""
+    job = coupled.submit(domain, work, *options)
+    coupled.until_state(domain, job, "holding")
+    return job
+
+
+def test_a_hold_outlives_slurmctld_and_a_mate_whose_slurmctld_is_down_starts_with_it(coupled: Coupled) -> None:
+    here, there = coupled.here, coupled.there
+    held, waiting = hold(coupled, here, P), coupled.submit(there, Q, "--hold")
+    coupled.until_state(there, waiting, "queued")
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(lambda domain, job: domain.cluster.wait_until_saved(int(job)), coupled.lab, (held, waiting)))
+    for domain in coupled.lab:
+        domain.cluster.kill_controller()
+    here.cluster.start_controller()
+    coupled.until_state(here, held, "holding")
+    second = hold(coupled, here, Q)
+    assert known(here)[second].reason == "MateQueuing"
+    there.cluster.start_controller()
+    check_cosched_agrees(coupled)
+    there.cluster.scontrol("release", waiting)
+    check_started_together(coupled, [held, second], [coupled.submit(there, P), waiting])
+
+
+def test_a_job_whose_node_dies_holds_another(coupled: Coupled) -> None:
+    here, there = coupled.here, coupled.there
+    held = hold(coupled, here, P)
+    node = here.cluster.job(int(held))["NodeList"]
+    here.cluster.kill_node(node)
+    here.cluster.scontrol("update", f"nodename={node}", "state=down", "reason=test")
+    coupled.until(lambda: here.cluster.job(int(held))["NodeList"] not in (node, "(null)"), "another node")
+    coupled.until_job(here, held, lambda job: job.holds.holds == 2 and job.state == "holding", "to hold again")
+    assert "lost its nodes" in " ".join(event.text for event in story(here, held, "warning"))
+    check_cosched_agrees(coupled)
+    assert len(hooks_of(here)) == 1
+    here.cluster.start_node(node)
+    here.cluster.scontrol("update", f"nodename={node}", "state=resume")
+    check_started_together(coupled, [held], [coupled.submit(there, P)])
+
+
+def test_the_mate_of_a_job_that_is_cancelled_while_it_holds_starts(coupled: Coupled) -> None:
+    here, there = coupled.here, coupled.there
+    held, other = hold(coupled, here, P), hold(coupled, here, Q)
+    here.cluster.scancel(held)
+    here.service.run("cancel", other)
+    for job in (held, other):
+        coupled.until_state(here, job, "cancelled")
+    mates = [coupled.submit(there, work) for work in (P, Q)]
+    outcome = coupled.outcome([held, other], mates)
+    assert outcome.states == {"cancelled": 2, "completed": 2}
+    assert {why for mate in mates for why in whys(there, mate)} == {"its mate will not run: cancelled"}
+
+
+def test_a_job_that_is_requeued_while_it_holds_holds_again(coupled: Coupled) -> None:
+    here, there = coupled.here, coupled.there
+    held = hold(coupled, here, P)
+    here.cluster.scontrol("requeue", held)
+    coupled.until_job(here, held, lambda job: job.holds.holds == 2 and job.state == "holding", "to hold again")
+    check_cosched_agrees(coupled)
+    assert len(hooks_of(here)) == 1
+    check_started_together(coupled, [held], [coupled.submit(there, P)])
+
+
+def test_a_job_that_its_user_holds_keeps_its_nodes_or_its_place_and_starts_with_its_mate(coupled: Coupled) -> None:
+    here, there = coupled.here, coupled.there
+    held, requeued = hold(coupled, here, P), hold(coupled, here, Q)
+    here.cluster.scontrol("hold", held)
+    here.cluster.scontrol("requeuehold", requeued)
+    coupled.until_state(here, requeued, "queued")
+    assert coupled.until_state(here, held, "holding").holds.holds == 1
+    check_cosched_agrees(coupled)
+    mates = coupled.submit(there, P), hold(coupled, there, Q)
+    coupled.until_state(here, held, "completed")
+    assert here.cluster.state(int(requeued)) == "PENDING"
+    here.cluster.scontrol("release", requeued)
+    check_started_together(coupled, [held, requeued], mates)
+
+
+def test_an_update_of_a_job_that_holds_leaves_it_holding(coupled: Coupled) -> None:
+    here, there = coupled.here, coupled.there
+    held = hold(coupled, here, P)
+    here.cluster.update(int(held), timelimit=7, nice=5, name="other", comment="cosched:pair=p, but later")
+    here.cluster.reconfigure()
+    there.cluster.reconfigure()
+    check_cosched_agrees(coupled)
+    check_started_together(coupled, [held], [coupled.submit(there, P)])
+
+
+def test_both_jobs_of_a_pair_that_are_requeued_while_they_run_start_together_again(coupled: Coupled) -> None:
+    here, there = coupled.here, coupled.there
+    jobs = hold(coupled, here, LONG), coupled.submit(there, LONG)
+    for domain, job in zip(coupled.lab, jobs, strict=True):
+        coupled.until_state(domain, job, "running")
+    for domain, job in zip(coupled.lab, jobs, strict=True):
+        domain.cluster.scontrol("requeue", job)
+    for domain, job in zip(coupled.lab, jobs, strict=True):
+        coupled.until(lambda domain=domain, job=job: len(whys(domain, job)) == 2, f"{job} to start again")
+    check_cosched_agrees(coupled)
+    print([whys(d, j) for d, j in zip(coupled.lab, jobs)])
+    assert all("desynchronised" not in why for domain, job in zip(coupled.lab, jobs) for why in whys(domain, job))
+
+
+def test_a_hundred_jobs_hold_at_once_and_start_with_their_mates(coupled: Coupled) -> None:
+    here, there = coupled.here, coupled.there
+    works = [Work(f"p{number}", 1, 0) for number in range(100)]
+    ids = [[coupled.submit(domain, work, "--no-requeue") for work in works] for domain in (here,)]
+    coupled.until(lambda: sum(job.state == "holding" for job in known(here).values()) == 100, "100 holds")
+    check_cosched_agrees(coupled)
+    ids += [[coupled.submit(there, work, "--no-requeue") for work in works]]
+    check_started_together(coupled, *ids)
+
+
+def test_what_users_write_in_comments_does_no_harm(coupled: Coupled) -> None:
+    here, there = coupled.here, coupled.there
+    text = "$(touch harm) `touch harm`; touch harm & \"'\\ %n %s \t\n\n* ~ | \x01 é"
+    ids = [
+        [coupled.submit(domain, Work(None, 1, 0), f"--comment={text} cosched:pair=p\n{text}")] for domain in coupled.lab
+    ]
+    check_started_together(coupled, *ids)
