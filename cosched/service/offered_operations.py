@@ -6,12 +6,11 @@ import grpc
 
 from adapters.manager import ManagerError
 from adapters.scheduling import Link
-from cosched.core.events import Unlinked
 from cosched.core.job import JobState
 from cosched.core.protocol import Domain
 from cosched.service.errors import Refusal
 from cosched.service.offering import SUBMITTED_ELSEWHERE, Offering
-from cosched.service.operations import UNASKED, Asking, Operations, not_owner
+from cosched.service.operations import Asking, Operations, not_owner
 from cosched.service.store import JobRecord
 from cosched.service.submissions import MateNamed, Submission
 
@@ -58,17 +57,13 @@ class OfferedOperations(Operations):
 
     async def _unlink(self, asking: Asking, job: str, peer: Domain) -> JobRecord:
         await self.look_for(job)
-        record = self._linked(asking, job, peer)
+        return await super()._unlink(asking, job, peer)
+
+    async def _part(self, job: str) -> None:
         try:
             await self._offering.part(job)
         except ManagerError as error:
             raise _unreachable(error) from error
-        self._linked(asking, job, peer)  # it may have started meanwhile
-        with self._domain.turn():
-            self._on_record(asking, record, f"{record.peer}:{record.mate or record.pair}")
-            record.lookup = record.mate_status = UNASKED
-            self._domain.feed(Unlinked(job))
-        return record
 
     async def _release(self, asking: Asking, job: str) -> JobRecord:
         await self.look_for(job)

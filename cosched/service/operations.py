@@ -269,11 +269,16 @@ class Operations:
 
     async def _unlink(self, asking: Asking, job: str, peer: Domain) -> JobRecord:
         record = self._linked(asking, job, peer)
+        await self._part(job)
+        self._linked(asking, job, peer)  # it may have started meanwhile
         with self._domain.turn():
             self._on_record(asking, record, f"{record.peer}:{record.mate or record.pair}")
             record.lookup = record.mate_status = UNASKED
             self._domain.feed(Unlinked(job))
         return record
+
+    async def _part(self, job: str) -> None:
+        """Have the job's mate forgotten elsewhere than here: only we know it."""
 
     # Cancellation and release
 
