@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from adapters.manager import End, Ended, JobSpec, ManagerError, Started, UnknownJobError
@@ -38,6 +39,7 @@ SUBMITTED_ELSEWHERE = (
 )
 DOUBT = 1.0  # seconds, after which a try is likely to be in vain if another job is in its way
 PASSED_OVER = 3.0  # seconds for which a job is not offered that others have come before
+PEERS_PATIENCE = 2.0  # seconds that the manager has to find a job for which a peer asks: peers wait for 5 s by default
 COMES_BACK = 5.0  # seconds after a restart in which the hook of a job that waits for its mate should call again
 _LOG = logging.getLogger(__name__)
 
@@ -134,13 +136,19 @@ class Offering:
         mates = self._domain.core.mates
         if mates.find(peer, question) is not None:
             return
-        await self._manager.look()
-        if question.pair is None and question.mate is not None and mates.find(peer, question) is None:
-            owner = mates.owners.get((peer, question.owner), question.owner)
-            try:
-                await self._manager.adopt(question.mate, Link(peer, question.caller), owner)
-            except ManagerError as error:
-                _LOG.warning("job %s cannot be linked with %s:%s: %s", question.mate, peer, question.caller, error)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(PEERS_PATIENCE):
+                await self._manager.look()
+                if question.pair is None and question.mate is not None and mates.find(peer, question) is None:
+                    await self._adopt_for(peer, question, question.mate)
+
+    async def _adopt_for(self, peer: Domain, question: GetMateJobId, mate: JobId) -> None:
+        mates = self._domain.core.mates
+        owner = mates.owners.get((peer, question.owner), question.owner)
+        try:
+            await self._manager.adopt(mate, Link(peer, question.caller), owner)
+        except ManagerError as error:
+            _LOG.warning("job %s cannot be linked with %s:%s: %s", mate, peer, question.caller, error)
 
     async def look_for(self, job: JobId) -> None:
         """Somebody asks for this job: the manager may have it."""
