@@ -147,8 +147,11 @@ class SchedulingManager(Protocol):
     def reports(self) -> AsyncIterator[Report]:
         """What happens from `open` on, as it happens, without end; for one reader."""
 
-    async def look(self) -> None:
-        """Look at the queue now, if it was not looked at just before. All that is new has been read by then."""
+    async def look(self) -> bool:
+        """Look at the queue now, if it was not looked at just before. All that is new has been read by then.
+
+        False: the manager does not answer.
+        """
 
     async def start(self, job_id: str, at: float | None = None) -> bool:
         """Let an offered job start, at an instant (seconds since 1970, at most 10 s ahead) if given.

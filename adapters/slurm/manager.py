@@ -139,13 +139,14 @@ class SlurmManager:
             yield report
             self._reports.task_done()
 
-    async def look(self) -> None:
+    async def look(self) -> bool:
         """Look at the queue now (once a second at most), as for a pair of which no job is known.
 
-        All that is new has been read by then; nothing is, if Slurm does not answer.
+        All that is new has been read by then. False: Slurm does not answer.
         """
-        await self._watch.fresh()
+        answered = await self._watch.fresh()
         await self._reports.join()
+        return answered
 
     async def adopt(self, job_id: str, link: Link, owner: str) -> None:
         """Have a queued job of this owner that names no mate name this one, in its comment. ManagerError.

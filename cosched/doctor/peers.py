@@ -10,6 +10,7 @@ from adapters.findings import SHELL, Finding, ok, problem, section, warning
 from cosched.core.protocol import GetMateStatus
 from cosched.errors import InputError
 from cosched.service.configuration import Configuration
+from cosched.service.fields import PROBE
 from cosched.service.outcomes import CallError
 from cosched.service.peers import Peers, PeerView
 from cosched.service.tls import PeerCredentials
@@ -18,8 +19,6 @@ from cosched.v1.cluster_pb2 import PEER_STATE_REACHABLE, PEER_STATE_REFUSED
 
 if TYPE_CHECKING:
     from cosched.client import Domain
-
-_NO_JOB = "0"  # what nobody has; peers answer that they do not know it, if they answer this domain
 
 
 async def check_peers(configuration: Configuration, serving: Domain | None) -> list[Finding]:
@@ -64,7 +63,7 @@ async def _views(configuration: Configuration, credentials: PeerCredentials | No
 async def _ask_as_peer(peers: Peers, peer: str) -> None:
     """A question that only peers may ask, and that changes nothing."""
     with suppress(CallError):  # the view tells
-        await peers.call(peer, GetMateStatus(_NO_JOB, _NO_JOB))
+        await peers.call(peer, GetMateStatus(PROBE, PROBE))
 
 
 def _judged(view: PeerView, names: tuple[str, ...], serving: Domain | None, most: float) -> Iterator[Finding]:

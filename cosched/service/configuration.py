@@ -32,6 +32,7 @@ from cosched.validation.types import DomainName, ExactSeconds, Seconds, Settings
 
 DAY = 86400
 MAX_RETENTION = 100 * MAX_INTERVAL
+SCHEDULING = frozenset({"slurm"})  # kinds of managers that schedule by themselves
 MAX_SOCKET_PATH = 107  # bytes: what a Unix socket's address has room for
 
 
@@ -153,6 +154,18 @@ class Manager(SchedulerFields):
 
     kind: Text
     settings: Mapping[str, object] = Field(default_factory=dict, repr=False)  # they may hold secrets
+
+    @property
+    def schedules(self) -> bool:
+        """Whether the resource manager schedules by itself (`adapters.scheduling`)."""
+        return self.kind in SCHEDULING
+
+    @model_validator(mode="after")
+    def _schedules_or_is_scheduled(self) -> Self:
+        given = sorted(self.model_fields_set & SchedulerFields.model_fields.keys())
+        if self.schedules and given:
+            raise KeyedError((given[0],), f"has no effect: {self.kind} schedules by itself")
+        return self
 
 
 class Configuration(Settings):

@@ -16,7 +16,7 @@ from cosched.service.auditing import audit_refused
 from cosched.service.callers import Caller, Identify
 from cosched.service.domain import LiveDomain
 from cosched.service.errors import Refusal
-from cosched.service.fields import FieldError, number
+from cosched.service.fields import PROBE, FieldError, number
 from cosched.service.metrics import Metrics
 from cosched.service.offering import Offering
 from cosched.service.running import Runner
@@ -96,12 +96,19 @@ class CoschedulingApi(CoschedulingServiceServicer):
             self._check_reader(caller)
             return self._own_mate(asked.request.caller)
         self._check_peer(caller, asked.peer)
-        if isinstance(asked.request, GetMateJobId):
-            await self._runner.look_for_mate(asked.peer, asked.request)
+        if await self._may_turn_up(asked):
+            return write_reply(MateJobId(Found.UNSUBMITTED, None), self._domain.name)
         reply = await self._reply(call, self._told(asked), caller)
         if self._is_of_no_mate(asked, reply):
             _LOG.warning("%s:%s asks for %s, which is not its mate: %s", *_named(asked), call)
         return write_reply(self._written(reply), self._domain.name)
+
+    async def _may_turn_up(self, asked: Asked) -> bool:
+        """Whether a mate is sought that is unknown so far, and the resource manager does not say whether it has it."""
+        if not isinstance(asked.request, GetMateJobId):
+            return False
+        answered = await self._runner.look_for_mate(asked.peer, asked.request)
+        return not answered and self._domain.core.mates.find(asked.peer, asked.request) is None
 
     async def _reply(self, call: str, asked: Asked, caller: Caller) -> Reply:
         """What the domain answers: without a pause before it has been asked, so that a caller that goes away does not
@@ -142,6 +149,8 @@ class CoschedulingApi(CoschedulingServiceServicer):
         request = asked.request
         if isinstance(request, GetMateJobId):
             return isinstance(reply, MateJobId) and reply.found is Found.NO_PAIR
+        if request.job == PROBE:
+            return False
         return not self._domain.core.mates.is_mate(asked.peer, request.caller, request.job)
 
     # What is asked

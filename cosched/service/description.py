@@ -37,6 +37,9 @@ def _domain(configuration: Configuration) -> Iterator[tuple[str, str]]:
     yield "metrics", f"http://{domain.http}/metrics and /healthz" if domain.http else "none"
     yield "database", f"{domain.state}, keeps ended jobs for {_duration(domain.retention)}"
     yield "manager", manager.kind
+    if manager.schedules:
+        yield "queue", f"by {manager.kind} itself, which has all jobs and offers those that name a mate"
+        return
     yield "queue", f"by {manager.policy}, backfill {manager.backfill}, node pool {manager.node_pool}"
     every = domain.schedule_interval
     yield "schedules", "at every event" + (f", and every {_duration(every)}" if every else "")

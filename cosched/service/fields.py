@@ -11,6 +11,7 @@ from cosched.core.protocol import Domain, JobId
 from cosched.v1.coscheduling_pb2 import JobRef
 
 MAX_JOB_ID = 128
+PROBE = "0"  # no job's id: `cosched doctor` asks for it, to see whether a peer takes its questions
 MAX_PAIR = 128
 MAX_REQUEST_ID = 256
 MAX_OWNER = 256

@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping, Sequence
-from contextlib import suppress
 from typing import Any
 
 from adapters.manager import End, Ended, JobSpec, ManagerError, Started, UnknownJobError
@@ -131,20 +130,25 @@ class Offering:
 
     # Looking for jobs that are not known yet
 
-    async def look_for_mate(self, peer: Domain, question: GetMateJobId) -> None:
-        """A peer asks for a job of which nothing is known: the manager may have it, perhaps without a mate so far."""
+    async def look_for_mate(self, peer: Domain, question: GetMateJobId) -> bool:
+        """A peer asks for a job of which nothing is known: the manager may have it, perhaps without a mate so far.
+
+        False: it may have it, but does not answer.
+        """
         mates = self._domain.core.mates
         if mates.find(peer, question) is not None:
-            return
-        with suppress(TimeoutError):
+            return True
+        try:
             async with asyncio.timeout(PEERS_PATIENCE):
-                await self._manager.look()
+                answered = await self._manager.look()
                 if question.pair is None and question.mate is not None and mates.find(peer, question) is None:
-                    await self._adopt_for(peer, question, question.mate)
+                    await self._adopt_caller(peer, question, question.mate)
+        except TimeoutError:
+            return False
+        return answered
 
-    async def _adopt_for(self, peer: Domain, question: GetMateJobId, mate: JobId) -> None:
-        mates = self._domain.core.mates
-        owner = mates.owners.get((peer, question.owner), question.owner)
+    async def _adopt_caller(self, peer: Domain, question: GetMateJobId, mate: JobId) -> None:
+        owner = self._domain.core.mates.owners.get((peer, question.owner), question.owner)
         try:
             await self._manager.adopt(mate, Link(peer, question.caller), owner)
         except ManagerError as error:
@@ -178,7 +182,9 @@ class Offering:
         if peer not in self._peer_names:
             known = ", ".join(self._peer_names) or "none"
             said = f"no domain {job.link.peer}" if job.link.peer else "a pair's name, but not in which domain"
-            self._domain.refused(job.job_id, f"its comment names {said} (configured: {known})")
+            reason = f"its comment names {said} (configured: {known})"
+            _LOG.warning("job %s of %s starts alone: %s", job.job_id, job.owner, reason)
+            self._domain.refused(job.job_id, reason)
             return
         self._domain.submitted(self._record(job, peer, job.link))
         self._run(announce(self._domain, self._peers, job.job_id))

@@ -79,8 +79,9 @@ class Runner:
 
     start_lead: float | None = None  # no job of such a manager starts at an exact instant
 
-    async def look_for_mate(self, peer: Domain, question: GetMateJobId) -> None:
+    async def look_for_mate(self, peer: Domain, question: GetMateJobId) -> bool:  # noqa: ARG002
         """A peer asks for a job: all jobs of such a manager are known."""
+        return True
 
     async def order(self, order: Order) -> None:
         """What the domain wants: its scheduler is its own, so that its manager has to start jobs and nothing else."""

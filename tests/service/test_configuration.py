@@ -396,3 +396,9 @@ def test_without_coscheduling_there_is_little_to_say(read: Read) -> None:
 def test_addresses(address: str, host: str, loopback: bool) -> None:
     assert parse_address(address) == (host, 1)
     assert is_loopback(address) is loopback
+
+
+def test_a_manager_that_schedules_by_itself_takes_no_policy(read: Read, refusal: Refusal) -> None:
+    slurm = PLAIN.replace("local", "slurm")
+    assert refusal(f'{slurm}policy = "fcfs"\n').endswith("manager.policy: has no effect: slurm schedules by itself")
+    assert not any(line.startswith("schedules") for line in describe(read(slurm)))

@@ -83,9 +83,9 @@ def warnings(domain: Domain) -> list[str]:
 
 
 def hooks_of(domain: Domain) -> list[int]:
-    """The hooks that run, of whichever jobs."""
-    program = str(domain.hooks.folder).encode()
-    return [int(path.parent.name) for path in Path("/proc").glob("[0-9]*/cmdline") if program in _read(path)]
+    """The hooks of jobs that wait, of whichever jobs."""
+    hook = f"{domain.hooks.folder}/cosched-hook\0prolog\0".encode()
+    return [int(path.parent.name) for path in Path("/proc").glob("[0-9]*/cmdline") if _read(path).startswith(hook)]
 
 
 def _read(path: Path) -> bytes:
