@@ -16,9 +16,7 @@ from contextlib import AsyncExitStack, suppress
 from functools import partial
 from typing import Any
 
-import grpc
-from grpc_health.v1 import health, health_pb2, health_pb2_grpc
-from grpc_reflection.v1alpha import reflection
+from grpc_health.v1 import health_pb2
 
 from adapters.loading import load_manager
 from adapters.manager import Manager, ManagerError, SettingError, UnavailableError
@@ -29,14 +27,12 @@ from cosched.errors import InputError
 from cosched.pem import expires
 from cosched.service import systemd
 from cosched.service.agreed_start import AgreedStart
-from cosched.service.callers import Identify, certificate_callers, plaintext_callers
 from cosched.service.configuration import Configuration
 from cosched.service.coscheduling_api import CoschedulingApi
 from cosched.service.domain import LiveDomain
-from cosched.service.domain_api import DomainApi, Serving
-from cosched.service.http import HttpServer
+from cosched.service.domain_api import Serving
 from cosched.service.kernels import load_kernels
-from cosched.service.local_socket import LocalSocket
+from cosched.service.listening import Listeners, Served
 from cosched.service.metrics import Metrics
 from cosched.service.offered_domain import OfferedDomain
 from cosched.service.offered_operations import OfferedOperations
@@ -45,35 +41,18 @@ from cosched.service.operations import Operations
 from cosched.service.outside import ServiceOutside
 from cosched.service.peers import Peers, PeerView
 from cosched.service.replay import replay_of
-from cosched.service.replay_api import ReplayApi
 from cosched.service.running import Runner
 from cosched.service.store import Store
 from cosched.service.timers import Timers
-from cosched.service.tls import PeerCredentials, ServerTls
+from cosched.service.tls import PeerCredentials
 from cosched.service.tls_files import TlsFiles
-from cosched.service.unreadable import ReadingServer
 from cosched.service.upkeep import Upkeep, opened_clock, pat_watchdog
 from cosched.service.views import Views
 from cosched.service.watching import Watchers
-from cosched.v1 import cluster_pb2, coscheduling_pb2, domain_pb2
-from cosched.v1.coscheduling_pb2_grpc import add_CoschedulingServiceServicer_to_server
-from cosched.v1.domain_pb2_grpc import add_DomainServiceServicer_to_server
-from cosched.v1.replay_pb2_grpc import add_ReplayServiceServicer_to_server
+from cosched.v1 import cluster_pb2
 
-GRACE = 2.0  # seconds that open calls have at a stop
 ASK_AGAIN = 1.0  # seconds between attempts to reach a resource manager that does not answer
 TIDY = 60.0  # seconds
-MAX_MESSAGE = 2 << 20  # bytes: a script of 1 MiB, its arguments and environment
-MAX_CALLS = 512  # open at a time, of all clients
-SERVER_OPTIONS = (
-    ("grpc.max_receive_message_length", MAX_MESSAGE),
-    ("grpc.max_send_message_length", 16 << 20),
-    ("grpc.max_concurrent_streams", 256),
-    ("grpc.max_metadata_size", 16 << 10),
-    ("grpc.http2.min_recv_ping_interval_without_data_ms", 5000),
-    ("grpc.so_reuseport", 0),
-)
-
 _LOG = logging.getLogger(__name__)
 
 
@@ -113,6 +92,11 @@ class Service:
             _LOG.info("stopping")
         if self._failure is not None:
             raise RuntimeError(f"ended after a fault: {self._failure!r}") from self._failure
+
+    @property
+    def address(self) -> str:
+        """Where it listens."""
+        return self._listeners.address
 
     def fail(self, error: BaseException) -> None:
         """End the service: its memory cannot be trusted. It restarts from its database."""
@@ -235,73 +219,24 @@ class Service:
             self._beat()  # so that the offsets of clocks are known soon
 
     async def _listen(self, stack: AsyncExitStack) -> None:
-        configuration = self.configuration
         stack.callback(self.timers.stop)
-        self._health = health.aio.HealthServicer()
-        await self._open_local_socket(stack)
-        await self._open_listener(stack)
-        await self._health.set("", health_pb2.HealthCheckResponse.SERVING)
-        self._health_served = health_pb2.HealthCheckResponse.SERVING
+        self._listeners = Listeners(self._served())
+        await self._listeners.open(stack)
         self.timers.every("health", 1.0, self._follow_health)
-        if configuration.domain.http is not None:
+        if self.configuration.domain.http is not None:
             self._measure()
-            http = HttpServer(configuration.domain.http, self.metrics.text, self.problem)
-            try:
-                await http.start()
-            except OSError:
-                raise _not_bound("http", configuration.domain.http) from None
-            stack.push_async_callback(http.stop)
+        await self._listeners.open_http(stack, self.metrics.text)
 
-    async def _open_listener(self, stack: AsyncExitStack) -> None:
-        section, tls = self.configuration.domain, self.configuration.tls
-        if section.plaintext or tls is None or self._tls is None:
-            server = self._make_server(plaintext_callers())
-            port = _bound(section.listen, lambda: server.add_insecure_port(section.listen))
-        else:
-            peers = {peer.identity: peer.name for peer in self.configuration.peers if peer.identity}
-            server = self._make_server(certificate_callers(peers, tls.user_identity, section.operators))
-            credentials = ServerTls(self._tls).credentials()
-            port = _bound(section.listen, lambda: server.add_secure_port(section.listen, credentials))
-        self.address = f"{section.listen.rpartition(':')[0]}:{port}"
-        await server.start()
-        stack.push_async_callback(server.stop, GRACE)
-        stack.push_async_callback(self._health.enter_graceful_shutdown)
-
-    async def _open_local_socket(self, stack: AsyncExitStack) -> None:
-        section = self.configuration.domain
-        if section.socket is None:
-            return
-        local = LocalSocket(section.socket, self._make_local_server, section.operators)
-        await local.open()
-        stack.push_async_callback(local.close, GRACE)
-
-    def _make_local_server(self, identify: Identify) -> grpc.aio.Server:
-        """The same for users of this host, and for the conductor of a replay."""
-        server = self._make_server(identify)
-        if self._replay is not None and self._replay.lockstep is not None:
-            replay = ReplayApi(self._replay.lockstep, identify, self.metrics)
-            add_ReplayServiceServicer_to_server(replay, server)
-        return server
-
-    def _make_server(self, identify: Identify) -> grpc.aio.Server:
-        """A server with all services, for callers that `identify` tells apart; without ports yet."""
-        server = grpc.aio.server(options=SERVER_OPTIONS, maximum_concurrent_rpcs=MAX_CALLS)
+    def _served(self) -> Served:
         peers = frozenset(peer.name for peer in self.configuration.peers)
-        coscheduling = CoschedulingApi(self.domain, peers, identify, self.metrics, self._agreed, self.runner)
-        add_CoschedulingServiceServicer_to_server(coscheduling, ReadingServer(server))
-        serving = Serving(self.domain, self.operations, self.views, self.watchers, self.metrics, self.about)
-        add_DomainServiceServicer_to_server(DomainApi(serving, identify), ReadingServer(server))
-        health_pb2_grpc.add_HealthServicer_to_server(self._health, server)
-        reflection.enable_server_reflection(
-            [
-                coscheduling_pb2.DESCRIPTOR.services_by_name["CoschedulingService"].full_name,
-                domain_pb2.DESCRIPTOR.services_by_name["DomainService"].full_name,
-                health.SERVICE_NAME,
-                reflection.SERVICE_NAME,
-            ],
-            server,
+        return Served(
+            self.configuration,
+            Serving(self.domain, self.operations, self.views, self.watchers, self.metrics, self.about),
+            lambda identify: CoschedulingApi(self.domain, peers, identify, self.metrics, self._agreed, self.runner),
+            self._tls,
+            self._replay.lockstep if self._replay is not None else None,
+            self.problem,
         )
-        return server
 
     # While it serves
 
@@ -319,10 +254,7 @@ class Service:
 
     def _follow_health(self) -> None:
         answers = health_pb2.HealthCheckResponse
-        served = answers.NOT_SERVING if self.problem() else answers.SERVING
-        if served != self._health_served:
-            self._health_served = served
-            self._task(self._health.set("", served))
+        self._task(self._listeners.tell_health(answers.NOT_SERVING if self.problem() else answers.SERVING))
 
     def _beat(self) -> None:
         self._task(self.peers.beat())
@@ -366,17 +298,3 @@ def _count(counts: Callable[[], Any], state: str) -> int:
 
 def _owners(configuration: Configuration) -> dict[tuple[Domain, str], str]:
     return {(peer.name, there): here for peer in configuration.peers for there, here in peer.owners.items()}
-
-
-def _bound(address: str, bind: Callable[[], int]) -> int:
-    try:
-        port = bind()
-    except RuntimeError:
-        port = 0
-    if not port:
-        raise _not_bound("listen", address)
-    return port
-
-
-def _not_bound(key: str, address: str) -> InputError:
-    return InputError("domain", key, f"{address} cannot be listened on: in use, or not this host's")

@@ -18,7 +18,7 @@ INTERVAL = 0.2  # seconds between two looks
 ENDED = ("completed", "failed", "cancelled")
 STATES = ("queued", "ready", "holding", "running", *ENDED)
 T = TypeVar("T")
-_NOTING = """#!/bin/bash
+NOTING = """#!/bin/bash
 echo "$SLURM_JOB_ID {name} $EPOCHREALTIME" >> {notes}
 sleep {seconds}
 """
@@ -31,16 +31,17 @@ def check_for_compiler() -> None:
 
 
 class Coupled:
-    """A coupled laboratory that is up, as tests use it."""
+    """A coupled laboratory that is up, as tests use it; `script` notes a job's id, `name` and begin in `notes`."""
 
-    def __init__(self, lab: CoupledLab) -> None:
+    def __init__(self, lab: CoupledLab, script: str = NOTING) -> None:
         self.lab = lab
+        self._script = script
         self.here, self.there = lab
         self.ids: dict[tuple[str, str], str] = {}  # of the last job of each domain and pair
 
     def submit(self, domain: Domain, work: Work, *options: str) -> str:
         """Submit a job, which notes when it begins; its id."""
-        script = _NOTING.format(name=work.pair or "-", notes=domain.cluster.jobs / "notes", seconds=work.seconds)
+        script = self._script.format(name=work.pair or "-", notes=domain.cluster.jobs / "notes", seconds=work.seconds)
         comment = [f"--comment=cosched:pair={work.pair}"] if work.pair else []
         options = (f"--nodes={work.nodes}", "--output=/dev/null", *comment, *options)
         job = str(domain.cluster.sbatch(script, *options))

@@ -328,3 +328,11 @@ def test_the_script_that_checks_submissions_lies_beside_slurm_conf(judged, folde
     assert "optional" in of("JobSubmitPlugins", judged({"JobSubmitPlugins": "lua"})).found
     shutil.copy(HOOKS / "job_submit.lua", folder)
     assert "tells users at sbatch" in of("JobSubmitPlugins", judged({"JobSubmitPlugins": "lua"})).found
+
+
+@pytest.mark.parametrize(("later", "told"), [(-10, False), (1, False), (60, True)])
+def test_a_slurm_conf_that_was_changed_after_the_start_may_not_count_yet(folder, judged, later, told):
+    (folder / "slurm.conf").touch()
+    os.utime(folder / "slurm.conf", (1_800_000_000 + later,) * 2)
+    found = [finding for finding in judged({"BOOT_TIME": "1800000000"}) if finding.subject == "slurm.conf"]
+    assert [finding.lines for finding in found] == [("systemctl restart slurmctld",)] * told
