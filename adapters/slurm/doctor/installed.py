@@ -9,7 +9,7 @@ from adapters.findings import SHELL, Finding, ok, problem, warning
 from adapters.slurm.doctor.facts import Facts
 from adapters.slurm.doctor.folder import check_folder, check_socket
 from adapters.slurm.doctor.gate import check_gate
-from adapters.slurm.doctor.parameters import Config, number, text, texts, words
+from adapters.slurm.doctor.parameters import Config, text, texts, words
 from adapters.slurm.doctor.scripts import GATE, JOBCOMP, PROLOG, USUAL_FOLDER, check_script, script_of
 
 _CONF = "slurm.conf"
@@ -34,12 +34,12 @@ def check_hooks(facts: Facts) -> Iterator[Finding]:
 
 def check_start(config: Config) -> Iterator[Finding]:
     """Whether slurmctld has started since slurm.conf was written, as far as can be seen here."""
-    started = number(config, "BOOT_TIME")
+    started = text(config, "BOOT_TIME")  # in seconds since 1970, as we have it shown
     try:
         changed = Path(text(config, "SLURM_CONF")).stat().st_mtime
     except OSError:
         return
-    if started is not None and changed > started + _SAME_MOMENT:
+    if started.isdecimal() and changed > int(started) + _SAME_MOMENT:
         yield warning(
             "slurm.conf",
             f"changed since slurmctld was started: {PROLOG.parameter}, JobCompType and JobSubmitPlugins count from its "
