@@ -147,8 +147,8 @@ class SchedulingManager(Protocol):
     def reports(self) -> AsyncIterator[Report]:
         """What happens from `open` on, as it happens, without end; for one reader."""
 
-    async def look(self) -> bool:
-        """Look at the queue now, if it was not looked at just before. All that is new has been read by then.
+    async def look(self, age: float = 0.0) -> bool:
+        """Look at the queue now, unless that was done `age` seconds ago at most. All that is new has been read by then.
 
         False: the manager does not answer.
         """

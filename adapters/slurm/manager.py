@@ -139,12 +139,12 @@ class SlurmManager:
             yield report
             self._reports.task_done()
 
-    async def look(self) -> bool:
-        """Look at the queue now (once a second at most), as for a pair of which no job is known.
+    async def look(self, age: float = 0.0) -> bool:
+        """Look at the queue now (once a second at most), unless that was done `age` seconds ago at most.
 
         All that is new has been read by then. False: Slurm does not answer.
         """
-        answered = await self._watch.fresh()
+        answered = await self._watch.fresh(age)
         await self._reports.join()
         return answered
 

@@ -22,13 +22,19 @@ class Watch:
         self._wanted = asyncio.Event()
         self._waiting: list[asyncio.Future[bool]] = []
         self._failing = False
+        self._seen: float | None = None  # when the last look began that has not failed
 
     def hint(self) -> None:
         """Something has happened: look soon."""
         self._wanted.set()
 
-    async def fresh(self) -> bool:
-        """Wait for the end of a look that begins from now on; False: it has failed."""
+    async def fresh(self, age: float = 0.0) -> bool:
+        """Wait for the end of a look that begins from now on, unless one began `age` seconds ago at most.
+
+        False: it has failed.
+        """
+        if self._seen is not None and asyncio.get_running_loop().time() - self._seen <= age:
+            return True
         waiter: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         self._waiting.append(waiter)
         self._wanted.set()
@@ -47,6 +53,7 @@ class Watch:
             done = False
             try:
                 done = await self._try()
+                self._seen = last if done else None
             finally:
                 _tell(waiting, done)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from typing import Any, TypeVar
 
@@ -130,11 +131,12 @@ class DomainApi(DomainServiceServicer):
 
     async def GetJob(self, request: domain_pb2.GetJobRequest, context: Context) -> domain_pb2.GetJobResponse:
         """See the protocol."""
-        return await self._read("GetJob", context, lambda: self._get_job(request), request.job.job_id)
+        look = partial(self._operations.look_for, request.job.job_id)
+        return await self._read("GetJob", context, lambda: self._get_job(request), look)
 
     async def ListJobs(self, request: domain_pb2.ListJobsRequest, context: Context) -> domain_pb2.ListJobsResponse:
         """See the protocol."""
-        return await self._read("ListJobs", context, lambda: self._list_jobs(request))
+        return await self._read("ListJobs", context, lambda: self._list_jobs(request), self._operations.look)
 
     async def ListNodes(self, request: domain_pb2.ListNodesRequest, context: Context) -> domain_pb2.ListNodesResponse:
         """See the protocol."""
@@ -145,11 +147,17 @@ class DomainApi(DomainServiceServicer):
         about = self._serving.about
         return await self._read("GetDomain", context, lambda: domain_pb2.GetDomainResponse(domain=about()))
 
-    async def _read(self, method: str, context: Context, find: Callable[[], Reply], job: str = "") -> Reply:
+    async def _read(
+        self,
+        method: str,
+        context: Context,
+        find: Callable[[], Reply],
+        look: Callable[[], Awaitable[None]] | None = None,
+    ) -> Reply:
         async def work() -> Reply:
             self._check_reader(context)
-            if job:
-                await self._operations.look_for(job)
+            if look is not None:
+                await look()
             return find()
 
         return await answer(method, work(), context, self._serving.metrics)

@@ -23,6 +23,10 @@ class OfferedOperations(Operations):
         assert isinstance(self._runner, Offering)
         return self._runner
 
+    async def look(self) -> None:
+        """Somebody asks for the queue: the manager may have new jobs."""
+        await self._offering.look()
+
     async def look_for(self, job: str) -> None:
         """Somebody asks for this job: the manager may have it."""
         await self._offering.look_for(job)

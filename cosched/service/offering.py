@@ -36,6 +36,7 @@ from cosched.service.store import EventRecord, JobRecord
 SUBMITTED_ELSEWHERE = (
     "jobs are submitted to the resource manager here: `cosched submit` on a host that has its commands does so"
 )
+FRESH = 2.0  # seconds for which a look at the queue is good enough to be shown
 DOUBT = 1.0  # seconds, after which a try is likely to be in vain if another job is in its way
 PASSED_OVER = 3.0  # seconds for which a job is not offered that others have come before
 PEERS_PATIENCE = 2.0  # seconds that the manager has to find a job for which a peer asks: peers wait for 5 s by default
@@ -153,6 +154,10 @@ class Offering:
             await self._manager.adopt(mate, Link(peer, question.caller), owner)
         except ManagerError as error:
             _LOG.warning("job %s cannot be linked with %s:%s: %s", mate, peer, question.caller, error)
+
+    async def look(self) -> None:
+        """Somebody asks for the queue: the manager may have new jobs."""
+        await self._manager.look(FRESH)
 
     async def look_for(self, job: JobId) -> None:
         """Somebody asks for this job: the manager may have it."""

@@ -94,6 +94,9 @@ class Operations:
         """ReleaseHold."""
         return await self._once(asking, lambda: self._release(asking, job))
 
+    async def look(self) -> None:
+        """Somebody asks for the queue: all jobs of this domain are known."""
+
     async def look_for(self, job: str) -> None:
         """Somebody asks for this job: all jobs of this domain are known."""
 

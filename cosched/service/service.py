@@ -52,6 +52,7 @@ from cosched.service.watching import Watchers
 from cosched.v1 import cluster_pb2
 
 ASK_AGAIN = 1.0  # seconds between attempts to reach a resource manager that does not answer
+FIRST_BEAT = 2  # seconds
 TIDY = 60.0  # seconds
 _LOG = logging.getLogger(__name__)
 
@@ -216,7 +217,8 @@ class Service:
             every("schedule", section.domain.schedule_interval, self.domain.reschedule)
         if section.coscheduling.heartbeat_interval and section.peers:
             every("heartbeat", section.coscheduling.heartbeat_interval, self._beat)
-            self._beat()  # so that the offsets of clocks are known soon
+            # Soon, so that the offsets of clocks are known; not at once, since peers may be starting as well.
+            self.timers.set("first heartbeat", self.clock.now() + FIRST_BEAT, self._beat)
 
     async def _listen(self, stack: AsyncExitStack) -> None:
         stack.callback(self.timers.stop)
@@ -270,6 +272,8 @@ class Service:
         self.metrics.peer_refused(view.name).set(view.state == cluster_pb2.PEER_STATE_REFUSED)
         state = cluster_pb2.PeerState.Name(view.state).removeprefix("PEER_STATE_").lower()
         _LOG.log(logging.INFO if up else logging.WARNING, "peer %s is %s %s", view.name, state, view.problem)
+        if up and self.configuration.coscheduling.heartbeat_interval and not self._paced:
+            self._beat()  # its clock is not known yet
 
     def _measure(self) -> None:
         """Gauges that are read when they are scraped."""

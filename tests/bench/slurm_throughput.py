@@ -11,6 +11,7 @@ import re
 import statistics
 from contextlib import ExitStack
 from datetime import datetime
+from typing import Any
 
 from deploy.slurm.lab import Cluster, CoupledLab, Lab
 
@@ -24,7 +25,7 @@ _ENDED = re.compile(r"^\[(\S+)\] _job_complete: JobId=(\d+)_\S+ done$", re.MULTI
 
 def measure(jobs: int = JOBS, batches: int = BATCHES) -> dict[str, list[float]]:
     """Jobs a second of each batch, ascending; the first batch of each cluster is not counted."""
-    options = {"nodes": NODES, "cpus": -(-jobs // NODES)}
+    options: dict[str, Any] = {"nodes": NODES, "cpus": -(-jobs // NODES)}
     with ExitStack() as stack:
         coupled = stack.enter_context(CoupledLab(names=("intrepid",), schemes=("hold",), options=options))
         plain = stack.enter_context(Lab(names=("intrepid",), **options))

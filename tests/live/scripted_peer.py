@@ -33,7 +33,8 @@ class ScriptedPeer:
     (once: it is taken out). `asked`: name and message of each call that arrived, in order.
     """
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, callers: int = 4) -> None:
+        """`callers`: how many calls it answers at a time."""
         self.name = name
         self.asked: list[tuple[str, Message]] = []
         self.happens: dict[str, Happening] = {}
@@ -46,7 +47,7 @@ class ScriptedPeer:
             "TryStartMate": wire.TryStartMateResponse(started=True),
             "StartJob": wire.StartJobResponse(started=True),
         }
-        self._threads = ThreadPoolExecutor(max_workers=4)
+        self._threads = ThreadPoolExecutor(max_workers=callers)
         self._server = grpc.server(self._threads, options=[("grpc.so_reuseport", 0)])
         self._server.add_generic_rpc_handlers((self._handlers(),))
         self._proxy = FaultyProxy(f"127.0.0.1:{self._server.add_insecure_port('127.0.0.1:0')}")

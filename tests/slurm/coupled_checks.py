@@ -7,7 +7,7 @@ from pathlib import Path
 
 from cosched.client import Client, Event
 from deploy.slurm.lab import Domain
-from tests.live.workloads import Outcome
+from tests.live.workloads import Outcome, Work
 from tests.slurm.coupled import ENDED, Coupled, known
 
 QUICK = {"release_interval": 0, "max_held_fraction": 1, "max_yields": 0, "backoff": 1, "on_peer_unreachable": "start"}
@@ -21,10 +21,18 @@ AS_SLURM_SAYS = {
 
 
 def serve(coupled: Coupled, schemes: tuple[str, str] = ("hold", "hold"), **settings: object) -> None:
-    """Have services of these settings, and no failures in their logs so far."""
-    for domain in coupled.lab:
-        domain.hooks.log.unlink(missing_ok=True)
-    coupled.lab.restart(schemes, **QUICK | settings)
+    """Have services with these settings; those that run with them go on."""
+    wanted = (schemes, QUICK | settings)
+    if coupled.served != wanted:
+        coupled.lab.restart(schemes, **QUICK | settings)
+        coupled.served = wanted
+
+
+def hold(coupled: Coupled, domain: Domain, work: Work, *options: str) -> str:
+    """Submit a job whose mate is not submitted yet, and see it hold."""
+    job = coupled.submit(domain, work, *options)
+    coupled.until_state(domain, job, "holding")
+    return job
 
 
 def check_started_together(coupled: Coupled, here: Sequence[str], there: Sequence[str]) -> Outcome:

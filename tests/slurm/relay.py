@@ -3,32 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import grpc
 
-from cosched.v1 import coscheduling_pb2 as wire
 from deploy.slurm.lab import CoupledLab, Domain
 from deploy.slurm.lab.service import Sections
 from tests.live.scripted_peer import REQUESTS, ScriptedPeer
 
-CALLS = {name: getattr(wire, f"{name}Response") for name in (*REQUESTS, "CompareClocks")}
+CALLS = (*REQUESTS, "CompareClocks")
 PATIENCE = 20.0  # seconds
-Happening = Callable[[], None]
+BEFORE, AFTER = "before", "after"
+Happening = Callable[[str, str, str], None]
 
 
 class Relay(ScriptedPeer):
     """Stands for the domain `name`, whose service is at `target`.
 
-    `before`, `after`: what happens (once) before a call is passed on, and when its answer is known but not told yet;
-    neither for calls that cannot be passed on.
+    `happening` is called BEFORE a call is passed on, and AFTER its answer has come, which is told when it returns; with
+    one of these words, the call's name, and the id of the job that calls.
     """
 
     def __init__(self, name: str) -> None:
         self.target = ""
-        self.before: dict[str, Happening] = {}
-        self.after: dict[str, Happening] = {}
-        super().__init__(name)
+        self.happening: Happening = _nothing
+        super().__init__(name, callers=16)
 
     def _handlers(self) -> grpc.GenericRpcHandler:
         handlers = {name: grpc.unary_unary_rpc_method_handler(self._passer(name)) for name in CALLS}
@@ -36,22 +34,27 @@ class Relay(ScriptedPeer):
 
     def _passer(self, name: str) -> Callable[[bytes, grpc.ServicerContext], bytes]:
         def pass_on(message: bytes, context: grpc.ServicerContext) -> bytes:
-            if name in REQUESTS:
-                self.asked.append((name, REQUESTS[name].FromString(message)))
-            self.before.pop(name, _nothing)()
+            caller = _caller(name, message)
+            self.happening(BEFORE, name, caller)
             try:
-                answer = self._call(name, message)
+                with grpc.insecure_channel(self.target) as channel:
+                    call = channel.unary_unary(f"/cosched.v1.CoschedulingService/{name}")
+                    answer: bytes = call(message, timeout=PATIENCE)
             except grpc.RpcError as error:
                 context.set_trailing_metadata(error.trailing_metadata() or ())
                 context.abort(error.code(), error.details())
-            self.after.pop(name, _nothing)()
+            self.happening(AFTER, name, caller)
             return answer
 
         return pass_on
 
-    def _call(self, name: str, message: bytes) -> Any:
-        with grpc.insecure_channel(self.target) as channel:
-            return channel.unary_unary(f"/cosched.v1.CoschedulingService/{name}")(message, timeout=PATIENCE)
+
+def _caller(name: str, message: bytes) -> str:
+    """The job that calls; none compares clocks."""
+    if name not in REQUESTS:
+        return ""
+    request = REQUESTS[name].FromString(message)
+    return str((request.job if name == "GetMateJobId" else request.caller).job_id)
 
 
 class RelayedLab(CoupledLab):
@@ -78,5 +81,5 @@ class RelayedLab(CoupledLab):
             self.relays.popitem()[1].__exit__()
 
 
-def _nothing() -> None:
+def _nothing(*_: str) -> None:
     pass

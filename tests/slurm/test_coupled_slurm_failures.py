@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Iterator
 
@@ -15,6 +16,7 @@ from tests.slurm.coupled_checks import (
     check_cosched_agrees,
     check_nothing_is_left,
     check_started_together,
+    hold,
     hooks_of,
     serve,
     story,
@@ -43,25 +45,18 @@ def coupled(running: Coupled) -> Iterator[Coupled]:
     check_nothing_is_left(running)
 
 
-def hold(coupled: Coupled, domain: Domain, work: Work, *options: str) -> str:
-    """Submit a job whose mate is not submitted yet, and see it hold."""
-    job = coupled.submit(domain, work, *options)
-    coupled.until_state(domain, job, "holding")
-    return job
-
-
-def test_a_hold_outlives_slurmctld_and_a_mate_whose_slurmctld_is_down_starts_with_it(coupled: Coupled) -> None:
+def test_a_hold_outlives_slurmctld_and_a_job_waits_for_a_mate_whose_slurmctld_hangs(coupled: Coupled) -> None:
     here, there = coupled.here, coupled.there
     held, waiting = hold(coupled, here, P), coupled.submit(there, Q, "--hold")
     coupled.until_state(there, waiting, "queued")
     here.cluster.wait_until_saved(int(held))
     here.cluster.kill_controller()
-    there.cluster.kill_controller(signal.SIGTERM)
+    os.kill(there.cluster.pid(), signal.SIGSTOP)
     here.cluster.start_controller()
     coupled.until_state(here, held, "holding")
     second = hold(coupled, here, Q)
     assert known(here)[second].reason == "MateQueuing"
-    there.cluster.start_controller()
+    os.kill(there.cluster.pid(), signal.SIGCONT)
     check_cosched_agrees(coupled)
     there.cluster.scontrol("release", waiting)
     check_started_together(coupled, [held, second], [coupled.submit(there, P), waiting])

@@ -58,7 +58,7 @@ async def test_what_is_reported_of_a_job_and_its_end(place: Place) -> None:
         job = await slurm.hold("exit 3", "--nodes=2")
         row = await slurm.row(job)
         submitted, offered = slurm.reports
-        assert submitted == Submitted(job, row.submitted_at, 2, row.user, Link(pair="p"))
+        assert submitted == Submitted(job, row.submitted_at, 2, row.user, Link(pair="p"), row.name, row.time_limit)
         assert isinstance(offered, Offered)
         assert (offered.nodes, offered.owner, offered.link, offered.can_yield) == (2, row.user, Link(pair="p"), True)
         assert offered.nodelist.startswith("intrepid")

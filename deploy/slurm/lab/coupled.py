@@ -18,10 +18,11 @@ from deploy.slurm.lab.cluster import Cluster, clear
 from deploy.slurm.lab.installed_hooks import InstalledHooks
 from deploy.slurm.lab.laboratory import NAMES, Lab
 from deploy.slurm.lab.service import Sections, Service
-from deploy.slurm.lab.waiting import LabError
+from deploy.slurm.lab.waiting import PATIENCE, LabError, wait_for
 
 SCHEMES = ("hold", "yield")
-GATE_LEAD = 0.25  # seconds from the hook's end to the gate's
+GATE_LEAD = 0.3  # seconds from the hook's end to the gate's
+_INTERVAL = 0.2  # seconds between two looks
 _OF_MANAGER = ("backoff", "try_patience", "poll_interval", "command_timeout", "gate_lead", "bin")
 _OF_DOMAIN = ("log_level", "http", "operators", "retention", "schedule_interval")
 
@@ -40,6 +41,11 @@ class Domain:
     def address(self) -> str:
         """Where its peers find it."""
         return f"127.0.0.1:{self.port}"
+
+
+def _knows_clocks(domain: Domain) -> bool:
+    """Whether the service has compared its clock with its peers': before, mates start without an agreed instant."""
+    return all(peer["clock_offset"] is not None for peer in domain.service.ask("domains")["peers"])
 
 
 class CoupledLab:
@@ -67,7 +73,8 @@ class CoupledLab:
         self.domains: dict[str, Domain] = {}
         self.schemes = tuple(schemes)
         self._gate, self._services, self._patience = gate, services, patience
-        self._settings: dict[str, object] = {"gate_lead": GATE_LEAD if gate else 0.0, **settings}
+        usual = {"gate_lead": GATE_LEAD if gate else 0.0, "heartbeat_interval": 1}
+        self._settings: dict[str, object] = usual | settings
 
     @property
     def directory(self) -> Path:
@@ -136,10 +143,14 @@ class CoupledLab:
         self.start_services()
 
     def start_services(self) -> None:
-        """Start the services and wait until they serve."""
+        """Start the services, and wait until they serve and have compared their clocks."""
         with ExitStack() as stack:
             for domain in self:
                 stack.enter_context(domain.service.starting())
+        for domain in self:
+            logs = [other.service.log for other in self]
+            what = f"{domain.name} to have compared its clock with its peers'"
+            wait_for(lambda domain=domain: _knows_clocks(domain), what, PATIENCE, logs, _INTERVAL)
 
     def _sections(self, domain: Domain, scheme: str) -> Sections:
         service = domain.service

@@ -96,7 +96,7 @@ def _compared(asked: argparse.Namespace, cut: Cut, settings: Settings) -> Iterat
             if number:
                 lab.restart(schemes)
             _say(f"{name} ...")
-            yield compare(cut, play(lab, cut, name), schemes, settings, asked.seed)
+            yield compare(cut, play(lab, cut, name), schemes, settings)
 
 
 def _write(found: Comparison, asked: argparse.Namespace, began: float) -> None:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from deploy.slurm.trace.cut import Cut
-from deploy.slurm.trace.pace import Overhead, overhead, paced, skews, spread
+from deploy.slurm.trace.pace import PHASES, Overhead, overhead, paced
 from deploy.slurm.trace.playing import Play
 from deploy.slurm.trace.results import Settings, measured, simulate
 from sim.results import DomainResult, ReplayResult
+from sim.workload import Ints
 
 _HEADS = ("", "", "Slurm", "simulator", "difference", "at Slurm's pace", "from", "to")
 _LETTERS = {"hold": "H", "yield": "Y"}
@@ -40,8 +42,14 @@ class Comparison:
         """How many pairs started together on the clusters."""
         return int(self.slurm.pairs["together"])
 
+    @property
+    def skews(self) -> list[float]:
+        """Seconds between the first instructions of the two jobs of each pair, ascending."""
+        one, other = (side.jobs for side in self.play.sides)
+        return sorted(abs(one[a].begun - other[b].begun) for a, b in self.cut.pairing.job.tolist())
 
-def compare(cut: Cut, play: Play, schemes: Sequence[str], settings: Settings, seed: int) -> Comparison:
+
+def compare(cut: Cut, play: Play, schemes: Sequence[str], settings: Settings) -> Comparison:
     """Set the simulator's predictions for a cut beside what became of it. InputError."""
     its = overhead(cut, play)
     return Comparison(
@@ -50,7 +58,7 @@ def compare(cut: Cut, play: Play, schemes: Sequence[str], settings: Settings, se
         play,
         measured(cut, play, schemes, settings),
         simulate(cut, cut.workloads, schemes, settings),
-        paced(cut, schemes, settings, its, seed),
+        paced(cut, schemes, settings, its),
         its,
     )
 
@@ -99,7 +107,7 @@ def _lines(found: Comparison) -> Iterator[str]:
 
 def _heading(found: Comparison) -> str:
     pairs = len(found.cut.pairing)
-    apart = max(skews(found.cut, found.play), default=0.0) * 1000
+    apart = max(found.skews, default=0.0) * 1000
     return (
         f"{found.name} ({', '.join(found.schemes)}): {found.together} of {pairs} pairs together in Slurm, first "
         f"instructions at most {apart:.1f} ms apart; {found.simulator.pairs['together']} in the simulator"
@@ -110,7 +118,7 @@ def _cells(found: Comparison, name: str, measure: Measure) -> list[str]:
     def of(result: ReplayResult) -> float:
         return measure(found.cut, result.domains[name])
 
-    low, mean, high = spread(found.paced, of)
+    mean, low, high = _spread(found.paced, of)
     slurm, simulator = of(found.slurm), of(found.simulator)
     return [f"{slurm:.2f}", f"{simulator:.2f}", f"{slurm - simulator:+.2f}", f"{mean:.2f}", f"{low:.2f}", f"{high:.2f}"]
 
@@ -118,38 +126,54 @@ def _cells(found: Comparison, name: str, measure: Measure) -> list[str]:
 def _row(cells: Sequence[str]) -> str:
     name, measure, *numbers = cells
     widths = (9, 10, 11, 16, 8, 8)
-    return f"{name:<10} {measure:<18}" + "".join(f"{cell:>{width}}" for cell, width in zip(numbers, widths, strict=True))
+    return f"{name:<10} {measure:<18}" + "".join(
+        f"{cell:>{width}}" for cell, width in zip(numbers, widths, strict=True)
+    )
 
 
 def explanation(found: Comparison) -> str:
     """What Slurm does that the simulator does not, with this run's numbers."""
-    its, domains = found.overhead, found.slurm.domains
-    tries, predicted = (_yields(result) for result in (found.slurm, found.simulator))
-    releases = [sum(domain.releases for domain in result.domains.values()) for result in (found.slurm, found.simulator)]
-    held = [sum(int(d.jobs.holds.sum()) for d in result.domains.values()) for result in (found.slurm, found.simulator)]
-    share = sum(_taken(found, name) for name in domains) / sum(_work(found, name) for name in domains)
+    its = found.overhead
+    away, within = _distance(found, found.paced)
+    away_alone, within_alone = _distance(found, [found.simulator])
+    given_up = [
+        until - since
+        for side in found.play.sides
+        for job in side.jobs
+        for since, until in zip(job.story.selected, job.story.requeued, strict=False)
+    ]
     return (
-        f"{found.name}: a job's nodes are taken for {its.launch:.2f} s before its first instruction "
+        f"{found.name}: a job has its nodes for {its.launch:.2f} s before its first instruction "
         f"({its.launch_of_pairs:.2f} s with a mate: both hooks, and the gate's lead) and {its.end:.2f} s after its "
-        f"last, {share:.0%} of the work. Holds: {held[0]} (simulator {held[1]}); forced releases: {releases[0]} "
-        f"({releases[1]}); yields: {tries} ({predicted})."
+        f"last. Half of the jobs start at most {away_alone:.2f} s from the simulator's prediction, {within_alone:.0%} "
+        f"within 1 s; {away:.2f} s and {within:.0%} for the one at Slurm's pace (mean of {PHASES} phases). Holds: "
+        f"{_total(found.slurm, 'holds')} (simulator {_total(found.simulator, 'holds')}); forced releases: "
+        f"{_releases(found.slurm)} ({_releases(found.simulator)}); yields: {_total(found.slurm, 'yields')} "
+        f"({_total(found.simulator, 'yields')}); turns given up: {len(given_up)}"
+        + (f", after {statistics.median(given_up):.2f} s (median)." if given_up else ".")
     )
 
 
-def _yields(result: ReplayResult) -> int:
-    return sum(int(domain.jobs.yields.sum()) for domain in result.domains.values())
+def _distance(found: Comparison, predictions: Sequence[ReplayResult]) -> tuple[float, float]:
+    """How far from their predictions jobs start: the median, in seconds, and the share within 1 s; means of all."""
+    apart = [np.abs(_all_starts(found.slurm) - _all_starts(result)) / found.cut.speed for result in predictions]
+    medians, shares = [float(np.median(each)) for each in apart], [float((each <= 1).mean()) for each in apart]
+    return statistics.fmean(medians), statistics.fmean(shares)
 
 
-def _taken(found: Comparison, name: str) -> float:
-    """Node-seconds of the clusters' for which nodes were taken about runs."""
-    sides = dict(zip(found.cut.names, found.play.sides, strict=True))
-    nodes = found.slurm.domains[name].workload.nodes.tolist()
-    launches = (
-        found.overhead.launch_of_pairs if job.record is not None else found.overhead.launch for job in sides[name].jobs
-    )
-    return sum((launch + found.overhead.end) * count for launch, count in zip(launches, nodes, strict=True))
+def _all_starts(result: ReplayResult) -> Ints:
+    return np.concatenate([domain.jobs.start for domain in result.domains.values()])
 
 
-def _work(found: Comparison, name: str) -> float:
-    domain = found.slurm.domains[name]
-    return float(domain.jobs.run @ domain.workload.nodes) / found.cut.speed
+def _total(result: ReplayResult, what: str) -> int:
+    return sum(int(getattr(domain.jobs, what).sum()) for domain in result.domains.values())
+
+
+def _releases(result: ReplayResult) -> int:
+    return sum(domain.releases for domain in result.domains.values())
+
+
+def _spread(found: Sequence[ReplayResult], of: Callable[[ReplayResult], float]) -> tuple[float, float, float]:
+    """The mean, the least and the largest of a quantity over predictions."""
+    values = [of(result) for result in found]
+    return statistics.fmean(values), min(values), max(values)

@@ -68,7 +68,8 @@ def _fitted(jobs: Workload, nodes: int, to: int, name: str) -> Workload:
 
 
 def _times(seconds: Ints, factor: Fraction) -> Ints:
-    return np.maximum(1, np.rint(seconds * float(factor))).astype(np.int64)
+    scaled: Ints = np.maximum(1, np.rint(seconds * float(factor))).astype(np.int64)
+    return scaled
 
 
 def _hurried(jobs: Workload, speed: int) -> Workload:

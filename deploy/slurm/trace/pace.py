@@ -2,19 +2,19 @@
 
 slurmctld looks at its queue once a second, and a job has its nodes for somewhat longer than it runs: they are given to
 it a little before its first instruction, and free again a little after its last. So submissions and ends count from
-the next tick of a clock of one second on; where its ticks lie is drawn, several times.
+the next tick of a clock of one second on; where its ticks lie is tried in turn, since single averages hang on it.
 """
 
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from deploy.slurm.trace.cut import Cut
-from deploy.slurm.trace.playing import Play, Played
+from deploy.slurm.trace.playing import Play
 from deploy.slurm.trace.results import Settings, simulate
 from sim.results import DomainResult, ReplayResult
 from sim.workload import Ints, Workload
@@ -42,10 +42,9 @@ def overhead(cut: Cut, play: Play) -> Overhead:
     )
 
 
-def paced(cut: Cut, schemes: Sequence[str], settings: Settings, its: Overhead, seed: int) -> list[ReplayResult]:
-    """Predictions for `PHASES` phases of the clock. InputError."""
-    phases = np.random.default_rng(seed).choice(cut.speed, PHASES, replace=cut.speed < PHASES)
-    return [_paced(cut, schemes, settings, its, int(phase)) for phase in phases]
+def paced(cut: Cut, schemes: Sequence[str], settings: Settings, its: Overhead) -> list[ReplayResult]:
+    """Predictions for `PHASES` phases of the clock, evenly apart. InputError."""
+    return [_paced(cut, schemes, settings, its, phase * cut.speed // PHASES) for phase in range(PHASES)]
 
 
 def _paced(cut: Cut, schemes: Sequence[str], settings: Settings, its: Overhead, phase: int) -> ReplayResult:
@@ -61,7 +60,8 @@ def _paced(cut: Cut, schemes: Sequence[str], settings: Settings, its: Overhead, 
 
 def _launches(cut: Cut, number: int, its: Overhead) -> Ints:
     paired = np.isin(np.arange(len(cut.workloads[number])), cut.pairing.job[:, number])
-    return np.rint(np.where(paired, its.launch_of_pairs, its.launch) * cut.speed).astype(np.int64)
+    launches: Ints = np.rint(np.where(paired, its.launch_of_pairs, its.launch) * cut.speed).astype(np.int64)
+    return launches
 
 
 def _ticking(cut: Cut, number: int, launches: Ints, its: Overhead, phase: int) -> Workload:
@@ -95,18 +95,3 @@ def _first_instructions(domain: DomainResult, jobs: Workload, launches: Ints, ph
 
 def _median(seconds: Sequence[float]) -> float:
     return statistics.median(seconds) if seconds else 0.0
-
-
-def spread(found: Sequence[ReplayResult], of: Callable[[ReplayResult], float]) -> tuple[float, float, float]:
-    """The least, the mean and the largest of a quantity over predictions."""
-    values = [of(result) for result in found]
-    return min(values), statistics.fmean(values), max(values)
-
-
-def skews(cut: Cut, play: Play) -> list[float]:
-    """Seconds between the first instructions of the two jobs of each pair, ascending."""
-
-    def first(side: int, row: int) -> Played:
-        return play.sides[side].jobs[row]
-
-    return sorted(abs(first(0, one).begun - first(1, other).begun) for one, other in cut.pairing.job.tolist())

@@ -6,7 +6,9 @@ import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from cosched.client import Client, Job
 from deploy.slurm.lab import CoupledLab, Domain, Options, wait_for
@@ -69,11 +71,11 @@ class Play:
     sides: Sequence[Side]
 
 
-def laboratory(cut: Cut, schemes: Sequence[str], **settings: object) -> CoupledLab:
+def laboratory(cut: Cut, schemes: Sequence[str], **settings: Any) -> CoupledLab:
     """Clusters for a cut; with settings of `CoupledLab` for the services. Backfilling counts in seconds."""
     lines = (f"SchedulerParameters={QUICK},bf_resolution=1",)
     each = {name: Options(nodes=nodes, lines=lines) for name, nodes in zip(cut.names, cut.nodes, strict=True)}
-    return CoupledLab(names=cut.names, schemes=schemes, options={"each": each}, **settings)
+    return CoupledLab(names=cut.names, schemes=schemes, options={"each": each}, heartbeat_interval=1, **settings)
 
 
 def play(lab: CoupledLab, cut: Cut, name: str) -> Play:
@@ -105,7 +107,7 @@ def _wait_for_ends(lab: CoupledLab, cut: Cut, ids: Sequence[Sequence[str]], name
     for domain, its in zip(lab, ids, strict=True):
         logs = [log for each in lab for log in (each.service.log, each.cluster.controller_log)]
         what = f"all ends on {domain.name}"
-        wait_for(lambda domain=domain, its=its: _all_ended(lab, domain, its, name), what, patience, logs, _INTERVAL)
+        wait_for(partial(_all_ended, lab, domain, its, name), what, patience, logs, _INTERVAL)
 
 
 def _all_ended(lab: CoupledLab, domain: Domain, ids: Sequence[str], name: str) -> bool:

@@ -55,9 +55,7 @@ def measured(cut: Cut, play: Play, schemes: Sequence[str], settings: Settings) -
     """What the clusters made of it. Both jobs of a pair that started together have one start: the later one."""
     domains = Replay(_configuration(cut, cut.workloads, settings)).settings([Scheme(scheme) for scheme in schemes])
     starts = _starts(cut, play)
-    found = {
-        name: _domain(cut, play, number, domains[number], starts[number]) for number, name in enumerate(cut.names)
-    }
+    found = {name: _domain(cut, play, number, domains[number], starts[number]) for number, name in enumerate(cut.names)}
     return ReplayResult(found, cut.pairing, stalled=False, events=None, timing={})
 
 
