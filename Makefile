@@ -1,12 +1,13 @@
 # Two commands do all the set-up: `make demo` and `make test`.
 #
-#   setup   .venv with the locked dependencies (installs python3-venv where it is missing and permitted)
-#   demo    a coupled month under every combination of schemes
-#   test    lint, types, contracts, and all tests (installs chromium, slurm-wlm and gcc where missing and permitted)
-#   bench   speed, as ratios on this machine (needs a C compiler)
-#   proto   lint the protocol's files and generate the modules of cosched/v1 anew
-#   lint    ruff, mypy (strict in the core), import-linter
-#   lock    pin the dependencies of pyproject.toml anew
+#   setup       .venv with the locked dependencies (installs python3-venv where it is missing and permitted)
+#   demo        a coupled month under every combination of schemes
+#   slurm-demo  two real Slurm clusters, coscheduled, for half a minute (installs slurm-wlm and gcc where it may)
+#   test        lint, types, contracts, and all tests (installs chromium, slurm-wlm and gcc where missing and permitted)
+#   bench       speed, as ratios on this machine (needs a C compiler)
+#   proto       lint the protocol's files and generate the modules of cosched/v1 anew
+#   lint        ruff, mypy (strict in the core), import-linter
+#   lock        pin the dependencies of pyproject.toml anew
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -14,7 +15,7 @@ BIN := .venv/bin
 TESTERS := $(shell expr 3 \* $$(nproc) / 2)
 READY := .venv/.ready
 
-.PHONY: setup demo test bench lint lock proto clean
+.PHONY: setup demo slurm-demo test bench lint lock proto clean
 
 setup: $(READY)
 
@@ -28,6 +29,11 @@ $(READY): requirements.lock pyproject.toml
 
 demo: setup
 	$(BIN)/cosched demo
+
+slurm-demo: setup
+	@command -v slurmctld >/dev/null || sh deploy/install-packages.sh slurm-wlm
+	@command -v cc >/dev/null || sh deploy/install-packages.sh gcc libc6-dev
+	$(BIN)/python -m deploy.slurm.demo
 
 test: setup lint
 	@command -v chromium >/dev/null || sh deploy/install-packages.sh chromium fonts-dejavu-core || \

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from typing import Any
 
 from adapters.manager import End, Ended, JobSpec, ManagerError, Started, UnknownJobError
@@ -38,6 +39,7 @@ SUBMITTED_ELSEWHERE = (
 )
 FRESH = 2.0  # seconds for which a look at the queue is good enough to be shown
 DOUBT = 1.0  # seconds, after which a try is likely to be in vain if another job is in its way
+WANTED_FIRST = 5.0  # seconds; a forced release takes one to three, unless Slurm does not answer
 PASSED_OVER = 3.0  # seconds for which a job is not offered that others have come before
 PEERS_PATIENCE = 2.0  # seconds that the manager has to find a job for which a peer asks: peers wait for 5 s by default
 COMES_BACK = 5.0  # seconds after a restart in which the hook of a job that waits for its mate should call again
@@ -92,9 +94,11 @@ class Offering:
         await self._manager.give_back(order.job)
 
     async def _release(self, order: Release) -> None:
-        """End a hold; the jobs for which mates hold nodes elsewhere come first now."""
+        """End a hold; the jobs for which mates hold nodes elsewhere come first now, for a while at most."""
         wanted = self._domain.cluster.wanted(self._domain.now)
-        with self._domain.favouring(wanted):
+        with ExitStack() as while_it_lasts:
+            while_it_lasts.enter_context(self._domain.favouring(wanted))
+            asyncio.get_running_loop().call_later(WANTED_FIRST, while_it_lasts.close)
             for job in wanted:
                 self._run(self._hasten(job))
             await self._manager.release(order.job)

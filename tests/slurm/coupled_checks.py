@@ -20,12 +20,17 @@ AS_SLURM_SAYS = {
 }
 
 
-def serve(coupled: Coupled, schemes: tuple[str, str] = ("hold", "hold"), **settings: object) -> None:
-    """Have services with these settings; those that run with them go on."""
-    wanted = (schemes, QUICK | settings)
-    if coupled.served != wanted:
-        coupled.lab.restart(schemes, **QUICK | settings)
-        coupled.served = wanted
+class Served(Coupled):
+    """A coupled laboratory whose services go on from test to test with the same settings."""
+
+    _settings: object = None
+
+    def serve(self, schemes: tuple[str, str] = ("hold", "hold"), **settings: object) -> None:
+        """Have services with these settings."""
+        wanted = schemes, QUICK | settings
+        if wanted != self._settings:
+            self.lab.restart(schemes, **QUICK | settings)
+            self._settings = wanted
 
 
 def hold(coupled: Coupled, domain: Domain, work: Work, *options: str) -> str:
@@ -53,6 +58,8 @@ def check_nothing_is_left(coupled: Coupled, messages: int = 0) -> None:
         coupled.until(lambda domain=domain: not unended(domain), f"the end of all jobs of {domain.name} by cosched")
         assert "Traceback" not in domain.service.log.read_text()
     said = [line for domain in coupled.lab for line in domain.hooks.messages()]
+    for domain in coupled.lab:
+        domain.hooks.log.unlink(missing_ok=True)
     assert len(said) == messages, said
 
 

@@ -11,14 +11,14 @@ import pytest
 
 from deploy.slurm.lab import Domain
 from tests.live.workloads import Work
-from tests.slurm.coupled import Coupled, check_for_compiler, known
+from tests.slurm.coupled import check_for_compiler, known
 from tests.slurm.coupled_checks import (
     START,
+    Served,
     check_cosched_agrees,
     check_nothing_is_left,
     check_started_together,
     hold,
-    serve,
     whys,
 )
 from tests.slurm.relay import AFTER, BEFORE, RelayedLab
@@ -32,14 +32,14 @@ LATER = 1.5  # seconds from the answer to StartJob to the agreed start
 
 
 @pytest.fixture(scope="module")
-def running() -> Iterator[Coupled]:
+def running() -> Iterator[Served]:
     check_for_compiler()
     with RelayedLab(options={"nodes": NODES}, services=False, patience=PATIENCE, **START) as lab:
-        yield Coupled(lab)
+        yield Served(lab)
 
 
 @pytest.fixture
-def coupled(running: Coupled) -> Iterator[Coupled]:
+def coupled(running: Served) -> Iterator[Served]:
     """No service runs yet; afterwards nothing is left of the jobs."""
     yield running
     for relay in running.lab.relays.values():
@@ -69,7 +69,7 @@ class Gate:
         self._open.set()
 
 
-def submit_to_gate(coupled: Coupled, when: str) -> tuple[Gate, list[str], list[str]]:
+def submit_to_gate(coupled: Served, when: str) -> tuple[Gate, list[str], list[str]]:
     """Four pairs, each of which is at another call; who calls and who is called."""
     here, there = coupled.here, coupled.there
     works = {call: Work(call, 1, 0.1) for call in CALLS}
@@ -89,8 +89,8 @@ def submit_to_gate(coupled: Coupled, when: str) -> tuple[Gate, list[str], list[s
 
 @pytest.mark.parametrize("when", [BEFORE, AFTER])
 @pytest.mark.parametrize("victim", ["caller", "called"])
-def test_pairs_start_together_whose_services_are_killed_at_any_call(coupled: Coupled, victim: str, when: str) -> None:
-    serve(coupled, ("hold", "yield"), backoff=30, release_interval=2, on_peer_unreachable="hold")
+def test_pairs_start_together_whose_services_are_killed_at_any_call(coupled: Served, victim: str, when: str) -> None:
+    coupled.serve(("hold", "yield"), backoff=30, release_interval=2, on_peer_unreachable="hold")
     gate, callers, mates = submit_to_gate(coupled, when)
     domain = coupled.here if victim == "caller" else coupled.there
     domain.service.kill()
@@ -99,8 +99,8 @@ def test_pairs_start_together_whose_services_are_killed_at_any_call(coupled: Cou
     check_started_together(coupled, callers, mates)
 
 
-def test_pairs_start_together_if_the_called_service_dies_before_it_can_tell_its_answer(coupled: Coupled) -> None:
-    serve(coupled, ("hold", "yield"), backoff=30, release_interval=2, on_peer_unreachable="hold")
+def test_pairs_start_together_if_the_called_service_dies_before_it_can_tell_its_answer(coupled: Served) -> None:
+    coupled.serve(("hold", "yield"), backoff=30, release_interval=2, on_peer_unreachable="hold")
     gate, callers, mates = submit_to_gate(coupled, AFTER)
     network = coupled.lab.relays[coupled.there.name].network
     network.set(REFUSE)

@@ -10,15 +10,15 @@ import pytest
 
 from deploy.slurm.lab import CoupledLab, Domain, LabError
 from tests.live.workloads import TOGETHER, Work
-from tests.slurm.coupled import Coupled, check_for_compiler, known
+from tests.slurm.coupled import check_for_compiler, known
 from tests.slurm.coupled_checks import (
     START,
+    Served,
     check_cosched_agrees,
     check_nothing_is_left,
     check_started_together,
     hold,
     hooks_of,
-    serve,
     story,
     whys,
 )
@@ -29,23 +29,24 @@ LONG = Work("p", 1, 600)
 
 
 @pytest.fixture(scope="module")
-def running() -> Iterator[Coupled]:
+def running() -> Iterator[Served]:
     check_for_compiler()
     options = {"nodes": NODES, "cpus": 40, "lines": ("SelectTypeParameters=CR_CPU",)}
     with CoupledLab(options=options, services=False, **START) as lab:
-        serve(found := Coupled(lab))
+        found = Served(lab)
+        found.serve()
         yield found
 
 
 @pytest.fixture
-def coupled(running: Coupled) -> Iterator[Coupled]:
+def coupled(running: Served) -> Iterator[Served]:
     """Services hold their jobs; afterwards nothing is left of these."""
     yield running
     running.lab.clear()
     check_nothing_is_left(running)
 
 
-def test_a_hold_outlives_slurmctld_and_a_job_waits_for_a_mate_whose_slurmctld_hangs(coupled: Coupled) -> None:
+def test_a_hold_outlives_slurmctld_and_a_job_waits_for_a_mate_whose_slurmctld_hangs(coupled: Served) -> None:
     here, there = coupled.here, coupled.there
     held, waiting = hold(coupled, here, P), coupled.submit(there, Q, "--hold")
     coupled.until_state(there, waiting, "queued")
@@ -62,7 +63,7 @@ def test_a_hold_outlives_slurmctld_and_a_job_waits_for_a_mate_whose_slurmctld_ha
     check_started_together(coupled, [held, second], [coupled.submit(there, P), waiting])
 
 
-def test_a_job_whose_node_dies_holds_another(coupled: Coupled) -> None:
+def test_a_job_whose_node_dies_holds_another(coupled: Served) -> None:
     here, there = coupled.here, coupled.there
     held = hold(coupled, here, P)
     node = here.cluster.job(int(held))["NodeList"]
@@ -77,7 +78,7 @@ def test_a_job_whose_node_dies_holds_another(coupled: Coupled) -> None:
     check_started_together(coupled, [held], [coupled.submit(there, P)])
 
 
-def test_the_mate_of_a_job_that_is_cancelled_while_it_holds_starts(coupled: Coupled) -> None:
+def test_the_mate_of_a_job_that_is_cancelled_while_it_holds_starts(coupled: Served) -> None:
     here, there = coupled.here, coupled.there
     held, other = hold(coupled, here, P), hold(coupled, here, Q)
     here.cluster.scancel(held)
@@ -90,7 +91,7 @@ def test_the_mate_of_a_job_that_is_cancelled_while_it_holds_starts(coupled: Coup
     assert {why for mate in mates for why in whys(there, mate)} == {"its mate will not run: cancelled"}
 
 
-def test_a_job_that_is_requeued_while_it_holds_holds_again(coupled: Coupled) -> None:
+def test_a_job_that_is_requeued_while_it_holds_holds_again(coupled: Served) -> None:
     here, there = coupled.here, coupled.there
     held = hold(coupled, here, P)
     here.cluster.scontrol("requeue", held)
@@ -100,7 +101,7 @@ def test_a_job_that_is_requeued_while_it_holds_holds_again(coupled: Coupled) -> 
     check_started_together(coupled, [held], [coupled.submit(there, P)])
 
 
-def test_a_job_that_its_user_holds_keeps_its_nodes_or_its_place_and_starts_with_its_mate(coupled: Coupled) -> None:
+def test_a_job_that_its_user_holds_keeps_its_nodes_or_its_place_and_starts_with_its_mate(coupled: Served) -> None:
     here, there = coupled.here, coupled.there
     held, requeued = hold(coupled, here, P), hold(coupled, here, Q)
     here.cluster.scontrol("hold", held)
@@ -115,7 +116,7 @@ def test_a_job_that_its_user_holds_keeps_its_nodes_or_its_place_and_starts_with_
     check_started_together(coupled, [held, requeued], mates)
 
 
-def test_an_update_of_a_job_that_holds_leaves_it_holding(coupled: Coupled) -> None:
+def test_an_update_of_a_job_that_holds_leaves_it_holding(coupled: Served) -> None:
     here, there = coupled.here, coupled.there
     held = hold(coupled, here, P)
     here.cluster.update(int(held), timelimit=7, nice=5, name="other", comment="cosched:pair=p, but later")
@@ -125,7 +126,7 @@ def test_an_update_of_a_job_that_holds_leaves_it_holding(coupled: Coupled) -> No
     check_started_together(coupled, [held], [coupled.submit(there, P)])
 
 
-def test_both_jobs_of_a_pair_that_are_requeued_while_they_run_start_together_again(coupled: Coupled) -> None:
+def test_both_jobs_of_a_pair_that_are_requeued_while_they_run_start_together_again(coupled: Served) -> None:
     """Slurm keeps a job back for two minutes that it has requeued, unless somebody tells it to start earlier."""
     jobs = hold(coupled, coupled.here, LONG), coupled.submit(coupled.there, LONG)
     for domain, job in zip(coupled.lab, jobs, strict=True):
@@ -139,12 +140,12 @@ def test_both_jobs_of_a_pair_that_are_requeued_while_they_run_start_together_aga
     assert set(starts) <= {"asked by intrepid", "asked by eureka", *TOGETHER}
 
 
-def start_again(coupled: Coupled, domain: Domain, job: str) -> str:
+def start_again(coupled: Served, domain: Domain, job: str) -> str:
     """Why a job that ran before has started now."""
     return coupled.until(lambda: whys(domain, job)[1:], f"{job} to start again")[0]
 
 
-def test_a_hundred_jobs_hold_at_once_and_start_with_their_mates(coupled: Coupled) -> None:
+def test_a_hundred_jobs_hold_at_once_and_start_with_their_mates(coupled: Served) -> None:
     works = [Work(f"p{number}", 1, 0) for number in range(100)]
     ids = [[coupled.submit(coupled.here, work, "--no-requeue") for work in works]]  # such jobs need not mind the cap
     coupled.until(lambda: sum(job.state == "holding" for job in known(coupled.here).values()) == 100, "100 holds")
@@ -153,7 +154,7 @@ def test_a_hundred_jobs_hold_at_once_and_start_with_their_mates(coupled: Coupled
     check_started_together(coupled, *ids)
 
 
-def test_what_users_write_in_comments_does_no_harm(coupled: Coupled) -> None:
+def test_what_users_write_in_comments_does_no_harm(coupled: Served) -> None:
     text = "$(touch harm) `touch harm`; touch harm & \"'\\ %n %s \t\n\n* ~ | \x01 \xe9"
     harm = [domain.cluster.directory.rglob("harm") for domain in coupled.lab]
     names = "$(touch${IFS}harm)", "`touch${IFS}harm`;'\"\\%s"

@@ -1,0 +1,186 @@
+"""Everything on the page for sites works as written, and prints what it shows."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import tomllib
+from collections.abc import Iterator
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+from adapters.slurm.comments import ARRAY
+from adapters.slurm.settings import SlurmSettings
+from deploy.slurm.lab import CoupledLab, LabError, wait_for
+from deploy.slurm.lab.service import cosched
+from tests.slurm.coupled import check_for_compiler
+from tests.test_readme import Block, Terminal, assert_prints_what_is_shown
+
+FOLDER = Path(__file__).resolve().parents[2] / "deploy" / "slurm"
+PAGE, HOOKS, EXAMPLE = FOLDER / "README.md", FOLDER / "hooks" / "README.md", FOLDER / "intrepid.toml"
+JOB = "#!/bin/sh\n#SBATCH --output=/dev/null\ndate +%T.%N\nsleep 1\n"
+LOOKING = {"squeue", "cosched queue", "cosched show", "cosched pairs"}  # what may be asked again until it is so
+PATIENCE = 60.0  # seconds; a safety net
+SETUP = "/etc/slurm/cosched"
+
+
+def section(page: Path, title: str) -> str:
+    found = page.read_text(encoding="utf-8").partition(f"\n## {title}\n")[2].partition("\n## ")[0]
+    assert found, title
+    return found
+
+
+def tour() -> list[tuple[str, Block]]:
+    """The blocks of what users write, each with the domain where it is typed."""
+    fenced = re.finditer(r"```sh\n# (\w+)\n(.*?)```\n(?:\n```text\n(.*?)```)?", section(PAGE, "What users write"), re.S)
+    return [(match[1], Block("sh", match[2], match[3] or "", live=True)) for match in fenced]
+
+
+def lines_of_slurm_conf() -> list[str]:
+    (found,) = re.findall(r"```conf\n(.*?)```", section(PAGE, "Installing"), re.DOTALL)
+    return [line for line in found.splitlines() if not line.startswith("#")]
+
+
+@pytest.fixture(scope="module")
+def lab() -> Iterator[CoupledLab]:
+    """Two domains, with the page's lines in slurm.conf but for where the hooks are."""
+    check_for_compiler()
+    lines = tuple(line for line in lines_of_slurm_conf() if SETUP not in line)
+    options = {"lines": lines, "job_submit": FOLDER / "hooks" / "job_submit.lua"}
+    with CoupledLab(schemes=("hold", "yield"), gate=False, options=options) as made:
+        yield made
+
+
+@pytest.fixture
+def terminals(lab: CoupledLab, tmp_path: Path) -> Iterator[dict[str, Terminal]]:
+    (tmp_path / "job.sh").write_text(JOB)
+    opened = {domain.name: Terminal(tmp_path, domain.name) for domain in lab}
+    for domain in lab:
+        conf, server = domain.cluster.conf, domain.service.server
+        opened[domain.name].run(f"export SLURM_CONF={conf} COSCHED_SERVER={server}")
+    yield opened
+    for terminal in opened.values():
+        terminal.close()
+    lab.clear()
+
+
+def only_looks(block: Block) -> bool:
+    return all(any(line.startswith(command) for command in LOOKING) for line in block.code.splitlines())
+
+
+def prints_what_is_shown(terminal: Terminal, block: Block) -> str:
+    """Empty if it does, else what is missing."""
+    try:
+        assert_prints_what_is_shown(block, terminal.run(block.code))
+    except AssertionError as error:
+        return str(error)
+    return ""
+
+
+def test_the_tour_works_as_written(lab, terminals):
+    blocks = tour()
+    assert {name for name, _ in blocks} == set(terminals)
+    for name, block in blocks:
+        missing = []
+
+        def is_so(terminal=terminals[name], block=block, missing=missing):
+            missing[:] = [prints_what_is_shown(terminal, block)]
+            return not missing[0] or not only_looks(block)
+
+        try:
+            wait_for(is_so, block.code, PATIENCE, interval=0.2)
+        except LabError as error:
+            pytest.fail(f"{missing[0]}\n{error}")
+        assert not missing[0]
+
+
+def test_the_tour_shows_what_matters():
+    shown = "".join(block.shown for _, block in tour())
+    for word in (" CF ", " HO ", "(BeginTime)", "yields: its mate is not submitted yet", "started: asked by intrepid"):
+        assert word in shown
+
+
+def test_what_slurm_refuses_is_quoted_as_it_is_said(lab):
+    assert ARRAY in section(PAGE, "What users write")
+    with pytest.raises(LabError, match=ARRAY):
+        lab["eureka"].cluster.sbatch("true", "--array=1-2", "--comment=cosched:pair=a")
+
+
+def test_the_doctor_has_nothing_to_say_against_the_lines_of_slurm_conf(lab):
+    domain = lab["intrepid"]
+    assert {line.partition("=")[0] for line in lines_of_slurm_conf()} <= {
+        line.partition("=")[0] for line in domain.cluster.conf.read_text().splitlines()
+    }
+    found = domain.service.ask("doctor", "--config", str(domain.service.folder / "cosched.toml"))["findings"]
+    slurm = {(finding["grade"], finding["subject"]) for finding in found if finding["group"] == "slurm"}
+    assert {subject for grade, subject in slurm if grade != "ok"} == set()
+    assert {"PrologSlurmctld", "JobCompLoc", "batch_sched_delay", "bf_interval", "JobRequeue"} <= {s for _, s in slurm}
+
+
+def test_the_example_passes_the_check(tmp_path):
+    authority = tmp_path / "authority"
+    run(cosched(), "certs", "init", authority, "--site", "example")
+    run(cosched(), "certs", "issue", authority, "intrepid", "--host", "intrepid.example.org")
+    conf = tmp_path / "slurm.conf"
+    conf.write_text("\n".join(lines_of_slurm_conf()))
+    places = {"/etc/cosched/tls": authority, "/var/lib/cosched": tmp_path, "/run/cosched": tmp_path}
+    text = EXAMPLE.read_text()
+    for there, here in {**places, "/etc/slurm/slurm.conf": conf}.items():
+        assert there in text
+        text = text.replace(there, str(here))
+    copy = tmp_path / "intrepid.toml"
+    copy.write_text(text)
+    said = run(cosched(), "serve", "--config", copy, "--check")
+    assert re.search(r"manager +slurm", said)
+    assert "warning" not in said
+
+
+def test_the_example_names_every_setting_with_its_default():
+    text = EXAMPLE.read_text()
+    manager = tomllib.loads(re.sub(r"^# (?=\w+ = )", "", text.partition("\n[manager]\n")[2], flags=re.MULTILINE))
+    known = {field.name: field.default for field in fields(SlurmSettings)}
+    assert manager.keys() == {"kind", *known}
+    for key in manager.keys() - {"kind", "conf", "bin", "hook_socket"}:
+        assert manager[key] == known[key]
+
+
+def test_socket_of_hooks_and_service_are_the_same():
+    (socket,) = re.findall(r"^socket=(.*)$", (FOLDER / "hooks" / "cosched.conf").read_text(), re.MULTILINE)
+    assert tomllib.loads(EXAMPLE.read_text())["manager"]["hook_socket"] == socket
+    assert socket in PAGE.read_text()
+
+
+def test_the_hooks_are_installed_as_written(tmp_path):
+    check_for_compiler()
+    sources, target = tmp_path / "hooks", tmp_path / "installed"
+    shutil.copytree(FOLDER / "hooks", sources)
+    commands = re.findall(r"^    ((?:cc|install) .*)$", section(HOOKS, "Installing"), re.MULTILINE)
+    assert len(commands) == 4
+    for command in commands:
+        run("sh", "-c", command.replace(SETUP, str(target)), folder=sources)
+    assert {path.name for path in target.iterdir()} == {
+        *("cosched-hook", "prolog", "task-prolog", "jobcomp", "cosched.conf", "job_submit.lua")
+    }
+    run(target / "prolog", folder=tmp_path)  # a job without a comment passes
+
+
+@pytest.mark.parametrize("page", [PAGE, HOOKS], ids=["site", "hooks"])
+def test_links_lead_somewhere(page):
+    text = page.read_text()
+    for link in re.findall(r"\]\(([^)]+)\)", text):
+        path, _, anchor = link.partition("#")
+        target = page.parent / path if path else page
+        assert target.exists(), link
+        titles = re.findall(r"\n## (.*)", target.read_text()) if anchor else []
+        assert not anchor or anchor in {title.lower().replace(" ", "-") for title in titles}, link
+
+
+def run(*command: object, folder: Path | None = None) -> str:
+    done = subprocess.run(
+        [str(part) for part in command], capture_output=True, text=True, timeout=60, check=False, cwd=folder
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
