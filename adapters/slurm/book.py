@@ -48,6 +48,8 @@ class Job:
     time_limit: int = 0  # seconds; 0: none
     phase: Phase = Phase.QUEUED
     reason: str = ""  # why it waits, by squeue
+    eligible: float = 0.0  # before which it does not start
+    kept_back: float = 0.0  # until when we have kept it back
     offer: Offer | None = None  # the last
     started: float | None = None  # when it started, or is to start
     end: Ended | None = None
@@ -130,7 +132,7 @@ class Book:
 
     def _follow(self, job: Job, row: JobRow) -> None:
         job.submitted, job.restarts, job.reason = row.submitted_at, row.restarts, row.reason
-        job.nodes, job.can_yield = row.nodes, row.can_yield
+        job.nodes, job.can_yield, job.eligible = row.nodes, row.can_yield, float(row.eligible_at or 0)
         now = states.stage(row.state)
         if job.phase is Phase.ENDED:
             return

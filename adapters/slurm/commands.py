@@ -36,6 +36,7 @@ _WIDTHS = {  # as squeue --Format names the fields; what is longer is cut off
 _DETAILS = {"TimeLimit": 16, "Name": 64, "Comment": MAX_COMMENT + 16}
 _SQUEUE = ("squeue", "-h", "-a", "-t", "all", "--noconvert")
 _NONE = ("N/A", "0", "")
+_NO_COMMENT = "(null)"
 _SHOWN = 200  # characters of what a command says, in an error
 
 _UNKNOWN = ("Invalid job id",)
@@ -237,7 +238,7 @@ def _job_row(fields: dict[str, str]) -> JobRow:
         restarts=_number(fields["RestartCnt"]),
         can_yield=fields["Requeue"] == "1" and fields["BatchFlag"] == "1",
         user=fields["UserName"],
-        comment=fields.get("Comment"),
+        comment="" if fields.get("Comment") == _NO_COMMENT else fields.get("Comment"),
         name=fields.get("Name", ""),
         time_limit=_seconds(fields.get("TimeLimit", "")),
     )

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
+import time
 from collections.abc import Callable
 from contextlib import suppress
 
@@ -127,6 +128,7 @@ class Sequences:
             try:
                 await until_it_answers(lambda: self._slurm.set_start(job.job_id, delay))
                 job.reason = ""
+                job.eligible = job.kept_back = time.time() + delay
                 return
             except NotPendingError:  # not yet, or not any more: a word of its hook, or the queue, will say
                 self._watch.hint()
@@ -139,8 +141,14 @@ class Sequences:
                 return
 
     async def hasten(self, job: Job) -> None:
-        """Have Slurm consider the queued job now, if it keeps it back."""
+        """Have Slurm consider the queued job now, unless its user wants it to begin later."""
         async with job.sequence:
             with suppress(NotPendingError):  # it has been chosen, and its hook is about to come
-                if job.phase is Phase.QUEUED:
+                if job.phase is Phase.QUEUED and not _begins_later(job):
                     await self._slurm.set_start(job.job_id, 0)
+
+
+def _begins_later(job: Job) -> bool:
+    """Whether its user has given it a time to begin that is still to come."""
+    by_us = abs(job.eligible - job.kept_back) <= _CLOCK_TICKS
+    return not by_us and job.eligible > time.time() + _CLOCK_TICKS

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from contextlib import ExitStack
 from threading import Event
 
 import pytest
@@ -28,6 +28,8 @@ NODES = 5
 CALLS = ("GetMateJobId", "GetMateStatus", "TryStartMate", "StartJob")
 OUTAGE = 2.0  # seconds
 PATIENCE = 6  # seconds, of hooks
+WAITING = {"backoff": 30, "release_interval": 2, "on_peer_unreachable": "hold"}
+P, Q = (Work(name, 1, 0.1) for name in "pq")
 LATER = 1.5  # seconds from the answer to StartJob to the agreed start
 
 
@@ -87,20 +89,20 @@ def submit_to_gate(coupled: Served, when: str) -> tuple[Gate, list[str], list[st
     return gate, callers, mates
 
 
-@pytest.mark.parametrize("when", [BEFORE, AFTER])
-@pytest.mark.parametrize("victim", ["caller", "called"])
-def test_pairs_start_together_whose_services_are_killed_at_any_call(coupled: Served, victim: str, when: str) -> None:
-    coupled.serve(("hold", "yield"), backoff=30, release_interval=2, on_peer_unreachable="hold")
+@pytest.mark.parametrize(("when", "victims"), [(BEFORE, "called"), (AFTER, "called"), (AFTER, "both")])
+def test_pairs_start_together_whose_services_are_killed_at_any_call(coupled: Served, when: str, victims: str) -> None:
+    coupled.serve(("hold", "yield"), **WAITING)
     gate, callers, mates = submit_to_gate(coupled, when)
-    domain = coupled.here if victim == "caller" else coupled.there
-    domain.service.kill()
+    killed = [coupled.there] if victims == "called" else [*coupled.lab]
+    for domain in killed:
+        domain.service.kill()
     gate.open()
-    domain.service.start()
+    start(*killed)
     check_started_together(coupled, callers, mates)
 
 
 def test_pairs_start_together_if_the_called_service_dies_before_it_can_tell_its_answer(coupled: Served) -> None:
-    coupled.serve(("hold", "yield"), backoff=30, release_interval=2, on_peer_unreachable="hold")
+    coupled.serve(("hold", "yield"), **WAITING)
     gate, callers, mates = submit_to_gate(coupled, AFTER)
     network = coupled.lab.relays[coupled.there.name].network
     network.set(REFUSE)
@@ -109,3 +111,71 @@ def test_pairs_start_together_if_the_called_service_dies_before_it_can_tell_its_
     coupled.there.service.start()
     network.set(PASS)
     check_started_together(coupled, callers, mates)
+
+
+def test_a_try_that_is_under_way_when_the_service_dies_does_not_start_the_job_alone(coupled: Served) -> None:
+    """The mate may be offered later, when nobody waits for it any more."""
+    coupled.serve(("hold", "yield"), **WAITING)
+    here, there = coupled.here, coupled.there
+    busy = there.cluster.sbatch("sleep 600", f"--nodes={NODES}", "--output=/dev/null")
+    there.cluster.wait_for_state(busy, "RUNNING")
+    mate = coupled.submit(there, P)
+    coupled.until_state(there, mate, "queued")
+    caller = coupled.submit(here, P)
+    coupled.until(lambda: "_update_job: setting begin" in begun(there, mate), "the try")
+    there.service.kill()
+    there.cluster.scancel(busy)
+    there.service.start()
+    check_started_together(coupled, [caller], [mate])
+
+
+def begun(domain: Domain, job: str) -> str:
+    """What slurmctld has said of this job's start time."""
+    lines = domain.cluster.controller_log.read_text().splitlines()
+    return "".join(line for line in lines if line.endswith(f"for JobId={job}"))
+
+
+def test_a_hold_goes_on_when_its_service_comes_back_and_else_the_job_starts_and_cosched_says_so(
+    coupled: Served,
+) -> None:
+    coupled.serve(("hold", "hold"))
+    here, there = coupled.here, coupled.there
+    alone, held = hold(coupled, here, Work("alone", 1, 0.1)), hold(coupled, there, P)
+    for domain in coupled.lab:
+        domain.service.kill()
+    waiting = coupled.submit(here, Q)
+    time.sleep(OUTAGE)
+    there.service.start()
+    here.cluster.wait_for_state(int(alone), "COMPLETED")
+    here.cluster.wait_for_state(int(waiting), "COMPLETED")
+    assert known(there)[held].state == "holding"
+    here.service.start()
+    check_cosched_agrees(coupled)
+    assert known(there)[held].holds.holds == 1
+    assert whys(here, alone) == ["its resource manager did not wait"]
+    check_started_together(coupled, [coupled.submit(here, P)], [held])
+    late = coupled.submit(there, Work("alone", 1, 0.1))
+    coupled.until_state(there, late, "completed")
+    assert whys(there, late) == ["its mate started before it: desynchronised"]
+    check_nothing_is_left(coupled, messages=2)
+
+
+def test_two_jobs_that_have_agreed_on_a_start_both_start_though_their_services_are_killed(coupled: Served) -> None:
+    coupled.serve(("hold", "hold"), gate_lead=LATER, on_peer_unreachable="hold")
+    here, there = coupled.here, coupled.there
+    held, caller = hold(coupled, there, P), coupled.submit(here, P, "--hold")
+    answered = Event()
+    relay = coupled.lab.relays[there.name]
+    relay.happening = lambda when, call, _: answered.set() if (when, call) == (AFTER, "StartJob") else None
+    here.cluster.scontrol("release", caller)
+    coupled.until(answered.is_set, "the answer")
+    for domain in coupled.lab:
+        domain.service.kill()
+    start(*coupled.lab)
+    check_started_together(coupled, [caller], [held])
+
+
+def start(*domains: Domain) -> None:
+    with ExitStack() as stack:
+        for domain in domains:
+            stack.enter_context(domain.service.starting())

@@ -71,6 +71,17 @@ async def test_what_is_reported_of_a_job_and_its_end(place: Place) -> None:
         assert not await slurm.manager.start(job)
 
 
+async def test_a_job_that_is_to_begin_later_is_not_hastened(place: Place) -> None:
+    async with Managed(*place, try_patience=0.5) as slurm:
+        job = await slurm.submit("true", "--begin=now+1hour")
+        await slurm.manager.look()
+        before = await slurm.row(job)
+        assert not await slurm.manager.try_start(job)
+        after = await slurm.row(job)
+        assert (after.state, after.eligible_at) == ("PENDING", before.eligible_at)
+        await slurm.manager.cancel(job)
+
+
 async def test_a_job_that_yields_leaves_its_nodes_to_others_until_its_mate_wants_it(place: Place) -> None:
     async with Managed(*place, backoff=300) as slurm:
         job = await slurm.hold("true", "--nodes=4", "--exclusive")

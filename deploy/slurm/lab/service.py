@@ -63,6 +63,11 @@ class Service:
             raise LabError(f"{self.folder.name}: the service has not been started")
         return self._pid
 
+    @property
+    def configuration(self) -> str:
+        """What counts from the next start on."""
+        return self._configuration.read_text()
+
     def configure(self, sections: Sections) -> None:
         """Write the configuration, which counts from the next start on."""
         self._configuration.write_text(_toml(sections))
