@@ -180,7 +180,7 @@ class SchedulingManager(Protocol):
     async def adopt(self, job_id: str, link: Link, owner: str) -> None:
         """Have a queued job of this owner that names no mate name this one; all that is new has been read by then.
 
-        Does nothing where there is no such job.
+        Does nothing where there is no such job. ValueError: the manager's jobs cannot name this mate.
         """
 
     async def part(self, job_id: str) -> None:

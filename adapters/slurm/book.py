@@ -90,8 +90,9 @@ class Book:
         return [r.job_id for r in rows if r.job_id not in self.jobs and self._others.get(r.job_id) != r.submitted_at]
 
     def names_no_mate(self, job_id: str) -> bool:
-        """Whether this is a job that cosched has nothing to do with so far."""
-        return job_id in self._others
+        """Whether this is a queued job that names no mate, so far or any more."""
+        job = self.jobs.get(job_id)
+        return job_id in self._others if job is None else job.link is None and job.phase is Phase.QUEUED
 
     def learn(self, row: JobRow) -> None:
         """Take up a job, from a row with its comment."""
@@ -231,11 +232,11 @@ class Book:
         try:
             link = find(offer.comment)
         except CommentError as error:
-            self._relink(job, None)
+            self.relink(job, None)
             self._refuse_alone(job.job_id, offer, str(error))
             return False
         if link != job.link:
-            self._relink(job, link)
+            self.relink(job, link)
         return True
 
     def withdrawn(self, job_id: str) -> None:
@@ -289,7 +290,8 @@ class Book:
             self._refuse(row.array or row.het or row.job_id, row.user, reason)
         return None
 
-    def _relink(self, job: Job, link: Link | None) -> None:
+    def relink(self, job: Job, link: Link | None) -> None:
+        """A job names another mate than before, or none."""
         job.link = link
         self._report(Relinked(job.job_id, link))
 

@@ -22,7 +22,7 @@ _MATE = re.compile(r"([A-Za-z0-9_.-]{1,64})/(.+)")
 _FORMS = f"{MARK}mate=DOMAIN/ID or {MARK}pair=NAME"
 
 
-class CommentError(Exception):
+class CommentError(ValueError):
     """A comment's words for cosched cannot be used; `str()` is one line for the user, without what the comment says."""
 
 

@@ -17,10 +17,9 @@ from adapters.slurm import commands, comments
 from adapters.slurm.book import Book, Job, Phase
 from adapters.slurm.calls import Slurm
 from adapters.slurm.commands import JobRow
-from adapters.slurm.comments import CommentError
 from adapters.slurm.hook_protocol import HookEnd, Offer
 from adapters.slurm.hook_server import HookServer
-from adapters.slurm.sequences import Sequences
+from adapters.slurm.sequences import OTHERS_TURN, Sequences
 from adapters.slurm.settings import SlurmSettings, read_settings
 from adapters.slurm.states import Stage, stage
 from adapters.slurm.watch import PACE, Watch
@@ -121,12 +120,20 @@ class SlurmManager:
         rows = await self._slurm.details(self._book.unknown(await self._slurm.queue()))
         for row in rows:
             self._book.learn(row)
+        self._claim_pauses()
         told = [self._reports.get_nowait() for _ in range(self._reports.qsize())]
         for report in told:
             self._reports.task_done()
             if report.job_id not in self._book.jobs:  # refused
                 self._reports.put_nowait(report)
         return rows
+
+    def _claim_pauses(self) -> None:
+        """A requeued job that begins so soon is kept back by us, from before a restart, and not by its user."""
+        latest = time.time() + max(self.settings.backoff, OTHERS_TURN)
+        for job in self._book.jobs.values():
+            if job.restarts and job.eligible <= latest:
+                job.kept_back = job.eligible
 
     def jobs(self) -> dict[str, Known]:
         """The jobs that name a mate, those that Slurm has not forgotten since their end among them."""
@@ -149,9 +156,10 @@ class SlurmManager:
         return answered
 
     async def adopt(self, job_id: str, link: Link, owner: str) -> None:
-        """Have a queued job of this owner that names no mate name this one, in its comment. ManagerError.
+        """Have a queued job of this owner that names no mate name this one, in its comment.
 
-        Does nothing where there is no such job, as far as it is known by the last look.
+        Does nothing where there is no such job, as far as it is known by the last look. ManagerError; CommentError: the
+        mate cannot be written there.
         """
         if not self._book.names_no_mate(job_id):
             return
@@ -164,10 +172,12 @@ class SlurmManager:
     async def _adopt(self, row: JobRow, link: Link) -> None:
         if stage(row.state) is not Stage.QUEUED or row.array is not None or row.het is not None:
             return
-        with suppress(CommentError):
-            comment = comments.add(row.comment or "", link)
-            await self._slurm.set_comment(row.job_id, comment)
-            self._book.learn(replace(row, comment=comment))
+        comment = comments.add(row.comment or "", link)
+        await self._slurm.set_comment(row.job_id, comment)
+        self._book.learn(replace(row, comment=comment))
+        job = self._book.jobs[row.job_id]
+        if job.link != link:
+            self._book.relink(job, link)
 
     async def start(self, job_id: str, at: float | None = None) -> bool:
         """Let an offered job start, at an instant (seconds since 1970, at most 10 s ahead) if given.

@@ -24,7 +24,7 @@ from adapters.slurm.watch import Watch
 _LOG = logging.getLogger(__name__)
 _UNTOLD = 1.0  # seconds to wait for a hook's word before squeue is asked
 _STILL_BUSY = 0.2  # seconds between two tries to move a start time
-_OTHERS_TURN = 60  # seconds that a released job is kept back at most, so that others are offered its nodes first
+OTHERS_TURN = 60  # seconds that a released job is kept back at most, so that others are offered its nodes first
 _MOST_LOOKS = 30  # at a released job
 _NOT_CONSIDERED = ("", "None", "Cleaning")  # reasons of a job that Slurm has not looked at since it was requeued
 _REQUEUE_DELAY = 121  # seconds that Slurm keeps a requeued job back
@@ -62,7 +62,7 @@ class Sequences:
             if not self._give_back(job):
                 return False
             if await self._requeued(job):
-                await self._set_start(job, _OTHERS_TURN)
+                await self._set_start(job, OTHERS_TURN)
                 await self._considered(job)
                 await self._set_start(job, 0)
             return True

@@ -109,8 +109,11 @@ class Mates:
             return NO_PAIR
         if local is None:
             return UNSUBMITTED if request.pair is not None else NO_PAIR
-        owner = self.owners.get((peer, request.owner), request.owner)
-        if local.owner != owner or local.peer not in ("", peer) or local.mate not in (None, request.caller):
+        if (
+            local.owner != self.owner_here(peer, request.owner)
+            or local.peer not in ("", peer)
+            or local.mate not in (None, request.caller)
+        ):
             return NO_PAIR
         if local.mate is None:
             if request.pair is None and not _may_be_adopted(local):
@@ -133,9 +136,17 @@ class Mates:
         else:
             found = self._by_mate.get((peer, request.caller))
         local = self.jobs.get(found) if found is not None else None
-        if local is not None and local.state.final and local.mate not in (None, request.caller):
+        if local is not None and local.state.final and not self._is_of(local, peer, request):
             return None  # that pair is history, and its name may be used again
         return local
+
+    def _is_of(self, local: PairedJob, peer: Domain, request: GetMateJobId) -> bool:
+        """Whether a local job that has ended was, or could have been, the mate of the caller."""
+        return local.mate in (None, request.caller) and local.owner == self.owner_here(peer, request.owner)
+
+    def owner_here(self, peer: Domain, owner: str) -> str:
+        """What a user of the peer is called here."""
+        return self.owners.get((peer, owner), owner)
 
     def _list(self, job: PairedJob) -> None:
         if job.pair is not None:

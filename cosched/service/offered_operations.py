@@ -49,15 +49,25 @@ class OfferedOperations(Operations):
             self._check_linkable(known, mate)
         self._check_mate(mate)
         try:
-            await self._offering.adopt(job, Link(mate.peer, mate.mate, mate.pair), asking.user)
+            await self._offering.adopt(job, self._written(mate), asking.user)
         except ManagerError as error:
             raise _unreachable(error) from error
+        except ValueError as error:
+            raise _no_pair(str(error)) from error
         if job not in self._domain.jobs:
             raise not_owner(f"{asking.user} has no queued job {job[:40]} here that names no mate")
         record = self._domain.jobs[job]
         with self._domain.turn():
             self._on_record(asking, record, f"{mate.peer}:{mate.mate or mate.pair}")
         return record
+
+    def _written(self, mate: MateNamed) -> Link:
+        """The mate as a job names it: a pair's name says nothing of the domain."""
+        if mate.pair is None:
+            return Link(mate.peer, mate.mate)
+        if len(self._peer_names) > 1:
+            raise _no_pair("a pair's name does not tell in which of several domains the mate is: name its id")
+        return Link(pair=mate.pair)
 
     async def _unlink(self, asking: Asking, job: str, peer: Domain) -> JobRecord:
         await self.look_for(job)
@@ -79,6 +89,10 @@ class OfferedOperations(Operations):
                 f"job {job} would be lost with its nodes (srun, salloc or --no-requeue): it cannot be released",
             )
         return await super()._release(asking, job)
+
+
+def _no_pair(problem: str) -> Refusal:
+    return Refusal(grpc.StatusCode.FAILED_PRECONDITION, "NO_PAIR", problem)
 
 
 def _unreachable(error: ManagerError) -> Refusal:

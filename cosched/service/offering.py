@@ -153,7 +153,7 @@ class Offering:
         return answered
 
     async def _adopt_caller(self, peer: Domain, question: GetMateJobId, mate: JobId) -> None:
-        owner = self._domain.core.mates.owners.get((peer, question.owner), question.owner)
+        owner = self._domain.core.mates.owner_here(peer, question.owner)
         try:
             await self._manager.adopt(mate, Link(peer, question.caller), owner)
         except ManagerError as error:
@@ -222,6 +222,7 @@ class Offering:
         link = report.link or Link()
         peer = link.peer or (self._peer_names[0] if report.link and len(self._peer_names) == 1 else "")
         self._domain.relinked(report.job_id, peer if peer in self._peer_names else "", link.pair, link.mate)
+        self._run(announce(self._domain, self._peers, report.job_id))
 
     def _offered(self, report: Offered) -> None:
         self._domain.offered(report.job_id, report.nodes, can_yield=report.can_yield)

@@ -111,7 +111,8 @@ class Service:
     async def _open(self, stack: AsyncExitStack) -> None:
         self._open_store(stack)
         manager, found = await self._open_manager(stack)
-        load_kernels()
+        if not isinstance(manager, SchedulingManager):
+            load_kernels()
         await self._open_domain(stack, manager)
         await self.runner.reconcile(found, self._running)
         self.runner.start()

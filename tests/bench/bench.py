@@ -171,7 +171,7 @@ def whole_command() -> None:
 
 def other_parts() -> None:
     """The figures of sweeps, reports, live services and real Slurm, each part from a process of its own."""
-    with_slurm = () if missing_programs() else ("slurm_hooks", "slurm_skew")
+    with_slurm = () if missing_programs() else ("slurm_hooks", "slurm_skew", "slurm_throughput")
     if not with_slurm:
         print("\nWithout Slurm (Debian: slurm-wlm) nothing is measured with it")
     sys.stdout.flush()

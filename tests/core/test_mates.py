@@ -82,6 +82,16 @@ def test_a_pair_name_finds_a_job_that_started_alone():
     assert a.asked_status().status is Status.RUNNING
 
 
+def test_an_ended_job_of_another_owner_does_not_keep_the_name_of_a_pair():
+    a = DomainA()
+    a.submit("j", pair="p", owner="mallory")
+    a.ready()
+    a.reply(NO_PAIR)
+    a.finish()
+    assert a.asked_id("k", pair="p", owner="alice") == UNSUBMITTED
+    assert a.asked_id("k", pair="p", owner="mallory") == MATE_IS_J
+
+
 # Links by id
 
 

@@ -12,6 +12,7 @@ import pytest
 DEPLOY = Path(__file__).resolve().parents[2] / "deploy"
 UNIT = DEPLOY / "cosched@.service"
 STRICT = DEPLOY / "cosched-strict.conf"
+SLURM = DEPLOY / "slurm" / "slurm-user.conf"
 SECTIONS = {
     "Unit": {"Description", "Wants", "After", "StartLimitIntervalSec", "StartLimitBurst"},
     "Install": {"WantedBy"},
@@ -65,8 +66,15 @@ def test_the_strict_form_has_what_the_plain_one_leaves_out():
     assert "MemoryDenyWriteExecute" not in dict(section)  # kernels are compiled at run time
 
 
-@pytest.mark.parametrize("strict", [False, True], ids=["plain", "strict"])
-def test_systemd_has_nothing_to_say_against_it(tmp_path, strict):
+def test_beside_slurm_it_waits_for_slurmctld():
+    service, unit = (dict(directives(SLURM)[name]) for name in ("Service", "Unit"))
+    assert (service["User"], service["RestartPreventExitStatus"]) == ("slurm", "")
+    assert "slurmctld.service" in unit["After"]
+    assert int(unit["StartLimitIntervalSec"]) == 0
+
+
+@pytest.mark.parametrize("dropped_in", [None, STRICT, SLURM], ids=["plain", "strict", "slurm"])
+def test_systemd_has_nothing_to_say_against_it(tmp_path, dropped_in):
     if shutil.which("systemd-analyze") is None:
         pytest.skip("there is no systemd-analyze")
     command = Path(sys.executable).with_name("cosched")
@@ -74,10 +82,10 @@ def test_systemd_has_nothing_to_say_against_it(tmp_path, strict):
     assert "/opt/cosched/bin/cosched" in text
     unit = tmp_path / UNIT.name
     unit.write_text(text.replace("/opt/cosched/bin/cosched", str(command)))
-    if strict:
+    if dropped_in is not None:
         folder = tmp_path / f"{UNIT.name}.d"
         folder.mkdir()
-        shutil.copy(STRICT, folder)
+        shutil.copy(dropped_in, folder)
     done = subprocess.run(
         ["systemd-analyze", "verify", "--man=no", str(unit)], capture_output=True, text=True, timeout=60, check=False
     )

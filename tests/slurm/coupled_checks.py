@@ -97,6 +97,11 @@ def warnings(domain: Domain) -> list[str]:
         return [event.text for event in client.events(0, kinds=["warning"], until_now=True)]
 
 
+def comment_of(domain: Domain, job: str) -> str:
+    """A job's comment, as Slurm has it."""
+    return domain.cluster.squeue("-h", "-j", job, "-o", "%k").strip()
+
+
 def hooks_of(domain: Domain) -> list[int]:
     """The hooks of jobs that wait, of whichever jobs."""
     hook = f"{domain.hooks.folder}/cosched-hook\0prolog\0".encode()

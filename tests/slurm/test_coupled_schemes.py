@@ -19,7 +19,7 @@ HOLD = {"release_interval": 0}
 RELEASE = {"release_interval": 1}
 YIELD = {"release_interval": 0, "max_yields": 2, "backoff": 2}
 QUICK = {"max_held_fraction": 0.75, "try_patience": 1.2, "poll_interval": 1}
-P, Q = (Work(name, 1, 0.1) for name in "pq")
+P = Work("p", 1, 0.1)
 
 
 @pytest.fixture(scope="module")
@@ -84,7 +84,7 @@ def test_jobs_without_a_mate_are_scheduled_by_slurm_alone(coupled: Coupled) -> N
     """On the nodes that no job holds, in their order, and unknown to cosched."""
     here = coupled.here
     serve(coupled, "hold", HOLD)
-    held = coupled.submit(here, Q)
+    held = coupled.submit(here, Work("never", 1, 0.1))
     coupled.until_state(here, held, "holding")
     alone = [coupled.submit(here, Work(None, LARGE, 0.05), f"--comment=flow {number}") for number in range(3)]
     coupled.until(lambda: all(has_run(here, job) for job in alone), "the end of the jobs without a mate")

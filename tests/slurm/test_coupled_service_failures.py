@@ -27,7 +27,8 @@ from tests.service.faulty_proxy import PASS, REFUSE
 NODES = 5
 CALLS = ("GetMateJobId", "GetMateStatus", "TryStartMate", "StartJob")
 OUTAGE = 2.0  # seconds
-PATIENCE = 6  # seconds, of hooks
+PATIENCE = 60  # seconds, of hooks: more than a service needs to start on a busy machine
+SHORT_PATIENCE = 3
 WAITING = {"backoff": 30, "release_interval": 2, "on_peer_unreachable": "hold"}
 P, Q = (Work(name, 1, 0.1) for name in "pq")
 LATER = 1.5  # seconds from the answer to StartJob to the agreed start
@@ -140,6 +141,8 @@ def test_a_hold_goes_on_when_its_service_comes_back_and_else_the_job_starts_and_
 ) -> None:
     coupled.serve(("hold", "hold"))
     here, there = coupled.here, coupled.there
+    conf = f"socket={here.hooks.socket}\nlog={here.hooks.log}\npatience="
+    here.hooks.configure(f"{conf}{SHORT_PATIENCE}\n")
     alone, held = hold(coupled, here, Work("alone", 1, 0.1)), hold(coupled, there, P)
     for domain in coupled.lab:
         domain.service.kill()
@@ -150,6 +153,7 @@ def test_a_hold_goes_on_when_its_service_comes_back_and_else_the_job_starts_and_
     here.cluster.wait_for_state(int(waiting), "COMPLETED")
     assert known(there)[held].state == "holding"
     here.service.start()
+    here.hooks.configure(f"{conf}{PATIENCE}\n")
     check_cosched_agrees(coupled)
     assert known(there)[held].holds.holds == 1
     assert whys(here, alone) == ["its resource manager did not wait"]

@@ -80,7 +80,7 @@ def prints_what_is_shown(terminal: Terminal, block: Block) -> str:
     return ""
 
 
-def test_the_tour_works_as_written(lab, terminals):
+def test_the_tour_works_as_written(terminals):
     blocks = tour()
     assert {name for name, _ in blocks} == set(terminals)
     for name, block in blocks:

@@ -62,9 +62,9 @@ def _run(asked: argparse.Namespace) -> int:
 
 def _cut(asked: argparse.Namespace) -> Cut:
     logs = {name: _log(asked, name) for name in NAMES}
-    cut = prepare(logs, asked.nodes, parse_seconds(asked.pair_window), asked.speed)
+    cut = prepare(logs, asked.nodes, asked.pair_window, asked.speed)
     if not len(cut.pairing):
-        raise InputError("--pair-window", None, f"pairs no jobs within {asked.pair_window}")
+        raise InputError("--pair-window", None, f"no jobs are submitted within {asked.pair_window} s of one another")
     return cut
 
 
@@ -112,24 +112,31 @@ def _say(message: str) -> None:
     print(message, file=sys.stderr)
 
 
-def _numbers(text: str) -> list[int]:
-    numbers = [int(word) for word in text.split(",")]
-    if len(numbers) != len(NAMES) or min(numbers) < 1:
-        raise ValueError
+def _two_numbers(text: str) -> list[int]:
+    numbers = [_positive(word) for word in text.split(",")]
+    if len(numbers) != len(NAMES):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of nodes for each of {', '.join(NAMES)}")
     return numbers
 
 
 def _combinations(text: str) -> list[str]:
     names = text.split(",")
     if len(set(names)) < len(names) or any(len(name) != len(NAMES) or set(name) - set(_SCHEMES) for name in names):
-        raise ValueError
+        raise argparse.ArgumentTypeError(f"{text!r} is not some of HH, HY, YH and YY")
     return names
 
 
 def _positive(text: str) -> int:
-    if (number := int(text)) < 1:
-        raise ValueError
-    return number
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number above 0")
+    return int(text)
+
+
+def _duration(text: str) -> int:
+    try:
+        return parse_seconds(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -144,8 +151,8 @@ def _parser() -> argparse.ArgumentParser:
         ("--jobs", _positive, 120, "jobs of each machine, where no log is given (%(default)s)"),
         ("--days", float, 0.5, "in so many days (%(default)s)"),
         ("--seed", int, 2, "of what is drawn (%(default)s)"),
-        ("--nodes", _numbers, "16,8", "of the two clusters (%(default)s)"),
-        ("--pair-window", str, "60s", "jobs submitted within it of one another are pairs (%(default)s)"),
+        ("--nodes", _two_numbers, "16,8", "of the two clusters (%(default)s)"),
+        ("--pair-window", _duration, "60s", "jobs submitted within it of one another are pairs (%(default)s)"),
         ("--speed", _positive, 480, "seconds of the trace that pass in one of the clusters' (%(default)s)"),
         ("--schemes", _combinations, "HH,YY", "combinations of hold and yield (%(default)s)"),
         ("--release-interval", _positive, 5, "seconds of the clusters' (%(default)s)"),

@@ -1,0 +1,154 @@
+"""Two real Slurm clusters, coscheduled: what users and operators ask for, of jobs of all kinds."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterator
+
+import pytest
+
+from deploy.slurm.lab import CoupledLab, Domain
+from tests.live.workloads import Work
+from tests.slurm.coupled import check_for_compiler, known
+from tests.slurm.coupled_checks import (
+    START,
+    Served,
+    check_cosched_agrees,
+    check_nothing_is_left,
+    check_started_together,
+    comment_of,
+    hold,
+    warnings,
+    whys,
+)
+
+NODES = 5
+P, MINE, ALONE = (Work(name, 1, 0.1) for name in ("p", "mine", None))
+
+
+@pytest.fixture(scope="module")
+def running() -> Iterator[Served]:
+    check_for_compiler()
+    with CoupledLab(options={"nodes": NODES}, services=False, **START) as lab:
+        for domain in lab:
+            for folder in (lab.directory, domain.cluster.directory):
+                folder.chmod(0o755)  # jobs of other users
+        found = Served(lab)
+        found.serve(("hold", "yield"))
+        yield found
+
+
+@pytest.fixture
+def coupled(running: Served) -> Iterator[Served]:
+    yield running
+    running.lab.clear()
+    check_nothing_is_left(running)
+
+
+def submit_later(coupled: Served, domain: Domain, *options: str) -> str:
+    """A job without a mate that its user holds."""
+    return coupled.submit(domain, ALONE, "--hold", *options)
+
+
+def test_jobs_that_slurm_would_not_requeue_hold_where_others_yield(coupled: Served) -> None:
+    there = coupled.there
+    programs = {name: popen(there, name, f"--comment=cosched:pair={name}", "true") for name in ("srun", "salloc")}
+    batch = coupled.submit(there, P, "--no-requeue")
+    interactive = coupled.until(lambda: named(there, *programs), "srun and salloc to submit")
+    for job in (batch, *interactive):
+        coupled.until_state(there, job, "holding")
+    check_cosched_agrees(coupled)
+    assert there.service.try_run("release", batch).returncode == 1
+    mates = [coupled.submit(coupled.here, Work(name, 1, 0.1)) for name in (*programs, "p")]
+    coupled.outcome(mates, [*interactive, batch])
+    assert [program.wait() for program in programs.values()] == [0, 0]
+    assert {why for mate in mates for why in whys(coupled.here, mate)} == {"its holding mate started"}
+    assert {job.state for job in known(there).values()} == {"completed"}
+
+
+def popen(domain: Domain, *argv: str) -> subprocess.Popen[bytes]:
+    silent = subprocess.DEVNULL
+    environment = domain.cluster.environment
+    return subprocess.Popen(argv, env=environment, cwd=domain.cluster.jobs, stdin=silent, stdout=silent, stderr=silent)
+
+
+def named(domain: Domain, *names: str) -> list[str]:
+    """The jobs whose comments name these pairs, in this order, once all are there."""
+    jobs = dict(line.split()[::-1] for line in domain.cluster.squeue("-h", "-o", "%i %k").splitlines())
+    found = [jobs.get(f"cosched:pair={name}", "") for name in names]
+    return found if all(found) else []
+
+
+def test_arrays_and_heterogeneous_jobs_start_alone_and_a_warning_says_so(coupled: Served) -> None:
+    here = coupled.here
+    array = coupled.submit(here, P, "--array=1-2")
+    here.cluster.run("sbatch", "--parsable", "--comment=cosched:pair=q", "-N1", ":", "-N1", "--wrap", "true")
+    here.cluster.wait_for_no_jobs()
+    texts = coupled.until(lambda: (found := warnings(here))[1:] and found, "two warnings")
+    assert [text.partition(": ")[2] for text in texts] == [
+        "a job array cannot have a mate: its tasks start one by one",
+        "a heterogeneous job cannot have a mate: its components start one by one",
+    ]
+    assert texts[0].startswith(f"job {array} starts alone")
+    assert not known(here).keys() & {array}
+
+
+def test_a_job_without_a_comment_is_adopted_by_the_one_that_names_it(coupled: Served) -> None:
+    here, there = coupled.here, coupled.there
+    pairs = []
+    for domain, peer in ((here, there), (there, here)):
+        first = submit_later(coupled, domain, "--comment=flow 7")
+        second = coupled.submit(peer, ALONE, f"--comment=cosched:mate={domain.name}/{first}")
+        coupled.until(lambda: "cosched:" in comment_of(domain, first), "the adoption")  # noqa: B023
+        assert comment_of(domain, first) == f"flow 7 cosched:mate={peer.name}/{second}"
+        domain.cluster.scontrol("release", first)
+        pairs.append((first, second) if domain is here else (second, first))
+    outcome = coupled.outcome(*zip(*pairs, strict=True))
+    assert outcome.states == {"completed": 4}
+    assert sorted(outcome.runs.values()) == [1] * 4
+    for jobs in pairs:
+        asked = [whys(domain, job)[0].startswith("asked by") for domain, job in zip(coupled.lab, jobs, strict=True)]
+        assert any(asked), jobs
+
+
+def test_jobs_are_linked_unlinked_released_and_cancelled(coupled: Served) -> None:
+    here, there = coupled.here, coupled.there
+    first, second = submit_later(coupled, here), submit_later(coupled, there)
+    here.service.run("link", first, f"{there.name}:{second}")
+    coupled.until(lambda: comment_of(there, second) == f"cosched:mate={here.name}/{first}", "both sides to be linked")
+    there.service.run("unlink", second)
+    assert "cosched:" not in comment_of(there, second)
+    there.service.run("link", second, "--pair", "p")
+    there.cluster.scontrol("release", second)
+    held = hold(coupled, here, P)
+    print(here.service.run("release", held))
+    coupled.until_job(here, held, lambda job: job.state == "holding" and job.holds.holds > 1, "to hold again")
+    check_started_together(coupled, [held], [second])
+    here.service.run("cancel", first)
+    coupled.until(lambda: known(here)[first].state == "cancelled", "its end")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can submit jobs as somebody else")
+def test_jobs_of_two_owners_are_no_pair(coupled: Served) -> None:
+    here, there = coupled.here, coupled.there
+    jobs = [hold(coupled, here, MINE), coupled.submit(there, MINE, "--uid=daemon", "--chdir=/tmp")]
+    coupled.until_state(there, jobs[1], "completed")
+    assert whys(there, jobs[1]) == ["its mate's domain knows no such pair"]
+    assert known(here)[jobs[0]].state == "holding"
+    own = submit_later(coupled, there)
+    other = coupled.submit(here, ALONE, "--uid=daemon", "--chdir=/tmp", f"--comment=cosched:mate={there.name}/{own}")
+    coupled.until_state(here, other, "completed")
+    assert whys(here, other) == ["its mate's domain knows no such pair"]
+    assert "cosched:" not in comment_of(there, own)
+
+
+def test_a_pairs_name_that_is_taken_already_is_refused_with_a_warning(coupled: Served) -> None:
+    here, there = coupled.here, coupled.there
+    first = hold(coupled, here, P)
+    second = coupled.submit(here, P)
+    here.cluster.wait_for_state(int(second), "COMPLETED")
+    assert f"job {second} starts alone: its pair is that of job {first} already" in warnings(here)
+    check_started_together(coupled, [first], [coupled.submit(there, P)])
+    third = hold(coupled, here, P)
+    check_started_together(coupled, [third], [coupled.submit(there, P)])

@@ -1,0 +1,78 @@
+"""A small cut of generated traces through two real clusters, beside the simulator's prediction."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import polars
+import pytest
+
+from deploy.slurm.trace.__main__ import main
+from tests.slurm.coupled import check_for_compiler
+
+JOBS = 30
+CUT = [
+    "--jobs",
+    str(JOBS),
+    "--days",
+    "0.06",
+    "--seed",
+    "4",
+    "--speed",
+    "1440",
+    "--pair-window",
+    "90s",
+    "--nodes",
+    "8,4",
+]
+
+
+def test_pairs_of_a_trace_start_together_on_real_clusters(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    check_for_compiler()
+    assert main([*CUT, "--release-interval", "2", "--backoff", "1", "--out", str(tmp_path)]) == 0
+    printed = capsys.readouterr().out
+    for schemes in ("HH", "YY"):
+        slurm, simulator = (read(tmp_path / schemes / of) for of in ("slurm", "simulator"))
+        assert_all_ran_with_their_mates(slurm)
+        assert_same_jobs(slurm, simulator)
+        assert f"{slurm.filter(polars.col('domain') == 'eureka')['pair'].count()} pairs together in Slurm" in printed
+    assert printed.count("mean sync time (s)") == 2 * 2
+
+
+def read(folder: Path) -> polars.DataFrame:
+    assert json.loads((folder / "summary.json").read_text())["pairs"]["never"] == 0
+    return polars.read_csv(
+        folder / "jobs.csv", schema_overrides={"job_id": polars.String, "mate_job_id": polars.String}
+    )
+
+
+def assert_all_ran_with_their_mates(jobs: polars.DataFrame) -> None:
+    assert jobs.height == 2 * JOBS
+    assert jobs["state"].to_list() == ["completed"] * 2 * JOBS
+    starts = jobs.drop_nulls("pair").group_by("pair").agg(polars.col("start"))["start"].to_list()
+    assert len(starts) > JOBS // 4
+    assert all(len(both) == 2 and both[0] == both[1] for both in starts)
+
+
+def assert_same_jobs(slurm: polars.DataFrame, simulator: polars.DataFrame) -> None:
+    same = ["domain", "job_id", "nodes", "requested_s", "pair", "mate_job_id"]
+    assert slurm.select(same).equals(simulator.select(same))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (["--intrepid", "nowhere.swf"], "nowhere.swf: "),
+        (["--eureka", "generated:mira"], "no machine is called 'mira'"),
+        (["--eureka", "generated:eureka/jobs=5,speed=3"], "--eureka:speed: no key of a log"),
+        (["--eureka", "generated:eureka/jobs=2/days=1,cut=1.."], "--pair-window: no jobs are submitted within 60 s"),
+    ],
+)
+def test_what_cannot_be_played_is_said_in_one_line(
+    arguments: list[str], reason: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(arguments) == 2
+    said = capsys.readouterr().err
+    assert reason in said
+    assert said.count("\n") == 1

@@ -1,0 +1,151 @@
+"""Two real Slurm clusters, coscheduled: holds, yields and forced releases, each as Slurm and as cosched show it.
+
+The service of `here` is started anew where a test needs other settings; that of `there` holds throughout.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from deploy.slurm.lab import CoupledLab, Domain
+from tests.live.workloads import Outcome, Work
+from tests.slurm.coupled import Coupled, check_for_compiler, known
+
+NODES = 4
+LARGE = 3  # nodes, as many as may be held
+HOLD = {"release_interval": 0}
+RELEASE = {"release_interval": 1}
+YIELD = {"release_interval": 0, "max_yields": 2, "backoff": 2}
+QUICK = {"max_held_fraction": 0.75, "try_patience": 1.2, "poll_interval": 1}
+P = Work("p", 1, 0.1)
+
+
+@pytest.fixture(scope="module")
+def running() -> Iterator[Coupled]:
+    check_for_compiler()
+    with CoupledLab(log_level="debug", schemes=("hold", "hold"), options={"nodes": NODES}, **QUICK | HOLD) as lab:
+        yield Coupled(lab)
+
+
+@pytest.fixture
+def coupled(running: Coupled) -> Iterator[Coupled]:
+    yield running
+    running.lab.clear()
+
+
+def serve(coupled: Coupled, scheme: str, settings: dict[str, int]) -> None:
+    """Have `here` served with these settings."""
+    service = coupled.here.service
+    before = service.configuration
+    coupled.lab.configure((scheme, "hold"), **settings)
+    if service.configuration != before:
+        service.stop()
+        service.start()
+
+
+def check_pairs_ran_together(outcome: Outcome, *pairs: str) -> None:
+    assert outcome.states == {"completed": 2 * len(pairs)}
+    assert sorted(outcome.runs.values()) == [1] * 2 * len(pairs)
+    assert sorted(outcome.times) == sorted(pairs)
+    assert outcome.alone() == {}
+
+
+def fill(domain: Domain) -> int:
+    """A job without a mate on all nodes, which runs until it is cancelled."""
+    job = domain.cluster.sbatch("exec sleep 600", f"--nodes={NODES}", "--output=/dev/null")
+    domain.cluster.wait_for_state(job, "RUNNING")
+    return job
+
+
+def priority(domain: Domain, job_id: str) -> tuple[str, str]:
+    fields = domain.cluster.job(int(job_id))
+    return fields["Priority"], fields["Nice"]
+
+
+def has_run(domain: Domain, job_id: str) -> bool:
+    return domain.cluster.state(int(job_id)) == "COMPLETED"
+
+
+def test_a_job_holds_its_nodes_until_its_mate_has_some(coupled: Coupled) -> None:
+    here, there = coupled.here, coupled.there
+    serve(coupled, "hold", HOLD)
+    busy = fill(there)
+    first, mate = coupled.submit(here, P), coupled.submit(there, P)
+    coupled.until_state(here, first, "holding")
+    assert here.cluster.state(int(first)) == "CONFIGURING"
+    assert " HO " in here.service.run("pairs")
+    there.cluster.scancel(busy)
+    check_pairs_ran_together(coupled.outcome([first], [mate]), "p")
+
+
+def test_jobs_without_a_mate_are_scheduled_by_slurm_alone(coupled: Coupled) -> None:
+    """On the nodes that no job holds, in their order, and unknown to cosched."""
+    here = coupled.here
+    serve(coupled, "hold", HOLD)
+    held = coupled.submit(here, Work("never", 1, 0.1))
+    coupled.until_state(here, held, "holding")
+    alone = [coupled.submit(here, Work(None, LARGE, 0.05), f"--comment=flow {number}") for number in range(3)]
+    coupled.until(lambda: all(has_run(here, job) for job in alone), "the end of the jobs without a mate")
+    notes = [line.split()[0] for line in (here.cluster.jobs / "notes").read_text().splitlines()]
+    assert [job for job in notes if job in alone] == alone
+    assert known(here)[held].state == "holding"
+    assert not set(alone) & set(known(here))
+
+
+def test_a_job_above_the_cap_yields_and_says_so(coupled: Coupled) -> None:
+    here, there = coupled.here, coupled.there
+    serve(coupled, "hold", HOLD)
+    first = coupled.submit(here, Work("p", NODES, 0.1))
+    job = coupled.until_job(here, first, lambda job: job.reason == "HeldCap", "to be above the cap")
+    assert (job.state, job.holds.holds) == ("queued", 0)
+    check_pairs_ran_together(coupled.outcome([first], [coupled.submit(there, P)]), "p")
+    assert known(here)[first].holds.holds == 0
+
+
+def test_a_deadlock_lasts_without_a_release_timer_and_is_broken_by_one(coupled: Coupled) -> None:
+    """Figure 2 of Tang et al.: each of the first jobs holds most of a machine, and its mate waits for the other's."""
+    here, there = coupled.here, coupled.there
+    serve(coupled, "hold", HOLD)
+    p, q = Work("p", LARGE, 0.1), Work("q", LARGE, 0.1)
+    ids = [[coupled.submit(here, p)], [coupled.submit(there, q)]]
+    for domain, (first,) in zip(coupled.lab, ids, strict=True):
+        coupled.until_state(domain, first, "holding")
+    for domain, job, mine in ((here, q, ids[0]), (there, p, ids[1])):
+        mine.append(coupled.submit(domain, job))
+        coupled.until_state(domain, mine[1], "queued")
+    assert [known(domain)[mine[0]].state for domain, mine in zip(coupled.lab, ids, strict=True)] == ["holding"] * 2
+    serve(coupled, "hold", RELEASE)
+    check_pairs_ran_together(coupled.outcome(*ids), "p", "q")
+    assert "its hold is over" in here.service.run("show", ids[0][0])
+
+
+def test_a_hold_that_is_released_is_taken_up_again_and_others_come_between(coupled: Coupled) -> None:
+    here, there = coupled.here, coupled.there
+    serve(coupled, "hold", RELEASE)
+    first = coupled.submit(here, Work("p", LARGE, 0.1))
+    coupled.until_job(here, first, lambda job: job.holds.holds > 1 and job.state == "holding", "to hold again")
+    before = priority(here, first)
+    alone = coupled.submit(here, Work(None, NODES, 0.1))
+    coupled.until(lambda: has_run(here, alone), "the job without a mate to run between two holds")
+    holds = known(here)[first].holds.holds
+    coupled.until_job(here, first, lambda job: job.holds.holds > holds and job.state == "holding", "to hold once more")
+    assert priority(here, first) == before
+    check_pairs_ran_together(coupled.outcome([first], [coupled.submit(there, P)]), "p")
+
+
+def test_a_yielded_jobs_nodes_are_others_and_after_enough_yields_it_holds_with_its_priority(coupled: Coupled) -> None:
+    here, there = coupled.here, coupled.there
+    serve(coupled, "yield", YIELD)
+    busy = fill(here)
+    first, alone = coupled.submit(here, Work("p", LARGE, 0.1)), coupled.submit(here, Work(None, NODES, 0.1))
+    before = priority(here, first)
+    here.cluster.scancel(busy)
+    coupled.until(lambda: has_run(here, alone), "the job behind the one that yields to run")
+    job = coupled.until_state(here, first, "holding")
+    assert job.holds.yields == 2
+    print("\n".join(l for l in here.cluster.controller_log.read_text().splitlines() if f"JobId={first} " in l+" " or f"JobId={alone} " in l+" " or "_slurm_rpc_kill" in l)); print(here.service.run("show", first)); print(here.service.log.read_text())
+    assert here.cluster.job(int(first))["Restarts"] == "2"
+    assert priority(here, first) == before
+    check_pairs_ran_together(coupled.outcome([first], [coupled.submit(there, P)]), "p")
