@@ -122,7 +122,7 @@ class Offering:
             self._domain.tried(order.job, offered)
 
     async def adopt(self, job: JobId, link: Link, owner: str) -> None:
-        """Have a queued job of this owner name this mate, if it names none. ManagerError."""
+        """Have a queued job of this owner name this mate, if it names none. ManagerError; ValueError: it cannot."""
         await self._manager.adopt(job, link, owner)
 
     async def part(self, job: JobId) -> None:
@@ -156,7 +156,7 @@ class Offering:
         owner = self._domain.core.mates.owner_here(peer, question.owner)
         try:
             await self._manager.adopt(mate, Link(peer, question.caller), owner)
-        except ManagerError as error:
+        except (ManagerError, ValueError) as error:
             _LOG.warning("job %s cannot be linked with %s:%s: %s", mate, peer, question.caller, error)
 
     async def look(self) -> None:

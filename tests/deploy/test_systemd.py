@@ -68,7 +68,7 @@ def test_the_strict_form_has_what_the_plain_one_leaves_out():
 
 def test_beside_slurm_it_waits_for_slurmctld():
     service, unit = (dict(directives(SLURM)[name]) for name in ("Service", "Unit"))
-    assert (service["User"], service["RestartPreventExitStatus"]) == ("slurm", "")
+    assert (service["User"], service["TimeoutStartSec"]) == ("slurm", "infinity")
     assert "slurmctld.service" in unit["After"]
     assert int(unit["StartLimitIntervalSec"]) == 0
 

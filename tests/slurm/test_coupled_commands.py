@@ -120,10 +120,11 @@ def test_jobs_are_linked_unlinked_released_and_cancelled(coupled: Served) -> Non
     there.service.run("unlink", second)
     assert "cosched:" not in comment_of(there, second)
     there.service.run("link", second, "--pair", "p")
-    there.cluster.scontrol("release", second)
+    assert comment_of(there, second) == "cosched:pair=p"
     held = hold(coupled, here, P)
-    print(here.service.run("release", held))
+    here.service.run("release", held)
     coupled.until_job(here, held, lambda job: job.state == "holding" and job.holds.holds > 1, "to hold again")
+    there.cluster.scontrol("release", second)
     check_started_together(coupled, [held], [second])
     here.service.run("cancel", first)
     coupled.until(lambda: known(here)[first].state == "cancelled", "its end")
@@ -136,6 +137,7 @@ def test_jobs_of_two_owners_are_no_pair(coupled: Served) -> None:
     coupled.until_state(there, jobs[1], "completed")
     assert whys(there, jobs[1]) == ["its mate's domain knows no such pair"]
     assert known(here)[jobs[0]].state == "holding"
+    check_started_together(coupled, [jobs[0]], [coupled.submit(there, MINE)])
     own = submit_later(coupled, there)
     other = coupled.submit(here, ALONE, "--uid=daemon", "--chdir=/tmp", f"--comment=cosched:mate={there.name}/{own}")
     coupled.until_state(here, other, "completed")

@@ -11,14 +11,14 @@ from tests.live.workloads import SCHEMES, contended
 from tests.slurm.coupled import Coupled, check_for_compiler
 
 SEED = 20110913
-PAIRS, ALONE, NODES = 20, 6, 4
+PAIRS, ALONE, NODES = 20, 6, 12  # some 50 nodes are asked for on each side
 APART = 5.0  # seconds that mates' starts may lie apart on a machine that has much else to do
 
 
 @pytest.fixture(scope="module")
 def coupled() -> Iterator[Coupled]:
     check_for_compiler()
-    settings = {"release_interval": 2, "max_held_fraction": 0.75, "backoff": 1, "try_patience": 1}
+    settings = {"release_interval": 3, "max_held_fraction": 0.75, "backoff": 1, "try_patience": 1.2}
     with CoupledLab(options={"nodes": NODES}, **settings) as lab:
         yield Coupled(lab)
 

@@ -24,7 +24,7 @@ from tests.slurm.coupled_checks import (
 from tests.slurm.relay import AFTER, BEFORE, RelayedLab
 from tests.service.faulty_proxy import PASS, REFUSE
 
-NODES = 5
+NODES = 8
 CALLS = ("GetMateJobId", "GetMateStatus", "TryStartMate", "StartJob")
 OUTAGE = 2.0  # seconds
 PATIENCE = 60  # seconds, of hooks: more than a service needs to start on a busy machine
@@ -53,63 +53,68 @@ def coupled(running: Served) -> Iterator[Served]:
 
 
 class Gate:
-    """Stops each pair, which is called after a call, just before or just after that call."""
+    """Stops each pair just before or just after the call that it is named for; `callers` by pair's name."""
 
-    def __init__(self, when: str, ids: dict[str, str]) -> None:
-        self._when, self._ids = when, ids
+    def __init__(self, callers: dict[str, str]) -> None:
+        self._callers = callers
         self._arrived: set[str] = set()
         self._open = Event()
 
     def happening(self, when: str, call: str, caller: str) -> None:
-        if when == self._when and self._ids.get(call) == caller and not self._open.is_set():
-            self._arrived.add(call)
+        pair = f"{when}-{call}"
+        if self._callers.get(pair) == caller and not self._open.is_set():
+            self._arrived.add(pair)
             self._open.wait(60)
 
     def all_arrived(self) -> bool:
-        return self._arrived == set(CALLS)
+        return self._arrived == self._callers.keys()
 
     def open(self) -> None:
         self._open.set()
 
 
-def submit_to_gate(coupled: Served, when: str) -> tuple[Gate, list[str], list[str]]:
-    """Four pairs, each of which is at another call; who calls and who is called."""
+def submit_to_gate(coupled: Served) -> tuple[Gate, list[str], list[str]]:
+    """Pairs each of which is just before or just after another call; who calls and who is called."""
     here, there = coupled.here, coupled.there
-    works = {call: Work(call, 1, 0.1) for call in CALLS}
-    mates = [coupled.submit(there, work, *["--no-requeue"] * (call == "StartJob")) for call, work in works.items()]
-    for mate in mates[:-1]:
-        coupled.until_job(there, mate, lambda job: job.state == "queued" and job.holds.yields > 0, "to yield")
-    coupled.until_state(there, mates[-1], "holding")
-    callers = [coupled.submit(here, work, "--hold") for work in works.values()]
-    for caller in callers:
-        coupled.until_job(here, caller, lambda job: job.mates[0].lookup == "found", "to know its mate")
-    gate = Gate(when, dict(zip(CALLS, callers, strict=True)))
+    works = [Work(f"{when}-{call}", 1, 0.1) for when in (BEFORE, AFTER) for call in CALLS]
+    holding = ["--no-requeue" if "StartJob" in str(work.pair) else "--requeue" for work in works]
+    mates = [coupled.submit(there, work, option) for work, option in zip(works, holding, strict=True)]
+    callers = [coupled.submit(here, work, "--hold") for work in works]
+    coupled.until(lambda: all(knows_mate(here, job) for job in callers), "all to know their mates")
+    coupled.until(lambda: all(waits(there, job) for job in mates), "all mates to wait")
+    gate = Gate({str(work.pair): caller for work, caller in zip(works, callers, strict=True)})
     coupled.lab.relays[there.name].happening = gate.happening
     here.cluster.scontrol("release", ",".join(callers))
     coupled.until(gate.all_arrived, "all calls")
     return gate, callers, mates
 
 
-@pytest.mark.parametrize(("when", "victims"), [(BEFORE, "called"), (AFTER, "called"), (AFTER, "both")])
-def test_pairs_start_together_whose_services_are_killed_at_any_call(coupled: Served, when: str, victims: str) -> None:
+def knows_mate(domain: Domain, job_id: str) -> bool:
+    job = known(domain).get(job_id)
+    return job is not None and job.mates[0].lookup == "found"
+
+
+def waits(domain: Domain, job_id: str) -> bool:
+    """Whether a job has yielded, and waits for its next turn, or holds."""
+    job = known(domain).get(job_id)
+    return job is not None and (job.state == "holding" or (job.state == "queued" and job.holds.yields > 0))
+
+
+@pytest.mark.parametrize("victims", ["called", "called and its line", "both"])
+def test_pairs_start_together_whose_services_are_killed_before_and_after_any_call(
+    coupled: Served, victims: str
+) -> None:
+    """The called service, with or without the answers that it could have told yet, or both services."""
     coupled.serve(("hold", "yield"), **WAITING)
-    gate, callers, mates = submit_to_gate(coupled, when)
-    killed = [coupled.there] if victims == "called" else [*coupled.lab]
+    gate, callers, mates = submit_to_gate(coupled)
+    network = coupled.lab.relays[coupled.there.name].network
+    if victims == "called and its line":
+        network.set(REFUSE)
+    killed = [*coupled.lab] if victims == "both" else [coupled.there]
     for domain in killed:
         domain.service.kill()
     gate.open()
     start(*killed)
-    check_started_together(coupled, callers, mates)
-
-
-def test_pairs_start_together_if_the_called_service_dies_before_it_can_tell_its_answer(coupled: Served) -> None:
-    coupled.serve(("hold", "yield"), **WAITING)
-    gate, callers, mates = submit_to_gate(coupled, AFTER)
-    network = coupled.lab.relays[coupled.there.name].network
-    network.set(REFUSE)
-    coupled.there.service.kill()
-    gate.open()
-    coupled.there.service.start()
     network.set(PASS)
     check_started_together(coupled, callers, mates)
 

@@ -31,8 +31,8 @@ LONG = Work("p", 1, 600)
 @pytest.fixture(scope="module")
 def running() -> Iterator[Served]:
     check_for_compiler()
-    options = {"nodes": NODES, "cpus": 40, "lines": ("SelectTypeParameters=CR_CPU",)}
-    with CoupledLab(options=options, services=False, **START) as lab:
+    options = {"nodes": NODES, "cpus": 40}
+    with CoupledLab(options=options, services=False, command_timeout=2, **START) as lab:
         found = Served(lab)
         found.serve()
         yield found
@@ -91,39 +91,25 @@ def test_the_mate_of_a_job_that_is_cancelled_while_it_holds_starts(coupled: Serv
     assert {why for mate in mates for why in whys(there, mate)} == {"its mate will not run: cancelled"}
 
 
-def test_a_job_that_is_requeued_while_it_holds_holds_again(coupled: Served) -> None:
+def test_jobs_that_are_requeued_held_or_updated_while_they_hold_start_with_their_mates(coupled: Served) -> None:
     here, there = coupled.here, coupled.there
-    held = hold(coupled, here, P)
-    here.cluster.scontrol("requeue", held)
-    coupled.until_job(here, held, lambda job: job.holds.holds == 2 and job.state == "holding", "to hold again")
-    check_cosched_agrees(coupled)
-    assert len(hooks_of(here)) == 1
-    check_started_together(coupled, [held], [coupled.submit(there, P)])
-
-
-def test_a_job_that_its_user_holds_keeps_its_nodes_or_its_place_and_starts_with_its_mate(coupled: Served) -> None:
-    here, there = coupled.here, coupled.there
-    held, requeued = hold(coupled, here, P), hold(coupled, here, Q)
+    held, requeued, requeued_held = (hold(coupled, here, work) for work in (P, Q, R))
+    here.cluster.update(int(held), timelimit=7, nice=5, name="other", comment="cosched:pair=p, but later")
     here.cluster.scontrol("hold", held)
-    here.cluster.scontrol("requeuehold", requeued)
-    coupled.until_state(here, requeued, "queued")
+    here.cluster.scontrol("requeue", requeued)
+    here.cluster.scontrol("requeuehold", requeued_held)
+    for domain in coupled.lab:
+        domain.cluster.reconfigure()
+    coupled.until_job(here, requeued, lambda job: job.holds.holds == 2 and job.state == "holding", "to hold again")
+    coupled.until_state(here, requeued_held, "queued")
     assert coupled.until_state(here, held, "holding").holds.holds == 1
     check_cosched_agrees(coupled)
-    mates = coupled.submit(there, P), hold(coupled, there, Q)
+    assert len(hooks_of(here)) == 2
+    mates = coupled.submit(there, P), coupled.submit(there, Q), hold(coupled, there, R)
     coupled.until_state(here, held, "completed")
-    assert here.cluster.state(int(requeued)) == "PENDING"
-    here.cluster.scontrol("release", requeued)
-    check_started_together(coupled, [held, requeued], mates)
-
-
-def test_an_update_of_a_job_that_holds_leaves_it_holding(coupled: Served) -> None:
-    here, there = coupled.here, coupled.there
-    held = hold(coupled, here, P)
-    here.cluster.update(int(held), timelimit=7, nice=5, name="other", comment="cosched:pair=p, but later")
-    here.cluster.reconfigure()
-    there.cluster.reconfigure()
-    check_cosched_agrees(coupled)
-    check_started_together(coupled, [held], [coupled.submit(there, P)])
+    assert here.cluster.state(int(requeued_held)) == "PENDING"
+    here.cluster.scontrol("release", requeued_held)
+    check_started_together(coupled, [held, requeued, requeued_held], mates)
 
 
 def test_both_jobs_of_a_pair_that_are_requeued_while_they_run_start_together_again(coupled: Served) -> None:

@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-QUICK = "bf_interval=1,batch_sched_delay=0,sched_min_interval=0"
+# A begin time that passes is no event for Slurm: without sched_interval it may see that a minute later only.
+QUICK = "bf_interval=1,batch_sched_delay=0,sched_interval=1,sched_min_interval=0"
 _REPEATABLE = ("nodename", "partitionname")
 
 
