@@ -2,8 +2,8 @@
 
 `python -m tests.bench.slurm_throughput` prints jobs a second. Batches, array jobs, go in turn to a cluster with all
 hooks and a service and to one without, from the first start to the last end as slurmctld logs them. In a *stream* the
-tasks wait for one another, 20 at a time: Slurm's pace limits it, as where jobs wait for nodes. In a *burst* all start
-at once, so that the processors of this host limit it, which runs controller and nodes: this shows what the hooks cost.
+tasks wait for nodes, which take 20 at a time: these and Slurm's pace limit it. In a *burst* all start at once, so that
+the processors of this host limit it, which runs controller and nodes: this shows what the hooks cost.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from typing import Any
 
 from deploy.slurm.lab import Cluster, CoupledLab, Lab
 
-NODES, CPUS = 2, 25
-BATCHES = {"stream": ("1-100%20", 5), "burst": ("1-50", 10)}  # tasks, and batches: of 500 jobs on each cluster
+NODES, CPUS = 2, 10
+BATCHES = {"stream": (100, 5), "burst": (20, 25)}  # tasks, and batches: of 500 jobs on each cluster
 PATIENCE = 120.0  # seconds; a safety net
 WITH, WITHOUT = "with hooks and service", "without"
 _STARTED = re.compile(r"^\[(\S+)\] sched(?:: Allocate|/backfill: _start_job: Started) JobId=(\d+)_", re.MULTILINE)
@@ -37,7 +37,7 @@ def clusters() -> Iterator[dict[str, Cluster]]:
         yield {WITH: coupled["intrepid"].cluster, WITHOUT: plain["intrepid"]}
 
 
-def measure(running: Mapping[str, Cluster], tasks: str, batches: int) -> Rates:
+def measure(running: Mapping[str, Cluster], tasks: int, batches: int) -> Rates:
     """Jobs a second of each batch, ascending; which cluster comes first alternates."""
     rates: dict[str, list[float]] = {name: [] for name in running}
     for number in range(batches):
@@ -46,8 +46,8 @@ def measure(running: Mapping[str, Cluster], tasks: str, batches: int) -> Rates:
     return {name: sorted(each) for name, each in rates.items()}
 
 
-def _rate(cluster: Cluster, tasks: str) -> float:
-    array = str(cluster.sbatch("true", f"--array={tasks}", "--output=/dev/null"))
+def _rate(cluster: Cluster, tasks: int) -> float:
+    array = str(cluster.sbatch("true", f"--array=1-{tasks}", "--output=/dev/null"))
     cluster.wait_for(lambda: not cluster.squeue("-h", "-j", array), f"the end of all tasks of {array}", PATIENCE)
     ends = _times(cluster, _ENDED, array)
     return len(ends) / (max(ends) - min(_times(cluster, _STARTED, array)))

@@ -19,7 +19,7 @@ APART = 5.0  # seconds that mates' starts may lie apart on a machine that has mu
 def coupled() -> Iterator[Coupled]:
     check_for_compiler()
     settings = {"release_interval": 3, "max_held_fraction": 0.75, "backoff": 1, "try_patience": 1.2}
-    with CoupledLab(options={"nodes": NODES}, **settings) as lab:
+    with CoupledLab(services=False, options={"nodes": NODES}, **settings) as lab:
         yield Coupled(lab)
 
 
@@ -27,8 +27,7 @@ def coupled() -> Iterator[Coupled]:
 def test_under_load_every_pair_starts_together_and_every_job_runs_once(
     coupled: Coupled, schemes: tuple[str, str]
 ) -> None:
-    if coupled.lab.schemes != schemes:
-        coupled.lab.restart(schemes)
+    coupled.lab.restart(schemes)
     outcome = coupled.run(contended(SEED, PAIRS, ALONE))
     assert set(outcome.runs.values()) == {1}
     assert len(outcome.runs) == 2 * (PAIRS + ALONE)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shlex
 import shutil
 import subprocess
+import sys
 import tomllib
 from collections.abc import Iterator
 from dataclasses import fields
@@ -19,7 +22,8 @@ from deploy.slurm.lab.service import cosched
 from tests.slurm.coupled import check_for_compiler
 from tests.test_readme import Block, Terminal, assert_prints_what_is_shown
 
-FOLDER = Path(__file__).resolve().parents[2] / "deploy" / "slurm"
+ROOT = Path(__file__).resolve().parents[2]
+FOLDER = ROOT / "deploy" / "slurm"
 PAGE, HOOKS, EXAMPLE = FOLDER / "README.md", FOLDER / "hooks" / "README.md", FOLDER / "intrepid.toml"
 JOB = "#!/bin/sh\n#SBATCH --output=/dev/null\ndate +%T.%N\nsleep 1\n"
 LOOKING = {"squeue", "cosched queue", "cosched show", "cosched pairs"}  # what may be asked again until it is so
@@ -184,3 +188,26 @@ def run(*command: object, folder: Path | None = None) -> str:
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
+
+
+def test_the_commands_of_the_readme_do_what_it_says() -> None:
+    """Those of its section on Slurm, in a shell in the laboratory, as written."""
+    check_for_compiler()
+    text = section(ROOT / "README.md", "With Slurm").partition("```text")[0]
+    demo, laboratory, *commands = re.findall(r"^    (\S.*)$", text, re.MULTILINE)
+    assert demo.startswith("make slurm-demo")
+    *argv, shell = shlex.split(laboratory)
+    assert shell == "bash"
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        [*argv, shell, "-c", "\n".join(commands)],
+        cwd=ROOT, env={**os.environ, "PATH": path}, capture_output=True, text=True, timeout=2 * PATIENCE, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    for line in (
+        r" +1 +main +wrap +\S+ CF .*",
+        r" +1 +wrap +\S+ +HO .*\(MateUnsubmitted\) +run7@eureka",
+        r" +1 +wrap +\S+ +R .* eureka:1 .*",
+        r"\d\d:\d\d:\d\d\.\d+",
+    ):
+        assert re.search(f"^{line}$", done.stdout, re.MULTILINE), done.stdout

@@ -66,7 +66,7 @@ def assert_same_jobs(slurm: polars.DataFrame, simulator: polars.DataFrame) -> No
         (["--intrepid", "nowhere.swf"], "nowhere.swf: "),
         (["--eureka", "generated:mira"], "no machine is called 'mira'"),
         (["--eureka", "generated:eureka/jobs=5,speed=3"], "--eureka:speed: no key of a log"),
-        (["--eureka", "generated:eureka/jobs=2/days=1,cut=1.."], "--pair-window: no jobs are submitted within 60 s"),
+        (["--eureka", "generated:eureka/jobs=9/days=9,cut=1d.."], "--pair-window: no jobs are submitted within 60 s"),
     ],
 )
 def test_what_cannot_be_played_is_said_in_one_line(

@@ -11,7 +11,7 @@ from deploy.slurm.demo.stage import Ran, Stage
 NODES = 10  # of each cluster, as in the paper's Figure 2
 LARGE = 6  # of its jobs
 RELEASE_INTERVAL = 6  # seconds; the paper: 20 minutes
-TOGETHER = 0.1  # seconds
+TOGETHER = 1.0  # seconds: on a busy host a start takes its time
 
 
 @dataclass
@@ -42,7 +42,7 @@ def held(stage: Stage) -> Outcome:
     stage.screen.queues(stage.lab)
     end()
     ran = stage.until_run("p1")
-    _tell(stage, ran, f"The job on {there.name} ends, the mate gets its nodes, and both jobs of p1 start:")
+    _tell(stage, ran, f"The job on {there.name} ends, the mate gets its nodes, and both start:")
     return Outcome([ran], [] if ran.jobs[0].holds.holds else ["no job of p1 held"])
 
 
@@ -61,7 +61,7 @@ def yielded(stage: Stage) -> Outcome:
     end_other()
     end()
     ran = stage.until_run("p2")
-    _tell(stage, ran, f"Room on both; {here.name} is ready and asks {there.name} to start the mate:")
+    _tell(stage, ran, f"Now there is room on both. {here.name} asks {there.name} to start the mate:")
     return Outcome([ran], [] if ran.jobs[1].holds.yields else ["no job of p2 yielded"])
 
 
@@ -70,27 +70,28 @@ def deadlock(stage: Stage) -> Outcome:
     here, there = stage.here, stage.there
     stage.screen.title("3. The deadlock of Figure 2 (Tang et al. 2011), and how it is broken")
     stage.lab.restart(("hold", "hold"))
-    for domain, pair in ((here, "a"), (there, "b")):
-        stage.submit(domain, pair, LARGE, f"{pair}-1st")
-        stage.until_held(domain, pair)
-    for domain, pair in ((here, "b"), (there, "a")):
-        stage.submit(domain, pair, LARGE, f"{pair}-2nd")
+    stage.submit(here, "p3", LARGE, "a1")
+    stage.submit(there, "p4", LARGE, "b2")
+    stage.until_held(here, "p3")
+    stage.until_held(there, "p4")
+    stage.submit(here, "p4", LARGE, "a2")
+    stage.submit(there, "p3", LARGE, "b1")
     stage.until(lambda: _states(stage) == ["holding", "queued", "queued", "holding"], "the deadlock")
-    stage.screen.say(f"""Both hold now. Pairs a and b came in opposite orders: {here.name} holds {LARGE} of {NODES}
-        nodes for a, whose mate waits on {there.name}, which holds as many for b, whose mate waits on {here.name}.
-        No job can start, ever, but for the release timer: {RELEASE_INTERVAL} s here, 20 minutes by default.""")
+    stage.screen.say(f"""Both hold now. a1 on {here.name} has {LARGE} of {NODES} nodes and waits for b1; b2 on
+        {there.name} has as many and waits for a2. Neither b1 nor a2 can get its {LARGE}, so nothing would ever start
+        but for the release timer: {RELEASE_INTERVAL} s here, 20 minutes by default.""")
     stage.screen.queues(stage.lab)
-    pairs = [stage.until_run(pair) for pair in "ab"]
-    _tell(stage, min(pairs, key=lambda ran: ran.began), "A hold is released, the other pair gets the nodes:")
-    _tell(stage, max(pairs, key=lambda ran: ran.began), "And then:")
-    released = sum(stage.releases(domain, pair) for domain in stage.lab for pair in "ab")
+    pairs = sorted((stage.until_run(pair) for pair in ("p3", "p4")), key=lambda ran: ran.began)
+    _tell(stage, pairs[0], "A hold is released, and the jobs that were stuck behind it start:")
+    _tell(stage, pairs[1], "Then the others start:")
+    released = sum(stage.releases(domain, pair.name) for domain in stage.lab for pair in pairs)
     return Outcome(pairs, [] if released else ["no hold was released"])
 
 
 def _states(stage: Stage) -> list[str]:
-    jobs = (stage.job(domain, pair) for pair in "ab" for domain in stage.lab)
+    jobs = (stage.job(domain, pair) for pair in ("p3", "p4") for domain in stage.lab)
     return [job.state if job is not None else "unknown" for job in jobs]
 
 
 def _tell(stage: Stage, ran: Ran, what: str) -> None:
-    stage.screen.say(f"{what} the first instructions of the jobs of {ran.name} were {ran.skew * 1000:.1f} ms apart.")
+    stage.screen.say(f"{what} pair {ran.name}, its first instructions {ran.skew * 1000:.1f} ms apart.")
