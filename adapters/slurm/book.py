@@ -158,7 +158,7 @@ class Book:
     def _running(self, job: Job, row: JobRow) -> None:
         if job.phase is Phase.RUNNING:
             return
-        if job.phase is not Phase.LET_GO:
+        if job.phase is not Phase.LET_GO and job.link is not None:
             _LOG.warning("job %s has started without having been let go", job.job_id)
         job.phase = Phase.RUNNING
         job.started = job.started or float(row.started_at or time.time())

@@ -151,4 +151,5 @@ class Sequences:
 def _begins_later(job: Job) -> bool:
     """Whether its user has given it a time to begin that is still to come."""
     by_us = abs(job.eligible - job.kept_back) <= _CLOCK_TICKS
-    return not by_us and job.eligible > time.time() + _CLOCK_TICKS
+    by_slurm = abs(job.eligible - job.submitted - _REQUEUE_DELAY) <= _CLOCK_TICKS
+    return not by_us and not by_slurm and job.eligible > time.time() + _CLOCK_TICKS

@@ -104,7 +104,8 @@ class LocalJobs:
 
     def _started(self, job: PairedJob, _: Started, now: int) -> list[Effect]:
         effects = self._end_hold(job, now) if job.state is HOLDING else []
-        return [*self._runs(job, now, "its resource manager did not wait"), *effects]
+        why = "its resource manager did not wait" if job.peer else "it has no mate"
+        return [*self._runs(job, now, why), *effects]
 
     def _requeued(self, job: PairedJob, _: Requeued, now: int) -> list[Effect]:
         job.state = QUEUED

@@ -58,7 +58,7 @@ def _caller(name: str, message: bytes) -> str:
 
 
 class RelayedLab(CoupledLab):
-    """A coupled laboratory whose services reach each other by relays: `relays[name]` is in front of the domain `name`."""
+    """A coupled laboratory whose services reach each other by relays, `relays[name]` the domain `name`."""
 
     relays: dict[str, Relay]
 

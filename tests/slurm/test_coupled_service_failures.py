@@ -22,16 +22,15 @@ from tests.slurm.coupled_checks import (
     whys,
 )
 from tests.slurm.relay import AFTER, BEFORE, RelayedLab
-from tests.service.faulty_proxy import PASS, REFUSE
 
 NODES = 8
 CALLS = ("GetMateJobId", "GetMateStatus", "TryStartMate", "StartJob")
 OUTAGE = 2.0  # seconds
 PATIENCE = 60  # seconds, of hooks: more than a service needs to start on a busy machine
-SHORT_PATIENCE = 3
-WAITING = {"backoff": 30, "release_interval": 2, "on_peer_unreachable": "hold"}
+SHORT_PATIENCE = 2
+WAITING = {"backoff": 600, "release_interval": 2, "on_peer_unreachable": "hold"}
 P, Q = (Work(name, 1, 0.1) for name in "pq")
-LATER = 1.5  # seconds from the answer to StartJob to the agreed start
+AGREEING = {"gate_lead": 1.5, "on_peer_unreachable": "hold"}  # time enough to kill services that have agreed
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +46,6 @@ def coupled(running: Served) -> Iterator[Served]:
     yield running
     for relay in running.lab.relays.values():
         relay.happening = lambda *_: None
-        relay.network.set(PASS)
     running.lab.clear()
     check_nothing_is_left(running)
 
@@ -100,22 +98,17 @@ def waits(domain: Domain, job_id: str) -> bool:
     return job is not None and (job.state == "holding" or (job.state == "queued" and job.holds.yields > 0))
 
 
-@pytest.mark.parametrize("victims", ["called", "called and its line", "both"])
+@pytest.mark.parametrize("victims", ["called", "both"])
 def test_pairs_start_together_whose_services_are_killed_before_and_after_any_call(
     coupled: Served, victims: str
 ) -> None:
-    """The called service, with or without the answers that it could have told yet, or both services."""
     coupled.serve(("hold", "yield"), **WAITING)
     gate, callers, mates = submit_to_gate(coupled)
-    network = coupled.lab.relays[coupled.there.name].network
-    if victims == "called and its line":
-        network.set(REFUSE)
     killed = [*coupled.lab] if victims == "both" else [coupled.there]
     for domain in killed:
         domain.service.kill()
     gate.open()
     start(*killed)
-    network.set(PASS)
     check_started_together(coupled, callers, mates)
 
 
@@ -144,7 +137,7 @@ def begun(domain: Domain, job: str) -> str:
 def test_a_hold_goes_on_when_its_service_comes_back_and_else_the_job_starts_and_cosched_says_so(
     coupled: Served,
 ) -> None:
-    coupled.serve(("hold", "hold"))
+    coupled.serve(**AGREEING)
     here, there = coupled.here, coupled.there
     conf = f"socket={here.hooks.socket}\nlog={here.hooks.log}\npatience="
     here.hooks.configure(f"{conf}{SHORT_PATIENCE}\n")
@@ -163,14 +156,11 @@ def test_a_hold_goes_on_when_its_service_comes_back_and_else_the_job_starts_and_
     assert known(there)[held].holds.holds == 1
     assert whys(here, alone) == ["its resource manager did not wait"]
     check_started_together(coupled, [coupled.submit(here, P)], [held])
-    late = coupled.submit(there, Work("alone", 1, 0.1))
-    coupled.until_state(there, late, "completed")
-    assert whys(there, late) == ["its mate started before it: desynchronised"]
     check_nothing_is_left(coupled, messages=2)
 
 
 def test_two_jobs_that_have_agreed_on_a_start_both_start_though_their_services_are_killed(coupled: Served) -> None:
-    coupled.serve(("hold", "hold"), gate_lead=LATER, on_peer_unreachable="hold")
+    coupled.serve(**AGREEING)
     here, there = coupled.here, coupled.there
     held, caller = hold(coupled, there, P), coupled.submit(here, P, "--hold")
     answered = Event()

@@ -120,10 +120,18 @@ def test_both_jobs_of_a_pair_that_are_requeued_while_they_run_start_together_aga
         domain.cluster.scontrol("requeue", job)
         coupled.until_state(domain, job, "queued")
     for domain, job in zip(coupled.lab, jobs, strict=True):
-        domain.cluster.update(int(job), starttime="now")
+        coupled.until(lambda domain=domain, job=job: begins_now(domain, job), f"{job} to be ready again")
     starts = [start_again(coupled, domain, job) for domain, job in zip(coupled.lab, jobs, strict=True)]
     check_cosched_agrees(coupled)
     assert set(starts) <= {"asked by intrepid", "asked by eureka", *TOGETHER}
+
+
+def begins_now(domain: Domain, job: str) -> bool:
+    """Whether a job that was requeued has nodes again, or else is told to begin now."""
+    if known(domain)[job].state != "queued":
+        return True
+    domain.cluster.try_run("scontrol", "update", f"jobid={job}", "starttime=now")
+    return False
 
 
 def start_again(coupled: Served, domain: Domain, job: str) -> str:

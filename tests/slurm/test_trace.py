@@ -12,25 +12,14 @@ from deploy.slurm.trace.__main__ import main
 from tests.slurm.coupled import check_for_compiler
 
 JOBS = 30
-CUT = [
-    "--jobs",
-    str(JOBS),
-    "--days",
-    "0.06",
-    "--seed",
-    "4",
-    "--speed",
-    "1440",
-    "--pair-window",
-    "90s",
-    "--nodes",
-    "8,4",
-]
+DRAWN = f"jobs={JOBS}/days=0.03/utilisation=0.3/seed=7"
+LOGS = ("--intrepid", f"generated:intrepid/{DRAWN}", "--eureka", f"generated:eureka/{DRAWN}", "--pair-window", "90s")
+PACE = ("--speed", "1440", "--release-interval", "2", "--backoff", "1", "--try-patience", "1.2")
 
 
 def test_pairs_of_a_trace_start_together_on_real_clusters(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     check_for_compiler()
-    assert main([*CUT, "--release-interval", "2", "--backoff", "1", "--out", str(tmp_path)]) == 0
+    assert main([*LOGS, *PACE, "--out", str(tmp_path)]) == 0
     printed = capsys.readouterr().out
     for schemes in ("HH", "YY"):
         slurm, simulator = (read(tmp_path / schemes / of) for of in ("slurm", "simulator"))

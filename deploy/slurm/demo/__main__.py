@@ -17,14 +17,15 @@ def main() -> int:
     """Play; the exit status."""
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))  # so that nothing stays behind
     began = time.monotonic()
+    screen = Screen()
     try:
-        outcomes = _play(Screen())
+        outcomes = _play(screen)
     except (LabError, ClientError) as error:
         print(f"slurm-demo: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         return 130
-    return _sum_up(outcomes, time.monotonic() - began)
+    return _sum_up(screen, outcomes, time.monotonic() - began)
 
 
 def _play(screen: Screen) -> list[scenes.Outcome]:
@@ -41,17 +42,16 @@ def _play(screen: Screen) -> list[scenes.Outcome]:
         return [play(stage) for play in (scenes.held, scenes.yielded, scenes.deadlock)]
 
 
-def _sum_up(outcomes: list[scenes.Outcome], seconds: float) -> int:
+def _sum_up(screen: Screen, outcomes: list[scenes.Outcome], seconds: float) -> int:
     pairs = [pair for outcome in outcomes for pair in outcome.pairs]
     missing = [what for outcome in outcomes for what in outcome.missing]
     for what in missing:
         print(f"slurm-demo: {what}", file=sys.stderr)
     if missing:
         return 1
-    print(
-        f"\nA pair was held, a pair yielded, a deadlock was broken: all {len(pairs)} pairs started together, at most "
-        f"{max(pair.skew for pair in pairs) * 1000:.1f} ms apart ({seconds:.0f} s)."
-    )
+    skew = max(pair.skew for pair in pairs) * 1000
+    screen.say(f"""A pair was held, a pair yielded, a deadlock was broken: all {len(pairs)} pairs started together, at
+        most {skew:.1f} ms apart ({seconds:.0f} s). To try it: deploy/slurm/lab/lab run --cosched -- bash""")
     return 0
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -150,7 +151,7 @@ class CoupledLab:
         for domain in self:
             logs = [other.service.log for other in self]
             what = f"{domain.name} to have compared its clock with its peers'"
-            wait_for(lambda domain=domain: _knows_clocks(domain), what, PATIENCE, logs, _INTERVAL)
+            wait_for(partial(_knows_clocks, domain), what, PATIENCE, logs, _INTERVAL)
 
     def _sections(self, domain: Domain, scheme: str) -> Sections:
         service = domain.service

@@ -136,12 +136,8 @@ def explanation(found: Comparison) -> str:
     its = found.overhead
     away, within = _distance(found, found.paced)
     away_alone, within_alone = _distance(found, [found.simulator])
-    given_up = [
-        until - since
-        for side in found.play.sides
-        for job in side.jobs
-        for since, until in zip(job.story.selected, job.story.requeued, strict=False)
-    ]
+    given_up = list(_given_up(found))
+    node_seconds = sum(seconds * nodes for seconds, nodes in given_up)
     return (
         f"{found.name}: a job has its nodes for {its.launch:.2f} s before its first instruction "
         f"({its.launch_of_pairs:.2f} s with a mate: both hooks, and the gate's lead) and {its.end:.2f} s after its "
@@ -150,8 +146,16 @@ def explanation(found: Comparison) -> str:
         f"{_total(found.slurm, 'holds')} (simulator {_total(found.simulator, 'holds')}); forced releases: "
         f"{_releases(found.slurm)} ({_releases(found.simulator)}); yields: {_total(found.slurm, 'yields')} "
         f"({_total(found.simulator, 'yields')}); turns given up: {len(given_up)}"
-        + (f", after {statistics.median(given_up):.2f} s (median)." if given_up else ".")
+        f", of {node_seconds:.0f} node-seconds in all."
     )
+
+
+def _given_up(found: Comparison) -> Iterator[tuple[float, int]]:
+    """The turns that jobs gave up, by a yield or since they were released: seconds, and nodes."""
+    for side, jobs in zip(found.play.sides, found.cut.workloads, strict=True):
+        for job, nodes in zip(side.jobs, jobs.nodes.tolist(), strict=True):
+            turns = zip(job.story.selected, job.story.requeued, strict=False)  # it has kept the last one
+            yield from ((until - since, nodes) for since, until in turns)
 
 
 def _distance(found: Comparison, predictions: Sequence[ReplayResult]) -> tuple[float, float]:

@@ -112,10 +112,9 @@ def _wait_for_ends(lab: CoupledLab, cut: Cut, ids: Sequence[Sequence[str]], name
 
 def _all_ended(lab: CoupledLab, domain: Domain, ids: Sequence[str], name: str) -> bool:
     lab.check()
-    if {job for job, _ in _notes(domain, f"{name}.over")} < set(ids):
+    if not set(ids) <= {job for job, _ in _notes(domain, f"{name}.over")}:
         return False
-    known = _known(domain)
-    return all(job.state in ENDED for job in known.values()) and not domain.cluster.squeue("-h")
+    return all(job.state in ENDED for job in _known(domain).values()) and not domain.cluster.squeue("-h")
 
 
 def _side(domain: Domain, ids: Sequence[str], logged: int, name: str) -> Side:
