@@ -40,6 +40,7 @@ class OfferedOperations(Operations):
         with self._domain.turn():
             self._on_record(asking, record, "")
         await self._end_processes(job)
+        await self._offering.look(0.0)  # by then it has ended, as a rule
         return record
 
     async def _link(self, asking: Asking, job: str, named: MateNamed) -> JobRecord:

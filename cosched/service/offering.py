@@ -159,9 +159,9 @@ class Offering:
         except (ManagerError, ValueError) as error:
             _LOG.warning("job %s cannot be linked with %s:%s: %s", mate, peer, question.caller, error)
 
-    async def look(self) -> None:
-        """Somebody asks for the queue: the manager may have new jobs."""
-        await self._manager.look(FRESH)
+    async def look(self, age: float = FRESH) -> None:
+        """Somebody asks for the queue: the manager may have new jobs. A look so many seconds ago is good enough."""
+        await self._manager.look(age)
 
     async def look_for(self, job: JobId) -> None:
         """Somebody asks for this job: the manager may have it."""

@@ -11,7 +11,7 @@ from tests.live.workloads import Outcome, Work
 from tests.slurm.coupled import ENDED, Coupled, known
 
 QUICK = {"release_interval": 0, "max_held_fraction": 1, "max_yields": 0, "backoff": 1, "on_peer_unreachable": "start"}
-START = {"try_patience": 1.2, "poll_interval": 1, "heartbeat_interval": 1}
+START = {"try_patience": 2, "poll_interval": 1, "heartbeat_interval": 1}
 AS_SLURM_SAYS = {
     "PENDING": ("queued",),
     "CONFIGURING": ("ready", "holding"),
@@ -71,7 +71,9 @@ def check_cosched_agrees(coupled: Coupled) -> None:
 def _agrees(domain: Domain) -> bool:
     shown = dict(line.split() for line in domain.cluster.squeue("-h", "-o", "%i %T").splitlines())
     jobs = known(domain).values()
-    return all(job.state in AS_SLURM_SAYS[shown[job.id]] if job.id in shown else job.state in ENDED for job in jobs)
+    return all(
+        job.state in AS_SLURM_SAYS.get(shown[job.id], ()) if job.id in shown else job.state in ENDED for job in jobs
+    )
 
 
 def unended(domain: Domain) -> list[str]:

@@ -20,11 +20,12 @@ from deploy.slurm.trace.comparison import Comparison, compare, explanation, tabl
 from deploy.slurm.trace.cut import Cut, prepare
 from deploy.slurm.trace.playing import laboratory, play
 from deploy.slurm.trace.results import Settings
+from sim.comparison import combinations
 from sim.output import RunInfo, write_run
 from sim.studies.tang2011.logs import Log, read_log
 from sim.traces import offered_load
 
-_SCHEMES = {"H": "hold", "Y": "yield"}
+COMBINATIONS = {name: tuple(map(str, schemes)) for name, schemes in combinations(len(NAMES)).items()}
 _GENERATED = "generated:{name}/jobs={jobs}/days={days}/utilisation={load}"
 _LOADS = {"intrepid": 0.75, "eureka": 0.5}
 
@@ -56,7 +57,7 @@ def _run(asked: argparse.Namespace) -> int:
             _write(comparison, asked, began)
     print(table(found))
     print("", *map(explanation, found), sep="\n")
-    return 0 if all(comparison.together == len(cut.pairing) for comparison in found) else 1
+    return 0 if all(comparison.as_promised for comparison in found) else 1
 
 
 def _cut(asked: argparse.Namespace) -> Cut:
@@ -88,14 +89,14 @@ def _described(cut: Cut) -> str:
 
 def _compared(asked: argparse.Namespace, cut: Cut, settings: Settings) -> Iterator[Comparison]:
     """The combinations one after the other, in the same clusters."""
-    combinations = [[_SCHEMES[letter] for letter in schemes] for schemes in asked.schemes]
     of_manager = {"backoff": asked.backoff, "try_patience": asked.try_patience}
-    with laboratory(cut, combinations[0], **of_manager, **settings.of_services) as lab:
-        for number, (name, schemes) in enumerate(zip(asked.schemes, combinations, strict=True)):
-            if number:
-                lab.restart(schemes)
+    schemes = {name: COMBINATIONS[name] for name in asked.schemes}
+    with laboratory(cut, schemes[asked.schemes[0]], **of_manager, **settings.of_services) as lab:
+        for name, combination in schemes.items():
+            if lab.schemes != combination:
+                lab.restart(combination)
             _say(f"{name} ...")
-            yield compare(cut, play(lab, cut, name), schemes, settings)
+            yield compare(name, cut, play(lab, cut, name), combination, settings)
 
 
 def _write(found: Comparison, asked: argparse.Namespace, began: float) -> None:
@@ -120,8 +121,8 @@ def _two_numbers(text: str) -> list[int]:
 
 def _combinations(text: str) -> list[str]:
     names = text.split(",")
-    if len(set(names)) < len(names) or any(len(name) != len(NAMES) or set(name) - set(_SCHEMES) for name in names):
-        raise argparse.ArgumentTypeError(f"{text!r} is not some of HH, HY, YH and YY")
+    if len(set(names)) < len(names) or set(names) - set(COMBINATIONS):
+        raise argparse.ArgumentTypeError(f"{text!r} is not some of {', '.join(COMBINATIONS)}")
     return names
 
 
@@ -153,7 +154,7 @@ def _parser() -> argparse.ArgumentParser:
         ("--nodes", _two_numbers, "16,8", "of the two clusters (%(default)s)"),
         ("--pair-window", _duration, "60s", "jobs submitted within it of one another are pairs (%(default)s)"),
         ("--speed", _positive, 480, "seconds of the trace that pass in one of the clusters' (%(default)s)"),
-        ("--schemes", _combinations, "HH,YY", "combinations of hold and yield (%(default)s)"),
+        ("--schemes", _combinations, "HH,YY", f"of {', '.join(COMBINATIONS)} (%(default)s)"),
         ("--release-interval", _positive, 5, "seconds of the clusters' (%(default)s)"),
         ("--backoff", float, 3.0, "seconds of the clusters' that a yielded job is passed over (%(default)s)"),
         ("--try-patience", float, 1.5, "seconds of the clusters' that a mate's start may take (%(default)s)"),

@@ -16,7 +16,6 @@ from sim.results import DomainResult, ReplayResult
 from sim.workload import Ints
 
 _HEADS = ("", "", "Slurm", "simulator", "difference", "at Slurm's pace", "from", "to")
-_LETTERS = {"hold": "H", "yield": "Y"}
 Measure = Callable[[Cut, DomainResult], float]
 
 
@@ -24,6 +23,7 @@ Measure = Callable[[Cut, DomainResult], float]
 class Comparison:
     """One combination of schemes: both results, in trace seconds, and predictions at Slurm's pace."""
 
+    name: str
     cut: Cut
     schemes: Sequence[str]
     play: Play
@@ -33,14 +33,14 @@ class Comparison:
     overhead: Overhead
 
     @property
-    def name(self) -> str:
-        """HH, HY, YH or YY."""
-        return "".join(_LETTERS[scheme] for scheme in self.schemes)
-
-    @property
     def together(self) -> int:
         """How many pairs started together on the clusters."""
         return int(self.slurm.pairs["together"])
+
+    @property
+    def as_promised(self) -> bool:
+        """Whether all pairs did, or need not."""
+        return self.together == len(self.cut.pairing) or set(self.schemes) == {"off"}
 
     @property
     def skews(self) -> list[float]:
@@ -49,10 +49,11 @@ class Comparison:
         return sorted(abs(one[a].begun - other[b].begun) for a, b in self.cut.pairing.job.tolist())
 
 
-def compare(cut: Cut, play: Play, schemes: Sequence[str], settings: Settings) -> Comparison:
+def compare(name: str, cut: Cut, play: Play, schemes: Sequence[str], settings: Settings) -> Comparison:
     """Set the simulator's predictions for a cut beside what became of it. InputError."""
     its = overhead(cut, play)
     return Comparison(
+        name,
         cut,
         schemes,
         play,

@@ -20,6 +20,8 @@ ENDED = ("completed", "failed", "cancelled")
 _TOGETHER = ("its holding mate started", "its mate could start")  # or asked by the mate's domain
 _INTERVAL = 0.2  # seconds between two looks whether all has ended
 _PATIENCE = 120.0  # seconds; beyond what all jobs would take one after the other on the whole machine
+# Backfilling counts in seconds: else it rounds expected ends to 30 s and more, which are hours of the trace.
+_BACKFILLING = "bf_resolution=1,bf_window_linear=1"
 _SCRIPT = """#!/bin/bash
 echo "$SLURM_JOB_ID $EPOCHREALTIME" >> {notes}.begun
 sleep {seconds:.3f}
@@ -72,8 +74,8 @@ class Play:
 
 
 def laboratory(cut: Cut, schemes: Sequence[str], **settings: Any) -> CoupledLab:
-    """Clusters for a cut; with settings of `CoupledLab` for the services. Backfilling counts in seconds."""
-    lines = (f"SchedulerParameters={QUICK},bf_resolution=1",)
+    """Clusters for a cut; with settings of `CoupledLab` for the services."""
+    lines = (f"SchedulerParameters={QUICK},{_BACKFILLING}",)
     each = {name: Options(nodes=nodes, lines=lines) for name, nodes in zip(cut.names, cut.nodes, strict=True)}
     return CoupledLab(names=cut.names, schemes=schemes, options={"each": each}, heartbeat_interval=1, **settings)
 

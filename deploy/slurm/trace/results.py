@@ -84,7 +84,7 @@ def _domain(cut: Cut, play: Play, number: int, settings: Domain, starts: Sequenc
 
     work = replace(cut.workloads[number], submit=times(lambda job: job.story.submitted))
     start, end = _trace_times(cut, play, starts), times(lambda job: job.over)
-    paired = np.array([job.record is not None for job in side], bool)
+    paired = np.isin(np.arange(len(side)), cut.pairing.job[:, number])
     allocated = np.array([job.story.allocated(job.begun) * cut.speed for job in side])
     count = len(side)
     jobs = Jobs(
