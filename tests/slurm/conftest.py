@@ -11,7 +11,11 @@ import pytest
 
 from deploy.slurm.lab import Cluster
 from deploy.slurm.lab.laboratory import missing_programs
-from tests.slurm.hooks import Held, Hooks
+
+# Before they are imported, so that their assertions tell what they have seen.
+pytest.register_assert_rewrite("tests.slurm.coupled", "tests.slurm.coupled_checks")
+
+from tests.slurm.hooks import Held, Hooks  # noqa: E402
 
 
 @pytest.fixture(scope="session", autouse=True)
