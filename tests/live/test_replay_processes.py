@@ -68,7 +68,7 @@ def month(tmp_path):
         write_swf(generate(machine, seed=3), tmp_path / f"{machine}.swf", {"MaxNodes": str(nodes)})
         flags += [
             "--domain",
-            f"{machine},trace={machine}.swf,cut=2d..54h,node_pool={pool}",
+            f"{machine},trace={machine}.swf,cut=54h..61h,node_pool={pool}",
         ]
     return [*flags, "--pair-window", "10m"]
 
