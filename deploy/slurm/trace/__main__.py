@@ -50,14 +50,13 @@ def _run(asked: argparse.Namespace) -> int:
     cut = _cut(asked)
     _say(_described(cut))
     settings = Settings(asked.release_interval)
-    found = []
+    as_promised = True
     for comparison in _compared(asked, cut, settings):
-        found.append(comparison)
+        print(table(comparison), explanation(comparison), "", sep="\n", flush=True)
         if asked.out is not None:
             _write(comparison, asked, began)
-    print(table(found))
-    print("", *map(explanation, found), sep="\n")
-    return 0 if all(comparison.as_promised for comparison in found) else 1
+        as_promised &= comparison.as_promised
+    return 0 if as_promised else 1
 
 
 def _cut(asked: argparse.Namespace) -> Cut:

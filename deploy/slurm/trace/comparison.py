@@ -94,13 +94,13 @@ MEASURES: dict[str, Measure] = {
 }
 
 
-def table(comparisons: Sequence[Comparison]) -> str:
-    """All combinations."""
-    return "\n".join(line for comparison in comparisons for line in _lines(comparison))
+def table(found: Comparison) -> str:
+    """Both results, by domain and measure."""
+    return "\n".join(_lines(found))
 
 
 def _lines(found: Comparison) -> Iterator[str]:
-    yield from ("", _heading(found), _row(_HEADS))
+    yield from (_heading(found), _row(_HEADS))
     for name in found.cut.names:
         for label, measure in MEASURES.items():
             yield _row([name, label, *_cells(found, name, measure)])

@@ -37,18 +37,17 @@ class Story:
 
 
 def read_stories(log: str) -> dict[str, Story]:
-    """All jobs that were submitted, by their ids. A log in the local time, as Slurm writes it by default."""
+    """All jobs of a log, by their ids. It is in the local time, as Slurm writes it by default."""
     stories: dict[str, Story] = {}
     for job, what, at in _events(log):
-        if what == "submitted":
-            stories[job] = Story(submitted=at)
-        elif (story := stories.get(job)) is not None:
-            _note(story, what, at)
+        _note(stories.setdefault(job, Story()), what, at)  # a job may be selected just before its submission is logged
     return stories
 
 
 def _note(story: Story, what: str, at: float) -> None:
-    if what == "selected":
+    if what == "submitted":
+        story.submitted = at
+    elif what == "selected":
         story.selected.append(at)
     elif what == "requeued":
         story.requeued.append(at)

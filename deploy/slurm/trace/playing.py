@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 from cosched.client import Client, Job
@@ -20,8 +21,6 @@ ENDED = ("completed", "failed", "cancelled")
 _TOGETHER = ("its holding mate started", "its mate could start")  # or asked by the mate's domain
 _INTERVAL = 0.2  # seconds between two looks whether all has ended
 _PATIENCE = 120.0  # seconds; beyond what all jobs would take one after the other on the whole machine
-# Backfilling counts in seconds: else it rounds expected ends to 30 s and more, which are hours of the trace.
-_BACKFILLING = "bf_resolution=1,bf_window_linear=1"
 _SCRIPT = """#!/bin/bash
 echo "$SLURM_JOB_ID $EPOCHREALTIME" >> {notes}.begun
 sleep {seconds:.3f}
@@ -75,7 +74,7 @@ class Play:
 
 def laboratory(cut: Cut, schemes: Sequence[str], **settings: Any) -> CoupledLab:
     """Clusters for a cut; with settings of `CoupledLab` for the services."""
-    lines = (f"SchedulerParameters={QUICK},{_BACKFILLING}",)
+    lines = (f"SchedulerParameters={QUICK},bf_resolution=1",)  # reservations in seconds: a minute is hours of the trace
     each = {name: Options(nodes=nodes, lines=lines) for name, nodes in zip(cut.names, cut.nodes, strict=True)}
     return CoupledLab(names=cut.names, schemes=schemes, options={"each": each}, heartbeat_interval=1, **settings)
 
@@ -83,19 +82,24 @@ def laboratory(cut: Cut, schemes: Sequence[str], **settings: Any) -> CoupledLab:
 def play(lab: CoupledLab, cut: Cut, name: str) -> Play:
     """Play a cut under a name of its own in this laboratory. LabError, also when jobs do not end."""
     logged = [domain.cluster.controller_log.stat().st_size for domain in lab]
-    began = time.time()
+    began, interrupted = time.time(), Event()
     with ThreadPoolExecutor(len(cut.names)) as pool:
-        ids = list(pool.map(lambda number: _submit_all(lab, cut, number, name, began), range(len(cut.names))))
+        try:
+            submit_all = partial(_submit_all, lab, cut, name, began, interrupted)
+            ids = list(pool.map(submit_all, range(len(cut.names))))
+        finally:
+            interrupted.set()
     _wait_for_ends(lab, cut, ids, name)
     return Play(began, [_side(*of, name) for of in zip(lab, ids, logged, strict=True)])
 
 
-def _submit_all(lab: CoupledLab, cut: Cut, number: int, name: str, began: float) -> list[str]:
-    """Submit a domain's jobs, each at its time; their ids."""
+def _submit_all(lab: CoupledLab, cut: Cut, name: str, began: float, interrupted: Event, number: int) -> list[str]:
+    """Submit a domain's jobs, each at its time, unless interrupted; their ids."""
     domain, jobs, pairs = lab[cut.names[number]], cut.workloads[number], cut.pairs(number)
     ids = []
     for row, submit in enumerate((jobs.submit / cut.speed).tolist()):
-        time.sleep(max(0.0, began + submit - time.time()))
+        if interrupted.wait(max(0.0, began + submit - time.time())):
+            break
         comment = [f"--comment=cosched:pair={name}-{pairs[row]}"] if row in pairs else []
         minutes = int(jobs.requested[row]) // (cut.speed * LIMIT_STEP)
         options = (f"--nodes={jobs.nodes[row]}", f"--time={minutes}", f"--job-name={jobs.job_id[row]}", *comment)
