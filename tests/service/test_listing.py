@@ -15,6 +15,7 @@ from cosched.service.callers import plaintext_callers
 from cosched.service.clock import Clock
 from cosched.service.domain import LiveDomain
 from cosched.service.domain_api import ACTIVE, DomainApi, Serving
+from cosched.service.operations import Operations
 from cosched.service.store import JobRecord
 from cosched.service.views import Views
 from cosched.v1 import domain_pb2
@@ -44,7 +45,8 @@ def domain(tmp_path: Path) -> Iterator[LiveDomain]:
 
 @asynccontextmanager
 async def served(domain: LiveDomain) -> AsyncIterator[DomainServiceStub]:
-    serving = Serving(domain, None, Views(domain, Clock()), None, METRICS, None)
+    operations = Operations(domain, None, None, {}, 1, METRICS)  # its runner and its peers are not asked
+    serving = Serving(domain, operations, Views(domain, Clock()), None, METRICS, None)
     server = grpc.aio.server()
     add_DomainServiceServicer_to_server(DomainApi(serving, plaintext_callers()), server)
     port = server.add_insecure_port("127.0.0.1:0")
