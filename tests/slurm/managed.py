@@ -19,7 +19,7 @@ from deploy.slurm.lab.configuration import Options
 from tests.slurm.cosched_hooks import Site, site
 
 PAIR = "--comment=cosched:pair=p"
-PATIENCE = 20.0
+PATIENCE = 60.0  # seconds; a safety net
 _COMMANDS = ("squeue", "scontrol", "scancel", "sinfo")
 _COUNTING = """#!/bin/sh
 echo {name} "$@" >> {log}

@@ -17,7 +17,7 @@ NODES = 4
 LARGE = 3  # nodes, as many as may be held
 HOLD = {"release_interval": 0}
 RELEASE = {"release_interval": 1}
-YIELD = {"release_interval": 0, "max_yields": 2, "backoff": 2}
+YIELD = {"release_interval": 0, "max_yields": 2, "backoff": 5}
 QUICK = {"max_held_fraction": 0.75, "try_patience": 1.2, "poll_interval": 1}
 P = Work("p", 1, 0.1)
 
