@@ -64,7 +64,9 @@ class Coupled:
         return found
 
     def _look(self, found: Outcome, domain: Domain, ids: set[str]) -> None:
-        for job, name, at in (line.split() for line in (domain.cluster.jobs / "notes").read_text().splitlines()):
+        notes = domain.cluster.jobs / "notes"
+        lines = notes.read_text().splitlines() if notes.exists() else []  # there is none before the first job
+        for job, name, at in map(str.split, lines):
             if job in ids:
                 found.runs[domain.name, job] += 1
                 if name != "-":
