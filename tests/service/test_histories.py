@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
+from contextlib import ExitStack, contextmanager
 from decimal import Decimal
 
 import pytest
@@ -16,21 +17,27 @@ PAIRS, ALONE = 8, 6
 TOGETHER = ("asked by ", "its holding mate started", "its mate could start")
 
 
+@contextmanager
+def worlds(folder, kind: type[World]):
+    """Makes worlds of this kind, and closes them."""
+    with ExitStack() as made:
+
+        def make(*arguments, **settings) -> World:
+            new = new_world(folder, *arguments, kind=kind, **settings)
+            made.callback(new.close)
+            return new
+
+        yield make
+
+
 @pytest.fixture
 def world(tmp_path):
     """Makes worlds."""
-    made = []
-
-    def make(*arguments, **settings) -> World:
-        made.append(new_world(tmp_path, *arguments, **settings))
-        return made[-1]
-
-    yield make
-    for each in made:
-        each.close()
+    with worlds(tmp_path, World) as make:
+        yield make
 
 
-def new_world(folder, seed: int, schemes, faults: Faults, kind: type[World] = World, **settings) -> World:
+def new_world(folder, seed: int, schemes, faults: Faults, *, kind: type[World], **settings) -> World:
     """Two machines of 10 nodes, pairs and other jobs, submitted over five minutes; all drawn from the seed."""
     common = {"release_interval": 60, "max_held_fraction": Decimal("0.8"), "retry_interval": 1, **settings}
     chosen = {name: CoschedulingSettings(scheme=scheme, **common) for name, scheme in zip("ab", schemes, strict=True)}

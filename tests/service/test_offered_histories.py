@@ -11,28 +11,20 @@ from tests.service.offered_world import SlurmNode, SlurmWorld
 from tests.service.test_histories import (
     SCHEMES,
     check_every_job_ran_once,
-    new_world,
     pairs_of,
     started_alone,
+    worlds,
 )
 from tests.service.world import Faults
 
 PATIENT = {"on_peer_unreachable": OnUnreachable.HOLD, "peer_patience": 10**6}
-TRIED = 4  # seconds that a try takes at most
 
 
 @pytest.fixture
 def world(tmp_path):
     """Makes worlds."""
-    made = []
-
-    def make(*arguments, **settings) -> SlurmWorld:
-        made.append(new_world(tmp_path, *arguments, kind=SlurmWorld, **settings))
-        return made[-1]
-
-    yield make
-    for each in made:
-        each.close()
+    with worlds(tmp_path, SlurmWorld) as make:
+        yield make
 
 
 @pytest.mark.parametrize("schemes", SCHEMES)
