@@ -212,6 +212,11 @@ sleep {seconds}
 """
 
 
+def script_that_waits(folder: Path, go: Path) -> str:
+    """A job that notes its start and runs until there is a file `go`, however long a test takes."""
+    return script_that_notes(folder, 0) + f"while [ ! -e {go} ]; do sleep 0.05; done\n"
+
+
 def noted(folder: Path) -> list[tuple[str, str, str, float]]:
     """The starts that jobs have noted: domain, job, pair, time."""
     path = folder / "starts"

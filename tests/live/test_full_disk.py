@@ -16,7 +16,7 @@ from cosched.service.errors import error_info
 from cosched.v1 import coscheduling_pb2 as wire
 from cosched.v1.coscheduling_pb2_grpc import CoschedulingServiceStub
 from tests.live.kill_campaign import PatientClient
-from tests.live.services import Pair, Service, free_port, noted, script_that_notes, wait_until
+from tests.live.services import Pair, Service, free_port, noted, script_that_notes, script_that_waits, wait_until
 from tests.small_disk import mounted
 
 MEGABYTE = 1 << 20
@@ -48,11 +48,6 @@ def fill(folder: Path) -> Path:
             except OSError:
                 continue
     return filler
-
-
-def script_until(go: Path, folder: Path) -> str:
-    """A job that notes its start and runs until there is a file `go`."""
-    return script_that_notes(folder, 0) + f"while [ ! -e {go} ]; do sleep 0.05; done\n"
 
 
 def health(service: Service) -> tuple[int, str]:
@@ -97,7 +92,7 @@ class Stalled:
         pair.start()
         with pair.a.client() as a:
             self.jobs = [
-                a.submit(script_until(self.go, self.folder), nodes=4, directory=self.folder),
+                a.submit(script_that_waits(self.folder, self.go), nodes=4, directory=self.folder),
                 a.submit(script_that_notes(self.folder), nodes=2, directory=self.folder),
                 a.submit(script_that_notes(self.folder), nodes=2, pair="p", directory=self.folder),
             ]
@@ -165,7 +160,7 @@ def test_no_room_for_the_launches_of_jobs(pair, small_disk):
     pair.start()
     go = pair.folder / "go"
     with pair.a.client() as a:
-        runs = a.submit(script_until(go, pair.folder), nodes=1, directory=pair.folder)
+        runs = a.submit(script_that_waits(pair.folder, go), nodes=1, directory=pair.folder)
         wait_until(lambda: len(noted(pair.folder)) == 1, "it runs")
         filler = fill(small_disk)
         waits = a.submit(script_that_notes(pair.folder), directory=pair.folder)

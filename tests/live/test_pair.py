@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.live.services import noted, script_that_notes, wait_until
+from tests.live.services import noted, script_that_notes, script_that_waits, wait_until
 
 
 def done(service, *jobs):
@@ -42,11 +42,11 @@ def test_a_killed_service_lets_the_other_start_its_job_alone(make_pair):
 
 def test_a_restarted_service_goes_on_where_it_was(make_pair):
     pair = make_pair(scheme="hold").start()
-    script = script_that_notes(pair.folder)
+    script, go = script_that_notes(pair.folder), pair.folder / "go"
     with pair.a.client() as a:
         held = a.submit(script, pair="p")
         wait_until(lambda: a.job(held).state == "holding")
-        running = a.submit(script_that_notes(pair.folder, 1))
+        running = a.submit(script_that_waits(pair.folder, go))
         wait_until(lambda: a.job(running).state == "running")
         until = a.job(held).holds.until
     pair.a.restart()
@@ -54,5 +54,6 @@ def test_a_restarted_service_goes_on_where_it_was(make_pair):
         assert a.job(held).state == "holding"
         assert a.job(held).holds.until == until
         mate = b.submit(script, pair="p")
+        go.touch()
         wait_until(lambda: done(pair.a, held, running) and done(pair.b, mate))
     assert len(noted(pair.folder)) == 3

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from tests.live.services import script_that_notes, wait_until
+from tests.live.services import script_that_notes, script_that_waits, wait_until
 
 
 def test_jobs_that_do_not_fit_any_more_are_cancelled_and_the_others_go_on(make_pair):
     service = make_pair().a.start()
+    go = service.folder / "go"
     with service.client() as client:
-        running = client.submit(script_that_notes(service.folder, 3), nodes=4)
+        running = client.submit(script_that_waits(service.folder, go), nodes=4)
         wait_until(lambda: client.job(running).state == "running")
         small, large = (client.submit(script_that_notes(service.folder), nodes=nodes) for nodes in (2, 4))
     service.kill()
@@ -17,6 +18,7 @@ def test_jobs_that_do_not_fit_any_more_are_cancelled_and_the_others_go_on(make_p
     with service.client() as client:
         assert client.job(large).state == "cancelled"
         assert client.job(small).state == "queued"
+        go.touch()
         wait_until(lambda: client.job(small).state == "completed")
         assert client.job(running).state == "completed"
     assert "larger than the machine" in service.run("show", large.id).stdout

@@ -11,7 +11,7 @@ import pytest
 
 from cosched.v1 import domain_pb2 as wire
 from cosched.v1.domain_pb2_grpc import DomainServiceStub
-from tests.live.services import PATIENCE, Service, noted, script_that_notes, wait_until
+from tests.live.services import PATIENCE, Service, noted, script_that_notes, script_that_waits, wait_until
 
 
 @pytest.fixture
@@ -46,8 +46,7 @@ def test_a_stop_ends_streams_and_leaves_jobs(service, notices, number):
     service.start()
     assert notices.recv(100) == b"READY=1"
     with service.client() as client, ThreadPoolExecutor(1) as pool:
-        script = script_that_notes(service.folder, 0) + f"while [ ! -e {go} ]; do sleep 0.05; done\n"
-        job = client.submit(script, directory=service.folder)
+        job = client.submit(script_that_waits(service.folder, go), directory=service.folder)
         seen: list[str] = []
         watching = pool.submit(watch, service, seen)
         wait_until(lambda: len(noted(service.folder)) == 1 and "submitted" in seen, "the job runs, as is seen")
