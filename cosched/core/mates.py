@@ -51,13 +51,13 @@ class Mates:
     owners: Mapping[tuple[Domain, str], str] = field(default_factory=dict)
     jobs: dict[JobId, PairedJob] = field(default_factory=dict)
     settled: int = 0  # links settled so far
-    _by_pair: dict[tuple[Domain, str], JobId] = field(default_factory=dict)
+    _by_pair: dict[tuple[Domain, str, str], JobId] = field(default_factory=dict)  # peer, owner here, name
     _by_mate: dict[tuple[Domain, JobId], JobId] = field(default_factory=dict)
     _parted: set[tuple[Domain, JobId]] = field(default_factory=set)
 
     def add(self, job: PairedJob) -> None:
-        """Note a submission; ValueError if another job here that has not ended has that pair name or that mate."""
-        taken = self.taken(job.peer, job.pair, job.mate)
+        """Note a submission; ValueError if its owner has another job here, not ended, of that pair, or one has that mate."""
+        taken = self.taken(job.peer, job.owner, job.pair, job.mate)
         if job.id in self.jobs or taken is not None:
             raise ValueError(f"job {job.id}: its pair is that of job {taken or job.id} already")
         self.restore(job)
@@ -74,16 +74,16 @@ class Mates:
         del self.jobs[job.id]
         self._strike(job)
 
-    def taken(self, peer: Domain, pair: str | None, mate: JobId | None) -> JobId | None:
-        """The job here, not ended, that has this pair name or this mate."""
-        for found in (self._by_pair.get((peer, pair or "")), self._by_mate.get((peer, mate or ""))):
+    def taken(self, peer: Domain, owner: str, pair: str | None, mate: JobId | None) -> JobId | None:
+        """The job here, not ended, that has this owner's pair name or this mate."""
+        for found in (self._by_pair.get((peer, owner, pair or "")), self._by_mate.get((peer, mate or ""))):
             if found is not None and not self.jobs[found].state.final:
                 return found
         return None
 
     def link(self, job: PairedJob, peer: Domain, pair: str | None, mate: JobId | None) -> None:
         """The job, which has no mate, names one now; ValueError as of `add`."""
-        taken = self.taken(peer, pair, mate)
+        taken = self.taken(peer, job.owner, pair, mate)
         if taken is not None:
             raise ValueError(f"job {job.id}: its pair is that of job {taken} already")
         self._part(job, None)
@@ -128,9 +128,9 @@ class Mates:
         return local is not None and local.peer == peer and local.mate == caller
 
     def find(self, peer: Domain, request: GetMateJobId) -> PairedJob | None:
-        """By the pair name, else by the id that the caller names, else a job that names the caller."""
+        """By its owner's pair name, else by the id that the caller names, else a job that names the caller."""
         if request.pair is not None:
-            found = self._by_pair.get((peer, request.pair))
+            found = self._by_pair.get((peer, self.owner_here(peer, request.owner), request.pair))
         elif request.mate is not None:
             found = request.mate
         else:
@@ -150,14 +150,16 @@ class Mates:
 
     def _list(self, job: PairedJob) -> None:
         if job.pair is not None:
-            self._by_pair[job.peer, job.pair] = job.id
+            self._by_pair[job.peer, job.owner, job.pair] = job.id
         if job.mate is not None:
             self._by_mate[job.peer, job.mate] = job.id
 
     def _strike(self, job: PairedJob) -> None:
-        for index, key in ((self._by_pair, job.pair), (self._by_mate, job.mate)):
-            if index.get((job.peer, key or "")) == job.id:
-                del index[job.peer, key or ""]
+        named, mate = (job.peer, job.owner, job.pair or ""), (job.peer, job.mate or "")
+        if self._by_pair.get(named) == job.id:
+            del self._by_pair[named]
+        if self._by_mate.get(mate) == job.id:
+            del self._by_mate[mate]
 
     def _part(self, job: PairedJob, mate: tuple[Domain, JobId] | None) -> None:
         if job.parted is not None:

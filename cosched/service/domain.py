@@ -90,8 +90,9 @@ class LiveDomain(DecidingDomain):
         jobs = self.core.mates.jobs
         if type(request) is GetMateJobId:
             if self.core.mates.find(peer, request) is None:
+                owner = self.core.mates.owner_here(peer, request.owner)
                 mate = None if request.pair is not None else request.caller
-                self._recall_job(self.store.ended_mate(peer, request.pair, mate), peer, request.caller)
+                self._recall_job(self.store.ended_mate(peer, owner, request.pair, mate), peer, request.caller)
         elif request.job not in jobs and (id := number(request.job)) is not None:  # type: ignore[union-attr]
             self._recall_job(self.store.job(id), peer, request.caller)
         if type(request) in (TryStartMate, StartJob) and self.core.last_answer(peer, request.caller) is None:

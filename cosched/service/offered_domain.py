@@ -60,7 +60,7 @@ class OfferedDomain(LiveDomain):
             return
         if (ended := self.core.mates.jobs.get(job)) is not None:  # the manager has given its id anew
             self.core.forget(ended)
-        taken = self.core.mates.taken(record.peer or "", record.pair, record.mate)
+        taken = self.core.mates.taken(record.peer or "", record.owner, record.pair, record.mate)
         if taken is not None:
             self._refused(job, f"its pair is that of job {taken} already")
             return
@@ -154,9 +154,10 @@ class OfferedDomain(LiveDomain):
     def _relinked(self, job: JobId, peer: Domain, pair: str | None, mate: JobId | None) -> None:
         if self.state(job) not in WAITING:
             return
-        if self.core.mates.jobs[job].peer:
+        local = self.core.mates.jobs[job]
+        if local.peer:
             self.feed(Unlinked(job))
-        taken = self.core.mates.taken(peer, pair, mate)
+        taken = self.core.mates.taken(peer, local.owner, pair, mate)
         if peer and taken is None and self.state(job) is JobState.QUEUED:
             self.feed(Linked(job, peer, pair, mate))
 

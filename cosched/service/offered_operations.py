@@ -48,7 +48,7 @@ class OfferedOperations(Operations):
         mate = self._named(named)
         if (known := self._domain.jobs.get(job)) is not None:
             self._check_linkable(known, mate)
-        self._check_mate(mate)
+        self._check_mate(asking.user, mate)
         try:
             await self._offering.adopt(job, self._written(mate), asking.user)
         except ManagerError as error:

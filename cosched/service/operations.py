@@ -134,7 +134,7 @@ class Operations:
         owner = self._owner(asking, wanted.owner)
         mate = self._named(wanted.mate) if wanted.mate is not None else None
         self._check_room(owner, wanted.nodes)
-        self._check_mate(mate)
+        self._check_mate(owner, mate)
         record = self._record(wanted, owner, mate)
         with self._domain.turn():
             self._on_record(asking, record, "")
@@ -206,12 +206,12 @@ class Operations:
             raise Refusal(grpc.StatusCode.NOT_FOUND, "DOMAIN_NOT_FOUND", f"{said} (configured: {known})")
         return MateNamed(peer, mate.pair, mate.mate)
 
-    def _check_mate(self, mate: MateNamed | None) -> None:
+    def _check_mate(self, owner: str, mate: MateNamed | None) -> None:
         if mate is None:
             return
         if not self._domain.core.settings.enabled:
             raise Refusal(grpc.StatusCode.FAILED_PRECONDITION, "COSCHEDULING_OFF", "coscheduling is off here")
-        taken = self._domain.core.mates.taken(mate.peer, mate.pair, mate.mate)
+        taken = self._domain.core.mates.taken(mate.peer, owner, mate.pair, mate.mate)
         if taken is not None:
             what = f"pair {mate.pair}" if mate.pair is not None else f"{mate.peer}:{mate.mate}"
             raise Refusal(
@@ -246,7 +246,7 @@ class Operations:
                 f"job {record.id} has a mate already",
                 {"job_id": str(record.id)},
             )
-        self._check_mate(mate)
+        self._check_mate(record.owner, mate)
 
     async def _ask_for_link(self, record: JobRecord, mate: MateNamed) -> Found:
         try:

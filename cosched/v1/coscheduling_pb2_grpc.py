@@ -72,12 +72,13 @@ class CoschedulingServiceServicer:
         """Which job of yours is the mate of my job? The first question of every RunJob, and how a link is announced: a
         submission that names a mate by its id asks this at once.
 
-        The called domain looks for a job by the pair name if there is one, else by the id that the caller names, else for
-        a job of its own that names the caller. FOUND needs that this job has the same owner (a domain may map the other's
-        owners to its own; the same name by default) and that it names no other mate; if it names no mate yet, it adopts
-        the caller as its mate from now on (by id only while it has not started and names no pair). Else the answer is
-        UNSUBMITTED if the request has a pair name of which no job is known here, NO_PAIR in all other cases, also if
-        coscheduling is off here. Asking again changes nothing more, so there is no request id.
+        The called domain looks for a job by the pair name if there is one, among the jobs of the same owner (a domain may
+        map the other's owners to its own; the same name by default), else by the id that the caller names, else for a job
+        of its own that names the caller. FOUND needs that this job has the same owner and that it names no other mate; if
+        it names no mate yet, it adopts the caller as its mate from now on (by id only while it has not started and has no
+        pair name). Else the answer is UNSUBMITTED if the request has a pair name of which the owner has no job here,
+        NO_PAIR in all other cases, also if coscheduling is off here. Asking again changes nothing, so there is no request
+        id.
 
         A domain may also answer a question about a job of its own (`job.domain` is the called domain), for people with a
         generic gRPC client: the mate as it knows it. That changes nothing. Example, with grpcurl:

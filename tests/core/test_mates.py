@@ -58,9 +58,17 @@ def test_a_pair_name_joins_jobs_of_one_owner_only():
     """ "A pair name joins jobs of one owner only." """
     a = DomainA()
     a.submit("j", pair="p", owner="alice")
-    assert a.asked_id("k", pair="p", owner="mallory") == NO_PAIR
+    assert a.asked_id("k", pair="p", owner="mallory") == UNSUBMITTED
     assert a.asked_status() == (Status.UNKNOWN, 0, None)
     assert a.asked_id("k", pair="p", owner="alice") == MATE_IS_J
+
+
+def test_a_pair_name_is_each_owners_own():
+    a = DomainA()
+    a.submit("j", pair="p", owner="mallory")
+    a.submit("i", pair="p", owner="alice")
+    assert a.asked_id("k", pair="p", owner="alice") == MateJobId(Found.MATE, "i")
+    assert a.asked_id("h", pair="p", owner="mallory") == MateJobId(Found.MATE, "j")
 
 
 def test_a_pair_name_finds_a_job_that_runs_already():
@@ -231,14 +239,14 @@ def test_a_table_maps_owners_between_domains():
     """ "(a table maps owners between domains; the same name by default)" """
     a = DomainA(owners={("B", "asmith"): "alice", ("C", "mallory"): "alice"})
     a.submit("j", pair="p", owner="alice")
-    assert a.asked_id("k", pair="p", owner="mallory") == NO_PAIR  # that is C's mallory
+    assert a.asked_id("k", pair="p", owner="mallory") == UNSUBMITTED  # that is C's mallory
     assert a.asked_id("k", pair="p", owner="asmith") == MATE_IS_J
 
 
 def test_a_mapped_owner_is_not_the_one_of_the_same_name():
     a = DomainA(owners={("B", "alice"): "alice2"})
     a.submit("j", pair="p", owner="alice")
-    assert a.asked_id("k", pair="p", owner="alice") == NO_PAIR
+    assert a.asked_id("k", pair="p", owner="alice") == UNSUBMITTED
 
 
 # Coscheduling off

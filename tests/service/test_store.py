@@ -159,15 +159,17 @@ def test_the_mate_that_ended_last(store):
             job(3, S.CANCELLED, ended_at=400, **{**named, "mate": "18"}),
             job(4, S.RUNNING, **named),
             job(5, S.FAILED, ended_at=600, **{**named, "peer": "other"}),
+            job(6, S.FAILED, ended_at=700, **{**named, "owner": "bob"}),
         ],
     )
-    assert store.ended_mate("eureka", pair="p").id == 2
-    assert store.ended_mate("eureka", mate="18").id == 3
-    assert store.ended_mate("eureka", pair="p", mate="18").id == 2
-    assert store.ended_mate("other", "p").id == 5
-    assert store.ended_mate("eureka", pair="q") is None
-    assert store.ended_mate("eureka", mate="p") is None
-    assert store.ended_mate("eureka") is None
+    assert store.ended_mate("eureka", "alice", "p", None).id == 2
+    assert store.ended_mate("eureka", "alice", None, "18").id == 3
+    assert store.ended_mate("eureka", "alice", "p", "18").id == 2
+    assert store.ended_mate("other", "alice", "p", None).id == 5
+    assert store.ended_mate("eureka", "bob", "p", None).id == 6
+    assert store.ended_mate("eureka", "alice", "q", None) is None
+    assert store.ended_mate("eureka", "alice", None, "p") is None
+    assert store.ended_mate("eureka", "alice", None, None) is None
 
 
 @pytest.mark.parametrize(

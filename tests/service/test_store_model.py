@@ -212,16 +212,16 @@ class StoreMachine(RuleBasedStateMachine):
         ]
         assert self.store.events(after, ids, kinds, limit) == found[:limit]
 
-    @rule(peer=peers, pair=st.none() | names, mate=names)
-    def find_ended_mate(self, peer, pair, mate):
+    @rule(peer=peers, owner=names, pair=st.none() | names, mate=names)
+    def find_ended_mate(self, peer, owner, pair, mate):
         name = ("mate", mate) if pair is None else ("pair", pair)
         ended = [
             job
             for job in self.model.jobs.values()
-            if job.state.final and job.peer == peer and getattr(job, name[0]) == name[1]
+            if job.state.final and (job.peer, job.owner) == (peer, owner) and getattr(job, name[0]) == name[1]
         ]
         last = max(ended, key=lambda job: (job.ended_at, job.id), default=None)
-        assert self.store.ended_mate(peer, pair, mate) == last
+        assert self.store.ended_mate(peer, owner, pair, mate) == last
 
     @invariant()
     def check(self):

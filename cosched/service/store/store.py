@@ -174,11 +174,11 @@ class Store:
         """What the job of that id runs."""
         return self._one(script_of, statements.SCRIPT, (id,))
 
-    def ended_mate(self, peer: str, pair: str | None = None, mate: str | None = None) -> JobRecord | None:
-        """The job that ended last of those that name `peer` and that pair or, if no pair is given, that mate."""
+    def ended_mate(self, peer: str, owner: str, pair: str | None, mate: str | None) -> JobRecord | None:
+        """The owner's job that ended last of those that name `peer` and that pair or, if no pair is given, that mate."""
         if pair is not None:
-            return self._one(job_of, statements.ENDED_OF_PAIR, (peer, pair))
-        return self._one(job_of, statements.ENDED_WITH_MATE, (peer, mate))
+            return self._one(job_of, statements.ENDED_OF_PAIR, (peer, owner, pair))
+        return self._one(job_of, statements.ENDED_WITH_MATE, (peer, owner, mate))
 
     def jobs(
         self, states: Sequence[JobState] | None, owner: str | None, paired_only: bool, after_id: int, limit: int
