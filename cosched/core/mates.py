@@ -105,7 +105,7 @@ class Mates:
     def answer(self, peer: Domain, request: GetMateJobId) -> MateJobId:
         """GetMateJobId: the job here that is the mate of the peer's job `request.caller`."""
         local = self.find(peer, request)
-        if (peer, request.caller) in self._parted:
+        if (peer, request.caller) in self._parted and (local is None or local.mate != request.caller):
             return NO_PAIR
         if local is None:
             return UNSUBMITTED if request.pair is not None else NO_PAIR

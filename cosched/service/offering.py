@@ -136,21 +136,26 @@ class Offering:
     # Looking for jobs that are not known yet
 
     async def look_for_mate(self, peer: Domain, question: GetMateJobId) -> bool:
-        """A peer asks for a job of which nothing is known: the manager may have it, perhaps without a mate so far.
+        """A peer asks for a job of which no mate is known: the manager may have it, perhaps without a mate so far.
 
         False: it may have it, but does not answer.
         """
-        mates = self._domain.core.mates
-        if mates.find(peer, question) is not None:
+        if self._is_settled(peer, question):
             return True
         try:
             async with asyncio.timeout(PEERS_PATIENCE):
                 answered = await self._manager.look()
-                if question.pair is None and question.mate is not None and mates.find(peer, question) is None:
+                if question.pair is None and question.mate is not None and not self._is_settled(peer, question):
                     await self._adopt_caller(peer, question, question.mate)
         except TimeoutError:
             return False
         return answered
+
+    def _is_settled(self, peer: Domain, question: GetMateJobId) -> bool:
+        """Whether the job sought is known, and names a mate or has parted with this one."""
+        mates = self._domain.core.mates
+        found = mates.find(peer, question)
+        return found is not None and (found.peer != "" or found.parted == (peer, question.caller))
 
     async def _adopt_caller(self, peer: Domain, question: GetMateJobId, mate: JobId) -> None:
         owner = self._domain.core.mates.owner_here(peer, question.owner)
@@ -262,15 +267,18 @@ class Offering:
 
     async def _await_hooks(self) -> None:
         """The hooks of jobs that wait for their mates call again, unless Slurm has queued these meanwhile."""
-        waiting = [job for job in self._domain.jobs if self._domain.state(job) in (JobState.READY, JobState.HOLDING)]
+        waiting = [job for job in self._domain.jobs if self._waits(job)]
         if not waiting:
             return
         await asyncio.sleep(COMES_BACK)
         await self._manager.look()
         known = self._manager.jobs()
         for job in waiting:
-            if job in known and not known[job].offered:
+            if self._waits(job) and job in known and not known[job].offered:  # it may have been started meanwhile
                 self._domain.withdrawn(job)
+
+    def _waits(self, job: JobId) -> bool:
+        return self._domain.state(job) in (JobState.READY, JobState.HOLDING)
 
     @staticmethod
     def over(events: Sequence[EventRecord]) -> list[JobId]:  # noqa: ARG004

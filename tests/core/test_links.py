@@ -103,6 +103,14 @@ def test_an_unlinked_job_may_be_linked_again(a):
     assert answer(a, mate="j") == MATE
 
 
+def test_a_job_may_name_the_mate_that_another_was_unlinked_from(a):
+    submit(a, mate="k")
+    a.handle(Unlinked("j"), 1)
+    submit(a, "j2", mate="k")
+    assert answer(a, mate="j") == NO_PAIR
+    assert answer(a, mate="j2") == MateJobId(Found.MATE, "j2")
+
+
 def test_the_name_of_a_pair_that_has_ended_can_be_used_again(a):
     submit(a, pair="nightly")
     assert answer(a, pair="nightly") == MATE

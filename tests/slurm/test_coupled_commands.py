@@ -65,7 +65,7 @@ def test_jobs_that_slurm_would_not_requeue_hold_where_others_yield(coupled: Serv
     coupled.outcome(mates, [*interactive, batch])
     assert [program.wait() for program in programs.values()] == [0, 0]
     assert {why for mate in mates for why in whys(coupled.here, mate)} == {"its holding mate started"}
-    assert {job.state for job in known(there).values()} == {"completed"}
+    assert {known(there)[job].state for job in (batch, *interactive)} == {"completed"}
 
 
 def popen(domain: Domain, *argv: str) -> subprocess.Popen[bytes]:
@@ -84,9 +84,10 @@ def named(domain: Domain, *names: str) -> list[str]:
 def test_arrays_and_heterogeneous_jobs_start_alone_and_a_warning_says_so(coupled: Served) -> None:
     here = coupled.here
     array = coupled.submit(here, P, "--array=1-2")
-    here.cluster.run("sbatch", "--parsable", "--comment=cosched:pair=q", "-N1", ":", "-N1", "--wrap", "true")
+    het = ("--comment=cosched:pair=q", "-N1", ":", "-N1", "--output=/dev/null", "--wrap", "true")
+    jobs = array, here.cluster.run("sbatch", "--parsable", *het).strip()
     here.cluster.wait_for_no_jobs()
-    texts = coupled.until(lambda: (found := warnings(here))[1:] and found, "two warnings")
+    texts = coupled.until(lambda: (found := warnings(here, *jobs))[1:] and found, "two warnings")
     assert {text.partition(": ")[2] for text in texts} == {ARRAY, HET}
     assert f"job {array} starts alone: {ARRAY}" in texts
     assert not known(here).keys() & {array}
@@ -115,8 +116,12 @@ def test_jobs_are_linked_unlinked_released_and_cancelled(coupled: Served) -> Non
     first, second = submit_later(coupled, here), submit_later(coupled, there)
     here.service.run("link", first, f"{there.name}:{second}")
     coupled.until(lambda: comment_of(there, second) == f"cosched:mate={here.name}/{first}", "both sides to be linked")
+    for domain, job in ((here, first), (there, second)):
+        domain.service.run("unlink", job)
+        assert "cosched:" not in comment_of(domain, job)
+    third = submit_later(coupled, here, f"--comment=cosched:mate={there.name}/{second}")
+    coupled.until(lambda: comment_of(there, second) == f"cosched:mate={here.name}/{third}", "another to adopt it")
     there.service.run("unlink", second)
-    assert "cosched:" not in comment_of(there, second)
     there.service.run("link", second, "--pair", "p")
     assert comment_of(there, second) == "cosched:pair=p"
     held = hold(coupled, here, P)
@@ -124,18 +129,18 @@ def test_jobs_are_linked_unlinked_released_and_cancelled(coupled: Served) -> Non
     coupled.until_job(here, held, lambda job: job.state == "holding" and job.holds.holds > 1, "to hold again")
     there.cluster.scontrol("release", second)
     check_started_together(coupled, [held], [second])
-    here.service.run("cancel", first)
-    coupled.until(lambda: known(here)[first].state == "cancelled", "its end")
+    here.service.run("cancel", third)
+    coupled.until(lambda: known(here)[third].state == "cancelled", "its end")
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can submit jobs as somebody else")
 def test_jobs_of_two_owners_are_no_pair(coupled: Served) -> None:
     here, there = coupled.here, coupled.there
-    jobs = [hold(coupled, here, MINE), coupled.submit(there, MINE, "--uid=daemon", "--chdir=/tmp")]
-    coupled.until_state(there, jobs[1], "completed")
-    assert whys(there, jobs[1]) == ["its mate's domain knows no such pair"]
-    assert known(here)[jobs[0]].state == "holding"
-    check_started_together(coupled, [jobs[0]], [coupled.submit(there, MINE)])
+    held, namesake = hold(coupled, here, MINE), coupled.submit(there, MINE, "--uid=daemon", "--chdir=/tmp")
+    coupled.until_job(there, namesake, lambda job: job.holds.yields > 0, "to wait for the job of its owner")
+    assert known(here)[held].state == "holding"
+    there.service.run("cancel", namesake)
+    check_started_together(coupled, [held], [coupled.submit(there, MINE)])
     own = submit_later(coupled, there)
     other = coupled.submit(here, ALONE, "--uid=daemon", "--chdir=/tmp", f"--comment=cosched:mate={there.name}/{own}")
     coupled.until_state(here, other, "completed")
@@ -148,7 +153,7 @@ def test_a_pairs_name_that_is_taken_already_is_refused_with_a_warning(coupled: S
     first = hold(coupled, here, P)
     second = coupled.submit(here, P)
     here.cluster.wait_for_state(int(second), "COMPLETED")
-    assert f"job {second} starts alone: its pair is that of job {first} already" in warnings(here)
+    assert f"job {second} starts alone: its pair is that of job {first} already" in warnings(here, second)
     check_started_together(coupled, [first], [coupled.submit(there, P)])
     third = hold(coupled, here, P)
     check_started_together(coupled, [third], [coupled.submit(there, P)])
