@@ -5,11 +5,9 @@ One service uses it at a time. All calls may block on the disk.
 
 from __future__ import annotations
 
-import fcntl
 import os
 import shutil
 import stat
-import time
 from pathlib import Path
 
 from adapters.local import files
@@ -18,9 +16,9 @@ from adapters.local.jobfile import JobFile
 from adapters.local.recovery import CANCEL, LOCK
 from adapters.local.supervise import LOG
 from adapters.manager import ManagerError, SettingError
+from cosched.file_locks import lock
 
 _MAX_TAIL = 300  # bytes of it that are shown
-_PATIENCE = 1.0  # seconds; a supervisor that was just starting as the last service died has its lock for an instant
 
 
 class Spool:
@@ -48,12 +46,9 @@ class Spool:
 
     def _take(self) -> None:
         fd = os.open(self.root / ".lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-        patience_over = time.monotonic() + _PATIENCE
-        while not _locked(fd):
-            if time.monotonic() > patience_over:
-                os.close(fd)
-                raise ManagerError(f"{self.root}: another service uses this spool")
-            time.sleep(0.02)
+        if not lock(fd):
+            os.close(fd)
+            raise ManagerError(f"{self.root}: another service uses this spool")
         self._lock = fd
 
     def close(self) -> None:
@@ -115,14 +110,6 @@ class Spool:
         except FileNotFoundError:
             return
         shutil.rmtree(old, ignore_errors=True)
-
-
-def _locked(fd: int) -> bool:
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 def _write_script(path: Path, script: bytes, uid: int | None) -> None:

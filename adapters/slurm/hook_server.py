@@ -160,13 +160,15 @@ class HookServer:
             raise LineError("unknown verb")
 
     def _ready(self, connection: _Connection, offer: Offer) -> None:
+        connection.send("parked")
+        if connection.has_gone:  # we were slow, and it has lost its patience: it comes again
+            return
         if offer.job_id in self._waiting:  # Slurm calls the newest hook only; another one of that job is stale
             self.end(offer.job_id)
             self._on_withdrawn(offer.job_id)
         connection.job = offer.job_id
         self._waiting[offer.job_id] = connection
         self._offers[offer.job_id] = offer
-        connection.send("parked")
         self._on_offer(offer)
 
     def _gate(self, connection: _Connection, fields: Fields) -> None:
@@ -228,6 +230,11 @@ class _Connection(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002
         self._be_patient()
         self._server.gone(self)
+
+    @property
+    def has_gone(self) -> bool:
+        """Whether the hook had hung up by the time of what was said last."""
+        return self._transport.is_closing()
 
     def _take(self, line: bytes) -> None:
         if len(line) > MAX_LINE:

@@ -10,6 +10,7 @@ from cosched.core.protocol import Domain, Found, GetMateJobId, JobId, MateJobId
 
 NO_PAIR = MateJobId(Found.NO_PAIR, None)
 UNSUBMITTED = MateJobId(Found.UNSUBMITTED, None)
+WAITING = (JobState.QUEUED, JobState.READY, JobState.HOLDING)
 
 
 @dataclass(slots=True)
@@ -56,7 +57,7 @@ class Mates:
     _parted: set[tuple[Domain, JobId]] = field(default_factory=set)
 
     def add(self, job: PairedJob) -> None:
-        """Note a submission; ValueError if its owner has another job here, not ended, of that pair, or one has that mate."""
+        """Note a submission; ValueError if its owner's pair of that name, or its mate, is another job's, not ended."""
         taken = self.taken(job.peer, job.owner, job.pair, job.mate)
         if job.id in self.jobs or taken is not None:
             raise ValueError(f"job {job.id}: its pair is that of job {taken or job.id} already")
@@ -171,5 +172,4 @@ class Mates:
 
 def _may_be_adopted(job: PairedJob) -> bool:
     """Whether a job that knows no mate's id may become the mate of one that names it."""
-    waits = job.state in (JobState.QUEUED, JobState.READY, JobState.HOLDING)
-    return waits and job.pair is None  # a pair name is a mate to come
+    return job.state in WAITING and job.pair is None  # a pair name is a mate to come

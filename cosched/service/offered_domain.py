@@ -15,15 +15,13 @@ from cosched.core.cluster import ClusterSettings
 from cosched.core.effects import Start, Try
 from cosched.core.events import Linked, NodesLost, Ready, Requeued, Started, Submitted, Tried, Unlinked
 from cosched.core.job import JobState
-from cosched.core.mates import PairedJob
+from cosched.core.mates import WAITING, PairedJob
 from cosched.core.protocol import FOREVER, Domain, JobId, TryStartMate
 from cosched.service import story
 from cosched.service.changes import PassOver
 from cosched.service.domain import LiveDomain
 from cosched.service.offered_jobs import OfferedJobs
 from cosched.service.store import JobRecord
-
-WAITING = (JobState.QUEUED, JobState.READY, JobState.HOLDING)
 
 
 class OfferedDomain(LiveDomain):

@@ -27,10 +27,9 @@ from cosched.core.effects import Release, Start, Try, Yield
 from cosched.core.job import JobState
 from cosched.core.protocol import Domain, GetMateJobId, JobId
 from cosched.service import story
-from cosched.service.announcing import announce
+from cosched.service.announcing import Announcer
 from cosched.service.changes import Order, PassOver
 from cosched.service.offered_domain import OfferedDomain
-from cosched.service.peers import Peers
 from cosched.service.running import explained, state_of
 from cosched.service.store import EventRecord, JobRecord
 
@@ -55,14 +54,14 @@ class Offering:
         self,
         domain: OfferedDomain,
         manager: SchedulingManager,
-        peers: Peers,
+        announcer: Announcer,
         peer_names: Collection[Domain],
         fail: Callable[[BaseException], None],
     ) -> None:
         """`fail`: called with a fault of ours, after which nothing can be relied on."""
         self._domain = domain
         self._manager = manager
-        self._peers = peers
+        self._announcer = announcer
         self._peer_names = list(peer_names)
         self._fail = fail
         self._tasks: set[asyncio.Task[None]] = set()
@@ -201,7 +200,7 @@ class Offering:
             self._domain.refused(job.job_id, reason)
             return
         self._domain.submitted(self._record(job, peer, job.link))
-        self._run(announce(self._domain, self._peers, job.job_id))
+        self._run(self._announcer.announce(job.job_id))
 
     def _record(self, job: Submitted | Known, peer: Domain, link: Link) -> JobRecord:
         clock = self._domain.clock
@@ -227,7 +226,7 @@ class Offering:
         link = report.link or Link()
         peer = link.peer or (self._peer_names[0] if report.link and len(self._peer_names) == 1 else "")
         self._domain.relinked(report.job_id, peer if peer in self._peer_names else "", link.pair, link.mate)
-        self._run(announce(self._domain, self._peers, report.job_id))
+        self._run(self._announcer.announce(report.job_id))
 
     def _offered(self, report: Offered) -> None:
         self._domain.offered(report.job_id, report.nodes, can_yield=report.can_yield)

@@ -16,9 +16,9 @@ import grpc
 from adapters.manager import ManagerError
 from cosched.core.events import Linked, ReleaseDue, Submitted, Unlinked
 from cosched.core.job import JobState
-from cosched.core.protocol import Domain, Failure, Found, GetMateJobId, MateJobId
+from cosched.core.protocol import Domain, Failure, Found, GetMateJobId
 from cosched.service import story
-from cosched.service.announcing import announce
+from cosched.service.announcing import Announcer
 from cosched.service.auditing import audit_refused
 from cosched.service.callers import Caller
 from cosched.service.changes import DoneRequest
@@ -27,7 +27,7 @@ from cosched.service.errors import Refusal
 from cosched.service.fields import number
 from cosched.service.metrics import Metrics
 from cosched.service.offering import Offering
-from cosched.service.peers import CallError, Peers
+from cosched.service.peers import CallError
 from cosched.service.running import Runner, spec_of
 from cosched.service.store import AuditRecord, JobRecord, StoreError
 from cosched.service.submissions import MateNamed, Submission
@@ -61,12 +61,12 @@ class Operations:
     """The operations of one domain."""
 
     def __init__(
-        self, domain: LiveDomain, runner: Runner | Offering, peers: Peers, peer_names: Mapping[Domain, object],
+        self, domain: LiveDomain, runner: Runner | Offering, announcer: Announcer, peer_names: Mapping[Domain, object],
         most_jobs: int, metrics: Metrics,
     ) -> None:  # fmt: skip
         self._domain = domain
         self._runner = runner
-        self._peers = peers
+        self._announcer = announcer
         self._peer_names = list(peer_names)
         self._most_jobs = most_jobs
         self._metrics = metrics
@@ -143,7 +143,7 @@ class Operations:
             if not wanted.hold:
                 self._domain.enqueue(record)
         if mate is not None:
-            await announce(self._domain, self._peers, str(record.id))
+            await self._announcer.announce(str(record.id))
         return record
 
     def _record(self, wanted: Submission, owner: str, mate: MateNamed | None) -> JobRecord:
@@ -250,7 +250,8 @@ class Operations:
 
     async def _ask_for_link(self, record: JobRecord, mate: MateNamed) -> Found:
         try:
-            answer = await self._peers.call(mate.peer, GetMateJobId(str(record.id), mate.pair, mate.mate, record.owner))
+            question = GetMateJobId(str(record.id), mate.pair, mate.mate, record.owner)
+            return (await self._announcer.ask(mate.peer, question)).found
         except CallError as error:
             refused = error.failure is Failure.REFUSED
             raise Refusal(
@@ -258,8 +259,6 @@ class Operations:
                 "NO_PAIR" if refused else "PEER_UNREACHABLE",
                 f"{mate.peer}: {error.problem}",
             ) from error
-        assert isinstance(answer, MateJobId)
-        return answer.found
 
     def _linked(self, asking: Asking, job: str, peer: Domain) -> JobRecord:
         """The job, which has a mate on that domain and has not started; Refusal."""

@@ -27,6 +27,7 @@ from cosched.errors import InputError
 from cosched.pem import expires
 from cosched.service import systemd
 from cosched.service.agreed_start import AgreedStart
+from cosched.service.announcing import Announcer
 from cosched.service.configuration import Configuration
 from cosched.service.coscheduling_api import CoschedulingApi
 from cosched.service.domain import LiveDomain
@@ -116,6 +117,7 @@ class Service:
         await self._open_domain(stack, manager)
         await self.runner.reconcile(found, self._running)
         self.runner.start()
+        self.announcer.resume()
         if self._replay is not None:
             self._replay.begin(self.domain, self._outside)
         self._start_timers()
@@ -172,6 +174,7 @@ class Service:
         timeout = float(configuration.coscheduling.peer_timeout)
         kind = replay.peers if replay else Peers
         self.peers = kind(self.name, configuration.peers, timeout, credentials, self._peer_changed)
+        self.announcer = Announcer(self.domain, self.peers)
         self.runner = self._make_runner(manager)
         most = float(configuration.coscheduling.max_clock_offset)
         self._agreed = outside.agreed = AgreedStart(self.runner.start_lead, self.peers.clock_offset, most)
@@ -180,12 +183,13 @@ class Service:
         outside.domain, outside.peers, outside.runner = self.domain, self.peers, self.runner
         stack.push_async_callback(self.peers.close)
         stack.push_async_callback(outside.close)
+        stack.push_async_callback(self.announcer.close)
         stack.push_async_callback(self.runner.close)
         self._running = self.domain.recover()
         self.views = Views(self.domain, self.clock)
         operations = Operations if isinstance(self.runner, Runner) else OfferedOperations
         self.operations = operations(
-            self.domain, self.runner, self.peers, {peer.name: peer for peer in configuration.peers},
+            self.domain, self.runner, self.announcer, {peer.name: peer for peer in configuration.peers},
             configuration.domain.max_jobs_per_user, self.metrics,
         )  # fmt: skip
         stack.push_async_callback(self.operations.close)
@@ -194,7 +198,7 @@ class Service:
         if isinstance(self.domain, OfferedDomain):
             assert isinstance(manager, SchedulingManager)
             peers = [peer.name for peer in self.configuration.peers]
-            return Offering(self.domain, manager, self.peers, peers, self.fail)
+            return Offering(self.domain, manager, self.announcer, peers, self.fail)
         assert not isinstance(manager, SchedulingManager)
         return Runner(self.domain, manager)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from sim.workload import Workload
 
 TIME = "time"  # the file in which the time is told
 LONGEST_CALL = 300  # seconds: a busy host makes a call slow, not unanswered
+DYING = 1.0  # seconds in which a process whose connections have broken can be waited for
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,15 +38,24 @@ Place = tuple[Path, dict[str, Any]]  # a service's folder, to be made, and the s
 @contextmanager
 def in_processes(places: Iterable[Place]) -> Iterator[list[Player]]:
     """Clients of services that have started; they end with the block. ServiceDiedError if one does not start."""
+    processes: dict[str, LocalProcess] = {}
+
+    def check_all() -> None:
+        """Whose service has died may be told by its peer, and while it is dying still."""
+        end = time.monotonic() + DYING
+        while time.monotonic() < end:
+            for process in processes.values():
+                process.check()
+            time.sleep(0.05)
+
     with ExitStack() as stack:
-        processes = {}
         for folder, sections in places:
             process = processes[sections["domain"]["name"]] = LocalProcess(folder, sections)
             stack.callback(process.stop)
             process.start()
         for process in processes.values():
             process.wait().close()
-        players = [Player(name, process.server, process.check) for name, process in processes.items()]
+        players = [Player(name, process.server, check_all) for name, process in processes.items()]
         for player in players:
             stack.callback(player.close)
         yield players

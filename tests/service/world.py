@@ -156,7 +156,7 @@ class Node:
             for job in self.domain.recover():
                 if job not in self.running and job not in self.done:
                     self.launch(job)
-            for job in self.done & self.domain.jobs.keys():
+            for job in sorted(self.done & self.domain.jobs.keys()):  # always the same order, for the same history
                 self.domain.ended(job, JobState.COMPLETED)
             self._look_round()
         except Killed:
@@ -213,7 +213,7 @@ class Node:
     def _submit(self, record: JobRecord) -> None:
         with self.domain.turn():
             self.domain.add(record, SCRIPT)
-            self.domain.feed(Submitted(str(record.id), record.peer or "", record.pair, None, record.owner))
+            self.domain.feed(Submitted(str(record.id), record.peer or "", record.pair, record.mate, record.owner))
             self.domain.enqueue(record)
 
     def launch(self, job: str) -> None:

@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 from pathlib import Path
+from threading import Event
 
 import pytest
 
@@ -17,7 +18,7 @@ from tests.slurm.cosched_hooks import Service, Site, site
 
 READY = b"ready\tjob=%d\tnodes=1\tuid=7\trestarts=0\tcomment=c\n"
 NOBODY = 65534
-END = 20  # seconds: a safety net
+END = 60  # seconds: a safety net
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can be somebody else")
 
 
@@ -143,6 +144,21 @@ def test_who_says_nothing_is_hung_up_on(hooks: Site, service: Service) -> None:
         hook.say(b"waiting\n")
         assert hook.line() == b"parked\n"
     service.wait_for("withdrawn 1")
+
+
+def test_hooks_that_have_lost_their_patience_before_they_were_heard_offer_nothing(
+    hooks: Site, service: Service
+) -> None:
+    heard = Event()
+    service.occupy(heard)
+    for _ in range(3):
+        with Peer(hooks.socket, READY % 1):
+            pass
+    with Peer(hooks.socket, READY % 1) as patient:
+        heard.set()
+        assert patient.line() == b"parked\n"
+    service.wait_for("withdrawn 1")
+    assert service.told == ["offer 1", "withdrawn 1"]
 
 
 def test_of_two_hooks_for_one_job_the_older_is_ended(hooks: Site, service: Service) -> None:

@@ -16,7 +16,7 @@ from adapters.slurm.doctor.facts import Facts
 from adapters.slurm.doctor.scripts import CONFIGURATION, GATE, JOBCOMP, PROGRAM, PROLOG, beginning
 
 _USAGE = b"prolog|gate|ended"  # what cosched-hook says of itself
-_PATIENCE = 5.0  # seconds for that, which takes it a millisecond
+_PATIENCE = 20.0  # seconds for that, which takes it a millisecond
 _OTHERS_WRITE = 0o022
 _ROOT = 0
 _SOCKET, _WAIT = "/run/cosched/hooks.sock", "10"  # what cosched-hook takes where cosched.conf says nothing

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import sqlite3
 from contextlib import closing
@@ -11,6 +10,7 @@ from typing import BinaryIO
 
 from sqlite_utils import Database
 
+from cosched.file_locks import lock
 from cosched.service.store.errors import StoreError
 from cosched.service.store.schema import APPLICATION_ID, DOMAIN, MIGRATIONS, is_newer
 
@@ -31,13 +31,10 @@ def lock_database(path: Path) -> BinaryIO:
     if not os.access(path.parent, os.W_OK | os.X_OK):
         raise StoreError(path, "its folder cannot be written")
     descriptor = os.open(beside(path, ".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    lock = os.fdopen(descriptor, "r+b", buffering=0)
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        lock.close()
-        raise StoreError(path, "is in use by another service") from None
-    return lock
+    if not lock(descriptor):
+        os.close(descriptor)
+        raise StoreError(path, "is in use by another service")
+    return os.fdopen(descriptor, "r+b", buffering=0)
 
 
 def open_database(path: Path, domain: str) -> Database:

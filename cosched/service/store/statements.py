@@ -24,6 +24,7 @@ def _update(table: str, columns: Sequence[str]) -> str:
 
 
 _ENDED = f"state >= {FIRST_FINAL_STATE}"
+_LAST_ENDED = f"{_ENDED} ORDER BY ended_at DESC, id DESC LIMIT 1"
 _RETIRING = f"{_ENDED} AND ended_at < ?1"
 _JOBS = f"SELECT {', '.join(JOB_COLUMNS)} FROM jobs"
 _EVENTS = f"SELECT {', '.join(EVENT_COLUMNS)} FROM events"
@@ -66,8 +67,8 @@ META = "SELECT value FROM meta WHERE key = ?"
 LAST_NUMBER = "SELECT seq FROM sqlite_sequence WHERE name = ?"
 JOB = f"{_JOBS} WHERE id = ?"
 SCRIPT = "SELECT script, context FROM scripts WHERE job = ?"
-ENDED_OF_PAIR = f"{_JOBS} WHERE peer = ? AND owner = ? AND pair = ? AND {_ENDED} ORDER BY ended_at DESC, id DESC LIMIT 1"
-ENDED_WITH_MATE = f"{_JOBS} WHERE peer = ? AND owner = ? AND mate = ? AND {_ENDED} ORDER BY ended_at DESC, id DESC LIMIT 1"
+ENDED_OF_PAIR = f"{_JOBS} WHERE peer = ? AND owner = ? AND pair = ? AND {_LAST_ENDED}"
+ENDED_WITH_MATE = f"{_JOBS} WHERE peer = ? AND owner = ? AND mate = ? AND {_LAST_ENDED}"
 ANSWERS = "SELECT peer, caller, request_id, kind, started FROM answers ORDER BY peer, caller"
 ANSWER = "SELECT request_id, kind, started FROM answers WHERE peer = ? AND caller = ?"
 REPLY = "SELECT method, job, error FROM replies WHERE who = ? AND request_id = ?"

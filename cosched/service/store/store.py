@@ -175,7 +175,7 @@ class Store:
         return self._one(script_of, statements.SCRIPT, (id,))
 
     def ended_mate(self, peer: str, owner: str, pair: str | None, mate: str | None) -> JobRecord | None:
-        """The owner's job that ended last of those that name `peer` and that pair or, if no pair is given, that mate."""
+        """The last to end of the owner's jobs that name `peer` and that pair or, if no pair is given, that mate."""
         if pair is not None:
             return self._one(job_of, statements.ENDED_OF_PAIR, (peer, owner, pair))
         return self._one(job_of, statements.ENDED_WITH_MATE, (peer, owner, mate))

@@ -1,0 +1,116 @@
+"""Links are announced to the mates' domains, again if these cannot say yet what they know of a mate."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from cosched.core.events import Unlinked
+from cosched.core.job import JobState
+from cosched.core.protocol import Failure, Found, GetMateJobId, MateJobId
+from cosched.core.settings import CoschedulingSettings, Scheme
+from cosched.service import announcing
+from cosched.service.announcing import Announcer
+from cosched.service.domain import LiveDomain
+from cosched.service.peers import CallError
+from cosched.service.store import JobRecord
+from cosched.service.translation import FOUND
+from tests.service.world import Faults, World
+
+PATIENCE = 60  # seconds; a safety net
+UNKNOWN, MATE = MateJobId(Found.UNSUBMITTED, None), MateJobId(Found.MATE, "7")
+AWAY = CallError(Failure.UNREACHABLE, "is away")
+
+
+class Peers:
+    """Answers as it is told; the last answer is given for ever."""
+
+    def __init__(self, *answers: MateJobId | CallError) -> None:
+        self._answers = list(answers)
+        self.asked: list[GetMateJobId] = []
+
+    async def call(self, peer: str, question: GetMateJobId) -> MateJobId:
+        assert peer == "b"
+        self.asked.append(question)
+        answer = self._answers.pop(0) if len(self._answers) > 1 else self._answers[0]
+        if isinstance(answer, CallError):
+            raise answer
+        return answer
+
+
+@pytest.fixture
+def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
+    monkeypatch.setattr(announcing, "AGAIN", 0.001)
+    settings = dict.fromkeys("ab", CoschedulingSettings(scheme=Scheme.HOLD))
+    world = World(tmp_path, 1, settings, Faults())
+    yield world
+    world.close()
+
+
+def submit(world: World, **named: Any) -> LiveDomain:
+    """A domain with one job, 1."""
+    node = world.nodes["a"]
+    node.run_times["1"] = 10
+    node._submit(JobRecord(1, "j", "ann", None, 3, 100, world.now, JobState.QUEUED, peer="b", **named))
+    return node.domain
+
+
+def announcer(domain: LiveDomain, peers: Peers) -> Announcer:
+    return Announcer(domain, cast(Any, peers))
+
+
+async def settled(announcer: Announcer) -> None:
+    """Nothing is to be announced again."""
+    async with asyncio.timeout(PATIENCE):
+        while announcer._again:
+            await asyncio.sleep(0.001)
+
+
+@pytest.mark.asyncio
+async def test_a_mate_named_by_its_id_is_asked_for_until_its_domain_has_said_what_it_knows(world: World) -> None:
+    domain, peers = submit(world, mate="7"), Peers(UNKNOWN, AWAY, UNKNOWN, MATE)
+    found = announcer(domain, peers)
+    await found.announce("1")
+    assert domain.jobs["1"].lookup == FOUND[Found.UNSUBMITTED]
+    await settled(found)
+    assert peers.asked == [GetMateJobId("1", None, "7", "ann")] * 4
+    assert domain.jobs["1"].lookup == FOUND[Found.MATE]
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("answer", [UNKNOWN, AWAY])
+async def test_a_pair_by_name_is_announced_once_as_its_other_job_will_be(world: World, answer) -> None:
+    peers = Peers(answer)
+    found = announcer(submit(world, pair="p"), peers)
+    await found.announce("1")
+    await settled(found)
+    assert peers.asked == [GetMateJobId("1", "p", None, "ann")]
+
+
+@pytest.mark.asyncio
+async def test_a_link_that_is_dissolved_is_announced_no_more(world: World) -> None:
+    domain, peers = submit(world, mate="7"), Peers(UNKNOWN)
+    found = announcer(domain, peers)
+    await found.announce("1")
+    with domain.turn():
+        domain.feed(Unlinked("1"))
+    await settled(found)
+
+
+@pytest.mark.asyncio
+async def test_after_a_restart_what_was_not_answered_is_announced(world: World) -> None:
+    domain, peers = submit(world, mate="7"), Peers(AWAY)
+    before = announcer(domain, peers)
+    await before.announce("1")
+    await before.close()
+    peers = Peers(MATE)
+    again = announcer(domain, peers)
+    again.resume()
+    await settled(again)
+    assert len(peers.asked) == 1
+    again.resume()
+    assert not again._again
