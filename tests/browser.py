@@ -28,6 +28,7 @@ FLAGS = [
     "--disable-sync",
 ]
 SMALLEST = 20_000  # square pixels of a figure
+PATIENCE = 120_000  # milliseconds; a safety net, not a measure
 
 # What is drawn in a figure: how many shapes, and how large it is.
 DRAWN = """figure => {
@@ -60,8 +61,9 @@ def opened(path: Path, width: int = 1280, height: int = 800, **options: Any) -> 
     url = path.resolve().as_uri()
     problems: list[str] = []
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
+        browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS, timeout=PATIENCE)
         page = browser.new_page(viewport={"width": width, "height": height}, **options)
+        page.set_default_timeout(PATIENCE)
         page.on("console", lambda message: problems.append(f"console: {message.text}"))
         page.on("pageerror", lambda error: problems.append(f"error: {error}"))
         page.on("request", lambda request: _note_request(request.url, url, problems))

@@ -13,7 +13,7 @@ from adapters.local.manager import LocalManager, create
 from adapters.local.record import Record, read
 from adapters.manager import Ended, JobSpec, Report, Started
 
-PATIENCE = 20.0  # seconds: far more than anything here takes
+PATIENCE = 120.0  # seconds; a safety net, not a measure
 
 
 def run(test: Callable[[], Coroutine[Any, Any, None]]) -> None:

@@ -11,20 +11,26 @@ import pytest
 from adapters.manager import End, ManagerError, UnknownJobError
 from tests.adapters.machine import lives, machine, run, until
 
+WALLTIME = 7  # seconds; far more than a shell needs to set its traps, even on a machine that stalls
 STUBBORN = "trap '' TERM; echo $$; while :; do sleep 0.2; done"
 
 
 def test_walltime(place: Path) -> None:
+    """It ends a job that has seen its service go, and one that was launched by the service that sees its end."""
+
     async def test() -> None:
         async with machine(place) as here:
-            await here.launch("soft", "/bin/sh", "-c", "trap 'echo asked; exit 5' TERM; sleep 30 & wait", walltime=1)
-            hard = await here.run("hard", "/bin/sh", "-c", STUBBORN, walltime=1)
+            asked = "trap 'echo asked; exit 5' TERM; sleep 300 & wait"
+            await here.launch("soft", "/bin/sh", "-c", asked, walltime=WALLTIME)
+            await here.started("soft")
+        async with machine(place) as here:
+            hard = await here.run("hard", "/bin/sh", "-c", STUBBORN, walltime=WALLTIME)
             soft = await here.ended("soft")
         assert (soft.how, soft.exit_code, here.output("soft")) == (End.TIMEOUT, 5, "asked\n")
         assert (hard.how, hard.signal, hard.exit_code) == (End.TIMEOUT, 9, None)
-        assert hard.reason == "its walltime of 1 s was over"
+        assert hard.reason == f"its walltime of {WALLTIME} s was over"
         assert hard.started_at is not None
-        assert 1.9 < (hard.at - hard.started_at) / 1e9 < 15  # walltime and grace time
+        assert WALLTIME + 0.9 < (hard.at - hard.started_at) / 1e9 < WALLTIME + 30  # with the grace time
 
     run(test)
 
@@ -112,9 +118,14 @@ def test_launched_twice_starts_once(place: Path) -> None:
 
 
 def test_the_end_is_told_soon(place: Path) -> None:
+    """At once; the median, since the machine may stall for seconds now and then."""
+
     async def test() -> None:
         async with machine(place) as here:
-            end = await here.run("1", "true")
-            assert time.time_ns() - end.at < 5e9
+            ages = []
+            for job in range(5):
+                end = await here.run(f"{job}", "true")
+                ages.append((time.time_ns() - end.at) / 1e9)
+            assert sorted(ages)[2] < 2
 
     run(test)

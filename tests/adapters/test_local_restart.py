@@ -122,13 +122,15 @@ def test_kill_9_of_the_service_at_any_instant(place: Path) -> None:
 def test_stopped_and_started_again(place: Path) -> None:
     async def test() -> None:
         async with machine(place) as here:
-            await here.launch("1", *FOREVER, walltime=2)
+            await here.launch("1", "/bin/sh", "-c", "echo $$; while ! test -e gate; do sleep 0.05; done; exit 6")
             pid = int(await here.line("1"))
             await here.started("1")
         assert lives(pid)
         async with machine(place) as again:
             assert isinstance(again.found["1"], Started)
-            assert (await again.ended("1")).how is End.TIMEOUT
+            (place / "gate").touch()
+            end = await again.ended("1")
+            assert (end.how, end.exit_code) == (End.EXITED, 6)
             assert [type(report) for report in again.told] == [Ended]
         assert not lives(pid)
 
@@ -172,6 +174,7 @@ def test_kill_9_of_the_supervisor(place: Path) -> None:
     run(test)
 
 
+@pytest.mark.usefixtures("tireless")
 def test_kill_9_of_the_supervisor_at_any_instant(place: Path) -> None:
     async def test() -> None:
         async with machine(place, slots=20) as here:

@@ -170,7 +170,7 @@ async def test_an_end_is_reported_once_it_has_come(make):
 
 @pytest.mark.asyncio
 async def test_a_cancelled_job_ends_at_once(make):
-    manager = await opened(make(**real(speed=1)), "1")
+    manager = await opened(make(**real(speed=0.01)), "1")  # it runs for 1000 s
     with pytest.raises(ManagerError, match="has not ended"):
         await manager.forget("1")
     await manager.cancel("1")
@@ -185,7 +185,7 @@ async def test_a_cancelled_job_ends_at_once(make):
 
 @pytest.mark.asyncio
 async def test_after_a_restart_jobs_run_on_or_have_ended(make, tmp_path):
-    settings = real(speed=1)
+    settings = real(speed=0.01)  # what runs, runs for long
     manager = await opened(make(**settings), "1", "2")
     await manager.cancel("1")
     await manager.close()

@@ -1,11 +1,13 @@
 """`cosched demo`."""
 
 import json
+import re
 import subprocess
 
 import pytest
 
 from tests.cli.conftest import CONSOLE_SCRIPT, tree
+from tests.live.services import wait_until
 
 
 @pytest.fixture(scope="module")
@@ -18,12 +20,17 @@ def kept(tmp_path_factory):
     return folder, run.stdout
 
 
+def processes_of(folder):
+    """What runs with this folder on its command line."""
+    return subprocess.run(["pgrep", "-f", str(folder)], capture_output=True, check=False).stdout
+
+
 def test_a_newcomer_sees_one_table_and_nothing_is_left_behind(console, tmp_path, tmp_path_factory, monkeypatch):
     scratch = tmp_path_factory.mktemp("scratch")
     monkeypatch.setenv("TMPDIR", str(scratch))
     result = console("demo")
     assert tree(scratch) == []
-    assert subprocess.run(["pgrep", "-f", str(scratch)], capture_output=True, check=False).stdout == b""
+    wait_until(lambda: not processes_of(scratch), "its last processes have ended")
     assert (result.returncode, result.stderr) == (0, "")
     lines = result.stdout.splitlines()
     assert max(map(len, lines)) <= 80
@@ -32,7 +39,8 @@ def test_a_newcomer_sees_one_table_and_nothing_is_left_behind(console, tmp_path,
     assert [row[0] for row in rows[::2]] == ["none", "hold-hold", "hold-yield", "yield-hold", "yield-yield"]
     assert all(row[-3:] == ["754", "of", "754"] for row in rows[2::2])
     assert "with it all do" in " ".join(lines)
-    assert any(line.startswith("8 of 8 pairs started together") for line in lines)
+    (together,) = re.findall(r"^(\d) of 8 pairs started together", result.stdout, re.MULTILINE)
+    assert int(together) > 4  # to the second: a process may stall for longer as it begins
     assert lines[-1].endswith("cosched demo --out DIR")
     assert tree(tmp_path) == []
 

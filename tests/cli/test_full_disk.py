@@ -22,7 +22,7 @@ def small_disk(tmp_path):
 @pytest.fixture
 def long_log(tmp_path):
     """A log whose jobs.csv is larger than the small disk."""
-    (tmp_path / "long.swf").write_text(swf(*hourly(5000)))
+    (tmp_path / "long.swf").write_text(swf(*hourly(1500)))
     return "--domain", "x,trace=long.swf", "--domain", "y,trace=long.swf", "--pair-window", "1m"
 
 

@@ -1,16 +1,19 @@
 """The command itself: help, exit codes, and how it ends when something is in its way."""
 
+import fcntl
 import os
 import re
 import signal
 import subprocess
 import sys
-import time
+import termios
+from pathlib import Path
 
 import pytest
 
 import cosched as package
 from tests.cli.conftest import CONSOLE_SCRIPT, swf
+from tests.live.services import wait_until
 
 COMMANDS = [
     (),
@@ -113,6 +116,15 @@ def test_help_on_a_full_disk(console, arguments):
     assert (result.returncode, result.stderr) == (1, "cosched: No space left on device\n")
 
 
+def unread(pipe):
+    """The bytes in it."""
+    return int.from_bytes(fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)), sys.byteorder)
+
+
+def sleeps(pid):
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "S"
+
+
 def test_an_interrupt():
     with subprocess.Popen(
         [CONSOLE_SCRIPT, "trace", "info", "-"],
@@ -121,10 +133,10 @@ def test_an_interrupt():
         stderr=subprocess.PIPE,
         text=True,
     ) as process:
-        # It reads from here once it has begun; then a moment for the next read to wait.
+        # It reads from here once it has begun; then the next read waits.
         process.stdin.write(";\n" * 1_000_000)
         process.stdin.flush()
-        time.sleep(0.2)
+        wait_until(lambda: not unread(process.stdin) and sleeps(process.pid), "it has read all, and waits for more")
         process.send_signal(signal.SIGINT)
         assert process.wait(timeout=60) == 130
         assert process.stderr.read() == "cosched: interrupted\n"

@@ -19,6 +19,7 @@ EPOCH = 1_767_225_600  # 2026-01-01T00:00:00Z, the fake's own clock
 FIRST_ID = 17
 UNFINISHED = {1, 2, 3, 4}
 PEER = "eureka"
+PATIENCE = 120.0  # seconds; a safety net, not a measure
 
 
 class FakeDomain(DomainServiceServicer):
@@ -218,7 +219,7 @@ class Running:
                 change()
                 self.domain.news.notify_all()
 
-        asyncio.run_coroutine_threadsafe(told(), self._loop).result(10)
+        asyncio.run_coroutine_threadsafe(told(), self._loop).result(PATIENCE)
 
     def wait_for(self, condition: Callable[[FakeDomain], object]) -> None:
         """Until the condition holds."""
@@ -227,7 +228,7 @@ class Running:
             while not condition(self.domain):
                 await asyncio.sleep(0.005)
 
-        asyncio.run_coroutine_threadsafe(asyncio.wait_for(met(), 10), self._loop).result(10)
+        asyncio.run_coroutine_threadsafe(asyncio.wait_for(met(), PATIENCE), self._loop).result(2 * PATIENCE)
 
 
 @contextmanager
@@ -249,9 +250,9 @@ def serve(address: str, credentials: grpc.ServerCredentials | None = None):
 
     thread = threading.Thread(target=asyncio.run, args=[run()])
     thread.start()
-    running, stop = started.result(30)
+    running, stop = started.result(PATIENCE)
     try:
         yield running
     finally:
         stop()
-        thread.join(30)
+        thread.join(PATIENCE)

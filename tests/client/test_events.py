@@ -10,6 +10,7 @@ import pytest
 from cosched.client import AsyncClient, Unreachable, attempts
 from cosched.service.errors import Refusal
 from cosched.v1 import domain_pb2
+from tests.client.fake_domain import PATIENCE
 
 
 def tell(domain, count=1, **fields):
@@ -23,7 +24,7 @@ def watched(count=1):
 
 
 def _until(condition):
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + PATIENCE
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.005)
@@ -59,7 +60,7 @@ def test_from_now_on_and_resumed_after_a_break(client, running):
         running.do(lambda failure=failure: running.domain.failures.append(failure))
         running.wait_for(watched(number + 1))
         running.do(lambda: tell(running.domain))
-    reader.join(30)
+    reader.join(PATIENCE)
     stream.close()
     assert seen == [3, 4, 5]
 
@@ -83,7 +84,7 @@ async def test_resumed_with_asyncio_too(running, address):
         running.do(lambda: running.domain.failures.append(grpc.StatusCode.UNAVAILABLE))
         await asyncio.to_thread(running.wait_for, watched(2))
         running.do(lambda: tell(running.domain))
-        await asyncio.wait_for(reader, 30)
+        await asyncio.wait_for(reader, PATIENCE)
     assert seen == [1, 2]
 
 

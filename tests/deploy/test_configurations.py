@@ -15,7 +15,7 @@ import pytest
 from cosched.service.configuration import Configuration, read_configuration
 from cosched.service.store import Store
 from tests.deploy import yaml_subset
-from tests.live.services import COMMAND, Service, free_port, script_that_notes, wait_until
+from tests.live.services import COMMAND, PATIENCE, Service, free_port, script_that_notes, wait_until
 
 DEPLOY = Path(__file__).resolve().parents[2] / "deploy"
 NAMES = ("intrepid", "eureka")
@@ -24,7 +24,7 @@ NAMES = ("intrepid", "eureka")
 def run(*command: object) -> str:
     environment = {**os.environ, "PATH": f"{Path(COMMAND[0]).parent}{os.pathsep}{os.environ['PATH']}"}
     done = subprocess.run(
-        [str(part) for part in command], capture_output=True, text=True, timeout=60, check=False, env=environment
+        [str(part) for part in command], capture_output=True, text=True, timeout=PATIENCE, check=False, env=environment
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
@@ -121,7 +121,7 @@ def test_the_pair_of_the_compose_file_starts_linked_jobs_together(composed, tmp_
         here = first.submit(script, pair="run7", directory=tmp_path / "intrepid")
         there = second.submit(script, pair="run7", directory=tmp_path / "eureka")
         wait_until(lambda: first.job(here).state == second.job(there).state == "completed", "both ended")
-        assert first.domain().peers[0].state == "reachable"
+        wait_until(lambda: first.domain().peers[0].state == "reachable", "the other answers")
     assert_backup_is_whole(intrepid, tmp_path / "backup.db")
 
 

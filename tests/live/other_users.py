@@ -29,6 +29,7 @@ from cosched.client.connection import open_channel
 from cosched.service.errors import error_info
 from cosched.v1 import domain_pb2
 from cosched.v1.domain_pb2_grpc import DomainServiceStub
+from tests.live.services import PATIENCE
 
 USERS = ("daemon", "nobody")  # of every host
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
@@ -43,7 +44,7 @@ class Outcome(NamedTuple):
     answer: dict[str, Any] | None = None
 
 
-def call(stub: DomainServiceStub, method: str, request: Message, timeout: float = 30) -> Outcome:
+def call(stub: DomainServiceStub, method: str, request: Message, timeout: float = PATIENCE) -> Outcome:
     """Make a call and tell how it ended."""
     try:
         answer = getattr(stub, method)(request, timeout=timeout)
@@ -58,7 +59,7 @@ def call_as(user: str, server: str, calls: Sequence[tuple[str, Message]]) -> lis
     requests = [[method, json_format.MessageToDict(request)] for method, request in calls]
     done = subprocess.run(
         [sys.executable, "-m", __name__, user, server],
-        input=json.dumps(requests), capture_output=True, text=True, timeout=60, check=False,
+        input=json.dumps(requests), capture_output=True, text=True, timeout=PATIENCE, check=False,
         cwd=Path(__file__).parents[2],
     )  # fmt: skip
     assert done.returncode == 0, done.stderr

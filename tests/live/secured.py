@@ -13,7 +13,7 @@ from cosched.client import Client, Tls
 from cosched.pem import server_name
 from cosched.service.errors import error_info
 from cosched.service.tls_files import TlsFiles
-from tests.live.services import Service
+from tests.live.services import PATIENCE, Service
 
 SITE = "spiffe://site/cosched/"
 USERS = f"{SITE}user/"
@@ -52,7 +52,7 @@ def channel_of(service: Service, ca: Path, files: TlsFiles | None) -> Any:
 def refusal(call: Any, request: Any) -> tuple[str, str]:
     """Code and reason of the error by which a call is answered; ("OK", "") if it is not."""
     try:
-        call(request, timeout=20)
+        call(request, timeout=PATIENCE)
     except grpc.RpcError as error:
         info = error_info(error)
         return error.code().name, info[0] if info else ""

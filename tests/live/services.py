@@ -9,7 +9,9 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +21,23 @@ COMMAND = (str(Path(sys.executable).with_name("cosched")),)
 PATIENCE = 120.0  # seconds; a safety net, not a measure
 
 
+def _ports() -> Iterator[int]:
+    """Ports for this process: other testers take others, and the kernel gives higher ones to whoever asks for any."""
+    tester = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+    first = 10_000 + 1000 * (tester % 22)
+    return cycle(first + (os.getpid() + number) % 1000 for number in range(1000))
+
+
+_PORTS = _ports()
+
+
 def free_port() -> int:
-    """A port of 127.0.0.1 that nobody has just now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    """A port of 127.0.0.1 that nobody has, nor is given before it is used."""
+    for port in _PORTS:
+        with socket.socket() as probe, suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
+    raise AssertionError("there is no end of ports")
 
 
 def wait_until(true: Callable[[], Any], what: str = "", patience: float = PATIENCE) -> Any:
@@ -47,10 +61,13 @@ def toml(sections: Mapping[str, Any]) -> str:
 
 
 class _Client(Client):
-    """Its jobs run, and leave their output, in a folder of the test's, unless they say where."""
+    """Its jobs run, and leave their output, in a folder of the test's, unless they say where.
+
+    It is patient with a service that gets no CPU.
+    """
 
     def __init__(self, server: str, folder: Path, **options: Any) -> None:
-        super().__init__(server, **options)
+        super().__init__(server, **{"timeout": PATIENCE, **options})
         self._folder = folder
 
     def submit(self, *arguments: Any, **options: Any) -> Job:
@@ -66,6 +83,7 @@ class Service:
         self.process: subprocess.Popen[bytes] | None = None
         self.environment: dict[str, str] = {}
         self.wrapper: tuple[str, ...] = COMMAND  # what is run instead of the plain command
+        self._said_before = 0  # bytes in its log when it was started
         self.config: dict[str, Any] = {
             "domain": {
                 "name": name,
@@ -76,7 +94,8 @@ class Service:
                 "schedule_interval": "2s",
                 "log_level": "debug",
             },
-            "coscheduling": {"peer_timeout": 2, "peer_patience": "4s", "heartbeat_interval": 1},
+            # Patience with a peer that gets no CPU: only a peer that is down makes jobs start alone.
+            "coscheduling": {"peer_timeout": 30, "peer_patience": "60s", "heartbeat_interval": 1},
             "peer": [],
             "manager": {"kind": "local", "slots": 4, "policy": "fcfs", "grace": 1},
         }
@@ -101,6 +120,7 @@ class Service:
         path = self.folder / "config.toml"
         path.write_text(toml(self.config))
         with (self.folder / "log").open("ab") as log:
+            self._said_before = log.tell()
             self.process = subprocess.Popen(
                 [*self.wrapper, "serve", "--config", str(path)],
                 stdout=log,
@@ -114,13 +134,21 @@ class Service:
         return self
 
     def is_serving(self) -> bool:
+        """Whether it listens wherever it should, as it says when it does, and answers."""
         assert self.process is not None
         assert self.process.poll() is None, f"{self.name} ended with {self.process.returncode}:\n{self.log}"
+        if f"serving {self.name} on " not in self._said_since_start():
+            return False
         try:
-            with self.client(timeout=2) as client:
+            with self.client() as client:
                 return bool(client.domain().name == self.name)
         except Unreachable:
             return False
+
+    def _said_since_start(self) -> str:
+        with (self.folder / "log").open("rb") as log:
+            log.seek(self._said_before)
+            return log.read().decode(errors="replace")
 
     def kill(self, number: int = signal.SIGKILL) -> int:
         """End it by a signal, at once or gracefully; its exit code."""

@@ -27,7 +27,7 @@ NODES = 8
 
 @pytest.fixture
 def service():
-    """With one operator beside root, and a folder that everybody can enter; its jobs never find nodes."""
+    """With one operator beside root, and a folder that everybody can enter."""
     with a_public_folder() as folder:
         made = Service(folder / "a", "a")
         made.config["domain"] |= {"operators": [OPERATOR], "max_jobs_per_user": MOST_JOBS}
@@ -82,6 +82,14 @@ def changes(job: str) -> list[tuple[str, Message]]:
     ]
 
 
+def fill_the_machine(service: Service, stub: DomainServiceStub) -> None:
+    """With a job that runs, so that no other is given nodes, starts, and perhaps ends before it is asked for."""
+    folder = str(service.folder)
+    job = stub.SubmitJob(submission(nodes=NODES, working_directory=folder)).job.ref
+    running = job_pb2.JOB_STATE_RUNNING
+    wait_until(lambda: stub.GetJob(domain_pb2.GetJobRequest(job=job)).job.state == running, "it runs")
+
+
 def audit(service: Service) -> list[tuple[str, str, str]]:
     with sqlite3.connect(service.folder / "state.db") as database:
         return database.execute("SELECT who, method, outcome FROM audit ORDER BY id").fetchall()
@@ -89,6 +97,7 @@ def audit(service: Service) -> list[tuple[str, str, str]]:
 
 @needs_root
 def test_a_user_changes_only_own_jobs_and_an_operator_all(service, stub):
+    fill_the_machine(service, stub)
     roots = stub.SubmitJob(submission(hold=True)).job.ref.job_id
     denied = Outcome("PERMISSION_DENIED", "NOT_OWNER")
     *outcomes, read = call_as(
@@ -102,15 +111,15 @@ def test_a_user_changes_only_own_jobs_and_an_operator_all(service, stub):
     )
     assert outcomes == [denied] * 5
     assert (read.code, read.answer["job"]["state"]) == ("OK", "JOB_STATE_QUEUED")
-    outcomes = call_as(OTHER, service.socket, [("SubmitJob", submission(hold=True)), *changes("2")])
+    outcomes = call_as(OTHER, service.socket, [("SubmitJob", submission(hold=True)), *changes("3")])
     assert [outcome.reason for outcome in outcomes] == ["", "PEER_UNREACHABLE", "NOT_LINKED", "", ""]
     outcomes = call_as(OPERATOR, service.socket, [*changes(roots), ("SubmitJob", submission(owner=OTHER))])
     assert [outcome.reason for outcome in outcomes] == ["PEER_UNREACHABLE", "NOT_LINKED", "", "", ""]
     assert outcomes[-1].answer["job"]["owner"] == OTHER
     assert Counter(audit(service)) == Counter(
         [
-            ("root", "SubmitJob", "OK"),
-            *((OTHER, method, "PERMISSION_DENIED") for method, _ in changes("1")),
+            *[("root", "SubmitJob", "OK")] * 2,
+            *((OTHER, method, "PERMISSION_DENIED") for method, _ in changes(roots)),
             (OTHER, "SubmitJob", "PERMISSION_DENIED"),
             *((user, "SubmitJob", "OK") for user in USERS),
             *((user, "LinkJobs", "UNAVAILABLE") for user in USERS),

@@ -27,8 +27,11 @@ QUESTIONS, ORDERS = ("GetMateJobId", "GetMateStatus"), ("TryStartMate", "StartJo
 CALL_BEFORE = {"GetMateStatus": "GetMateJobId", "TryStartMate": "GetMateStatus", "StartJob": "GetMateStatus"}
 TOGETHER = ("its mate could start", "its holding mate started")
 ALONE = "PeerUnreachable"
-TIMEOUT = 1.5  # seconds for each call of the service under test
-AN_ANSWER = 30  # bytes; more than a bare acknowledgement has, less than any answer
+# Seconds for each call of the service under test, and for all attempts at one: a call that nothing is wrong with is
+# answered in time, and one that can be repeated is, even if a process gets no CPU for some seconds.
+TIMEOUT, PATIENCE = 8, 15
+LATE = 10 * TIMEOUT
+AN_ANSWER = 40  # bytes; more than frames without an answer have (a ping and a window: 30), less than any answer
 
 
 class Outcome(NamedTuple):
@@ -41,7 +44,7 @@ class Outcome(NamedTuple):
 
 def a_service(make_service, peers: Iterable[ScriptedPeer], **coscheduling) -> Service:
     """With slots for all, and no other calls to its peers than those of its jobs."""
-    service = make_service("a", peer_timeout=TIMEOUT, peer_patience=3, heartbeat_interval=0, **coscheduling)
+    service = make_service("a", heartbeat_interval=0, **coscheduling)
     service.config["manager"]["slots"] = 100
     for peer in peers:
         service.add_peer(peer.name, peer.address)
@@ -164,7 +167,7 @@ def answers_late(call: str, peer: ScriptedPeer, _: Moments) -> None:
 
 def is_slow(call: str, peer: ScriptedPeer, _: Moments) -> None:
     """From this call on all that it says arrives too late."""
-    peer.happens[call] = lambda _: peer.network.set(delay_replies(TIMEOUT + 0.5))
+    peer.happens[call] = lambda _: peer.network.set(delay_replies(LATE))
 
 
 def says_not_now(call: str, peer: ScriptedPeer, _: Moments) -> None:
@@ -217,7 +220,7 @@ def peers() -> Iterator[dict[tuple[str, str], ScriptedPeer]]:
 
 
 def test_every_call_and_every_fault_end_as_the_protocol_says(make_service, peers):
-    service = a_service(make_service, peers.values()).start()
+    service = a_service(make_service, peers.values(), peer_timeout=TIMEOUT, peer_patience=PATIENCE).start()
     moments = Moments(service)
     with service.client() as client:
         jobs = {case: submit(service, client, peer) for case, peer in peers.items()}
@@ -239,7 +242,8 @@ def test_a_job_waits_for_a_lost_peer_where_that_is_configured(make_service, choi
                 "StartJob": refused_before}  # fmt: skip
     with ExitStack() as stack:
         peers = {call: stack.enter_context(ScriptedPeer(call)) for call in troubles}
-        service = a_service(make_service, peers.values(), on_peer_unreachable=choice, release_interval=2).start()
+        impatient = {"peer_timeout": 1.5, "peer_patience": 3, "release_interval": 2}  # a call too many changes nothing
+        service = a_service(make_service, peers.values(), on_peer_unreachable=choice, **impatient).start()
         moments = Moments(service)
         with service.client() as client:
             jobs = [submit(service, client, peer) for peer in peers.values()]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 
 import pytest
@@ -13,22 +13,27 @@ from tests.live.services import Pair, Service, noted, script_that_notes, wait_un
 from tests.live.wall_clock import READING, Clock
 
 HOUR = 3600
-RELEASE_INTERVAL, MATE_PATIENCE = timedelta(seconds=5), timedelta(seconds=9)
+RELEASE_INTERVAL = timedelta(seconds=4)
+MATE_PATIENCE = timedelta(seconds=18)  # a start of a service, however slow, does not outlast both
 
 
 @pytest.fixture
-def clocks(make_pair) -> tuple[Clock, Clock]:
-    """Of a pair of services that run."""
-    pair: Pair = make_pair(
-        scheme="hold",
-        release_interval=_seconds(RELEASE_INTERVAL),
-        release_jitter=0,
-        on_peer_unreachable="hold",
-        mate_patience=_seconds(MATE_PATIENCE),
-    )
-    made = Clock(pair.a), Clock(pair.b)
-    pair.start()
-    return made
+def make_clocks(make_pair) -> Callable[[timedelta], tuple[Clock, Clock]]:
+    """Those of a pair of services that run, with so much patience with mates."""
+
+    def make(mate_patience: timedelta) -> tuple[Clock, Clock]:
+        pair: Pair = make_pair(
+            scheme="hold",
+            release_interval=_seconds(RELEASE_INTERVAL),
+            release_jitter=0,
+            on_peer_unreachable="hold",
+            mate_patience=_seconds(mate_patience),
+        )
+        made = Clock(pair.a), Clock(pair.b)
+        pair.start()
+        return made
+
+    return make
 
 
 def _seconds(span: timedelta) -> str:
@@ -64,7 +69,8 @@ def assert_waited_as_long_as_they_should(service: Service, jobs: Sequence[Job], 
     assert int(held.detail["until"]) == (held.at + RELEASE_INTERVAL).timestamp()
 
 
-def test_clocks_that_are_set_while_jobs_wait(clocks):
+def test_clocks_that_are_set_while_jobs_wait(make_clocks):
+    clocks = make_clocks(MATE_PATIENCE)
     began = time.time()
     waiting = {clock: submit(clock.service, f"1{clock.service.name}", f"2{clock.service.name}") for clock in clocks}
     for clock, (first, second) in waiting.items():
@@ -89,8 +95,8 @@ def test_clocks_that_are_set_while_jobs_wait(clocks):
     assert min(at for *_, at in starts) >= began + MATE_PATIENCE.total_seconds() - 1  # instants are whole seconds
 
 
-def test_domains_whose_clocks_are_two_hours_apart_start_pairs_together(clocks):
-    a, b = clocks
+def test_domains_whose_clocks_are_two_hours_apart_start_pairs_together(make_clocks):
+    a, b = clocks = make_clocks(timedelta(hours=1))
     a.set(HOUR)
     b.set(-HOUR)
     for clock in clocks:
@@ -103,8 +109,8 @@ def test_domains_whose_clocks_are_two_hours_apart_start_pairs_together(clocks):
         assert clock.job(job).mates[0].gap is None
 
 
-def test_a_job_that_starts_late_is_never_shown_as_early(clocks):
-    a, b = clocks
+def test_a_job_that_starts_late_is_never_shown_as_early(make_clocks):
+    a, b = make_clocks(timedelta(seconds=1))
     a.set(HOUR)
     wait_until(a.is_shown, "the time that is shown follows")
     (first,) = submit(a.service, "pair")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from urllib.request import urlopen
 
-from tests.live.services import free_port, script_that_notes, wait_until
+from tests.live.services import PATIENCE, free_port, script_that_notes, wait_until
 
 
 def counted(url: str) -> dict[str, float]:
     """The values of all series, by name and labels as they stand there."""
-    with urlopen(url, timeout=10) as answer:
+    with urlopen(url, timeout=PATIENCE) as answer:
         lines = answer.read().decode().splitlines()
     return {name: float(value) for name, _, value in (line.rpartition(" ") for line in lines if line[0] != "#")}
 

@@ -14,7 +14,7 @@ from google.protobuf.descriptor_pb2 import FileDescriptorProto
 from google.rpc.error_details_pb2 import ErrorInfo
 
 from cosched.v1 import coscheduling_pb2, domain_pb2
-from tests.live.services import Service, script_that_notes, wait_until
+from tests.live.services import PATIENCE, Service, script_that_notes, wait_until
 
 BUF = Path(sys.executable).with_name("buf")
 CALLS, USERS, REFLECTION = (
@@ -41,7 +41,11 @@ class World:
     def buf(self, path: str, *arguments: str) -> subprocess.CompletedProcess[str]:
         command = [str(BUF), "curl", "--protocol", "grpc", "--http2-prior-knowledge", *arguments]
         return subprocess.run(
-            [*command, f"http://{self.service.address}{path}"], capture_output=True, text=True, timeout=60, check=False
+            [*command, f"http://{self.service.address}{path}"],
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+            check=False,
         )
 
     def call(self, method: str, request: dict[str, Any], *arguments: str) -> dict[str, Any]:

@@ -16,7 +16,16 @@ from cosched.service.errors import error_info
 from cosched.v1 import coscheduling_pb2 as wire
 from cosched.v1.coscheduling_pb2_grpc import CoschedulingServiceStub
 from tests.live.kill_campaign import PatientClient
-from tests.live.services import Pair, Service, free_port, noted, script_that_notes, script_that_waits, wait_until
+from tests.live.services import (
+    PATIENCE,
+    Pair,
+    Service,
+    free_port,
+    noted,
+    script_that_notes,
+    script_that_waits,
+    wait_until,
+)
 from tests.small_disk import mounted
 
 MEGABYTE = 1 << 20
@@ -53,7 +62,7 @@ def fill(folder: Path) -> Path:
 def health(service: Service) -> tuple[int, str]:
     """What /healthz says: the status and the text."""
     try:
-        with urllib.request.urlopen(f"http://{service.config['domain']['http']}/healthz", timeout=10) as answer:
+        with urllib.request.urlopen(f"http://{service.config['domain']['http']}/healthz", timeout=PATIENCE) as answer:
             return answer.status, answer.read().decode()
     except urllib.error.HTTPError as error:
         with error:
@@ -77,7 +86,7 @@ def assert_peers_are_told_to_come_again(service: Service) -> None:
         request_id="b/77/1", job=ref(domain="a", job_id="1"), caller=ref(domain="b", job_id="77")
     )
     with grpc.insecure_channel(service.address) as channel, pytest.raises(grpc.RpcError) as caught:
-        CoschedulingServiceStub(channel).TryStartMate(request, timeout=10)
+        CoschedulingServiceStub(channel).TryStartMate(request, timeout=PATIENCE)
     assert caught.value.code() is grpc.StatusCode.UNAVAILABLE
     assert error_info(caught.value)[0] == "STALLED"
 

@@ -13,6 +13,7 @@ import pytest
 
 from cosched.client import Client, Job
 from tests.live.services import Pair, noted, script_that_notes, wait_until
+from tests.live.workloads import RUN_PATIENCE
 from tests.service.faulty_proxy import (
     BLACK_HOLE,
     PASS,
@@ -48,9 +49,12 @@ class World:
         for network, fault in zip(self.networks, faults, strict=True):
             network.set(fault)
 
+    def _have_run(self) -> bool:
+        return all(client.job(job).state == "completed" for client, job in self.jobs)
+
     def starts(self) -> list[str]:
         """Why the jobs started, once all have; each has done so once, as it has noted itself too."""
-        wait_until(lambda: all(client.job(job).state == "completed" for client, job in self.jobs), "all have run")
+        wait_until(self._have_run, "all have run", RUN_PATIENCE)
         assert Counter(start[:2] for start in noted(self.pair.folder)) == {
             (job.domain, job.id): 1 for _, job in self.jobs
         }
@@ -99,7 +103,7 @@ def heard_nothing(client: Client, job: Job) -> bool:
 
 def test_with_enough_patience_all_pairs_start_together_whatever_the_network_does(make_world):
     print(f"{SEED=}")
-    world = make_world(on_peer_unreachable="hold", peer_patience=100, peer_timeout=0.5, max_held_fraction=1)
+    world = make_world(on_peer_unreachable="hold", peer_patience=1000, peer_timeout=1, max_held_fraction=1)
     choose = random.Random(SEED)
     for number in range(24):
         name = str(number // 2)

@@ -11,7 +11,7 @@ from cosched.client import Client, Job
 from cosched.v1 import coscheduling_pb2 as wire
 from cosched.v1.coscheduling_pb2_grpc import CoschedulingServiceStub
 from tests.live.scripted_peer import HOLDING, QUEUING, ScriptedPeer
-from tests.live.services import Service, noted, script_that_notes, wait_until
+from tests.live.services import PATIENCE, Service, noted, script_that_notes, wait_until
 
 START_AT, GROUP, OTHER = 10, 11, 1000  # fields: the first two are kept for what is to come
 NEW_VALUE = 77  # of an enum
@@ -165,6 +165,6 @@ def test_calls_that_are_not_known_are_unimplemented(service, method):
     with grpc.insecure_channel(service.address) as channel:
         call = channel.unary_unary(f"/{method}", bytes, bytes)
         with pytest.raises(grpc.RpcError) as caught:
-            call(NEWS, timeout=10)
+            call(NEWS, timeout=PATIENCE)
     assert caught.value.code() is grpc.StatusCode.UNIMPLEMENTED
     assert service.is_serving()

@@ -19,8 +19,8 @@ def test_two_jobs_with_a_pair_name_start_together(make_pair, scheme):
     with pair.a.client() as a, pair.b.client() as b:
         first = a.submit(script, pair="p")
         assert first.mates[0].lookup == "unsubmitted"
-        waiting = wait_until(lambda: (job := a.job(first)).reason == "MateUnsubmitted" and job, "it waits")
-        assert waiting.state == ("holding" if scheme == "hold" else "queued")
+        waiting = ("holding" if scheme == "hold" else "queued", "MateUnsubmitted")
+        wait_until(lambda: ((job := a.job(first)).state, job.reason) == waiting, "it waits")
         second = b.submit(script, pair="p")
         assert second.mates[0].lookup == "found"
         wait_until(lambda: done(pair.a, first) and done(pair.b, second), "both ended")

@@ -60,17 +60,25 @@ def test_jobs_of_two_real_traces(traces, schemes, total):
     assert sum(domain.metrics["holds"] + domain.metrics["yields"] for domain in simulated.domains.values()) > total / 20
 
 
-@pytest.fixture
-def month(tmp_path):
-    """The flags of a replay of a busy part of a generated month."""
+BUSY = ",cut=54h..61h"  # some hours that are
+
+
+def month_flags(tmp_path, cut):
+    """The flags of a replay of a generated month, or of a part of it."""
     flags = []
     for machine, pool, nodes in (("intrepid", "partitioned:intrepid", 40960), ("eureka", "flat", 100)):
         write_swf(generate(machine, seed=3), tmp_path / f"{machine}.swf", {"MaxNodes": str(nodes)})
         flags += [
             "--domain",
-            f"{machine},trace={machine}.swf,cut=54h..61h,node_pool={pool}",
+            f"{machine},trace={machine}.swf{cut},node_pool={pool}",
         ]
     return [*flags, "--pair-window", "10m"]
+
+
+@pytest.fixture
+def month(tmp_path):
+    """The flags of a replay of a busy part of a generated month."""
+    return month_flags(tmp_path, BUSY)
 
 
 def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -119,8 +127,9 @@ def folder():
 
 
 @pytest.fixture
-def under_way(tmp_path, folder, month):
-    """A replay whose services run already, and their process ids."""
+def under_way(tmp_path, folder):
+    """A replay, of a whole month lest it end by itself, whose services run already, and their process ids."""
+    month = month_flags(tmp_path, "")
     with (tmp_path / "said").open("w") as said:
         process = subprocess.Popen(
             [*COMMAND, "replay", "--live", *month, "--out", "out", "--no-report"],

@@ -11,7 +11,7 @@ import pytest
 
 from cosched.v1 import domain_pb2 as wire
 from cosched.v1.domain_pb2_grpc import DomainServiceStub
-from tests.live.services import PATIENCE, Service, noted, script_that_notes, script_that_waits, wait_until
+from tests.live.services import PATIENCE, Service, noted, script_that_waits, wait_until
 
 
 @pytest.fixture
@@ -65,10 +65,12 @@ def test_a_stop_ends_streams_and_leaves_jobs(service, notices, number):
 
 
 def test_a_job_that_ends_while_its_service_is_stopped_is_not_lost(service):
+    go = service.folder / "go"
     with service.start().client() as client:
-        job = client.submit(script_that_notes(service.folder, 0.2), directory=service.folder)
+        job = client.submit(script_that_waits(service.folder, go), directory=service.folder)
         wait_until(lambda: len(noted(service.folder)) == 1, "it runs")
     assert service.stop() == 0
+    go.touch()
     spool = service.folder / "state.db.local" / "jobs" / job.id / "record.json"
     wait_until(lambda: '"how": "exited"' in spool.read_text(), "it has ended")
     with service.start().client() as client:

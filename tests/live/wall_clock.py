@@ -32,7 +32,9 @@ class Clock:
     def is_shown(self) -> bool:
         """Whether the service shows the time that it is by this clock."""
         with self.service.client() as client:
-            return abs(client.domain().now - self._ahead - datetime.now(UTC)) <= READING
+            before = datetime.now(UTC)
+            shown = client.domain().now - self._ahead
+            return before - READING <= shown <= datetime.now(UTC) + READING
 
     def job(self, job: Job) -> Job:
         """The job as its service shows it now."""

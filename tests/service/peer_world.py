@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 
 import grpc
 import pytest
@@ -33,7 +33,7 @@ from tests.service.faulty_proxy import (
 from tests.service.pki import EUREKA
 
 UNREACHABLE, TIMEOUT, REFUSED = Failure.UNREACHABLE, Failure.TIMEOUT, Failure.REFUSED
-PATIENT = 20.0  # seconds for calls that are to be answered
+PATIENT = 60.0  # seconds for calls that are to be answered
 HASTY = 0.25  # for those that are not
 
 QUESTIONS: tuple[Request, ...] = (GetMateJobId("17", "climate", None, "ann"), GetMateStatus("4", "17"))
@@ -125,14 +125,12 @@ class Eureka:
 class World:
     """This domain's view of Eureka, with a network in between."""
 
-    def __init__(
-        self, eureka: Eureka, proxy: FaultyProxy, timeout: float, address: str, client: PeerCredentials | None
-    ) -> None:
+    def __init__(self, eureka: Eureka, proxy: FaultyProxy, address: str, client: PeerCredentials | None) -> None:
         self.eureka = eureka
         self.proxy = proxy
         self.told: list[PeerView] = []
         peer = Peer(name="eureka", address=address, identity=EUREKA if client else None)
-        self.peers = Peers("intrepid", [peer], timeout, client, self.told.append)
+        self.peers = Peers("intrepid", [peer], PATIENT, client, self.told.append)
 
     async def call(self, request: Request) -> object:
         return await self.peers.call("eureka", request)
@@ -142,6 +140,16 @@ class World:
             await self.call(request)
         assert caught.value.problem
         return caught.value.failure
+
+    @contextmanager
+    def waiting(self, seconds: float) -> Iterator[None]:
+        """Calls made in here may take so long; those before and after it have all the time that they need."""
+        peer = self.peers._peers["eureka"]
+        peer._timeout = seconds
+        try:
+            yield
+        finally:
+            peer._timeout = PATIENT
 
     def view(self) -> PeerView:
         return self.peers.view("eureka")
@@ -155,17 +163,16 @@ class World:
 
 @asynccontextmanager
 async def a_world(
-    timeout: float = PATIENT,
     direct: bool = False,
     client: PeerCredentials | None = None,
     server: grpc.ServerCredentials | None = None,
 ) -> AsyncIterator[World]:
-    """`timeout` of each call; `direct`: without the proxy; plaintext unless there are credentials."""
+    """`direct`: without the proxy; plaintext unless there are credentials."""
     eureka = Eureka(server)
     await eureka.start()
     try:
         with FaultyProxy(eureka.address) as proxy:
-            world = World(eureka, proxy, timeout, eureka.address if direct else proxy.address, client)
+            world = World(eureka, proxy, eureka.address if direct else proxy.address, client)
             yield world
             await world.peers.close()
     finally:

@@ -12,7 +12,7 @@ import pytest_asyncio
 from cosched.service.http import CONNECTIONS, HttpServer
 from cosched.service.metrics import Metrics
 
-PATIENCE = 20.0
+PATIENCE = 60.0
 
 
 class Site:
@@ -20,6 +20,7 @@ class Site:
 
     def __init__(self, **limits: float) -> None:
         self.problem: str | None = None
+        limits = {"patience": PATIENCE, **limits}
         self.server = HttpServer("127.0.0.1:0", self.metrics, lambda: self.problem, **limits)
         self.broken = False
 

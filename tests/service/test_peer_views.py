@@ -24,8 +24,8 @@ from tests.service.faulty_proxy import (
     FaultyProxy,
 )
 from tests.service.peer_world import (
-    HASTY,
     ORDERS,
+    PATIENT,
     QUESTIONS,
     a_world,
     answer,
@@ -115,9 +115,14 @@ async def test_a_heartbeat_waits_for_all_peers_at_once() -> None:
     with FaultyProxy("127.0.0.1:9", BLACK_HOLE) as hole:
         told: list[PeerView] = []
         silent = [Peer(name=f"silent{number}", address=hole.address) for number in range(20)]
-        peers = Peers("intrepid", silent, HASTY, None, told.append)
-        async with asyncio.timeout(HASTY * 15):
-            await peers.beat()
+        peers = Peers("intrepid", silent, PATIENT, None, told.append)
+        beat = asyncio.ensure_future(peers.beat())
+        async with asyncio.timeout(PATIENT):
+            while hole.accepted < 20:  # before any of them has answered, or will
+                await asyncio.sleep(0.01)
+        assert not told
+        hole.set(REFUSE)
+        await beat
         assert [view.state for view in peers.views()] == [states.PEER_STATE_UNREACHABLE] * 20
         assert len(told) == 20
         await peers.close()

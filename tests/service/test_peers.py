@@ -111,7 +111,7 @@ async def reply_cut_off(world: World) -> None:
 
 async def reply_late(world: World) -> None:
     await world.connect()
-    world.proxy.set(delay_replies(10 * HASTY))
+    world.proxy.set(delay_replies(PATIENT))
 
 
 async def never_answered(world: World) -> None:
@@ -150,18 +150,20 @@ NETWORK_FAULTS = [
 async def test_a_fault_of_the_network(
     fault: Callable[[World], Awaitable[None]], timeout: float, question: Failure, order: Failure, request_: Request
 ) -> None:
-    async with a_world(timeout) as world:
+    async with a_world() as world:
         await fault(world)
-        assert await world.failure(request_) is (order if request_ in ORDERS else question)
+        with world.waiting(timeout):
+            assert await world.failure(request_) is (order if request_ in ORDERS else question)
         assert world.view().state == states.PEER_STATE_UNREACHABLE
 
 
 @pytest.mark.asyncio
 @pytest.mark.parametrize("order", ORDERS, ids=by_name[2:])
 async def test_an_order_that_is_called_unreachable_never_arrives_later(order: Request) -> None:
-    async with a_world(HASTY) as world:
+    async with a_world() as world:
         world.proxy.set(BLACK_HOLE)
-        assert await world.failure(order) is UNREACHABLE
+        with world.waiting(HASTY):
+            assert await world.failure(order) is UNREACHABLE
         world.proxy.set(PASS)  # what was sent into the hole arrives now
         await world.connect()
         await world.call(QUESTIONS[1])
@@ -210,10 +212,11 @@ async def test_the_first_call_after_a_restart_succeeds(request_: Request) -> Non
 
 @pytest.mark.asyncio
 async def test_the_next_call_leaves_a_connection_that_has_gone_dead() -> None:
-    async with a_world(HASTY) as world:
+    async with a_world() as world:
         await world.connect()
         world.proxy.set(BLACK_HOLE)
-        assert await world.failure(ORDERS[0]) is TIMEOUT
+        with world.waiting(HASTY):
+            assert await world.failure(ORDERS[0]) is TIMEOUT
         connections = world.proxy.accepted
         world.proxy.set(PASS)
         await world.connect()
@@ -228,7 +231,9 @@ async def test_calls_to_a_dead_peer_leave_nothing_open() -> None:
         before = len(os.listdir("/proc/self/fd"))
         for _ in range(50):
             await asyncio.gather(*(world.failure(request) for request in CALLS))
-        assert len(os.listdir("/proc/self/fd")) <= before + 8
+        async with asyncio.timeout(PATIENT):
+            while len(os.listdir("/proc/self/fd")) > before + 8:
+                await asyncio.sleep(0.01)
 
 
 # Limits
@@ -237,15 +242,16 @@ async def test_calls_to_a_dead_peer_leave_nothing_open() -> None:
 @pytest.mark.asyncio
 async def test_a_call_that_gets_no_turn_before_its_deadline_did_not_go_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MAX_OPEN_CALLS", 1)
-    async with a_world(HASTY) as world:
-        await world.connect()
+    async with a_world() as world:
         world.eureka.behaviour = wait_for_the_caller_to_go
-        first, second = await asyncio.gather(world.failure(ORDERS[0]), world.failure(ORDERS[1]))
-        assert first is TIMEOUT
-        assert second is UNREACHABLE
+        first = asyncio.ensure_future(world.failure(ORDERS[0]))
+        await world.eureka.asked.wait()
+        with world.waiting(HASTY):
+            assert await world.failure(ORDERS[1]) is UNREACHABLE
+        world.proxy.cut()
+        assert await first is TIMEOUT
         assert len(world.eureka.seen) == 1
         world.eureka.behaviour = answer
-        await world.connect()
         assert await world.call(ORDERS[0]) == MateTried(True)
 
 

@@ -124,9 +124,10 @@ async def test_a_peer_that_is_down_is_not_blamed_on_its_certificates(pki: Pki) -
 @pytest.mark.asyncio
 async def test_a_silent_peer_is_not_blamed_on_its_certificates(pki: Pki) -> None:
     client, server = all_good(pki)
-    async with a_world(HASTY, client=client, server=server) as world:
+    async with a_world(client=client, server=server) as world:
         world.proxy.set(BLACK_HOLE)
-        assert [await world.failure(request) for request in CALLS] == [UNREACHABLE] * 4
+        with world.waiting(HASTY):
+            assert [await world.failure(request) for request in CALLS] == [UNREACHABLE] * 4
 
 
 @pytest.mark.asyncio

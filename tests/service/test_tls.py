@@ -14,7 +14,7 @@ import pytest
 from cosched.pem import server_name
 from cosched.service.tls import PeerCredentials, ServerTls, identity
 from cosched.service.tls_files import TlsFiles
-from tests.service.pki import ALICE, EUREKA, INTREPID, Answering, Pki, ask, ask_once, serving
+from tests.service.pki import ALICE, EUREKA, INTREPID, TIMEOUT, Answering, Pki, ask, ask_once, serving
 
 
 @pytest.fixture
@@ -66,7 +66,7 @@ async def test_certificate_of_another_authority_or_time_is_refused_and_the_probe
     async with serving(server, ServerTls(pki.files("intrepid")).credentials()) as address:
         for reason, files in bad_clients(pki, tmp_path).items():
             await refused(address, PeerCredentials(files))
-            problem = await PeerCredentials(files).probe(address, 10, INTREPID)
+            problem = await PeerCredentials(files).probe(address, TIMEOUT, INTREPID)
             assert f"refuses this domain's certificate ({EUREKA})" in problem
             assert reason in problem
     assert server.calls == 0
@@ -101,7 +101,7 @@ async def test_server_with_a_wrong_certificate_is_refused_and_the_probe_says_why
         server = answering()
         async with serving(server, ServerTls(files).credentials()) as address:
             await refused(address, client)
-            assert reason in (await client.probe(address, 10, INTREPID) or "")
+            assert reason in (await client.probe(address, TIMEOUT, INTREPID) or "")
         assert server.calls == 0
 
 
@@ -132,7 +132,7 @@ async def test_alerts_of_other_implementations_are_told(pki: Pki, tmp_path: Path
         refusing = asyncio.create_task(asyncio.to_thread(_shake_hands, listener, context))
         try:
             for reason, files in zip(reasons, bad_clients(pki, tmp_path).values(), strict=True):
-                problem = await PeerCredentials(files).probe(_address(listener), 10)
+                problem = await PeerCredentials(files).probe(_address(listener), TIMEOUT)
                 assert problem == f"the peer refuses this domain's certificate ({EUREKA}): {reason}"
         finally:
             listener.shutdown(socket.SHUT_RD)
@@ -142,13 +142,13 @@ async def test_alerts_of_other_implementations_are_told(pki: Pki, tmp_path: Path
 @pytest.mark.asyncio
 async def test_probe_tells_a_server_without_tls(pki: Pki) -> None:
     async with serving(answering(), None) as address:
-        assert await pki.peers("eureka").probe(address, 10) == "the peer does not speak TLS"
+        assert await pki.peers("eureka").probe(address, TIMEOUT) == "the peer does not speak TLS"
 
 
 @pytest.mark.asyncio
 async def test_probe_finds_nothing_wrong_with_a_good_peer(pki: Pki) -> None:
     async with serving(answering(), ServerTls(pki.files("intrepid")).credentials()) as address:
-        assert await pki.peers("eureka").probe(address, 10, INTREPID) == ""
+        assert await pki.peers("eureka").probe(address, TIMEOUT, INTREPID) == ""
 
 
 @pytest.mark.asyncio
@@ -156,8 +156,8 @@ async def test_probe_blames_no_certificate_where_nobody_is_reached(pki: Pki) -> 
     client = pki.peers("eureka")
     async with await asyncio.start_server(_hang_up, "127.0.0.1", 0) as relay_of_a_dead_service:
         address = _address(relay_of_a_dead_service.sockets[0])
-        assert await client.probe(address, 10) is None
-    assert await client.probe(address, 10) is None
+        assert await client.probe(address, TIMEOUT) is None
+    assert await client.probe(address, TIMEOUT) is None
     with socket.create_server(("127.0.0.1", 0)) as black_hole:
         assert await client.probe(_address(black_hole), 0.2) is None
 

@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from threading import Thread
+from threading import Event, Thread
 from typing import Any, TypeVar
 
 import pytest
@@ -20,6 +20,7 @@ from deploy.slurm.lab import Lab, wait_for
 from deploy.slurm.lab.installed_hooks import InstalledHooks
 
 _T = TypeVar("_T")
+_SOON = 60  # seconds; a safety net
 
 
 def check_for_compiler() -> None:
@@ -129,11 +130,15 @@ class Service:
 
     def open(self) -> None:
         """Serve."""
-        asyncio.run_coroutine_threadsafe(self.server.open(), self._loop).result(10)
+        asyncio.run_coroutine_threadsafe(self.server.open(), self._loop).result(_SOON)
 
     def close(self) -> None:
         """Stop serving; may be opened again."""
-        asyncio.run_coroutine_threadsafe(self.server.close(), self._loop).result(10)
+        asyncio.run_coroutine_threadsafe(self.server.close(), self._loop).result(_SOON)
+
+    def occupy(self, until: Event) -> None:
+        """Keep it from hearing anything until then."""
+        self._loop.call_soon_threadsafe(until.wait)
 
     def call(self, function: Callable[..., _T], *arguments: Any) -> _T:
         """Call the server in its loop."""
@@ -141,7 +146,7 @@ class Service:
         async def called() -> _T:
             return function(*arguments)
 
-        return asyncio.run_coroutine_threadsafe(called(), self._loop).result(10)
+        return asyncio.run_coroutine_threadsafe(called(), self._loop).result(_SOON)
 
     def start(self, job: int, at: float | None = None) -> bool:
         """Let a job start."""

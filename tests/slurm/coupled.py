@@ -13,7 +13,7 @@ from cosched.client import Client, Job
 from deploy.slurm.lab import CoupledLab, Domain, wait_for
 from tests.live.workloads import Outcome, Sides, Work
 
-PATIENCE = 120.0  # seconds; a safety net
+PATIENCE = 240.0  # seconds; a safety net
 INTERVAL = 0.2  # seconds between two looks
 ENDED = ("completed", "failed", "cancelled")
 STATES = ("queued", "ready", "holding", "running", *ENDED)
@@ -73,7 +73,7 @@ class Coupled:
                     found.times.setdefault(name, []).append(float(at))
         jobs = {job_id: job for job_id, job in known(domain).items() if job_id in ids}
         found.states.update(job.state for job in jobs.values())
-        with Client(domain.service.server) as client:
+        with Client(domain.service.server, timeout=PATIENCE) as client:
             for event in client.events(0, kinds=["started"], until_now=True):
                 if (job := jobs.get(str(event.job).rpartition(":")[2])) is not None:
                     found.whys.setdefault(str(job.mates[0].pair), []).append(event.detail["why"])
@@ -99,7 +99,7 @@ class Coupled:
 
 def known(domain: Domain) -> dict[str, Job]:
     """The jobs that the service knows, those that have ended too."""
-    with Client(domain.service.server) as client:
+    with Client(domain.service.server, timeout=PATIENCE) as client:
         return {job.id: job for job in client.jobs(STATES)}
 
 

@@ -8,10 +8,10 @@ from pathlib import Path
 from cosched.client import Client, Event
 from deploy.slurm.lab import Domain
 from tests.live.workloads import Outcome, Work
-from tests.slurm.coupled import ENDED, Coupled, known
+from tests.slurm.coupled import ENDED, PATIENCE, Coupled, known
 
 QUICK = {"release_interval": 0, "max_held_fraction": 1, "max_yields": 0, "backoff": 1, "on_peer_unreachable": "start"}
-START = {"try_patience": 2, "poll_interval": 1, "heartbeat_interval": 1}
+START = {"try_patience": 2.5, "poll_interval": 1, "heartbeat_interval": 1}
 AS_SLURM_SAYS = {
     "PENDING": ("queued",),
     "CONFIGURING": ("ready", "holding"),
@@ -78,13 +78,13 @@ def _agrees(domain: Domain) -> bool:
 
 def unended(domain: Domain) -> list[str]:
     """The jobs that have not ended, by cosched."""
-    with Client(domain.service.server) as client:
+    with Client(domain.service.server, timeout=PATIENCE) as client:
         return [job.id for job in client.jobs()]
 
 
 def story(domain: Domain, job: str, *kinds: str) -> list[Event]:
     """What happened to a job, by cosched; of these kinds, or all."""
-    with Client(domain.service.server) as client:
+    with Client(domain.service.server, timeout=PATIENCE) as client:
         return list(client.events(0, [job], kinds, until_now=True))
 
 
@@ -93,10 +93,11 @@ def whys(domain: Domain, job: str) -> list[str]:
     return [str(event.detail["why"]) for event in story(domain, job, "started")]
 
 
-def warnings(domain: Domain) -> list[str]:
-    """All that cosched has warned of."""
-    with Client(domain.service.server) as client:
-        return [event.text for event in client.events(0, kinds=["warning"], until_now=True)]
+def warnings(domain: Domain, *jobs: str) -> list[str]:
+    """All that cosched has warned of these jobs."""
+    with Client(domain.service.server, timeout=PATIENCE) as client:
+        texts = [event.text for event in client.events(0, kinds=["warning"], until_now=True)]
+    return [text for text in texts if any(text.startswith(f"job {job} ") for job in jobs)]
 
 
 def comment_of(domain: Domain, job: str) -> str:

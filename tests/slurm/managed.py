@@ -20,6 +20,8 @@ from tests.slurm.cosched_hooks import Site, site
 
 PAIR = "--comment=cosched:pair=p"
 PATIENCE = 60.0  # seconds; a safety net
+HOOKS_PATIENCE = 60  # seconds: whatever keeps us from running, no job starts without us
+BUSY = "until [ -e {go} ]; do sleep 0.1; done"  # a job that runs until the file is there
 _COMMANDS = ("squeue", "scontrol", "scancel", "sinfo")
 _COUNTING = """#!/bin/sh
 echo {name} "$@" >> {log}
@@ -33,7 +35,7 @@ _T = TypeVar("_T")
 def clusters(*names: str, **options: Any) -> Iterator[dict[str, tuple[Cluster, Site]]]:
     """Clusters, each with hooks of its own."""
     with ExitStack() as stack:
-        sites = {name: stack.enter_context(site()) for name in names}
+        sites = {name: stack.enter_context(site(HOOKS_PATIENCE)) for name in names}
         each = {name: Options(**sites[name].options, **options) for name in names}
         lab = stack.enter_context(Lab(names=names, each=each))
         yield {name: (lab[name], sites[name]) for name in names}
@@ -61,7 +63,7 @@ class Managed:
 
     def __init__(self, cluster: Cluster, hooks: Site, **settings: object) -> None:
         self.cluster = cluster
-        given = {"conf": str(cluster.conf), "hook_socket": str(hooks.socket)} | settings
+        given = {"conf": str(cluster.conf), "hook_socket": str(hooks.socket), "command_timeout": 30} | settings
         self.manager = SlurmManager(read_settings(cluster.directory, given))
         self.found: dict[str, Known] = {}
         self.reports: list[Report] = []

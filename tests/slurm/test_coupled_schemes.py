@@ -5,27 +5,31 @@ The service of `here` is started anew where a test needs other settings; that of
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 
 import pytest
 
+from cosched.client import Job
 from deploy.slurm.lab import CoupledLab, Domain
 from tests.live.workloads import Outcome, Work
 from tests.slurm.coupled import Coupled, check_for_compiler, known
+from tests.slurm.managed import rows
 
 NODES = 4
 LARGE = 3  # nodes, as many as may be held
-HOLD = {"release_interval": 0}
-RELEASE = {"release_interval": 1}
-YIELD = {"release_interval": 0, "max_yields": 2, "backoff": 5}
+HOLD = {"release_interval": 0, "max_yields": 0, "backoff": 30}
+RELEASE = HOLD | {"release_interval": 1}
+YIELD = HOLD | {"max_yields": 2, "backoff": 600}
 QUICK = {"max_held_fraction": 0.75, "try_patience": 1.2, "poll_interval": 1}
+PATIENCE = 60  # seconds, of hooks: more than a service needs to start on a busy machine
 P = Work("p", 1, 0.1)
 
 
 @pytest.fixture(scope="module")
 def running() -> Iterator[Coupled]:
     check_for_compiler()
-    with CoupledLab(schemes=("hold", "hold"), options={"nodes": NODES}, **QUICK | HOLD) as lab:
+    with CoupledLab(schemes=("hold", "hold"), options={"nodes": NODES}, patience=PATIENCE, **QUICK | HOLD) as lab:
         yield Coupled(lab)
 
 
@@ -66,6 +70,17 @@ def priority(domain: Domain, job_id: str) -> tuple[str, str]:
 
 def has_run(domain: Domain, job_id: str) -> bool:
     return domain.cluster.state(int(job_id)) == "COMPLETED"
+
+
+def has_yielded(job: Job, yields: int) -> bool:
+    return job.state == "queued" and job.holds.yields == yields
+
+
+def begin_now(domain: Domain, job_id: str) -> None:
+    """Cut a job's backoff short, once Slurm knows of it."""
+    at_least = time.time() + YIELD["backoff"] / 2  # Slurm itself keeps it back for two minutes, at first
+    domain.cluster.wait_for(lambda: (rows(domain.cluster, job_id)[0].eligible_at or 0) > at_least, "its backoff")
+    domain.cluster.update(int(job_id), starttime="now")
 
 
 def test_a_job_holds_its_nodes_until_its_mate_has_some(coupled: Coupled) -> None:
@@ -143,6 +158,9 @@ def test_a_yielded_jobs_nodes_are_others_and_after_enough_yields_it_holds_with_i
     before = priority(here, first)
     here.cluster.scancel(busy)
     coupled.until(lambda: has_run(here, alone), "the job behind the one that yields to run")
+    for yields in (1, 2):
+        coupled.until_job(here, first, lambda job, yields=yields: has_yielded(job, yields), f"to yield {yields} times")
+        begin_now(here, first)
     job = coupled.until_state(here, first, "holding")
     assert job.holds.yields == 2
     assert here.cluster.job(int(first))["Restarts"] == "2"

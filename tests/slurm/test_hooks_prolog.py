@@ -20,7 +20,8 @@ from deploy.slurm.lab import wait_for
 from deploy.slurm.lab.installed_hooks import SCRIPTS, SOURCES, build, program
 from tests.slurm.cosched_hooks import Service, Site, check_for_compiler, ready, site
 
-END = 20  # seconds: a safety net
+END = 120  # seconds: a safety net
+PATIENCE = 6  # seconds, of hooks that find a service first: more than one that lives keeps them waiting
 YIELD, START = 1, 0
 
 
@@ -121,7 +122,7 @@ def test_a_hook_that_waits_sleeps(hooks: Site, service: Service) -> None:
     service.wait_for_offer(17)
     for pid in (hook.pid, child_of(hook.pid)):
         wait_for(partial(asleep, pid), "its sleep")
-        assert cpu_ticks(pid) <= 1
+        assert cpu_ticks(pid) < 10
     service.start(17)
     assert hook.wait(END) == START
 
@@ -143,7 +144,7 @@ def test_without_a_service_a_job_starts_and_one_line_says_so() -> None:
 
 
 def test_when_the_service_ends_for_good_a_held_job_starts() -> None:
-    with site(patience=1) as hooks, Service(hooks.socket) as service:
+    with site(PATIENCE) as hooks, Service(hooks.socket) as service:
         hook = hooks.prolog()
         service.wait_for_offer(17)
         service.close()
@@ -164,24 +165,23 @@ def test_when_the_service_comes_back_the_hold_resumes(hooks: Site, service: Serv
 
 
 def test_a_service_that_hangs_is_noticed_by_those_who_wait() -> None:
-    with site(patience=1) as hooks, Babbler(hooks.socket, lambda peer: peer.sendall(b"parked\n")) as silent:
+    with site(PATIENCE) as hooks, Babbler(hooks.socket, lambda peer: peer.sendall(b"parked\n")) as silent:
         assert hooks.prolog().wait(END) == START
-        assert silent.heard.endswith(b"\nwaiting\n")
-        assert (silent.calls, len(hooks.messages())) == (1, 1)
+        wait_for(lambda: silent.heard.endswith(b"\nwaiting\n"), "its question")
+        assert (silent.heard.count(b"waiting"), len(hooks.messages())) == (1, 1)
 
 
-def test_who_waits_is_answered_that_the_service_lives() -> None:
-    with site(patience=1) as hooks, Service(hooks.socket) as service:
-        hook = hooks.prolog()
-        service.wait_for_offer(17)
-        with socket.socket(socket.AF_UNIX) as peer:  # what the hook does every three times its patience
-            peer.connect(str(hooks.socket))
-            peer.sendall(b"ready\tjob=18\tnodes=1\tuid=0\trestarts=0\nwaiting\nwaiting\n")
-            with peer.makefile("rb") as lines:
-                assert [next(lines) for _ in range(3)] == 3 * [b"parked\n"]
-        service.wait_for("withdrawn 18")
-        service.start(17)
-        assert hook.wait(END) == START
+def test_who_waits_is_answered_that_the_service_lives(hooks: Site, service: Service) -> None:
+    hook = hooks.prolog()
+    service.wait_for_offer(17)
+    with socket.socket(socket.AF_UNIX) as peer:  # what the hook does every three times its patience
+        peer.connect(str(hooks.socket))
+        peer.sendall(b"ready\tjob=18\tnodes=1\tuid=0\trestarts=0\nwaiting\nwaiting\n")
+        with peer.makefile("rb") as lines:
+            assert [next(lines) for _ in range(3)] == 3 * [b"parked\n"]
+    service.wait_for("withdrawn 18")
+    service.start(17)
+    assert hook.wait(END) == START
 
 
 class Babbler:
@@ -217,7 +217,7 @@ class Babbler:
             self._peers.append(peer)
             try:
                 self._behave(peer)
-                peer.settimeout(4)
+                peer.settimeout(END)
                 while data := peer.recv(9000):
                     self.heard += data
             except OSError:
@@ -258,7 +258,8 @@ def test_whatever_a_broken_service_says_the_job_starts_in_the_end() -> None:
         hooks = {name: each.prolog() for name, each in sites.items()}
         assert {name: hook.wait(END) for name, hook in hooks.items()} == dict.fromkeys(BEHAVIOURS, START)
         assert {name: len(each.messages()) for name, each in sites.items()} == dict.fromkeys(BEHAVIOURS, 1)
-        assert all(1 <= each.calls <= 6 for each in broken.values())  # a pause of 0.2 s after each
+        wait_for(lambda: all(each.calls for each in broken.values()), "the calls of all")
+        assert all(each.calls <= 6 for each in broken.values())  # a pause of 0.2 s after each
 
 
 def test_a_service_with_a_full_queue_does_not_hang_a_hook() -> None:

@@ -25,6 +25,11 @@ from deploy.slurm.lab.processes import Process, all_processes, end, look
 
 COMMAND = Path(__file__).resolve().parents[2] / "deploy" / "slurm" / "lab" / "lab"
 
+PATIENCE = 240  # seconds; a safety net
+
+# As nodes have fewer CPUs than this, they do not become usable: an `up` that is to be killed does not end before.
+NEVER_UP = ("--cpus", "4096", "--line", "SlurmdParameters=l3cache_as_socket")
+
 # A job that leaves processes behind which nothing ties to it: other sessions, no environment, another folder.
 HIDING = "setsid env -i /bin/sh -c 'cd /; sleep {0} & sleep {0}' >/dev/null 2>&1 & echo started; sleep {0}"
 
@@ -61,7 +66,7 @@ def hide(cluster: Cluster, folder: Path) -> None:
 
 def lab(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
     argv = [sys.executable, COMMAND, *arguments]
-    return subprocess.run(argv, capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run(argv, capture_output=True, text=True, timeout=PATIENCE, check=False)
 
 
 def started(*arguments: str | Path) -> subprocess.Popen[str]:
@@ -214,9 +219,9 @@ def test_a_process_that_has_got_the_id_of_another_is_left_alone() -> None:
     with subprocess.Popen(["sleep", "60"]) as other:
         now = look(other.pid)
         assert isinstance(now, Process)
-        assert end(replace(now, started=now.started - 1), signal.SIGKILL, 5)
+        assert end(replace(now, started=now.started - 1), signal.SIGKILL, PATIENCE)
         assert other.poll() is None
-        assert end(replace(now, arguments=("before it was another program",)), signal.SIGKILL, 5)
+        assert end(replace(now, arguments=("before it was another program",)), signal.SIGKILL, PATIENCE)
     assert other.returncode == -signal.SIGKILL
 
 
@@ -239,7 +244,7 @@ def test_run_takes_all_down_when_it_is_told_to_end_and_when_it_is_killed(
         assert run.stdout is not None
         assert run.stdout.readline() == "ready\n"
         os.killpg(run.pid, number) if to_all else run.send_signal(number)
-        code = run.wait(30)
+        code = run.wait(PATIENCE)
         if number == signal.SIGKILL:
             assert code == -signal.SIGKILL
             os.killpg(run.pid, signal.SIGKILL)  # the command itself: it was not the laboratory's
@@ -250,9 +255,10 @@ def test_run_takes_all_down_when_it_is_told_to_end_and_when_it_is_killed(
 
 
 def test_killing_up_half_way_leaves_nothing(folder: Path) -> None:
-    with started("up", "--dir", folder / "clusters", "--nodes", "8") as up:
+    with started("up", "--dir", folder / "clusters", "--nodes", "4", *NEVER_UP) as up:
         wait_for(lambda: (folder / "clusters" / "eureka" / "slurm.conf").exists(), "the daemons to be started")
         up.kill()
+        assert up.wait(PATIENCE) == -signal.SIGKILL  # it had not ended
     wait_for(lambda: not left(folder), "the end of all processes")
 
 
@@ -276,7 +282,7 @@ def test_an_ordinary_user_has_a_laboratory_too(folder: Path) -> None:
         "--",
     ]
     script = "cd $LAB_DIR && sbatch --wait --output=out --wrap 'id -u' && cat out"
-    done = subprocess.run([*argv, "sh", "-c", script], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run([*argv, "sh", "-c", script], capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert done.stdout == "Submitted batch job 1\n65534\n", done.stderr
 
 

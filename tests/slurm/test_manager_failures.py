@@ -14,10 +14,11 @@ from adapters.scheduling import Offered, Withdrawn
 from adapters.slurm.book import Phase
 from deploy.slurm.lab import Cluster, clear
 from tests.slurm.cosched_hooks import Site, site
-from tests.slurm.managed import Managed, clusters, rows
+from tests.slurm.managed import PATIENCE, Managed, clusters, rows
 
 pytestmark = pytest.mark.asyncio
 Place = tuple[Cluster, Site]
+SHORT_PATIENCE = 8  # seconds for which its hook waits for a service: more than any pause of ours
 
 
 @pytest.fixture(scope="module")
@@ -34,10 +35,10 @@ def place(one: Place) -> Iterator[Place]:
 
 
 async def test_when_slurmctld_dies_held_jobs_are_offered_again_and_lost_starts_given_again(place: Place) -> None:
-    async with Managed(*place, command_timeout=2) as slurm:
+    async with Managed(*place, command_timeout=8) as slurm:
         held, starting = await slurm.hold(), await slurm.hold()
         await asyncio.to_thread(slurm.cluster.wait_until_saved, int(held))
-        assert await slurm.manager.start(starting, time.time() + 4)
+        assert await slurm.manager.start(starting, time.time() + 9)  # longer than it takes to kill slurmctld
         await asyncio.to_thread(slurm.cluster.kill_controller)
         await slurm.wait_for(Withdrawn, held)
         assert not await slurm.manager.start(held)
@@ -51,7 +52,7 @@ async def test_when_slurmctld_dies_held_jobs_are_offered_again_and_lost_starts_g
 
 
 async def test_a_turn_that_is_given_back_while_slurmctld_dies_is_given_back_in_the_end(place: Place) -> None:
-    async with Managed(*place, command_timeout=1) as slurm:
+    async with Managed(*place, command_timeout=8) as slurm:
         job = await slurm.hold()
         yielding = asyncio.create_task(slurm.manager.give_back(job, 900))
         await slurm.until(lambda: slurm.cluster.state(int(job)) == "PENDING", "the end of its turn")
@@ -83,7 +84,7 @@ async def test_many_turns_given_back_keep_the_priority(place: Place) -> None:
         priority = await asyncio.to_thread(slurm.cluster.squeue, *shown)
         for _ in range(14):
             assert await slurm.manager.give_back(job)
-            assert await slurm.manager.try_start(job, 20)
+            assert await slurm.manager.try_start(job, PATIENCE)
         assert await asyncio.to_thread(slurm.cluster.squeue, *shown) == priority
         assert (await slurm.row(job)).restarts == 14
         assert await slurm.manager.start(job)
@@ -101,9 +102,9 @@ async def test_a_change_of_nice_would_free_a_job_that_is_held_by_its_user(place:
 
 
 async def test_a_service_that_does_not_come_back_finds_the_jobs_running() -> None:
-    with site(patience=1) as hooks, hooks.lab(nodes=1) as lab:
+    with site(SHORT_PATIENCE) as hooks, hooks.lab(nodes=1) as lab:
         async with Managed(lab["intrepid"], hooks) as slurm:
-            job = await slurm.hold("sleep 60")
+            job = await slurm.hold("sleep 600")
         await slurm.wait_for_state(job, "RUNNING")
         async with Managed(lab["intrepid"], hooks) as slurm:
             assert slurm.found[job].phase is Phase.RUNNING

@@ -15,7 +15,7 @@ from tests.slurm.coupled import Coupled, check_for_compiler, queued
 from tests.slurm.managed import Counted, clusters
 
 POLL_INTERVAL = 1.0  # seconds; the least that the service takes
-INTERVALS = 3
+INTERVALS = 6
 PACE = 1.0  # seconds from one look at the queue to the next, at least
 PAIRS, ALONE, NODES = 8, 8, 4
 
@@ -27,6 +27,7 @@ def submit_unpaired(cluster: Cluster) -> list[int]:
     for job in jobs[-4:-2]:
         cluster.scontrol("release", str(job))
     cluster.scancel(*jobs[-2:])
+    cluster.wait_for_no_jobs()  # an srun that has to wait in the queue may fail on a busy machine: Slurm gives it up
     cluster.run("srun", "--comment=cosch", "true")
     cluster.wait_for_no_jobs()
     return jobs
@@ -41,8 +42,8 @@ def test_no_prolog_of_a_job_without_a_mate_reaches_the_service() -> None:
             service.wait_for_offer(paired)
             service.start(paired)
             service.wait_for(f"COMPLETED {paired}")
+            wait_for(lambda: set(map(str, jobs)) <= {end.job_id for end in service.ends}, "the notes of all ends")
         assert [offer.job_id for offer in service.offers] == [str(paired)]
-        assert {str(job) for job in jobs} <= {end.job_id for end in service.ends}
         assert hooks.messages() == []
 
 
@@ -71,8 +72,8 @@ def test_the_queue_is_looked_at_once_a_second_at_most_under_load(coupled: Couple
     began, before = time.monotonic(), len(counted.calls("squeue"))
     outcome = coupled.run(contended(1, PAIRS, ALONE))
     assert outcome.alone() == {}
-    seconds = time.monotonic() - began
-    assert len(counted.calls("squeue")) - before <= len(coupled.lab.domains) * (seconds / PACE + 1)
+    calls = len(counted.calls("squeue")) - before  # before the time is read, which may be much later
+    assert calls <= len(coupled.lab.domains) * ((time.monotonic() - began) / PACE + 1)
 
 
 def test_an_idle_service_looks_at_the_queue_once_an_interval_at_most(coupled: Coupled, counted: Counted) -> None:
@@ -81,8 +82,9 @@ def test_an_idle_service_looks_at_the_queue_once_an_interval_at_most(coupled: Co
     wait_for_polls(counted, 1)
     began, before = time.monotonic(), counted.calls()
     wait_for_polls(counted, len(before) + INTERVALS * len(coupled.lab.domains))
-    seconds, polls = time.monotonic() - began, counted.calls()[len(before) :]
-    assert len(polls) <= len(coupled.lab.domains) * (seconds / POLL_INTERVAL + 1)
+    polls = counted.calls()[len(before) :]  # before the time is read, which may be much later
+    seconds = time.monotonic() - began
+    assert len(polls) <= len(coupled.lab.domains) * (seconds / POLL_INTERVAL + 2)  # one may have been under way
     assert {poll.split()[0] for poll in polls} == {"squeue"}
 
 

@@ -27,7 +27,14 @@ FOLDER = ROOT / "deploy" / "slurm"
 PAGE, HOOKS, EXAMPLE = FOLDER / "README.md", FOLDER / "hooks" / "README.md", FOLDER / "intrepid.toml"
 JOB = "#!/bin/sh\n#SBATCH --output=/dev/null\ndate +%T.%N\nsleep 1\n"
 LOOKING = {"squeue", "cosched queue", "cosched show", "cosched pairs"}  # what may be asked again until it is so
-PATIENCE = 60.0  # seconds; a safety net
+PATIENCE = 120.0  # seconds; a safety net
+# Where a reader sleeps before a look, until there is what is to be seen; the jobs' sleep lasts until it has been seen.
+SLEEP = """#!/bin/sh
+[ "$1" != 5 ] || exec /bin/sleep 1000
+state=HO
+[ -z "$(SLURM_CONF=$LAB_DIR/eureka/slurm.conf squeue -h)" ] || state=R
+until cosched pairs | grep -q " $state " && { [ $state = HO ] || [ -s slurm-1.out ]; }; do /bin/sleep 0.2; done
+"""
 SETUP = "/etc/slurm/cosched"
 
 
@@ -184,13 +191,13 @@ def test_links_lead_somewhere(page):
 
 def run(*command: object, folder: Path | None = None) -> str:
     done = subprocess.run(
-        [str(part) for part in command], capture_output=True, text=True, timeout=60, check=False, cwd=folder
+        [str(part) for part in command], capture_output=True, text=True, timeout=PATIENCE, check=False, cwd=folder
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
 
 
-def test_the_commands_of_the_readme_do_what_it_says() -> None:
+def test_the_commands_of_the_readme_do_what_it_says(tmp_path: Path) -> None:
     """Those of its section on Slurm, in a shell in the laboratory, as written."""
     check_for_compiler()
     text = section(ROOT / "README.md", "With Slurm").partition("```text")[0]
@@ -198,7 +205,9 @@ def test_the_commands_of_the_readme_do_what_it_says() -> None:
     assert demo.startswith("make slurm-demo")
     *argv, shell = shlex.split(laboratory)
     assert shell == "bash"
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    (tmp_path / "sleep").write_text(SLEEP)
+    (tmp_path / "sleep").chmod(0o755)
+    path = os.pathsep.join([str(tmp_path), str(Path(sys.executable).parent), os.environ["PATH"]])
     done = subprocess.run(
         [*argv, shell, "-c", "\n".join(commands)],
         cwd=ROOT, env={**os.environ, "PATH": path}, capture_output=True, text=True, timeout=2 * PATIENCE, check=False,

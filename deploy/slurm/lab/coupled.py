@@ -23,6 +23,8 @@ from deploy.slurm.lab.waiting import PATIENCE, LabError, wait_for
 
 SCHEMES = ("hold", "yield")
 GATE_LEAD = 0.3  # seconds from the hook's end to the gate's
+# All is on one host, which may be busy: a service that is kept waiting for some seconds is not gone, nor is slurmctld.
+UNHURRIED: dict[str, object] = {"peer_timeout": 30, "peer_patience": 60, "command_timeout": 30}
 _INTERVAL = 0.2  # seconds between two looks
 _OF_MANAGER = ("backoff", "try_patience", "poll_interval", "command_timeout", "gate_lead", "bin")
 _OF_DOMAIN = ("log_level", "http", "operators", "retention", "schedule_interval")
@@ -74,8 +76,8 @@ class CoupledLab:
         self.domains: dict[str, Domain] = {}
         self.schemes = tuple(schemes)
         self._gate, self._services, self._patience = gate, services, patience
-        usual = {"gate_lead": GATE_LEAD if gate else 0.0, "heartbeat_interval": 1}
-        self._settings: dict[str, object] = usual | settings
+        usual: dict[str, object] = {"gate_lead": GATE_LEAD if gate else 0.0, "heartbeat_interval": 1}
+        self._settings = usual | UNHURRIED | settings
 
     @property
     def directory(self) -> Path:

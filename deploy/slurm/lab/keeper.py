@@ -22,7 +22,7 @@ from typing import Any, NoReturn
 
 _PR_SET_CHILD_SUBREAPER = 36
 _LAST_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-_PATIENCE = 10.0  # seconds that a killed process may take to end: longer only in an uninterruptible system call
+_PATIENCE = 30.0  # seconds that a killed process may take to end: longer only in an uninterruptible system call
 
 
 class Keeper:

@@ -13,7 +13,7 @@ from deploy.slurm.lab.processes import Process, all_processes, end, with_descend
 from deploy.slurm.lab.waiting import LabError
 
 TEMPORARY = ".temporary-slurm-lab"  # in folders that go with their laboratory
-_PATIENCE = 12.0  # seconds: the keeper itself gives up after 10
+_PATIENCE = 35.0  # seconds: the keeper itself gives up after 30
 
 
 def take_down(directory: Path) -> None:

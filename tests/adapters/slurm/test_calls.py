@@ -9,17 +9,18 @@ from pathlib import Path
 
 import pytest
 
-from adapters.manager import ManagerError, UnavailableError
+from adapters.manager import ManagerError, UnavailableError, UnknownJobError
 from adapters.slurm import calls
 from adapters.slurm.calls import Slurm
 from adapters.slurm.settings import SlurmSettings
 from adapters.slurm.watch import Watch
+from deploy.slurm.lab.processes import all_processes
 
 pytestmark = pytest.mark.asyncio
 RECORDED = Path(__file__).with_name("recorded")
 
 
-def slurm(folder: Path, script: str, timeout: float = 20.0) -> Slurm:
+def slurm(folder: Path, script: str, timeout: float = 120.0) -> Slurm:
     """A Slurm whose commands are all this script."""
     for name in ("squeue", "scontrol", "sinfo", "scancel"):
         path = folder / name
@@ -29,10 +30,10 @@ def slurm(folder: Path, script: str, timeout: float = 20.0) -> Slurm:
 
 
 async def test_a_command_that_hangs_is_ended(tmp_path: Path) -> None:
-    hanging = slurm(tmp_path, f"echo $$ > {tmp_path}/pid; sleep 1000", timeout=0.5)
+    hanging = slurm(tmp_path, "sleep 1000; true", timeout=0.5)
     with pytest.raises(UnavailableError, match=r"squeue: no answer of Slurm within 0\.5 s"):
         await hanging.queue()
-    assert not Path("/proc", (tmp_path / "pid").read_text().strip()).exists()
+    assert not [p for p in all_processes() if any(str(tmp_path) in argument for argument in p.arguments)]
 
 
 async def test_a_command_that_prints_without_end_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -74,6 +75,19 @@ async def test_many_jobs_are_asked_about_in_few_commands(tmp_path: Path) -> None
 
 async def test_a_job_that_is_asked_about_alone_may_be_unknown(tmp_path: Path) -> None:
     assert await slurm(tmp_path, f"cat {RECORDED}/unknown.txt >&2; exit 1").details(["999"]) == []
+
+
+async def test_what_slurm_does_not_answer_is_asked_again_until_it_does() -> None:
+    answers = iter([UnavailableError("down"), UnavailableError("down"), UnknownJobError("no such job"), "an answer"])
+
+    async def call() -> str:
+        if isinstance(answer := next(answers), Exception):
+            raise answer
+        return answer
+
+    with pytest.raises(UnknownJobError):
+        await calls.until_it_answers(call, pauses=(0.001, 0.002))
+    assert await calls.until_it_answers(call) == "an answer"
 
 
 async def test_without_hints_the_queue_is_looked_at_once_an_interval() -> None:

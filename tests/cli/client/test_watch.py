@@ -10,13 +10,23 @@ from tests.cli.conftest import CONSOLE_SCRIPT
 
 
 @contextmanager
-def watching(running, *arguments):
-    """The command, once it watches; it is interrupted at the end."""
+def begun(running, *arguments):
+    """The command, once it watches; it is left to nobody if the test fails."""
     command = [CONSOLE_SCRIPT, "watch", *arguments]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        running.wait_for(
-            lambda domain: any(isinstance(request, domain_pb2.WatchEventsRequest) for request in domain.requests)
-        )
+        try:
+            running.wait_for(
+                lambda domain: any(isinstance(request, domain_pb2.WatchEventsRequest) for request in domain.requests)
+            )
+            yield process
+        finally:
+            process.kill()
+
+
+@contextmanager
+def watching(running, *arguments):
+    """The command, once it watches; it is interrupted at the end."""
+    with begun(running, *arguments) as process:
         yield process
         process.send_signal(signal.SIGINT)
         assert process.wait(timeout=60) == 130
@@ -45,9 +55,7 @@ def test_of_some_jobs_from_the_beginning_as_json(running):
 
 
 def test_nobody_reads_any_more(running):
-    command = [CONSOLE_SCRIPT, "watch"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        running.wait_for(lambda domain: len(domain.requests) == 2)
+    with begun(running) as process:
         running.do(lambda: running.domain.happen(domain_pb2.EVENT_KIND_PEER, "1"))
         process.stdout.readline()
         process.stdout.close()

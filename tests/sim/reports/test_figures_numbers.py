@@ -42,7 +42,7 @@ def check_occupancy(run: Run) -> None:
             assert row["idle"] == domain_.nodes - row["running"] - row["held"] >= 0
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(st.lists(st.tuples(st.integers(0, 60), st.integers(1, 50), st.integers(1, 8)), min_size=2, max_size=10))
 def test_at_every_instant_nodes_run_are_held_or_are_idle_as_the_jobs_say(tmp_path, rows):
     rows = sorted(rows)

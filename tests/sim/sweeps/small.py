@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator
@@ -69,17 +68,7 @@ def command(*arguments: object, cwd: Path, **options: Any) -> subprocess.Popen[s
 
 def children(process: int) -> list[int]:
     """The processes that a process has started and that are still there."""
-    return [int(pid) for pid in _read(f"/proc/{process}/task/{process}/children").split()]
-
-
-def resident(process: int) -> int:
-    """Bytes of memory that a process has; 0 if it has ended."""
-    fields = _read(f"/proc/{process}/statm").split()
-    return int(fields[1]) * os.sysconf("SC_PAGE_SIZE") if fields else 0
-
-
-def _read(path: str) -> str:
     try:
-        return Path(path).read_text()
+        return [int(pid) for pid in Path(f"/proc/{process}/task/{process}/children").read_text().split()]
     except (FileNotFoundError, ProcessLookupError):
-        return ""
+        return []

@@ -28,6 +28,12 @@ def cluster() -> Iterator[distributed.LocalCluster]:
         yield two
 
 
+@pytest.fixture(autouse=True)
+def patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The scheduler, a thread of this process, may be slow to answer."""
+    monkeypatch.setattr("sim.sweeps.dask_workers.PATIENCE_S", 60)
+
+
 def test_the_results_are_those_of_local_workers(cluster, tmp_path):
     cases = [*small_sweep(replications=5), failing()]
     with local_workers(1) as one:

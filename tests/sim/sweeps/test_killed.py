@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
+import json
 import os
 import random
-import re
 import signal
 import subprocess
-import time
+import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import polars
 
@@ -27,21 +30,56 @@ trace = "generated:eureka/jobs=3"
 scheme = ["off", "hold"]
 release_interval = ["5m", "20m"]
 """
+ENDLESS = MANY.replace("2500", "2_500_000")  # for what is to be seen while a sweep goes on
 PEAK_BYTES = 300e6
 PATIENCE = 300  # seconds
+NEVER = 10**9
+
+# `cosched`, killed by itself some moment (seconds at most) after it has kept so many rows: however fast it goes, and
+# whatever its tester does meanwhile. At the end it notes its workers, and the most memory that it had, in bytes.
+KILLED = r"""
+import json, os, random, re, signal, sys, threading
+from pathlib import Path
+
+from cosched.cli.main import main
+from sim.sweeps.storage import Store
+
+notes, most, moment = Path(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3])
+sys.argv[:] = ["cosched", *sys.argv[4:]]
+add, rows = Store.add, 0
+
+
+def note():
+    peak = re.search(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text())
+    workers = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
+    whole = notes.with_name(f"notes-{threading.get_ident()}")
+    whole.write_text(json.dumps({"peak": 1024 * int(peak[1]), "workers": [int(pid) for pid in workers]}))
+    whole.replace(notes)
+
+
+def end():
+    note()
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def add_and_count(store, more):
+    global rows
+    add(store, more)
+    before, rows = rows, rows + len(more)
+    if before < most <= rows:
+        threading.Timer(random.uniform(0, moment), end).start()
+
+
+Store.add = add_and_count
+try:
+    main()
+finally:
+    note()
+"""
 
 
 def parts(folder: Path) -> int:
     return len(list(folder.glob("parts/*.parquet")))
-
-
-def peak(process: int) -> int:
-    """The most memory that a process had, in bytes; 0 if it has ended."""
-    try:
-        found = re.search(r"VmHWM:\s+(\d+) kB", Path(f"/proc/{process}/status").read_text())
-    except (FileNotFoundError, ProcessLookupError):
-        return 0
-    return 1024 * int(found[1]) if found else 0
 
 
 def ended(process: int) -> bool:
@@ -57,12 +95,27 @@ def finish(process: subprocess.Popen[str]) -> None:
     assert process.returncode == 0, output
 
 
-def kill(process: subprocess.Popen[str]) -> None:
-    """As a machine that goes down does; its workers end by themselves."""
-    workers = children(process.pid)
-    process.kill()
-    process.communicate()
-    wait_until(lambda: all(map(ended, workers)), "the workers end with the command")
+def run_until(most: int, moment: float, *arguments: object, cwd: Path) -> tuple[int, dict[str, Any]]:
+    """How it ended, and what it has noted; see KILLED. Workers of what was killed end by themselves."""
+    notes = cwd / "notes.json"
+    program = [sys.executable, "-c", KILLED, str(notes), str(most), str(moment), *map(str, arguments)]
+    done = subprocess.run(program, cwd=cwd, timeout=PATIENCE, check=False)
+    noted = json.loads(notes.read_text())
+    wait_until(lambda: all(map(ended, noted["workers"])), "the workers end with the command")
+    return done.returncode, noted
+
+
+@contextlib.contextmanager
+def under_way(folder: Path) -> Iterator[subprocess.Popen[str]]:
+    """A sweep that has some results in `out` and does not end before this block; it is killed then."""
+    (folder / "s.toml").write_text(ENDLESS)
+    process = command("sweep", "s.toml", "--out", "out", cwd=folder)
+    try:
+        wait_until(lambda: parts(folder / "out") > 0, "some results", PATIENCE)
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
 
 
 def labels(folder: Path) -> list[tuple[object, ...]]:
@@ -77,10 +130,10 @@ def test_killed_at_any_moment_and_resumed(tmp_path):
     (tmp_path / "s.toml").write_text(text)
     quiet = command("sweep", "s.toml", "--out", "quiet", "--workers", 1, cwd=tmp_path)
     finish(quiet)
-    noisy = command("sweep", "s.toml", "--out", "noisy", "--workers", 2, cwd=tmp_path)
-    wait_until(lambda: parts(tmp_path / "noisy") > 0, "some results", PATIENCE)
-    time.sleep(random.uniform(0, 0.4))  # any moment will do
-    kill(noisy)
+    kept = random.randint(1, 240)
+    code, noted = run_until(kept, 0.4, "sweep", "s.toml", "--out", "noisy", "--workers", 2, cwd=tmp_path)
+    assert code == -signal.SIGKILL
+    assert len(noted["workers"]) <= 2
     (tmp_path / "noisy/.0123456789abcdef.part").write_bytes(b"what a killed process leaves")
     (tmp_path / "noisy/parts").mkdir(exist_ok=True)
     (tmp_path / "noisy/parts/.fedcba9876543210.part").write_bytes(b"PAR1")
@@ -98,18 +151,14 @@ def tree(folder: Path) -> list[str]:
 
 def test_ten_thousand_cases_killed_halfway(tmp_path):
     (tmp_path / "s.toml").write_text(MANY)
-    first = command("sweep", "s.toml", "--out", "out", cwd=tmp_path)
-    wait_until(lambda: parts(tmp_path / "out") > 80, "about half of it", PATIENCE)
-    peaks = [peak(first.pid)]
-    kill(first)
-    there = rows(tmp_path / "out")
-    assert 2_000 < there < 9_000
-    second = command("sweep", "s.toml", "--out", "out", "--resume", cwd=tmp_path)
-    wait_until(lambda: peaks.append(peak(second.pid)) or second.poll() is not None, "the rest", PATIENCE)
-    finish(second)
+    code, first = run_until(5_000, 0.2, "sweep", "s.toml", "--out", "out", cwd=tmp_path)
+    assert code == -signal.SIGKILL
+    assert 5_000 <= rows(tmp_path / "out") < 9_000
+    code, second = run_until(NEVER, 0, "sweep", "s.toml", "--out", "out", "--resume", cwd=tmp_path)
+    assert code == 0
     expected = itertools.product(range(1, 2501), ["off", "hold"], ["5m", "20m"])
     assert labels(tmp_path / "out") == [(scheme, time, number) for number, scheme, time in expected]
-    assert 50e6 < max(peaks) < PEAK_BYTES
+    assert 50e6 < max(first["peak"], second["peak"]) < PEAK_BYTES
 
 
 def rows(folder: Path) -> int:
@@ -118,12 +167,10 @@ def rows(folder: Path) -> int:
 
 
 def test_interrupted(tmp_path):
-    (tmp_path / "s.toml").write_text(MANY)
-    process = command("sweep", "s.toml", "--out", "out", cwd=tmp_path)
-    wait_until(lambda: parts(tmp_path / "out") > 2, "some results", PATIENCE)
-    workers = children(process.pid)
-    os.kill(process.pid, signal.SIGINT)
-    output = process.communicate(timeout=PATIENCE)
+    with under_way(tmp_path) as process:
+        workers = children(process.pid)
+        os.kill(process.pid, signal.SIGINT)
+        output = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130
     assert output == ("", "cosched: interrupted; what has ended is in out, and --resume goes on with it\n")
     assert all(map(ended, workers))
@@ -131,11 +178,8 @@ def test_interrupted(tmp_path):
 
 
 def test_not_twice_at_the_same_time(tmp_path):
-    (tmp_path / "s.toml").write_text(MANY)
-    first = command("sweep", "s.toml", "--out", "out", cwd=tmp_path)
-    wait_until(lambda: parts(tmp_path / "out") > 0, "some results", PATIENCE)
-    second = command("sweep", "s.toml", "--out", "out", "--resume", cwd=tmp_path)
-    assert second.communicate(timeout=PATIENCE) == ("", "cosched: out: another sweep is writing there\n")
-    assert second.returncode == 2
-    assert first.poll() is None
-    kill(first)
+    with under_way(tmp_path) as first:
+        second = command("sweep", "s.toml", "--out", "out", "--resume", cwd=tmp_path)
+        assert second.communicate(timeout=PATIENCE) == ("", "cosched: out: another sweep is writing there\n")
+        assert second.returncode == 2
+        assert first.poll() is None
