@@ -11,12 +11,14 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 MESSAGE = "compiling the scheduling kernels, once (about half a minute) ..."
 _CACHE = "NUMBA_CACHE_DIR"
 _OURS = "cosched-kernels-"
+_ALGEBRA = "scipy.linalg"
 
 _prepared: set[Callable[[], None]] = set()
 
@@ -46,9 +48,23 @@ def prepare_kernels(run_all: Callable[[], None], say: Callable[[str], None]) -> 
     if not kernels_are_compiled():
         say(MESSAGE)
     began = time.perf_counter()
-    run_all()
+    with _without_algebra():
+        run_all()
     _prepared.add(run_all)
     return time.perf_counter() - began
+
+
+@contextmanager
+def _without_algebra() -> Iterator[None]:
+    """Numba loads SciPy's if it is there. Kernels do not use it, and it is a fifth of what a service does to start."""
+    if _ALGEBRA in sys.modules:
+        yield
+        return
+    sys.modules[_ALGEBRA] = None  # type: ignore[assignment]  # an import of it fails
+    try:
+        yield
+    finally:
+        del sys.modules[_ALGEBRA]
 
 
 def kernels_are_compiled() -> bool:
