@@ -13,10 +13,13 @@ from sim import engine as engine_module
 from sim.engine import Engine
 from sim.holds_and_yields import HoldEnd
 
+READY, RUNNING = int(JobState.READY), int(JobState.RUNNING)  # NumPy takes long to compare with others' types
+
 
 def with_nodes(rows: np.ndarray) -> np.ndarray:
     """Which jobs have nodes."""
-    return (rows["state"] >= JobState.READY) & (rows["state"] <= JobState.RUNNING)
+    state = rows["state"]
+    return (state >= READY) & (state <= RUNNING)
 
 
 class WatchedEngine(Engine):
@@ -76,11 +79,11 @@ class WatchedEngine(Engine):
 
     def _check_units(self, domain: int, busy: np.ndarray) -> None:
         record = self.tables.domains[domain]
+        counts, blocks = busy["nodes"] // record["unit_nodes"], busy["block"]
+        assert not (blocks % counts).any()
         owners = np.zeros(int(record["units"]), int)
-        for job in busy:
-            count = int(job["nodes"] // record["unit_nodes"])
-            assert job["block"] % count == 0
-            owners[job["block"] : job["block"] + count] += 1
+        for block, count in zip(blocks.tolist(), counts.tolist(), strict=True):
+            owners[block : block + count] += 1
         units = self.tables.units[domain, : len(owners)]
         assert (owners <= 1).all()
         assert ((owners == 0) == ((units == FREE) | (units == OUT))).all()
