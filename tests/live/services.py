@@ -42,11 +42,12 @@ def free_port() -> int:
 
 def wait_until(true: Callable[[], Any], what: str = "", patience: float = PATIENCE) -> Any:
     """Wait for a condition; what it gave. AssertionError after `patience` seconds."""
-    end = time.monotonic() + patience
+    end, pause = time.monotonic() + patience, 0.02
     while time.monotonic() < end:
         if value := true():
             return value
-        time.sleep(0.02)
+        time.sleep(pause)
+        pause = min(1.3 * pause, 0.2)  # to look costs as much as what is looked at
     raise AssertionError(f"waited {patience} s in vain: {what or true}")
 
 
