@@ -17,6 +17,7 @@ from adapters.slurm import commands, comments
 from adapters.slurm.book import Book, Job, Phase
 from adapters.slurm.calls import Slurm
 from adapters.slurm.commands import JobRow
+from adapters.slurm.gate_folder import GateFolder
 from adapters.slurm.hook_protocol import HookEnd, Offer
 from adapters.slurm.hook_server import HookServer
 from adapters.slurm.sequences import OTHERS_TURN, Sequences
@@ -26,6 +27,7 @@ from adapters.slurm.watch import PACE, Watch
 
 _T = TypeVar("_T")
 _HOOK_LEAD = 0.05  # seconds for a word to reach a hook
+_OF_LEAD = 1 / 3  # of the gate's lead: what may be spent on writing for it
 _AFTER_A_RUN = 10  # seconds that Slurm needs before a job starts again, if it may have run before it was requeued
 _LOG = logging.getLogger(__name__)
 
@@ -47,8 +49,8 @@ class Known:
 
     @property
     def offered(self) -> bool:
-        """Whether its hook waits to be told."""
-        return self.phase is Phase.OFFERED
+        """Whether its hook waits to be told, or is about to."""
+        return self.phase in (Phase.CHOSEN, Phase.OFFERED)
 
     @property
     def running(self) -> bool:
@@ -77,6 +79,9 @@ class SlurmManager:
         self._learning = asyncio.Lock()
         self._tasks: set[asyncio.Task[Any]] = set()
         self._learner: asyncio.Task[None] | None = None
+        self._gates: GateFolder | None = None
+        if settings.gate_folder is not None:
+            self._gates = GateFolder(settings.gate_folder, settings.gate_lead * _OF_LEAD)
         self._hooks: HookServer
         self._sequences: Sequences
         self._nodes = 0
@@ -92,7 +97,12 @@ class SlurmManager:
         return self.settings.gate_lead + _HOOK_LEAD
 
     async def open(self) -> dict[str, Known]:
-        """Find the jobs that name a mate, and serve the hooks. ManagerError: Slurm does not answer, no socket."""
+        """Find the jobs that name a mate, and serve the hooks.
+
+        ManagerError: Slurm does not answer, or socket or folder cannot be used.
+        """
+        if self._gates is not None:
+            await self._gates.open()
         config = await self._slurm.config()
         self._nodes = await self._slurm.nodes()
         rows = await self._take_stock()
@@ -111,6 +121,8 @@ class SlurmManager:
             raise ManagerError(reason) from error
         self._sequences = Sequences(self._slurm, self._watch, self._hooks, self._book, self._now)
         self._own(self._watch.run())
+        if self._gates is not None:
+            self._own(self._gates.keep_clear())
         for row in rows:
             self._own(self._sequences.mend(row, _AFTER_A_RUN))
         return self.jobs()
@@ -186,11 +198,22 @@ class SlurmManager:
         restart and offers the job again, it is given again.
         """
         job = self._book.jobs.get(job_id)
-        if job is None or job.phase is not Phase.OFFERED or not self._hooks.start(job_id, at):
+        if job is None or job.phase is not Phase.OFFERED:
+            return False
+        if at is not None and not await self._announced(job, at):
+            return False
+        if not self._hooks.start(job_id, at):
             return False
         job.phase, job.changed = Phase.LET_GO, self._now()
         job.started = at if at is not None else time.time()
         return True
+
+    async def _announced(self, job: Job, at: float) -> bool:
+        """Let the gates of the nodes know. False: meanwhile its hook has gone."""
+        offer = job.offer
+        if self._gates is not None and self.settings.gate_lead:
+            await self._gates.announce(job.job_id, at)
+        return job.phase is Phase.OFFERED and job.offer is offer
 
     async def give_back(self, job_id: str, backoff: float | None = None) -> bool:
         """Yield: the job is queued again, and is not offered for `backoff` seconds (None: as in the settings).

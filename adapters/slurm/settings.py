@@ -16,7 +16,7 @@ _NUMBERS = {  # key: default, least, most; seconds
     "command_timeout": (5.0, 0.5, 60.0),
     "gate_lead": (0.0, 0.0, 10.0),
 }
-_PATHS = ("conf", "bin", "hook_socket")
+_PATHS = ("conf", "bin", "hook_socket", "gate_folder")
 _LONGEST_SOCKET = 103  # bytes: a Unix socket's path has 107, and it appears under a name with a suffix first
 
 
@@ -32,6 +32,7 @@ class SlurmSettings:
     poll_interval: float = 30.0  # between two looks at the queue if nothing happens
     command_timeout: float = 5.0  # how long a command of Slurm may take
     gate_lead: float = 0.0  # with the task prolog's gate: how long before an agreed instant a job is let go
+    gate_folder: Path | None = None  # where the gates of all nodes find that instant; None: on the service's host only
 
 
 def read_settings(directory: Path, settings: Mapping[str, object]) -> SlurmSettings:
@@ -45,6 +46,7 @@ def read_settings(directory: Path, settings: Mapping[str, object]) -> SlurmSetti
         _conf(directory, settings),
         _bin(directory, settings),
         **numbers,
+        gate_folder=_gate_folder(directory, settings),
     )
 
 
@@ -76,6 +78,16 @@ def _bin(directory: Path, settings: Mapping[str, object]) -> Path | None:
     path = _path("bin", directory, settings["bin"])
     if not os.access(path / "squeue", os.X_OK):
         raise SettingError("bin", "must be the folder of Slurm's commands; squeue is not there")
+    return path
+
+
+def _gate_folder(directory: Path, settings: Mapping[str, object]) -> Path | None:
+    if "gate_folder" not in settings:
+        return None
+    value = settings["gate_folder"]
+    path = _path("gate_folder", directory, value)
+    if not str(value).startswith("/"):
+        raise SettingError("gate_folder", "must be an absolute path: all nodes see it under this name")
     return path
 
 

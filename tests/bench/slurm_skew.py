@@ -1,9 +1,10 @@
 """Skew of start on two real Slurm clusters: how far apart the first instructions of the two jobs of a pair are.
 
-`python -m tests.bench.slurm_skew` prints a table: all four scheme combinations with the gate, and one with the hook
-only, under contention. Each job notes the time as its first act (first.c, the interpreter of its script). Both clusters
-are on this host, so their clocks agree, and share its CPUs. "Both run" is from the instant at which Slurm gave the
-later of the two jobs its nodes for the last time, as slurmctld logs it, to the first instruction of the later one.
+`python -m tests.bench.slurm_skew` prints a table: all four scheme combinations with the gate, one with the gate by
+gate_folder alone, and one with the hook only, under contention. Each job notes the time as its first act (first.c, the
+interpreter of its script). Both clusters are on this host, so their clocks agree, and share its CPUs. "Both run" is
+from the instant at which Slurm gave the later of the two jobs its nodes for the last time, as slurmctld logs it, to the
+first instruction of the later one.
 """
 
 from __future__ import annotations
@@ -14,18 +15,20 @@ from datetime import datetime
 from pathlib import Path
 
 from deploy.slurm.lab import CoupledLab, Domain
+from deploy.slurm.lab.coupled import BY_FOLDER
 from tests.bench.skew import quantile
 from tests.live.workloads import SCHEMES, Outcome, contended
 from tests.slurm.coupled import Coupled
 
 ROUNDS, PAIRS, ALONE, NODES = 5, 20, 4, 8  # jobs of one node
+HOW = {True: "gate", BY_FOLDER: "folder", False: "hook only"}
 SOURCE = Path(__file__).with_name("first.c")
 _ALLOCATED = re.compile(
     r"^\[(\S+)\] (?:sched: Allocate|sched/backfill: _start_job: Started) JobId=(\d+) ", re.MULTILINE
 )
 
 
-def measure(schemes: tuple[str, str], *, gate: bool, rounds: int = ROUNDS) -> tuple[list[float], list[float]]:
+def measure(schemes: tuple[str, str], *, gate: bool | str, rounds: int = ROUNDS) -> tuple[list[float], list[float]]:
     """Seconds, ascending: between the mates' starts, of each pair; and from the last one ready to both running.
 
     RuntimeError if a job did not run exactly once, or started without its mate.
@@ -64,11 +67,11 @@ def _ready(domain: Domain) -> dict[str, float]:
     return {job: datetime.fromisoformat(at).timestamp() for at, job in _ALLOCATED.findall(log)}
 
 
-def row(schemes: tuple[str, str], *, gate: bool) -> str:
+def row(schemes: tuple[str, str], *, gate: bool | str) -> str:
     """One row; milliseconds."""
     skews, delays = measure(schemes, gate=gate)
     shown = " ".join(f"{quantile(skews, share) * 1000:8.1f}" for share in (0.5, 0.95, 1.0))
-    how = "gate" if gate else "hook only"
+    how = HOW[gate]
     return f"{'-'.join(schemes):<12} {how:<9} {len(skews):>5} {shown} {quantile(delays, 0.5) * 1000:17.0f}"
 
 
@@ -76,7 +79,7 @@ def main() -> None:
     """Measure and print."""
     print("\nReal Slurm: milliseconds between the first instructions of two mates")
     print(f"{'scheme':<12} {'start':<9} {'pairs':>5} {'median':>8} {'p95':>8} {'max':>8} {'both run, median':>17}")
-    for schemes, gate in [*((schemes, True) for schemes in SCHEMES), (SCHEMES[0], False)]:
+    for schemes, gate in [*((schemes, True) for schemes in SCHEMES), (SCHEMES[0], BY_FOLDER), (SCHEMES[0], False)]:
         print(row(schemes, gate=gate), flush=True)
 
 

@@ -154,14 +154,18 @@ def test_the_example_names_every_setting_with_its_default():
     manager = tomllib.loads(re.sub(r"^# (?=\w+ = )", "", text.partition("\n[manager]\n")[2], flags=re.MULTILINE))
     known = {field.name: field.default for field in fields(SlurmSettings)}
     assert manager.keys() == {"kind", *known}
-    for key in manager.keys() - {"kind", "conf", "bin", "hook_socket"}:
+    for key in manager.keys() - {"kind", "conf", "bin", "hook_socket", "gate_folder"}:
         assert manager[key] == known[key]
 
 
-def test_socket_of_hooks_and_service_are_the_same():
-    (socket,) = re.findall(r"^socket=(.*)$", (FOLDER / "hooks" / "cosched.conf").read_text(), re.MULTILINE)
-    assert tomllib.loads(EXAMPLE.read_text())["manager"]["hook_socket"] == socket
+def test_socket_and_folder_of_hooks_and_service_are_the_same():
+    conf, example = (FOLDER / "hooks" / "cosched.conf").read_text(), EXAMPLE.read_text()
+    (socket,) = re.findall(r"^socket=(.*)$", conf, re.MULTILINE)
+    assert tomllib.loads(example)["manager"]["hook_socket"] == socket
     assert socket in PAGE.read_text()
+    (gates,) = re.findall(r"^#gates=(.*)$", conf, re.MULTILINE)
+    for text in (example, PAGE.read_text(), (FOLDER / "slurm-user.conf").read_text()):
+        assert gates in text
 
 
 def test_the_hooks_are_installed_as_written(tmp_path):
@@ -185,7 +189,7 @@ def test_links_lead_somewhere(page):
         path, _, anchor = link.partition("#")
         target = page.parent / path if path else page
         assert target.exists(), link
-        titles = re.findall(r"\n## (.*)", target.read_text()) if anchor else []
+        titles = re.findall(r"\n###? (.*)", target.read_text()) if anchor else []
         assert not anchor or anchor in {title.lower().replace(" ", "-") for title in titles}, link
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import socket
-import stat
 import subprocess
 from collections.abc import Iterator
 from contextlib import suppress
@@ -13,12 +12,18 @@ from pathlib import Path
 from adapters.findings import SHELL, Finding, ok, problem, warning
 from adapters.permissions import EXECUTE, READ, WRITE, Account, opening
 from adapters.slurm.doctor.facts import Facts
-from adapters.slurm.doctor.scripts import CONFIGURATION, GATE, JOBCOMP, PROGRAM, PROLOG, beginning
+from adapters.slurm.doctor.scripts import (
+    CONFIGURATION,
+    GATE,
+    JOBCOMP,
+    PROGRAM,
+    PROLOG,
+    others_can_change,
+    settings_in,
+)
 
 _USAGE = b"prolog|gate|ended"  # what cosched-hook says of itself
 _PATIENCE = 20.0  # seconds for that, which takes it a millisecond
-_OTHERS_WRITE = 0o022
-_ROOT = 0
 _SOCKET, _WAIT = "/run/cosched/hooks.sock", "10"  # what cosched-hook takes where cosched.conf says nothing
 _LEAST_WAIT, _MOST_WAIT = 1, 3600  # seconds
 
@@ -34,16 +39,12 @@ def check_folder(folder: Path, facts: Facts) -> Iterator[Finding]:
 def _check_owners(folder: Path, slurm_user: Account) -> Finding:
     names = (PROGRAM, CONFIGURATION, *(role.name for role in (PROLOG, JOBCOMP, GATE)))
     present = [path for path in (folder, *(folder / name for name in names)) if path.exists()]
-    unsafe = " ".join(str(path) for path in present if _others_can_change(path.stat(), slurm_user))
+    unsafe = " ".join(str(path) for path in present if others_can_change(path.stat(), slurm_user))
     owners = " and ".join(dict.fromkeys(("root", slurm_user.name)))
     if not unsafe:
         return ok("owners", f"only {owners} can change the hooks in {folder}")
     found = f"others than {owners} can change {unsafe}: they can run programs as {slurm_user.name}"
     return problem("owners", found, "give it to root", SHELL, f"chown root {unsafe}", f"chmod go-w {unsafe}")
-
-
-def _others_can_change(about: os.stat_result, slurm_user: Account) -> bool:
-    return about.st_uid not in (_ROOT, slurm_user.uid) or bool(stat.S_IMODE(about.st_mode) & _OTHERS_WRITE)
 
 
 def _check_program(path: Path, user: Account, *, trusted: bool) -> Finding:
@@ -75,7 +76,7 @@ def _check_configuration(path: Path, hook_socket: Path, reader: Account) -> Find
     if barrier := reader.barrier(path, READ):
         found = f"{reader.name} cannot read {path}"
         return problem(CONFIGURATION, found, "let it be read", SHELL, opening(barrier, "644"))
-    said = _keys(path)
+    said = settings_in(path)
     named, wait = Path(said.get("socket", _SOCKET)), said.get("patience", _WAIT)
     if named.resolve() != hook_socket.resolve():
         found = f"hooks ask {named}, but the service's hook_socket is {hook_socket}"
@@ -85,11 +86,6 @@ def _check_configuration(path: Path, hook_socket: Path, reader: Account) -> Find
         found = f"patience={wait} is not {_LEAST_WAIT} to {_MOST_WAIT} s: hooks wait for {_WAIT} s instead"
         return warning(CONFIGURATION, found, "correct it", str(path), f"patience={_WAIT}")
     return ok(CONFIGURATION, f"{path}: hooks ask {named}, and wait for {wait} s when the service is gone")
-
-
-def _keys(path: Path) -> dict[str, str]:
-    lines = beginning(path).decode(errors="replace").splitlines()
-    return {key: value for key, _, value in (line.partition("=") for line in lines if not line.startswith("#"))}
 
 
 def check_socket(facts: Facts) -> Finding:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 from adapters.findings import SHELL, Finding, ok, section, warning
 from adapters.permissions import EVERYBODY, EXECUTE, READ, opening
 from adapters.slurm.doctor.facts import Facts
+from adapters.slurm.doctor.gate_folder import check_gate_folder, gates_of
 from adapters.slurm.doctor.parameters import Config, text
 from adapters.slurm.doctor.scripts import CONFIGURATION, GATE, PROGRAM, script_of
+from adapters.slurm.settings import SlurmSettings
 
 _CONF = "slurm.conf"
 _LEAD = 0.3  # seconds: what a job takes from its hook's end to the gate (measured: 0.2 to 0.3)
@@ -20,14 +23,21 @@ def gate_script(config: Config) -> Path | None:
     return script_of(GATE, Path(named)) if named else None
 
 
-def check_gate(facts: Facts, usual: Path) -> Finding:
-    """Whether gate and gate_lead are both there, or both not, and whether tasks find the service."""
-    gate, lead = gate_script(facts.config), facts.settings.gate_lead
+def check_gate(facts: Facts, usual: Path) -> Iterator[Finding]:
+    """Whether gate and gate_lead are both there, or both not, and whether tasks find the service or its folder."""
+    gate = gate_script(facts.config)
     if gate is None:
-        return _without_gate(lead, usual)
-    if facts.elsewhere is not None:
+        yield _without_gate(facts.settings, usual)
+    else:
+        yield _check_script(facts, gate)
+        yield from check_gate_folder(facts, gate)
+
+
+def _check_script(facts: Facts, gate: Path) -> Finding:
+    folder, lead = facts.settings.gate_folder or gates_of(gate), facts.settings.gate_lead
+    if facts.elsewhere is not None and folder is None:
         return _on_other_hosts(facts, gate)
-    if closed := _closed(gate, facts.settings.hook_socket):
+    if closed := _closed(gate, facts.settings.hook_socket if folder is None else None):
         found, change = f"{gate}: tasks of {EVERYBODY.name} do not wait, since {closed[0]} is closed to them", "open it"
         return warning(GATE.parameter, found, change, SHELL, opening(*closed))
     if not lead:
@@ -36,24 +46,29 @@ def check_gate(facts: Facts, usual: Path) -> Finding:
     return ok(GATE.parameter, f"{gate}, and jobs are let go {lead:g} s before the agreed instant")
 
 
-def _closed(gate: Path, hook_socket: Path) -> tuple[Path, str] | None:
+def _closed(gate: Path, hook_socket: Path | None) -> tuple[Path, str] | None:
     """What keeps users from the gate, if anything does, and the mode that it must have. The gate runs as they do."""
-    needed = (
+    needed = [
         (gate, READ | EXECUTE, "755"),
         (gate.with_name(PROGRAM), EXECUTE, "755"),
         (gate.with_name(CONFIGURATION), READ, "644"),
-        (hook_socket.parent, EXECUTE, ""),
-    )
+    ]
+    if hook_socket is not None:
+        needed.append((hook_socket.parent, EXECUTE, ""))
     barriers = ((EVERYBODY.barrier(path, wanted), mode) for path, wanted, mode in needed)
     return next(((barrier, mode) for barrier, mode in barriers if barrier is not None), None)
 
 
-def _without_gate(lead: float, usual: Path) -> Finding:
-    if not lead:
-        what = "if all tasks run on this host, it brings the skew of a pair from some 10 ms to 1 ms"
-        return ok(GATE.parameter, f"not cosched's gate, which is optional: {what}")
-    found = f"{lead:g} s, but TaskProlog is not cosched's gate: jobs start so much before the agreed instant"
-    return warning("gate_lead", found, "leave gate_lead out, or name the gate", _CONF, GATE.line(usual))
+def _without_gate(settings: SlurmSettings, usual: Path) -> Finding:
+    lead, folder = settings.gate_lead, settings.gate_folder
+    if lead:
+        found = f"{lead:g} s, but TaskProlog is not cosched's gate: jobs start so much before the agreed instant"
+        return warning("gate_lead", found, "leave gate_lead out, or name the gate", _CONF, GATE.line(usual))
+    if folder:
+        found = f"{folder}, but TaskProlog is not cosched's gate: nobody looks there"
+        return warning("gate_folder", found, "leave gate_folder out, or name the gate", _CONF, GATE.line(usual))
+    what = "it brings the skew of a pair from some 10 ms to 1 ms; with tasks on other hosts it needs gate_folder"
+    return ok(GATE.parameter, f"not cosched's gate, which is optional: {what}")
 
 
 def _on_other_hosts(facts: Facts, gate: Path) -> Finding:
@@ -62,7 +77,7 @@ def _on_other_hosts(facts: Facts, gate: Path) -> Finding:
     return warning(
         GATE.parameter,
         f"{gate} finds no service on other hosts such as {facts.elsewhere}: tasks do not wait there{early}",
-        "leave the gate out, and gate_lead too",
+        "name a folder that all nodes see (gate_folder, and gates= in cosched.conf), or leave out gate and gate_lead",
         _CONF,
         f"#{GATE.parameter}={text(facts.config, GATE.parameter)}",
     )

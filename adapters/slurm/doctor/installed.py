@@ -25,7 +25,7 @@ def check_hooks(facts: Facts) -> Iterator[Finding]:
     yield from check_start(facts.config)
     yield check_prolog(facts, usual)
     yield check_completions(facts, usual)
-    yield check_gate(facts, usual)
+    yield from check_gate(facts, usual)
     yield check_submission(facts.config)
     for folder in folders:
         yield from check_folder(folder, facts)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,6 +13,8 @@ from adapters.permissions import EXECUTE, READ, Account, opening
 
 USUAL_FOLDER = Path("/etc/slurm/cosched")  # as the documentation has it
 PROGRAM, CONFIGURATION = "cosched-hook", "cosched.conf"  # beside the scripts
+_ROOT = 0
+_OTHERS_WRITE = 0o022
 _MOST = 1 << 16  # bytes of a file that are looked at
 _PATH = re.compile(rb"/[A-Za-z0-9_.@+/-]+")
 _CALL = re.compile(rb"cosched-hook[\"']?\s+(prolog|gate|ended)\b")
@@ -62,6 +65,17 @@ def check_script(role: Role, script: Path, runner: Account, usual: Path) -> Find
 
 def _does(role: Role, text: bytes) -> bool:
     return role.verb in _CALL.findall(text)
+
+
+def others_can_change(about: os.stat_result, user: Account) -> bool:
+    """Whether anybody but root and this user may write what has this owner and mode."""
+    return about.st_uid not in (_ROOT, user.uid) or bool(stat.S_IMODE(about.st_mode) & _OTHERS_WRITE)
+
+
+def settings_in(path: Path) -> dict[str, str]:
+    """What a cosched.conf says; nothing, if it cannot be read."""
+    lines = beginning(path).decode(errors="replace").splitlines()
+    return {key: value for key, _, value in (line.partition("=") for line in lines if not line.startswith("#"))}
 
 
 def beginning(path: Path) -> bytes:

@@ -13,6 +13,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -24,14 +25,16 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <syslog.h>
 #include <time.h>
 #include <unistd.h>
 
 enum {
-    LINE_MOST = 8192,         /* bytes of a line without its LF */
-    CONFIGURATION_MOST = 4096 /* bytes of the configuration file */
+    LINE_MOST = 8192,          /* bytes of a line without its LF */
+    CONFIGURATION_MOST = 4096, /* bytes of the configuration file */
+    GATE_MOST = 255            /* bytes of a gate's file that are read */
 };
 enum { START = 0, YIELD = 1 }; /* exit statuses */
 
@@ -51,6 +54,7 @@ static const unsigned LOG_SECONDS = 2;
 static struct {
     char text[CONFIGURATION_MOST + 1];
     const char *socket; /* path of the service's socket */
+    const char *gates;  /* folder of the gates' files; NULL: there is none */
     const char *log;    /* file for messages; NULL: syslog */
     int64_t patience;   /* nanoseconds without the service until a job starts all the same */
 } configuration = {.socket = "/run/cosched/hooks.sock", .patience = 10000000000};
@@ -108,7 +112,12 @@ static void set(const char *key, const char *value)
         configuration.socket = value;
     else if (!strcmp(key, "log"))
         configuration.log = value;
-    else if (!strcmp(key, "patience")) {
+    else if (!strcmp(key, "gates")) {
+        if (*value == '/')
+            configuration.gates = value;
+        else
+            say("gates=%s in the configuration is not an absolute path", value);
+    } else if (!strcmp(key, "patience")) {
         const char *end = value;
         int64_t seconds = digits(&end);
         if (seconds >= 1 && seconds <= 3600 && *end == '\0')
@@ -470,7 +479,8 @@ static int prolog(void)
 
 /* --- gate, ended ------------------------------------------------------------------------------------------------- */
 
-static int gate(void)
+/* When the service lets the job begin; 0 if it is not on this host, does not answer, or knows of no instant. */
+static int64_t instant_by_service(void)
 {
     int64_t instant = 0;
     int64_t deadline = now(CLOCK_MONOTONIC) + GATE_PATIENCE;
@@ -479,8 +489,61 @@ static int gate(void)
     verb("gate");
     variable("job", "SLURM_JOB_ID");
     variable("step", "SLURM_STEP_ID");
-    if (send_line(deadline) && listen_until(deadline, &instant) == TOLD_OPEN)
-        wait_for_instant(instant);
+    return send_line(deadline) && listen_until(deadline, &instant) == TOLD_OPEN ? instant : 0;
+}
+
+/* The value of the line "at=" in a gate's file, whose other lines are for later versions; -1 if there is none. */
+static int64_t instant_in_lines(char *text)
+{
+    char *rest = NULL;
+    for (char *each = strtok_r(text, "\n", &rest); each; each = strtok_r(NULL, "\n", &rest))
+        if (!strncmp(each, "at=", 3))
+            return instant_in(each + 3);
+    return -1;
+}
+
+/* What a gate's file says; -1 without one. What lies there under its name and is no plain file is neither followed nor
+ * waited for. */
+static int64_t instant_in_file(const char *path)
+{
+    char text[GATE_MOST + 1];
+    struct stat about;
+    ssize_t length = -1;
+    int file = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    if (file < 0)
+        return -1;
+    if (!fstat(file, &about) && S_ISREG(about.st_mode))
+        length = read(file, text, GATE_MOST);
+    close(file);
+    if (length < 0)
+        return -1;
+    text[length] = '\0';
+    return instant_in_lines(text);
+}
+
+/* The same by the folder that all nodes see, where the service writes a file for each job that it lets go with an
+ * instant. Whose file it is is not asked: the folder's mode says who may write there (the service alone, which
+ * "cosched doctor" looks after), NFS shows root's files as another's, and all that a false one can do is to keep
+ * tasks for AHEAD_MOST. A file server that hangs ends this process by SIGALRM, which lets the task begin. */
+static int64_t instant_by_folder(void)
+{
+    const struct itimerval patience = {.it_value = {.tv_usec = GATE_PATIENCE / 1000}}, none = {0};
+    char path[PATH_MAX];
+    const char *end = job_id;
+    if (!configuration.gates || digits(&end) < 1 || *end != '\0')
+        return -1;
+    if (snprintf(path, sizeof path, "%s/%s", configuration.gates, job_id) >= (int)sizeof path)
+        return -1;
+    setitimer(ITIMER_REAL, &patience, NULL);
+    int64_t instant = instant_in_file(path);
+    setitimer(ITIMER_REAL, &none, NULL);
+    return instant;
+}
+
+static int gate(void)
+{
+    int64_t instant = instant_by_service();
+    wait_for_instant(instant > 0 ? instant : instant_by_folder());
     return 0;
 }
 

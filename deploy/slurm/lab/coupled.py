@@ -22,11 +22,12 @@ from deploy.slurm.lab.service import Sections, Service
 from deploy.slurm.lab.waiting import PATIENCE, LabError, wait_for
 
 SCHEMES = ("hold", "yield")
+BY_FOLDER = "folder"  # how the gate finds its instant, if not by the service's socket
 GATE_LEAD = 0.3  # seconds from the hook's end to the gate's
 # All is on one host, which may be busy: a service that is kept waiting for some seconds is not gone, nor is slurmctld.
 UNHURRIED: dict[str, object] = {"peer_timeout": 30, "peer_patience": 60, "command_timeout": 30}
 _INTERVAL = 0.2  # seconds between two looks
-_OF_MANAGER = ("backoff", "try_patience", "poll_interval", "command_timeout", "gate_lead", "bin")
+_OF_MANAGER = ("backoff", "try_patience", "poll_interval", "command_timeout", "gate_lead", "gate_folder", "bin")
 _OF_DOMAIN = ("log_level", "http", "operators", "retention", "schedule_interval")
 
 
@@ -54,7 +55,8 @@ def _knows_clocks(domain: Domain) -> bool:
 class CoupledLab:
     """A laboratory (see `Lab` for directory and names) whose clusters are each other's peers.
 
-    schemes: hold, yield or off, of each cluster. gate: with the task prolog, and gate_lead as it is by default here.
+    schemes: hold, yield or off, of each cluster. gate: with the task prolog, and gate_lead as it is by default here;
+    "folder": its tasks find the instant as on other hosts than the service's, by gate_folder alone.
     services: false starts none. patience: seconds for which the hooks wait for a service. options: those of
     `Options`. All other keywords are settings of the services: keys of [manager] and [domain] go there, others to
     [coscheduling].
@@ -66,12 +68,14 @@ class CoupledLab:
         names: Sequence[str] = NAMES,
         *,
         schemes: Sequence[str] = SCHEMES,
-        gate: bool = True,
+        gate: bool | str = True,
         services: bool = True,
         patience: int = 10,
         options: Mapping[str, Any] | None = None,
         **settings: object,
     ) -> None:
+        if gate not in (True, False, BY_FOLDER):
+            raise LabError(f"gate={gate}: true, false or {BY_FOLDER}")
         self.lab = Lab(directory, names, further_ports=len(names), **(options or {}))
         self.domains: dict[str, Domain] = {}
         self.schemes = tuple(schemes)
@@ -115,7 +119,9 @@ class CoupledLab:
 
     def _install(self, name: str) -> InstalledHooks:
         hooks = InstalledHooks(self.lab.directory / name / "hooks", self._patience)
-        options = hooks.options if self._gate else hooks.options | {"task_prolog": None}
+        options = hooks.options
+        if self._gate is not True:
+            options["task_prolog"] = hooks.gate_of_another_host() if self._gate == BY_FOLDER else None
         self.lab.options[name] = replace(self.lab.options[name], **options)
         return hooks
 
@@ -172,6 +178,7 @@ class CoupledLab:
                 "kind": "slurm",
                 "conf": str(domain.cluster.conf),
                 "hook_socket": str(domain.hooks.socket),
+                **({"gate_folder": str(domain.hooks.gates)} if self._gate == BY_FOLDER else {}),
                 **self._settings_of(_OF_MANAGER),
             },
         }

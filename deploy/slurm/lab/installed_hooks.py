@@ -6,6 +6,7 @@ import atexit
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -49,17 +50,22 @@ class InstalledHooks:
     def __init__(self, folder: Path, patience: int = 10) -> None:
         self.folder = folder
         self.socket = folder / "hooks.sock"
+        self.gates = folder / "gates"
         self.log = folder / "log"
-        folder.mkdir(parents=True, exist_ok=True)
-        folder.chmod(0o755)
-        for name in SCRIPTS:
-            shutil.copy(SOURCES / name, folder / name)
-        shutil.copy(program(), folder / "cosched-hook")
+        _lay_out(folder, SCRIPTS)
         self.configure(f"socket={self.socket}\npatience={patience}\nlog={self.log}\n")
 
     def configure(self, text: str) -> None:
         """Write cosched.conf."""
         (self.folder / "cosched.conf").write_text(text)
+
+    def gate_of_another_host(self) -> Path:
+        """A task prolog as of a host where the service's socket is not, but the folder `gates`, which is made here."""
+        _make(self.gates)
+        folder = self.folder / "elsewhere"
+        _lay_out(folder, ("task-prolog",))
+        (folder / "cosched.conf").write_text(f"socket={folder}/none\ngates={self.gates}\n")
+        return folder / "task-prolog"
 
     def messages(self) -> list[str]:
         """The lines of the log."""
@@ -70,3 +76,16 @@ class InstalledHooks:
         """Of a laboratory's cluster that has these hooks."""
         prolog, task_prolog, jobcomp = (self.folder / script for script in SCRIPTS)
         return {"prolog": prolog, "task_prolog": task_prolog, "jobcomp": jobcomp}
+
+
+def _make(folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    folder.chmod(0o755)
+
+
+def _lay_out(folder: Path, scripts: Sequence[str]) -> None:
+    """Scripts, and the program beside them."""
+    _make(folder)
+    for name in scripts:
+        shutil.copy(SOURCES / name, folder / name)
+    shutil.copy(program(), folder / "cosched-hook")

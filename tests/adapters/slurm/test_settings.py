@@ -22,6 +22,7 @@ def test_what_is_given_counts(tmp_path: Path) -> None:
     given = {"conf": "slurm.conf", "bin": str(tmp_path), "hook_socket": "/run/cosched/hooks.sock", "backoff": 60}
     settings = read_settings(tmp_path, given)
     assert settings == SlurmSettings(Path("/run/cosched/hooks.sock"), tmp_path / "slurm.conf", tmp_path, backoff=60.0)
+    assert read_settings(tmp_path, {"gate_folder": "/shared/gates"}).gate_folder == Path("/shared/gates")
 
 
 @pytest.mark.parametrize(
@@ -41,8 +42,33 @@ def test_what_is_given_counts(tmp_path: Path) -> None:
         ("hook_socket", ""),
         ("hook_socket", "a\0b"),
         ("hook_socket", "x" * 104),
+        ("gate_folder", "gates"),
+        ("gate_folder", ""),
+        ("gate_folder", True),
+        ("gate_folder", "/a\0b"),
     ],
 )
 def test_what_cannot_be_used_is_refused_by_its_name(tmp_path: Path, key: str, value: object) -> None:
     with pytest.raises(SettingError, match=f"^{key}: "):
         read_settings(tmp_path, {key: value})
+
+
+CONFIGURATION = """
+[domain]
+name = "intrepid"
+listen = "127.0.0.1:0"
+plaintext = true
+state = "state.db"
+
+[manager]
+kind = "slurm"
+gate_lead = 0.3
+gate_folder = "/nowhere/gates"
+"""
+
+
+def test_a_service_whose_folder_is_missing_says_so_in_one_line_and_ends(cosched, tmp_path: Path) -> None:
+    (tmp_path / "domain.toml").write_text(CONFIGURATION)
+    said = cosched("serve", "--config", "domain.toml", exit_code=2).stderr
+    reason = "/nowhere/gates must be a folder in which files can be written: No such file or directory"
+    assert said == f"cosched: domain.toml:manager.gate_folder: {reason}\n"
