@@ -112,7 +112,7 @@ class Known(Protocol):
 
     @property
     def offered(self) -> bool:
-        """Whether it has nodes, and the manager waits to be told."""
+        """Whether it has nodes, and the manager waits to be told, or is about to: Offered or Withdrawn follows then."""
 
     @property
     def running(self) -> bool:
@@ -139,10 +139,10 @@ class SchedulingManager(Protocol):
         """Seconds from `start` on that a job needs at least to start at an exact instant."""
 
     async def open(self) -> Mapping[str, Known]:
-        """Find the jobs that name a mate; what happens from now on is reported."""
+        """Find the jobs that name a mate, those that the manager has not forgotten since their end among them.
 
-    def jobs(self) -> Mapping[str, Known]:
-        """The jobs that name a mate, those that the manager has not forgotten since their end among them."""
+        What happens from now on is reported.
+        """
 
     def reports(self) -> AsyncIterator[Report]:
         """What happens from `open` on, as it happens, without end; for one reader."""

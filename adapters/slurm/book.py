@@ -25,6 +25,7 @@ class Phase(Enum):
     """Where a job is."""
 
     QUEUED = "queued"
+    CHOSEN = "chosen"  # it has nodes, since before it became known here; its hook is about to come, or to come again
     OFFERED = "offered"  # its hook waits to be told
     GIVING_BACK = "giving back"  # its hook was told to yield, and Slurm has not requeued it yet
     LET_GO = "let go"  # its hook was told to start it
@@ -108,6 +109,7 @@ class Book:
         job = self.jobs[row.job_id] = Job(
             row.job_id, row.user, link, row.nodes, row.can_yield, row.submitted_at, row.submitted_at, row.restarts,
             name=row.name, time_limit=row.time_limit,
+            phase=Phase.CHOSEN if states.stage(row.state) is Stage.CHOSEN else Phase.QUEUED,
         )  # fmt: skip
         job.changed = self._clock()
         self._report(Submitted(row.job_id, row.submitted_at, row.nodes, row.user, link, row.name, row.time_limit))
@@ -118,10 +120,10 @@ class Book:
     def see(self, rows: Iterable[JobRow], began: float) -> list[JobRow]:
         """All that Slurm knows, in a look that began at that time by the loop's clock.
 
-        Returns the jobs that Slurm has requeued while their hooks waited.
+        Returns the jobs that Slurm has requeued while their hooks waited, or were about to come.
         """
         known = {row.job_id: row for row in rows}
-        offered = [job for job in self.jobs.values() if job.phase is Phase.OFFERED]
+        chosen = [job for job in self.jobs.values() if job.phase in (Phase.CHOSEN, Phase.OFFERED)]
         for job in list(self.jobs.values()):
             if job.job_id not in known:
                 self._miss(job, began)
@@ -129,7 +131,7 @@ class Book:
                 self._follow(job, known[job.job_id])
         self._others = {job: submitted for job, submitted in self._others.items() if job in known}
         self._refused &= {name for row in known.values() for name in (row.job_id, row.array, row.het) if name}
-        return [known[job.job_id] for job in offered if job.phase is Phase.QUEUED]
+        return [known[job.job_id] for job in chosen if job.phase is Phase.QUEUED]
 
     def _follow(self, job: Job, row: JobRow) -> None:
         job.submitted, job.restarts, job.reason = row.submitted_at, row.restarts, row.reason
@@ -152,7 +154,7 @@ class Book:
         job.started = None
         if before is Phase.OFFERED:
             self.hooks.end(job.job_id)  # Slurm has requeued the job, and does not call it again while this hook lives
-        if before in (Phase.OFFERED, Phase.LET_GO, Phase.RUNNING):
+        if before in (Phase.CHOSEN, Phase.OFFERED, Phase.LET_GO, Phase.RUNNING):
             self._report(Withdrawn(job.job_id))
 
     def _running(self, job: Job, row: JobRow) -> None:

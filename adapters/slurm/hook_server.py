@@ -127,10 +127,10 @@ class HookServer:
         self._gates[job_id] = (at, self._offers[job_id].uid)
 
     def _tell(self, job_id: str, verb: str, fields: Fields | None = None) -> bool:
-        self._offers.pop(job_id, None)
-        connection = self._waiting.pop(job_id, None)
-        if connection is None or not connection.send(verb, fields):
-            return False
+        connection = self._waiting.get(job_id)
+        if connection is None or not connection.send(verb, fields) or connection.has_gone:
+            return False  # `gone` tells of one that has hung up
+        del self._waiting[job_id], self._offers[job_id]
         connection.close()
         return True
 

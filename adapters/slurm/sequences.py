@@ -69,7 +69,7 @@ class Sequences:
 
     async def try_start(self, job: Job, patience: float) -> bool:
         """Whether Slurm offers the queued job within `patience` seconds."""
-        if job.phase in (Phase.QUEUED, Phase.GIVING_BACK):
+        if job.phase in (Phase.QUEUED, Phase.CHOSEN, Phase.GIVING_BACK):
             await self._wait_for_offer(job, patience)
         return job.phase is Phase.OFFERED
 
@@ -90,9 +90,10 @@ class Sequences:
     async def mend(self, row: JobRow, delay: int) -> None:
         """Shorten to `delay` seconds the time for which Slurm keeps a job back that it has requeued."""
         job = self._book.jobs.get(row.job_id)
-        kept_back = (row.eligible_at or 0) - row.submitted_at
-        if job is not None and abs(kept_back - _REQUEUE_DELAY) <= _CLOCK_TICKS:
-            async with job.sequence:
+        if job is None:
+            return
+        async with job.sequence:
+            if _kept_back_by_slurm(job):
                 await self._set_start(job, delay)
 
     def _give_back(self, job: Job) -> bool:
@@ -102,8 +103,10 @@ class Sequences:
             raise ManagerError(
                 f"job {job.job_id} cannot give its turn back: Slurm would cancel it (srun, salloc or --no-requeue)"
             )
+        if not self._hooks.give_back(job.job_id):
+            return False
         job.phase, job.changed, job.reason = Phase.GIVING_BACK, self._clock(), ""
-        return self._hooks.give_back(job.job_id)
+        return True
 
     async def _requeued(self, job: Job) -> bool:
         """Wait until the job is queued; False: it is offered again, or has ended."""
@@ -151,5 +154,10 @@ class Sequences:
 def _begins_later(job: Job) -> bool:
     """Whether its user has given it a time to begin that is still to come."""
     by_us = abs(job.eligible - job.kept_back) <= _CLOCK_TICKS
-    by_slurm = abs(job.eligible - job.submitted - _REQUEUE_DELAY) <= _CLOCK_TICKS
-    return not by_us and not by_slurm and job.eligible > time.time() + _CLOCK_TICKS
+    later = job.eligible > time.time() + _CLOCK_TICKS
+    return later and not by_us and not _kept_back_by_slurm(job)
+
+
+def _kept_back_by_slurm(job: Job) -> bool:
+    """Whether Slurm keeps the job back since it has requeued it."""
+    return job.restarts > 0 and abs(job.eligible - job.submitted - _REQUEUE_DELAY) <= _CLOCK_TICKS

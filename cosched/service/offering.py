@@ -41,7 +41,6 @@ DOUBT = 1.0  # seconds, after which a try is likely to be in vain if another job
 WANTED_FIRST = 5.0  # seconds; a forced release takes one to three, unless Slurm does not answer
 PASSED_OVER = 3.0  # seconds for which a job is not offered that others have come before
 PEERS_PATIENCE = 2.0  # seconds that the manager has to find a job for which a peer asks: peers wait for 5 s by default
-COMES_BACK = 5.0  # seconds after a restart in which the hook of a job that waits for its mate should call again
 _LOG = logging.getLogger(__name__)
 
 
@@ -247,13 +246,16 @@ class Offering:
     # After a restart
 
     async def reconcile(self, found: Mapping[str, Known], running: Iterable[JobId]) -> None:  # noqa: ARG002
-        """What the manager has, against what is on record. Those that run on record go on when they are offered."""
+        """What the manager has, against what is on record.
+
+        Those that wait for their mates on record do so still if they have nodes, be they offered again soon or late;
+        those that run go on when they are offered.
+        """
         for job in list(self._domain.jobs):
             if job not in found:
                 self._domain.ended(job, JobState.FAILED, "its resource manager does not know it any more")
         for known in found.values():
             self._take_up(known)
-        self._run(self._await_hooks())
 
     def _take_up(self, known: Known) -> None:
         if known.end is not None:
@@ -263,21 +265,8 @@ class Offering:
             self._submitted(known)
         if known.running:
             self._domain.started(known.job_id)
-
-    async def _await_hooks(self) -> None:
-        """The hooks of jobs that wait for their mates call again, unless Slurm has queued these meanwhile."""
-        waiting = [job for job in self._domain.jobs if self._waits(job)]
-        if not waiting:
-            return
-        await asyncio.sleep(COMES_BACK)
-        await self._manager.look()
-        known = self._manager.jobs()
-        for job in waiting:
-            if self._waits(job) and job in known and not known[job].offered:  # it may have been started meanwhile
-                self._domain.withdrawn(job)
-
-    def _waits(self, job: JobId) -> bool:
-        return self._domain.state(job) in (JobState.READY, JobState.HOLDING)
+        elif not known.offered and self._domain.state(known.job_id) in (JobState.READY, JobState.HOLDING):
+            self._domain.withdrawn(known.job_id)
 
     @staticmethod
     def over(events: Sequence[EventRecord]) -> list[JobId]:  # noqa: ARG004

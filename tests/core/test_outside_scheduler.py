@@ -35,6 +35,13 @@ def test_a_job_that_starts_unasked_runs_and_holds_nothing(state):
     assert (ClearTimer("j", Timer.RELEASE) in effects) is (state is JobState.HOLDING)
 
 
+def test_a_job_that_was_unlinked_and_starts_unasked_has_just_started():
+    a = DomainA()
+    a.submit()
+    a.feed(Unlinked("j"))
+    assert told(a.feed(Started("j"))) == ["started: it has no mate"]
+
+
 def test_a_running_job_that_is_requeued_takes_part_again():
     a = DomainA()
     a.run_job(Status.HOLDING, generation=1)

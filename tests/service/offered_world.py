@@ -29,7 +29,6 @@ BACKOFF = 8  # seconds, as all below
 TRY_PATIENCE = 3
 PASSED_OVER = 3
 OTHERS_TURN = 2
-COMES_BACK = 2
 
 QUEUED, OFFERED, RUNNING, DONE = range(4)
 
@@ -103,18 +102,13 @@ class SlurmNode(Node):
             self.domain.submitted(self.record(job))
         if job.state == RUNNING:
             self.domain.started(job.id)
+        elif job.state == QUEUED and self.domain.state(job.id) in (JobState.READY, JobState.HOLDING):
+            self.domain.withdrawn(job.id)
 
     def _hooks_call_again(self) -> None:
         for job in self.slurm.values():
             if job.state == OFFERED:
                 self.outside.later(self.world.now + 1, lambda job=job: self._offer(job))
-        self.outside.later(self.world.now + COMES_BACK, self._miss_hooks)
-
-    def _miss_hooks(self) -> None:
-        for job in list(self.domain.jobs):
-            waiting = self.domain.state(job) in (JobState.READY, JobState.HOLDING)
-            if waiting and self.slurm[job].state != OFFERED:
-                self.domain.withdrawn(job)
 
     def _die(self) -> None:
         super()._die()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Mapping
 from typing import Any, cast
 
 import pytest
@@ -11,52 +9,41 @@ import pytest
 from adapters.slurm.book import Phase
 from adapters.slurm.manager import Known
 from cosched.core.job import JobState
-from cosched.service import offering
 from cosched.service.offering import Offering
 
-STARTED, HELD, LOST = "123"
+pytestmark = pytest.mark.asyncio
 
 
 class Domain:
-    """Three jobs that hold, on record."""
+    """Jobs on record, and those of them that have lost their nodes."""
 
-    def __init__(self) -> None:
-        self.jobs = dict.fromkeys((STARTED, HELD, LOST), JobState.HOLDING)
+    def __init__(self, **jobs: JobState) -> None:
+        self.jobs = jobs
         self.lost: list[str] = []
-        self.told = asyncio.Event()
 
     def state(self, job: str) -> JobState:
         return self.jobs[job]
 
     def withdrawn(self, job: str) -> None:
         self.lost.append(job)
-        self.told.set()
 
 
-class Manager:
-    """Their mates start one of them while the queue is looked at; the hook of another does not come back."""
-
-    def __init__(self, domain: Domain) -> None:
-        self._domain = domain
-
-    def jobs(self) -> Mapping[str, Known]:
-        phases = {STARTED: Phase.LET_GO, HELD: Phase.OFFERED, LOST: Phase.QUEUED}
-        return {job: Known(job, 0, 1, "ann", None, True, phase, None) for job, phase in phases.items()}
-
-    async def look(self) -> bool:
-        self._domain.jobs[STARTED] = JobState.RUNNING
-        return True
+async def lost(on_record: JobState, phase: Phase) -> bool:
+    """Whether a job in this state has lost its nodes, as the manager finds it."""
+    domain = Domain(j=on_record)
+    served = Offering(cast(Any, domain), cast(Any, None), cast(Any, None), [], pytest.fail)
+    await served.reconcile({"j": Known("j", 0, 1, "ann", None, True, phase, None)}, ())
+    return domain.lost == ["j"]
 
 
-@pytest.mark.asyncio
-async def test_of_the_jobs_that_waited_only_those_that_still_do_can_have_lost_their_nodes(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(offering, "COMES_BACK", 0)
-    domain = Domain()
-    manager = Manager(domain)
-    served = Offering(cast(Any, domain), cast(Any, manager), cast(Any, None), [], pytest.fail)
-    await served.reconcile(manager.jobs(), ())
-    await domain.told.wait()
-    await served.close()
-    assert domain.lost == [LOST]
+@pytest.mark.parametrize("waiting", [JobState.READY, JobState.HOLDING])
+async def test_a_job_that_waited_has_lost_its_nodes_if_it_is_queued_and_only_then(waiting: JobState) -> None:
+    """However late the hook of one comes that still has them."""
+    assert await lost(waiting, Phase.QUEUED)
+    assert not await lost(waiting, Phase.CHOSEN)
+    assert not await lost(waiting, Phase.OFFERED)
+
+
+@pytest.mark.parametrize("on_record", [JobState.QUEUED, JobState.RUNNING])
+async def test_a_job_that_did_not_wait_has_none_to_lose(on_record: JobState) -> None:
+    assert not await lost(on_record, Phase.QUEUED)

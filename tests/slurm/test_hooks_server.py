@@ -53,6 +53,9 @@ class Peer:
         return self
 
     def __exit__(self, *error: object) -> None:
+        self.hang_up()
+
+    def hang_up(self) -> None:
         self._socket.close()
 
     def say(self, said: bytes) -> None:
@@ -182,6 +185,23 @@ def test_a_stale_hook_is_ended_when_that_is_asked_for(hooks: Site, service: Serv
 
 
 @as_root
+@pytest.mark.parametrize("told", ["start", "give_back", "end"])
+def test_a_hook_that_hangs_up_just_before_it_is_told_something_is_withdrawn_once(
+    hooks: Site, service: Service, told: str
+) -> None:
+    with Peer(hooks.socket, READY % 1) as hook:
+        service.wait_for_offer(1)
+
+        def hang_up_and_tell() -> bool:
+            hook.hang_up()
+            return bool(getattr(service.server, told)("1"))
+
+        assert not service.call(hang_up_and_tell)
+        service.wait_for("withdrawn 1")
+    assert not service.give_back(1)
+    assert service.told == ["offer 1", "withdrawn 1"]
+
+
 def test_only_slurm_user_and_root_offer_jobs_and_tell_their_ends(hooks: Site) -> None:
     other, slurm = 12345, 64030
     with Service(hooks.socket, slurm_user=slurm) as service:

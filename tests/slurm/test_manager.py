@@ -294,7 +294,7 @@ async def test_jobs_that_wait_are_offered_again_to_a_manager_that_comes_later(pl
         await slurm.wait_for_state(done, "COMPLETED")  # it is completing for a while
     async with Managed(*place) as slurm:
         assert {job: known.phase for job, known in slurm.found.items() if job in (waiting, queued, done)} == {
-            waiting: Phase.QUEUED,
+            waiting: Phase.CHOSEN,
             queued: Phase.QUEUED,
             done: Phase.ENDED,
         }

@@ -119,6 +119,35 @@ def test_a_job_that_was_requeued_behind_its_hook_is_withdrawn_and_the_hook_ended
     assert desk.kinds == ["Submitted", "Offered", "Withdrawn", "Offered"]
 
 
+def test_a_job_that_was_found_chosen_keeps_its_nodes_until_it_is_queued() -> None:
+    desk = Desk()
+    chosen = replace(ROW, state="CONFIGURING", reason="None")
+    desk.look(chosen)
+    desk.look(chosen)
+    assert desk.book.jobs["7"].phase is Phase.CHOSEN
+    requeued = replace(ROW, restarts=1, submitted_at=1005)
+    assert desk.look(requeued) == [requeued]
+    assert desk.look(requeued) == []
+    assert desk.kinds == ["Submitted", "Withdrawn"]
+    assert desk.told == []
+
+
+def test_a_job_that_was_found_chosen_is_offered_when_its_hook_comes() -> None:
+    desk = Desk()
+    desk.look(replace(ROW, state="CONFIGURING"))
+    desk.book.offered(OFFER)
+    assert desk.kinds == ["Submitted", "Offered"]
+
+
+def test_only_a_job_that_should_have_waited_is_warned_of_when_it_starts(
+    desk: Desk, caplog: pytest.LogCaptureFixture
+) -> None:
+    desk.book.jobs["7"].link = None  # unlinked
+    desk.look(RUNNING, replace(RUNNING, job_id="8"))
+    assert desk.kinds == ["Submitted", "Submitted", "Started", "Started"]
+    assert caplog.messages == ["job 8 has started without having been let go"]
+
+
 def test_an_offer_that_comes_again_after_the_start_is_started_again(desk: Desk) -> None:
     desk.book.offered(OFFER)
     desk.let_go()
