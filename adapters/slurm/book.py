@@ -134,9 +134,11 @@ class Book:
         return [known[job.job_id] for job in chosen if job.phase is Phase.QUEUED]
 
     def _follow(self, job: Job, row: JobRow) -> None:
-        job.submitted, job.restarts, job.reason = row.submitted_at, row.restarts, row.reason
-        job.nodes, job.can_yield, job.eligible = row.nodes, row.can_yield, float(row.eligible_at or 0)
         now = states.stage(row.state)
+        if now is not Stage.BETWEEN:  # of a requeue Slurm counts the restart first, and notes the submission later
+            job.submitted, job.restarts = row.submitted_at, row.restarts
+        job.reason, job.eligible = row.reason, float(row.eligible_at or 0)
+        job.nodes, job.can_yield = row.nodes, row.can_yield
         if job.phase is Phase.ENDED:
             return
         if now is Stage.QUEUED:

@@ -229,6 +229,14 @@ def test_an_id_that_slurm_gives_to_another_job_is_another_job(desk: Desk) -> Non
     assert desk.kinds[-1] == "Submitted"
 
 
+def test_a_job_that_is_seen_between_its_run_and_its_requeue_is_the_same_job(desk: Desk) -> None:
+    """As Slurm 22.05 shows it: the restart counted, the new time of submission not there yet."""
+    desk.look(RUNNING)
+    desk.look(replace(RUNNING, state="COMPLETING", restarts=1))
+    desk.look(replace(ROW, submitted_at=1020, eligible_at=1141, restarts=1))
+    assert desk.kinds == ["Submitted", "Started", "Withdrawn"]
+
+
 def test_a_job_that_slurm_has_set_back_is_the_same_job(desk: Desk) -> None:
     desk.look(replace(ROW, restarts=2, submitted_at=1005))
     desk.look(replace(ROW, restarts=1, submitted_at=1003))
