@@ -12,7 +12,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 # Processes of tests, more than CPUs, since many tests wait for what others do.
-TESTERS := $(shell expr 2 \* $$(nproc))
+TESTERS := $(shell expr 3 \* $$(nproc) / 2)
 READY := .venv/.ready
 
 .PHONY: setup demo slurm-demo test bench lint lock proto clean
