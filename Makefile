@@ -3,7 +3,9 @@
 #   setup       .venv with the locked dependencies (installs python3-venv where it is missing and permitted)
 #   demo        a coupled month under every combination of schemes
 #   slurm-demo  two real Slurm clusters, coscheduled, for half a minute (installs slurm-wlm and gcc where it may)
-#   test        lint, types, contracts, and all tests (installs chromium, slurm-wlm and gcc where missing and permitted)
+#   test        lint, types, contracts, and the short tier of tests, in a few minutes (installs chromium, slurm-wlm and
+#               gcc where missing and permitted)
+#   soak        the long tier: many seeds, kills by the dozen, histories of minutes; `make soak SEED=7` repeats a run
 #   bench       speed, as ratios on this machine (needs a C compiler)
 #   proto       lint the protocol's files and generate the modules of cosched/v1 anew
 #   lint        ruff, mypy (strict in the core), import-linter
@@ -15,7 +17,7 @@ BIN := .venv/bin
 TESTERS := $(shell expr 3 \* $$(nproc) / 2)
 READY := .venv/.ready
 
-.PHONY: setup demo slurm-demo test bench lint lock proto clean
+.PHONY: setup demo slurm-demo test soak tools bench lint lock proto clean
 
 setup: $(READY)
 
@@ -35,7 +37,8 @@ slurm-demo: setup
 	@command -v cc >/dev/null || sh deploy/install-packages.sh gcc libc6-dev
 	$(BIN)/python -m deploy.slurm.demo
 
-test: setup lint
+# Programs that the tests use where they are, or may be installed.
+tools: setup
 	@command -v chromium >/dev/null || sh deploy/install-packages.sh chromium fonts-dejavu-core || \
 	    echo "without chromium the reports are not tested in a browser" >&2
 	@command -v slurmctld >/dev/null || sh deploy/install-packages.sh slurm-wlm || \
@@ -43,7 +46,12 @@ test: setup lint
 	@command -v cc >/dev/null || sh deploy/install-packages.sh gcc libc6-dev || \
 	    echo "without a C compiler the hooks for Slurm are not tested" >&2
 	$(BIN)/python -m tests.kernels
+
+test: lint tools
 	$(BIN)/pytest -q -n $(TESTERS) --dist worksteal
+
+soak: tools
+	SOAK_SEED=$(SEED) $(BIN)/pytest -n $(TESTERS) --dist worksteal -m soak
 
 bench: setup
 	@command -v cc >/dev/null || sh deploy/install-packages.sh gcc libc6-dev

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 import sim  # noqa: F401  (sets the kernels' cache folder before any test imports a kernel)
+from tests import tiers
 
 # The same examples at every run, so that what passes here passes elsewhere; others: --hypothesis-profile=default.
 # None fails because the machine is slow just now.
@@ -14,6 +15,11 @@ settings.load_profile("recorded")
 
 # The public job logs lie beside the project, not in it: see shared/traces/README.md.
 TRACES = Path(__file__).resolve().parents[1].parent / "shared" / "traces"
+
+
+def pytest_report_header() -> str:
+    """What repeats this run of soak."""
+    return f"soak seed: {tiers.SEED}"
 
 
 @pytest.fixture(scope="session")

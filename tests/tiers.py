@@ -1,0 +1,24 @@
+"""Two tiers of tests: the short one before every change, and soak, which is long and has other seeds at every run.
+
+`make test` runs all but soak, `make soak` runs soak alone; `make soak SEED=7` repeats a run.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+
+# The seed of this run of soak; testers in other processes inherit it.
+SEED = int(os.environ.get("SOAK_SEED") or random.SystemRandom().randrange(10**6))
+os.environ["SOAK_SEED"] = str(SEED)
+
+
+def soaked(values: Iterable[Any], short: int) -> list[Any]:
+    """Values to parametrise a test with: the first so many in the short tier, all others in soak."""
+    return [
+        value if number < short else pytest.param(value, marks=pytest.mark.soak) for number, value in enumerate(values)
+    ]
