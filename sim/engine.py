@@ -274,7 +274,7 @@ class Engine:
         self.note_alone()
 
     def note_alone(self) -> None:
-        """Jobs here or whose mate is where coscheduling is off count as unpaired in thought."""
+        """Dry runs count a job as unpaired if coscheduling is off in its domain or its mate's."""
         on = [coscheduler.settings.enabled for coscheduler in self.coschedulers]
         for domain, rows in enumerate(self.row):
             for row in rows.values():

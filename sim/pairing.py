@@ -99,7 +99,7 @@ def pairs_by_fraction(workloads: Sequence[Workload], fraction: Decimal | str, se
     if seed < 0:
         raise InputError("--seed", None, f"{seed} is not a seed; give 0 or more")
     count = min(_share_of(len(first), fraction), len(second))
-    # Keyed, lest the draw depend on a workload that was generated with the same seed.
+    # Keyed, so that the draw does not depend on a workload that was generated with the same seed.
     rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence([seed, crc32(b"pair-fraction")])))
     drawn = rng.choice(np.arange(len(first)), count, replace=False, shuffle=False)
     return _nearest(first, second, np.sort(drawn), NO_LIMIT)

@@ -36,7 +36,7 @@ class Timers:
         return self._heap[0][0] if self._heap else NEVER
 
     def pop(self) -> Key:
-        """Take the next timer, which `next` has told of."""
+        """Take the next timer, which `next` has announced."""
         _, _, key = heapq.heappop(self._heap)
         del self._at[key]
         return key

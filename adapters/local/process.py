@@ -53,7 +53,7 @@ def find_supervisor(identity: Identity) -> SupervisorProcess | None:
 
 
 class ForkServer:
-    """The process that forks the supervisors of a spool, begun anew whenever it has died."""
+    """The process that forks the supervisors of a spool, started again whenever it has died."""
 
     def __init__(self, spool: Path) -> None:
         self._spool = spool

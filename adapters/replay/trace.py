@@ -31,7 +31,7 @@ class TraceJob:
     run: int
     peer: str = ""  # its mate's domain
     pair: str | None = None
-    alone: bool = False  # its mate's domain does not coschedule: in thought it counts as unpaired
+    alone: bool = False  # its mate's domain does not coschedule: a dry run counts it as unpaired
 
 
 def read_trace_jobs(settings: ReplaySettings) -> tuple[list[TraceJob], int]:

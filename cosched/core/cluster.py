@@ -109,7 +109,7 @@ class Cluster:
         self._record["changed"] = 1
 
     def count_alone(self, row: int, alone: bool) -> None:
-        """Whether a paired job counts as unpaired in thought, since coscheduling is off here or at its mate's."""
+        """Whether a dry run counts the paired job as unpaired: coscheduling is off here or in its mate's domain."""
         self.tables.jobs[row]["alone"] = alone
 
     # Nodes out of service

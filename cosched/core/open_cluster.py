@@ -1,7 +1,7 @@
 """The embedded scheduler of a live domain: a `Cluster` whose jobs are not known in advance.
 
 Jobs are known by their ids; rows of the tables are given out as jobs are submitted, so that a smaller row was submitted
-earlier, and given out anew when they run out. Every job comes back as ready (RunJob), also one without a mate; its
+earlier, and the tables are renewed when they run out. Every job comes back as ready (RunJob), also one without a mate; its
 answer may take a while. Meanwhile the job keeps its nodes and the iteration is open; if anything else changes, the
 iteration is given up and another begins (coscheduling.md, RunJob).
 """
@@ -197,7 +197,7 @@ class OpenCluster:
             self._cluster.finish(row, now, how)
 
     def count_alone(self, job: JobId, alone: bool) -> None:
-        """Whether the job counts as unpaired in thought."""
+        """Whether a dry run counts the job as unpaired."""
         self._cluster.count_alone(self._row[job], alone)
 
     # Numbers

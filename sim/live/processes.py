@@ -105,7 +105,7 @@ def configuration(settings: Domain, address: str, peers: list[Any], manager: dic
 
 
 def _values(settings: Domain, fields: type[CoschedulingFields | SchedulerFields]) -> dict[str, Any]:
-    """The settings of one section, as TOML takes them; decimal numbers are text, lest they lose digits."""
+    """The settings of one section, as TOML takes them; decimal numbers are text, so that they lose no digits."""
     values = {name: getattr(settings, name) for name in fields.model_fields}
     return {name: value if isinstance(value, int) else str(value) for name, value in values.items()}
 

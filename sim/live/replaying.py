@@ -27,7 +27,7 @@ from sim.workload import UNKNOWN, Workload
 
 
 class LiveReplay(Replay):
-    """Job logs read, cleaned and paired; each `run` starts services anew. ServiceDiedError if one does not serve.
+    """Job logs read, cleaned and paired; each `run` starts new services. ServiceDiedError if one does not serve.
 
     `start` starts them: each in its own process.
     """

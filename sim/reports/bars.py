@@ -145,7 +145,7 @@ def _columns(values: Sequence[tuple[float, Estimate]]) -> tuple[list[float], lis
 
 
 def _limit(axes: Axes, panel: Panel) -> None:
-    """Show 0 and all means; of intervals some times the greatest mean at most, lest very wide ones flatten the rest."""
+    """Show 0 and all means. Cut intervals at some times the greatest mean: very wide ones would flatten the rest."""
     drawn = (*panel.series.values(), panel.base, *panel.differences.values())
     means = [0.0, *(value.mean for values in drawn for value in values if value is not None)]
     room = ROOM * (max(map(abs, means)) or 1.0)

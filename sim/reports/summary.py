@@ -92,7 +92,7 @@ def read_summary(path: Path) -> dict[str, Any]:
 
 
 def read_comparison(path: Path) -> dict[str, Any]:
-    """The summaries of a replay under several schemes, in "combinations"; InputError likewise."""
+    """The summaries of a replay under several schemes, in "combinations"; Raises InputError, too."""
     return _read(path, _Comparison)
 
 

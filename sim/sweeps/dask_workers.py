@@ -60,7 +60,7 @@ class DaskWorkers:
         self._completed.add(future)
 
     def next_outcome(self) -> Outcome:
-        """Wait for a chunk. Dask has begun it anew a few times if workers died, before it has no rows. OSError."""
+        """Wait for a chunk. If workers die, Dask begins it again a few times before it has no rows. OSError."""
         future = next(self._completed)
         cases = self._chunks.pop(future.key)
         try:

@@ -1,7 +1,7 @@
-"""One scheduling iteration (scheduling.md), for real or in thought.
+"""One scheduling iteration (scheduling.md), real or as a dry run.
 
 An iteration stops at each paired job that is ready: its nodes are taken, and it goes on when `answers` has been told
-whether the job starts, holds or yields. In thought (TryStartMate) it runs on a copy of the domain's occupancy and
+whether the job starts, holds or yields. A dry run (TryStartMate) works on a copy of the domain's occupancy and
 looks for one job.
 """
 
@@ -77,7 +77,7 @@ def _begin(tab: Tables, d: int, view: int, now: int) -> None:
 
 @kernel
 def _scan(tab: Tables, d: int, view: int, sought: int, now: int) -> int:
-    """Start jobs in order; stop at a ready paired job (in thought: only at `sought`) or, with NONE, at the end."""
+    """Start jobs in order; stop at a ready paired job (a dry run: only at `sought`) or, with NONE, at the end."""
     dom = tab.domains[view]
     end = tab.domains[d].base + tab.domains[d].queued
     at = tab.domains[d].base + dom.position
@@ -175,25 +175,25 @@ def begin_run(tab: Tables, d: int, row: int, now: int) -> None:
 
 @kernel
 def would_start(tab: Tables, d: int, row: int, now: int) -> int:
-    """The block on which `row` would start in an iteration in thought, or NONE."""
+    """The block on which `row` would start in a dry run of an iteration, or NONE."""
     job = tab.jobs[row]
     if job.state != QUEUED or place(tab, d, job.nodes) == NONE:
         return NONE
-    thought = len(tab.domains) - 1
-    _copy_occupancy(tab, d, thought)
-    _begin(tab, d, thought, now)
-    if _scan(tab, d, thought, row, now) == NONE:
+    dry_run = len(tab.domains) - 1
+    _copy_occupancy(tab, d, dry_run)
+    _begin(tab, d, dry_run, now)
+    if _scan(tab, d, dry_run, row, now) == NONE:
         return NONE
-    return tab.domains[thought].offered_block
+    return tab.domains[dry_run].offered_block
 
 
 @kernel
-def _copy_occupancy(tab: Tables, d: int, thought: int) -> None:
-    dom, copy = tab.domains[d], tab.domains[thought]
+def _copy_occupancy(tab: Tables, d: int, dry_run: int) -> None:
+    dom, copy = tab.domains[d], tab.domains[dry_run]
     copy.nodes, copy.units, copy.unit_nodes = dom.nodes, dom.units, dom.unit_nodes
     copy.backfill, copy.free, copy.running = dom.backfill, dom.free, dom.running
     for i in range(dom.running):
         tab.lists[RUN_END, copy.base + i] = tab.lists[RUN_END, dom.base + i]
         tab.lists[RUN_NODES, copy.base + i] = tab.lists[RUN_NODES, dom.base + i]
     for unit in range(dom.units):
-        tab.units[thought, unit] = tab.units[d, unit]
+        tab.units[dry_run, unit] = tab.units[d, unit]

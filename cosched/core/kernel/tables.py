@@ -1,7 +1,7 @@
 """The arrays that kernels work on: one record a job, one record a domain, and lists that domains share.
 
 Each domain owns the job rows `first .. first + jobs` in trace order, so a smaller row was submitted earlier, and
-the slice `base .. base + 2 * jobs + SLACK` of every list. The last domain record is no domain: iterations in thought
+the slice `base .. base + 2 * jobs + SLACK` of every list. The last domain record is no domain: dry runs of iterations
 (TryStartMate) work on it, so that nothing real changes. All times are integer seconds.
 """
 
@@ -51,7 +51,7 @@ JOB = np.dtype(  # 64 bytes, what every job needs
         ("block", "i4"),  # first unit it occupies (partitioned)
         ("state", "i1"),  # a JobState
         ("paired", "i1"),  # its start is a RunJob, which may come back as a hold or a yield
-        ("alone", "i1"),  # paired, but coscheduling is off here or at its mate's: in thought it counts as unpaired
+        ("alone", "i1"),  # paired, but coscheduling is off here or at its mate's: a dry run counts it as unpaired
         ("_", "i1"),
     ]
 )

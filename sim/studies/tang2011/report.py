@@ -50,7 +50,7 @@ class Found:
 
 
 def rebuild(folder: Path) -> Found:
-    """Write tables, figures, paper.md and report.html anew from a study's results. InputError, OSError."""
+    """Write tables, figures, paper.md and report.html from a study's results. InputError, OSError."""
     found = read_found(folder)
     (folder / TABLES).mkdir(exist_ok=True)
     for name, table in tables(found):
