@@ -6,7 +6,6 @@ import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import islice
 from typing import Any, TypeVar
 
 import grpc
@@ -14,7 +13,7 @@ import grpc
 from cosched.core.job import JobState
 from cosched.core.protocol import JobId
 from cosched.service.answering import Context, answer, as_refusal
-from cosched.service.callers import Identify
+from cosched.service.callers import Caller, Identify
 from cosched.service.domain import LiveDomain
 from cosched.service.errors import Refusal, abort
 from cosched.service.fields import (
@@ -28,6 +27,7 @@ from cosched.service.fields import (
 )
 from cosched.service.metrics import Metrics
 from cosched.service.operations import Asking, Operations
+from cosched.service.reads import Reads, in_slices
 from cosched.service.store import EventRecord, JobRecord, StoreError
 from cosched.service.submissions import read_mate, read_submission
 from cosched.service.views import Views
@@ -39,7 +39,7 @@ _LOG = logging.getLogger(__name__)
 Reply = TypeVar("Reply")
 MOST_ON_A_PAGE = 1000
 MAX_WATCHED = 1000  # jobs that one watcher may name
-BATCH = 500  # events that are read at a time
+LOOKED_THROUGH = 1000  # active jobs before others have their turn
 ACTIVE = [state for state in JobState if not state.final and state is not JobState.PENDING]
 
 
@@ -50,6 +50,7 @@ class Serving:
     domain: LiveDomain
     operations: Operations
     views: Views
+    reads: Reads
     watchers: Watchers
     metrics: Metrics
     about: Callable[[], cluster_pb2.Domain]
@@ -63,6 +64,7 @@ class DomainApi(DomainServiceServicer):
         self._domain = serving.domain
         self._operations = serving.operations
         self._views = serving.views
+        self._reads = serving.reads
         self._identify = identify
 
     # What changes something
@@ -144,59 +146,72 @@ class DomainApi(DomainServiceServicer):
 
     async def GetDomain(self, request: domain_pb2.GetDomainRequest, context: Context) -> domain_pb2.GetDomainResponse:  # noqa: ARG002
         """See the protocol."""
-        about = self._serving.about
-        return await self._read("GetDomain", context, lambda: domain_pb2.GetDomainResponse(domain=about()))
+        return await self._read("GetDomain", context, self._get_domain)
 
     async def _read(
         self,
         method: str,
         context: Context,
-        find: Callable[[], Reply],
+        find: Callable[[], Awaitable[Reply]],
         look: Callable[[], Awaitable[None]] | None = None,
     ) -> Reply:
         async def work() -> Reply:
-            self._check_reader(context)
+            caller = self._checked_reader(context)
             if look is not None:
                 await look()
-            return find()
+            async with self._reads.turn(caller.via):
+                return await find()
 
         return await answer(method, work(), context, self._serving.metrics)
 
-    def _check_reader(self, context: Context) -> None:
+    def _checked_reader(self, context: Context) -> Caller:
         caller = self._identify(context)
         if caller.user is None and not caller.plaintext:
             self._serving.metrics.denied("USER_UNKNOWN").inc()
             _LOG.warning("refused: %s is no user's", caller.via)
             raise Refusal(grpc.StatusCode.PERMISSION_DENIED, "USER_UNKNOWN", f"{caller.via} is no user's")
+        return caller
 
-    def _get_job(self, request: domain_pb2.GetJobRequest) -> domain_pb2.GetJobResponse:
-        record = self._operations.job(self._own("job", request.job))
+    async def _get_job(self, request: domain_pb2.GetJobRequest) -> domain_pb2.GetJobResponse:
+        job = self._own("job", request.job)
+        ended = None if job in self._domain.jobs else await self._reads.job(int(job))
+        record = self._domain.jobs.get(job, ended)  # one that began meanwhile is there by now
+        if record is None:
+            raise self._operations.no_job(job)
         return domain_pb2.GetJobResponse(job=self._views.job(record))
 
-    def _list_jobs(self, request: domain_pb2.ListJobsRequest) -> domain_pb2.ListJobsResponse:
+    async def _list_jobs(self, request: domain_pb2.ListJobsRequest) -> domain_pb2.ListJobsResponse:
         most = _page_size(request.page_size)
         owner = check_text("owner", request.owner, MAX_OWNER, least=0) or None
         after = _page_token(request.page_token)
         states = _job_states(request.states)
-        records = self._select(states, owner, request.paired_only, after, most + 1)
+        records = await self._select(states, owner, request.paired_only, after, most + 1)
         page = domain_pb2.ListJobsResponse(next_page_token=str(records[most - 1].id) if len(records) > most else "")
-        for record in records[:most]:
+        async for record in in_slices(records[:most]):
             self._views.write_job(page.jobs.add(), record)
         return page
 
-    def _select(
+    async def _select(
         self, states: Sequence[JobState] | None, owner: str | None, paired_only: bool, after: int, most: int
     ) -> list[JobRecord]:
         """Jobs by id; those that have not ended as they are in memory, where all of them are, in this order."""
         active = self._domain.jobs
-        if states is not None and not any(state.final for state in states):
-            wanted = (record for record in active.values() if record.id > after and record.state in states)
-            wanted = (record for record in wanted if owner in (None, record.owner))
-            return list(islice((record for record in wanted if record.peer is not None or not paired_only), most))
-        records = self._domain.store.jobs(states, owner, paired_only, after, most)
-        return [active.get(str(record.id), record) for record in records]
+        if states is None or any(state.final for state in states):
+            records = await self._reads.jobs(states, owner, paired_only, after, most)
+            return [active.get(str(record.id), record) for record in records]
+        found: list[JobRecord] = []
+        async for record in in_slices(list(active.values()), LOOKED_THROUGH):
+            if record.id > after and record.state in states and owner in (None, record.owner):
+                if record.peer is not None or not paired_only:
+                    found.append(record)
+                if len(found) == most:
+                    break
+        return found
 
-    def _list_nodes(self, request: domain_pb2.ListNodesRequest) -> domain_pb2.ListNodesResponse:
+    async def _get_domain(self) -> domain_pb2.GetDomainResponse:
+        return domain_pb2.GetDomainResponse(domain=self._serving.about())
+
+    async def _list_nodes(self, request: domain_pb2.ListNodesRequest) -> domain_pb2.ListNodesResponse:
         most, first = _page_size(request.page_size), _page_token(request.page_token)
         wanted = set(request.states) - {cluster_pb2.NODE_STATE_UNSPECIFIED}
         groups = [group for group in self._views.node_groups() if not wanted or group.state in wanted]
@@ -210,36 +225,41 @@ class DomainApi(DomainServiceServicer):
     ) -> AsyncIterator[domain_pb2.WatchEventsResponse]:
         """See the protocol."""
         try:
-            self._check_reader(context)
-            with self._serving.watchers.watch() as watcher:
-                async for event in self._events(request, watcher):
-                    yield domain_pb2.WatchEventsResponse(event=self._views.event(event))
+            caller = self._checked_reader(context)
+            async for event in self._events(request, caller.via):
+                yield domain_pb2.WatchEventsResponse(event=self._views.event(event))
         except TooManyWatchersError:
             await abort(context, _exhausted("too many watch already"))
         except (Refusal, FieldError, StoreError) as error:
             await abort(context, as_refusal(error))
 
-    async def _events(self, request: domain_pb2.WatchEventsRequest, watcher: Watcher) -> AsyncIterator[EventRecord]:
-        if len(request.jobs) > MAX_WATCHED:
-            raise FieldError("jobs", f"has more than {MAX_WATCHED} entries")
-        jobs = [int(self._own(f"jobs[{i}]", job)) for i, job in enumerate(request.jobs)]
-        kinds = [kind for kind in request.kinds if kind != domain_pb2.EVENT_KIND_UNSPECIFIED]
-        last = self._domain.store.last_sequence()
-        if request.HasField("after_sequence"):
-            self._check_kept(request.after_sequence)
-            seen = request.after_sequence
-            while batch := self._domain.store.events(seen, jobs, kinds, BATCH):
-                for event in batch:
-                    yield event
-                seen = last = batch[-1].sequence
+    async def _events(self, request: domain_pb2.WatchEventsRequest, caller: str) -> AsyncIterator[EventRecord]:
+        wanted = self._wanted(request)
+        async with self._reads.turn(caller):
+            after = now = await self._reads.last_sequence()
+            if request.HasField("after_sequence"):
+                await self._check_kept(request.after_sequence)
+                after = min(request.after_sequence, now)
+        story = _Story(self._reads, caller, wanted, after)
+        async for event in story.told(now):
+            yield event
         if request.until_now:
             return
-        async for event in _as_it_happens(watcher, last):
-            if (not jobs or event.job in jobs) and (not kinds or event.kind in kinds):
+        with self._serving.watchers.watch() as watcher:
+            async for event in story.told(None):  # what has happened meanwhile; from now on the watcher hears it
                 yield event
+            async for event in _as_it_happens(watcher, story.after):
+                if wanted.has(event):
+                    yield event
 
-    def _check_kept(self, after: int) -> None:
-        first = self._domain.store.first_sequence()
+    def _wanted(self, request: domain_pb2.WatchEventsRequest) -> _Wanted:
+        if len(request.jobs) > MAX_WATCHED:
+            raise FieldError("jobs", f"has more than {MAX_WATCHED} entries")
+        jobs = frozenset(int(self._own(f"jobs[{i}]", job)) for i, job in enumerate(request.jobs))
+        return _Wanted(jobs, frozenset(kind for kind in request.kinds if kind != domain_pb2.EVENT_KIND_UNSPECIFIED))
+
+    async def _check_kept(self, after: int) -> None:
+        first = await self._reads.first_sequence()
         if after < 0:
             raise FieldError("after_sequence", "is negative")
         if 0 < after < first - 1:
@@ -253,6 +273,39 @@ class DomainApi(DomainServiceServicer):
         if (id := number(job)) is None:
             raise Refusal(grpc.StatusCode.NOT_FOUND, "JOB_NOT_FOUND", f"no job {job[:40]} on {self._domain.name}")
         return str(id)
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """What a watcher wants to hear of; nothing named: everything."""
+
+    jobs: frozenset[int]
+    kinds: frozenset[int]
+
+    def has(self, event: EventRecord) -> bool:
+        """Whether the event is wanted."""
+        return (not self.jobs or event.job in self.jobs) and (not self.kinds or event.kind in self.kinds)
+
+
+class _Story:
+    """Events that are on record, as one watcher reads them; `after` is the number of the last that was looked at."""
+
+    def __init__(self, reads: Reads, caller: str, wanted: _Wanted, after: int) -> None:
+        self._reads = reads
+        self._caller = caller
+        self._jobs, self._kinds = sorted(wanted.jobs), sorted(wanted.kinds)
+        self.after = after
+
+    async def told(self, until: int | None) -> AsyncIterator[EventRecord]:
+        """Those to come, up to the number `until`; None: all that there are by then."""
+        while until is None or self.after < until:
+            async with self._reads.turn(self._caller):
+                events, after = await self._reads.events(self.after, self._jobs, self._kinds)
+            if after is None:
+                return
+            for event in events:
+                yield event
+            self.after = after
 
 
 async def _as_it_happens(watcher: Watcher, last: int) -> AsyncIterator[EventRecord]:

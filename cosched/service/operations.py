@@ -329,8 +329,12 @@ class Operations:
         if record is None and (id := number(job)) is not None:
             record = self._domain.store.job(id)
         if record is None:
-            raise Refusal(grpc.StatusCode.NOT_FOUND, "JOB_NOT_FOUND", f"no job {job[:40]} on {self._domain.name}")
+            raise self.no_job(job)
         return record
+
+    def no_job(self, job: str) -> Refusal:
+        """There is none of that id."""
+        return Refusal(grpc.StatusCode.NOT_FOUND, "JOB_NOT_FOUND", f"no job {job[:40]} on {self._domain.name}")
 
     def _owned(self, asking: Asking, job: str) -> JobRecord:
         """The job, which has not ended and which the caller may change; Refusal."""

@@ -41,6 +41,7 @@ from cosched.service.offering import Offering
 from cosched.service.operations import Operations
 from cosched.service.outside import ServiceOutside
 from cosched.service.peers import Peers, PeerView
+from cosched.service.reads import Reads
 from cosched.service.replay import replay_of
 from cosched.service.running import Runner
 from cosched.service.store import Store
@@ -126,6 +127,8 @@ class Service:
     def _open_store(self, stack: AsyncExitStack) -> None:
         self.store = Store.open(self.configuration.domain.state, self.name)
         stack.callback(self.store.close)
+        self.reads = Reads(self.store.reader())
+        stack.push_async_callback(self.reads.close)
 
     async def _open_manager(self, stack: AsyncExitStack) -> tuple[Manager | SchedulingManager, Mapping[str, Any]]:
         section, state = self.configuration.manager, self.configuration.domain.state
@@ -238,7 +241,7 @@ class Service:
         peers = frozenset(peer.name for peer in self.configuration.peers)
         return Served(
             self.configuration,
-            Serving(self.domain, self.operations, self.views, self.watchers, self.metrics, self.about),
+            Serving(self.domain, self.operations, self.views, self.reads, self.watchers, self.metrics, self.about),
             lambda identify: CoschedulingApi(self.domain, peers, identify, self.metrics, self._agreed, self.runner),
             self._tls,
             self._replay.lockstep if self._replay is not None else None,

@@ -16,6 +16,7 @@ from cosched.service.clock import Clock
 from cosched.service.domain import LiveDomain
 from cosched.service.domain_api import ACTIVE, DomainApi, Serving
 from cosched.service.operations import Operations
+from cosched.service.reads import Reads
 from cosched.service.store import JobRecord
 from cosched.service.views import Views
 from cosched.v1 import domain_pb2
@@ -46,7 +47,8 @@ def domain(tmp_path: Path) -> Iterator[LiveDomain]:
 @asynccontextmanager
 async def served(domain: LiveDomain) -> AsyncIterator[DomainServiceStub]:
     operations = Operations(domain, None, None, {}, 1, METRICS)  # its runner and its peers are not asked
-    serving = Serving(domain, operations, Views(domain, Clock()), None, METRICS, None)
+    reads = Reads(domain.store.reader())
+    serving = Serving(domain, operations, Views(domain, Clock()), reads, None, METRICS, None)
     server = grpc.aio.server()
     add_DomainServiceServicer_to_server(DomainApi(serving, plaintext_callers()), server)
     port = server.add_insecure_port("127.0.0.1:0")
@@ -54,6 +56,7 @@ async def served(domain: LiveDomain) -> AsyncIterator[DomainServiceStub]:
     async with grpc.aio.insecure_channel(f"127.0.0.1:{port}") as channel:
         yield DomainServiceStub(channel)
     await server.stop(None)
+    await reads.close()
 
 
 async def all_pages(stub: DomainServiceStub, **request: object) -> list[str]:

@@ -1,7 +1,8 @@
 """The database of a policy domain: its jobs, their history, and what it has answered. SQLite, one file, one writer."""
 
 from cosched.service.store.errors import StoreError
+from cosched.service.store.reading import Reader
 from cosched.service.store.records import AuditRecord, EventRecord, JobRecord, JobScript
 from cosched.service.store.store import Store
 
-__all__ = ["AuditRecord", "EventRecord", "JobRecord", "JobScript", "Store", "StoreError"]
+__all__ = ["AuditRecord", "EventRecord", "JobRecord", "JobScript", "Reader", "Store", "StoreError"]

@@ -115,7 +115,20 @@ def _upgraded(path: Path) -> Database:
     return database
 
 
-def _connect(path: Path, how: str) -> Database:
+def open_beside(path: Path) -> Database:
+    """The database, which this process has open, once more: to read, from one thread at a time."""
+    database = _connect(path, "mode=ro", one_thread=False)
+    database.execute("PRAGMA query_only = ON")
+    return database
+
+
+def _connect(path: Path, how: str, *, one_thread: bool = True) -> Database:
     # Without an isolation level the sqlite3 module begins no transactions of its own.
-    connection = sqlite3.connect(f"{path.as_uri()}?{how}", uri=True, timeout=_BUSY_TIMEOUT, isolation_level=None)
+    connection = sqlite3.connect(
+        f"{path.as_uri()}?{how}",
+        uri=True,
+        timeout=_BUSY_TIMEOUT,
+        isolation_level=None,
+        check_same_thread=one_thread,
+    )
     return Database(connection, recursive_triggers=False, execute_plugins=False)

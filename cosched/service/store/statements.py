@@ -23,6 +23,7 @@ def _update(table: str, columns: Sequence[str]) -> str:
     return f"UPDATE {table} SET {', '.join(changes)} WHERE {columns[0]} = ?1"
 
 
+_LAST = (1 << 63) - 1  # the highest number of all
 _ENDED = f"state >= {FIRST_FINAL_STATE}"
 _LAST_ENDED = f"{_ENDED} ORDER BY ended_at DESC, id DESC LIMIT 1"
 _RETIRING = f"{_ENDED} AND ended_at < ?1"
@@ -65,6 +66,8 @@ RETIRE_AUDIT = "DELETE FROM audit WHERE at < ?"
 
 META = "SELECT value FROM meta WHERE key = ?"
 LAST_NUMBER = "SELECT seq FROM sqlite_sequence WHERE name = ?"
+NEXT_JOB = "SELECT min(id) FROM jobs WHERE id > ?"
+NEXT_EVENT = "SELECT min(sequence) FROM events WHERE sequence > ?"
 JOB = f"{_JOBS} WHERE id = ?"
 SCRIPT = "SELECT script, context FROM scripts WHERE job = ?"
 ENDED_OF_PAIR = f"{_JOBS} WHERE peer = ? AND owner = ? AND pair = ? AND {_LAST_ENDED}"
@@ -75,12 +78,14 @@ REPLY = "SELECT method, job, error FROM replies WHERE who = ? AND request_id = ?
 AUDIT = f"SELECT {', '.join(AUDIT_COLUMNS)} FROM audit ORDER BY id DESC LIMIT ?"
 
 
-def jobs(states: Sequence[JobState] | None, owner: str | None, paired_only: bool, after: int, limit: int) -> Statement:
-    """Jobs by id; a limit of -1 is none."""
-    condition = "id > ?"
-    values: tuple[Any, ...] = (after,)
+def jobs(
+    states: Sequence[JobState] | None, owner: str | None, paired_only: bool, after: int, limit: int, until: int = _LAST
+) -> Statement:
+    """Jobs by id, up to `until`; a limit of -1 is none."""
+    condition = "id > ? AND id <= ?"
+    values: tuple[Any, ...] = (after, until)
     if owner is not None:
-        condition, values = f"{condition} AND owner = ?", (after, owner)
+        condition, values = f"{condition} AND owner = ?", (*values, owner)
     if paired_only:
         condition = f"{condition} AND peer IS NOT NULL"
     if states is None and owner is None:
@@ -95,10 +100,10 @@ def _by_state(states: Iterable[JobState], condition: str, values: tuple[Any, ...
     return f"{every} ORDER BY id LIMIT ?", (*values * len(selections), limit)
 
 
-def events(after: int, jobs: Sequence[int], kinds: Sequence[int], limit: int) -> Statement:
-    """Events by sequence number."""
-    conditions: list[str] = ["sequence > ?"]
-    values: list[Any] = [after]
+def events(after: int, jobs: Sequence[int], kinds: Sequence[int], limit: int, until: int = _LAST) -> Statement:
+    """Events by sequence number, up to `until`."""
+    conditions: list[str] = ["sequence > ? AND sequence <= ?"]
+    values: list[Any] = [after, until]
     for column, wanted in (("job", jobs), ("kind", kinds)):
         if wanted:
             conditions.append(f"{column} IN (SELECT value FROM json_each(?))")  # there may be more than SQL may list

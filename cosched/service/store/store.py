@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO, TypeVar
+from typing import BinaryIO
 
 from cosched.core.job import JobState
 from cosched.service.store import statements
 from cosched.service.store.errors import StoreError
 from cosched.service.store.opening import lock_database, open_database
+from cosched.service.store.reading import Reader, Reading, Values
 from cosched.service.store.records import (
     AuditRecord,
     EventRecord,
@@ -28,13 +29,10 @@ from cosched.service.store.records import (
 )
 from cosched.service.store.schema import RETIRED
 
-T = TypeVar("T")
-Values = Sequence[Any]
-
 _ACTIVE = tuple(state for state in JobState if not state.final)
 
 
-class Store:
+class Store(Reading):
     """The database of one policy domain, to be used from one thread.
 
     What writes is called inside `with store.transaction():`, what reads at any time. Whatever goes wrong in the
@@ -42,8 +40,7 @@ class Store:
     """
 
     def __init__(self, path: Path, connection: sqlite3.Connection, lock: BinaryIO) -> None:
-        self._path = path
-        self._connection = connection
+        super().__init__(path, connection)
         self._lock = lock
 
     @classmethod
@@ -68,6 +65,10 @@ class Store:
         """Close the database and let other services have it."""
         self._connection.close()
         self._lock.close()
+
+    def reader(self) -> Reader:
+        """Another connection, which only reads; StoreError. To be closed before this one."""
+        return Reader.open(self._path)
 
     # Transactions
 
@@ -145,30 +146,13 @@ class Store:
 
     # Reading
 
-    def meta(self, key: str) -> str | None:
-        """The value of that key."""
-        value: str | None = self._value(statements.META, (key,))
-        return value
-
     def next_job_id(self) -> int:
         """One more than the highest id of any job ever added."""
         return int(self._value(statements.LAST_NUMBER, ("jobs",)) or 0) + 1
 
-    def last_sequence(self) -> int:
-        """The highest number of any event ever added; 0: there was none."""
-        return int(self._value(statements.LAST_NUMBER, ("events",)) or 0)
-
-    def first_sequence(self) -> int:
-        """The number from which on no event has been deleted; of jobs that are still here there may be older ones."""
-        return int(self.meta(RETIRED) or 0) + 1
-
     def active_jobs(self) -> list[JobRecord]:
         """The jobs that have not ended, by id."""
         return self.jobs(_ACTIVE, None, paired_only=False, after_id=0, limit=-1)
-
-    def job(self, id: int) -> JobRecord | None:
-        """The job of that id."""
-        return self._one(job_of, statements.JOB, (id,))
 
     def script(self, id: int) -> JobScript | None:
         """What the job of that id runs."""
@@ -210,12 +194,6 @@ class Store:
 
     # SQL
 
-    def _execute(self, sql: str, values: Values = ()) -> list[Any]:
-        try:
-            return self._connection.execute(sql, values).fetchall()
-        except sqlite3.Error as error:
-            raise StoreError.of(self._path, error) from None
-
     def _write(self, sql: str, rows: Iterable[Values]) -> int:
         """Execute the statement for each row of values; how many rows it changed."""
         self._check_transaction()
@@ -228,16 +206,3 @@ class Store:
         # A full disk may end the transaction; what followed would then be kept at once, without what went before.
         if not self._connection.in_transaction:
             raise RuntimeError("the store is written in transactions only")
-
-    def _read(self, convert: Callable[[Any], T], sql: str, values: Values = ()) -> list[T]:
-        rows = self._execute(sql, values)
-        try:
-            return [convert(row) for row in rows]
-        except ValueError as error:
-            raise StoreError(self._path, f"a damaged record: {error}") from None
-
-    def _one(self, convert: Callable[[Any], T], sql: str, values: Values) -> T | None:
-        return next(iter(self._read(convert, sql, values)), None)
-
-    def _value(self, sql: str, values: Values) -> Any:
-        return self._one(lambda row: row[0], sql, values)

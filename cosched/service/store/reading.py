@@ -1,0 +1,120 @@
+"""Reading the database: what is shared by the service's own connection and by one that only reads, beside it.
+
+No statement of the second looks at more than RANGE rows, however few of them are wanted: one that does not end would
+keep all other readers waiting, and what it reads from being written over.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+from cosched.core.job import JobState
+from cosched.service.store import statements
+from cosched.service.store.errors import StoreError
+from cosched.service.store.opening import open_beside
+from cosched.service.store.records import EventRecord, JobRecord, event_of, job_of
+from cosched.service.store.schema import RETIRED
+
+T = TypeVar("T")
+Values = Sequence[Any]
+RANGE = 10_000  # rows
+
+
+class Reading:
+    """What can be read on any connection; whatever goes wrong in the database is a StoreError."""
+
+    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
+        self._path = path
+        self._connection = connection
+
+    def meta(self, key: str) -> str | None:
+        """The value of that key."""
+        value: str | None = self._value(statements.META, (key,))
+        return value
+
+    def last_sequence(self) -> int:
+        """The highest number of any event ever added; 0: there was none."""
+        return int(self._value(statements.LAST_NUMBER, ("events",)) or 0)
+
+    def first_sequence(self) -> int:
+        """The number from which on no event has been deleted; of jobs that are still here there may be older ones."""
+        return int(self.meta(RETIRED) or 0) + 1
+
+    def job(self, id: int) -> JobRecord | None:
+        """The job of that id."""
+        return self._one(job_of, statements.JOB, (id,))
+
+    # SQL
+
+    def _execute(self, sql: str, values: Values = ()) -> list[Any]:
+        try:
+            return self._connection.execute(sql, values).fetchall()
+        except sqlite3.Error as error:
+            raise StoreError.of(self._path, error) from None
+
+    def _read(self, convert: Callable[[Any], T], sql: str, values: Values = ()) -> list[T]:
+        rows = self._execute(sql, values)
+        try:
+            return [convert(row) for row in rows]
+        except ValueError as error:
+            raise StoreError(self._path, f"a damaged record: {error}") from None
+
+    def _one(self, convert: Callable[[Any], T], sql: str, values: Values) -> T | None:
+        return next(iter(self._read(convert, sql, values)), None)
+
+    def _value(self, sql: str, values: Values) -> Any:
+        return self._one(lambda row: row[0], sql, values)
+
+
+class Reader(Reading):
+    """A connection that only reads, beside a Store that is open: for one thread at a time, whichever it is.
+
+    It sees what is on record, from the end of the transaction on that wrote it.
+    """
+
+    @classmethod
+    def open(cls, path: Path) -> Reader:
+        """A reader of the database at `path`, which a Store has open; StoreError."""
+        try:
+            return cls(path, open_beside(path).conn)
+        except (OSError, sqlite3.Error) as error:
+            raise StoreError.of(path, error) from None
+
+    def close(self) -> None:
+        """Close it."""
+        self._connection.close()
+
+    def jobs(
+        self, states: Sequence[JobState] | None, owner: str | None, paired_only: bool, after_id: int, limit: int
+    ) -> tuple[list[JobRecord], int | None]:
+        """Jobs with ids above `after_id` that meet all conditions, by id, `limit` of them at most; None: any.
+
+        And the id after which to go on: no more than RANGE jobs are looked at. None: there are no more.
+        """
+        until = self._end_of_range(statements.NEXT_JOB, "jobs", after_id)
+        if until is None:
+            return [], None
+        found = self._read(job_of, *statements.jobs(states, owner, paired_only, after_id, limit, until))
+        return found, found[-1].id if len(found) == limit else until
+
+    def events(
+        self, after: int, jobs: Sequence[int], kinds: Sequence[int], limit: int
+    ) -> tuple[list[EventRecord], int | None]:
+        """Events after that number, of these jobs (none given: of any or none) and kinds (any), `limit` at most.
+
+        And the number after which to go on: no more than RANGE events are looked at. None: there are no more.
+        """
+        until = self._end_of_range(statements.NEXT_EVENT, "events", after)
+        if until is None:
+            return [], None
+        found = self._read(event_of, *statements.events(after, jobs, kinds, limit, until))
+        return found, found[-1].sequence if len(found) == limit else until
+
+    def _end_of_range(self, next_of: str, table: str, after: int) -> int | None:
+        """The last number to look at, RANGE from the next that is there: others may have been deleted. None: none."""
+        last = int(self._value(statements.LAST_NUMBER, (table,)) or 0)
+        following: int | None = self._value(next_of, (after,))
+        return None if following is None else min(following + RANGE - 1, max(last, following))

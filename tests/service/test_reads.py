@@ -1,0 +1,192 @@
+"""Reads beside the service: of bounded statements, one turn for each caller at a time, and nothing is missed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+
+import pytest
+
+from cosched.core.job import JobState
+from cosched.service.reads import Reads
+from cosched.service.store import JobScript, Reader, Store, StoreError
+from cosched.service.store import reading as store_reading
+from cosched.service.store.records import EventRecord, JobRecord
+from tests.service.store_examples import DOMAIN, add, event, job
+
+JOBS, EVENTS_OF_A_JOB, RARE = 6000, 5, 9
+STEPS_OF_A_ROW = 60  # of SQLite's virtual machine, for a row that is looked at
+RANGE = 500
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    """A history in which few events are of the kind RARE, and few jobs have mates."""
+    store = Store.open(tmp_path_factory.mktemp("history") / "a.db", DOMAIN)
+    with store.transaction():
+        for number in range(1, JOBS + 1):
+            store.add_job(_job(number), JobScript(b"#!/bin/sh\n", (), "/", {}))
+        store.add_events(_events())
+    yield store
+    store.close()
+
+
+def _job(number: int) -> JobRecord:
+    state = JobState.COMPLETED if number % 3 else JobState.FAILED
+    return job(number, state, owner=f"user{number % 7}", ended_at=number, peer="b" if number % 1500 == 1 else None)
+
+
+def _events() -> Iterator[EventRecord]:
+    for number in range(1, JOBS * EVENTS_OF_A_JOB + 1):
+        yield event(number, 1 + number % JOBS, kind=RARE if number % 9000 == 1 else 1 + number % 5)
+
+
+@contextmanager
+def counted(reader: Reader) -> Iterator[list[int]]:
+    """Steps of SQLite's virtual machine for each statement of this reader."""
+    steps: list[int] = []
+    reader._connection.set_trace_callback(lambda _: steps.append(0))
+
+    def step() -> int:
+        if steps:  # it counts while a statement is being prepared, too
+            steps[-1] += 1
+        return 0
+
+    reader._connection.set_progress_handler(step, 1)
+    yield steps
+    reader._connection.set_trace_callback(None)
+    reader._connection.set_progress_handler(None, 1)
+
+
+@pytest.fixture
+def reader(store: Store, monkeypatch: pytest.MonkeyPatch) -> Iterator[Reader]:
+    monkeypatch.setattr(store_reading, "RANGE", RANGE)
+    reader = store.reader()
+    yield reader
+    reader.close()
+
+
+def all_events(reader: Reader, jobs: list[int], kinds: list[int], limit: int) -> list[int]:
+    found: list[int] = []
+    after: int | None = 0
+    while after is not None:
+        batch, after = reader.events(after, jobs, kinds, limit)
+        found += [record.sequence for record in batch]
+    return found
+
+
+@pytest.mark.parametrize("limit", [7, 1000])
+@pytest.mark.parametrize(
+    ("jobs", "kinds"), [([], [RARE]), ([], []), ([17], []), ([17, 3000], [1, 2]), ([JOBS + 1], []), ([], [77])]
+)
+def test_events_are_read_whole_by_statements_that_look_at_few_rows(store, reader, jobs, kinds, limit):
+    with counted(reader) as steps:
+        found = all_events(reader, jobs, kinds, limit)
+    assert found == [record.sequence for record in store.events(0, jobs, kinds, -1)]
+    assert max(steps) < RANGE * STEPS_OF_A_ROW
+
+
+EVERY = (None, None, False)
+CONDITIONS = [
+    EVERY,
+    (None, None, True),
+    ([JobState.COMPLETED, JobState.FAILED], None, True),
+    ([JobState.FAILED], "user3", False),
+    (None, "nobody", True),
+    ([], None, False),
+]
+
+
+@pytest.mark.parametrize(("states", "owner", "paired_only"), CONDITIONS)
+def test_jobs_are_read_whole_by_statements_that_look_at_few_rows(store, reader, states, owner, paired_only):
+    found: list[int] = []
+    after: int | None = 0
+    with counted(reader) as steps:
+        while after is not None:
+            batch, after = reader.jobs(states, owner, paired_only, after, 300)
+            found += [record.id for record in batch]
+    assert found == [record.id for record in store.jobs(states, owner, paired_only, 0, -1)]
+    assert max(steps) < RANGE * STEPS_OF_A_ROW
+
+
+def test_gaps_in_the_numbers_are_not_walked_through(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(store_reading, "RANGE", RANGE)
+    store = Store.open(tmp_path / "a.db", DOMAIN)
+    far = 10**12
+    add(store, [job(1), job(far)], [event(1, 1), event(far, far)])
+    reader = store.reader()
+    with counted(reader) as steps:
+        assert all_events(reader, [], [], 10) == [1, far]
+        assert reader.jobs(*EVERY, 0, 10) == ([job(1)], RANGE)
+        assert reader.jobs(*EVERY, RANGE, 10) == ([job(far)], far)
+        assert reader.jobs(*EVERY, far, 10) == ([], None)
+    assert len(steps) < 30
+    reader.close()
+    store.close()
+
+
+def test_a_reader_sees_what_is_on_record_and_can_write_nothing(tmp_path: Path):
+    store = Store.open(tmp_path / "a.db", DOMAIN)
+    reader = store.reader()
+    with store.transaction():
+        store.add_events([event(1)])
+        assert reader.last_sequence() == 0
+    assert reader.last_sequence() == 1
+    with pytest.raises(StoreError, match="readonly"):
+        reader._execute("DELETE FROM events")
+    reader.close()
+    store.close()
+
+
+# Turns
+
+
+@asynccontextmanager
+async def reading(store: Store) -> AsyncIterator[Reads]:
+    reads = Reads(store.reader())
+    yield reads
+    await reads.close()
+
+
+@pytest.mark.asyncio
+async def test_a_caller_has_one_turn_at_a_time_and_others_do_not_wait_for_it(store: Store) -> None:
+    async with reading(store) as reads:
+        order: list[str] = []
+
+        async def read(caller: str, until: asyncio.Event) -> None:
+            async with reads.turn(caller):
+                order.append(caller)
+                await until.wait()
+
+        go = asyncio.Event()
+        greedy = [asyncio.create_task(read("ann", go)) for _ in range(5)]
+        while not order:
+            await asyncio.sleep(0)
+        async with reads.turn("bob"):
+            assert await reads.last_sequence() == JOBS * EVENTS_OF_A_JOB
+        assert order == ["ann"]
+        greedy[2].cancel()  # one that waits
+        go.set()
+        await asyncio.gather(*greedy, return_exceptions=True)
+        assert order == ["ann"] * 4
+        assert not reads._turns
+        assert not reads._wanting
+
+
+@pytest.mark.asyncio
+async def test_the_loop_goes_on_while_the_thread_reads(store: Store) -> None:
+    async with reading(store) as reads:
+        held = asyncio.Event()
+        loop = asyncio.get_running_loop()
+
+        def hold() -> int:  # in SQLite, until the loop has gone on
+            loop.call_soon_threadsafe(held.set)
+            return 1
+
+        reads._reader._connection.create_function("hold", 0, hold)
+        asked = asyncio.create_task(reads._run(lambda: reads._reader._value("SELECT hold()", ())))
+        await asyncio.wait_for(held.wait(), 60)
+        assert await asked == 1
+        assert len(await reads.jobs(None, "user3", False, 0, 10)) == 10
