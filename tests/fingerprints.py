@@ -32,7 +32,13 @@ SETTINGS = (
     "yield_boost=0.5,scheme=yield",
     "mate_patience=1h,on_peer_unreachable=yield",
 )
-WHAT_IF = "2d cut intrepid eureka 6h\n3d down eureka 40\n4d up eureka 40\n5d scheme eureka yield\n6d drain intrepid 8192\n"
+WHAT_IF = """
+2d cut intrepid eureka 6h
+3d down eureka 40
+4d up eureka 40
+5d scheme eureka yield
+6d drain intrepid 8192
+"""
 SWEEP = """
 pair_window = "2m"
 replications = 3

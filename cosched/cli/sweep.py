@@ -110,7 +110,8 @@ def read_sweep(path: str, **given: int | None) -> Sweep:
 def workers_of(count: int | None, dask: str | None, doing: Progress) -> Iterator[Workers]:
     """So many local workers, or those of a Dask cluster. InputError, OSError."""
     from cosched.compilation import MESSAGE, kernels_are_compiled
-    from sim.sweeps.workers import dask_workers, local_workers
+    from sim.sweeps.dask_workers import dask_workers
+    from sim.sweeps.local_workers import local_workers
 
     if count is not None and dask is not None:
         raise InputError("--dask", None, "has workers of its own: give it or --workers")

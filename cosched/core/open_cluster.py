@@ -1,9 +1,9 @@
 """The embedded scheduler of a live domain: a `Cluster` whose jobs are not known in advance.
 
 Jobs are known by their ids; rows of the tables are given out as jobs are submitted, so that a smaller row was submitted
-earlier, and the tables are renewed when they run out. Every job comes back as ready (RunJob), also one without a mate; its
-answer may take a while. Meanwhile the job keeps its nodes and the iteration is open; if anything else changes, the
-iteration is given up and another begins (coscheduling.md, RunJob).
+earlier. The tables are renewed when their rows run out. Every job comes back as ready (RunJob), also one without a
+mate; its answer may take a while. Meanwhile the job keeps its nodes and the iteration is open; if anything else
+changes, the iteration is given up and another begins (coscheduling.md, RunJob).
 """
 
 from __future__ import annotations

@@ -22,8 +22,11 @@ CHUNKS_PER_THREAD = 2  # one to do, one that waits at the worker
 
 
 @contextmanager
-def connected(address: str) -> Iterator[DaskWorkers]:
-    """The workers of the scheduler at `address`; InputError without distributed, OSError if none answers."""
+def dask_workers(address: str) -> Iterator[DaskWorkers]:
+    """The workers of the Dask scheduler at `address`, such as "tcp://host:8786".
+
+    InputError without the package distributed; OSError if no scheduler answers.
+    """
     distributed = _distributed()
     logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what matters is said by who asks for the cases
     try:

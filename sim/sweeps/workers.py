@@ -1,27 +1,11 @@
-"""Who carries out the cases of a sweep: processes of this machine, or the workers of a Dask cluster."""
+"""Who carries out the cases of a sweep: `local_workers` or `dask_workers`."""
 
 from __future__ import annotations
 
-import contextlib
-import os
-import socket
-import subprocess
-import sys
-import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
-from multiprocessing.connection import Connection, wait
-from typing import IO, NamedTuple, Protocol
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
 
-from cosched.compilation import kernels_are_compiled
 from sim.sweeps.case import Case, Row
-from sim.sweeps.local_worker import READY
-
-PYTHON = (sys.executable, "-P", "-c")  # -P: the user's folder may have files that are called like modules
-MOST_FAILED_STARTS = 3  # of worker processes, in a row
-SINGLE_THREADED = dict.fromkeys(
-    ("POLARS_MAX_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1"
-)
 
 
 class Outcome(NamedTuple):
@@ -44,123 +28,3 @@ class Workers(Protocol):
 
     def next_outcome(self) -> Outcome:
         """Wait for one of the chunks handed over. OSError: there are no workers any more."""
-
-
-def local_workers(count: int | None = None) -> AbstractContextManager[Workers]:
-    """So many processes of this machine (None: one for each CPU that this process may use)."""
-    return LocalWorkers(count or len(os.sched_getaffinity(0)))
-
-
-@contextmanager
-def dask_workers(address: str) -> Iterator[Workers]:
-    """The workers of the Dask cluster whose scheduler is at `address`, such as 'tcp://host:8786'.
-
-    InputError without the package distributed; OSError if no scheduler answers.
-    """
-    from sim.sweeps.dask_workers import connected
-
-    with connected(address) as workers:
-        yield workers
-
-
-class LocalWorkers(AbstractContextManager["LocalWorkers"]):
-    """Processes that are started when there is work, replaced when they die, and end when this one ends."""
-
-    def __init__(self, count: int) -> None:
-        self._count = count
-        self._idle: list[_Worker] = []
-        self._busy: dict[Connection, _Worker] = {}
-        self._failed_starts = 0
-        self._log = tempfile.TemporaryFile()  # noqa: SIM115  (closed by __exit__)
-
-    @property
-    def at_once(self) -> int:
-        """One chunk a worker."""
-        return self._count
-
-    def submit(self, cases: Sequence[Case]) -> None:
-        """Hand over a chunk."""
-        if not self._idle:
-            if not kernels_are_compiled():
-                self._compile_kernels()
-            self._idle.append(_Worker(self._log))
-        worker = self._idle.pop()
-        self._busy[worker.connection] = worker
-        worker.take(cases)
-
-    def next_outcome(self) -> Outcome:
-        """Wait for a chunk."""
-        while True:
-            connection = wait(list(self._busy))[0]
-            assert isinstance(connection, Connection)
-            worker = self._busy[connection]
-            try:
-                said = connection.recv()
-            except (EOFError, OSError):
-                if outcome := self._died(worker):
-                    return outcome
-                continue
-            if said == READY:
-                self._failed_starts, worker.ready = 0, True
-                continue
-            self._idle.append(self._busy.pop(connection))
-            return Outcome(worker.cases, *said)
-
-    def _died(self, worker: _Worker) -> Outcome | None:
-        """Its chunk has ended without rows; one that the worker had not begun goes to another worker."""
-        del self._busy[worker.connection]
-        worker.end()
-        if worker.ready:
-            return Outcome(worker.cases, None, 0.0)
-        self._failed_starts += 1
-        if self._failed_starts > MOST_FAILED_STARTS:
-            raise OSError(f"worker processes end as soon as they start: {self._last_words()}")
-        self.submit(worker.cases)
-        return None
-
-    def _compile_kernels(self) -> None:
-        """In one process, so that not every worker has to do it."""
-        code = "from sim.warm_up import run_all_kernels; run_all_kernels()"
-        subprocess.run([*PYTHON, code], stdout=self._log, stderr=self._log, check=False)
-
-    def _last_words(self) -> str:
-        self._log.seek(0)
-        lines = self._log.read().decode(errors="replace").strip().splitlines()
-        return lines[-1] if lines else "they say nothing"
-
-    def __exit__(self, *_: object) -> None:
-        for worker in (*self._idle, *self._busy.values()):
-            worker.end()
-        self._log.close()
-
-
-class _Worker:
-    """One process; `cases` is what it does now or has done last."""
-
-    def __init__(self, log: IO[bytes]) -> None:
-        ours, theirs = socket.socketpair()
-        with theirs:
-            self._process = subprocess.Popen(
-                [*PYTHON, "from sim.sweeps.local_worker import main; main()", str(theirs.fileno()), str(os.getpid())],
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                pass_fds=[theirs.fileno()],
-                start_new_session=True,  # Ctrl-C is for this process, which ends its workers
-                env={**os.environ, **SINGLE_THREADED},
-            )
-        self.connection = Connection(ours.detach())
-        self.cases: Sequence[Case] = ()
-        self.ready = False
-
-    def take(self, cases: Sequence[Case]) -> None:
-        """Begin with a chunk; a worker that has died is noticed when its answer is awaited."""
-        self.cases = cases
-        with contextlib.suppress(OSError):
-            self.connection.send(cases)
-
-    def end(self) -> None:
-        """At once: a worker has nothing to lose."""
-        self.connection.close()
-        self._process.kill()
-        self._process.wait()

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from sim.sweeps.case import run_case
 from sim.sweeps.grid import Sweep
+from sim.sweeps.local_workers import local_workers
 from sim.sweeps.running import run_cases
-from sim.sweeps.workers import local_workers
 from sim.warm_up import run_all_kernels
 
 ROUNDS = 3

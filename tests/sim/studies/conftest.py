@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from sim.studies.tang2011.running import Told, Wish, run_study
-from sim.sweeps.workers import Workers, local_workers
+from sim.sweeps.local_workers import local_workers
+from sim.sweeps.workers import Workers
 from sim.warm_up import run_all_kernels
 
 TINY = Wish("cosched study tang2011 --quick ...", quick=True, replications=1, seed=5, days=1.0)

@@ -14,7 +14,8 @@ from cosched.errors import InputError
 from sim.studies.tang2011.cases import cases
 from sim.studies.tang2011.report import read_found, tables
 from sim.studies.tang2011.running import STUDY, Told, read_study
-from sim.sweeps.workers import dask_workers, local_workers
+from sim.sweeps.dask_workers import dask_workers
+from sim.sweeps.local_workers import local_workers
 from tests.sim.studies.conftest import run_tiny
 
 

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from sim.sweeps.workers import Workers, local_workers
+from sim.sweeps.local_workers import local_workers
+from sim.sweeps.workers import Workers
 from sim.warm_up import run_all_kernels
 from tests.sim.sweeps.small import SWEEP
 

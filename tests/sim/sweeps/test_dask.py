@@ -13,8 +13,9 @@ import pytest
 
 from deploy.slurm.lab import wait_for
 from sim.sweeps.case import run_chunk
+from sim.sweeps.dask_workers import dask_workers
+from sim.sweeps.local_workers import local_workers
 from sim.sweeps.running import run_cases
-from sim.sweeps.workers import dask_workers, local_workers
 from tests.sim.sweeps.small import failing, run, small_sweep
 
 distributed = pytest.importorskip("distributed")

@@ -15,8 +15,8 @@ import pytest
 from cosched.errors import InputError
 from sim.sweeps import storage
 from sim.sweeps.case import Case, run_case
+from sim.sweeps.local_workers import local_workers
 from sim.sweeps.running import run_cases
-from sim.sweeps.workers import local_workers
 from tests.live.services import wait_until
 from tests.sim.sweeps.small import children, failing, pair, run, small_sweep
 
