@@ -17,6 +17,11 @@ SEED = int(os.environ.get("SOAK_SEED") or random.SystemRandom().randrange(10**6)
 os.environ["SOAK_SEED"] = str(SEED)
 
 
+def seeds(short: int, long: int) -> list[Any]:
+    """Seeds to parametrise a test with: 0, 1, ... in the short tier, `long` others in soak, new ones at every run."""
+    return [*range(short), *soaked((SEED * 1000 + number for number in range(long)), 0)]
+
+
 def soaked(values: Iterable[Any], short: int) -> list[Any]:
     """Values to parametrise a test with: the first so many in the short tier, all others in soak."""
     return [

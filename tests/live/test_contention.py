@@ -9,9 +9,10 @@ import pytest
 
 from tests.live import workloads
 from tests.live.workloads import SCHEMES, Work
+from tests.tiers import SEED, soaked
 
-SEED = 20110913
-PAIRS, ALONE, SLOTS = 50, 10, 6
+LOADS = (20110913, 15), (SEED, 200)  # seed and number of pairs: in the short tier, and in soak
+ALONE, SLOTS = 10, 6
 APART = 20.0  # seconds that mates' starts may lie apart on a machine where each process may stall for five
 
 
@@ -23,12 +24,14 @@ def check_all_ran_together(outcome: workloads.Outcome, jobs: int) -> None:
     assert max(outcome.skews()) < APART
 
 
+@pytest.mark.parametrize("of", soaked(LOADS, 1), ids=str)
 @pytest.mark.parametrize("schemes", SCHEMES, ids="-".join)
-def test_under_contention_every_pair_starts_together_and_every_job_runs_once(make_pair, schemes):
+def test_under_contention_every_pair_starts_together_and_every_job_runs_once(make_pair, schemes, of):
+    seed, pairs = of
     pair = workloads.set_up(make_pair(), SLOTS, schemes, release_interval="2s", max_held_fraction=0.7).start()
-    outcome = workloads.run(pair, workloads.contended(SEED, PAIRS, ALONE))
-    assert len(outcome.whys) == len(outcome.times) == PAIRS
-    check_all_ran_together(outcome, 2 * (PAIRS + ALONE))
+    outcome = workloads.run(pair, workloads.contended(seed, pairs, ALONE))
+    assert len(outcome.whys) == len(outcome.times) == pairs
+    check_all_ran_together(outcome, 2 * (pairs + ALONE))
 
 
 @pytest.mark.parametrize("schemes", [("hold", "hold"), ("yield", "yield")], ids="-".join)

@@ -10,7 +10,7 @@ from tests.live.services import Pair, Service
 from tests.live.workloads import Outcome, contended, outcome
 
 SEED = 20251121
-KILLS = 15  # in each campaign
+KILLS = 8  # in each campaign
 PAIRS, UNPAIRED = 36, 18
 SLOTS = 6
 RELEASE_INTERVAL = 2  # seconds; jitter included, a hold lasts at most a quarter more

@@ -43,7 +43,12 @@ def from_day(path: Path, day: int, procs_per_node: int = 1) -> tuple[Workload, i
 
 
 @pytest.mark.parametrize(
-    ("schemes", "total"), [(schemes, 2000 if schemes == SCHEMES[1] else 800) for schemes in SCHEMES], ids=str
+    ("schemes", "total"),
+    [
+        *((schemes, 300) for schemes in SCHEMES),
+        *(pytest.param(schemes, 2000, marks=pytest.mark.soak) for schemes in SCHEMES),
+    ],
+    ids=str,
 )
 def test_jobs_of_two_real_traces(traces, schemes, total):
     intrepid, nodes = from_day(traces / "ANL-Intrepid-2009-1.first3000.swf.gz", 0, procs_per_node=4)

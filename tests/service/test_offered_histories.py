@@ -16,6 +16,7 @@ from tests.service.test_histories import (
     worlds,
 )
 from tests.service.world import Faults
+from tests.tiers import seeds
 
 PATIENT = {"on_peer_unreachable": OnUnreachable.HOLD, "peer_patience": 10**6}
 
@@ -28,7 +29,7 @@ def world(tmp_path):
 
 
 @pytest.mark.parametrize("schemes", SCHEMES)
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", seeds(3, 25))
 def test_without_faults_mates_start_together(world, seed, schemes):
     made = world(seed, schemes, Faults())
     made.run()
@@ -39,7 +40,7 @@ def test_without_faults_mates_start_together(world, seed, schemes):
 
 
 @pytest.mark.parametrize("schemes", SCHEMES)
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", seeds(3, 25))
 def test_with_patience_enough_no_fault_lets_a_job_start_alone(world, seed, schemes, monkeypatch):
     monkeypatch.setattr(SlurmNode, "hook_patience", 1000)
     faults = Faults(lose=0.05, duplicate=0.2, delay=2, kill=0.02, outage=30)
@@ -50,7 +51,7 @@ def test_with_patience_enough_no_fault_lets_a_job_start_alone(world, seed, schem
 
 
 @pytest.mark.parametrize("schemes", SCHEMES)
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", seeds(3, 25))
 def test_whatever_fails_every_job_runs_once(world, seed, schemes, monkeypatch):
     monkeypatch.setattr(SlurmNode, "lost_nodes", 0.1)
     faults = Faults(lose=0.1, duplicate=0.2, delay=4, kill=0.03)

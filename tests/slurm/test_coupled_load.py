@@ -10,6 +10,7 @@ import pytest
 from deploy.slurm.lab import CoupledLab
 from tests.live.workloads import SCHEMES, contended
 from tests.slurm.coupled import Coupled, check_for_compiler
+from tests.tiers import soaked
 
 SEED = 20110913
 PAIRS, ALONE, NODES = 20, 6, 12  # some 50 nodes are asked for on each side
@@ -25,7 +26,7 @@ def coupled() -> Iterator[Coupled]:
         yield Coupled(lab)
 
 
-@pytest.mark.parametrize("schemes", SCHEMES, ids="-".join)
+@pytest.mark.parametrize("schemes", soaked(SCHEMES[1:] + SCHEMES[:1], 1), ids="-".join)
 def test_under_load_every_pair_starts_together_and_every_job_runs_once(
     coupled: Coupled, schemes: tuple[str, str]
 ) -> None:

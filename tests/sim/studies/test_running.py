@@ -64,6 +64,7 @@ def test_an_interrupted_study_goes_on(tiny, tmp_path):
         assert (tmp_path / name).read_bytes() == (tiny / name).read_bytes()
 
 
+@pytest.mark.soak
 def test_dask_gives_the_same_tables_even_if_a_worker_is_killed(tiny, tmp_path):
     distributed = pytest.importorskip("distributed")
     killed = []

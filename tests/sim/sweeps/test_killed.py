@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import polars
+import pytest
 
 from tests.live.services import wait_until
 from tests.sim.sweeps.small import SWEEP, children, command
@@ -149,6 +150,7 @@ def tree(folder: Path) -> list[str]:
     return sorted(str(path.relative_to(folder)) for path in folder.rglob("*"))
 
 
+@pytest.mark.soak
 def test_ten_thousand_cases_killed_halfway(tmp_path):
     (tmp_path / "s.toml").write_text(MANY)
     code, first = run_until(5_000, 0.2, "sweep", "s.toml", "--out", "out", cwd=tmp_path)
