@@ -1,3 +1,5 @@
 """cosched: jobs on different supercomputers start at the same moment."""
 
-__version__ = "0.1.0"
+from cosched.version import VERSION
+
+__version__ = VERSION

@@ -34,8 +34,8 @@ def use_kernel_cache() -> None:
     if _OURS not in os.environ.get(_CACHE, _OURS):
         return
     os.environ[_CACHE] = folder = str(_cache_folder())
-    if "numba" in sys.modules:
-        sys.modules["numba"].config.CACHE_DIR = folder
+    if (numba := sys.modules.get("numba")) is not None:
+        numba.config.CACHE_DIR = folder
 
 
 def prepare_kernels(run_all: Callable[[], None], say: Callable[[str], None]) -> float:

@@ -11,6 +11,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from cosched.compilation import use_kernel_cache
+from cosched.extras import SIMULATOR, need
 
 if TYPE_CHECKING:
     from sim.configuration import Domain, ReplayConfig
@@ -36,4 +37,5 @@ _HOME = {
 def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module 'sim' has no attribute {name!r}")
+    need(SIMULATOR)
     return getattr(importlib.import_module(_HOME[name]), name)

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
-from cosched.core.cluster import ClusterSettings
+from cosched.core.scheduler import ClusterSettings
 from cosched.durations import parse_window
 from cosched.validation.sections import CoschedulingFields, SchedulerFields
 from cosched.validation.toml import read_toml as read_toml

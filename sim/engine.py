@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from cosched.core.cluster import Cluster, ClusterSettings
+from cosched.core.cluster import Cluster
 from cosched.core.coscheduling import Coscheduler
 from cosched.core.effects import (
     Answer,
@@ -47,6 +47,7 @@ from cosched.core.kernel import loop
 from cosched.core.kernel.tables import MAX_TIME, NEVER, Tables, new_tables
 from cosched.core.mates import PairedJob
 from cosched.core.protocol import Failure, GetMateJobId, GetMateStatus, Reply, Request
+from cosched.core.scheduler import ClusterSettings
 from cosched.core.settings import CoschedulingSettings
 from sim.holds_and_yields import HoldEnd, HoldLog, YieldLog
 from sim.pairing import Pairing

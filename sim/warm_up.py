@@ -7,8 +7,8 @@ from decimal import Decimal
 
 import numpy as np
 
-from cosched.core.cluster import ClusterSettings
 from cosched.core.policies.ordering import parse_ordering
+from cosched.core.scheduler import ClusterSettings
 from cosched.core.settings import CoschedulingSettings, Scheme
 from sim.engine import DomainSetup, Engine
 from sim.pairing import Pairing

@@ -12,6 +12,7 @@ from cosched.cli.failures import FAILED, Failure
 from cosched.cli.live_demo import PairOfProcesses, live_json, live_parts, run_live
 from cosched.cli.replay import run_all, run_info
 from cosched.cli.terminal import NARROWEST, Progress, progress, show, show_json
+from cosched.extras import SIMULATOR, needing
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -44,6 +45,7 @@ NOT_KEPT = "To keep the traces, the pairs and every job's times: cosched demo --
 @click.option("--no-report", is_flag=True, help="Write no report.html and no figures there.")
 @click.option("--json", "as_json", is_flag=True, help="Print the summaries as JSON.")
 @click.pass_context
+@needing(SIMULATOR)
 def demo(ctx: click.Context, out: str | None, no_report: bool, as_json: bool) -> None:
     """Show what coscheduling does, on a generated month of two coupled machines, and live.
 

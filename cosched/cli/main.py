@@ -14,10 +14,12 @@ from typing import Any
 
 import click
 
-from cosched import __version__
+import cosched
 from cosched.cli.failures import FAILED, INTERRUPTED, UNUSABLE, Failure
 from cosched.cli.terminal import BEGAN, COMMAND
 from cosched.errors import InputError
+from cosched.extras import DISTRIBUTION
+from cosched.version import VERSION
 
 # At its exit Python would search the compiler's objects for garbage: a third of a second for nothing.
 atexit.register(gc.freeze)
@@ -29,6 +31,7 @@ COMMANDS = {
     "demo": ("demo", "demo", "A minute's look at what coscheduling does."),
     "doctor": ("doctor", "doctor", "Check a domain's set-up and say what to change."),
     "domains": ("cluster", "domains", "Show this domain and its peers."),
+    "files": ("files", "files", "Write out unit files, hooks, examples, alerts."),
     "link": ("changes", "link", "Name the mate of a job."),
     "nodes": ("cluster", "nodes", "Show the nodes of the domain."),
     "pairs": ("queue", "pairs", "Show the jobs that have mates."),
@@ -74,6 +77,7 @@ class Commands(click.Group):
         """Note the command line and the time for the files of a run."""
         command, began = shlex.join(["cosched", *args]), time.perf_counter()
         with _failures():  # it prints the help
+            _check_package()
             context = super().make_context(info_name, args, *rest, **extra)
         context.meta.update({COMMAND: command, BEGAN: began})
         return context
@@ -101,6 +105,13 @@ class _failures(contextlib.AbstractContextManager[None]):  # noqa: N801
             raise Failure(f"{os.fsdecode(error.filename)}: {reason}" if error.filename else reason, FAILED) from None
 
 
+def _check_package() -> None:
+    """The package index has another `cosched`, which writes its own file over the one that makes ours a package."""
+    if getattr(cosched, "__version__", None) != VERSION:
+        mend = f"pip uninstall cosched, then pip install --force-reinstall --no-deps {DISTRIBUTION}"
+        raise InputError(str(cosched.__file__), None, f"another project's cosched was installed over this one: {mend}")
+
+
 def _drop_what_cannot_be_printed() -> None:
     """Else Python would try again at its exit, and complain in its own words."""
     try:
@@ -111,7 +122,7 @@ def _drop_what_cannot_be_printed() -> None:
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
-@click.version_option(__version__, message="%(prog)s %(version)s", prog_name="cosched")
+@click.version_option(VERSION, message="%(prog)s %(version)s", prog_name="cosched")
 def main() -> None:
     """Start jobs on different supercomputers at the same moment.
 

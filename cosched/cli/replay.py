@@ -14,6 +14,7 @@ from cosched.cli.failures import FAILED, Failure
 from cosched.cli.options import DOMAIN_HELP, replay_options, replay_settings
 from cosched.cli.terminal import BEGAN, COMMAND, Progress, progress, say, show, show_json
 from cosched.errors import InputError
+from cosched.extras import SIMULATOR, needing
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -43,6 +44,7 @@ Example:
 @click.option("--no-report", is_flag=True, help="Write no report.html and no figures there.")
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
 @click.pass_context
+@needing(SIMULATOR)
 def replay(
     ctx: click.Context,
     /,

@@ -7,10 +7,12 @@ from pathlib import Path
 import click
 
 from cosched.cli.terminal import progress
+from cosched.extras import SIMULATOR, needing
 
 
 @click.command(short_help="Make the report of a run, a sweep or a study anew.")
 @click.argument("folder", metavar="DIR")
+@needing(SIMULATOR)
 def report(folder: str) -> None:
     """Make report.html and the figures of a run, a sweep or a study anew, from its other files.
 

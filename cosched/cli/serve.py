@@ -10,6 +10,7 @@ import click
 
 from cosched.cli.terminal import say
 from cosched.errors import InputError
+from cosched.extras import SCHEDULER, need
 
 if TYPE_CHECKING:
     from cosched.service.configuration import Configuration
@@ -30,6 +31,8 @@ def serve(config: str, check: bool) -> None:
     from cosched.service.description import describe
 
     configuration = read_configuration(config)
+    if not configuration.manager.schedules:
+        need(SCHEDULER)
     if check:
         for line in describe(configuration):
             click.echo(line)

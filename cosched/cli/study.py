@@ -12,6 +12,7 @@ from cosched.cli.options import parse_domain
 from cosched.cli.sweep import worker_options, workers_of
 from cosched.cli.terminal import COMMAND, Progress, progress, say, show
 from cosched.errors import InputError
+from cosched.extras import SIMULATOR, needing
 
 EPILOG = """\b
 Studies:
@@ -48,6 +49,7 @@ MACHINES = ("intrepid", "eureka")
 @click.option("--intrepid", metavar="FILE[,KEY=VALUE,...]", help="The log that plays Intrepid.")
 @click.option("--eureka", metavar="FILE[,KEY=VALUE,...]", help="The log that plays Eureka.")
 @click.pass_context
+@needing(SIMULATOR)
 def study(ctx: click.Context, /, name: str, out: str | None, check: str | None, **options: Any) -> None:
     """Carry out the experiments of a study, and set what it found beside what the paper says.
 

@@ -14,6 +14,7 @@ from cosched.cli.failures import FAILED, INTERRUPTED, Failure
 from cosched.cli.options import file_settings
 from cosched.cli.terminal import COMMAND, Progress, progress, say, show, show_json
 from cosched.errors import InputError
+from cosched.extras import SIMULATOR, needing
 
 if TYPE_CHECKING:
     from sim.sweeps.grid import Sweep
@@ -59,6 +60,7 @@ def worker_options(command: Any) -> Any:
 @click.option("--no-report", is_flag=True, help="Write no report.html and no figures there.")
 @click.option("--json", "as_json", is_flag=True, help="Print the averages as JSON.")
 @click.pass_context
+@needing(SIMULATOR)
 def sweep(
     ctx: click.Context,
     /,

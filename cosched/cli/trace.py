@@ -11,6 +11,7 @@ from cosched.cli.options import DOMAIN_HELP, replay_options, replay_settings
 from cosched.cli.reading import Source, read, reading_options
 from cosched.cli.terminal import progress, say, show, show_json
 from cosched.errors import InputError
+from cosched.extras import SIMULATOR, needing
 
 if TYPE_CHECKING:
     from sim.workload import TraceLog, Workload
@@ -33,6 +34,7 @@ def trace() -> None:
 @click.argument("path", metavar="FILE")
 @reading_options
 @click.option("--json", "as_json", is_flag=True, help="Print the facts as JSON.")
+@needing(SIMULATOR)
 def info(path: str, as_json: bool, **reading: Any) -> None:
     """Show jobs, machine, span, load, what a replay leaves out, and distributions of sizes and times."""
     from sim.traces.facts import facts
@@ -54,6 +56,7 @@ def info(path: str, as_json: bool, **reading: Any) -> None:
 @click.option("--clean", is_flag=True, help="Only jobs that can be run, in nodes, as a replay takes them.")
 @click.option("--scale", metavar="FACTOR", help="Multiply the times between arrivals.")
 @click.option("--load", metavar="LOAD", help="Scale the arrivals to this offered load.")
+@needing(SIMULATOR)
 def convert(path: str, target: str, clean: bool, scale: str | None, load: str | None, **reading: Any) -> None:
     """Write the job log IN, of any format, to OUT in the Standard Workload Format (OUT.gz: packed)."""
     from sim.staging import writing
@@ -111,6 +114,7 @@ def _header(source: Source, cleaned: bool) -> dict[str, str]:
 @click.option("--days", type=float, metavar="D", help="From the first to the last submission (30).")
 @click.option("--utilisation", type=float, metavar="U", help="Offered load (intrepid: 0.75, eureka: 0.5).")
 @click.option("--seed", type=int, default=0, metavar="S", help="The same seed draws the same jobs (0).")
+@needing(SIMULATOR)
 def generate(
     machine: Any, target: str, jobs: int | None, days: float | None, utilisation: float | None, seed: int
 ) -> None:
@@ -135,6 +139,7 @@ def generate(
 @trace.command(short_help="Write a file of pairs.", epilog=DOMAIN_HELP)
 @replay_options(pairs_file=False)
 @click.argument("target", metavar="OUT")
+@needing(SIMULATOR)
 def pair(target: str, domains: tuple[str, ...], config: str | None, **options: Any) -> None:
     """Pair the jobs of two domains, by a window or a fraction, and write the pairs to OUT.
 

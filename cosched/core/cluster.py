@@ -5,28 +5,15 @@ It offers ready jobs and is told start, hold or yield; it does not know about ma
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from cosched.core.job import JobState
 from cosched.core.kernel import answers, loop, occupancy
+from cosched.core.kernel.codes import NONE
 from cosched.core.kernel.expression import CONSTANTS, OPERATIONS
 from cosched.core.kernel.ordering import strike_row
-from cosched.core.kernel.tables import NEVER, NONE, Tables
-from cosched.core.nodes import Partitions
-from cosched.core.policies.ordering import Ordering
-
-
-@dataclass(frozen=True, slots=True)
-class ClusterSettings:
-    """A machine of `nodes` nodes and how its queue is scheduled; `partitions` None: a flat pool."""
-
-    nodes: int
-    ordering: Ordering
-    backfilling: int
-    partitions: Partitions | None = None
-    wanted_first: bool = True
+from cosched.core.kernel.tables import NEVER, Tables
+from cosched.core.scheduler import ClusterSettings
 
 
 class Cluster:

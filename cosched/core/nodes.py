@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +35,8 @@ class Partitions:
 
     def round_up(self, nodes: NDArray[np.int64]) -> NDArray[np.int64]:
         """The smallest block, in nodes, for each size in `nodes`; none may exceed the machine."""
+        import numpy as np
+
         sizes = np.array(self.sizes, np.int64)
         return sizes[np.searchsorted(sizes, nodes)]
 

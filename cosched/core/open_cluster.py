@@ -8,45 +8,17 @@ changes, the iteration is given up and another begins (coscheduling.md, RunJob).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
-from cosched.core.cluster import Cluster, ClusterSettings
+from cosched.core.cluster import Cluster
 from cosched.core.job import JobState
 from cosched.core.kernel import answers, iteration, occupancy, ordering
-from cosched.core.kernel.tables import NEVER, NONE, Tables, new_tables
+from cosched.core.kernel.codes import NONE
+from cosched.core.kernel.tables import NEVER, Tables, new_tables
 from cosched.core.protocol import FOREVER, JobId
+from cosched.core.scheduler import WITH_NODES, ClusterJob, ClusterSettings, ReadyJob
 
 FIRST_ROWS = 256
-WITH_NODES = (JobState.READY, JobState.HOLDING, JobState.RUNNING)
-
-
-@dataclass(frozen=True, slots=True)
-class ClusterJob:
-    """What the scheduler knows of a job; the fields after `state` are kept over a restart."""
-
-    id: JobId
-    nodes: int
-    requested: int
-    submitted: int
-    alone: bool  # it has no mate, or coscheduling is off
-    state: JobState = JobState.QUEUED
-    block: int = NONE  # first unit of its nodes on a partitioned pool
-    expected: int = NONE  # when its nodes are expected back
-    boost: float = 0.0
-    passed_over: int = 0
-    wanted_until: int = 0
-    released: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class ReadyJob:
-    """A job that was selected; nodes are assigned to it."""
-
-    id: JobId
-    nodes: int
-    hold_limit: int  # until when a hold may last at most without delaying a reserved job, or FOREVER
 
 
 class OpenCluster:

@@ -6,6 +6,7 @@ from adapters.findings import Finding, ok, problem, section
 from adapters.loading import load_manager
 from adapters.manager import SettingError
 from adapters.permissions import Account
+from cosched.extras import SCHEDULER, install_command, missing
 from cosched.service.configuration import Configuration
 
 _SLURM = "slurm"
@@ -20,6 +21,9 @@ async def check_manager(configuration: Configuration, account: Account, *, servi
             from adapters.slurm.doctor import examine
 
             return await examine(directory, manager.settings, account, serving=serving)
+        if packages := missing(SCHEDULER):
+            found = f"{', '.join(packages)}: not installed"
+            return [problem("embedded scheduler", found, "install them", "shell", install_command(SCHEDULER))]
         load_manager(manager.kind)(configuration.domain.name, directory, manager.settings)
     except SettingError as error:
         return [problem(error.key, error.problem, "correct it", section("manager"))]

@@ -20,7 +20,7 @@ from pydantic import (
 )
 
 from adapters.manager import SettingError
-from cosched.core.cluster import ClusterSettings
+from cosched.core.scheduler import ClusterSettings
 from cosched.core.settings import MAX_INTERVAL, CoschedulingSettings, Scheme
 from cosched.errors import InputError
 from cosched.validation.addresses import Address, ListenAddress, Uri, is_loopback

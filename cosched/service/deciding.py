@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
-from cosched.core.cluster import ClusterSettings
 from cosched.core.coscheduling import Coscheduler
 from cosched.core.effects import (
     Answer,
@@ -24,8 +23,8 @@ from cosched.core.effects import (
 from cosched.core.events import Asked, Event, Ready, Tried
 from cosched.core.job import JobState
 from cosched.core.mates import PairedJob
-from cosched.core.open_cluster import OpenCluster
 from cosched.core.protocol import Domain, Found, JobId, Reply, StartJob, TryStartMate
+from cosched.core.scheduler import ClusterSettings
 from cosched.core.settings import CoschedulingSettings
 from cosched.service import story
 from cosched.service.clock import Clock
@@ -35,6 +34,9 @@ from cosched.service.offered_jobs import OfferedJobs
 from cosched.service.store import JobRecord, Store
 from cosched.service.translation import FOUND
 from cosched.service.turns import Outside, Turns
+
+if TYPE_CHECKING:
+    from cosched.core.open_cluster import OpenCluster
 
 
 class DecidingDomain(Turns):
@@ -68,6 +70,8 @@ class DecidingDomain(Turns):
 
     def _make_cluster(self, settings: ClusterSettings) -> OpenCluster | OfferedJobs:
         """Who schedules: the embedded scheduler."""
+        from cosched.core.open_cluster import OpenCluster  # and the compiler, which no other scheduler needs
+
         return OpenCluster(settings)
 
     def _begin(self) -> None:

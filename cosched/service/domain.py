@@ -13,7 +13,6 @@ from cosched.core.effects import Call, SetTimer, Timer
 from cosched.core.events import Answered, Asked, CallFailed, Finished, PatienceOver, ReleaseDue, RetryDue
 from cosched.core.job import JobState
 from cosched.core.mates import PairedJob
-from cosched.core.open_cluster import ClusterJob
 from cosched.core.protocol import (
     Domain,
     GetMateJobId,
@@ -27,6 +26,7 @@ from cosched.core.protocol import (
     StartJob,
     TryStartMate,
 )
+from cosched.core.scheduler import ClusterJob
 from cosched.service.deciding import DecidingDomain
 from cosched.service.fields import number
 from cosched.service.memory import recall, recalled_place

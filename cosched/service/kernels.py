@@ -12,11 +12,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from cosched.compilation import prepare_kernels
-from cosched.core.cluster import ClusterSettings
 from cosched.core.job import JobState
-from cosched.core.open_cluster import ClusterJob, OpenCluster
+from cosched.core.open_cluster import OpenCluster
 from cosched.core.policies.backfilling import BACKFILLING
 from cosched.core.policies.ordering import parse_ordering
+from cosched.core.scheduler import ClusterJob, ClusterSettings
 
 _LOG = logging.getLogger(__name__)
 _DONTNEED = 4  # MADV_DONTNEED

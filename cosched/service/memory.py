@@ -10,8 +10,8 @@ from dataclasses import MISSING, fields
 from typing import Any
 
 from cosched.core.mates import PairedJob
-from cosched.core.open_cluster import ClusterJob
 from cosched.core.protocol import GetMateJobId, GetMateStatus, Request, StartJob, TryStartMate
+from cosched.core.scheduler import ClusterJob
 
 REQUESTS: dict[str, type] = {kind.__name__: kind for kind in (GetMateJobId, GetMateStatus, TryStartMate, StartJob)}
 OF_RECORD = {"id", "owner", "state", "peer", "pair", "mate", "ready_at", "started_at"}  # columns of their own

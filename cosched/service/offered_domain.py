@@ -11,12 +11,12 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from cosched.core.cluster import ClusterSettings
 from cosched.core.effects import Start, Try
 from cosched.core.events import Linked, NodesLost, Ready, Requeued, Started, Submitted, Tried, Unlinked
 from cosched.core.job import JobState
 from cosched.core.mates import WAITING, PairedJob
 from cosched.core.protocol import FOREVER, Domain, JobId, TryStartMate
+from cosched.core.scheduler import ClusterSettings
 from cosched.service import story
 from cosched.service.changes import PassOver
 from cosched.service.domain import LiveDomain

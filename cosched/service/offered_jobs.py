@@ -10,8 +10,8 @@ from dataclasses import replace
 
 from cosched.core.effects import Release, Try, Yield
 from cosched.core.job import JobState
-from cosched.core.open_cluster import WITH_NODES, ClusterJob, ReadyJob
 from cosched.core.protocol import JobId
+from cosched.core.scheduler import WITH_NODES, ClusterJob, ReadyJob
 from cosched.service.changes import Order
 
 

@@ -32,7 +32,6 @@ from cosched.service.configuration import Configuration
 from cosched.service.coscheduling_api import CoschedulingApi
 from cosched.service.domain import LiveDomain
 from cosched.service.domain_api import Serving
-from cosched.service.kernels import load_kernels
 from cosched.service.listening import Listeners, Served
 from cosched.service.metrics import Metrics
 from cosched.service.offered_domain import OfferedDomain
@@ -114,6 +113,8 @@ class Service:
         self._open_store(stack)
         manager, found = await self._open_manager(stack)
         if not isinstance(manager, SchedulingManager):
+            from cosched.service.kernels import load_kernels
+
             load_kernels()
         await self._open_domain(stack, manager)
         await self.runner.reconcile(found, self._running)

@@ -14,6 +14,7 @@ from importlib import import_module
 from typing import Any
 
 from cosched.errors import InputError
+from cosched.extras import DASK, need
 from sim.sweeps.case import Case, reason, run_chunk
 from sim.sweeps.workers import Outcome
 
@@ -79,7 +80,5 @@ class DaskWorkers:
 
 def _distributed() -> Any:
     """The package, which has no types worth the name."""
-    try:
-        return import_module("distributed")
-    except ImportError:
-        raise InputError("--dask", None, "needs the package distributed: pip install 'cosched[dask]'") from None
+    need(DASK)
+    return import_module("distributed")

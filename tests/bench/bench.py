@@ -17,9 +17,9 @@ from pathlib import Path
 import numpy as np
 
 import sim  # noqa: F401  (sets the kernels' cache folder)
-from cosched.core.cluster import ClusterSettings
 from cosched.core.policies.backfilling import BACKFILLING
 from cosched.core.policies.ordering import parse_ordering
+from cosched.core.scheduler import ClusterSettings
 from cosched.core.settings import CoschedulingSettings, Scheme
 from deploy.slurm.lab.laboratory import missing_programs
 from sim.engine import DomainSetup, Engine

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cosched.core.cluster import ClusterSettings
 from cosched.core.job import JobState
 from cosched.core.nodes import parse_node_pool
-from cosched.core.open_cluster import ClusterJob, OpenCluster
+from cosched.core.open_cluster import OpenCluster
 from cosched.core.policies.backfilling import BACKFILLING
 from cosched.core.policies.ordering import parse_ordering
+from cosched.core.scheduler import ClusterJob, ClusterSettings
 from cosched.core.settings import CoschedulingSettings
 from sim.engine import DomainSetup, Engine
 from sim.replaying import NO_PAIRS

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cosched.core.kernel import tables
+from cosched.core.kernel import codes
 from cosched.core.kernel.expression import CONSTANTS, OPERATIONS, evaluate
 from cosched.core.nodes import INTREPID, Partitions, parse_node_pool
 from cosched.core.policies.expression import compile_expression
@@ -16,7 +16,7 @@ from cosched.core.policies.ordering import parse_ordering
 
 def value(text: str, wait: float = 7.0, requested: float = 3.0, nodes: float = 2.0) -> float:
     program = compile_expression(text)
-    table = np.zeros((3, tables.MAX_PROGRAM))
+    table = np.zeros((3, codes.MAX_PROGRAM))
     table[OPERATIONS, : len(program.operations)] = program.operations
     table[CONSTANTS, : len(program.constants)] = program.constants
     return evaluate(table, wait, requested, nodes)
@@ -96,9 +96,9 @@ def test_a_long_hostile_expression_is_refused_quickly():
 
 
 def test_orderings_by_name():
-    assert parse_ordering("fcfs").code == tables.FCFS
-    assert parse_ordering("wfp").code == tables.WFP
-    assert parse_ordering("nodes").code == tables.EXPRESSION
+    assert parse_ordering("fcfs").code == codes.FCFS
+    assert parse_ordering("wfp").code == codes.WFP
+    assert parse_ordering("nodes").code == codes.EXPRESSION
     with pytest.raises(ValueError, match="no policy 'sjf': it is one of fcfs, wfp"):
         parse_ordering("sjf")
 

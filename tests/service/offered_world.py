@@ -11,13 +11,13 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
-from cosched.core.cluster import ClusterSettings
 from cosched.core.effects import Answer, Call, Release, Start, Try, Yield
 from cosched.core.events import Asked
 from cosched.core.job import JobState
 from cosched.core.policies.backfilling import BACKFILLING
 from cosched.core.policies.ordering import parse_ordering
 from cosched.core.protocol import Failure, MateTried, StartJob, TryStartMate
+from cosched.core.scheduler import ClusterSettings
 from cosched.service.changes import Order, PassOver
 from cosched.service.errors import Refusal
 from cosched.service.offered_domain import OfferedDomain

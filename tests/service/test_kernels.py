@@ -15,9 +15,10 @@ from cosched.compilation import use_kernel_cache
 
 use_kernel_cache()
 from cosched.core import kernel, nodes
-from cosched.core.cluster import ClusterSettings
+from cosched.core.scheduler import ClusterSettings
 from cosched.core.job import JobState
-from cosched.core.open_cluster import ClusterJob, OpenCluster
+from cosched.core.scheduler import ClusterJob
+from cosched.core.open_cluster import OpenCluster
 from cosched.core.policies.backfilling import BACKFILLING
 from cosched.core.policies.ordering import parse_ordering
 from cosched.service.kernels import load_kernels

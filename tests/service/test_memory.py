@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from cosched.core.job import JobState
 from cosched.core.mates import PairedJob
-from cosched.core.open_cluster import ClusterJob
 from cosched.core.protocol import FOREVER, GetMateJobId, GetMateStatus, StartJob, TryStartMate
+from cosched.core.scheduler import ClusterJob
 from cosched.service.memory import recall, recalled_place, remember
 
 NUMBERS = st.integers(0, FOREVER)

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from cosched.core.cluster import ClusterSettings
 from cosched.core.effects import Call, Release, Start, Try, Yield
 from cosched.core.events import Asked
 from cosched.core.job import JobState
@@ -25,6 +24,7 @@ from cosched.core.protocol import (
     Status,
     TryStartMate,
 )
+from cosched.core.scheduler import ClusterSettings
 from cosched.core.settings import CoschedulingSettings, Scheme
 from cosched.service.changes import Order, PassOver
 from cosched.service.metrics import Metrics

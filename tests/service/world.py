@@ -15,13 +15,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from cosched.core.cluster import ClusterSettings
 from cosched.core.effects import Start
 from cosched.core.events import Asked, CallFailed, Submitted
 from cosched.core.job import JobState
 from cosched.core.policies.backfilling import BACKFILLING
 from cosched.core.policies.ordering import parse_ordering
 from cosched.core.protocol import Failure, StartJob, TryStartMate
+from cosched.core.scheduler import ClusterSettings
 from cosched.core.settings import CoschedulingSettings
 from cosched.service.domain import LiveDomain
 from cosched.service.errors import Refusal

@@ -7,10 +7,10 @@ from random import Random
 import numpy as np
 from hypothesis import strategies as st
 
-from cosched.core.cluster import ClusterSettings
 from cosched.core.nodes import Partitions
 from cosched.core.policies.backfilling import BACKFILLING
 from cosched.core.policies.ordering import parse_ordering
+from cosched.core.scheduler import ClusterSettings
 from cosched.core.settings import CoschedulingSettings, ReleaseOrder, Scheme
 from sim.engine import DomainSetup, Engine
 from sim.pairing import Pairing

@@ -8,7 +8,8 @@ import numpy as np
 from cosched.core.effects import Hold
 from cosched.core.job import JobState
 from cosched.core.kernel import loop
-from cosched.core.kernel.tables import FREE, NEVER, NONE, OUT
+from cosched.core.kernel.codes import NONE
+from cosched.core.kernel.tables import FREE, NEVER, OUT
 from sim import engine as engine_module
 from sim.engine import Engine
 from sim.holds_and_yields import HoldEnd

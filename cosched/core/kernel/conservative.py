@@ -6,11 +6,11 @@ places given so far as (first unit, count, start, end). Both are planned afresh 
 
 from __future__ import annotations
 
+from cosched.core.kernel.codes import NONE
 from cosched.core.kernel.compiled import kernel
 from cosched.core.kernel.occupancy import WHOLE, block_free_at, block_is_free, overlap
 from cosched.core.kernel.tables import (
     NEVER,
-    NONE,
     PLAN_COUNT,
     PLAN_END,
     PLAN_FIRST,

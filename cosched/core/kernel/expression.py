@@ -5,11 +5,26 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from cosched.core.kernel.codes import (
+    ABSOLUTE,
+    ADD,
+    CONSTANT,
+    DIVIDE,
+    EXPONENTIAL,
+    LOGARITHM,
+    MINIMUM,
+    MULTIPLY,
+    NEGATE,
+    NODES,
+    POWER,
+    REQUESTED,
+    SQUARE_ROOT,
+    STOP,
+    SUBTRACT,
+    WAIT,
+)
 from cosched.core.kernel.compiled import kernel
 
-# Operations; a program is a row of them, ended by STOP, with a row of constants beside it.
-STOP, CONSTANT, WAIT, REQUESTED, NODES, NEGATE, ADD, SUBTRACT, MULTIPLY, DIVIDE, POWER, MINIMUM, MAXIMUM = range(13)
-SQUARE_ROOT, LOGARITHM, EXPONENTIAL, ABSOLUTE = range(13, 17)
 OPERATIONS, CONSTANTS, STACK = range(3)
 
 

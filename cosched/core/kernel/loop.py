@@ -3,22 +3,12 @@
 from __future__ import annotations
 
 from cosched.core.job import JobState
+from cosched.core.kernel.codes import NONE
 from cosched.core.kernel.compiled import kernel
 from cosched.core.kernel.iteration import iterate
 from cosched.core.kernel.occupancy import pop_completion, vacate
 from cosched.core.kernel.ordering import enqueue
-from cosched.core.kernel.tables import (
-    AT_DOMAIN,
-    AT_ROW,
-    COMPLETIONS,
-    MAX_ROWS,
-    NEVER,
-    NONE,
-    NOW,
-    PHASE,
-    ROW_BITS,
-    Tables,
-)
+from cosched.core.kernel.tables import AT_DOMAIN, AT_ROW, COMPLETIONS, MAX_ROWS, NEVER, NOW, PHASE, ROW_BITS, Tables
 
 # Why the loop came back to its caller.
 DONE, TIMERS_DUE, SUBMITTED, ENDED, JOB_READY = range(5)

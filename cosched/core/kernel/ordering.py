@@ -7,13 +7,11 @@ from __future__ import annotations
 import math
 
 from cosched.core.job import JobState
+from cosched.core.kernel.codes import FCFS, LARGEST, NONE, SHORTEST, WFP
 from cosched.core.kernel.compiled import kernel
 from cosched.core.kernel.expression import evaluate
 from cosched.core.kernel.tables import (
-    FCFS,
-    LARGEST,
     NEVER,
-    NONE,
     OTHERS,
     QUEUE,
     QUEUE_NODES,
@@ -21,9 +19,7 @@ from cosched.core.kernel.tables import (
     QUEUE_SUBMIT,
     RELEASED,
     SCRATCH,
-    SHORTEST,
     WANTED,
-    WFP,
     Tables,
 )
 

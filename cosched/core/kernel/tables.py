@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-NONE = -1
+from cosched.core.kernel.codes import MAX_PROGRAM, NONE
+
 NEVER = 1 << 62
 FREE = -1  # in `units`: nobody has this unit
 OUT = NEVER + 1  # in `units`: out of service
@@ -31,13 +32,8 @@ ROW_BITS = 28  # a completion packs (time, row) in 64 bits: up to 2**28 jobs, ti
 MAX_ROWS = 1 << ROW_BITS
 MAX_TIME = 1 << 35
 
-FCFS, WFP, SHORTEST, LARGEST, EXPRESSION = range(5)
-EASY, CONSERVATIVE, NO_BACKFILL = range(3)
-
 # What comes first in an iteration in an instant in which a hold was forcibly released (coscheduling.md).
 WANTED, OTHERS, RELEASED = range(3)
-
-MAX_PROGRAM = 64  # instructions of a user's policy expression
 
 JOB = np.dtype(  # 64 bytes, what every job needs
     [

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from cosched.core.kernel import tables
+from cosched.core.kernel import codes
 
-BACKFILLING = {"easy": tables.EASY, "conservative": tables.CONSERVATIVE, "none": tables.NO_BACKFILL}
+BACKFILLING = {"easy": codes.EASY, "conservative": codes.CONSERVATIVE, "none": codes.NO_BACKFILL}

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from cosched.core.kernel import tables
+from cosched.core.kernel import codes
 from cosched.core.policies.expression import Program, compile_expression
 
 NAMED = {
-    "fcfs": tables.FCFS,  # first come, first served
-    "wfp": tables.WFP,  # (wait / requested)^3 x nodes, Cobalt's utility on Intrepid
-    "shortest-first": tables.SHORTEST,
-    "largest-first": tables.LARGEST,
+    "fcfs": codes.FCFS,  # first come, first served
+    "wfp": codes.WFP,  # (wait / requested)^3 x nodes, Cobalt's utility on Intrepid
+    "shortest-first": codes.SHORTEST,
+    "largest-first": codes.LARGEST,
 }
 
 
@@ -31,4 +31,4 @@ def parse_ordering(text: str) -> Ordering:
         raise ValueError(
             f"no policy {text!r}: it is one of {', '.join(NAMED)}, or an expression of wait, requested, nodes"
         )
-    return Ordering(tables.EXPRESSION, compile_expression(text))
+    return Ordering(codes.EXPRESSION, compile_expression(text))

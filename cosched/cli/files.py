@@ -1,0 +1,49 @@
+"""`cosched files`: the unit files, hooks, examples and the like that come with the package."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from cosched.cli.terminal import _put as show_text
+from cosched.errors import InputError
+
+_LIST = "FILES"
+_PACKAGE = Path(__file__).parents[1]
+
+
+@click.command(short_help="Write out unit files, hooks, examples, alerts.")
+@click.argument("folder", metavar="DIR")
+@click.option("--force", is_flag=True, help="Write over files that are there.")
+def files(folder: str, force: bool) -> None:
+    """Write what an installation needs beside the command into DIR, and say what each file is for.
+
+    systemd units, Slurm's hooks, example configurations, SQL, alerts, a dashboard, and the pages that explain them.
+    """
+    source, target = _source(), Path(folder)
+    purposes = _purposes(source)
+    if not force and (there := next((name for name in purposes if (target / name).exists()), None)) is not None:
+        raise InputError(str(target / there), None, "is there already; --force writes over it")
+    for name in purposes:
+        _copy(source / name, target / name)
+    width = max(map(len, purposes))
+    show_text("\n".join(f"{name:<{width}}  {purpose}" for name, purpose in purposes.items()))
+
+
+def _source() -> Path:
+    """Inside an installed package; in a source tree, beside it."""
+    installed = _PACKAGE / "files"
+    return installed if installed.is_dir() else _PACKAGE.parent / "deploy"
+
+
+def _purposes(source: Path) -> dict[str, str]:
+    lines = (source / _LIST).read_text(encoding="utf-8").splitlines()
+    return dict(line.split(maxsplit=1) for line in lines if not line.startswith("#"))
+
+
+def _copy(source: Path, target: Path) -> None:
+    """With the mode that it should have, whoever installed the package: none of them is secret."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_bytes(source.read_bytes())
+    target.chmod(0o755 if source.stat().st_mode & 0o100 else 0o644)

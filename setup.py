@@ -1,0 +1,38 @@
+"""What pyproject.toml cannot say: the files of deploy/ that sites need go into the package, as cosched/files."""
+
+from pathlib import Path
+
+from setuptools import setup
+from setuptools.command.build_py import build_py
+
+LIST = Path("deploy/FILES")
+
+
+class BuildWithFiles(build_py):
+    """Copies what deploy/FILES lists, and that list. An installation of the tree itself uses deploy/ as it lies."""
+
+    def run(self) -> None:
+        """Build the package."""
+        super().run()
+        if not self.editable_mode:
+            for source, target in self._files().items():
+                self.mkpath(str(Path(target).parent))
+                self.copy_file(source, target)
+
+    def get_outputs(self, include_bytecode: bool = True) -> list[str]:
+        """All that is built."""
+        return [*super().get_outputs(include_bytecode), *self._files().values()]
+
+    def get_source_files(self) -> list[str]:
+        """All that is built from."""
+        return [*super().get_source_files(), *self._files()]
+
+    def _files(self) -> dict[str, str]:
+        """Where each comes from and goes to."""
+        lines = [line for line in LIST.read_text().splitlines() if not line.startswith("#")]
+        files = [LIST, *(LIST.parent / line.split()[0] for line in lines)]
+        folder = Path(self.build_lib, "cosched", "files")
+        return {str(file): str(folder / file.relative_to(LIST.parent)) for file in files}
+
+
+setup(cmdclass={"build_py": BuildWithFiles})

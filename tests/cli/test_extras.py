@@ -1,0 +1,153 @@
+"""What works without the packages of the extras, and what is said of what does not."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from cosched.cli.main import COMMANDS
+from cosched.extras import DASK, DISTRIBUTION, PACKAGES, SCHEDULER, SIMULATOR
+from tests.live.services import Service, free_port
+
+TOP = Path(__file__).parents[2]
+RECORDED = TOP / "tests/adapters/slurm/recorded"
+OF_INDEX = {"PIL": "pillow"}  # packages that the index calls otherwise
+OF_SIMULATOR = {
+    "demo": [],
+    "replay": ["--domain", "a,trace=a.swf"],
+    "report": ["run"],
+    "study": ["tang2011"],
+    "sweep": ["loads.toml"],
+    "trace info": ["a.swf"],
+    "trace convert": ["a.swf", "b.swf"],
+    "trace generate": ["eureka", "a.swf"],
+    "trace pair": ["--domain", "a,trace=a.swf", "pairs.csv"],
+}
+RUN_ALL = """
+import json, sys
+from click.testing import CliRunner
+from cosched.cli.main import main
+ran = [CliRunner().invoke(main, line) for line in json.load(sys.stdin)]
+print(json.dumps([(one.exit_code, one.stdout, one.stderr) for one in ran]))
+"""
+
+
+@pytest.fixture
+def bare(tmp_path: Path) -> dict[str, str]:
+    """The environment of processes for which no package of an extra is there, nor in processes that they start."""
+    folder = tmp_path / "bare"
+    folder.mkdir()
+    hidden = sorted({package for packages in PACKAGES.values() for package in packages})
+    (folder / "sitecustomize.py").write_text(f"import sys\nsys.modules.update(dict.fromkeys({hidden}))\n")
+    return {**os.environ, "PYTHONPATH": str(folder)}
+
+
+def run_all(lines: list[list[str]], environment: dict[str, str], folder: Path) -> list[tuple[int, str, str]]:
+    """Exit code, standard output and standard error of each command line."""
+    ran = subprocess.run(
+        [sys.executable, "-c", RUN_ALL],
+        input=json.dumps(lines), cwd=folder, env=environment, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    return [tuple(one) for one in json.loads(ran.stdout)]
+
+
+def test_every_command_has_help_without_any_extra(bare: dict[str, str], tmp_path: Path) -> None:
+    lines = [[name, "-h"] for name in COMMANDS] + [[*name.split(), "-h"] for name in OF_SIMULATOR]
+    for line, (code, out, err) in zip(lines, run_all(lines, bare, tmp_path), strict=True):
+        assert (code, err) == (0, ""), line
+        assert out.startswith("Usage:"), line
+
+
+def test_what_simulates_asks_for_its_extra_in_one_line(bare: dict[str, str], tmp_path: Path) -> None:
+    lines = [[*name.split(), *arguments] for name, arguments in OF_SIMULATOR.items()]
+    packages = ", ".join(PACKAGES[SIMULATOR])
+    for line, found in zip(lines, run_all(lines, bare, tmp_path), strict=True):
+        said = f"cosched: the simulator needs {packages}: pip install '{DISTRIBUTION}[{SIMULATOR}]'\n"
+        assert found == (2, "", said), line
+
+
+@pytest.fixture
+def local(tmp_path: Path) -> str:
+    """The configuration of a domain that schedules by itself."""
+    (tmp_path / "domain.toml").write_text(
+        f'[domain]\nname = "a"\nlisten = "127.0.0.1:{free_port()}"\nplaintext = true\nstate = "state.db"\n'
+        '[manager]\nkind = "local"\nslots = 2\n'
+    )
+    return "domain.toml"
+
+
+def test_a_domain_that_schedules_by_itself_asks_for_its_extra(bare: dict[str, str], local: str, tmp_path: Path) -> None:
+    lines = [["serve", "--config", local], ["serve", "--config", local, "--check"]]
+    said = f"cosched: the embedded scheduler needs numba, numpy: pip install '{DISTRIBUTION}[{SCHEDULER}]'\n"
+    assert run_all(lines, bare, tmp_path) == [(2, "", said)] * 2
+    assert not (tmp_path / "state.db").exists()
+
+
+def test_doctor_says_that_the_scheduler_is_missing(bare: dict[str, str], local: str, tmp_path: Path) -> None:
+    ((code, out, _),) = run_all([["doctor", "--config", local, "--json"]], bare, tmp_path)
+    (finding,) = [one for one in json.loads(out)["findings"] if one["subject"] == "embedded scheduler"]
+    assert code == 1
+    assert finding["found"] == "numba, numpy: not installed"
+    assert finding["lines"] == [f"pip install '{DISTRIBUTION}[{SCHEDULER}]'"]
+
+
+@pytest.fixture
+def beside_slurm(bare: dict[str, str], tmp_path: Path) -> Iterator[Service]:
+    """A domain whose Slurm has no jobs; it says what a Slurm once said."""
+    commands = tmp_path / "bin"
+    commands.mkdir()
+    for command, printed in {"squeue": "/dev/null", "scontrol": "config.txt", "sinfo": "nodes.txt"}.items():
+        path = commands / command
+        path.write_text(f"#!/bin/sh\nexec cat {RECORDED / printed}\n")
+        path.chmod(0o755)
+    service = Service(tmp_path / "slurm", "slurm")
+    service.config["manager"] = {"kind": "slurm", "bin": str(commands), "hook_socket": str(tmp_path / "hooks")}
+    service.environment |= bare
+    yield service
+    service.clear()
+
+
+def test_a_service_beside_slurm_needs_no_extra(beside_slurm: Service, tmp_path: Path) -> None:
+    beside_slurm.start()
+    config = str(beside_slurm.folder / "config.toml")
+    environment = {**beside_slurm.environment, "COSCHED_SERVER": beside_slurm.socket}
+    lines = [
+        *([name, "--json"] for name in ("queue", "pairs", "nodes", "domains")),
+        ["serve", "--config", config, "--check"],
+        ["certs", "init", "certs", "--site", "example"],
+        ["certs", "issue", "certs", "a", "--host", "localhost"],
+    ]
+    for line, (code, out, err) in zip(lines, run_all(lines, environment, tmp_path), strict=True):
+        assert code == 0, (line, out, err)
+    unknown = [[name, "1"] for name in ("show", "cancel", "release", "unlink")] + [["link", "1", "b:1"]]
+    for line, (code, _, err) in zip(unknown, run_all(unknown, environment, tmp_path), strict=True):
+        assert code == 1, line
+        assert err.count("\n") == 1, line
+    ((_, out, _),) = run_all([["doctor", "--config", config, "--json"]], environment, tmp_path)
+    assert {finding["group"] for finding in json.loads(out)["findings"]} >= {"service", "slurm", "coscheduling"}
+
+
+def test_packages_are_those_of_the_extras() -> None:
+    project = tomllib.loads((TOP / "pyproject.toml").read_text())["project"]
+    assert project["name"] == DISTRIBUTION
+
+    def brought(extra: str) -> Iterator[str]:
+        for requirement in project["optional-dependencies"][extra]:
+            if (other := re.fullmatch(rf"{DISTRIBUTION}\[(\w+)\]", requirement)) is not None:
+                yield from brought(other[1])
+            else:
+                yield re.split(r"[<>=\[;]", requirement)[0]
+
+    for extra, more in {SCHEDULER: (), SIMULATOR: (), DASK: PACKAGES[SIMULATOR]}.items():
+        packages = {OF_INDEX.get(package, package) for package in (*PACKAGES[extra], *more)}
+        assert set(brought(extra)) == packages, extra
+    base = {re.split(r"[<>=]", requirement)[0] for requirement in project["dependencies"]}
+    assert not base & set(brought(DASK))

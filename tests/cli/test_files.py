@@ -1,0 +1,118 @@
+"""`cosched files`, and what a wheel has."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from email.parser import Parser
+from pathlib import Path
+from zipfile import ZipFile
+
+import pytest
+
+from cosched.extras import DISTRIBUTION
+from tests.cli.conftest import tree
+
+TOP = Path(__file__).parents[2]
+DEPLOY = TOP / "deploy"
+PACKAGES = ("adapters", "cosched", "sim")
+LISTED = [line.split()[0] for line in (DEPLOY / "FILES").read_text().splitlines() if not line.startswith("#")]
+
+
+def same(folder: Path) -> bool:
+    """Whether a folder has the listed files and no others, with their modes."""
+    return tree(folder) == sorted(LISTED) and all(
+        (folder / name).read_bytes() == (DEPLOY / name).read_bytes()
+        and (folder / name).stat().st_mode & 0o777 == (0o755 if os.access(DEPLOY / name, os.X_OK) else 0o644)
+        for name in LISTED
+    )
+
+
+def test_files_are_written_and_explained(cosched, tmp_path):
+    said = cosched("files", "out").stdout
+    assert same(tmp_path / "out")
+    assert [line.split()[0] for line in said.splitlines()] == LISTED
+    assert all(len(line.split()) > 1 for line in said.splitlines())
+
+
+def test_the_hooks_and_units_are_among_them():
+    of_hooks = {f"slurm/hooks/{path.name}" for path in (DEPLOY / "slurm/hooks").iterdir()}
+    units = {path.name for path in DEPLOY.glob("*.service")} | {path.name for path in DEPLOY.glob("*.conf")}
+    assert of_hooks | units | {"after-restore.sql"} <= set(LISTED)
+
+
+def test_nothing_is_written_over_unless_forced(cosched, refused, tmp_path):
+    changed = tmp_path / "out/slurm/intrepid.toml"
+    changed.parent.mkdir(parents=True)
+    changed.write_text("mine")
+    assert refused("files", "out") == "out/slurm/intrepid.toml: is there already; --force writes over it"
+    assert tree(tmp_path / "out") == ["slurm/intrepid.toml"]
+    assert changed.read_text() == "mine"
+    cosched("files", "out", "--force")
+    assert same(tmp_path / "out")
+
+
+def test_a_file_in_the_way(refused, tmp_path):
+    (tmp_path / "out").write_text("")
+    assert refused("files", "out", exit_code=1).startswith("out")
+
+
+def test_another_project_of_that_name(tmp_path):
+    """As it is left when the package index's `cosched` was installed after ours."""
+    shutil.copytree(TOP / "cosched", tmp_path / "cosched", ignore=shutil.ignore_patterns("__pycache__"))
+    (tmp_path / "cosched/__init__.py").write_text('__version__ = "0.0.0"\n')
+    code = "from cosched.cli.main import main; main(prog_name='cosched')"
+    ran = subprocess.run(
+        [sys.executable, "-c", code, "--version"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert ran.stderr.count("\n") == 1
+    assert "cosched/__init__.py: another project's cosched was installed over this one: pip uninstall" in ran.stderr
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory) -> Path:
+    """The wheel of a copy of the tree."""
+    folder = tmp_path_factory.mktemp("wheel")
+    for name in (*PACKAGES, "deploy"):
+        shutil.copytree(TOP / name, folder / "tree" / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE"):
+        shutil.copy(TOP / name, folder / "tree")
+    pip(folder, "wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", str(folder), str(folder / "tree"))
+    (wheel,) = folder.glob("*.whl")
+    return wheel
+
+
+def pip(folder: Path, *arguments: str) -> None:
+    command = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check", *arguments]
+    ran = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
+    assert "warning" not in ran.stderr.replace("WARNING: Location", "").lower(), ran.stderr
+
+
+@pytest.mark.soak
+def test_the_wheel_has_all_of_the_packages_and_the_files(wheel: Path):
+    assert wheel.name == f"{DISTRIBUTION}-0.1.0-py3-none-any.whl"
+    with ZipFile(wheel) as archive:
+        names = {name for name in archive.namelist() if ".dist-info/" not in name}
+        metadata = Parser().parsestr(archive.read(f"{DISTRIBUTION}-0.1.0.dist-info/METADATA").decode())
+    sources = {
+        str(path.relative_to(TOP))
+        for package in PACKAGES
+        for path in (TOP / package).rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+    assert names == sources | {f"cosched/files/{name}" for name in ["FILES", *LISTED]}
+    assert metadata["Name"] == DISTRIBUTION
+    assert metadata.get_all("Provides-Extra") == ["scheduler", "sim", "dask", "dev"]
+
+
+@pytest.mark.soak
+def test_an_installed_wheel_writes_the_same_files(wheel: Path, tmp_path):
+    pip(tmp_path, "install", "--no-deps", "--no-index", "--target", str(tmp_path / "lib"), str(wheel))
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path / "lib")}
+    command = [str(tmp_path / "lib/bin/cosched"), "files", "out"]
+    subprocess.run([sys.executable, *command], cwd=tmp_path, env=environment, check=True, stdout=subprocess.DEVNULL)
+    assert same(tmp_path / "out")
