@@ -30,6 +30,7 @@ class Phase(Enum):
     GIVING_BACK = "giving back"  # its hook was told to yield, and Slurm has not requeued it yet
     LET_GO = "let go"  # its hook was told to start it
     RUNNING = "running"
+    UNLAUNCHED = "unlaunched"  # its hook was killed: Slurm takes it for running, and does not launch it
     ENDED = "ended"
 
 
@@ -53,6 +54,8 @@ class Job:
     kept_back: float = 0.0  # until when we have kept it back
     offer: Offer | None = None  # the last
     started: float | None = None  # when it started, or is to start
+    killed: int | None = None  # of which turn (`restarts`) the hook was killed
+    let_go: int | None = None  # of which turn the hook has said that it lets the job start
     end: Ended | None = None
     changed: float = 0.0  # when a hook, or we, last changed its phase: older rows say nothing of it
     moved: asyncio.Event = field(default_factory=asyncio.Event)  # something has become known
@@ -81,6 +84,7 @@ class Book:
         self._clock = clock
         self._others: dict[str, int] = {}  # jobs without a mate, and when they were submitted
         self._refused: set[str] = set()
+        self._unlaunched: list[Job] = []
 
     # What squeue shows
 
@@ -120,10 +124,11 @@ class Book:
     def see(self, rows: Iterable[JobRow], began: float) -> list[JobRow]:
         """All that Slurm knows, in a look that began at that time by the loop's clock.
 
-        Returns the jobs that Slurm has requeued while their hooks waited, or were about to come.
+        Returns the jobs that were requeued while their hooks waited, or were about to come, or after they were killed.
         """
         known = {row.job_id: row for row in rows}
-        chosen = [job for job in self.jobs.values() if job.phase in (Phase.CHOSEN, Phase.OFFERED)]
+        waiting = (Phase.CHOSEN, Phase.OFFERED, Phase.UNLAUNCHED)
+        chosen = [job for job in self.jobs.values() if job.phase in waiting]
         for job in list(self.jobs.values()):
             if job.job_id not in known:
                 self._miss(job, began)
@@ -153,15 +158,25 @@ class Book:
 
     def _queued(self, job: Job) -> None:
         before, job.phase = job.phase, Phase.QUEUED
-        job.started = None
         if before is Phase.OFFERED:
             self.hooks.end(job.job_id)  # Slurm has requeued the job, and does not call it again while this hook lives
-        if before in (Phase.CHOSEN, Phase.OFFERED, Phase.LET_GO, Phase.RUNNING):
+        if before in (Phase.CHOSEN, Phase.OFFERED) or job.started is not None:
             self._report(Withdrawn(job.job_id))
+        job.started = None
 
     def _running(self, job: Job, row: JobRow) -> None:
-        if job.phase is Phase.RUNNING:
-            return
+        if _is_unlaunched(job, row):
+            self._note_unlaunched(job, row)
+        elif job.phase not in (Phase.OFFERED, Phase.RUNNING):  # offered: the end of its hook is about to be noticed
+            self._started(job, row)
+
+    def _note_unlaunched(self, job: Job, row: JobRow) -> None:
+        if job.phase is not Phase.UNLAUNCHED:
+            job.phase, job.killed = Phase.UNLAUNCHED, row.restarts
+            self._unlaunched.append(job)
+            _LOG.warning("job %s is requeued: Slurm has killed its hook (a restart of slurmctld?)", job.job_id)
+
+    def _started(self, job: Job, row: JobRow) -> None:
         if job.phase is not Phase.LET_GO and job.link is not None:
             _LOG.warning("job %s has started without having been let go", job.job_id)
         job.phase = Phase.RUNNING
@@ -190,6 +205,11 @@ class Book:
         job.moved.set()
         self._report(end)
 
+    def take_unlaunched(self) -> list[Job]:
+        """The jobs that have turned out, since the last call, to have to be requeued: Slurm does not launch them."""
+        found, self._unlaunched = self._unlaunched, []
+        return found
+
     # What hooks say
 
     def offered(self, offer: Offer) -> bool:
@@ -206,9 +226,10 @@ class Book:
         return True
 
     def _take_offer(self, job: Job, offer: Offer) -> None:
+        job.killed = job.let_go = None  # of a hook before this one
         if not self._keeps_its_mate(job, offer):
             return
-        let_go_before = job.phase in (Phase.LET_GO, Phase.RUNNING) and job.offer is not None
+        let_go_before = job.started is not None and job.offer is not None
         if let_go_before and job.offer is not None and offer.restarts == job.offer.restarts:
             self.hooks.start(job.job_id, job.started)  # slurmctld was restarted before it knew
             return
@@ -251,6 +272,17 @@ class Book:
             job.phase, job.changed = Phase.QUEUED, self._clock()
             job.moved.set()
             self._report(Withdrawn(job_id))
+
+    def starting(self, job_id: str, restarts: int) -> None:
+        """A hook lets its job start, told to or not, the job having been requeued so often."""
+        if (job := self.jobs.get(job_id)) is not None:
+            job.let_go = restarts
+
+    def killed(self, offer: Offer) -> None:
+        """A hook was killed before it let its job start, told to or not."""
+        job = self.jobs.get(offer.job_id)
+        if job is not None and job.offer is not None and job.offer.restarts == offer.restarts:
+            job.killed = offer.restarts
 
     def ended(self, end: HookEnd) -> bool:
         """Slurm has noted an end, or that a job was requeued. True: the queue should be looked at."""
@@ -308,6 +340,18 @@ class Book:
             self._refused.add(name)
             _LOG.warning("job %s of %s starts alone: %s", name, owner, reason)
             self._report(Refused(name, owner, reason))
+
+
+def _is_unlaunched(job: Job, row: JobRow) -> bool:
+    """Whether Slurm will not launch a job that it shows as running.
+
+    Slurm 25.05.7, 25.11.4 and later kill the hooks when slurmctld is stopped or reconfigured, count that as leave to
+    start, and save the job as running, though no node is ever told. Slurm cannot requeue jobs that must not yield:
+    srun and salloc do run then.
+    """
+    killed = job.killed == row.restarts and job.let_go != row.restarts
+    gave_up = job.phase is Phase.GIVING_BACK and job.offer is not None and job.offer.restarts == row.restarts
+    return job.can_yield and (killed or gave_up)
 
 
 def _number(text: str) -> int:

@@ -59,6 +59,11 @@ class Slurm:
         async with self._controls:
             await self._run(commands.set_comment(job_id, comment))
 
+    async def requeue(self, job_id: str) -> None:
+        """End a batch job and queue it again. UnknownJobError; ManagerError: it has not been launched, or is ending."""
+        async with self._controls:
+            await self._run(commands.requeue(job_id))
+
     async def cancel(self, job_id: str) -> None:
         """Cancel a job; one that has ended or is unknown is left alone."""
         async with self._controls:

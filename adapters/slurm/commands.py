@@ -112,6 +112,11 @@ def set_comment(job_id: str, comment: str) -> list[str]:
     return ["scontrol", "update", f"jobid={checked(job_id)}", f"comment={comment}"]
 
 
+def requeue(job_id: str) -> list[str]:
+    """End a batch job and queue it again. UnknownJobError."""
+    return ["scontrol", "requeue", checked(job_id)]
+
+
 def cancel(job_id: str) -> list[str]:
     """Cancel a job. UnknownJobError."""
     return ["scancel", checked(job_id)]

@@ -3,11 +3,14 @@
 A line is a verb and fields `key=value`, separated by TABs and ended by LF, printable ASCII of at most MAX_LINE bytes
 without its end. Values are percent-encoded (RFC 3986), so that no value can forge a field or a line.
 
-    prolog -> service    ready  job nodes restarts uid comment user name nodelist [array] [het] [batch]
+    prolog -> service    ready  job nodes restarts uid comment user name nodelist [array] [het] [batch] [farewell]
     service -> prolog    parked                 received: wait
                          start [at]             exit 0, at that instant of CLOCK_REALTIME (SECONDS.NANOSECONDS)
                          yield                  exit 1
     prolog -> service    waiting                now and then while parked; answered by `parked`
+                         starting  job restarts it exits 0 now; not answered. With `farewell` in its `ready`, a hook
+                                                that hangs up without having been told `yield`, or having said this,
+                                                was killed. Also said on a connection of its own
     jobcomp -> service   ended  job state exit submitted start end [array] [het]       not answered
     gate -> service      gate  job [step]
     service -> gate      open [at]
@@ -50,6 +53,7 @@ class Offer:
     batch: bool | None  # None: the hook cannot tell
     array: str | None  # "12_3": task 3 of array job 12
     het: str | None  # "12+1": component 1 of heterogeneous job 12
+    farewell: bool = False  # the hook says `starting` before it lets the job start: without that, it was killed
 
 
 @dataclass(frozen=True)
@@ -100,7 +104,13 @@ def offer_from(fields: Fields) -> Offer:
         batch=True if fields.get("batch") == "1" else None,
         array=fields.get("array"),
         het=fields.get("het"),
+        farewell=fields.get("farewell") == "1",
     )
+
+
+def turn_from(fields: Fields) -> tuple[str, int]:
+    """Of which job a `starting` is, and how often that was requeued. LineError."""
+    return job_id_from(fields), _number(fields, "restarts")
 
 
 def end_from(fields: Fields) -> HookEnd:

@@ -27,6 +27,7 @@ from adapters.slurm.hook_protocol import (
     instant,
     job_id_from,
     offer_from,
+    turn_from,
 )
 
 __all__ = ["HookEnd", "HookServer", "Offer"]
@@ -44,8 +45,10 @@ class HookServer:
 
     `slurm_user` (user id) and root alone may offer jobs and tell their ends. `on_offer` gets each job whose hook waits
     now, also one that waited before the service or slurmctld was restarted. `on_withdrawn` gets the job whose hook has
-    gone without having been told anything. `gate_lead` is for sites with the task-prolog gate: how many seconds before
-    an agreed instant a job is let go, to wait at its gate for the rest.
+    gone without having been told anything. `on_starting` gets the job, and how often it was requeued, whose hook lets
+    it start now, told to or not; `on_killed` the offer whose hook was killed before it could, told to or not.
+    `gate_lead` is for sites with the task-prolog gate: how many seconds before an agreed instant a job is let go, to
+    wait at its gate for the rest.
     """
 
     def __init__(
@@ -55,6 +58,8 @@ class HookServer:
         slurm_user: int,
         on_offer: Callable[[Offer], None],
         on_withdrawn: Callable[[str], None],
+        on_killed: Callable[[Offer], None],
+        on_starting: Callable[[str, int], None],
         on_ended: Callable[[HookEnd], None],
         gate_lead: float = 0.0,
     ) -> None:
@@ -62,6 +67,8 @@ class HookServer:
         self._trusted = {_ROOT, slurm_user}
         self._on_offer = on_offer
         self._on_withdrawn = on_withdrawn
+        self._on_killed = on_killed
+        self._on_starting = on_starting
         self._on_ended = on_ended
         self._gate_lead = gate_lead
         self._listening: asyncio.Server | None = None
@@ -88,7 +95,7 @@ class HookServer:
         self._waiting.clear()
         self._offers.clear()
         for connection in list(self._connections):
-            connection.close()
+            connection.close()  # which is not the end of its hook
         await self._listening.wait_closed()
         self._listening = None
         with suppress(OSError):
@@ -131,7 +138,8 @@ class HookServer:
         if connection is None or not connection.send(verb, fields) or connection.has_gone:
             return False  # `gone` tells of one that has hung up
         del self._waiting[job_id], self._offers[job_id]
-        connection.close()
+        if verb != "start" or not connection.expects_farewell:
+            connection.close()
         return True
 
     # What connections tell
@@ -154,6 +162,8 @@ class HookServer:
             raise LineError(f"user {connection.uid} is neither SlurmUser nor root")
         elif verb == "ready":
             self._ready(connection, offer_from(fields))
+        elif verb == "starting":
+            self._on_starting(*turn_from(fields))
         elif verb == "ended":
             self._on_ended(end_from(fields))
         else:
@@ -166,7 +176,7 @@ class HookServer:
         if offer.job_id in self._waiting:  # Slurm calls the newest hook only; another one of that job is stale
             self.end(offer.job_id)
             self._on_withdrawn(offer.job_id)
-        connection.job = offer.job_id
+        connection.offer = offer
         self._waiting[offer.job_id] = connection
         self._offers[offer.job_id] = offer
         self._on_offer(offer)
@@ -184,10 +194,12 @@ class HookServer:
         self._connections.remove(connection)
         self._of_user[connection.uid] -= 1
         self._of_user += Counter()  # drops the zeros
-        job = connection.job
-        if job is not None and self._waiting.get(job) is connection:
-            del self._waiting[job], self._offers[job]
-            self._on_withdrawn(job)
+        offer = connection.offer
+        if offer is not None and self._waiting.get(offer.job_id) is connection:
+            del self._waiting[offer.job_id], self._offers[offer.job_id]
+            self._on_withdrawn(offer.job_id)
+        if offer is not None and connection.expects_farewell:
+            self._on_killed(offer)
 
     def refused(self, uid: int, reason: str) -> None:
         """Log what a user's connection was closed for, once a user, who could fill the log."""
@@ -197,11 +209,12 @@ class HookServer:
 
 
 class _Connection(asyncio.Protocol):
-    """One hook. It says one line; who has said `ready` may add `waiting` as often as it likes."""
+    """One hook. It says one line; who has said `ready` may add `waiting` as often as it likes, and `starting` last."""
 
     def __init__(self, server: HookServer) -> None:
         self.uid = -1
-        self.job: str | None = None  # whose hook this is
+        self.offer: Offer | None = None  # whose hook this is
+        self._dismissed = False  # it may go without a word: it has said its last, or we have hung up
         self._server = server
         self._transport: asyncio.Transport
         self._unread = b""
@@ -236,18 +249,26 @@ class _Connection(asyncio.Protocol):
         """Whether the hook had hung up by the time of what was said last."""
         return self._transport.is_closing()
 
+    @property
+    def expects_farewell(self) -> bool:
+        """Whether this hook was killed if it hangs up now."""
+        return self.offer is not None and self.offer.farewell and not self._dismissed
+
     def _take(self, line: bytes) -> None:
         if len(line) > MAX_LINE:
             raise LineError("a line that is too long")
         verb, fields = decode(line)
-        if self.job is not None and verb == "waiting":
+        if self.offer is not None and verb == "waiting":
             self.send("parked")
+        elif self.offer is not None and verb == "starting":
+            self._dismissed = True
+            self._server.told(self, verb, fields)
         elif self._impatience is None:
             raise LineError("more than one line")
         else:
             self._be_patient()
             self._server.told(self, verb, fields)
-            if self.job is None:
+            if self.offer is None:
                 self.close()
 
     def send(self, verb: str, fields: Fields | None = None) -> bool:
@@ -259,9 +280,11 @@ class _Connection(asyncio.Protocol):
 
     def close(self) -> None:
         """Hang up once all is said."""
+        self._dismissed = True
         self._transport.close()
 
     def _refuse(self, reason: str) -> None:
+        self._dismissed = True
         self._server.refused(self.uid, reason)
         self._transport.abort()
 

@@ -111,6 +111,8 @@ class SlurmManager:
             slurm_user=commands.parse_user(config.get("SlurmUser", "")),
             on_offer=self._offered,
             on_withdrawn=self._withdrawn,
+            on_killed=self._killed,
+            on_starting=self._book.starting,
             on_ended=self._ended,
             gate_lead=self.settings.gate_lead,
         )
@@ -278,6 +280,10 @@ class SlurmManager:
         self._book.withdrawn(job_id)
         self._watch.hint()
 
+    def _killed(self, offer: Offer) -> None:
+        self._book.killed(offer)
+        self._watch.hint()
+
     def _ended(self, end: HookEnd) -> None:
         if self._book.ended(end):
             self._watch.hint()
@@ -290,6 +296,8 @@ class SlurmManager:
         await self._learn(self._book.unknown(rows))
         for row in self._book.see(rows, began):
             self._own(self._sequences.mend(row, 0))
+        for job in self._book.take_unlaunched():
+            self._own(self._sequences.requeue(job))
 
     async def _learn(self, job_ids: list[str]) -> None:
         async with self._learning:

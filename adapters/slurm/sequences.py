@@ -96,6 +96,21 @@ class Sequences:
             if _kept_back_by_slurm(job):
                 await self._set_start(job, delay)
 
+    async def requeue(self, job: Job) -> None:
+        """Have a job queued again that Slurm takes for running and does not launch. Then `mend` lets it begin.
+
+        It is tried until the queue shows it: a slurmctld that is about to stop may forget.
+        """
+        async with job.sequence:
+            while job.phase is Phase.UNLAUNCHED:
+                try:
+                    await until_it_answers(lambda: self._slurm.requeue(job.job_id))
+                except UnknownJobError:
+                    return
+                except ManagerError as error:  # perhaps it has been, and is ending still
+                    _LOG.info("job %s is to be requeued: %s", job.job_id, error)
+                await self._watch.fresh()
+
     def _give_back(self, job: Job) -> bool:
         if job.phase is not Phase.OFFERED:
             return False

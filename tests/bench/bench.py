@@ -21,7 +21,7 @@ from cosched.core.policies.backfilling import BACKFILLING
 from cosched.core.policies.ordering import parse_ordering
 from cosched.core.scheduler import ClusterSettings
 from cosched.core.settings import CoschedulingSettings, Scheme
-from deploy.slurm.lab.laboratory import missing_programs
+from deploy.slurm.lab.programs import missing_programs
 from sim.engine import DomainSetup, Engine
 from sim.generate import generate
 from sim.pairing import Pairing, pairs_by_window

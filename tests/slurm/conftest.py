@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
@@ -10,7 +11,9 @@ from pathlib import Path
 import pytest
 
 from deploy.slurm.lab import Cluster
-from deploy.slurm.lab.laboratory import missing_programs
+from deploy.slurm.lab.programs import missing_programs, search_path
+
+os.environ["PATH"] = search_path(os.environ["PATH"])  # for tests that call Slurm's commands without a laboratory's help
 
 # Before they are imported, so that their assertions tell what they have seen.
 pytest.register_assert_rewrite("tests.slurm.coupled", "tests.slurm.coupled_checks")

@@ -99,6 +99,8 @@ class Service:
             slurm_user=os.geteuid() if slurm_user is None else slurm_user,
             on_offer=self._offer,
             on_withdrawn=lambda job: self.told.append(f"withdrawn {job}"),
+            on_killed=lambda offer: self.told.append(f"killed {offer.job_id}"),
+            on_starting=lambda job, restarts: self.told.append(f"starting {job} {restarts}"),
             on_ended=self._ended,
             gate_lead=gate_lead,
         )

@@ -94,7 +94,8 @@ def test_a_hook_starts_its_job_or_gives_its_turn_up_as_it_is_told(hooks: Site, s
     assert service.call(service.server.offered) == {}
     assert not service.start(1)
     assert not service.give_back(2)
-    assert sorted(service.told) == ["offer 1", "offer 2"]  # what was told is not withdrawn
+    service.wait_for("starting 1 0")
+    assert sorted(service.told) == ["offer 1", "offer 2", "starting 1 0"]  # what was told is not withdrawn
 
 
 def test_a_job_starts_at_an_agreed_instant(hooks: Site, service: Service) -> None:
@@ -132,8 +133,32 @@ def test_a_killed_hook_withdraws_its_job(hooks: Site, service: Service) -> None:
     service.wait_for_offer(17)
     hook.kill()  # only the script: the program that it waits for goes with it
     hook.wait(END)
-    service.wait_for("withdrawn 17")
+    service.wait_for("killed 17")
     assert not service.start(17)
+    assert service.told == ["offer 17", "withdrawn 17", "killed 17"]
+
+
+def test_a_hook_that_is_killed_before_it_does_what_it_was_told_is_known_to_be(hooks: Site, service: Service) -> None:
+    hook = hooks.prolog()
+    service.wait_for_offer(17)
+    assert service.start(17, time.time() + 9)
+    hook.kill()
+    hook.wait(END)
+    service.wait_for("killed 17")
+    assert service.told == ["offer 17", "killed 17"]
+
+
+def test_a_service_that_is_restarted_before_the_agreed_instant_hears_that_the_job_starts(
+    hooks: Site, service: Service
+) -> None:
+    hook = hooks.prolog()
+    service.wait_for_offer(17)
+    assert service.start(17, time.time() + 3)
+    service.close()
+    service.open()
+    assert hook.wait(END) == START
+    service.wait_for("starting 17 0")
+    assert service.told == ["offer 17", "starting 17 0"]
 
 
 def test_without_a_service_a_job_starts_and_one_line_says_so() -> None:
@@ -167,7 +192,7 @@ def test_when_the_service_comes_back_the_hold_resumes(hooks: Site, service: Serv
 def test_a_service_that_hangs_is_noticed_by_those_who_wait() -> None:
     with site(PATIENCE) as hooks, Babbler(hooks.socket, lambda peer: peer.sendall(b"parked\n")) as silent:
         assert hooks.prolog().wait(END) == START
-        wait_for(lambda: silent.heard.endswith(b"\nwaiting\n"), "its question")
+        wait_for(lambda: silent.heard.endswith(b"\nwaiting\nstarting\tjob=17\trestarts=0\n"), "its question and end")
         assert (silent.heard.count(b"waiting"), len(hooks.messages())) == (1, 1)
 
 
@@ -259,7 +284,7 @@ def test_whatever_a_broken_service_says_the_job_starts_in_the_end() -> None:
         assert {name: hook.wait(END) for name, hook in hooks.items()} == dict.fromkeys(BEHAVIOURS, START)
         assert {name: len(each.messages()) for name, each in sites.items()} == dict.fromkeys(BEHAVIOURS, 1)
         wait_for(lambda: all(each.calls for each in broken.values()), "the calls of all")
-        assert all(each.calls <= 6 for each in broken.values())  # a pause of 0.2 s after each
+        assert all(each.calls <= 7 for each in broken.values())  # a pause of 0.2 s after each, and a last word
 
 
 def test_a_service_with_a_full_queue_does_not_hang_a_hook() -> None:
@@ -324,12 +349,15 @@ def test_a_job_starts_where_the_program_is_missing_or_crashes(hooks: Site) -> No
     assert hooks.prolog(stderr=subprocess.DEVNULL).wait(END) == START
 
 
-def test_an_operator_who_ends_the_program_lets_the_job_start(hooks: Site, service: Service) -> None:
-    hook = hooks.prolog()
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGSEGV, signal.SIGKILL])
+def test_who_ends_the_program_but_not_its_script_lets_the_job_start(
+    hooks: Site, service: Service, number: signal.Signals
+) -> None:
+    hook = hooks.prolog(stderr=subprocess.DEVNULL)
     service.wait_for_offer(17)
-    os.kill(child_of(hook.pid), signal.SIGTERM)
+    os.kill(child_of(hook.pid), number)
     assert hook.wait(END) == START
-    service.wait_for("withdrawn 17")
+    service.wait_for("starting 17 0")
 
 
 def test_mistakes_in_the_configuration_are_said_and_leave_what_is_built_in(hooks: Site, service: Service) -> None:
@@ -364,4 +392,4 @@ def test_the_program_says_how_it_is_used() -> None:
     check_for_compiler()
     done = subprocess.run([program()], capture_output=True, text=True, check=False)
     assert done.returncode == 2
-    assert done.stderr == f"usage: {program()} prolog|gate|ended CONFIGURATION\n"
+    assert done.stderr == f"usage: {program()} prolog|starting|gate|ended CONFIGURATION\n"

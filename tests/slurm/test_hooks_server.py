@@ -17,6 +17,7 @@ from deploy.slurm.lab import wait_for
 from tests.slurm.cosched_hooks import Service, Site, site
 
 READY = b"ready\tjob=%d\tnodes=1\tuid=7\trestarts=0\tcomment=c\n"
+READY_WITH_FAREWELL = READY.replace(b"\n", b"\tfarewell=1\n")
 NOBODY = 65534
 END = 60  # seconds: a safety net
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can be somebody else")
@@ -162,6 +163,31 @@ def test_hooks_that_have_lost_their_patience_before_they_were_heard_offer_nothin
         assert patient.line() == b"parked\n"
     service.wait_for("withdrawn 1")
     assert service.told == ["offer 1", "withdrawn 1"]
+
+
+def test_a_hook_that_should_say_that_its_job_starts_and_hangs_up_without_was_killed(
+    hooks: Site, service: Service
+) -> None:
+    with Peer(hooks.socket, READY_WITH_FAREWELL % 1) as hook:
+        assert hook.line() == b"parked\n"
+        hook.say(b"starting\tjob=1\trestarts=0\n")
+    service.wait_for("withdrawn 1")
+    with Peer(hooks.socket, READY_WITH_FAREWELL % 2) as hook:
+        assert hook.line() == b"parked\n"
+    service.wait_for("killed 2")
+    with Peer(hooks.socket, READY_WITH_FAREWELL % 3) as hook:
+        assert hook.line() == b"parked\n"
+        service.give_back(3)
+        assert hook.rest() == b"yield\n"
+    with Peer(hooks.socket, READY_WITH_FAREWELL % 4) as hook:
+        assert hook.line() == b"parked\n"
+        service.start(4)
+    service.wait_for("killed 4")
+    first, second, third, fourth = [[w for w in service.told if w.split()[1] == job] for job in "1234"]
+    assert first == ["offer 1", "starting 1 0", "withdrawn 1"]
+    assert second == ["offer 2", "withdrawn 2", "killed 2"]
+    assert third == ["offer 3"]
+    assert fourth == ["offer 4", "killed 4"]
 
 
 def test_of_two_hooks_for_one_job_the_older_is_ended(hooks: Site, service: Service) -> None:

@@ -1,12 +1,13 @@
 /*
- * cosched-hook prolog|gate|ended CONFIGURATION
+ * cosched-hook prolog|starting|gate|ended CONFIGURATION
  *
  * What Slurm's hooks of cosched do once they have found that there is something to do. They speak to the service over
  * a Unix stream socket, in lines "verb TAB key=value TAB ... LF" whose values are percent-encoded.
  *
- *   prolog  (PrologSlurmctld) offers the job, waits to be told. Status 1: give the turn up. 0, or any other: start.
- *   gate    (TaskProlog) waits for the instant at which the job's mate starts too. Status 0, whatever happens.
- *   ended   (jobcomp/script) tells that a job has ended. Status 0, whatever happens.
+ *   prolog    (PrologSlurmctld) offers the job, waits to be told. Status 1: give the turn up. 0, or any other: start.
+ *   starting  (PrologSlurmctld) tells that the job starts, where `prolog` has ended before it could. Status 0.
+ *   gate      (TaskProlog) waits for the instant at which the job's mate starts too. Status 0, whatever happens.
+ *   ended     (jobcomp/script) tells that a job has ended. Status 0, whatever happens.
  *
  * Without the service, jobs start: nothing here waits for ever for somebody who does not answer.
  */
@@ -46,6 +47,7 @@ static const int64_t STEADY = 1000000000;          /* parked so long: the servic
 static const int64_t AHEAD_MOST = 10000000000;     /* an instant further ahead than that is a mistake: at once */
 static const int64_t GATE_PATIENCE = 500000000;
 static const int64_t ENDED_PATIENCE = 500000000;
+static const int64_t STARTING_PATIENCE = 500000000;
 static const int STILL_THERE = 3; /* times the patience: how often a hook that waits asks whether the service lives */
 static const unsigned LOG_SECONDS = 2;
 
@@ -406,6 +408,7 @@ static void say_ready(void)
     variable("job", "SLURM_JOB_ID");
     variable("nodes", "SLURM_JOB_NUM_NODES");
     variable("restarts", "SLURM_JOB_RESTART_COUNT");
+    field("farewell", "1");
     variable("uid", "SLURM_JOB_UID");
     variable("comment", "SLURM_JOB_COMMENT");
     variable("user", "SLURM_JOB_USER");
@@ -455,6 +458,20 @@ static enum answer offer(int64_t *deadline, int64_t *instant)
     return answer;
 }
 
+/* Say that the job starts: who hangs up without it was killed. Newer Slurms kill hooks when slurmctld ends, and take
+ * their jobs for started, which then never are. */
+static int starting(void)
+{
+    verb("starting");
+    variable("job", "SLURM_JOB_ID");
+    variable("restarts", "SLURM_JOB_RESTART_COUNT");
+    int64_t deadline = now(CLOCK_MONOTONIC) + STARTING_PATIENCE;
+    bool said = service.file >= 0 && send_line(deadline);
+    if (!said && dial()) /* a service that was restarted meanwhile */
+        send_line(deadline);
+    return START;
+}
+
 static int prolog(void)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL); /* an offer does not outlive the script that Slurm waits for */
@@ -464,7 +481,7 @@ static int prolog(void)
         switch (offer(&deadline, &instant)) {
         case TOLD_START:
             wait_for_instant(instant);
-            return START;
+            return starting();
         case TOLD_YIELD:
             return YIELD;
         default: /* nobody there, or nobody who can be understood */
@@ -474,7 +491,7 @@ static int prolog(void)
     } while (now(CLOCK_MONOTONIC) < deadline);
     say("no service at %s for %lld s, starts without it", configuration.socket,
         (long long)(configuration.patience / SECOND));
-    return START;
+    return starting();
 }
 
 /* --- gate, ended ------------------------------------------------------------------------------------------------- */
@@ -583,16 +600,18 @@ static void take_signals(void)
 int main(int count, char **arguments)
 {
     if (count != 3) {
-        fprintf(stderr, "usage: %s prolog|gate|ended CONFIGURATION\n", arguments[0] ? arguments[0] : "cosched-hook");
+        const char *program = arguments[0] ? arguments[0] : "cosched-hook";
+        fprintf(stderr, "usage: %s prolog|starting|gate|ended CONFIGURATION\n", program);
         return 2;
     }
-    bool is_prolog = !strcmp(arguments[1], "prolog"), is_end = !strcmp(arguments[1], "ended");
+    const char *what = arguments[1];
+    bool is_prolog = !strcmp(what, "prolog"), is_starting = !strcmp(what, "starting"), is_end = !strcmp(what, "ended");
     const char *job = getenv(is_end ? "JOBID" : "SLURM_JOB_ID");
     if (job)
         job_id = job;
-    silent = !is_prolog && !is_end;
+    silent = !is_prolog && !is_starting && !is_end;
     take_signals();
     openlog("cosched-hook", LOG_PID, LOG_DAEMON);
     configure(arguments[2]);
-    return is_prolog ? prolog() : is_end ? ended() : gate();
+    return is_prolog ? prolog() : is_starting ? starting() : is_end ? ended() : gate();
 }

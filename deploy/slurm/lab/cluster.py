@@ -14,10 +14,10 @@ from typing import TypeVar
 
 from deploy.slurm.lab.configuration import Options, node_name, replaced, slurm_conf
 from deploy.slurm.lab.keeping import Keeping
+from deploy.slurm.lab.programs import find, search_path
 from deploy.slurm.lab.waiting import PATIENCE, LabError, tails, wait_for
 
 _T = TypeVar("_T")
-SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 CONTROLLER = "slurmctld"
 _SHOWN = 200  # characters of a command in an error
 _LONGEST_STEP = "9999999.4294967291"
@@ -53,7 +53,8 @@ class Cluster:
     @property
     def environment(self) -> dict[str, str]:
         """For commands of this cluster: ours with its SLURM_CONF, and nothing of a job that we may be in."""
-        return without_slurm(os.environ) | {"SLURM_CONF": str(self.conf)}
+        path = search_path(os.environ.get("PATH", os.defpath))
+        return without_slurm(os.environ) | {"PATH": path, "SLURM_CONF": str(self.conf)}
 
     @property
     def logs(self) -> list[Path]:
@@ -195,9 +196,8 @@ class Cluster:
         self._daemons[node] = self._spawn(node, "slurmd", "-D", "-N", node, "-f", str(self.conf))
 
     def _spawn(self, daemon: str, program: str, *options: str) -> int:
-        path = shutil.which(program, path=SYSTEM_PATH) or program
-        environment = {"PATH": SYSTEM_PATH, "SLURM_CONF": str(self.conf)}
-        return self._keeping.spawn([path, *options], environment, self.directory / f"{daemon}.out")
+        environment = {"PATH": search_path(), "SLURM_CONF": str(self.conf)}
+        return self._keeping.spawn([find(program) or program, *options], environment, self.directory / f"{daemon}.out")
 
     def _answers(self) -> bool:
         self.check()

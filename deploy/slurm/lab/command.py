@@ -20,6 +20,7 @@ from deploy.slurm.lab.cluster import without_slurm
 from deploy.slurm.lab.configuration import Options
 from deploy.slurm.lab.coupled import SCHEMES, CoupledLab
 from deploy.slurm.lab.laboratory import NAMES, Lab
+from deploy.slurm.lab.programs import search_path
 from deploy.slurm.lab.service import cosched
 from deploy.slurm.lab.takedown import take_down
 from deploy.slurm.lab.waiting import LabError
@@ -104,11 +105,11 @@ def _variables(lab: Lab | CoupledLab) -> dict[str, dict[str, str]]:
 
 
 def _environment(asked: argparse.Namespace) -> dict[str, str]:
-    """Ours, with nothing of a job that we may be in, and with cosched where it is wanted."""
-    environment = without_slurm(os.environ)
+    """Ours, with nothing of a job that we may be in, with the laboratory's Slurm, and cosched where it is wanted."""
+    path = search_path(os.environ.get("PATH", os.defpath))
     if asked.cosched:
-        environment["PATH"] = os.pathsep.join([str(Path(cosched()).parent), environment.get("PATH", os.defpath)])
-    return environment
+        path = os.pathsep.join([str(Path(cosched()).parent), path])
+    return without_slurm(os.environ) | {"PATH": path}
 
 
 def _lab(asked: argparse.Namespace) -> Lab | CoupledLab:

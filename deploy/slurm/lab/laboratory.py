@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import pwd
-import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -12,21 +11,16 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from deploy.slurm.lab.cluster import SYSTEM_PATH, Cluster, PortTakenError
+from deploy.slurm.lab.cluster import Cluster, PortTakenError
 from deploy.slurm.lab.configuration import Options
 from deploy.slurm.lab.keeping import Keeping
 from deploy.slurm.lab.ports import Reservations
+from deploy.slurm.lab.programs import missing_programs
 from deploy.slurm.lab.takedown import TEMPORARY, take_down
 from deploy.slurm.lab.waiting import LabError
 
 _TRIES = 5  # with other ports, if a process that knows nothing of our reservations was faster
-_PROGRAMS = ("slurmctld", "slurmd", "scontrol", "sbatch", "squeue")
 NAMES = ("intrepid", "eureka")
-
-
-def missing_programs() -> list[str]:
-    """The programs of Slurm that are not installed here."""
-    return [program for program in _PROGRAMS if shutil.which(program, path=SYSTEM_PATH) is None]
 
 
 class Lab:

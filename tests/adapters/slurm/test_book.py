@@ -63,6 +63,18 @@ class Desk:
                 self.book.learn(row)
         return self.book.see(rows, began)
 
+    def kill(self, offer: Offer) -> None:
+        """The hook of this offer is killed."""
+        self.now += 1
+        if self.book.jobs["7"].phase is Phase.OFFERED:
+            self.book.withdrawn("7")
+        self.book.killed(offer)
+
+    def requeued(self, *rows: JobRow) -> list[str]:
+        """What a look finds that has to be requeued."""
+        self.look(*rows)
+        return [job.job_id for job in self.book.take_unlaunched()]
+
     def let_go(self) -> None:
         """What the manager notes when it starts the job."""
         job = self.book.jobs["7"]
@@ -146,6 +158,78 @@ def test_only_a_job_that_should_have_waited_is_warned_of_when_it_starts(
     desk.look(RUNNING, replace(RUNNING, job_id="8"))
     assert desk.kinds == ["Submitted", "Submitted", "Started", "Started"]
     assert caplog.messages == ["job 8 has started without having been let go"]
+
+
+def test_a_job_whose_hook_was_killed_is_requeued_where_slurm_takes_it_for_running(
+    desk: Desk, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Slurm 26.05, when slurmctld is restarted: the job shows RUNNING, though no node was ever told of it."""
+    desk.book.offered(OFFER)
+    desk.kill(OFFER)
+    assert desk.requeued(RUNNING) == ["7"]
+    assert desk.requeued(RUNNING) == []
+    assert desk.kinds == ["Submitted", "Offered", "Withdrawn"]
+    assert caplog.messages == ["job 7 is requeued: Slurm has killed its hook (a restart of slurmctld?)"]
+    requeued = replace(ROW, restarts=1, submitted_at=1020)
+    assert desk.look(requeued) == [requeued]  # to be told to begin now
+    desk.book.offered(replace(OFFER, restarts=1))
+    assert desk.kinds == ["Submitted", "Offered", "Withdrawn", "Offered"]
+    desk.let_go()
+    assert desk.requeued(replace(RUNNING, restarts=1)) == []
+    assert desk.kinds[-1] == "Started"
+
+
+def test_a_job_that_was_let_go_and_whose_hook_was_killed_before_it_heard_is_requeued(desk: Desk) -> None:
+    desk.book.offered(OFFER)
+    desk.let_go()
+    assert desk.requeued(RUNNING) == []
+    desk.kill(OFFER)  # noticed late
+    assert desk.requeued(RUNNING) == ["7"]
+    desk.look(replace(ROW, restarts=1, submitted_at=1020))
+    assert desk.kinds == ["Submitted", "Offered", "Started", "Withdrawn"]
+
+
+def test_a_job_that_gave_its_turn_up_and_runs_is_requeued(desk: Desk) -> None:
+    desk.book.offered(OFFER)
+    desk.book.jobs["7"].phase = Phase.GIVING_BACK
+    assert desk.requeued(RUNNING) == ["7"]
+    desk.look(replace(ROW, restarts=1, submitted_at=1020))
+    assert desk.kinds == ["Submitted", "Offered"]
+
+
+def test_a_job_whose_hook_says_that_it_lets_it_start_has_started(desk: Desk) -> None:
+    """Told by an operator, or out of patience: whichever of both is heard first."""
+    desk.book.offered(OFFER)
+    desk.kill(OFFER)
+    desk.book.starting("7", 0)
+    assert desk.requeued(RUNNING) == []
+    assert desk.kinds == ["Submitted", "Offered", "Withdrawn", "Started"]
+
+
+def test_a_job_whose_hook_was_killed_and_called_again_is_offered_again(desk: Desk) -> None:
+    """Slurm 22.05, when slurmctld is restarted."""
+    desk.book.offered(OFFER)
+    desk.kill(OFFER)
+    assert desk.requeued(replace(ROW, state="CONFIGURING")) == []
+    desk.book.offered(OFFER)
+    desk.let_go()
+    assert desk.requeued(RUNNING) == []
+    assert desk.kinds == ["Submitted", "Offered", "Withdrawn", "Offered", "Started"]
+
+
+def test_a_job_that_slurm_cannot_requeue_has_started(desk: Desk) -> None:
+    desk.book.offered(OFFER)
+    desk.kill(OFFER)
+    assert desk.requeued(replace(RUNNING, can_yield=False)) == []
+    assert desk.kinds[-1] == "Started"
+
+
+def test_a_job_that_runs_before_the_end_of_its_hook_is_noticed_has_not_started_yet(desk: Desk) -> None:
+    desk.book.offered(OFFER)
+    assert desk.requeued(RUNNING) == []
+    assert desk.kinds == ["Submitted", "Offered"]
+    desk.kill(OFFER)
+    assert desk.requeued(RUNNING) == ["7"]
 
 
 def test_an_offer_that_comes_again_after_the_start_is_started_again(desk: Desk) -> None:

@@ -45,6 +45,8 @@ class Desk:
             slurm_user=os.geteuid(),
             on_offer=self._offered,
             on_withdrawn=self.book.withdrawn,
+            on_killed=self.book.killed,
+            on_starting=self.book.starting,
             on_ended=lambda _: None,
         )
         slurm = Slurm(SlurmSettings(self.socket, bin=folder, command_timeout=PATIENCE))
