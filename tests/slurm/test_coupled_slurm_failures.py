@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from deploy.slurm.lab import CoupledLab, Domain, LabError
+from deploy.slurm.lab.processes import look
 from tests.live.workloads import TOGETHER, Work
 from tests.slurm.coupled import check_for_compiler, known
 from tests.slurm.coupled_checks import (
@@ -26,6 +27,7 @@ from tests.slurm.coupled_checks import (
 NODES = 3
 P, Q, R = (Work(name, 1, 0.1) for name in "pqr")
 LONG = Work("p", 1, 600)
+TOGETHER_OR_ASKED = {"asked by intrepid", "asked by eureka", *TOGETHER}  # why jobs of a pair start
 
 
 @pytest.fixture(scope="module")
@@ -61,6 +63,42 @@ def test_a_hold_outlives_slurmctld_and_a_job_waits_for_a_mate_whose_slurmctld_ha
     check_cosched_agrees(coupled)
     there.cluster.scontrol("release", waiting)
     check_started_together(coupled, [held, second], [coupled.submit(there, P), waiting])
+
+
+@pytest.mark.parametrize("way", ["restart", "reconfigure"])
+def test_holds_outlive_a_slurmctld_that_is_restarted_in_order_or_reconfigured(coupled: Served, way: str) -> None:
+    """Slurm 25.05.7, 25.11.4 and later kill the hooks then, and show jobs as running that they do not launch."""
+    here, there = coupled.here, coupled.there
+    held, other, waiting = hold(coupled, here, P), hold(coupled, here, Q), coupled.submit(there, Q, "--hold")
+    if way == "restart":
+        here.cluster.kill_controller(signal.SIGTERM)
+        here.cluster.start_controller()
+    else:
+        here.cluster.reconfigure()
+    for job in (held, other):
+        coupled.until(lambda job=job: here.cluster.state(int(job)) == "CONFIGURING", f"{job} to have its nodes again")
+        coupled.until_state(here, job, "holding")
+    coupled.until(lambda: len(hooks_of(here)) == 2, "two hooks that wait")
+    there.cluster.scontrol("release", waiting)
+    check_started_together(coupled, [held, other], [coupled.submit(there, P), waiting])
+    check_cosched_agrees(coupled)
+
+
+def test_a_hold_whose_hook_is_killed_is_taken_up_again(coupled: Served) -> None:
+    """By SIGKILL, as Slurm does it, which lets the job start then: with the packaged Slurm it does for a moment."""
+    here, there = coupled.here, coupled.there
+    held, mate = hold(coupled, here, LONG), coupled.submit(there, LONG, "--hold")
+    (hook,) = hooks_of(here)
+    script = look(hook)
+    assert script is not None
+    os.kill(script.parent, signal.SIGKILL)
+    coupled.until_job(here, held, lambda job: job.holds.holds > 1 and job.state == "holding", "to hold again")
+    check_cosched_agrees(coupled)
+    assert not whys(here, held)
+    there.cluster.scontrol("release", mate)
+    for domain, job in ((here, held), (there, mate)):
+        coupled.until_state(domain, job, "running")
+    assert {*whys(here, held), *whys(there, mate)} <= TOGETHER_OR_ASKED
 
 
 def test_a_job_whose_node_dies_holds_another(coupled: Served) -> None:
@@ -123,7 +161,7 @@ def test_both_jobs_of_a_pair_that_are_requeued_while_they_run_start_together_aga
         coupled.until(lambda domain=domain, job=job: begins_now(domain, job), f"{job} to be ready again")
     starts = [start_again(coupled, domain, job) for domain, job in zip(coupled.lab, jobs, strict=True)]
     check_cosched_agrees(coupled)
-    assert set(starts) <= {"asked by intrepid", "asked by eureka", *TOGETHER}
+    assert set(starts) <= TOGETHER_OR_ASKED
 
 
 def begins_now(domain: Domain, job: str) -> bool:
