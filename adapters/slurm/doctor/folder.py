@@ -22,7 +22,7 @@ from adapters.slurm.doctor.scripts import (
     settings_in,
 )
 
-_USAGE = b"prolog|gate|ended"  # what cosched-hook says of itself
+_USAGE, _FAREWELL = b"usage: ", b"|starting|"  # what cosched-hook says of itself
 _PATIENCE = 20.0  # seconds for that, which takes it a millisecond
 _SOCKET, _WAIT = "/run/cosched/hooks.sock", "10"  # what cosched-hook takes where cosched.conf says nothing
 _LEAST_WAIT, _MOST_WAIT = 1, 3600  # seconds
@@ -55,18 +55,22 @@ def _check_program(path: Path, user: Account, *, trusted: bool) -> Finding:
         return problem(PROGRAM, f"{user.name} cannot run {path}", "let it be run", SHELL, opening(barrier, "755"))
     if not trusted:
         return warning(PROGRAM, f"{path} was not tried, since others can change it", "correct the owners first")
-    if not _runs(path):
+    said = _usage(path)
+    if _USAGE not in said:
         return problem(PROGRAM, f"{path} does not run on this host", "build it for this processor", SHELL, build)
+    if _FAREWELL not in said:
+        found = f"{path} is older than this service: holds are lost where a restart of slurmctld kills hooks"
+        return warning(PROGRAM, found, "build it and install the scripts beside it again", SHELL, build)
     return ok(PROGRAM, f"{path} runs")
 
 
-def _runs(path: Path) -> bool:
-    """Whether it says how it is used, as it does when it is told nothing."""
+def _usage(path: Path) -> bytes:
+    """What it says of how it is used, when it is told nothing; empty if it does not run."""
     try:
         done = subprocess.run([path], stdin=subprocess.DEVNULL, capture_output=True, env={}, cwd="/", timeout=_PATIENCE)
     except (OSError, subprocess.TimeoutExpired):
-        return False
-    return _USAGE in done.stderr
+        return b""
+    return done.stderr
 
 
 def _check_configuration(path: Path, hook_socket: Path, reader: Account) -> Finding:

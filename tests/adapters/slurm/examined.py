@@ -19,7 +19,7 @@ from adapters.slurm.settings import read_settings
 HOOKS = Path(__file__).resolve().parents[3] / "deploy" / "slurm" / "hooks"
 SCRIPTS = ("prolog", "task-prolog", "jobcomp")
 ME = Account.of(os.geteuid())
-PROGRAM = "#!/bin/sh\necho 'usage: cosched-hook prolog|gate|ended CONFIGURATION' >&2\nexit 2\n"
+PROGRAM = "#!/bin/sh\necho 'usage: cosched-hook prolog|starting|gate|ended CONFIGURATION' >&2\nexit 2\n"
 # As Slurm 22.05 shows it; what is not set is (null), or Slurm's default.
 CONFIG = {
     "AccountingStorageType": "accounting_storage/none",

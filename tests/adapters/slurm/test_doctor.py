@@ -13,9 +13,10 @@ from adapters.permissions import Account
 from adapters.slurm.doctor import Facts, judge
 from adapters.slurm.doctor.place import is_here
 from adapters.slurm.settings import read_settings
-from tests.adapters.slurm.examined import CONFIG, HOOKS, ME, folder, judged, of, only, wrong
+from tests.adapters.slurm.examined import CONFIG, HOOKS, ME, PROGRAM, folder, judged, of, only, wrong
 
 __all__ = ["folder", "judged"]
+OLD_PROGRAM = PROGRAM.replace("|starting", "")
 
 
 def test_nothing_is_wrong_where_all_is_as_it_should_be(judged):
@@ -174,6 +175,7 @@ def test_a_version_with_several_prologs_shows_them_with_numbers(judged, folder):
         (lambda folder: (folder / "cosched-hook").unlink(), "cosched-hook", "cc -std=c11"),
         (lambda folder: (folder / "cosched-hook").chmod(0o644), "cosched-hook", "chmod 755 {}/cosched-hook"),
         (lambda folder: (folder / "cosched-hook").write_bytes(b"\x7fELF"), "cosched-hook", "cc -std=c11"),
+        (lambda folder: (folder / "cosched-hook").write_text(OLD_PROGRAM), "cosched-hook", "cc -std=c11"),
         (lambda folder: (folder / "cosched.conf").unlink(), "cosched.conf", "socket={}/hooks.sock"),
         (lambda folder: (folder / "cosched.conf").write_text(""), "cosched.conf", "socket={}/hooks.sock"),
         (lambda folder: (folder / "cosched.conf").write_text("socket=/other"), "cosched.conf", "socket={}/hooks.sock"),
