@@ -17,6 +17,7 @@ from cosched.core.cluster import Cluster
 from cosched.core.coscheduling import Coscheduler
 from cosched.core.effects import (
     Answer,
+    AskAgain,
     Call,
     ClearTimer,
     Hold,
@@ -35,7 +36,9 @@ from cosched.core.events import (
     CallFailed,
     Event,
     Finished,
+    GraceOver,
     PatienceOver,
+    PeerThere,
     Ready,
     ReleaseDue,
     RetryDue,
@@ -180,6 +183,7 @@ class Engine:
 
     def _yield(self, domain: int, effect: Yield) -> None:
         row = self.row[domain][effect.job]
+        self.holds[domain].end(row, self.now, HoldEnd.RELEASED)  # if it asked again after one
         self.yields[domain].note(row, self.now)
         self.clusters[domain].pass_over(row, self.now, effect.boost)
 
@@ -188,6 +192,9 @@ class Engine:
         self.releases[domain] += 1
         self.holds[domain].end(row, self.now, HoldEnd.RELEASED)
         self.clusters[domain].release(row, self.now)
+
+    def _ask_again(self, domain: int, effect: AskAgain) -> None:
+        """All answers come at this instant: as far as anybody sees it holds on."""
 
     def _try(self, domain: int, effect: Try) -> None:
         started = self.clusters[domain].try_start(self.row[domain][effect.job], self.now, effect.wanted_until)
@@ -259,6 +266,8 @@ class Engine:
     def mend_link(self, one: int, other: int) -> None:
         """The end of `cut_link`."""
         self._cut.discard(frozenset((one, other)))
+        for domain, peer in ((one, other), (other, one)):
+            self.feed(domain, PeerThere(self.domains[peer].name))
 
     # Pairs
 
@@ -287,6 +296,7 @@ CARRY_OUT: dict[type, Callable[[Engine, int, Any], None]] = {
     Hold: Engine._hold,
     Yield: Engine._yield,
     Release: Engine._release,
+    AskAgain: Engine._ask_again,
     Try: Engine._try,
     Reschedule: Engine._reschedule,
     Record: Engine._record,
@@ -300,6 +310,7 @@ TIMER_EVENTS: dict[Timer, type] = {
     Timer.RELEASE: ReleaseDue,
     Timer.PATIENCE: PatienceOver,
     Timer.RETRY: RetryDue,
+    Timer.GRACE: GraceOver,
 }
 
 

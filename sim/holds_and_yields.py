@@ -46,7 +46,9 @@ class HoldLog:
         self._open: dict[int, int] = {}  # row -> index
 
     def begin(self, row: int, now: int) -> None:
-        """The job holds from now on."""
+        """The job holds from now on; nothing if it does."""
+        if row in self._open:
+            return
         self._open[row] = len(self._row)
         self._row.append(row)
         self._begin.append(now)

@@ -44,6 +44,7 @@ Keys of a domain, in --domain NAME,key=value,... and [[domain]] tables:
   max_yields           of a job; then it holds; 0: no limit (0)
   yield_boost          of a job's score at each yield (0)
   on_peer_unreachable  start, hold, yield (start)
+  peer_grace           before that, for a peer that was there (0)
   mate_patience        for a mate that is not submitted (no limit)"""
 
 EXCLUSIVE = (frozenset({"pairs", "pair_window", "pair_fraction"}), frozenset({"load", "scale"}))

@@ -26,6 +26,10 @@ REASONS = {
     "HeldCap": "as many nodes are held as may be",
     "Yielded": "it let other jobs go first",
     "PeerUnreachable": "its mate's domain cannot be reached",
+    "PeerAway": "its mate's domain is away and expected back",
+    "PeerBusy": "its mate's domain is too busy to answer",
+    "PeerDraining": "its mate's domain drains and makes no pairs",
+    "Draining": "this domain drains and makes no pairs",
     "PeerRefused": "its mate's domain refuses this one: a misconfiguration",
     "JobHeldUser": "it was submitted on hold; cosched release lets it go",
 }

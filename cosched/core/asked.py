@@ -109,7 +109,7 @@ class AskedJobs(LocalJobs):
         if superseded or not self.mates.is_mate(peer, request.caller, request.job):
             return [Answer(peer, request, NO if type(request) is TryStartMate else TOO_LATE)]
         job = self.mates.jobs[request.job]
-        if job.state is QUEUED and type(request) is TryStartMate:
+        if job.state is QUEUED and type(request) is TryStartMate and self.settled_by is None:
             tried_already = job.id in self._asking  # a retry, while the local scheduler still tries
             self._asking[job.id] = peer, request
             return [] if tried_already else [Try(job.id, request.hold_until, request.start_at)]

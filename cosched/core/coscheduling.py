@@ -11,9 +11,10 @@ raises `IllegalEvent` and changes nothing. Rules:
 * What a READY job does if its mate cannot start (hold or yield) is decided before TryStartMate is sent, since that
   call tells the mate's domain how long the caller will hold.
 * A mutating call that timed out has an unknown outcome; it is asked again with its request id until patience ends.
+* A peer that is busy is alive: nobody starts alone because of it. One that was there and is away has a grace first.
 
 Here is what our jobs ask; what peers ask of them is in `asked`, what becomes of a job in its own domain (start, hold,
-yield, release) in `local`.
+yield, release) in `local`, what they do while peers are away or drain in `patient`.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import cast
 
-from cosched.core.asked import STATUS, AskedJobs
+from cosched.core.asked import STATUS
 from cosched.core.effects import Call, Effect, Reschedule, SetTimer, Timer
 from cosched.core.events import (
     Answered,
@@ -43,6 +44,8 @@ from cosched.core.events import (
 )
 from cosched.core.job import JobState
 from cosched.core.local import (
+    AWAY,
+    BUSY,
     CANCELLED,
     COMPLETED,
     FAILED,
@@ -53,6 +56,7 @@ from cosched.core.local import (
     IllegalEvent,
 )
 from cosched.core.mates import PairedJob
+from cosched.core.patient import ALIVE, PEER_EVENTS, PatientJobs
 from cosched.core.protocol import (
     FOREVER,
     Failure,
@@ -76,7 +80,7 @@ __all__ = ["REPLIES", "STATUS", "TABLE", "Coscheduler", "IllegalEvent"]
 REFUSED = "was refused: misconfigured peer"
 
 
-class Coscheduler(AskedJobs):
+class Coscheduler(PatientJobs):
     """Coscheduling in one policy domain."""
 
     def handle(self, event: Event, now: int) -> list[Effect]:
@@ -85,13 +89,16 @@ class Coscheduler(AskedJobs):
             return self._asked(event.peer, event.request, now)
         if type(event) is Submitted:
             return self._submitted(event, now)
+        if type(event) in PEER_EVENTS:
+            return PEER_EVENTS[type(event)](self, event, now)
         job = self.mates.jobs.get(event.job)  # type: ignore[union-attr]
         if job is None:
             raise IllegalEvent(f"{type(event).__name__} of unknown job {event.job}")  # type: ignore[union-attr]
         if type(event) is Answered:
             if job.call is not event.request and job.call != event.request:
                 return []  # the answer to a question that nobody asks any more
-            return self._row(job, type(event.answer))(self, job, event.answer, now)
+            row = self._row(job, type(event.answer))
+            return row(self, job, event.answer, now) + self._is_heard_of(job.peer, now)
         return self._row(job, type(event))(self, job, event, now)
 
     @staticmethod
@@ -107,12 +114,17 @@ class Coscheduler(AskedJobs):
         job.state = READY
         job.nodes, job.hold_limit, job.disclosed = event.nodes, event.hold_limit, False
         job.cannot_yield = event.cannot_yield
+        job.missed = False
         if job.ready_at is None:
             job.ready_at = now
         if not self.settings.enabled:
             return self._start(job, now, "coscheduling is off here")
         if not job.peer:
             return self._start(job, now, "it has no mate")
+        if self.settled_by is not None:
+            return self._wait(job, now, "Draining")
+        if self.expects(job.peer, now):
+            return self._wait(job, now, AWAY)
         return self._call(job, GetMateJobId(job.id, job.pair, job.mate, job.owner), now)
 
     def _mate_id(self, job: PairedJob, answer: MateJobId, now: int) -> list[Effect]:
@@ -153,7 +165,7 @@ class Coscheduler(AskedJobs):
         return self._try_mate(job, now)  # that hold has ended: the mate is queuing
 
     def _try_mate(self, job: PairedJob, now: int) -> list[Effect]:
-        job.will_hold = self._may_hold(job, self._scheme(job), now)
+        job.will_hold = self._may_hold(job, self._scheme(job, now), now)
         until = job.held_until if job.will_hold else 0
         request = TryStartMate(self._request_id(job), cast(JobId, job.mate), job.id, until)
         return self._note(job, "asks to try its mate", request=request.request_id) + self._call(job, request, now)
@@ -161,9 +173,14 @@ class Coscheduler(AskedJobs):
     def _mate_tried(self, job: PairedJob, answer: MateTried, now: int) -> list[Effect]:
         if answer.started:
             return self._start(job, now, "its mate could start", answer.start_at)
-        if job.will_hold and (job.cannot_yield or not self._above_cap(job)):  # others may hold by now
+        if job.will_hold and (job.cannot_yield or self._may_still_hold(job, now)):
             return self._hold(job, now, "MateQueuing")
         return self._yield(job, now, "MateQueuing")
+
+    def _may_still_hold(self, job: PairedJob, now: int) -> bool:
+        """Others may hold by now, and this domain or its peer may drain."""
+        job.held_until = min(job.held_until, self._settling_end)
+        return not self._above_cap(job) and self._scheme(job, now) is Scheme.HOLD and job.held_until > now
 
     # Patience with an unsubmitted mate
 
@@ -187,9 +204,13 @@ class Coscheduler(AskedJobs):
         job.call = None
         if event.failure is Failure.REFUSED:
             return self._note(job, REFUSED, peer=job.peer)
+        effects = self._noticed(job, event.failure, now)
+        if event.failure in ALIVE or self.expects(job.peer, now):
+            job.missed = True
+            return effects + self._ask_later(job, now)
         if self.settings.on_peer_unreachable is OnUnreachable.START:
-            return self._start(job, now, "PeerUnreachable")
-        return []
+            return effects + self._start_without_peer(job, now)
+        return effects
 
     # Calls that fail
 
@@ -198,11 +219,32 @@ class Coscheduler(AskedJobs):
             return []
         if event.failure is Failure.REFUSED:
             return self._note(job, REFUSED, peer=job.peer) + self._wait(job, now, "PeerRefused")
-        mutating = type(event.request) in (TryStartMate, StartJob)
-        job.uncertain = mutating and (job.uncertain or event.failure is Failure.TIMEOUT)
-        if job.uncertain and now < job.call_since + self.settings.peer_patience:
+        return self._noticed(job, event.failure, now) + self._unanswered(job, event, now)
+
+    def _noticed(self, job: PairedJob, failure: Failure, now: int) -> list[Effect]:
+        """What a failure says about the peer."""
+        return self._is_heard_of(job.peer, now) if failure in ALIVE else self._is_missed(job.peer, now)
+
+    def _unanswered(self, job: PairedJob, event: CallFailed, now: int) -> list[Effect]:
+        mutating, alive = type(event.request) in (TryStartMate, StartJob), event.failure in ALIVE
+        job.uncertain = mutating and (job.uncertain or event.failure in (Failure.TIMEOUT, Failure.SLOW))
+        waited_for = alive or self.expects(job.peer, now)
+        patient = now < job.call_since + self.settings.peer_patience
+        if (job.uncertain and (waited_for or patient)) or (alive and patient):
             return [SetTimer(job.id, Timer.RETRY, now + self.settings.retry_interval)]
+        if waited_for:
+            return self._wait(job, now, BUSY if alive else AWAY) + self._ask_later(job, now)
         return self._peer_unreachable(job, now)
+
+    def _ask_later(self, job: PairedJob, now: int) -> list[Effect]:
+        """Of a peer that is alive nobody will tell that it is back: ask again in a while."""
+        if job.state is not HOLDING or self.expects(job.peer, now):
+            return []
+        pause = max(self.settings.peer_patience, self.settings.retry_interval)
+        return [SetTimer(job.id, Timer.RETRY, now + pause)]
+
+    def _retry_of_holding(self, job: PairedJob, _: RetryDue, now: int) -> list[Effect]:
+        return self._ask_again(job, now) if job.missed else []
 
     def _retry(self, job: PairedJob, _: RetryDue, now: int) -> list[Effect]:  # noqa: ARG002
         if job.call is None:
@@ -212,14 +254,12 @@ class Coscheduler(AskedJobs):
     def _peer_unreachable(self, job: PairedJob, now: int) -> list[Effect]:
         choice = self.settings.on_peer_unreachable
         if choice is OnUnreachable.START:
-            return self._start(job, now, "PeerUnreachable")
+            return self._start_without_peer(job, now)
         return self._wait(job, now, "PeerUnreachable", Scheme(choice.value))
 
-    def _call(self, job: PairedJob, request: Request, now: int) -> list[Effect]:
-        job.call = request
-        job.call_since = now
-        job.uncertain = False
-        return [Call(job.peer, job.id, request)]
+    def _start_without_peer(self, job: PairedJob, now: int) -> list[Effect]:
+        away = self.away_for(job.peer, now)
+        return self._start(job, now, "PeerUnreachable", **({} if away is None else {"away_s": away}))
 
     def _request_id(self, job: PairedJob) -> str:
         job.calls += 1
@@ -278,6 +318,7 @@ TABLE: dict[tuple[JobState, type], Action] = {
     **_rows(Coscheduler._mate_tried, MateTried, READY),
     **_rows(Coscheduler._call_failed, CallFailed, READY),
     **_rows(Coscheduler._retry, RetryDue, READY),
+    **_rows(Coscheduler._retry_of_holding, RetryDue, HOLDING),
     **_rows(Coscheduler._mate_id_of_holding, MateJobId, HOLDING),
     **_rows(Coscheduler._call_of_holding_failed, CallFailed, HOLDING),
     **_rows(Coscheduler._tried, Tried, QUEUED, RUNNING, COMPLETED, FAILED, CANCELLED),
@@ -289,7 +330,7 @@ TABLE: dict[tuple[JobState, type], Action] = {
     **_rows(Coscheduler._finished, Finished, QUEUED, READY, HOLDING, RUNNING),
     **_rows(Coscheduler._ignore, (*REPLIES, CallFailed), QUEUED, RUNNING, COMPLETED, FAILED, CANCELLED),
     **_rows(Coscheduler._ignore, REPLIES[1:], HOLDING),
-    **_rows(Coscheduler._ignore, RetryDue, QUEUED, HOLDING, RUNNING, COMPLETED, FAILED, CANCELLED),
+    **_rows(Coscheduler._ignore, RetryDue, QUEUED, RUNNING, COMPLETED, FAILED, CANCELLED),
     **_rows(Coscheduler._ignore, ReleaseDue, QUEUED, READY, RUNNING, COMPLETED, FAILED, CANCELLED),
     **_rows(Coscheduler._ignore, PatienceOver, RUNNING, COMPLETED, FAILED, CANCELLED),
 }

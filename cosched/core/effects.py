@@ -12,11 +12,12 @@ from cosched.core.protocol import Domain, JobId, Reply, Request
 
 
 class Timer(StrEnum):
-    """The timers of a job, at most one of each."""
+    """The timers of a job, at most one of each; GRACE is a peer's."""
 
     RELEASE = "release"
     PATIENCE = "patience"
     RETRY = "retry"
+    GRACE = "grace"
 
 
 class Start(NamedTuple):
@@ -42,6 +43,12 @@ class Yield(NamedTuple):
 
 class Release(NamedTuple):
     """Take a holding job's nodes back by force: it is queued, and last for the rest of this instant."""
+
+    job: JobId
+
+
+class AskAgain(NamedTuple):
+    """A holding job is ready again, on the nodes that it has: questions about its mate follow."""
 
     job: JobId
 
@@ -80,9 +87,9 @@ class Answer(NamedTuple):
 
 
 class SetTimer(NamedTuple):
-    """Tell the job at instant `at`; replaces its timer of that kind."""
+    """Tell the job (or the peer, if it is a timer of peers) at instant `at`; replaces its timer of that kind."""
 
-    job: JobId
+    job: JobId | Domain
     timer: Timer
     at: int
 
@@ -90,7 +97,7 @@ class SetTimer(NamedTuple):
 class ClearTimer(NamedTuple):
     """Forget this timer, if there is one."""
 
-    job: JobId
+    job: JobId | Domain
     timer: Timer
 
 
@@ -102,4 +109,4 @@ class Record(NamedTuple):
     detail: dict[str, object]
 
 
-Effect = Start | Hold | Yield | Release | Try | Reschedule | Call | Answer | SetTimer | ClearTimer | Record
+Effect = Start | Hold | Yield | Release | AskAgain | Try | Reschedule | Call | Answer | SetTimer | ClearTimer | Record

@@ -97,6 +97,48 @@ class Finished(NamedTuple):
     how: JobState
 
 
+class PeerThere(NamedTuple):
+    """The peer is well, as it says itself: it answers, or it is back."""
+
+    peer: Domain
+
+
+class PeerAway(NamedTuple):
+    """The peer gives no answer to whoever asks for its health."""
+
+    peer: Domain
+
+
+class PeerLeaves(NamedTuple):
+    """The peer says goodbye, and that it will be back by that instant; 0: soon."""
+
+    peer: Domain
+    back_by: int = 0
+
+
+class PeerDrains(NamedTuple):
+    """The peer makes no pairs until that instant; 0: it does (again)."""
+
+    peer: Domain
+    until: int = 0
+
+
+class GraceOver(NamedTuple):
+    """The peer has been away for as long as it is waited for."""
+
+    peer: Domain
+
+
+class Drained(NamedTuple):
+    """This domain makes no holds and no pairs from now on; what holds may do so until `settled_by`."""
+
+    settled_by: int
+
+
+class Resumed(NamedTuple):
+    """This domain makes holds and pairs again."""
+
+
 class Asked(NamedTuple):
     """A request of a peer."""
 
@@ -133,6 +175,13 @@ Event = (
     | RetryDue
     | NodesLost
     | Finished
+    | PeerThere
+    | PeerAway
+    | PeerLeaves
+    | PeerDrains
+    | GraceOver
+    | Drained
+    | Resumed
     | Asked
     | Answered
     | CallFailed

@@ -27,7 +27,7 @@ TRANSITIONS: dict[JobState, frozenset[JobState]] = {
     JobState.PENDING: frozenset({JobState.QUEUED, JobState.CANCELLED}),
     JobState.QUEUED: frozenset({JobState.READY, JobState.RUNNING, JobState.CANCELLED}),
     JobState.READY: frozenset({JobState.QUEUED, JobState.HOLDING, JobState.RUNNING, JobState.CANCELLED}),
-    JobState.HOLDING: frozenset({JobState.QUEUED, JobState.RUNNING, JobState.CANCELLED}),
+    JobState.HOLDING: frozenset({JobState.QUEUED, JobState.READY, JobState.RUNNING, JobState.CANCELLED}),
     JobState.RUNNING: frozenset({JobState.QUEUED, JobState.COMPLETED, JobState.FAILED, JobState.CANCELLED}),
     JobState.COMPLETED: frozenset(),
     JobState.FAILED: frozenset(),

@@ -27,6 +27,8 @@ from cosched.core.protocol import FOREVER, Domain, JobId
 from cosched.core.settings import CoschedulingSettings, Scheme
 
 PENDING, QUEUED, READY, HOLDING, RUNNING, COMPLETED, FAILED, CANCELLED = JobState
+AWAY, BUSY = "PeerAway", "PeerBusy"
+MISSED = (AWAY, BUSY)  # why jobs wait that ask again as soon as they can
 
 
 class IllegalEvent(Exception):  # noqa: N818
@@ -49,6 +51,7 @@ class LocalJobs:
         self.nodes = nodes
         self.mates = Mates(owners or {})
         self.held_nodes = 0
+        self.settled_by: int | None = None  # this domain drains, and holds last until then at most; None: it does not
         self.story = story
         self.known_as: Callable[[JobId], str] = str  # the name of a job by which the jitter of its holds is drawn
         self.configure(settings)
@@ -118,6 +121,7 @@ class LocalJobs:
         job.state = RUNNING
         job.started_at = now
         job.call = None
+        job.hold_ends, job.missed = 0, False
         effects = self._note(job, "started", why=why, **detail)
         if self.settings.mate_patience is not None:
             effects.append(ClearTimer(job.id, Timer.PATIENCE))
@@ -125,11 +129,11 @@ class LocalJobs:
 
     def _wait(self, job: PairedJob, now: int, why: str, scheme: Scheme | None = None) -> list[Effect]:
         """Hold or yield, by scheme and within the rules."""
-        if self._may_hold(job, scheme or self._scheme(job), now):
+        if self._may_hold(job, scheme or self._scheme(job, now), now):
             return self._hold(job, now, why)
         return self._yield(job, now, why)
 
-    def _scheme(self, job: PairedJob) -> Scheme:
+    def _scheme(self, job: PairedJob, now: int) -> Scheme:  # noqa: ARG002
         """This domain's scheme; a job that has yielded up to the limit holds (IV-E2)."""
         limit = self.settings.max_yields
         return Scheme.HOLD if 0 < limit <= job.yields else self.settings.scheme
@@ -138,8 +142,19 @@ class LocalJobs:
         """Whether the job would hold now, by scheme, cap and rule 5; leaves the hold's end in `held_until`."""
         if not job.cannot_yield and (scheme is not Scheme.HOLD or self._above_cap(job)):
             return False
-        until = job.held_until = self._release_time(job, job.generation + 1, now)
-        return job.cannot_yield or job.hold_limit == FOREVER or until <= job.hold_limit
+        job.held_until = self._release_time(job, job.generation + 1, now)
+        if job.cannot_yield:
+            return True
+        until = job.held_until = min(job.held_until, job.hold_ends or FOREVER, self._settling_end)
+        return until > now and (job.hold_limit == FOREVER or until <= job.hold_limit)
+
+    @property
+    def _settling_end(self) -> int:
+        return FOREVER if self.settled_by is None else self.settled_by
+
+    def _reason(self, job: PairedJob, why: str, now: int) -> str:  # noqa: ARG002
+        """Why the job holds or yields, in one word."""
+        return why
 
     def _release_time(self, job: PairedJob, generation: int, since: int) -> int:
         return holds.release_time(self.settings, self.domain, self.known_as(job.id), generation, since)
@@ -153,7 +168,9 @@ class LocalJobs:
         job.generation += 1
         job.holds += 1
         job.held_since = now
+        job.hold_ends, job.missed = 0, why in MISSED
         self.held_nodes += job.nodes
+        why = self._reason(job, why, now)
         effects = self._note(job, "holds", why=why, until=job.held_until, generation=job.generation, nodes=job.nodes)
         effects.append(Hold(job.id, job.held_until))
         if job.held_until < FOREVER:
@@ -161,12 +178,14 @@ class LocalJobs:
         return effects
 
     def _yield(self, job: PairedJob, now: int, why: str) -> list[Effect]:
+        detail = {"capped": True} if self._scheme(job, now) is Scheme.HOLD and self._above_cap(job) else {}
         self._end_readiness(job)
+        job.missed = why in MISSED
         if job.yielded_at != now:  # counts once an instant
             job.yields += 1
             job.yielded_at = now
         boost = holds.yield_boost(self.settings, job.yields)
-        detail = {"capped": True} if self._scheme(job) is Scheme.HOLD and self._above_cap(job) else {}
+        why = self._reason(job, why, now)
         return [*self._note(job, "yields", why=why, yields=job.yields, **detail), Yield(job.id, boost)]
 
     # The end of a hold or of a readiness that is no start
@@ -202,6 +221,7 @@ class LocalJobs:
     def _end_readiness(job: PairedJob) -> None:
         job.state = QUEUED
         job.call = None
+        job.hold_ends = 0
         if job.disclosed:
             job.generation += 1  # what a peer was told of is no hold: StartJob for it comes too late
 

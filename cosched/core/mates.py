@@ -35,6 +35,8 @@ class PairedJob:
     held_until: int = 0
     held_node_seconds: int = 0
     hold_limit: int = 0
+    hold_ends: int = 0  # ready again after a hold: holding on lasts until then; 0: it did not hold
+    missed: bool = False  # it waits since no question about its mate was answered
     cannot_yield: bool = False
     will_hold: bool = False  # what it does if its mate cannot start, decided when it asks
     alone: bool = False  # patience has ended: it does not wait for an unsubmitted mate any more

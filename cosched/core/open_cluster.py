@@ -133,6 +133,10 @@ class OpenCluster:
         """Keep a ready job's nodes; they are expected back at `until`."""
         self._cluster.hold(self._known(job), now, min(until, NEVER))
 
+    def ask_again(self, job: JobId) -> None:
+        """A holding job is ready again, on its nodes."""
+        self._tables.jobs[self._row[job]]["state"] = JobState.READY
+
     def pass_over(self, job: JobId, now: int, boost: float) -> None:
         """Take a ready job's nodes back; it is passed over for the rest of this instant.
 

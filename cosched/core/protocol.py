@@ -44,6 +44,8 @@ class Failure(StrEnum):
     UNREACHABLE = "unreachable"  # it did not go out
     TIMEOUT = "timeout"  # it may have been carried out
     REFUSED = "refused"  # certificate or permission: a misconfiguration
+    BUSY = "busy"  # it was not carried out, but the peer is alive
+    SLOW = "slow"  # it may have been carried out, and the peer is alive
 
 
 class GetMateJobId(NamedTuple):

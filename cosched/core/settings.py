@@ -48,6 +48,7 @@ class CoschedulingSettings:
     yield_boost: Decimal = Decimal(0)
     on_peer_unreachable: OnUnreachable = OnUnreachable.START
     mate_patience: int | None = None  # None: wait for an unsubmitted mate without end
+    peer_grace: int = 0  # how long a peer that was there may be away before it is unreachable; the paper has none
     peer_patience: int = 30
     retry_interval: int = 1
 
@@ -57,6 +58,7 @@ class CoschedulingSettings:
         _check("max_held_fraction", self.max_held_fraction, 0, 1)
         _check("max_yields", self.max_yields, 0, 10**9)
         _check("yield_boost", self.yield_boost, 0, 10**6)
+        _check("peer_grace", self.peer_grace, 0, MAX_INTERVAL)
         _check("peer_patience", self.peer_patience, 0, MAX_INTERVAL)
         _check("retry_interval", self.retry_interval, 1, MAX_INTERVAL)
         if self.mate_patience is not None:

@@ -31,7 +31,7 @@ class DoneRequest:
 
 @dataclass(slots=True)
 class Changes:
-    """Written in this order: jobs, events, answers, requests, audit. Then done: timers, orders, calls, replies."""
+    """Written in this order: jobs, events, answers, requests, audit, values. Then done: timers, orders, calls, replies."""
 
     touched: dict[JobId, None] = field(default_factory=dict)  # jobs that may have changed, in order
     found: list[JobRecord] = field(default_factory=list)  # new ones, of a resource manager that takes submissions
@@ -40,6 +40,7 @@ class Changes:
     answers: dict[tuple[Domain, JobId], tuple[str, MateTried | MateStarted]] = field(default_factory=dict)
     requests: list[DoneRequest] = field(default_factory=list)
     audits: list[AuditRecord] = field(default_factory=list)
+    values: dict[str, str] = field(default_factory=dict)  # by key
 
     timers: list[SetTimer | ClearTimer] = field(default_factory=list)
     orders: list[Order] = field(default_factory=list)
@@ -49,7 +50,7 @@ class Changes:
     @property
     def to_write(self) -> bool:
         """Whether anything is to be written."""
-        return bool(self.found or self.jobs or self.events or self.answers or self.requests or self.audits)
+        return any((self.found, self.jobs, self.events, self.answers, self.requests, self.audits, self.values))
 
     def write(self, store: Store) -> None:
         """All of it in one transaction; StoreError."""
@@ -63,3 +64,5 @@ class Changes:
                 store.save_reply(request.who, request.request_id, request.method, request.job, "")
             for audit in self.audits:
                 store.add_audit(audit)
+            for key, value in self.values.items():
+                store.set_meta(key, value)

@@ -110,6 +110,7 @@ class Coscheduling(CoschedulingFields):
     """[coscheduling]: scheme, enhancements, and patience with other domains."""
 
     enabled: Flag = True
+    peer_grace: Seconds = 120  # 0 if the manager replays, unless it is given
     mate_patience: Annotated[Seconds | None, BeforeValidator(_endless)] = 7 * DAY
     peer_timeout: Annotated[ExactSeconds, Field(gt=0, le=300)] = Decimal(5)
     peer_patience: Seconds = 30
@@ -209,8 +210,10 @@ class Configuration(Settings):
         return self
 
     def coscheduling_settings(self) -> CoschedulingSettings:
-        """[coscheduling] for the core."""
-        return self.coscheduling.coscheduling_settings()
+        """[coscheduling] for the core; a replay keeps the paper's rule, without a grace, unless it is given one."""
+        settings = self.coscheduling.coscheduling_settings()
+        paper = self.manager.kind == "replay" and "peer_grace" not in self.coscheduling.model_fields_set
+        return replace(settings, peer_grace=0) if paper else settings
 
     def cluster_settings(self, nodes: int) -> ClusterSettings:
         """[manager] for the embedded scheduler of a machine of `nodes` nodes; SettingError if they do not fit."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 from cosched.core.coscheduling import Coscheduler
 from cosched.core.effects import (
     Answer,
+    AskAgain,
     Call,
     ClearTimer,
     Effect,
@@ -23,12 +24,13 @@ from cosched.core.effects import (
 from cosched.core.events import Asked, Event, Ready, Tried
 from cosched.core.job import JobState
 from cosched.core.mates import PairedJob
+from cosched.core.patient import PEER_EVENTS
 from cosched.core.protocol import Domain, Found, JobId, Reply, StartJob, TryStartMate
 from cosched.core.scheduler import ClusterSettings
 from cosched.core.settings import CoschedulingSettings
 from cosched.service import story
 from cosched.service.clock import Clock
-from cosched.service.memory import remember
+from cosched.service.memory import PEERS, remember, remember_peers
 from cosched.service.metrics import Metrics
 from cosched.service.offered_jobs import OfferedJobs
 from cosched.service.store import JobRecord, Store
@@ -84,8 +86,18 @@ class DecidingDomain(Turns):
     def feed(self, event: Event) -> None:
         """Tell the core; only in a turn."""
         self.carry_out(self.core.handle(event, self.now))
-        if type(event) is not Asked:
+        if type(event) is not Asked and type(event) not in PEER_EVENTS:
             self.touch(event.job)  # type: ignore[union-attr]
+        if self.core.presences.changed:
+            self._note_peers()
+
+    def _note_peers(self) -> None:
+        """Something else is known of peers now."""
+        for peer, known in self.core.presences.take_changed().items():
+            until = self.core.grace_end(peer)
+            what = "peer drains" if known.drains_until > self.now else "peer is there"
+            self.note(None, what if until is None else "peer is away", peer=peer, until=until or known.drains_until)
+        self._changes.values[PEERS] = remember_peers(self.core.presences)
 
     def carry_out(self, effects: Iterable[Effect]) -> None:
         """Do what the core wants done; only in a turn."""
@@ -189,6 +201,10 @@ class DecidingDomain(Turns):
         self.cluster.release(effect.job, self.now)
         self.metrics.releases.inc()
 
+    def _ask_again(self, effect: AskAgain) -> None:
+        self.cluster.ask_again(effect.job)
+        self.touch(effect.job)
+
     def _try(self, effect: Try) -> None:
         waits = effect.job in self.cluster  # a job that its user holds does not
         started = waits and bool(self.cluster.try_start(effect.job, self.now, effect.wanted_until))
@@ -270,6 +286,7 @@ _CARRY_OUT: dict[type, Callable[[DecidingDomain, Any], None]] = {
     Hold: DecidingDomain._hold,
     Yield: DecidingDomain._yield,
     Release: DecidingDomain._release,
+    AskAgain: DecidingDomain._ask_again,
     Try: lambda domain, effect: domain._try(effect),  # otherwise where a resource manager schedules
     Reschedule: DecidingDomain._reschedule,
     Record: DecidingDomain._record,

@@ -62,7 +62,8 @@ def _coscheduling(configuration: Configuration) -> Iterator[tuple[str, str]]:
     yield "patience", f"{patience} for a mate that is not submitted"
     yield "calls to peers", f"{section.peer_timeout} s each, asked again for {_duration(section.peer_patience)}"
     yield "agreed starts", _agreed_starts(section)
-    yield "unreachable peer", f"jobs {settings.on_peer_unreachable.value}"
+    grace = f", once it has been away for {_duration(settings.peer_grace)}" if settings.peer_grace else ""
+    yield "unreachable peer", f"jobs {settings.on_peer_unreachable.value}{grace}"
 
 
 def _agreed_starts(section: Coscheduling) -> str:

@@ -10,7 +10,18 @@ from collections.abc import Mapping
 from typing import Any
 
 from cosched.core.effects import Call, SetTimer, Timer
-from cosched.core.events import Answered, Asked, CallFailed, Finished, PatienceOver, ReleaseDue, RetryDue
+from cosched.core.events import (
+    Answered,
+    Asked,
+    CallFailed,
+    Finished,
+    GraceOver,
+    PatienceOver,
+    PeerAway,
+    PeerThere,
+    ReleaseDue,
+    RetryDue,
+)
 from cosched.core.job import JobState
 from cosched.core.mates import PairedJob
 from cosched.core.protocol import (
@@ -29,16 +40,17 @@ from cosched.core.protocol import (
 from cosched.core.scheduler import ClusterJob
 from cosched.service.deciding import DecidingDomain
 from cosched.service.fields import number
-from cosched.service.memory import recall, recalled_place
+from cosched.service.memory import PEERS, recall, recalled_peers, recalled_place
 from cosched.service.store import AuditRecord, JobRecord, JobScript
 from cosched.service.translation import FOUND, STATUS
 
 KEEP_ENDED = 600  # seconds that an ended job stays in memory, for its mate's questions
 ANSWERS: dict[str, type[MateTried | MateStarted]] = {kind.__name__: kind for kind in (MateTried, MateStarted)}
-TIMER_EVENTS: dict[Timer, type[ReleaseDue | PatienceOver | RetryDue]] = {
+TIMER_EVENTS: dict[Timer, type[ReleaseDue | PatienceOver | RetryDue | GraceOver]] = {
     Timer.RELEASE: ReleaseDue,
     Timer.PATIENCE: PatienceOver,
     Timer.RETRY: RetryDue,
+    Timer.GRACE: GraceOver,
 }
 
 
@@ -108,6 +120,18 @@ class LiveDomain(DecidingDomain):
             self.core.recover(_paired(record), record.submitted_at, self.clock.now())
             self._ended.append((self.clock.now(), str(record.id)))
 
+    # Peers that are there or not
+
+    def expected(self) -> list[Domain]:
+        """The peers that are away and waited for."""
+        return [peer for peer in self.core.presences.known if self.core.expects(peer, self.clock.now())]
+
+    def peer_answers(self, peer: Domain, well: bool) -> None:
+        """The peer was asked for its health, and is well or gives no answer."""
+        known = self.core.presences.known.get(peer)
+        if well if known is None else well is (known.away_since is not None):  # else nothing is new
+            self._inside(lambda: self.feed(PeerThere(peer) if well else PeerAway(peer)))
+
     # Answers of peers, timers, the manager's reports
 
     def answered(self, call: Call, reply: Reply) -> None:
@@ -126,9 +150,10 @@ class LiveDomain(DecidingDomain):
         self.feed(Answered(call.job, call.request, reply))
 
     def _call_failed(self, call: Call, failed: CallFailed, problem: str) -> None:
-        if self._asking(call) is None:
+        if (job := self._asking(call)) is None:
             return
-        self.note(call.job, "gets no answer", peer=call.peer, call=type(call.request).__name__, problem=problem)
+        if not job.uncertain:  # else that was told, and is repeated each second
+            self.note(call.job, "gets no answer", peer=call.peer, call=type(call.request).__name__, problem=problem)
         self.feed(failed)
 
     def _asking(self, call: Call) -> PairedJob | None:
@@ -151,7 +176,7 @@ class LiveDomain(DecidingDomain):
 
     def timer_due(self, timer: SetTimer) -> None:
         """A timer's instant has come."""
-        if timer.job in self.jobs:
+        if timer.timer is Timer.GRACE or timer.job in self.jobs:
             self._inside(lambda: self.feed(TIMER_EVENTS[timer.timer](timer.job)))
 
     def ended(self, job: JobId, how: JobState, why: str = "", exit_code: int | None = None) -> None:
@@ -233,6 +258,8 @@ class LiveDomain(DecidingDomain):
         """Take up all jobs that have not ended, as the last turn left them; ids of those that run. StoreError."""
         active = self.store.active_jobs()
         with self.turn():
+            for peer, known in recalled_peers(self.store.meta(PEERS)).items():
+                self.carry_out(self.core.recover_peer(peer, known))
             for record in active:
                 self._recover(record)
             self.cluster.reschedule()

@@ -5,14 +5,17 @@ Fields that have their default are left out.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, asdict, fields
 from typing import Any
 
 from cosched.core.mates import PairedJob
-from cosched.core.protocol import GetMateJobId, GetMateStatus, Request, StartJob, TryStartMate
+from cosched.core.presence import Presence, Presences
+from cosched.core.protocol import Domain, GetMateJobId, GetMateStatus, Request, StartJob, TryStartMate
 from cosched.core.scheduler import ClusterJob
 
+PEERS = "peers"  # the key of what is kept of peers
 REQUESTS: dict[str, type] = {kind.__name__: kind for kind in (GetMateJobId, GetMateStatus, TryStartMate, StartJob)}
 OF_RECORD = {"id", "owner", "state", "peer", "pair", "mate", "ready_at", "started_at"}  # columns of their own
 OF_CLUSTER = ("block", "expected", "boost", "passed_over", "wanted_until", "released")
@@ -45,6 +48,16 @@ def recall(job: PairedJob, memory: Mapping[str, Any]) -> PairedJob:
 def recalled_place(memory: Mapping[str, Any]) -> dict[str, Any]:
     """The fields of `ClusterJob` that were kept."""
     return {name: memory[name] for name in OF_CLUSTER if name in memory}
+
+
+def remember_peers(presences: Presences) -> str:
+    """What is to be kept of the peers, as one value."""
+    return json.dumps({peer: asdict(known) for peer, known in presences.known.items()})
+
+
+def recalled_peers(kept: str | None) -> dict[Domain, Presence]:
+    """What was kept of the peers."""
+    return {peer: Presence(**values) for peer, values in json.loads(kept or "{}").items()}
 
 
 def _request(kept: list[Any]) -> Request:

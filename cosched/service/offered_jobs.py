@@ -70,6 +70,10 @@ class OfferedJobs:
         """The job keeps its nodes: the manager waits."""
         self._put(job, JobState.HOLDING)
 
+    def ask_again(self, job: JobId) -> None:
+        """A holding job is ready again, on its nodes."""
+        self._put(job, JobState.READY)
+
     def pass_over(self, job: JobId, now: int, boost: float) -> None:  # noqa: ARG002
         """The job gives its nodes back."""
         self._put(job, JobState.QUEUED)

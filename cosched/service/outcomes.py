@@ -9,7 +9,9 @@ from cosched.core.protocol import Failure
 from cosched.service.errors import error_info
 
 MAX_PROBLEM = 300  # characters of a peer's error text that are shown
-_NOT_NOW = frozenset({"STARTING", "STOPPING", "STALLED"})  # the peer answered that it did nothing
+_BUSY = frozenset({"STARTING", "STALLED"})  # the peer answered that it did nothing, and will
+_LEAVING = "STOPPING"  # that it did nothing, and will not
+_TOO_LARGE = "larger than max"  # in what gRPC itself says of a message above the limit
 _REFUSALS = frozenset(
     {
         StatusCode.PERMISSION_DENIED,
@@ -42,16 +44,24 @@ def failure(error: AioRpcError, mutating: bool) -> CallError:
 
 
 def _kind(error: AioRpcError, mutating: bool) -> Failure:
-    if error.code() in _REFUSALS:
+    code, reason = error.code(), _reason(error)
+    if code in _REFUSALS:
         return Failure.REFUSED
-    if not mutating or _nothing_was_done(error):
+    if code is StatusCode.RESOURCE_EXHAUSTED:
+        if _TOO_LARGE in (error.details() or ""):
+            return Failure.REFUSED  # an answer that breaks the contract
+        return Failure.SLOW if mutating and not reason else Failure.BUSY
+    if code is StatusCode.UNAVAILABLE and reason in _BUSY:
+        return Failure.BUSY
+    if not mutating or (code is StatusCode.UNAVAILABLE and reason == _LEAVING):
         return Failure.UNREACHABLE
     return Failure.TIMEOUT
 
 
-def _nothing_was_done(error: AioRpcError) -> bool:
+def _reason(error: AioRpcError) -> str:
+    """The one that the peer itself gave; empty: none."""
     info = error_info(error)
-    return error.code() is StatusCode.UNAVAILABLE and info is not None and info[0] in _NOT_NOW
+    return info[0] if info is not None else ""
 
 
 def is_lost(error: AioRpcError) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import time
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -34,6 +34,11 @@ from cosched.v1.coscheduling_pb2 import CompareClocksRequest
 __all__ = ["CallError", "PeerView", "Peers"]
 
 MAX_OPEN_CALLS = 256  # to one peer; more wait for their turn
+_STATES: dict[Failure, int] = {
+    Failure.REFUSED: states.PEER_STATE_REFUSED,
+    Failure.BUSY: states.PEER_STATE_REACHABLE,
+    Failure.SLOW: states.PEER_STATE_REACHABLE,
+}  # of a peer after a call that failed; after others: unreachable
 _ANSWERS = (StatusCode.UNIMPLEMENTED, StatusCode.NOT_FOUND)  # to a health check: no such service, but a live peer
 
 
@@ -61,9 +66,13 @@ class Peers:
         timeout: float,
         credentials: PeerCredentials | None,
         told: Callable[[PeerView], None],
+        health: Callable[[Domain, bool], None] = lambda *_: None,
     ) -> None:
-        """`timeout`: seconds for each call; `told`: called when a peer's state changes; no credentials: plaintext."""
-        self._peers = {peer.name: _Peer(here, peer, timeout, credentials, told) for peer in peers}
+        """`timeout`: seconds for each call; `told`: called when a peer's state changes; no credentials: plaintext.
+
+        `health`: called at each `beat` with whether the peer is well; not if it answers that it is not.
+        """
+        self._peers = {peer.name: _Peer(here, peer, timeout, credentials, told, health) for peer in peers}
 
     async def call(self, peer: Domain, request: Request) -> Reply:
         """Make a request of a peer; CallError.
@@ -74,9 +83,10 @@ class Peers:
             raise CallError(Failure.REFUSED, f"no peer {peer} is configured here")
         return await self._peers[peer].call(request)
 
-    async def beat(self) -> None:
-        """Ask every peer for its health and what time it is there, all at once; only the views tell what came of it."""
-        await asyncio.gather(*(peer.beat() for peer in self._peers.values()))
+    async def beat(self, peers: Collection[Domain] | None = None) -> None:
+        """Ask these peers (None: all) for their health and what time it is there, all at once; see the views."""
+        asked = self._peers.keys() if peers is None else self._peers.keys() & set(peers)
+        await asyncio.gather(*(self._peers[name].beat() for name in asked))
 
     def view(self, peer: Domain) -> PeerView:
         """What is known of this peer; KeyError."""
@@ -106,12 +116,15 @@ class _Peer:
         timeout: float,
         credentials: PeerCredentials | None,
         told: Callable[[PeerView], None],
+        health: Callable[[Domain, bool], None],
     ) -> None:
         self._here = here
         self._peer = peer
         self._timeout = timeout
         self._credentials = credentials
         self._told = told
+        self._health = health
+        self._beating = False
         self._loop = asyncio.get_running_loop()
         self._options = credentials.options(peer.identity or "") if credentials else ()
         self._line: Line | None = None
@@ -173,6 +186,8 @@ class _Peer:
             return read_reply(answer, self._peer.name)
         except AioRpcError as error:
             failed = failure(error, mutating)
+            if error.code() is StatusCode.DEADLINE_EXCEEDED and await self._is_alive():
+                failed = CallError(Failure.SLOW if mutating else Failure.BUSY, failed.problem)
         except FieldError as error:
             failed = CallError(Failure.REFUSED, f"its answer breaks the protocol: {error}")
         self._refuses_calls = failed.failure is Failure.REFUSED
@@ -277,15 +292,35 @@ class _Peer:
     # What is known of the peer
 
     async def beat(self) -> None:
-        """Ask for its health, and for the time if it is well."""
+        """Ask for its health, and for the time if it is well; nothing if that is being done."""
+        if self._beating:
+            return
+        self._beating = True
+        try:
+            await self._beat()
+        finally:
+            self._beating = False
+
+    async def _beat(self) -> None:
         try:
             await self._check_health()
         except CallError as error:
             self._failed(error)
+            if error.failure is Failure.UNREACHABLE:
+                self._health(self._peer.name, False)
         else:
             if not self._refuses_calls:
                 self._answered()
+            self._health(self._peer.name, True)
             await self._compare_clocks()
+
+    async def _is_alive(self) -> bool:
+        """Whether it answers the question for its health, if not that which was asked."""
+        try:
+            await self._check_health()
+        except CallError as error:
+            return error.failure is not Failure.UNREACHABLE
+        return True
 
     async def _check_health(self) -> None:
         try:
@@ -295,7 +330,7 @@ class _Peer:
                 raise failure(error, mutating=False) from error
         else:
             if answer is None or answer.status != HealthCheckResponse.SERVING:
-                raise CallError(Failure.UNREACHABLE, "it says that it is not serving")
+                raise CallError(Failure.BUSY, "it says that it is not serving")
 
     async def _compare_clocks(self) -> None:
         """Without an answer the offset is not known, which is no fault: older peers do not know the question."""
@@ -309,8 +344,7 @@ class _Peer:
         self._is(states.PEER_STATE_REACHABLE, "")
 
     def _failed(self, error: CallError) -> None:
-        refused = error.failure is Failure.REFUSED
-        self._is(states.PEER_STATE_REFUSED if refused else states.PEER_STATE_UNREACHABLE, error.problem)
+        self._is(_STATES.get(error.failure, states.PEER_STATE_UNREACHABLE), error.problem)
 
     def _is(self, state: int, problem: str) -> None:
         self._problem = problem

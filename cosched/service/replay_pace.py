@@ -60,8 +60,9 @@ class NotingPeers(Peers):
         timeout: float,
         credentials: PeerCredentials | None,
         told: Callable[[PeerView], None],
+        health: Callable[[Domain, bool], None] = lambda *_: None,
     ) -> None:
-        super().__init__(here, peers, timeout, credentials, told)
+        super().__init__(here, peers, timeout, credentials, told, health)
         self.changed: list[Domain] = []
         self.problem = ""
 

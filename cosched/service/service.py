@@ -52,7 +52,7 @@ from cosched.service.views import Views
 from cosched.service.watching import Watchers
 from cosched.v1 import cluster_pb2
 
-ASK_AGAIN = 1.0  # seconds between attempts to reach a resource manager that does not answer
+ASK_AGAIN = 1.0  # seconds between attempts to reach a resource manager, or a peer, that does not answer
 FIRST_BEAT = 2  # seconds
 TIDY = 60.0  # seconds
 _LOG = logging.getLogger(__name__)
@@ -177,7 +177,9 @@ class Service:
         credentials = PeerCredentials(self._tls) if self._tls and not configuration.domain.plaintext else None
         timeout = float(configuration.coscheduling.peer_timeout)
         kind = replay.peers if replay else Peers
-        self.peers = kind(self.name, configuration.peers, timeout, credentials, self._peer_changed)
+        self.peers = kind(
+            self.name, configuration.peers, timeout, credentials, self._peer_changed, self.domain.peer_answers
+        )
         self.announcer = Announcer(self.domain, self.peers)
         self.runner = self._make_runner(manager)
         most = float(configuration.coscheduling.max_clock_offset)
@@ -224,6 +226,8 @@ class Service:
         every("tidy", TIDY, self.domain.tidy)
         if section.domain.schedule_interval:
             every("schedule", section.domain.schedule_interval, self.domain.reschedule)
+        if section.coscheduling_settings().peer_grace and section.peers:
+            every("peers away", ASK_AGAIN, self._look_for_peers)
         if section.coscheduling.heartbeat_interval and section.peers:
             every("heartbeat", section.coscheduling.heartbeat_interval, self._beat)
             # Soon, so that the offsets of clocks are known; not at once, since peers may be starting as well.
@@ -269,6 +273,10 @@ class Service:
 
     def _beat(self) -> None:
         self._task(self.peers.beat())
+
+    def _look_for_peers(self) -> None:
+        if expected := self.domain.expected():
+            self._task(self.peers.beat(expected))
 
     def _task(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)

@@ -7,6 +7,7 @@ A job that waits for days yields again and again for the same reason; of those y
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from datetime import timedelta
 from typing import Any
 
 from cosched.core.effects import Record
@@ -39,6 +40,9 @@ KINDS: dict[str, int] = {
     "was refused: misconfigured peer": wire.EVENT_KIND_WARNING,
     "gets no answer": wire.EVENT_KIND_PEER,
     "asked for its mate": wire.EVENT_KIND_PEER,
+    "peer is away": wire.EVENT_KIND_PEER,
+    "peer is there": wire.EVENT_KIND_PEER,
+    "peer drains": wire.EVENT_KIND_PEER,
 }
 NOT_TOLD = {"asks to start its mate", "asks to try its mate", "answers"}  # what comes of them is told
 
@@ -46,6 +50,10 @@ WHY = {
     MATE_QUEUES: "its mate waits in the queue",
     "MateUnsubmitted": "its mate is not submitted yet",
     "PeerUnreachable": "its mate's domain cannot be reached",
+    "PeerAway": "its mate's domain is away and expected back",
+    "PeerBusy": "its mate's domain is too busy to answer",
+    "PeerDraining": "its mate's domain drains and makes no pairs",
+    "Draining": "this domain drains and makes no pairs",
     "PeerRefused": "its mate's domain refuses this one: a misconfiguration",
 }
 
@@ -122,7 +130,8 @@ def _yields(detail: Detail, _: Callable[[int], str]) -> str:
 def _started(detail: Detail, _: Callable[[int], str]) -> str:
     gap = detail.get("gap_s")
     late = f", {gap} s late" if gap is not None else ""
-    return f"started: {_because(detail)}{late}"
+    away = f"; it has been away for {timedelta(seconds=detail['away_s'])}" if detail.get("away_s") is not None else ""
+    return f"started: {_because(detail)}{late}{away}"
 
 
 def _ended(how: str) -> Callable[[Detail, Callable[[int], str]], str]:
@@ -149,6 +158,13 @@ _TEXTS: dict[str, Callable[[Detail, Callable[[int], str]], str]] = {
     "cancelled": _ended("cancelled"),
     "is linked": lambda detail, _: f"linked with {detail['peer']}:{detail.get('mate') or detail.get('pair')}",
     "is unlinked": lambda detail, _: f"unlinked from {detail['peer']}",
+    "peer is away": lambda detail, clock_time: (
+        f"{detail['peer']} is away, and waited for until {clock_time(detail['until'])}"
+    ),
+    "peer is there": lambda detail, _: f"{detail['peer']} is there",
+    "peer drains": lambda detail, clock_time: (
+        f"{detail['peer']} drains, and makes no pairs until {clock_time(detail['until'])}"
+    ),
     "gets no answer": lambda detail, _: f"gets no answer of {detail['peer']}: {detail['problem']}",
     "asked for its mate": lambda detail, _: f"{detail['peer']} says: {detail['lookup']}",
     "was refused: misconfigured peer": lambda detail, _: f"{detail['peer']} refuses this domain: a misconfiguration",

@@ -49,6 +49,7 @@ class CoschedulingFields(Settings):
     max_yields: Whole = 0
     yield_boost: Number = Decimal(0)
     on_peer_unreachable: OnUnreachable = OnUnreachable.START
+    peer_grace: Seconds = 0
     mate_patience: Seconds | None = None
 
     @model_validator(mode="after")

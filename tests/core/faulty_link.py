@@ -28,6 +28,7 @@ DEADLINE = 20  # of a call, in ticks of the virtual clock
 DELAY = 9  # the longest delay of a message that is not late: an answer comes before the deadline
 LATE = 200  # the longest delay of one that is
 MAX_PATIENCE = 100  # with a peer
+MAX_GRACE = 300  # of one
 POLL = 50  # a domain looks at its queue at least that often
 
 
@@ -94,6 +95,7 @@ class World:
             max_yields=pick([0, 3]),
             on_peer_unreachable=pick(list(OnUnreachable)),
             peer_patience=pick([0, 50, MAX_PATIENCE]),
+            peer_grace=pick([0, 0, 60, MAX_GRACE]),
             retry_interval=pick([1, 10]),
         )
         return FirstFit(Coscheduler(name, 10, settings), self)

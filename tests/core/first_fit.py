@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from cosched.core.coscheduling import Coscheduler
 from cosched.core.effects import (
     Answer,
+    AskAgain,
     Call,
     ClearTimer,
     Effect,
@@ -27,6 +28,7 @@ from cosched.core.events import (
     Asked,
     Event,
     Finished,
+    GraceOver,
     PatienceOver,
     Ready,
     ReleaseDue,
@@ -40,7 +42,12 @@ from cosched.core.protocol import FOREVER
 if TYPE_CHECKING:
     from .faulty_link import World
 
-TIMER_EVENTS = {Timer.RELEASE: ReleaseDue, Timer.PATIENCE: PatienceOver, Timer.RETRY: RetryDue}
+TIMER_EVENTS = {
+    Timer.RELEASE: ReleaseDue,
+    Timer.PATIENCE: PatienceOver,
+    Timer.RETRY: RetryDue,
+    Timer.GRACE: GraceOver,
+}
 
 
 @dataclass
@@ -133,6 +140,9 @@ class FirstFit:
     def _hold(self, effect: Hold) -> None:
         self.jobs[effect.job].state = JobState.HOLDING
 
+    def _ask_again(self, effect: AskAgain) -> None:
+        self.jobs[effect.job].state = JobState.READY
+
     def _yield(self, effect: Yield) -> None:
         job = self.jobs[effect.job]
         job.passed_over = self.world.now
@@ -191,6 +201,7 @@ CARRY_OUT: dict[type, Callable[[FirstFit, Effect], None]] = {
     Hold: FirstFit._hold,
     Yield: FirstFit._yield,
     Release: FirstFit._release,
+    AskAgain: FirstFit._ask_again,
     Try: FirstFit._try,
     Reschedule: FirstFit._reschedule,
     Record: FirstFit._record,

@@ -6,7 +6,7 @@ import pytest
 
 from tests.tiers import seeds
 
-from .faulty_link import DEADLINE, LATE, MAX_PATIENCE, World
+from .faulty_link import DEADLINE, LATE, MAX_GRACE, MAX_PATIENCE, World
 from .first_fit import LocalJob
 
 SEEDS = 300  # of each chunk
@@ -46,7 +46,7 @@ def check(world: World) -> None:
             assert together(world, pair, by_one_request=True), f"{pair} apart without a fault"
             assert abs(one.started - other.started) <= DEADLINE
         elif together(world, pair):
-            assert abs(one.started - other.started) <= LATE + MAX_PATIENCE + 2 * DEADLINE
+            assert abs(one.started - other.started) <= LATE + max(MAX_PATIENCE, MAX_GRACE) + 2 * DEADLINE
         else:
             assert {one.why, other.why} & set(FAULT), f"{pair} apart, and the record does not say why"
 

@@ -15,19 +15,27 @@ from cosched.core.events import (
     Answered,
     Asked,
     CallFailed,
+    Drained,
     Event,
     Finished,
+    GraceOver,
     NodesLost,
     PatienceOver,
+    PeerAway,
+    PeerDrains,
+    PeerLeaves,
+    PeerThere,
     Ready,
     ReleaseDue,
     Requeued,
+    Resumed,
     RetryDue,
     Started,
     Submitted,
     Tried,
 )
 from cosched.core.job import JobState, may_become
+from cosched.core.patient import PEER_EVENTS
 from cosched.core.protocol import (
     FOREVER,
     Failure,
@@ -68,6 +76,7 @@ class Walk:
             on_peer_unreachable=pick(list(OnUnreachable)),
             mate_patience=pick([None, 20]),
             peer_patience=pick([0, 10]),
+            peer_grace=pick([0, 15]),
         )
 
     # One step
@@ -86,6 +95,9 @@ class Walk:
             return
         assert legal, event
         self.count_starts(event, before)
+        if type(event) is Ready:  # which may hold at once, if its peer is away
+            self.transitions.add((before[event.job].state, JobState.READY))
+            before[event.job].state = JobState.READY
         self.look_at(before, effects)
         self.answer_tries(effects)
 
@@ -120,7 +132,7 @@ class Walk:
         assert self.core.held_nodes == held <= NODES
 
     def is_legal(self, event: Event) -> bool:
-        if type(event) is Asked:
+        if type(event) is Asked or type(event) in PEER_EVENTS:
             return True
         job = self.core.mates.jobs.get(event.job)
         if type(event) is Submitted:
@@ -149,9 +161,20 @@ class Walk:
             return CallFailed(job, self.request_of(job), pick(list(Failure)))
         if kind is Asked:
             return Asked(pick("BBBBC"), self.question(job))
+        if kind in PEER_EVENTS:
+            return self.peer_event(pick(PEERS))
         if kind is Finished:
             return Finished(job, pick([*JobState][-3:] * 2 + [JobState.RUNNING]))
         return kind(job, True) if kind is Tried else kind(job)
+
+    def peer_event(self, kind: type) -> Event:
+        if kind is Resumed:
+            return Resumed()
+        if kind is Drained:
+            return Drained(self.now + 10)
+        if kind in (PeerDrains, PeerLeaves):
+            return kind("B", self.random.choice([0, self.now + 10]))
+        return kind("B")
 
     def request_of(self, job: str) -> Request:
         """The question that the job asks at present, or an old one."""
@@ -183,7 +206,8 @@ class Walk:
         )
 
 
-RARE = [ReleaseDue, PatienceOver, RetryDue, NodesLost, Finished, Tried, Started, Requeued]
+RARE = [ReleaseDue, PatienceOver, RetryDue, NodesLost, Finished, Finished, Tried, Started, Requeued, PeerThere]
+PEERS = [PeerThere, PeerAway, PeerLeaves, PeerDrains, GraceOver, Drained, Resumed, Resumed]
 WAITING = (JobState.QUEUED, JobState.READY, JobState.HOLDING)
 
 

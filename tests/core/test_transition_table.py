@@ -11,6 +11,7 @@ from cosched.core.coscheduling import REPLIES, STATUS, TABLE, Coscheduler, Illeg
 from cosched.core.effects import Record
 from cosched.core.events import Answered, CallFailed, Event, Finished, Ready, Tried
 from cosched.core.job import TRANSITIONS, JobState, may_become
+from cosched.core.patient import PEER_EVENTS
 from cosched.core.protocol import (
     FOREVER,
     Failure,
@@ -81,7 +82,7 @@ def raises_and_changes_nothing(a: DomainA, event: Event) -> None:
 def test_every_kind_of_event_of_a_job_is_looked_up():
     assert set(KINDS) == {kind for _, kind in TABLE}
     of_a_job = set(KINDS) - set(REPLIES) | {events.Answered, events.Asked, events.Submitted}
-    assert set(Event.__args__) == of_a_job
+    assert set(Event.__args__) == of_a_job | set(PEER_EVENTS)
 
 
 @pytest.mark.parametrize(("state", "kind"), [case for case in CASES if case not in TABLE])

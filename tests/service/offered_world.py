@@ -87,6 +87,7 @@ class SlurmNode(Node):
             for job in self.slurm.values():
                 self._take_up(job)
             self._hooks_call_again()
+            self._look_for_peer()
         except Killed:
             self._die()
 

@@ -33,6 +33,7 @@ from tests.service.faulty_proxy import (
 from tests.service.pki import EUREKA
 
 UNREACHABLE, TIMEOUT, REFUSED = Failure.UNREACHABLE, Failure.TIMEOUT, Failure.REFUSED
+BUSY, SLOW = Failure.BUSY, Failure.SLOW
 PATIENT = 60.0  # seconds for calls that are to be answered
 HASTY = 0.25  # for those that are not
 

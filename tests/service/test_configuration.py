@@ -81,7 +81,13 @@ def test_the_least_that_must_be_said(read: Read) -> None:
     assert (section.enabled, section.peer_timeout, section.heartbeat_interval) == (True, 5, 10)
     assert section.max_clock_offset == Decimal("0.5")
     assert (found.peers, found.tls, found.manager.settings) == ((), None, {})
-    assert found.coscheduling_settings() == CoschedulingSettings(mate_patience=7 * 86400)
+    assert found.coscheduling_settings() == CoschedulingSettings(mate_patience=7 * 86400, peer_grace=120)
+
+
+def test_a_replay_keeps_the_rule_of_the_paper_unless_it_is_told(read: Read) -> None:
+    replay = PLAIN.replace('"local"', '"replay"')
+    assert read(replay).coscheduling_settings().peer_grace == 0
+    assert read(f'{replay}\n[coscheduling]\npeer_grace = "1m"\n').coscheduling_settings().peer_grace == 60
 
 
 FULL = f"""{SECURE}
@@ -103,6 +109,7 @@ on_peer_unreachable = "hold"
 mate_patience = "1w"
 peer_timeout = 0.5
 peer_patience = "1m"
+peer_grace = "3m"
 heartbeat_interval = 5
 max_clock_offset = 0.02
 {PEER}owners = {{ alice = "asmith" }}
@@ -131,6 +138,7 @@ def test_everything_that_can_be_said(read: Read) -> None:
         on_peer_unreachable=OnUnreachable.HOLD,
         mate_patience=604_800,
         peer_patience=60,
+        peer_grace=180,
     )
     assert (found.coscheduling.peer_timeout, found.coscheduling.heartbeat_interval) == (Decimal("0.5"), 5)
     assert found.coscheduling.max_clock_offset == Decimal("0.02")
@@ -327,7 +335,7 @@ def test_what_check_prints(read: Read, tmp_path: Path) -> None:
         "patience            7 d for a mate that is not submitted",
         "calls to peers      0.5 s each, asked again for 1 min",
         "agreed starts       if the manager can, and a peer's clock differs by at most 0.02 s",
-        "unreachable peer    jobs hold",
+        "unreachable peer    jobs hold, once it has been away for 3 min",
         "peer                eureka at 127.0.0.1:7702 as spiffe://site/cosched/eureka; its users here: alice = asmith",
         "peer                mira at mira.example.org:7701 as spiffe://site/cosched/mira; its users here: bob = bob2",
     ]

@@ -122,3 +122,34 @@ def test_with_patience_enough_no_fault_lets_a_job_start_alone(world, seed, schem
     made.run()
     check_every_job_ran_once(made)
     assert started_alone(made) == []
+
+
+def first_acquaintance(made: World) -> None:
+    """Both have been there once before the first fault."""
+    for name, node in made.nodes.items():
+        node.domain.peer_answers(made.other_name(name), True)
+
+
+@pytest.mark.parametrize("schemes", SCHEMES)
+@pytest.mark.parametrize("seed", range(15))
+def test_no_pair_comes_apart_if_every_outage_is_within_the_grace(world, seed, schemes):
+    """Issue 10: "No pair comes apart because a service restarts or is busy." Here jobs start if a peer is away."""
+    made = world(seed, schemes, Faults(), peer_grace=120)
+    first_acquaintance(made)
+    made.faults = Faults(lose=0.05, duplicate=0.2, delay=2, kill=0.02, outage=30)
+    made.run()
+    check_every_job_ran_once(made)
+    assert started_alone(made) == []
+
+
+@pytest.mark.parametrize("schemes", SCHEMES)
+@pytest.mark.parametrize("seed", range(5))
+def test_when_a_peer_stays_away_its_mates_start_alone_after_the_grace(world, seed, schemes):
+    made = world(seed, schemes, Faults(), peer_grace=120)
+    first_acquaintance(made)
+    made.at(1100, made.nodes["b"].end_for_good)
+    made.run(until=5000)
+    alone = [job for job, why in made.nodes["a"].why.items() if why == "PeerUnreachable"]
+    assert alone
+    assert min(made.nodes["a"].started_at[job] for job in alone) >= 1100 + 120
+    assert made.nodes["a"].is_over()

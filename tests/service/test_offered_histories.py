@@ -11,6 +11,7 @@ from tests.service.offered_world import SlurmNode, SlurmWorld
 from tests.service.test_histories import (
     SCHEMES,
     check_every_job_ran_once,
+    first_acquaintance,
     pairs_of,
     started_alone,
     worlds,
@@ -58,3 +59,15 @@ def test_whatever_fails_every_job_runs_once(world, seed, schemes, monkeypatch):
     made = world(seed, schemes, faults, peer_patience=20)
     made.run()
     check_every_job_ran_once(made)
+
+
+@pytest.mark.parametrize("schemes", SCHEMES)
+@pytest.mark.parametrize("seed", range(6))
+def test_no_pair_comes_apart_if_every_outage_is_within_the_grace(world, seed, schemes, monkeypatch):
+    monkeypatch.setattr(SlurmNode, "hook_patience", 1000)
+    made = world(seed, schemes, Faults(), peer_grace=120)
+    first_acquaintance(made)
+    made.faults = Faults(lose=0.05, duplicate=0.2, delay=2, kill=0.02, outage=30)
+    made.run()
+    check_every_job_ran_once(made)
+    assert started_alone(made) == []

@@ -11,6 +11,7 @@ from cosched.core.protocol import Failure
 from cosched.service.outcomes import MAX_PROBLEM, failure, is_lost
 
 UNREACHABLE, TIMEOUT, REFUSED = Failure.UNREACHABLE, Failure.TIMEOUT, Failure.REFUSED
+BUSY, SLOW = Failure.BUSY, Failure.SLOW
 
 
 def error(code: StatusCode, reason: str = "", text: str = "", domain: str = "cosched", **metadata: str) -> AioRpcError:
@@ -39,9 +40,9 @@ def error(code: StatusCode, reason: str = "", text: str = "", domain: str = "cos
         (StatusCode.ABORTED, "", REFUSED, REFUSED),
         (StatusCode.OUT_OF_RANGE, "", REFUSED, REFUSED),
         (StatusCode.DATA_LOSS, "", REFUSED, REFUSED),
-        (StatusCode.UNAVAILABLE, "STARTING", UNREACHABLE, UNREACHABLE),
+        (StatusCode.UNAVAILABLE, "STARTING", BUSY, BUSY),
         (StatusCode.UNAVAILABLE, "STOPPING", UNREACHABLE, UNREACHABLE),
-        (StatusCode.UNAVAILABLE, "STALLED", UNREACHABLE, UNREACHABLE),
+        (StatusCode.UNAVAILABLE, "STALLED", BUSY, BUSY),
         (StatusCode.UNAVAILABLE, "", UNREACHABLE, TIMEOUT),
         (StatusCode.UNAVAILABLE, "SOMETHING_NEW", UNREACHABLE, TIMEOUT),
         (StatusCode.DEADLINE_EXCEEDED, "", UNREACHABLE, TIMEOUT),
@@ -49,7 +50,8 @@ def error(code: StatusCode, reason: str = "", text: str = "", domain: str = "cos
         (StatusCode.INTERNAL, "STALLED", UNREACHABLE, TIMEOUT),
         (StatusCode.UNKNOWN, "", UNREACHABLE, TIMEOUT),
         (StatusCode.CANCELLED, "", UNREACHABLE, TIMEOUT),
-        (StatusCode.RESOURCE_EXHAUSTED, "", UNREACHABLE, TIMEOUT),
+        (StatusCode.RESOURCE_EXHAUSTED, "", BUSY, SLOW),  # by gRPC itself, perhaps after it has begun
+        (StatusCode.RESOURCE_EXHAUSTED, "TOO_MANY_CALLS", BUSY, BUSY),
     ],
 )
 def test_what_an_error_means_to_a_question_and_to_an_order(

@@ -18,6 +18,7 @@ from cosched.v1 import cluster_pb2 as states
 from cosched.v1 import coscheduling_pb2 as wire
 from tests.service.peer_world import (
     ANSWERS,
+    BUSY,
     CALLS,
     ORDERS,
     QUESTIONS,
@@ -34,9 +35,10 @@ from tests.service.peer_world import (
     [
         (StatusCode.PERMISSION_DENIED, "CALLER_NOT_PEER", REFUSED, REFUSED),
         (StatusCode.INVALID_ARGUMENT, "WRONG_DOMAIN", REFUSED, REFUSED),
-        (StatusCode.UNAVAILABLE, "STARTING", UNREACHABLE, UNREACHABLE),
+        (StatusCode.UNAVAILABLE, "STARTING", BUSY, BUSY),
         (StatusCode.UNAVAILABLE, "STOPPING", UNREACHABLE, UNREACHABLE),
-        (StatusCode.UNAVAILABLE, "STALLED", UNREACHABLE, UNREACHABLE),
+        (StatusCode.UNAVAILABLE, "STALLED", BUSY, BUSY),
+        (StatusCode.RESOURCE_EXHAUSTED, "TOO_MANY_CALLS", BUSY, BUSY),
         (StatusCode.INTERNAL, "INTERNAL", UNREACHABLE, TIMEOUT),
         (StatusCode.CANCELLED, "ODD", UNREACHABLE, TIMEOUT),
     ],

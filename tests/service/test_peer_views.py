@@ -72,12 +72,12 @@ async def test_heartbeats_find_a_peer_that_dies_and_comes_back() -> None:
 
 
 @pytest.mark.asyncio
-async def test_a_peer_that_says_it_is_not_serving_is_unreachable() -> None:
+async def test_a_peer_that_says_it_is_not_serving_is_there_with_a_problem() -> None:
     async with a_world() as world:
         assert world.eureka.health is not None
         await world.eureka.health.set("", health_pb2.HealthCheckResponse.NOT_SERVING)
         await world.peers.beat()
-        assert world.view().state == states.PEER_STATE_UNREACHABLE
+        assert world.view().state == states.PEER_STATE_REACHABLE
         assert world.view().problem == "it says that it is not serving"
         assert await world.call(ORDERS[0]) == MateTried(True)  # what the call itself brings counts
 

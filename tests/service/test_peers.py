@@ -33,11 +33,14 @@ from tests.service.faulty_proxy import (
 )
 from tests.service.peer_world import (
     ANSWERS,
+    BUSY,
     CALLS,
     HASTY,
     ORDERS,
     PATIENT,
     QUESTIONS,
+    REFUSED,
+    SLOW,
     TIMEOUT,
     UNREACHABLE,
     World,
@@ -115,8 +118,14 @@ async def reply_late(world: World) -> None:
 
 
 async def never_answered(world: World) -> None:
+    """The peer is well, and has all the time that it needs to say so."""
+
+    async def wait(*_: object) -> Message:
+        world.peers._peers["eureka"]._timeout = PATIENT
+        return await wait_for_the_caller_to_go()
+
     await world.connect()
-    world.eureka.behaviour = wait_for_the_caller_to_go
+    world.eureka.behaviour = wait
 
 
 async def killed_during_the_call(world: World) -> None:
@@ -137,7 +146,6 @@ NETWORK_FAULTS = [
     (reply_lost, PATIENT, UNREACHABLE, TIMEOUT),
     (reply_cut_off, PATIENT, UNREACHABLE, TIMEOUT),
     (reply_late, HASTY, UNREACHABLE, TIMEOUT),
-    (never_answered, HASTY, UNREACHABLE, TIMEOUT),
     (killed_during_the_call, PATIENT, UNREACHABLE, TIMEOUT),
 ]
 
@@ -155,6 +163,17 @@ async def test_a_fault_of_the_network(
         with world.waiting(timeout):
             assert await world.failure(request_) is (order if request_ in ORDERS else question)
         assert world.view().state == states.PEER_STATE_UNREACHABLE
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("request_", CALLS, ids=by_name)
+async def test_a_peer_that_does_not_answer_a_call_but_is_well_is_alive(request_: Request) -> None:
+    async with a_world() as world:
+        await never_answered(world)
+        with world.waiting(HASTY):
+            assert await world.failure(request_) is (SLOW if request_ in ORDERS else BUSY)
+        assert world.view().state == states.PEER_STATE_REACHABLE
+        assert "DEADLINE_EXCEEDED" in world.view().problem
 
 
 @pytest.mark.asyncio
@@ -262,7 +281,7 @@ async def test_an_answer_that_is_too_long_is_not_read() -> None:
 
     async with a_world() as world:
         world.eureka.behaviour = long
-        assert await world.failure(QUESTIONS[1]) is UNREACHABLE
+        assert await world.failure(QUESTIONS[1]) is REFUSED
         assert "RESOURCE_EXHAUSTED" in world.view().problem
 
 

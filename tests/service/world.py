@@ -94,8 +94,12 @@ class World:
     def delay(self) -> int:
         return self.random.randint(0, self.faults.delay) if self.faults.delay else 0
 
+    @staticmethod
+    def other_name(name: str) -> str:
+        return "b" if name == "a" else "a"
+
     def other(self, name: str) -> Node:
-        return self.nodes["b" if name == "a" else "a"]
+        return self.nodes[self.other_name(name)]
 
 
 class WorldClock:
@@ -159,6 +163,7 @@ class Node:
             for job in sorted(self.done & self.domain.jobs.keys()):  # always the same order, for the same history
                 self.domain.ended(job, JobState.COMPLETED)
             self._look_round()
+            self._look_for_peer()
         except Killed:
             self._die()
 
@@ -172,6 +177,19 @@ class Node:
                 self.world.at(self.world.now + 30, look)
 
         self.world.at(self.world.now + 30, look)
+
+    def _look_for_peer(self) -> None:
+        """The heartbeat: once a second, as long as the peer is away, else each ten."""
+        life, peer = self.lives, self.world.other_name(self.name)
+
+        def look() -> None:
+            if self.lives == life:
+                there = self.world.nodes[peer].domain is not None
+                self.guarded(lambda: self.domain.peer_answers(peer, there))
+                again = 1 if self.domain is not None and self.domain.expected() else 10
+                self.world.at(self.world.now + again, look)
+
+        self.world.at(self.world.now + 2, look)
 
     def may_die(self) -> None:
         if self.world.chance(self.world.faults.kill):
@@ -192,6 +210,10 @@ class Node:
         self.domain = None
         self.store.close()
         self.world.at(self.world.now + self.world.random.randint(0, self.world.faults.outage), self.begin)
+
+    def end_for_good(self) -> None:
+        self.lives += 1
+        self.domain = None
 
     # Jobs
 

@@ -1,0 +1,86 @@
+"""Whether the peers of a domain are there: which ever were, which are away since when, which drain.
+
+A peer that was there and gives no answer is away. It has a grace before it counts as unreachable: `peer_grace` from its
+first unanswered call on, or until it said that it would be back, whichever is later. A peer that never was there has
+none.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from cosched.core.protocol import Domain
+
+MAX_ABSENCE = 7 * 86400  # seconds; for longer than that nobody waits for a peer, whatever it said
+
+
+@dataclass(slots=True)
+class Presence:
+    """What is known of a peer that was there; all instants."""
+
+    away_since: int | None = None  # None: it is there
+    back_by: int = 0  # when it said that it would be back; 0: it said nothing
+    left: bool = False  # it said goodbye: a late answer does not mean that it is back
+    drains_until: int = 0  # it makes no pairs until then
+
+
+@dataclass(slots=True)
+class Presences:
+    """The peers that were there at least once. `changed` collects those of which something else is known now."""
+
+    known: dict[Domain, Presence] = field(default_factory=dict)
+    changed: set[Domain] = field(default_factory=set)
+
+    def there(self, peer: Domain, *, even_if_it_left: bool) -> bool:
+        """It was heard of; whether it had been away."""
+        known = self.known.get(peer)
+        if known is None:
+            self.known[peer] = Presence()
+            self.changed.add(peer)
+            return False
+        if known.away_since is None or (known.left and not even_if_it_left):
+            return False
+        known.away_since, known.back_by, known.left = None, 0, False
+        self.changed.add(peer)
+        return True
+
+    def away(self, peer: Domain, now: int) -> bool:
+        """It gives no answer; whether that is news of a peer that was there."""
+        known = self.known.get(peer)
+        if known is None or known.away_since is not None:
+            return False
+        known.away_since = now
+        self.changed.add(peer)
+        return True
+
+    def leaves(self, peer: Domain, now: int, back_by: int) -> None:
+        """It says goodbye, and when it will be back (0: soon)."""
+        known = self.known.setdefault(peer, Presence())
+        if known.away_since is None:
+            known.away_since = now
+        known.back_by, known.left = min(back_by, now + MAX_ABSENCE), True
+        self.changed.add(peer)
+
+    def drains(self, peer: Domain, now: int, until: int) -> None:
+        """It makes no pairs until then; 0: it does."""
+        known = self.known.setdefault(peer, Presence())
+        known.drains_until = min(until, now + MAX_ABSENCE)
+        self.changed.add(peer)
+
+    def grace_end(self, peer: Domain, grace: int) -> int | None:
+        """Until when a peer that is away is waited for; None: it is not away, or never was there."""
+        known = self.known.get(peer)
+        if known is None or known.away_since is None:
+            return None
+        return max(known.away_since + grace, known.back_by)
+
+    def is_draining(self, peer: Domain, now: int) -> bool:
+        """Whether it makes no pairs now."""
+        known = self.known.get(peer)
+        return known is not None and now < known.drains_until
+
+    def take_changed(self) -> dict[Domain, Presence]:
+        """Of which peers something else is known since the last time."""
+        changed = {peer: self.known[peer] for peer in sorted(self.changed)}
+        self.changed.clear()
+        return changed
