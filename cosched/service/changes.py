@@ -31,7 +31,9 @@ class DoneRequest:
 
 @dataclass(slots=True)
 class Changes:
-    """Written in this order: jobs, events, answers, requests, audit, values. Then done: timers, orders, calls, replies."""
+    """Written in this order: jobs, events, answers, requests, audit, values. Then done: timers, orders, calls, and
+    replies.
+    """
 
     touched: dict[JobId, None] = field(default_factory=dict)  # jobs that may have changed, in order
     found: list[JobRecord] = field(default_factory=list)  # new ones, of a resource manager that takes submissions

@@ -71,7 +71,8 @@ def test_every_key_of_a_domain():
     domain = settings(
         "a,trace=x,format=csv,nodes=8,procs_per_node=2,cut=1h..2d,load=0.5,estimates=2,policy=fcfs,"
         "backfill=none,node_pool=partitioned:4x2,scheme=yield,release_interval=90s,release_jitter=0.1,release_order=last,"
-        "max_held_fraction=1,max_yields=3,yield_boost=0.2,on_peer_unreachable=hold,mate_patience=1w"
+        "max_held_fraction=1,max_yields=3,yield_boost=0.2,on_peer_unreachable=hold,mate_patience=1w,"
+        "peer_grace=2m"
     ).domains[0]
     assert domain.cut == (3600, 172_800)
     assert domain.scheme is Scheme.YIELD

@@ -96,7 +96,8 @@ class Service:
                 "log_level": "debug",
             },
             # Patience with a peer that gets no CPU: only a peer that is down makes jobs start alone.
-            "coscheduling": {"peer_timeout": 30, "peer_patience": "60s", "heartbeat_interval": 1},
+            # And none with one that is: tests of the grace give it one.
+            "coscheduling": {"peer_timeout": 30, "peer_patience": "60s", "peer_grace": 0, "heartbeat_interval": 1},
             "peer": [],
             "manager": {"kind": "local", "slots": 4, "policy": "fcfs", "grace": 1},
         }

@@ -25,7 +25,7 @@ SCHEMES = ("hold", "yield")
 BY_FOLDER = "folder"  # how the gate finds its instant, if not by the service's socket
 GATE_LEAD = 0.3  # seconds from the hook's end to the gate's
 # All is on one host, which may be busy: a service that is kept waiting for some seconds is not gone, nor is slurmctld.
-UNHURRIED: dict[str, object] = {"peer_timeout": 30, "peer_patience": 60, "command_timeout": 30}
+UNHURRIED: dict[str, object] = {"peer_timeout": 30, "peer_patience": 60, "peer_grace": 0, "command_timeout": 30}
 _INTERVAL = 0.2  # seconds between two looks
 _OF_MANAGER = ("backoff", "try_patience", "poll_interval", "command_timeout", "gate_lead", "gate_folder", "bin")
 _OF_DOMAIN = ("log_level", "http", "operators", "retention", "schedule_interval")
