@@ -163,7 +163,7 @@ def parse_rows(printed: bytes, *, comments: bool = False) -> list[JobRow]:
 
 
 def parse_config(printed: bytes) -> dict[str, str]:
-    """The parameters of slurm.conf by name."""
+    """The parameters of slurm.conf by name; `parameters` and `versions` read them."""
     lines = _text(printed).splitlines()
     pairs = (line.partition(" = ") for line in lines)
     return {key.strip(): value.strip() for key, equals, value in pairs if equals}
@@ -226,7 +226,7 @@ def _row(row: bytes, widths: dict[str, int]) -> JobRow:
 
 
 def _job_row(fields: dict[str, str]) -> JobRow:
-    status = _number(fields["exit_code"])  # as wait(2) gives it
+    code, signal = _ended_with(fields["exit_code"])
     return JobRow(
         job_id=fields["JobID"],
         array=None if fields["ArrayTaskID"] in ("N/A", "") else fields["ArrayJobID"],
@@ -238,15 +238,22 @@ def _job_row(fields: dict[str, str]) -> JobRow:
         eligible_at=_time(fields["EligibleTime"]),
         started_at=_time(fields["StartTime"]),
         ended_at=_time(fields["EndTime"]),
-        exit_code=status >> 8,
-        signal=status & 0x7F,
+        exit_code=code,
+        signal=signal,
         restarts=_number(fields["RestartCnt"]),
-        can_yield=fields["Requeue"] == "1" and fields["BatchFlag"] == "1",
+        can_yield=fields["Requeue"] == "1" and fields["BatchFlag"] not in _NONE,  # it counts launches that failed
         user=fields["UserName"],
         comment="" if fields.get("Comment") == _NO_COMMENT else fields.get("Comment"),
         name=fields.get("Name", ""),
         time_limit=_seconds(fields.get("TimeLimit", "")),
     )
+
+
+def _ended_with(text: str) -> tuple[int, int]:
+    """Exit code and signal of `CODE:SIGNAL`, as squeue prints it since 23.02, or of the number that wait(2) gives."""
+    code, colon, signal = text.partition(":")
+    status = _number(code)
+    return (status, _number(signal)) if colon else (status >> 8, status & 0x7F)
 
 
 def _number(text: str) -> int:

@@ -23,6 +23,7 @@ from adapters.slurm.hook_server import HookServer
 from adapters.slurm.sequences import OTHERS_TURN, Sequences
 from adapters.slurm.settings import SlurmSettings, read_settings
 from adapters.slurm.states import Stage, stage
+from adapters.slurm.versions import requeue_delay
 from adapters.slurm.watch import PACE, Watch
 
 _T = TypeVar("_T")
@@ -121,7 +122,7 @@ class SlurmManager:
         except OSError as error:
             reason = f"the hooks cannot be served at {self.settings.hook_socket}: {error.strerror}"
             raise ManagerError(reason) from error
-        self._sequences = Sequences(self._slurm, self._watch, self._hooks, self._book, self._now)
+        self._sequences = Sequences(self._slurm, self._watch, self._hooks, self._book, self._now, requeue_delay(config))
         self._own(self._watch.run())
         if self._gates is not None:
             self._own(self._gates.keep_clear())

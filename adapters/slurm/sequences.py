@@ -1,8 +1,9 @@
 """What takes several steps in Slurm: giving a turn back, a forced release, a try to start.
 
 Whatever step the service dies at, nothing of the job is lost: it waits in its hook, or is queued with a start time that
-Slurm (121 s ahead, which `mend` shortens) or we have set. Priorities and nice values are never touched: a change of
-nice would free a job that its user holds, and could not be undone exactly where priorities are small.
+Slurm (two minutes ahead by default, which `mend` shortens) or we have set. Priorities and nice values are never
+touched: a change of nice would free a job that its user holds, and could not be undone exactly where priorities are
+small.
 """
 
 from __future__ import annotations
@@ -27,19 +28,27 @@ _STILL_BUSY = 0.2  # seconds between two tries to move a start time
 OTHERS_TURN = 60  # seconds that a released job is kept back at most, so that others are offered its nodes first
 _MOST_LOOKS = 30  # at a released job
 _NOT_CONSIDERED = ("", "None", "Cleaning")  # reasons of a job that Slurm has not looked at since it was requeued
-_REQUEUE_DELAY = 121  # seconds that Slurm keeps a requeued job back
 _CLOCK_TICKS = 2  # seconds by which that may be off: it reads the time more than once
 
 
 class Sequences:
-    """For one cluster."""
+    """For one cluster, which keeps a requeued job back for `requeue_delay` seconds."""
 
-    def __init__(self, slurm: Slurm, watch: Watch, hooks: HookServer, book: Book, clock: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        slurm: Slurm,
+        watch: Watch,
+        hooks: HookServer,
+        book: Book,
+        clock: Callable[[], float],
+        requeue_delay: int,
+    ) -> None:
         self._slurm = slurm
         self._watch = watch
         self._hooks = hooks
         self._book = book
         self._clock = clock
+        self._requeue_delay = requeue_delay
 
     async def give_back(self, job: Job, backoff: float) -> bool:
         """Give a turn back, and keep the job queued for `backoff` seconds.
@@ -93,7 +102,7 @@ class Sequences:
         if job is None:
             return
         async with job.sequence:
-            if _kept_back_by_slurm(job):
+            if self._kept_back_by_slurm(job):
                 await self._set_start(job, delay)
 
     async def requeue(self, job: Job) -> None:
@@ -162,17 +171,16 @@ class Sequences:
         """Have Slurm consider the queued job now, unless its user wants it to begin later."""
         async with job.sequence:
             with suppress(NotPendingError):  # it has been chosen, and its hook is about to come
-                if job.phase is Phase.QUEUED and not _begins_later(job):
+                if job.phase is Phase.QUEUED and not self._begins_later(job):
                     await self._slurm.set_start(job.job_id, 0)
 
+    def _begins_later(self, job: Job) -> bool:
+        """Whether its user has given it a time to begin that is still to come."""
+        by_us = abs(job.eligible - job.kept_back) <= _CLOCK_TICKS
+        later = job.eligible > time.time() + _CLOCK_TICKS
+        return later and not by_us and not self._kept_back_by_slurm(job)
 
-def _begins_later(job: Job) -> bool:
-    """Whether its user has given it a time to begin that is still to come."""
-    by_us = abs(job.eligible - job.kept_back) <= _CLOCK_TICKS
-    later = job.eligible > time.time() + _CLOCK_TICKS
-    return later and not by_us and not _kept_back_by_slurm(job)
-
-
-def _kept_back_by_slurm(job: Job) -> bool:
-    """Whether Slurm keeps the job back since it has requeued it."""
-    return job.restarts > 0 and abs(job.eligible - job.submitted - _REQUEUE_DELAY) <= _CLOCK_TICKS
+    def _kept_back_by_slurm(self, job: Job) -> bool:
+        """Whether Slurm keeps the job back since it has requeued it."""
+        delay = job.eligible - job.submitted
+        return job.restarts > 0 and abs(delay - self._requeue_delay) <= _CLOCK_TICKS

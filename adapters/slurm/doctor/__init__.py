@@ -14,10 +14,10 @@ from adapters.slurm.commands import parse_user
 from adapters.slurm.doctor.facts import Facts
 from adapters.slurm.doctor.gate import gate_script
 from adapters.slurm.doctor.installed import check_hooks
-from adapters.slurm.doctor.parameters import text
 from adapters.slurm.doctor.place import check_commands, check_controllers, check_user, is_here
 from adapters.slurm.doctor.tries import check_tries
 from adapters.slurm.doctor.turns import check_turns
+from adapters.slurm.parameters import text
 from adapters.slurm.settings import SlurmSettings, read_settings
 
 __all__ = ["Facts", "examine", "judge"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from adapters.permissions import Account
-from adapters.slurm.doctor.parameters import Config
+from adapters.slurm.parameters import Config
 from adapters.slurm.settings import SlurmSettings
 
 

@@ -9,8 +9,8 @@ from adapters.findings import SHELL, Finding, ok, section, warning
 from adapters.permissions import EVERYBODY, EXECUTE, READ, opening
 from adapters.slurm.doctor.facts import Facts
 from adapters.slurm.doctor.gate_folder import check_gate_folder, gates_of
-from adapters.slurm.doctor.parameters import Config, text
 from adapters.slurm.doctor.scripts import CONFIGURATION, GATE, PROGRAM, script_of
+from adapters.slurm.parameters import Config, text
 from adapters.slurm.settings import SlurmSettings
 
 _CONF = "slurm.conf"

@@ -9,8 +9,8 @@ from adapters.findings import SHELL, Finding, ok, problem, warning
 from adapters.slurm.doctor.facts import Facts
 from adapters.slurm.doctor.folder import check_folder, check_socket
 from adapters.slurm.doctor.gate import check_gate
-from adapters.slurm.doctor.parameters import Config, text, texts, words
 from adapters.slurm.doctor.scripts import GATE, JOBCOMP, PROLOG, USUAL_FOLDER, check_script, script_of
+from adapters.slurm.parameters import Config, text, texts, words
 
 _CONF = "slurm.conf"
 _LUA = "job_submit.lua"

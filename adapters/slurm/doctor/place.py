@@ -10,7 +10,7 @@ from contextlib import suppress
 
 from adapters.findings import SHELL, Finding, ok, problem, section, warning
 from adapters.permissions import Account
-from adapters.slurm.doctor.parameters import Config, texts
+from adapters.slurm.parameters import Config, texts
 from adapters.slurm.settings import SlurmSettings
 
 COMMANDS = ("squeue", "scontrol", "scancel", "sinfo")

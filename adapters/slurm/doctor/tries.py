@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterator
 
 from adapters.findings import Finding, ok, problem, warning
-from adapters.slurm.doctor.parameters import Config, number, option, text, with_options
+from adapters.slurm.parameters import Config, number, option, text, with_options
 from adapters.slurm.settings import SlurmSettings
 
 _CONF, _PARAMETERS = "slurm.conf", "SchedulerParameters"

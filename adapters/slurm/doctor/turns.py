@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 
 from adapters.findings import Finding, ok, problem, section, warning
-from adapters.slurm.doctor.parameters import Config, number, text, words
+from adapters.slurm.parameters import Config, number, text, words
 from adapters.slurm.settings import SlurmSettings
 
 _CONF = "slurm.conf"

@@ -7,10 +7,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 
+# So that Slurm 26.05 notes also what backfilling starts; older versions do in any case.
+LOGGED = ("SlurmctldDebug=verbose", "DebugFlags=HetJob")
 _LINE = re.compile(
     r"^\[(?P<at>\S+)\] (?:"
     r"(?P<submitted>_slurm_rpc_submit_batch_job: )"
-    r"|(?P<selected>sched: Allocate |sched/backfill: _start_job: Started )"
+    r"|(?P<selected>sched: Allocate |sched/backfill: _start_job: (?:HETJOB: )?Started )"
     r"|(?P<requeued>Requeuing )"
     r"|(?P<ended>_job_complete: )"
     r")JobId=(?P<job>\d+)(?P<rest>.*)$",

@@ -14,7 +14,7 @@ from typing import Any
 from cosched.client import Client, Job
 from deploy.slurm.lab import CoupledLab, Domain, Options, wait_for
 from deploy.slurm.lab.configuration import QUICK
-from deploy.slurm.trace.controller_log import Story, read_stories
+from deploy.slurm.trace.controller_log import LOGGED, Story, read_stories
 from deploy.slurm.trace.cut import LIMIT_STEP, Cut
 
 ENDED = ("completed", "failed", "cancelled")
@@ -74,7 +74,8 @@ class Play:
 
 def laboratory(cut: Cut, schemes: Sequence[str], **settings: Any) -> CoupledLab:
     """Clusters for a cut; with settings of `CoupledLab` for the services."""
-    lines = (f"SchedulerParameters={QUICK},bf_resolution=1",)  # reservations in seconds: a minute is hours of the trace
+    quick = f"SchedulerParameters={QUICK},bf_resolution=1"  # reservations in seconds: a minute is hours of the trace
+    lines = (quick, *LOGGED)
     each = {name: Options(nodes=nodes, lines=lines) for name, nodes in zip(cut.names, cut.nodes, strict=True)}
     return CoupledLab(names=cut.names, schemes=schemes, options={"each": each}, heartbeat_interval=1, **settings)
 

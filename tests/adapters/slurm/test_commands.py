@@ -1,4 +1,4 @@
-"""The commands of Slurm, and what they print: recorded from Slurm 22.05.8."""
+"""The commands of Slurm, and what they print: recorded from Slurm 22.05.8, unless a file's name says otherwise."""
 
 from __future__ import annotations
 
@@ -35,6 +35,27 @@ def test_the_queue_is_read_job_by_job() -> None:
     assert held.submitted_at <= (held.eligible_at or 0) <= (held.started_at or 0)
     assert (held.ended_at or 0) - (held.started_at or 0) == 300
     assert (rows["1"].exit_code, rows["1"].signal, rows["1"].ended_at) == (3, 0, rows["1"].started_at)
+
+
+@pytest.mark.parametrize("version", ["22.05", "26.05"])
+def test_how_jobs_ended_is_read_as_squeue_of_each_version_prints_it(version: str) -> None:
+    """`exit_code` is the number of wait(2) up to 22.05, CODE:SIGNAL since 23.02."""
+    rows = {row.job_id: row for row in commands.parse_rows(recorded(f"ended-{version}"))}
+    assert {job: (row.state, row.exit_code, row.signal) for job, row in rows.items()} == {
+        "1": ("FAILED", 3, 0),
+        "2": ("FAILED", 0, 9),
+        "3": ("COMPLETED", 0, 0),
+        "4": ("FAILED", 1, 0),
+        "5": ("RUNNING", 0, 0),
+        "6": ("PENDING", 0, 0),
+    }
+
+
+@pytest.mark.parametrize(("flag", "can_yield"), [(b"0", False), (b"1", True), (b"2", True)])
+def test_a_batch_job_stays_one_when_its_launch_has_failed(flag: bytes, can_yield: bool) -> None:
+    """BatchFlag counts the launches that failed."""
+    printed = recorded("ended-26.05").replace(b" 1 1 root", b" 1 %b root" % flag)
+    assert {row.can_yield for row in commands.parse_rows(printed)} == {can_yield}
 
 
 def test_a_job_that_was_put_back_waits_for_its_start_time() -> None:

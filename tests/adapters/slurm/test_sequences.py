@@ -50,7 +50,7 @@ class Desk:
             on_ended=lambda _: None,
         )
         slurm = Slurm(SlurmSettings(self.socket, bin=folder, command_timeout=PATIENCE))
-        self.sequences = Sequences(slurm, Watch(_nothing_new, PATIENCE), self.hooks, self.book, now)
+        self.sequences = Sequences(slurm, Watch(_nothing_new, PATIENCE), self.hooks, self.book, now, SLURMS_DELAY)
 
     def _offered(self, offer: Offer) -> None:
         assert self.book.offered(offer)
