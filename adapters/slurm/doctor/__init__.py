@@ -15,6 +15,7 @@ from adapters.slurm.doctor.facts import Facts
 from adapters.slurm.doctor.gate import gate_script
 from adapters.slurm.doctor.installed import check_hooks
 from adapters.slurm.doctor.place import check_commands, check_controllers, check_user, is_here
+from adapters.slurm.doctor.reading import check_reading
 from adapters.slurm.doctor.tries import check_tries
 from adapters.slurm.doctor.turns import check_turns
 from adapters.slurm.parameters import text
@@ -59,6 +60,7 @@ def judge(facts: Facts) -> list[Finding]:
         ok("slurmctld", f"Slurm {version or 'of unknown version'} answers for the cluster {name or 'without a name'}"),
         *check_controllers(facts.config),
         check_user(facts.service, facts.slurm_user),
+        *check_reading(facts.config),
         *check_hooks(facts),
         *check_tries(facts.config, facts.settings),
         *check_turns(facts.config, facts.settings),

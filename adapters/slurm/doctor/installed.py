@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from adapters.findings import SHELL, Finding, ok, problem, warning
+from adapters.findings import Finding, ok, problem, warning
 from adapters.slurm.doctor.facts import Facts
 from adapters.slurm.doctor.folder import check_folder, check_socket
 from adapters.slurm.doctor.gate import check_gate
 from adapters.slurm.doctor.scripts import GATE, JOBCOMP, PROLOG, USUAL_FOLDER, check_script, script_of
 from adapters.slurm.parameters import Config, text, texts, words
+from adapters.slurm.versions import reconfigures_anew
 
 _CONF = "slurm.conf"
 _LUA = "job_submit.lua"
-_SAME_MOMENT = 2.0  # seconds
 _COMPLETIONS = "jobcomp/script"
 
 
@@ -22,7 +22,6 @@ def check_hooks(facts: Facts) -> Iterator[Finding]:
     """All hooks."""
     folders = hook_folders(facts.config)
     usual = next(iter(folders), USUAL_FOLDER)
-    yield from check_start(facts.config)
     yield check_prolog(facts, usual)
     yield check_completions(facts, usual)
     yield from check_gate(facts, usual)
@@ -30,24 +29,6 @@ def check_hooks(facts: Facts) -> Iterator[Finding]:
     for folder in folders:
         yield from check_folder(folder, facts)
     yield check_socket(facts)
-
-
-def check_start(config: Config) -> Iterator[Finding]:
-    """Whether slurmctld has started since slurm.conf was written, as far as can be seen here."""
-    started = text(config, "BOOT_TIME")  # in seconds since 1970, as we have it shown
-    try:
-        changed = Path(text(config, "SLURM_CONF")).stat().st_mtime
-    except OSError:
-        return
-    if started.isdecimal() and changed > int(started) + _SAME_MOMENT:
-        yield warning(
-            "slurm.conf",
-            f"changed since slurmctld was started: {PROLOG.parameter}, JobCompType and JobSubmitPlugins count from its "
-            "next start on, not from a reconfiguration, whatever is shown",
-            "restart slurmctld, if it was one of these",
-            SHELL,
-            "systemctl restart slurmctld",
-        )
 
 
 def hook_folders(config: Config) -> list[Path]:
@@ -68,6 +49,13 @@ def check_prolog(facts: Facts, usual: Path) -> Finding:
             _CONF,
             PROLOG.line(usual),
         )
+    if gone := next((script for script in scripts if not Path(script).exists()), None):
+        ends = (
+            "slurmctld ends at its next reconfiguration, and does not start" if reconfigures_anew(facts.config) else ""
+        )
+        found = f"{gone} is not there: {ends or 'jobs start without asking for their mates'}"
+        change = "install the hooks, or name them as they are called"
+        return problem(PROLOG.parameter, found, change, _CONF, PROLOG.line(usual))
     ours = [script for script in scripts if script_of(PROLOG, Path(script))]
     return check_script(PROLOG, Path((ours or scripts)[0]), facts.slurm_user, usual)
 

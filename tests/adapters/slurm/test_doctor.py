@@ -226,9 +226,56 @@ def test_the_script_that_checks_submissions_lies_beside_slurm_conf(judged, folde
     assert "tells users at sbatch" in of("JobSubmitPlugins", judged({"JobSubmitPlugins": "lua"})).found
 
 
-@pytest.mark.parametrize(("later", "told"), [(-10, False), (1, False), (60, True)])
-def test_a_slurm_conf_that_was_changed_after_the_start_may_not_count_yet(folder, judged, later, told):
+@pytest.mark.parametrize(("later", "told"), [(-10, False), (0.99, False), (60, True)])
+def test_a_slurm_conf_that_was_read_again_after_the_start_may_not_count_in_full(folder, judged, later, told):
     (folder / "slurm.conf").touch()
     os.utime(folder / "slurm.conf", (1_800_000_000 + later,) * 2)
-    found = [finding for finding in judged({"BOOT_TIME": "1800000000"}) if finding.subject == "slurm.conf"]
-    assert [finding.lines for finding in found] == [("systemctl restart slurmctld",)] * told
+    config = {"BOOT_TIME": "1800000000", "HASH_VAL": "Match"}
+    assert wrong(judged(config)) == []  # what matters of it may have been there before
+    said = [finding.found for finding in judged(config) if finding.subject == "slurm.conf"]
+    assert [text.startswith("read again since slurmctld was started") for text in said] == [True] * told
+    newer = judged(config | {"SLURM_VERSION": "24.05.8"})
+    assert "slurm.conf" not in {finding.subject for finding in newer}
+
+
+@pytest.mark.parametrize(
+    ("version", "line"), [("22.05.8", "systemctl restart slurmctld"), ("24.05.8", "scontrol reconfigure")]
+)
+def test_a_slurm_conf_that_slurmctld_has_not_read_does_not_count(judged, version, line):
+    found = only(judged({"SLURM_VERSION": version, "HASH_VAL": "Different Ours=0x2299e1b9 Slurmctld=0xc0e85de8"}))
+    assert (found.grade, found.subject, found.lines) == ("warning", "slurm.conf", (line,))
+
+
+@pytest.mark.parametrize(
+    ("version", "said"),
+    [
+        ("22.05.8", "scontrol reconfigure does not touch them"),
+        ("24.05.8", "scontrol reconfigure is one, too"),
+        ("25.05.6", "scontrol reconfigure is one, too"),
+    ],
+)
+def test_what_a_restart_does_to_holds_is_said_for_each_version(judged, version, said):
+    findings = judged({"SLURM_VERSION": version})
+    assert wrong(findings) == []
+    assert said in of("restarts", findings).found
+
+
+@pytest.mark.parametrize("version", ["25.05.7", "25.11.4", "26.05.3"])
+def test_versions_that_forget_holds_are_to_be_drained_first(judged, version):
+    found = only(judged({"SLURM_VERSION": version}))
+    assert (found.grade, found.subject) == ("warning", "restarts")
+    assert found.lines == ("cosched drain", "systemctl restart slurmctld", "cosched resume")
+
+
+def test_the_delay_of_requeues_is_shown_and_a_shorter_one_named_where_it_can_be_set(judged):
+    assert "requeue_delay" not in of("requeue delay", judged()).found
+    newest = {"SLURM_VERSION": "25.11.0"}
+    assert "requeue_delay=1 among" in of("requeue delay", judged(newest)).found
+    short = newest | {"SchedulerParameters": CONFIG["SchedulerParameters"] + ",requeue_delay=2"}
+    assert of("requeue delay", judged(short)).found.startswith("3 s: ")
+
+
+def test_a_hook_that_is_missing_ends_slurmctld_where_a_reconfiguration_starts_it_anew(judged):
+    missing = {"PrologSlurmctld": "/nowhere/prolog"}
+    assert "jobs start without asking" in only(judged(missing)).found
+    assert "slurmctld ends at its next" in only(judged(missing | {"SLURM_VERSION": "24.05.8"})).found

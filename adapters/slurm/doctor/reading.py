@@ -1,0 +1,74 @@
+"""What slurmctld has read of slurm.conf, and what its next restart or reconfiguration does to holds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from adapters.findings import SHELL, Finding, ok, warning
+from adapters.slurm.doctor.scripts import PROLOG
+from adapters.slurm.parameters import Config, text
+from adapters.slurm.versions import kills_hooks, reconfigures_anew, requeue_delay, takes_requeue_delay
+
+_DIFFERENT = "different"  # what HASH_VAL begins with where slurmctld has read another slurm.conf than lies here
+_BOOTS_RESOLUTION = 1  # seconds: BOOT_TIME is rounded down
+_FEW = 5  # seconds
+
+
+def check_reading(config: Config) -> Iterator[Finding]:
+    """Whether slurmctld goes by this slurm.conf; what becomes of holds when it is restarted or reconfigured."""
+    yield from _check_read(config)
+    yield _check_restarts(config)
+    yield _check_delay(config)
+
+
+def _check_read(config: Config) -> Iterator[Finding]:
+    anew = reconfigures_anew(config)
+    if text(config, "HASH_VAL").lower().startswith(_DIFFERENT):
+        restart = "systemctl restart slurmctld"
+        found = "slurmctld has read another slurm.conf than the one that lies here now"
+        change = "let slurmctld read it" if anew else "restart slurmctld; a reconfiguration does not add hooks"
+        yield warning("slurm.conf", found, change, SHELL, "scontrol reconfigure" if anew else restart)
+    elif not anew and _changed_since_start(config):
+        yield ok(
+            "slurm.conf",
+            f"read again since slurmctld was started: {PROLOG.parameter}, JobCompType and JobSubmitPlugins, if "
+            "they were added then, count from its next start on, whatever is shown",
+        )
+
+
+def _changed_since_start(config: Config) -> bool:
+    started = text(config, "BOOT_TIME")  # in seconds since 1970, as we have it shown
+    try:
+        changed = Path(text(config, "SLURM_CONF")).stat().st_mtime
+    except OSError:
+        return False
+    return started.isdecimal() and changed > int(started) + _BOOTS_RESOLUTION
+
+
+def _check_restarts(config: Config) -> Finding:
+    subject, version = "restarts", text(config, "SLURM_VERSION")
+    if kills_hooks(config):
+        return warning(
+            subject,
+            f"Slurm {version} forgets holds when slurmctld is restarted or reconfigured: the service has such jobs "
+            "requeued, but jobs with --no-requeue are lost, and so are holds if the service does not run then",
+            "drain before, resume afterwards",
+            SHELL,
+            "cosched drain",
+            "systemctl restart slurmctld",
+            "cosched resume",
+        )
+    if reconfigures_anew(config):
+        return ok(subject, "holds outlive a restart of slurmctld; scontrol reconfigure is one, too")
+    return ok(subject, "holds outlive a restart of slurmctld, and scontrol reconfigure does not touch them")
+
+
+def _check_delay(config: Config) -> Finding:
+    delay = requeue_delay(config)
+    found = (
+        f"{delay} s: so long Slurm keeps a job back that it has requeued, unless the service runs, which shortens it"
+    )
+    if delay > _FEW and takes_requeue_delay(config):
+        found += "; requeue_delay=1 among SchedulerParameters spares that"
+    return ok("requeue delay", found)
