@@ -183,6 +183,9 @@ class SchedulingManager(Protocol):
         Does nothing where there is no such job. ValueError: the manager's jobs cannot name this mate.
         """
 
+    async def relink(self, job_id: str, link: Link) -> None:
+        """Have a job that names a mate name this one instead. That is not reported. ValueError as of `adopt`."""
+
     async def part(self, job_id: str) -> None:
         """Have a job name no mate any more. That is not reported."""
 

@@ -242,6 +242,13 @@ class SlurmManager:
         limit = self.settings.try_patience if patience is None else patience
         return await self._sequences.try_start(self._of(job_id), limit)
 
+    async def relink(self, job_id: str, link: Link) -> None:
+        """Have a job name this mate in its comment, which keeps the rest; ManagerError, CommentError."""
+        job = self._of(job_id)
+        for row in await self._slurm.details([job_id]):
+            await self._slurm.set_comment(job_id, comments.add(comments.remove(row.comment or ""), link))
+            job.link = link
+
     async def part(self, job_id: str) -> None:
         """Have a job name no mate any more: its comment keeps the rest. UnknownJobError, ManagerError."""
         job = self._of(job_id)

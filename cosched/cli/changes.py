@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from typing import Any
+
 import click
 
 from cosched.cli.connection import connected, server_option
@@ -10,6 +13,8 @@ from cosched.cli.jobs import JobId, pair_options
 from cosched.cli.plain_text import printable
 from cosched.cli.terminal import say
 from cosched.cli.wording import mate_found
+
+WITH_NODES = ("ready", "holding")
 
 
 @click.command()
@@ -42,38 +47,61 @@ def cancel(jobs: tuple[str, ...], server: str | None) -> None:
 @click.argument("mate", metavar="[DOMAIN:ID]", required=False, type=JobId(anywhere=True))
 @pair_options
 @server_option
-def link(job: str, mate: str | None, pair: str | None, pair_domain: str, server: str | None) -> None:
-    """Name the mate of a job that was submitted without one: by its domain and id, or by a pair name.
+def link(job: str, mate: str | None, pair: str | None, server: str | None, **how: Any) -> None:
+    """Name the mate of a job: by its domain and id, or by a pair name.
 
-    Neither may run yet, and the mate's domain must agree.
+    The job may wait, be ready or hold, and may have another mate: it then has this one instead, and one that holds is
+    selected anew for it. Neither job may run yet, and the mate's domain must agree (or --or-alone).
     """
     if (mate is None) == (pair is None):
         raise click.UsageError("give the mate as DOMAIN:ID, or --pair NAME")
-    if pair_domain and pair is None:
+    if how["pair_domain"] and pair is None:
         raise click.UsageError("--pair-domain needs --pair")
     with connected(server) as client:
-        linked = client.link(job, mate, pair=pair, pair_domain=pair_domain)
-    _say(f"job {linked} was linked: {', '.join(map(mate_found, linked.mates))}")
+        before = client.job(job).mates
+        linked = client.link(job, mate, pair=pair, **how)
+    was = f" (was {', '.join(map(str, before))})" if before else ""
+    _say(f"job {linked} was linked: {', '.join(map(mate_found, linked.mates))}{was}")
 
 
 @click.command()
 @click.argument("job", metavar="ID", type=JobId())
+@click.option("--yes", is_flag=True, help="Do not ask, on a terminal, whether a job with nodes is to start alone.")
 @server_option
-def unlink(job: str, server: str | None) -> None:
-    """Dissolve a pair of which neither job runs. Both then start alone."""
+def unlink(job: str, yes: bool, server: str | None) -> None:
+    """Dissolve a pair of which neither job runs. Both then start alone: a job that holds, or is ready, at once.
+
+    To give a job another mate, link it.
+    """
     with connected(server) as client:
+        if client.job(job).state in WITH_NODES and not yes and sys.stdin is not None and sys.stdin.isatty():
+            click.confirm(f"job {job} has its nodes: unlinked it starts at once, alone. Go on?", abort=True, err=True)
         unlinked = client.unlink(job)
-    _say(f"job {unlinked} has no mate any more")
+    then = "and starts at once, alone" if unlinked.state == "running" else "and will start alone"
+    _say(f"job {unlinked} has no mate any more, {then}")
 
 
 @click.command()
 @click.argument("job", metavar="ID", type=JobId())
 @server_option
 def release(job: str, server: str | None) -> None:
-    """End a job's hold now: that of a holding job, or the one that it was submitted with."""
+    """End a job's hold now: the one that it was submitted with (--hold), or, for operators, that of a holding job.
+
+    A holding job gives its nodes back and is queued again, behind the others. If nobody else wants its nodes, it is
+    selected at once and holds again. To end its wait, link it with another mate, unlink it (it then starts alone) or
+    cancel it.
+    """
     with connected(server) as client:
+        waited = client.job(job).reason == "JobHeldUser"
         released = client.release(job)
-    _say(f"job {released} was released")
+    if waited:
+        _say(f"job {released} may be scheduled now")
+        return
+    again = f" and is {released.state} again" if released.state in WITH_NODES else ""
+    _say(
+        f"the hold of job {released} was ended by force{again}: it may hold whenever it is selected; "
+        "to end its wait, link, unlink (it starts alone) or cancel it"
+    )
 
 
 def _say(message: str) -> None:

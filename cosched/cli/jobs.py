@@ -7,6 +7,8 @@ from typing import Any, TypeVar
 
 import click
 
+from cosched.pair_names import ALLOWED, is_pair_name
+
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
@@ -32,14 +34,15 @@ class PairName(click.ParamType[str]):
     name = "pair"
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """The text as it is, if there is any."""
-        if not value:
-            self.fail("the name of a pair is empty", param, ctx)
+        """The text as it is, checked."""
+        if not is_pair_name(value):
+            self.fail(f"{value!r} cannot be the name of a pair: {ALLOWED}", param, ctx)
         return value
 
 
 def pair_options(command: Command) -> Command:
-    """`--pair` and `--pair-domain`."""
+    """`--pair`, `--pair-domain` and `--or-alone`."""
+    command = click.option("--or-alone", is_flag=True, help="Start it alone if there is no such mate.")(command)
     command = click.option(
         "--pair-domain", metavar="DOMAIN", default="", help="The mate's domain, where there is a choice."
     )(command)

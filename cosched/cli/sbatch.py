@@ -30,6 +30,9 @@ def submit_to_slurm(
 
     Returns the job's id and whether it names a mate. InputError, Failure.
     """
+    if given.get("or_alone"):
+        reason = "a comment of Slurm cannot say it: submit the job without, and cosched unlink lets it start alone"
+        raise InputError("--or-alone", None, reason)
     if given.get("pair") is not None:
         _check_pair_domain(domain, given.get("pair_domain", ""))
     asked = read_script(script, os.environ)

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 MAX_SCRIPT = 1 << 20  # bytes, as the protocol has it
-MATES = frozenset({"mate", "pair", "pair_domain"})  # who names one of them anew means none of the others
+NAMES = frozenset({"mate", "pair", "pair_domain"})  # who gives one of them anew means none of the others,
+MATES = NAMES | {"or_alone"}  # nor this
 
 
 def job_options(command: Command) -> Command:
@@ -73,7 +74,8 @@ def submit(
     """Submit a script as a job; - is standard input.
 
     Its mate is a job on another domain that starts at the same moment: name it by --mate if it has been
-    submitted, or submit both with the same --pair name, in any order.
+    submitted, or submit both with the same --pair name, in any order. A mate that is not there, has ended or is
+    somebody else's is refused, unless --or-alone lets the job start without it.
 
     \b
     Options may stand in the script, in comments before its first command:
@@ -104,7 +106,7 @@ def submit(
 
 def _given(script: Mapping[str, Any], flags: Mapping[str, Any]) -> dict[str, Any]:
     """The flags win over the script; a mate that they name also over one that the script names otherwise."""
-    if MATES & flags.keys():
+    if NAMES & flags.keys():
         script = {key: value for key, value in script.items() if key not in MATES}
     return {**script, **flags}
 
@@ -114,6 +116,8 @@ def _check_mate(asked: Mapping[str, Any]) -> None:
         raise click.UsageError("--mate and --pair exclude each other")
     if asked["pair_domain"] and asked["pair"] is None:
         raise click.UsageError("--pair-domain needs --pair")
+    if asked["or_alone"] and asked["mate"] is None and asked["pair"] is None:
+        raise click.UsageError("--or-alone needs --mate or --pair")
 
 
 def _read(path: str) -> bytes:
@@ -155,5 +159,5 @@ def _tell_id(job_id: str, domain: str, parsable: bool) -> None:
 
 def _tell_mates(job: Job, parsable: bool) -> None:
     for mate in job.mates:
-        if not parsable or mate.lookup == "no_pair":
+        if not parsable or mate.lookup in (None, "no_pair"):
             say(printable(mate_found(mate)))

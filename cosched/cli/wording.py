@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
+from cosched.wrong_mates import wrong_mate
+
 if TYPE_CHECKING:
     from cosched.client import Mate
 
@@ -22,6 +24,7 @@ REASONS = {
     "MateQueuing": "its mate waits in the queue",
     "MateHolding": "its mate holds its nodes and waits",
     "MateUnsubmitted": "its mate is not submitted yet",
+    "MateUnknown": "there is no such mate; cosched link names another, cosched unlink lets it start alone",
     "Held": "it keeps its nodes and waits for its mate",
     "HeldCap": "as many nodes are held as may be",
     "Yielded": "it let other jobs go first",
@@ -42,8 +45,9 @@ def mate_found(mate: Mate) -> str:
     if mate.lookup == "unsubmitted":
         return f"its mate is not submitted yet to {mate.domain}"
     if mate.lookup == "no_pair":
-        return f"no such pair at {mate.domain}: it will start alone"
-    return f"no answer from {mate.domain} about its mate yet"
+        then = "starts alone" if mate.or_alone else "waits until it is linked or unlinked"
+        return f"{wrong_mate(mate.domain, mate.id, mate.pair, mate.problem)}: it {then}"
+    return f"no answer from {mate.domain} about its mate yet: it is asked again as soon as it answers"
 
 
 def local_time(instant: datetime | None) -> str:

@@ -54,6 +54,7 @@ class AsyncClient(AbstractAsyncContextManager["AsyncClient"]):
         mate: JobLike | None = None,
         pair: str | None = None,
         pair_domain: str = "",
+        or_alone: bool = False,
         hold: bool = False,
         environment: Mapping[str, str] | None = None,
         directory: str | Path | None = None,
@@ -69,6 +70,7 @@ class AsyncClient(AbstractAsyncContextManager["AsyncClient"]):
                 mate=mate,
                 pair=pair,
                 pair_domain=pair_domain,
+                or_alone=or_alone,
                 hold=hold,
                 environment=environment,
                 directory=directory,
@@ -96,17 +98,23 @@ class AsyncClient(AbstractAsyncContextManager["AsyncClient"]):
         return await self._ask(calls.cancel(job))
 
     async def link(
-        self, job: JobLike, mate: JobLike | None = None, *, pair: str | None = None, pair_domain: str = ""
+        self,
+        job: JobLike,
+        mate: JobLike | None = None,
+        *,
+        pair: str | None = None,
+        pair_domain: str = "",
+        or_alone: bool = False,
     ) -> Job:
-        """Name the mate of a job that was submitted without one."""
-        return await self._ask(calls.link(job, mate, pair, pair_domain))
+        """Name the mate of a job that has not started, instead of the one that it has, if any."""
+        return await self._ask(calls.link(job, mate, pair, pair_domain, or_alone))
 
     async def unlink(self, job: JobLike, mate_domain: str = "") -> Job:
-        """Dissolve a pair."""
+        """Dissolve a pair. A job that holds, or is ready, starts at once, alone."""
         return await self._ask(calls.unlink(job, mate_domain))
 
     async def release(self, job: JobLike) -> Job:
-        """End a job's hold now."""
+        """End a job's hold now; a holding job may be selected, and hold, again at once."""
         return await self._ask(calls.release(job))
 
     async def nodes(self) -> list[Nodes]:

@@ -12,6 +12,7 @@ from typing import Any, Generic, TypeVar
 from cosched.client.domains import Domain, Nodes
 from cosched.client.events import EVENT_KINDS
 from cosched.client.jobs import JOB_STATES, Job
+from cosched.pair_names import ALLOWED, is_pair_name
 from cosched.v1 import domain_pb2 as wire
 from cosched.v1.coscheduling_pb2 import JobRef
 from cosched.v1.job_pb2 import MateName, PairName
@@ -36,6 +37,7 @@ def submit(
     mate: JobLike | None,
     pair: str | None,
     pair_domain: str,
+    or_alone: bool,
     time_limit: float | timedelta | None,
     environment: Mapping[str, str] | None,
     directory: str | Path | None,
@@ -53,6 +55,7 @@ def submit(
         working_directory="" if directory is None else str(directory),
         environment=environment or {},
         hold=hold,
+        or_alone=or_alone,
     )
     if time_limit is not None:
         request.time_limit.FromTimedelta(_timedelta(time_limit))
@@ -66,10 +69,11 @@ def cancel(job: JobLike) -> Call[Job]:
     return Call("CancelJob", wire.CancelJobRequest(request_id=_request_id(), job=job_ref(job)), _job)
 
 
-def link(job: JobLike, mate: JobLike | None, pair: str | None, pair_domain: str) -> Call[Job]:
+def link(job: JobLike, mate: JobLike | None, pair: str | None, pair_domain: str, or_alone: bool) -> Call[Job]:
     """See Client.link."""
     name = mate_name(mate, pair, pair_domain)
-    return Call("LinkJobs", wire.LinkJobsRequest(request_id=_request_id(), job=job_ref(job), mate=name), _job)
+    request = wire.LinkJobsRequest(request_id=_request_id(), job=job_ref(job), mate=name, or_alone=or_alone)
+    return Call("LinkJobs", request, _job)
 
 
 def unlink(job: JobLike, mate_domain: str) -> Call[Job]:
@@ -133,8 +137,8 @@ def mate_name(mate: JobLike | None, pair: str | None, pair_domain: str) -> MateN
     if (mate is None) == (pair is None):
         raise ValueError("a mate is named by DOMAIN:ID or by the name of the pair, one of the two")
     if pair is not None:
-        if not pair:
-            raise ValueError("the name of the pair is empty")
+        if not is_pair_name(pair):
+            raise ValueError(f"{pair!r} cannot be the name of a pair: {ALLOWED}")
         return MateName(pair=PairName(domain=pair_domain, name=pair))
     if pair_domain:
         raise ValueError("the domain of a pair needs the name of the pair")

@@ -63,6 +63,7 @@ class Client(AbstractContextManager["Client"]):
         mate: JobLike | None = None,
         pair: str | None = None,
         pair_domain: str = "",
+        or_alone: bool = False,
         hold: bool = False,
         environment: Mapping[str, str] | None = None,
         directory: str | Path | None = None,
@@ -70,8 +71,9 @@ class Client(AbstractContextManager["Client"]):
         """Submit a job: the script itself, or the Path of its file.
 
         `time_limit` in seconds or as timedelta; `mate`: "DOMAIN:ID", or `pair`: a name that both jobs are submitted
-        with (`pair_domain`: the mate's domain, where there is a choice); `hold`: not before `release`; `directory`:
-        an absolute path where it runs. What is not given, the domain chooses.
+        with (`pair_domain`: the mate's domain, where there is a choice). A mate that is none is refused (ClientError,
+        NO_PAIR), unless `or_alone`: the job then starts alone. `hold`: not before `release`; `directory`: an absolute
+        path where it runs. What is not given, the domain chooses.
         """
         return self._ask(
             calls.submit(
@@ -83,6 +85,7 @@ class Client(AbstractContextManager["Client"]):
                 mate=mate,
                 pair=pair,
                 pair_domain=pair_domain,
+                or_alone=or_alone,
                 hold=hold,
                 environment=environment,
                 directory=directory,
@@ -109,16 +112,24 @@ class Client(AbstractContextManager["Client"]):
         """Cancel a job. Its mate then starts alone."""
         return self._ask(calls.cancel(job))
 
-    def link(self, job: JobLike, mate: JobLike | None = None, *, pair: str | None = None, pair_domain: str = "") -> Job:
-        """Name the mate of a job that was submitted without one."""
-        return self._ask(calls.link(job, mate, pair, pair_domain))
+    def link(
+        self,
+        job: JobLike,
+        mate: JobLike | None = None,
+        *,
+        pair: str | None = None,
+        pair_domain: str = "",
+        or_alone: bool = False,
+    ) -> Job:
+        """Name the mate of a job that has not started, instead of the one that it has, if any."""
+        return self._ask(calls.link(job, mate, pair, pair_domain, or_alone))
 
     def unlink(self, job: JobLike, mate_domain: str = "") -> Job:
-        """Dissolve a pair."""
+        """Dissolve a pair. A job that holds, or is ready, starts at once, alone."""
         return self._ask(calls.unlink(job, mate_domain))
 
     def release(self, job: JobLike) -> Job:
-        """End a job's hold now."""
+        """End a job's hold now; a holding job may be selected, and hold, again at once."""
         return self._ask(calls.release(job))
 
     def nodes(self) -> list[Nodes]:

@@ -9,6 +9,7 @@ from cosched.v1 import coscheduling_pb2, job_pb2
 
 JOB_STATES = words(job_pb2.JobState, "JOB_STATE_")
 LOOKUPS = words(coscheduling_pb2.MateLookup, "MATE_LOOKUP_")
+PROBLEMS = words(coscheduling_pb2.MateProblem, "MATE_PROBLEM_")
 MATE_STATUSES = words(coscheduling_pb2.MateStatus, "MATE_STATUS_")
 
 
@@ -125,6 +126,16 @@ class Mate(View[job_pb2.Mate]):
     def lookup(self) -> str | None:
         """What its domain said when asked for it: found, unsubmitted or no_pair; None: it gave no answer yet."""
         return word(LOOKUPS, self._message.lookup)
+
+    @property
+    def problem(self) -> str | None:
+        """Why there is no such mate, as its domain says: unknown, completed, other_owner, ...; None: it does not."""
+        return PROBLEMS.get(self._message.problem)
+
+    @property
+    def or_alone(self) -> bool:
+        """Whether the job starts alone if there is no such mate."""
+        return self._message.or_alone
 
     @property
     def status(self) -> str | None:

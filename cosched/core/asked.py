@@ -23,13 +23,14 @@ from cosched.core.local import (
     IllegalEvent,
     LocalJobs,
 )
-from cosched.core.mates import NO_PAIR, PairedJob
+from cosched.core.mates import PairedJob, no_pair
 from cosched.core.protocol import (
     Domain,
     GetMateJobId,
     GetMateStatus,
     JobId,
     MateJobId,
+    MateProblem,
     MateStarted,
     MateStatus,
     MateTried,
@@ -90,7 +91,7 @@ class AskedJobs(LocalJobs):
 
     def mate_job_id(self, peer: Domain, request: GetMateJobId) -> MateJobId:
         """Answer GetMateJobId; a job here that names no id yet takes the caller's."""
-        return self.mates.answer(peer, request) if self.settings.enabled else NO_PAIR
+        return self.mates.answer(peer, request) if self.settings.enabled else no_pair(MateProblem.OFF)
 
     def mate_status(self, peer: Domain, request: GetMateStatus) -> MateStatus:
         """Answer GetMateStatus; UNKNOWN for any job that is not the caller's mate."""

@@ -20,7 +20,7 @@ yield, release) in `local`, what they do while peers are away or drain in `patie
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import cast
+from typing import Any, cast
 
 from cosched.core.asked import STATUS
 from cosched.core.effects import Call, Effect, Reschedule, SetTimer, Timer
@@ -61,10 +61,10 @@ from cosched.core.protocol import (
     FOREVER,
     Failure,
     Found,
-    GetMateJobId,
     GetMateStatus,
     JobId,
     MateJobId,
+    MateProblem,
     MateStarted,
     MateStatus,
     MateTried,
@@ -73,11 +73,13 @@ from cosched.core.protocol import (
     Status,
     TryStartMate,
 )
-from cosched.core.settings import OnUnreachable, Scheme
+from cosched.core.settings import OnMateUnknown, OnUnreachable, Scheme
 
 __all__ = ["REPLIES", "STATUS", "TABLE", "Coscheduler", "IllegalEvent"]
 
 REFUSED = "was refused: misconfigured peer"
+NO_SUCH_PAIR = "its mate's domain knows no such pair"
+AS_ASKED_FOR = (MateProblem.OFF, MateProblem.UNLINKED)  # somebody there has decided that the job starts alone
 
 
 class Coscheduler(PatientJobs):
@@ -125,17 +127,30 @@ class Coscheduler(PatientJobs):
             return self._wait(job, now, "Draining")
         if self.expects(job.peer, now):
             return self._wait(job, now, AWAY)
-        return self._call(job, GetMateJobId(job.id, job.pair, job.mate, job.owner), now)
+        return self._ask_for_mate(job, now)
 
     def _mate_id(self, job: PairedJob, answer: MateJobId, now: int) -> list[Effect]:
         if answer.found is Found.MATE:
             mate = cast(JobId, answer.job)
             if job.mate != mate:
                 self.mates.settle(job, mate)
+            job.problem = ""
             return self._call(job, GetMateStatus(mate, job.id), now)
         if answer.found is Found.NO_PAIR:
-            return self._start(job, now, "its mate's domain knows no such pair")
+            return self._mate_unknown(job, answer.problem, now)
         return self._mate_unsubmitted(job, now)
+
+    def _mate_unknown(self, job: PairedJob, problem: MateProblem | None, now: int) -> list[Effect]:
+        """There is no such mate: the paper's job starts; one that need not waits, without nodes if it can."""
+        if self.settings.on_mate_unknown is OnMateUnknown.START:
+            return self._start(job, now, NO_SUCH_PAIR)
+        job.problem = problem or ""
+        named: dict[str, Any] = {"problem": job.problem, "peer": job.peer, "pair": job.pair, "mate": job.mate}
+        if job.alone:
+            return self._start(job, now, "patience ended", **named)
+        if job.or_alone or problem in AS_ASKED_FOR:
+            return self._start(job, now, NO_SUCH_PAIR, **named)
+        return self._wait(job, now, "MateUnknown", Scheme.YIELD, **named)
 
     def _mate_unsubmitted(self, job: PairedJob, now: int) -> list[Effect]:
         if job.alone:
@@ -187,15 +202,15 @@ class Coscheduler(PatientJobs):
     def _patience_over(self, job: PairedJob, _: PatienceOver, now: int) -> list[Effect]:
         job.alone = True
         noted = self._note(job, "waits no longer for an unsubmitted mate")
-        if job.state is HOLDING and job.mate is None:  # it may have been submitted since
-            return noted + self._call(job, GetMateJobId(job.id, job.pair, job.mate, job.owner), now)
+        if job.state is HOLDING and (job.mate is None or job.problem):  # it may have been submitted since
+            return noted + self._ask_for_mate(job, now)
         return [*noted, Reschedule(job.id)]
 
     def _mate_id_of_holding(self, job: PairedJob, answer: MateJobId, now: int) -> list[Effect]:
         if answer.found is not Found.MATE:
             return self._mate_id(job, answer, now)
         self.mates.settle(job, cast(JobId, answer.job))
-        job.call = None
+        job.call, job.problem = None, ""
         return []
 
     def _call_of_holding_failed(self, job: PairedJob, event: CallFailed, now: int) -> list[Effect]:
@@ -309,7 +324,7 @@ REPLIES = (MateJobId, MateStatus, MateStarted, MateTried)
 
 # (state, kind of event) -> what happens. Late answers and stale timers are ignored; anything else not here is illegal.
 TABLE: dict[tuple[JobState, type], Action] = {
-    **_rows(Coscheduler._linked, Linked, QUEUED),
+    **_rows(Coscheduler._linked, Linked, QUEUED, READY, HOLDING),
     **_rows(Coscheduler._unlinked, Unlinked, QUEUED, READY, HOLDING),
     **_rows(Coscheduler._run_job, Ready, QUEUED),
     **_rows(Coscheduler._mate_id, MateJobId, READY),

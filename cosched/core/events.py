@@ -9,22 +9,30 @@ from cosched.core.protocol import Domain, Failure, JobId, Reply, Request
 
 
 class Submitted(NamedTuple):
-    """A job is queued; it names a mate on `peer` by its id or by a `pair` name that both submissions carry, or none."""
+    """A job is queued; it names a mate on `peer` by its id or by a `pair` name that both submissions carry, or none.
+
+    `or_alone`: it starts alone if there is no such mate, whatever the settings say.
+    """
 
     job: JobId
     peer: Domain = ""
     pair: str | None = None
     mate: JobId | None = None
     owner: str = ""
+    or_alone: bool = False
 
 
 class Linked(NamedTuple):
-    """A queued job without a mate names one now, as in `Submitted`."""
+    """A job that has not started names this mate now, as in `Submitted`, instead of the one that it named, if any.
+
+    Not while it waits for the answer to TryStartMate or StartJob: its mate may have started.
+    """
 
     job: JobId
     peer: Domain
     pair: str | None = None
     mate: JobId | None = None
+    or_alone: bool = False
 
 
 class Unlinked(NamedTuple):

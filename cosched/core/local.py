@@ -20,7 +20,7 @@ from cosched.core.effects import (
     Timer,
     Yield,
 )
-from cosched.core.events import Finished, Linked, NodesLost, ReleaseDue, Requeued, Started, Submitted, Unlinked
+from cosched.core.events import Finished, NodesLost, ReleaseDue, Requeued, Started, Submitted, Unlinked
 from cosched.core.job import JobState, may_become
 from cosched.core.mates import Mates, PairedJob
 from cosched.core.protocol import FOREVER, Domain, JobId
@@ -64,7 +64,7 @@ class LocalJobs:
     # Submission and end
 
     def _submitted(self, event: Submitted, now: int) -> list[Effect]:
-        job = PairedJob(event.job, event.peer, event.pair, event.mate, event.owner)
+        job = PairedJob(event.job, event.peer, event.pair, event.mate, event.owner, or_alone=event.or_alone)
         self.mates.add(job)
         effects = self._note(job, "submitted", pair=event.pair, mate=event.mate, peer=event.peer or None)
         return effects + self._patience(job, now)
@@ -74,19 +74,12 @@ class LocalJobs:
             return []
         return [SetTimer(job.id, Timer.PATIENCE, since + self.settings.mate_patience)]
 
-    def _linked(self, job: PairedJob, event: Linked, now: int) -> list[Effect]:
-        if job.peer:
-            raise IllegalEvent(f"Linked, but job {job.id} has a mate")
-        self.mates.link(job, event.peer, event.pair, event.mate)
-        noted = self._note(job, "is linked", pair=event.pair, mate=event.mate, peer=event.peer)
-        return [*noted, *self._patience(job, now), Reschedule(job.id)]
-
     def _unlinked(self, job: PairedJob, _: Unlinked, now: int) -> list[Effect]:
         if not job.peer:
             raise IllegalEvent(f"Unlinked, but job {job.id} has no mate")
         noted = self._note(job, "is unlinked", mate=job.mate, peer=job.peer)
         self.mates.unlink(job)
-        job.alone = False
+        job.alone, job.problem = False, ""
         if job.state is not QUEUED:  # it has nodes, and nobody to wait for
             return noted + self._start(job, now, "unlinked from its mate")
         return [*noted, ClearTimer(job.id, Timer.PATIENCE), Reschedule(job.id)]
@@ -127,11 +120,11 @@ class LocalJobs:
             effects.append(ClearTimer(job.id, Timer.PATIENCE))
         return effects
 
-    def _wait(self, job: PairedJob, now: int, why: str, scheme: Scheme | None = None) -> list[Effect]:
+    def _wait(self, job: PairedJob, now: int, why: str, scheme: Scheme | None = None, **detail: object) -> list[Effect]:
         """Hold or yield, by scheme and within the rules."""
         if self._may_hold(job, scheme or self._scheme(job, now), now):
-            return self._hold(job, now, why)
-        return self._yield(job, now, why)
+            return self._hold(job, now, why, **detail)
+        return self._yield(job, now, why, **detail)
 
     def _scheme(self, job: PairedJob, now: int) -> Scheme:  # noqa: ARG002
         """This domain's scheme; a job that has yielded up to the limit holds (IV-E2)."""
@@ -162,7 +155,7 @@ class LocalJobs:
     def _above_cap(self, job: PairedJob) -> bool:
         return self.held_nodes + job.nodes > self._cap
 
-    def _hold(self, job: PairedJob, now: int, why: str) -> list[Effect]:
+    def _hold(self, job: PairedJob, now: int, why: str, **detail: object) -> list[Effect]:
         job.state = HOLDING
         job.call = None
         job.generation += 1
@@ -171,14 +164,16 @@ class LocalJobs:
         job.hold_ends, job.missed = 0, why in MISSED
         self.held_nodes += job.nodes
         why = self._reason(job, why, now)
-        effects = self._note(job, "holds", why=why, until=job.held_until, generation=job.generation, nodes=job.nodes)
+        detail |= {"until": job.held_until, "generation": job.generation, "nodes": job.nodes}
+        effects = self._note(job, "holds", why=why, **detail)
         effects.append(Hold(job.id, job.held_until))
         if job.held_until < FOREVER:
             effects.append(SetTimer(job.id, Timer.RELEASE, job.held_until))
         return effects
 
-    def _yield(self, job: PairedJob, now: int, why: str) -> list[Effect]:
-        detail = {"capped": True} if self._scheme(job, now) is Scheme.HOLD and self._above_cap(job) else {}
+    def _yield(self, job: PairedJob, now: int, why: str, **detail: object) -> list[Effect]:
+        if self._scheme(job, now) is Scheme.HOLD and self._above_cap(job):
+            detail["capped"] = True
         self._end_readiness(job)
         job.missed = why in MISSED
         if job.yielded_at != now:  # counts once an instant
@@ -227,3 +222,8 @@ class LocalJobs:
 
     def _note(self, job: PairedJob, what: str, **detail: object) -> list[Effect]:
         return [Record(job.id, what, detail)] if self.story else []
+
+
+def named_mate(job: PairedJob) -> str:
+    """How a job names its mate, for people."""
+    return f"{job.pair}@{job.peer}" if job.pair is not None else f"{job.peer}:{job.mate}"

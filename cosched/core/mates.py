@@ -6,11 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from cosched.core.job import JobState
-from cosched.core.protocol import Domain, Found, GetMateJobId, JobId, MateJobId
+from cosched.core.protocol import Domain, Found, GetMateJobId, JobId, MateJobId, MateProblem
 
-NO_PAIR = MateJobId(Found.NO_PAIR, None)
 UNSUBMITTED = MateJobId(Found.UNSUBMITTED, None)
 WAITING = (JobState.QUEUED, JobState.READY, JobState.HOLDING)
+NOT_WAITING = {  # what is wrong with a mate in such a state
+    JobState.RUNNING: MateProblem.RUNNING,
+    JobState.COMPLETED: MateProblem.COMPLETED,
+    JobState.FAILED: MateProblem.FAILED,
+    JobState.CANCELLED: MateProblem.CANCELLED,
+}
 
 
 @dataclass(slots=True)
@@ -39,7 +44,9 @@ class PairedJob:
     missed: bool = False  # it waits since no question about its mate was answered
     cannot_yield: bool = False
     will_hold: bool = False  # what it does if its mate cannot start, decided when it asks
-    alone: bool = False  # patience has ended: it does not wait for an unsubmitted mate any more
+    or_alone: bool = False  # it starts alone if there is no such mate
+    alone: bool = False  # patience has ended: it does not wait for an unsubmitted or unknown mate any more
+    problem: str = ""  # a MateProblem: why there is no such mate, as was said last
     calls: int = 0  # mutating calls made, for their request ids
     call: object = None  # the request whose answer it awaits
     call_since: int = 0
@@ -85,10 +92,11 @@ class Mates:
         return None
 
     def link(self, job: PairedJob, peer: Domain, pair: str | None, mate: JobId | None) -> None:
-        """The job, which has no mate, names one now; ValueError as of `add`."""
+        """The job names this mate now, and no other; ValueError as of `add`."""
         taken = self.taken(peer, job.owner, pair, mate)
-        if taken is not None:
+        if taken not in (None, job.id):
             raise ValueError(f"job {job.id}: its pair is that of job {taken} already")
+        self._strike(job)
         self._part(job, None)
         job.peer, job.pair, job.mate = peer, pair, mate
         self._list(job)
@@ -109,21 +117,31 @@ class Mates:
         """GetMateJobId: the job here that is the mate of the peer's job `request.caller`."""
         local = self.find(peer, request)
         if (peer, request.caller) in self._parted and (local is None or local.mate != request.caller):
-            return NO_PAIR
-        if local is None:
-            return UNSUBMITTED if request.pair is not None else NO_PAIR
-        if (
-            local.owner != self.owner_here(peer, request.owner)
-            or local.peer not in ("", peer)
-            or local.mate not in (None, request.caller)
-        ):
-            return NO_PAIR
+            return no_pair(MateProblem.UNLINKED)
+        if local is None and request.pair is not None:
+            return UNSUBMITTED
+        problem = self._problem(peer, request, local)
+        if local is None or problem is not None:
+            return no_pair(problem)
         if local.mate is None:
-            if request.pair is None and not _may_be_adopted(local):
-                return NO_PAIR
             local.peer = peer
             self.settle(local, request.caller)
-        return MateJobId(Found.MATE, local.id)
+        return MateJobId(Found.MATE, local.id, NOT_WAITING.get(local.state))
+
+    def _problem(self, peer: Domain, request: GetMateJobId, local: PairedJob | None) -> MateProblem | None:
+        """Why the local job that was found (or else is named) cannot be the caller's mate; None: it can."""
+        named = local or self.jobs.get(request.mate or "")
+        if named is None:
+            return MateProblem.UNKNOWN
+        if named.owner != self.owner_here(peer, request.owner):
+            return MateProblem.OTHER_OWNER
+        if local is None:  # it has ended, with another mate
+            return NOT_WAITING[named.state]
+        if local.peer not in ("", peer) or local.mate not in (None, request.caller):
+            return MateProblem.TAKEN
+        if local.mate is not None or request.pair is not None:
+            return None
+        return NOT_WAITING.get(local.state) or (MateProblem.NAMES_PAIR if local.pair is not None else None)
 
     def is_mate(self, peer: Domain, caller: JobId, job: JobId) -> bool:
         """Whether the peer's job `caller` may ask about and start the local `job`; it has asked for its id before."""
@@ -172,6 +190,6 @@ class Mates:
             self._parted.add(mate)
 
 
-def _may_be_adopted(job: PairedJob) -> bool:
-    """Whether a job that knows no mate's id may become the mate of one that names it."""
-    return job.state in WAITING and job.pair is None  # a pair name is a mate to come
+def no_pair(problem: MateProblem | None = None) -> MateJobId:
+    """Answer GetMateJobId: there is no such pair."""
+    return MateJobId(Found.NO_PAIR, None, problem)

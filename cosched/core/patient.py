@@ -6,6 +6,8 @@ have missed an answer ask again at once. When the grace is over all ask again, a
 unreachable. To ask again, a holding job becomes ready on the nodes that it has; if it holds on after that, its hold
 ends when it would have ended.
 
+A job that has not started may be given another mate, which it then asks for in the same way.
+
 A domain that drains makes no new holds and no pairs. What holds asks once more, and holds until `settled_by` at most.
 """
 
@@ -16,11 +18,11 @@ from typing import Any
 
 from cosched.core.asked import AskedJobs
 from cosched.core.effects import AskAgain, Call, ClearTimer, Effect, Reschedule, SetTimer, Timer
-from cosched.core.events import Drained, GraceOver, PeerAway, PeerDrains, PeerLeaves, PeerThere, Resumed
-from cosched.core.local import HOLDING, QUEUED, READY
+from cosched.core.events import Drained, GraceOver, Linked, PeerAway, PeerDrains, PeerLeaves, PeerThere, Resumed
+from cosched.core.local import HOLDING, QUEUED, READY, IllegalEvent, named_mate
 from cosched.core.mates import PairedJob
 from cosched.core.presence import Presence, Presences
-from cosched.core.protocol import Domain, Failure, GetMateJobId, Request
+from cosched.core.protocol import Domain, Failure, GetMateJobId, Request, StartJob, TryStartMate
 from cosched.core.settings import CoschedulingSettings, Scheme
 
 ALIVE = (Failure.BUSY, Failure.SLOW)
@@ -121,6 +123,23 @@ class PatientJobs(AskedJobs):
             return "Draining"
         return "PeerDraining" if self.presences.is_draining(job.peer, now) else why
 
+    # Another mate
+
+    def _linked(self, job: PairedJob, event: Linked, now: int) -> list[Effect]:
+        """A job with nodes asks for its new mate with them."""
+        if type(job.call) in (TryStartMate, StartJob):
+            raise IllegalEvent(f"Linked, but the mate of job {job.id} may just have started")
+        was = {"was": named_mate(job)} if job.peer else {}
+        self.mates.link(job, event.peer, event.pair, event.mate)
+        job.or_alone, job.alone, job.problem = event.or_alone, False, ""
+        noted = self._note(job, "is linked", pair=event.pair, mate=event.mate, peer=event.peer, **was)
+        return [*noted, *self._patience(job, now), *self._asks_for_it(job, now)]
+
+    def _asks_for_it(self, job: PairedJob, now: int) -> list[Effect]:
+        if job.state is QUEUED:
+            return [Reschedule(job.id)]
+        return self._ask_again(job, now) if job.state is HOLDING else self._ask_for_mate(job, now)
+
     # To ask again
 
     def _ask_for_all(self, peer: Domain | None, now: int, these: Callable[[PairedJob], bool]) -> list[Effect]:
@@ -138,7 +157,11 @@ class PatientJobs(AskedJobs):
     def _ask_again(self, job: PairedJob, now: int) -> list[Effect]:
         effects = self._end_hold(job, now)
         job.state, job.disclosed, job.hold_ends = READY, False, job.held_until
-        return [*effects, AskAgain(job.id), *self._call(job, GetMateJobId(job.id, job.pair, job.mate, job.owner), now)]
+        return [*effects, AskAgain(job.id), *self._ask_for_mate(job, now)]
+
+    def _ask_for_mate(self, job: PairedJob, now: int) -> list[Effect]:
+        """The first question of a RunJob."""
+        return self._call(job, GetMateJobId(job.id, job.pair, job.mate, job.owner), now)
 
     def _call(self, job: PairedJob, request: Request, now: int) -> list[Effect]:
         job.call = request

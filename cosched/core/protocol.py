@@ -25,6 +25,22 @@ class Found(StrEnum):
     NO_PAIR = "no_pair"  # or coscheduling is disabled there
 
 
+class MateProblem(StrEnum):
+    """Why a job is not, or is of no use as, the mate of the one that names it."""
+
+    UNKNOWN = "unknown"  # there is no such job
+    NOT_WAITING = "not_waiting"  # no job of that id and owner waits without a mate; more is not known
+    RUNNING = "running"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+    OTHER_OWNER = "other_owner"
+    TAKEN = "taken"  # it has another mate
+    NAMES_PAIR = "names_pair"  # it waits for the job of a pair's name
+    UNLINKED = "unlinked"  # its owner has unlinked it from the one that names it
+    OFF = "off"  # coscheduling is disabled there
+
+
 class Status(StrEnum):
     """A mate's state, as its own domain tells it."""
 
@@ -85,10 +101,11 @@ class StartJob(NamedTuple):
 
 
 class MateJobId(NamedTuple):
-    """Answer to GetMateJobId."""
+    """Answer to GetMateJobId; `problem`: why there is no such pair, or why the mate found will not wait (any more)."""
 
     found: Found
     job: JobId | None
+    problem: MateProblem | None = None  # also None: its domain does not say
 
 
 class MateStatus(NamedTuple):

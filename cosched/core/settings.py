@@ -32,6 +32,13 @@ class OnUnreachable(StrEnum):
     YIELD = "yield"
 
 
+class OnMateUnknown(StrEnum):
+    """What a ready job does that names a mate of which there is none; the paper's is START."""
+
+    START = "start"
+    WAIT = "wait"
+
+
 @dataclass(frozen=True, slots=True)
 class CoschedulingSettings:
     """Algorithm 1's flag and scheme, and the enhancements of section IV-E; seconds and fractions.
@@ -47,7 +54,8 @@ class CoschedulingSettings:
     max_yields: int = 0  # 0: no limit
     yield_boost: Decimal = Decimal(0)
     on_peer_unreachable: OnUnreachable = OnUnreachable.START
-    mate_patience: int | None = None  # None: wait for an unsubmitted mate without end
+    on_mate_unknown: OnMateUnknown = OnMateUnknown.START
+    mate_patience: int | None = None  # None: wait for an unsubmitted (or unknown) mate without end
     peer_grace: int = 0  # how long a peer that was there may be away before it is unreachable; the paper has none
     peer_patience: int = 30
     retry_interval: int = 1

@@ -21,7 +21,7 @@ from pydantic import (
 
 from adapters.manager import SettingError
 from cosched.core.scheduler import ClusterSettings
-from cosched.core.settings import MAX_INTERVAL, CoschedulingSettings, Scheme
+from cosched.core.settings import MAX_INTERVAL, CoschedulingSettings, OnMateUnknown, Scheme
 from cosched.errors import InputError
 from cosched.validation.addresses import Address, ListenAddress, Uri, is_loopback
 from cosched.validation.mistakes import KeyedError, Mistake, first_mistake, key_shown, no_such_key
@@ -33,6 +33,7 @@ from cosched.validation.types import DomainName, ExactSeconds, Seconds, Settings
 DAY = 86400
 MAX_RETENTION = 100 * MAX_INTERVAL
 SCHEDULING = frozenset({"slurm"})  # kinds of managers that schedule by themselves
+PAPERS_RULES: Mapping[str, Any] = {"peer_grace": 0, "on_mate_unknown": OnMateUnknown.START}
 MAX_SOCKET_PATH = 107  # bytes: what a Unix socket's address has room for
 
 
@@ -111,6 +112,7 @@ class Coscheduling(CoschedulingFields):
 
     enabled: Flag = True
     peer_grace: Seconds = 120  # 0 if the manager replays, unless it is given
+    on_mate_unknown: OnMateUnknown = OnMateUnknown.WAIT  # start if the manager replays, unless it is given
     mate_patience: Annotated[Seconds | None, BeforeValidator(_endless)] = 7 * DAY
     peer_timeout: Annotated[ExactSeconds, Field(gt=0, le=300)] = Decimal(5)
     peer_patience: Seconds = 30
@@ -210,10 +212,12 @@ class Configuration(Settings):
         return self
 
     def coscheduling_settings(self) -> CoschedulingSettings:
-        """[coscheduling] for the core; a replay keeps the paper's rule, without a grace, unless it is given one."""
+        """[coscheduling] for the core; a replay keeps the paper's rules unless it is given others."""
         settings = self.coscheduling.coscheduling_settings()
-        paper = self.manager.kind == "replay" and "peer_grace" not in self.coscheduling.model_fields_set
-        return replace(settings, peer_grace=0) if paper else settings
+        if self.manager.kind != "replay":
+            return settings
+        given = self.coscheduling.model_fields_set
+        return replace(settings, **{key: rule for key, rule in PAPERS_RULES.items() if key not in given})
 
     def cluster_settings(self, nodes: int) -> ClusterSettings:
         """[manager] for the embedded scheduler of a machine of `nodes` nodes; SettingError if they do not fit."""

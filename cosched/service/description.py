@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 
-from cosched.core.settings import Scheme
+from cosched.core.settings import OnMateUnknown, Scheme
 from cosched.service.configuration import Configuration, Coscheduling, Peer
 from cosched.validation.addresses import is_loopback
 
@@ -60,10 +60,17 @@ def _coscheduling(configuration: Configuration) -> Iterator[tuple[str, str]]:
         yield "each yield", f"raises the job's score by {settings.yield_boost} of it"
     patience = "no end" if section.mate_patience is None else _duration(section.mate_patience)
     yield "patience", f"{patience} for a mate that is not submitted"
+    yield "unknown mate", _unknown_mate(settings.on_mate_unknown)
     yield "calls to peers", f"{section.peer_timeout} s each, asked again for {_duration(section.peer_patience)}"
     yield "agreed starts", _agreed_starts(section)
     grace = f", once it has been away for {_duration(settings.peer_grace)}" if settings.peer_grace else ""
     yield "unreachable peer", f"jobs {settings.on_peer_unreachable.value}{grace}"
+
+
+def _unknown_mate(choice: OnMateUnknown) -> str:
+    if choice is OnMateUnknown.START:
+        return "jobs start alone"
+    return "jobs wait for another, unless submitted with --or-alone"
 
 
 def _agreed_starts(section: Coscheduling) -> str:

@@ -23,13 +23,15 @@ from cosched.core.events import (
     RetryDue,
 )
 from cosched.core.job import JobState
-from cosched.core.mates import PairedJob
+from cosched.core.mates import NOT_WAITING, WAITING, PairedJob
 from cosched.core.protocol import (
     Domain,
+    Found,
     GetMateJobId,
     GetMateStatus,
     JobId,
     MateJobId,
+    MateProblem,
     MateStarted,
     MateStatus,
     MateTried,
@@ -38,6 +40,8 @@ from cosched.core.protocol import (
     TryStartMate,
 )
 from cosched.core.scheduler import ClusterJob
+from cosched.core.settings import OnMateUnknown
+from cosched.service import story
 from cosched.service.deciding import DecidingDomain
 from cosched.service.fields import number
 from cosched.service.memory import PEERS, recall, recalled_peers, recalled_place
@@ -68,14 +72,30 @@ class LiveDomain(DecidingDomain):
         """A peer's request and its answer; None: it takes a while, see `late_answers`. Refusal."""
         self._recall(asked)
         if not self._problem and (answer := self._known(asked)) is not None:
-            return answer
+            return self._explained(asked, answer)
         with self.turn():
             self._reply = None
             if audit is not None:
                 self.audit(audit)
             self.feed(asked)
             self._touch_answered(asked.request, self._reply)
-        return self._reply
+        return self._explained(asked, self._reply)
+
+    def _explained(self, asked: Asked, reply: Reply | None) -> Reply | None:
+        """The answer, with what is on record of a mate that is not in memory (any more)."""
+        request = asked.request
+        if type(request) is GetMateJobId and type(reply) is MateJobId and reply.problem is MateProblem.UNKNOWN:
+            return reply._replace(problem=self._problem_on_record(asked.peer, request))
+        return reply
+
+    def _problem_on_record(self, peer: Domain, request: GetMateJobId) -> MateProblem:
+        id = number(request.mate or "")
+        record = self.store.job(id) if id is not None else None
+        if record is None or not record.state.final:
+            return MateProblem.UNKNOWN
+        if record.owner != self.core.mates.owner_here(peer, request.owner):
+            return MateProblem.OTHER_OWNER
+        return NOT_WAITING[record.state]
 
     def _known(self, asked: Asked) -> Reply | None:
         """The answer to a question, if it changes nothing here: that needs no turn."""
@@ -221,6 +241,17 @@ class LiveDomain(DecidingDomain):
         if answer.job is not None and job.mate is None:
             self.core.mates.settle(job, answer.job)
             self.touch(job.id)
+        if answer.found is Found.NO_PAIR:
+            job.problem = answer.problem or ""
+            self.touch(job.id)
+            if self._waits_for_a_mate(job):
+                self.note(job.id, "names a wrong mate", peer=peer, mate=job.mate, pair=job.pair, problem=job.problem)
+                self._set_reason(job.id, story.MATE_UNKNOWN)
+
+    def _waits_for_a_mate(self, job: PairedJob) -> bool:
+        """Whether the job will wait, though there is no such mate."""
+        settings = self.core.settings
+        return settings.on_mate_unknown is OnMateUnknown.WAIT and not job.or_alone and job.state in WAITING
 
     def jobs_of(self, owner: str) -> int:
         """How many jobs of this owner have not ended."""

@@ -89,7 +89,7 @@ class DomainApi(DomainServiceServicer):
         """See the protocol."""
 
         async def link(asking: Asking) -> JobRecord:
-            mate = read_mate("mate", request.mate)
+            mate = read_mate("mate", request.mate, request.or_alone)
             return await self._operations.link(asking, self._own("job", request.job), mate)
 
         return domain_pb2.LinkJobsResponse(job=await self._change("LinkJobs", request, context, link))

@@ -15,7 +15,7 @@ from cosched.core.effects import Start, Try
 from cosched.core.events import Linked, NodesLost, Ready, Requeued, Started, Submitted, Tried, Unlinked
 from cosched.core.job import JobState
 from cosched.core.mates import WAITING, PairedJob
-from cosched.core.protocol import FOREVER, Domain, JobId, TryStartMate
+from cosched.core.protocol import FOREVER, Domain, GetMateJobId, JobId, MateProblem, TryStartMate
 from cosched.core.scheduler import ClusterSettings
 from cosched.service import story
 from cosched.service.changes import PassOver
@@ -45,6 +45,11 @@ class OfferedDomain(LiveDomain):
     def state(self, job: JobId) -> JobState | None:
         """The job's state; None: it is not coscheduled."""
         return self.core.mates.jobs[job].state if job in self.jobs else None
+
+    def _problem_on_record(self, peer: Domain, request: GetMateJobId) -> MateProblem:
+        """The manager has jobs that are not known here: those that name no mate."""
+        problem = super()._problem_on_record(peer, request)
+        return MateProblem.NOT_WAITING if problem is MateProblem.UNKNOWN else problem
 
     # What the manager reports
 
@@ -153,10 +158,10 @@ class OfferedDomain(LiveDomain):
         if self.state(job) not in WAITING:
             return
         local = self.core.mates.jobs[job]
-        if local.peer:
-            self.feed(Unlinked(job))
-        taken = self.core.mates.taken(peer, local.owner, pair, mate)
-        if peer and taken is None and self.state(job) is JobState.QUEUED:
+        if not peer or self.core.mates.taken(peer, local.owner, pair, mate) not in (None, job):
+            if local.peer:
+                self.feed(Unlinked(job))
+        else:
             self.feed(Linked(job, peer, pair, mate))
 
     # Tries, which take a while

@@ -9,6 +9,7 @@ from adapters.scheduling import Link
 from cosched.core.job import JobState
 from cosched.core.protocol import Domain
 from cosched.service.errors import Refusal
+from cosched.service.linking import no_pair
 from cosched.service.offering import SUBMITTED_ELSEWHERE, Offering
 from cosched.service.operations import Asking, Operations, not_owner
 from cosched.service.store import JobRecord
@@ -46,7 +47,11 @@ class OfferedOperations(Operations):
     async def _link(self, asking: Asking, job: str, named: MateNamed) -> JobRecord:
         await self.look_for(job)
         mate = self._named(named)
-        if (known := self._domain.jobs.get(job)) is not None:
+        known = self._domain.jobs.get(job)
+        if known is not None and known.peer is not None:
+            self._written(mate)
+            return await super()._link(asking, job, named)
+        if known is not None:
             self._check_linkable(known, mate)
         self._check_mate(asking.user, mate)
         try:
@@ -54,7 +59,7 @@ class OfferedOperations(Operations):
         except ManagerError as error:
             raise _unreachable(error) from error
         except ValueError as error:
-            raise _no_pair(str(error)) from error
+            raise no_pair(str(error)) from error
         if job not in self._domain.jobs:
             raise not_owner(f"{asking.user} has no queued job {job[:40]} here that names no mate")
         record = self._domain.jobs[job]
@@ -62,12 +67,20 @@ class OfferedOperations(Operations):
             self._on_record(asking, record, f"{mate.peer}:{mate.mate or mate.pair}")
         return record
 
+    async def _write_link(self, record: JobRecord, mate: MateNamed) -> None:
+        try:
+            await self._offering.relink(str(record.id), self._written(mate))
+        except ManagerError as error:
+            raise _unreachable(error) from error
+        except ValueError as error:
+            raise no_pair(str(error)) from error
+
     def _written(self, mate: MateNamed) -> Link:
         """The mate as a job names it: a pair's name says nothing of the domain."""
         if mate.pair is None:
             return Link(mate.peer, mate.mate)
         if len(self._peer_names) > 1:
-            raise _no_pair("a pair's name does not tell in which of several domains the mate is: name its id")
+            raise no_pair("a pair's name does not tell in which of several domains the mate is: name its id")
         return Link(pair=mate.pair)
 
     async def _unlink(self, asking: Asking, job: str, peer: Domain) -> JobRecord:
@@ -90,10 +103,6 @@ class OfferedOperations(Operations):
                 f"job {job} would be lost with its nodes (srun, salloc or --no-requeue): it cannot be released",
             )
         return await super()._release(asking, job)
-
-
-def _no_pair(problem: str) -> Refusal:
-    return Refusal(grpc.StatusCode.FAILED_PRECONDITION, "NO_PAIR", problem)
 
 
 def _unreachable(error: ManagerError) -> Refusal:

@@ -29,6 +29,7 @@ from cosched.core.protocol import Domain, GetMateJobId, JobId
 from cosched.service import story
 from cosched.service.announcing import Announcer
 from cosched.service.changes import Order, PassOver
+from cosched.service.linking import until_linkable
 from cosched.service.offered_domain import OfferedDomain
 from cosched.service.running import explained, state_of
 from cosched.service.store import EventRecord, JobRecord
@@ -123,6 +124,10 @@ class Offering:
         """Have a queued job of this owner name this mate, if it names none. ManagerError; ValueError: it cannot."""
         await self._manager.adopt(job, link, owner)
 
+    async def relink(self, job: JobId, link: Link) -> None:
+        """Have a job that names a mate name this one. ManagerError; ValueError: it cannot."""
+        await self._manager.relink(job, link)
+
     async def part(self, job: JobId) -> None:
         """Have a job name no mate any more. ManagerError."""
         await self._manager.part(job)
@@ -199,7 +204,10 @@ class Offering:
             self._domain.refused(job.job_id, reason)
             return
         self._domain.submitted(self._record(job, peer, job.link))
-        self._run(self._announcer.announce(job.job_id))
+        self._run(self._announce(job.job_id))
+
+    async def _announce(self, job: JobId) -> None:
+        await self._announcer.announce(job)
 
     def _record(self, job: Submitted | Known, peer: Domain, link: Link) -> JobRecord:
         clock = self._domain.clock
@@ -224,8 +232,12 @@ class Offering:
     def _relinked(self, report: Relinked) -> None:
         link = report.link or Link()
         peer = link.peer or (self._peer_names[0] if report.link and len(self._peer_names) == 1 else "")
-        self._domain.relinked(report.job_id, peer if peer in self._peer_names else "", link.pair, link.mate)
-        self._run(self._announcer.announce(report.job_id))
+        self._run(self._follow_link(report.job_id, peer if peer in self._peer_names else "", link))
+
+    async def _follow_link(self, job: JobId, peer: Domain, link: Link) -> None:
+        await until_linkable(self._domain, job)
+        self._domain.relinked(job, peer, link.pair, link.mate)
+        await self._announce(job)
 
     def _offered(self, report: Offered) -> None:
         self._domain.offered(report.job_id, report.nodes, can_yield=report.can_yield)

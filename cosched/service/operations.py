@@ -9,14 +9,15 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import grpc
 
 from adapters.manager import ManagerError
 from cosched.core.events import Linked, ReleaseDue, Submitted, Unlinked
 from cosched.core.job import JobState
-from cosched.core.protocol import Domain, Failure, Found, GetMateJobId
+from cosched.core.mates import WAITING
+from cosched.core.protocol import Domain, Failure, GetMateJobId, JobId, MateJobId
 from cosched.service import story
 from cosched.service.announcing import Announcer
 from cosched.service.auditing import audit_refused
@@ -25,6 +26,7 @@ from cosched.service.changes import DoneRequest
 from cosched.service.domain import LiveDomain
 from cosched.service.errors import Refusal
 from cosched.service.fields import number
+from cosched.service.linking import names, no_pair, refusal_of_mate, until_linkable
 from cosched.service.metrics import Metrics
 from cosched.service.offering import Offering
 from cosched.service.peers import CallError
@@ -35,6 +37,7 @@ from cosched.service.translation import FOUND
 
 _LOG = logging.getLogger(__name__)
 UNASKED = 0  # MATE_LOOKUP_UNSPECIFIED
+REFUSED = "refused: "  # begins the end of a job that was refused because of its mate
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +129,10 @@ class Operations:
                 f"request_id: was used for {method} before",
                 {"field": "request_id"},
             )
-        return self.job(str(job))
+        record = self.job(str(job))
+        if record.state is JobState.CANCELLED and record.end_text.startswith(REFUSED):
+            raise no_pair(record.end_text.removeprefix(REFUSED))
+        return record
 
     # Submission
 
@@ -136,15 +142,35 @@ class Operations:
         self._check_room(owner, wanted.nodes)
         self._check_mate(owner, mate)
         record = self._record(wanted, owner, mate)
+        or_alone = mate is not None and mate.or_alone
+        job = str(record.id)
         with self._domain.turn():
             self._on_record(asking, record, "")
             self._add(record, wanted)
-            self._domain.feed(Submitted(str(record.id), record.peer or "", record.pair, record.mate, record.owner))
-            if not wanted.hold:
+            self._domain.feed(Submitted(job, record.peer or "", record.pair, record.mate, record.owner, or_alone))
+            if mate is None and not wanted.hold:
                 self._domain.enqueue(record)
         if mate is not None:
-            await self._announcer.announce(str(record.id))
+            await self._find_mate(record, mate)
         return record
+
+    async def _find_mate(self, record: JobRecord, mate: MateNamed) -> None:
+        """Ask for the mate of a new job, which is on record but not scheduled yet. Refusal: there is no such mate.
+
+        It is on record before that, since its mate's domain may keep its id.
+        """
+        job = str(record.id)
+        answer = await self._announcer.announce(job)
+        if job not in self._domain.jobs:
+            return  # it was cancelled meanwhile
+        refusal = refusal_of_mate(mate, answer)
+        with self._domain.turn():
+            if refusal is not None and record.state is JobState.QUEUED:
+                self._domain.end(job, JobState.CANCELLED, f"{REFUSED}{refusal.message}")
+            elif not record.user_hold and job not in self._domain.cluster:
+                self._domain.enqueue(record)
+        if refusal is not None and record.state is JobState.CANCELLED:
+            raise refusal
 
     def _record(self, wanted: Submission, owner: str, mate: MateNamed | None) -> JobRecord:
         return JobRecord(
@@ -203,61 +229,69 @@ class Operations:
         if peer not in self._peer_names:
             known = ", ".join(self._peer_names) or "none"
             said = f"no domain {mate.peer}" if mate.peer else "the mate's domain must be named"
+            if peer == self._domain.name:
+                said = f"{peer} is this domain: a mate is a job of another one"
             raise Refusal(grpc.StatusCode.NOT_FOUND, "DOMAIN_NOT_FOUND", f"{said} (configured: {known})")
-        return MateNamed(peer, mate.pair, mate.mate)
+        return replace(mate, peer=peer)
 
-    def _check_mate(self, owner: str, mate: MateNamed | None) -> None:
+    def _check_mate(self, owner: str, mate: MateNamed | None, job: JobId | None = None) -> None:
+        """Refusal if another job here than `job` has that mate."""
         if mate is None:
             return
         if not self._domain.core.settings.enabled:
             raise Refusal(grpc.StatusCode.FAILED_PRECONDITION, "COSCHEDULING_OFF", "coscheduling is off here")
         taken = self._domain.core.mates.taken(mate.peer, owner, mate.pair, mate.mate)
-        if taken is not None:
+        if taken not in (None, job):
             what = f"pair {mate.pair}" if mate.pair is not None else f"{mate.peer}:{mate.mate}"
             raise Refusal(
                 grpc.StatusCode.FAILED_PRECONDITION,
                 "PAIR_TAKEN",
                 f"{what} is that of job {taken} already",
-                {"job_id": taken},
+                {"job_id": str(taken)},
             )
 
     async def _link(self, asking: Asking, job: str, named: MateNamed) -> JobRecord:
         record, mate = self._owned(asking, job), self._named(named)
         self._check_linkable(record, mate)
-        found = await self._ask_for_link(record, mate)
-        if found is Found.NO_PAIR or (found is Found.UNSUBMITTED and mate.pair is None):
-            raise Refusal(
-                grpc.StatusCode.FAILED_PRECONDITION, "NO_PAIR", f"{mate.peer} knows no such pair of this owner's"
-            )
+        answer = await self._agreed(record, mate)
+        await self._write_link(record, mate)
         self._check_linkable(record, mate)  # it may have started meanwhile
         with self._domain.turn():
-            self._on_record(asking, record, f"{mate.peer}:{mate.mate or mate.pair}")
-            self._domain.feed(Linked(job, mate.peer, mate.pair, mate.mate))
-            record.lookup = FOUND[found]
+            self._on_record(asking, record, mate.named)
+            if not names(record, mate):
+                known = mate.mate or answer.job
+                self._domain.feed(Linked(job, mate.peer, mate.pair, known, mate.or_alone))
+                record.mate_status = UNASKED
+            record.lookup = FOUND[answer.found]
         return record
 
-    def _check_linkable(self, record: JobRecord, mate: MateNamed) -> None:
-        if record.state is not JobState.QUEUED:
-            raise _wrong_state(record, "be linked")
-        if record.peer is not None:
-            raise Refusal(
-                grpc.StatusCode.FAILED_PRECONDITION,
-                "PAIR_TAKEN",
-                f"job {record.id} has a mate already",
-                {"job_id": str(record.id)},
-            )
-        self._check_mate(record.owner, mate)
+    async def _agreed(self, record: JobRecord, mate: MateNamed) -> MateJobId:
+        """What the mate's domain says of the new link; Refusal if there is no such mate."""
+        answer = await self._ask_for_link(record, mate)
+        if (refusal := refusal_of_mate(mate, answer)) is not None:
+            raise refusal
+        await until_linkable(self._domain, str(record.id))
+        return answer
 
-    async def _ask_for_link(self, record: JobRecord, mate: MateNamed) -> Found:
+    async def _write_link(self, record: JobRecord, mate: MateNamed) -> None:
+        """Have the link noted elsewhere than here: only we know it."""
+
+    def _check_linkable(self, record: JobRecord, mate: MateNamed) -> None:
+        if record.state not in WAITING:
+            raise _wrong_state(record, "be linked any more")
+        self._check_mate(record.owner, mate, str(record.id))
+
+    async def _ask_for_link(self, record: JobRecord, mate: MateNamed) -> MateJobId:
         try:
             question = GetMateJobId(str(record.id), mate.pair, mate.mate, record.owner)
-            return (await self._announcer.ask(mate.peer, question)).found
+            return await self._announcer.ask(mate.peer, question)
         except CallError as error:
             refused = error.failure is Failure.REFUSED
             raise Refusal(
                 grpc.StatusCode.FAILED_PRECONDITION if refused else grpc.StatusCode.UNAVAILABLE,
                 "NO_PAIR" if refused else "PEER_UNREACHABLE",
-                f"{mate.peer}: {error.problem}",
+                f"{mate.peer} {'refuses this domain' if refused else 'gives no answer'}: {error.problem}; "
+                f"job {record.id} is as it was",
             ) from error
 
     def _linked(self, asking: Asking, job: str, peer: Domain) -> JobRecord:
@@ -310,7 +344,10 @@ class Operations:
         if not record.user_hold and record.state is not JobState.HOLDING:
             raise _wrong_state(record, "be released: it does not hold")
         if not record.user_hold and not asking.caller.operator:
-            raise not_owner("only an operator may end a hold before its time")
+            raise not_owner(
+                f"only an operator may end a hold before its time; to end the wait of job {job}, "
+                "link it with another mate, unlink it (it then starts alone) or cancel it"
+            )
         with self._domain.turn():
             self._on_record(asking, record, "")
             if record.user_hold:

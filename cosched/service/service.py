@@ -288,6 +288,8 @@ class Service:
         self.metrics.peer_up(view.name).set(up)
         self.metrics.peer_refused(view.name).set(view.state == cluster_pb2.PEER_STATE_REFUSED)
         state = cluster_pb2.PeerState.Name(view.state).removeprefix("PEER_STATE_").lower()
+        if up:
+            self.announcer.hurry(view.name)
         _LOG.log(logging.INFO if up else logging.WARNING, "peer %s is %s %s", view.name, state, view.problem)
         if up and self.configuration.coscheduling.heartbeat_interval and not self._paced:
             self._beat()  # its clock is not known yet

@@ -13,11 +13,13 @@ from typing import Any
 from cosched.core.effects import Record
 from cosched.core.protocol import FOREVER
 from cosched.v1 import domain_pb2 as wire
+from cosched.wrong_mates import wrong_mate
 
 HELD_BY_USER = "JobHeldUser"
 WAITS_IN_QUEUE = "Priority"
 MATE_HOLDS = "MateHolding"
 MATE_QUEUES = "MateQueuing"
+MATE_UNKNOWN = "MateUnknown"
 
 Detail = Mapping[str, Any]
 
@@ -38,6 +40,7 @@ KINDS: dict[str, int] = {
     "starts alone": wire.EVENT_KIND_WARNING,
     "holds on": wire.EVENT_KIND_HELD,
     "was refused: misconfigured peer": wire.EVENT_KIND_WARNING,
+    "names a wrong mate": wire.EVENT_KIND_WARNING,
     "gets no answer": wire.EVENT_KIND_PEER,
     "asked for its mate": wire.EVENT_KIND_PEER,
     "peer is away": wire.EVENT_KIND_PEER,
@@ -100,7 +103,12 @@ def text(what: str, detail: Detail, clock_time: Callable[[int], str]) -> str:
 
 def _because(detail: Detail) -> str:
     why = str(detail.get("why", ""))
-    return WHY.get(why, why)
+    said = "" if why == MATE_UNKNOWN else WHY.get(why, why)
+    return ": ".join(filter(None, (said, _wrong_mate(detail)))) if "problem" in detail else said
+
+
+def _wrong_mate(detail: Detail) -> str:
+    return wrong_mate(detail["peer"], detail.get("mate"), detail.get("pair"), detail["problem"])
 
 
 def _nodes(detail: Detail) -> str:
@@ -156,7 +164,12 @@ _TEXTS: dict[str, Callable[[Detail, Callable[[int], str]], str]] = {
     "completed": _ended("completed"),
     "failed": _ended("failed"),
     "cancelled": _ended("cancelled"),
-    "is linked": lambda detail, _: f"linked with {detail['peer']}:{detail.get('mate') or detail.get('pair')}",
+    "is linked": lambda detail, _: (
+        f"linked with {detail['peer']}:{detail.get('mate') or detail.get('pair')}"
+        f"{' instead of ' + detail['was'] if detail.get('was') else ''}"
+    ),
+    "names a wrong mate": lambda detail, _: f"{_wrong_mate(detail)}: it waits until it is linked or unlinked",
+    "waits no longer for an unsubmitted mate": lambda _, __: "has lost patience with its mate",
     "is unlinked": lambda detail, _: f"unlinked from {detail['peer']}",
     "peer is away": lambda detail, clock_time: (
         f"{detail['peer']} is away, and waited for until {clock_time(detail['until'])}"

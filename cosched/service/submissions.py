@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from cosched.core.protocol import Domain, JobId
-from cosched.service.fields import MAX_PAIR, FieldError, check_domain, check_job, check_text
+from cosched.pair_names import ALLOWED, is_pair_name
+from cosched.service.fields import FieldError, check_domain, check_job, check_text
 from cosched.service.store import JobScript
 from cosched.v1 import domain_pb2, job_pb2
 
@@ -32,6 +33,12 @@ class MateNamed:
     peer: Domain
     pair: str | None
     mate: JobId | None
+    or_alone: bool = False  # the job starts alone if there is no such mate
+
+    @property
+    def named(self) -> str:
+        """How it was named, for people."""
+        return f"{self.peer}:{self.mate or self.pair}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,16 +67,18 @@ def read_submission(message: domain_pb2.SubmitJobRequest) -> Submission:
     )
 
 
-def read_mate(field: str, name: job_pb2.MateName) -> MateNamed:
+def read_mate(field: str, name: job_pb2.MateName, or_alone: bool) -> MateNamed:
     """A mate as it is named; FieldError."""
     kind = name.WhichOneof("name")
     if kind is None:
         raise FieldError(field, "is missing: a pair's name or a job")
     if kind == "job":
         peer, job = check_job(f"{field}.job", name.job)
-        return MateNamed(peer, None, job)
+        return MateNamed(peer, None, job, or_alone)
     peer = check_domain(f"{field}.pair.domain", name.pair.domain) if name.pair.domain else ""
-    return MateNamed(peer, check_text(f"{field}.pair.name", name.pair.name, MAX_PAIR), None)
+    if not is_pair_name(name.pair.name):
+        raise FieldError(f"{field}.pair.name", f"the name of a pair is {ALLOWED}")
+    return MateNamed(peer, name.pair.name, None, or_alone)
 
 
 def _nodes(nodes: int) -> int:
@@ -117,4 +126,6 @@ def _words(field: str, words: Sequence[str]) -> None:
 def _mate(message: domain_pb2.SubmitJobRequest) -> MateNamed | None:
     if len(message.mates) > 1:
         raise TooManyMatesError("mates", "more than one mate is to come")
-    return read_mate("mates[0]", message.mates[0]) if message.mates else None
+    if message.or_alone and not message.mates:
+        raise FieldError("or_alone", "says nothing without a mate")
+    return read_mate("mates[0]", message.mates[0], message.or_alone) if message.mates else None

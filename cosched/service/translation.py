@@ -17,6 +17,7 @@ from cosched.core.protocol import (
     GetMateJobId,
     GetMateStatus,
     MateJobId,
+    MateProblem,
     MateStarted,
     MateStatus,
     MateTried,
@@ -58,8 +59,10 @@ STATUS = {
     Status.FAILED: wire.MATE_STATUS_FAILED,
     Status.UNKNOWN: wire.MATE_STATUS_UNKNOWN,
 }
+PROBLEM = {problem: wire.MateProblem.Value(f"MATE_PROBLEM_{problem.name}") for problem in MateProblem}
 _FOUND_OF = {value: found for found, value in FOUND.items()}
 _STATUS_OF = {value: status for status, value in STATUS.items()}
+_PROBLEM_OF = {value: problem for problem, value in PROBLEM.items()}
 
 
 def write_request(request: Request, here: Domain, peer: Domain) -> WireRequest:
@@ -157,7 +160,8 @@ def write_reply(reply: Reply, domain: Domain) -> WireReply:
     """The message that answers a request; a mate that it names is a job of `domain`."""
     if isinstance(reply, MateJobId):
         mate = wire.JobRef(domain=domain, job_id=reply.job) if reply.job is not None else None
-        return wire.GetMateJobIdResponse(lookup=FOUND[reply.found], mate=mate)
+        problem = PROBLEM[reply.problem] if reply.problem is not None else None
+        return wire.GetMateJobIdResponse(lookup=FOUND[reply.found], mate=mate, problem=problem)
     if isinstance(reply, MateStatus):
         started_at = Timestamp(seconds=reply.started_at) if reply.started_at is not None else None
         return wire.GetMateStatusResponse(
@@ -186,7 +190,7 @@ def _read_mate_job_id(message: wire.GetMateJobIdResponse, peer: Domain) -> MateJ
     if message.HasField("mate") != (found is Found.MATE):
         raise FieldError("mate", "must be given if, and only if, lookup is FOUND")
     job = check_job_of("mate", message.mate, peer) if found is Found.MATE else None
-    return MateJobId(found, job)
+    return MateJobId(found, job, _PROBLEM_OF.get(message.problem))  # for people: what is not known here is not said
 
 
 def _read_mate_status(message: wire.GetMateStatusResponse) -> MateStatus:

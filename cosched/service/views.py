@@ -17,6 +17,7 @@ from cosched.service.clock import Clock
 from cosched.service.domain import LiveDomain
 from cosched.service.peers import PeerView
 from cosched.service.store import EventRecord, JobRecord
+from cosched.service.translation import PROBLEM
 from cosched.v1 import cluster_pb2, coscheduling_pb2, domain_pb2, job_pb2
 
 SCHEMES = {
@@ -79,6 +80,10 @@ class Views:
             message.job.domain, message.job.job_id = peer, record.mate
         if record.gap_s is not None:
             message.gap.seconds = record.gap_s
+        memory = record.memory or {}
+        message.or_alone = memory.get("or_alone", False)
+        if problem := memory.get("problem"):
+            message.problem = PROBLEM[problem]
 
     def _write_holds(self, message: job_pb2.HoldRecord, record: JobRecord) -> None:
         memory = record.memory or {}

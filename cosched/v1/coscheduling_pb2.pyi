@@ -16,6 +16,21 @@ class MateLookup(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     MATE_LOOKUP_UNSUBMITTED: _ClassVar[MateLookup]
     MATE_LOOKUP_NO_PAIR: _ClassVar[MateLookup]
 
+class MateProblem(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    MATE_PROBLEM_UNSPECIFIED: _ClassVar[MateProblem]
+    MATE_PROBLEM_UNKNOWN: _ClassVar[MateProblem]
+    MATE_PROBLEM_NOT_WAITING: _ClassVar[MateProblem]
+    MATE_PROBLEM_RUNNING: _ClassVar[MateProblem]
+    MATE_PROBLEM_COMPLETED: _ClassVar[MateProblem]
+    MATE_PROBLEM_FAILED: _ClassVar[MateProblem]
+    MATE_PROBLEM_CANCELLED: _ClassVar[MateProblem]
+    MATE_PROBLEM_OTHER_OWNER: _ClassVar[MateProblem]
+    MATE_PROBLEM_TAKEN: _ClassVar[MateProblem]
+    MATE_PROBLEM_NAMES_PAIR: _ClassVar[MateProblem]
+    MATE_PROBLEM_UNLINKED: _ClassVar[MateProblem]
+    MATE_PROBLEM_OFF: _ClassVar[MateProblem]
+
 class MateStatus(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
     MATE_STATUS_UNSPECIFIED: _ClassVar[MateStatus]
@@ -31,6 +46,18 @@ MATE_LOOKUP_UNSPECIFIED: MateLookup
 MATE_LOOKUP_FOUND: MateLookup
 MATE_LOOKUP_UNSUBMITTED: MateLookup
 MATE_LOOKUP_NO_PAIR: MateLookup
+MATE_PROBLEM_UNSPECIFIED: MateProblem
+MATE_PROBLEM_UNKNOWN: MateProblem
+MATE_PROBLEM_NOT_WAITING: MateProblem
+MATE_PROBLEM_RUNNING: MateProblem
+MATE_PROBLEM_COMPLETED: MateProblem
+MATE_PROBLEM_FAILED: MateProblem
+MATE_PROBLEM_CANCELLED: MateProblem
+MATE_PROBLEM_OTHER_OWNER: MateProblem
+MATE_PROBLEM_TAKEN: MateProblem
+MATE_PROBLEM_NAMES_PAIR: MateProblem
+MATE_PROBLEM_UNLINKED: MateProblem
+MATE_PROBLEM_OFF: MateProblem
 MATE_STATUS_UNSPECIFIED: MateStatus
 MATE_STATUS_HOLDING: MateStatus
 MATE_STATUS_QUEUING: MateStatus
@@ -62,12 +89,14 @@ class GetMateJobIdRequest(_message.Message):
     def __init__(self, job: _Optional[_Union[JobRef, _Mapping]] = ..., pair: _Optional[str] = ..., mate: _Optional[_Union[JobRef, _Mapping]] = ..., owner: _Optional[str] = ...) -> None: ...
 
 class GetMateJobIdResponse(_message.Message):
-    __slots__ = ("lookup", "mate")
+    __slots__ = ("lookup", "mate", "problem")
     LOOKUP_FIELD_NUMBER: _ClassVar[int]
     MATE_FIELD_NUMBER: _ClassVar[int]
+    PROBLEM_FIELD_NUMBER: _ClassVar[int]
     lookup: MateLookup
     mate: JobRef
-    def __init__(self, lookup: _Optional[_Union[MateLookup, str]] = ..., mate: _Optional[_Union[JobRef, _Mapping]] = ...) -> None: ...
+    problem: MateProblem
+    def __init__(self, lookup: _Optional[_Union[MateLookup, str]] = ..., mate: _Optional[_Union[JobRef, _Mapping]] = ..., problem: _Optional[_Union[MateProblem, str]] = ...) -> None: ...
 
 class GetMateStatusRequest(_message.Message):
     __slots__ = ("job", "caller")

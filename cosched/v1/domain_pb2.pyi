@@ -44,7 +44,7 @@ EVENT_KIND_WARNING: EventKind
 EVENT_KIND_UNKNOWN: EventKind
 
 class SubmitJobRequest(_message.Message):
-    __slots__ = ("request_id", "name", "nodes", "time_limit", "script", "arguments", "working_directory", "environment", "mates", "hold", "owner")
+    __slots__ = ("request_id", "name", "nodes", "time_limit", "script", "arguments", "working_directory", "environment", "mates", "hold", "owner", "or_alone")
     class EnvironmentEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -63,6 +63,7 @@ class SubmitJobRequest(_message.Message):
     MATES_FIELD_NUMBER: _ClassVar[int]
     HOLD_FIELD_NUMBER: _ClassVar[int]
     OWNER_FIELD_NUMBER: _ClassVar[int]
+    OR_ALONE_FIELD_NUMBER: _ClassVar[int]
     request_id: str
     name: str
     nodes: int
@@ -74,7 +75,8 @@ class SubmitJobRequest(_message.Message):
     mates: _containers.RepeatedCompositeFieldContainer[_job_pb2.MateName]
     hold: bool
     owner: str
-    def __init__(self, request_id: _Optional[str] = ..., name: _Optional[str] = ..., nodes: _Optional[int] = ..., time_limit: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., script: _Optional[bytes] = ..., arguments: _Optional[_Iterable[str]] = ..., working_directory: _Optional[str] = ..., environment: _Optional[_Mapping[str, str]] = ..., mates: _Optional[_Iterable[_Union[_job_pb2.MateName, _Mapping]]] = ..., hold: _Optional[bool] = ..., owner: _Optional[str] = ...) -> None: ...
+    or_alone: bool
+    def __init__(self, request_id: _Optional[str] = ..., name: _Optional[str] = ..., nodes: _Optional[int] = ..., time_limit: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., script: _Optional[bytes] = ..., arguments: _Optional[_Iterable[str]] = ..., working_directory: _Optional[str] = ..., environment: _Optional[_Mapping[str, str]] = ..., mates: _Optional[_Iterable[_Union[_job_pb2.MateName, _Mapping]]] = ..., hold: _Optional[bool] = ..., owner: _Optional[str] = ..., or_alone: _Optional[bool] = ...) -> None: ...
 
 class SubmitJobResponse(_message.Message):
     __slots__ = ("job",)
@@ -97,14 +99,16 @@ class CancelJobResponse(_message.Message):
     def __init__(self, job: _Optional[_Union[_job_pb2.Job, _Mapping]] = ...) -> None: ...
 
 class LinkJobsRequest(_message.Message):
-    __slots__ = ("request_id", "job", "mate")
+    __slots__ = ("request_id", "job", "mate", "or_alone")
     REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
     JOB_FIELD_NUMBER: _ClassVar[int]
     MATE_FIELD_NUMBER: _ClassVar[int]
+    OR_ALONE_FIELD_NUMBER: _ClassVar[int]
     request_id: str
     job: _coscheduling_pb2.JobRef
     mate: _job_pb2.MateName
-    def __init__(self, request_id: _Optional[str] = ..., job: _Optional[_Union[_coscheduling_pb2.JobRef, _Mapping]] = ..., mate: _Optional[_Union[_job_pb2.MateName, _Mapping]] = ...) -> None: ...
+    or_alone: bool
+    def __init__(self, request_id: _Optional[str] = ..., job: _Optional[_Union[_coscheduling_pb2.JobRef, _Mapping]] = ..., mate: _Optional[_Union[_job_pb2.MateName, _Mapping]] = ..., or_alone: _Optional[bool] = ...) -> None: ...
 
 class LinkJobsResponse(_message.Message):
     __slots__ = ("job",)

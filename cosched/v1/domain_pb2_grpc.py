@@ -93,7 +93,9 @@ class DomainServiceServicer:
 
     def SubmitJob(self, request, context):
         """Submit a job, with or without a mate. If it names a mate, that mate's domain is asked at once; what it said is in
-        the answer (`job.mates[0].lookup`; NO_PAIR: the job is queued all the same and will start alone).
+        the answer (`job.mates[0].lookup`). If there is no such mate, or it runs or has ended, the job is refused (NO_PAIR)
+        unless `or_alone`; it is listed as cancelled. If the domain gives no answer (lookup UNSPECIFIED), the job is queued
+        and that domain is asked again as soon as it answers; if it then knows no such mate, the job waits (MateUnknown).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -108,15 +110,16 @@ class DomainServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def LinkJobs(self, request, context):
-        """Name the mate of a job that was submitted without one, while neither runs. The mate's domain must agree.
+        """Name the mate of a job, instead of the one that it has named so far, if any; neither may run. The mate's domain
+        must agree, unless `or_alone`. A job that holds is selected anew for its new mate; nothing starts by this alone.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def UnlinkJobs(self, request, context):
-        """Dissolve a pair, while neither runs. The mate's domain learns of it when it asks next, and its job then starts
-        alone.
+        """Dissolve a pair, while neither runs. A job that holds starts at once, alone. The mate's domain learns of it when it
+        asks next, and its job then starts alone.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -137,8 +140,9 @@ class DomainServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ReleaseHold(self, request, context):
-        """End a job's hold now: a holding job gives its nodes back as if its release timer had ended, and is queued again; a
-        job that was submitted with `hold` may be scheduled from now on. A job without a hold is FAILED_PRECONDITION.
+        """End a job's hold now. A holding job gives its nodes back as if its release timer had ended (which an operator may
+        ask for), and is queued again; where no other job wants its nodes it is selected at once, and holds again. A job
+        that was submitted with `hold` may be scheduled from now on. A job without a hold is FAILED_PRECONDITION.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -84,20 +84,24 @@ class PairName(_message.Message):
     def __init__(self, domain: _Optional[str] = ..., name: _Optional[str] = ...) -> None: ...
 
 class Mate(_message.Message):
-    __slots__ = ("name", "job", "lookup", "status", "heard_at", "gap")
+    __slots__ = ("name", "job", "lookup", "status", "heard_at", "gap", "problem", "or_alone")
     NAME_FIELD_NUMBER: _ClassVar[int]
     JOB_FIELD_NUMBER: _ClassVar[int]
     LOOKUP_FIELD_NUMBER: _ClassVar[int]
     STATUS_FIELD_NUMBER: _ClassVar[int]
     HEARD_AT_FIELD_NUMBER: _ClassVar[int]
     GAP_FIELD_NUMBER: _ClassVar[int]
+    PROBLEM_FIELD_NUMBER: _ClassVar[int]
+    OR_ALONE_FIELD_NUMBER: _ClassVar[int]
     name: MateName
     job: _coscheduling_pb2.JobRef
     lookup: _coscheduling_pb2.MateLookup
     status: _coscheduling_pb2.MateStatus
     heard_at: _timestamp_pb2.Timestamp
     gap: _duration_pb2.Duration
-    def __init__(self, name: _Optional[_Union[MateName, _Mapping]] = ..., job: _Optional[_Union[_coscheduling_pb2.JobRef, _Mapping]] = ..., lookup: _Optional[_Union[_coscheduling_pb2.MateLookup, str]] = ..., status: _Optional[_Union[_coscheduling_pb2.MateStatus, str]] = ..., heard_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., gap: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ...) -> None: ...
+    problem: _coscheduling_pb2.MateProblem
+    or_alone: bool
+    def __init__(self, name: _Optional[_Union[MateName, _Mapping]] = ..., job: _Optional[_Union[_coscheduling_pb2.JobRef, _Mapping]] = ..., lookup: _Optional[_Union[_coscheduling_pb2.MateLookup, str]] = ..., status: _Optional[_Union[_coscheduling_pb2.MateStatus, str]] = ..., heard_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., gap: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., problem: _Optional[_Union[_coscheduling_pb2.MateProblem, str]] = ..., or_alone: _Optional[bool] = ...) -> None: ...
 
 class HoldRecord(_message.Message):
     __slots__ = ("holds", "yields", "held_node_seconds", "hold_generation", "hold_until", "hold_forever")

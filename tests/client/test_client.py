@@ -215,7 +215,8 @@ def test_no_address_at_all(monkeypatch):
         ({"mate": "3"}, "DOMAIN:ID expected"),
         ({"mate": "eureka:3", "pair": "run7"}, "one of the two"),
         ({"mate": "eureka:3", "pair_domain": "eureka"}, "needs the name of the pair"),
-        ({"pair": ""}, "is empty"),
+        ({"pair": ""}, "cannot be the name of a pair"),
+        ({"pair": "bad name!"}, "1 to 128 of A-Z a-z 0-9 and _"),
     ],
 )
 def test_mates_that_cannot_be_meant(client, domain, arguments, problem):

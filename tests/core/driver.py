@@ -111,6 +111,10 @@ class DomainA:
             self.submit(job)
         return self.feed(Ready(job, nodes, hold_limit))
 
+    def feed_ready_that_cannot_yield(self, job: str = "j", nodes: int = 4) -> list[Effect]:
+        """RunJob of a job that would be lost with its nodes."""
+        return self.feed(Ready(job, nodes, FOREVER, cannot_yield=True))
+
     def reply(self, answer: Reply, job: str = "j") -> list[Effect]:
         """B answers the question that the job asks at present."""
         return self.feed(Answered(job, self.job(job).call, answer))

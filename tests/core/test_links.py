@@ -8,11 +8,12 @@ from cosched.core.coscheduling import Coscheduler
 from cosched.core.effects import Answer, Call, ClearTimer, Effect, Record, Reschedule, SetTimer, Start, Timer
 from cosched.core.events import Answered, Asked, CallFailed, Event, Finished, Linked, Ready, Submitted, Unlinked
 from cosched.core.job import JobState
-from cosched.core.mates import NO_PAIR, UNSUBMITTED
-from cosched.core.protocol import FOREVER, Failure, Found, GetMateJobId, MateJobId, MateStatus, Status
+from cosched.core.mates import UNSUBMITTED, no_pair
+from cosched.core.protocol import FOREVER, Failure, Found, GetMateJobId, MateJobId, MateProblem, MateStatus, Status
 from cosched.core.settings import CoschedulingSettings
 
 MATE = MateJobId(Found.MATE, "j")
+CANCELLED_MATE = MateJobId(Found.MATE, "j", MateProblem.CANCELLED)
 
 
 @pytest.fixture
@@ -42,11 +43,11 @@ def test_a_job_without_a_mate_starts_at_once(a):
 def test_a_job_that_names_no_mate_is_adopted_by_the_one_that_names_it(a):
     """ "which adopts the link if its job has no other mate, has not started, and has the same owner" """
     submit(a)
-    assert answer(a, mate="j", owner="eve") == NO_PAIR
+    assert answer(a, mate="j", owner="eve") == no_pair(MateProblem.OTHER_OWNER)
     assert answer(a, mate="j") == MATE
     assert (a.mates.jobs["j"].peer, a.mates.jobs["j"].mate) == ("B", "k")
-    assert answer(a, "other", mate="j") == NO_PAIR
-    assert answer(a, "k", mate="j", peer="C") == NO_PAIR
+    assert answer(a, "other", mate="j") == no_pair(MateProblem.TAKEN)
+    assert answer(a, "k", mate="j", peer="C") == no_pair(MateProblem.TAKEN)
 
 
 def test_the_adoption_is_told_in_the_story_once(a):
@@ -59,7 +60,7 @@ def test_the_adoption_is_told_in_the_story_once(a):
 def test_a_running_job_is_not_adopted(a):
     submit(a)
     a.handle(Ready("j", 4, FOREVER), 1)
-    assert answer(a, mate="j") == NO_PAIR
+    assert answer(a, mate="j") == no_pair(MateProblem.RUNNING)
 
 
 def test_a_job_can_be_linked_after_its_submission(a):
@@ -84,8 +85,8 @@ def test_an_unlinked_job_is_alone_and_its_mate_learns_of_it(a):
     submit(a, pair="p")
     assert answer(a, pair="p") == MATE
     assert done(a, Unlinked("j")) == [ClearTimer("j", Timer.PATIENCE), Reschedule("j")]
-    assert answer(a, pair="p") == NO_PAIR
-    assert answer(a, mate="j") == NO_PAIR
+    assert answer(a, pair="p") == no_pair(MateProblem.UNLINKED)
+    assert answer(a, mate="j") == no_pair(MateProblem.UNLINKED)
     assert Start("j") in done(a, Ready("j", 4, FOREVER))
 
 
@@ -107,7 +108,7 @@ def test_a_job_may_name_the_mate_that_another_was_unlinked_from(a):
     submit(a, mate="k")
     a.handle(Unlinked("j"), 1)
     submit(a, "j2", mate="k")
-    assert answer(a, mate="j") == NO_PAIR
+    assert answer(a, mate="j") == no_pair(MateProblem.UNLINKED)
     assert answer(a, mate="j2") == MateJobId(Found.MATE, "j2")
 
 
@@ -115,7 +116,7 @@ def test_the_name_of_a_pair_that_has_ended_can_be_used_again(a):
     submit(a, pair="nightly")
     assert answer(a, pair="nightly") == MATE
     a.handle(Finished("j", JobState.CANCELLED), 1)
-    assert answer(a, pair="nightly") == MATE, "the mate of the first job asks for that job still"
+    assert answer(a, pair="nightly") == CANCELLED_MATE, "the mate of the first job asks for that job still"
     assert answer(a, "k2", pair="nightly") == UNSUBMITTED
     submit(a, "j2", pair="nightly")
     assert answer(a, "k2", pair="nightly") == MateJobId(Found.MATE, "j2")
@@ -137,7 +138,7 @@ def test_a_forgotten_job_is_unknown_until_it_is_recovered(a):
     a.forget(job)
     assert answer(a, pair="p") == UNSUBMITTED
     assert a.recover(job, 0, 9) == []
-    assert answer(a, pair="p") == MATE
+    assert answer(a, pair="p") == CANCELLED_MATE
 
 
 def test_a_call_that_may_have_been_carried_out_before_a_restart_has_an_unknown_outcome(a):

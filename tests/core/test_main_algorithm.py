@@ -5,7 +5,7 @@ import pytest
 from cosched.core.effects import Answer, Call, Hold, Start, Try, Yield
 from cosched.core.events import Tried
 from cosched.core.job import JobState
-from cosched.core.protocol import Failure, Found, GetMateStatus, MateJobId, MateStarted, MateTried, Status
+from cosched.core.protocol import Failure, Found, GetMateStatus, MateJobId, MateProblem, MateStarted, MateTried, Status
 from cosched.core.settings import Scheme
 from sim.script import Action, ScriptedEvent
 
@@ -87,7 +87,7 @@ def test_disabled_at_the_mates_machine_both_start_normally():
     """ "no such pair (also if coscheduling is disabled there): start j" (coscheduling.md)"""
     off = DomainA(scheme=Scheme.OFF)
     off.submit()
-    assert off.asked_id() == MateJobId(Found.NO_PAIR, None)
+    assert off.asked_id() == MateJobId(Found.NO_PAIR, None, MateProblem.OFF)
 
 
 def test_the_status_comes_first():

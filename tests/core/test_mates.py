@@ -3,7 +3,7 @@
 import pytest
 
 from cosched.core.job import JobState
-from cosched.core.protocol import Found, GetMateJobId, GetMateStatus, MateJobId, Status
+from cosched.core.protocol import Found, GetMateJobId, GetMateStatus, MateJobId, MateProblem, Status
 from cosched.core.settings import Scheme
 
 from .driver import MATE_IS_K, DomainA, called
@@ -37,7 +37,7 @@ def test_a_pair_name_joins_two_jobs_and_no_third():
     a = DomainA()
     a.submit("j", pair="p")
     assert a.asked_id("k", pair="p") == MATE_IS_J
-    assert a.asked_id("k2", pair="p") == NO_PAIR
+    assert a.asked_id("k2", pair="p").found is Found.NO_PAIR
 
 
 def test_a_pair_name_is_taken_by_the_first_job_here():
@@ -77,7 +77,7 @@ def test_a_pair_name_finds_a_job_that_runs_already():
     a.submit("j", pair="p")
     a.run_job(Status.UNKNOWN)
     assert a.job().mate == "k"
-    assert a.asked_id("k", pair="p") == MATE_IS_J
+    assert a.asked_id("k", pair="p") == MATE_IS_J._replace(problem=MateProblem.RUNNING)
     assert a.asked_status().status is Status.RUNNING
 
 
@@ -86,7 +86,7 @@ def test_a_pair_name_finds_a_job_that_started_alone():
     a.ready()
     a.reply(NO_PAIR)
     assert a.state() is JobState.RUNNING
-    assert a.asked_id() == MATE_IS_J
+    assert a.asked_id() == MATE_IS_J._replace(problem=MateProblem.RUNNING)
     assert a.asked_status().status is Status.RUNNING
 
 
@@ -97,7 +97,7 @@ def test_an_ended_job_of_another_owner_does_not_keep_the_name_of_a_pair():
     a.reply(NO_PAIR)
     a.finish()
     assert a.asked_id("k", pair="p", owner="alice") == UNSUBMITTED
-    assert a.asked_id("k", pair="p", owner="mallory") == MATE_IS_J
+    assert a.asked_id("k", pair="p", owner="mallory") == MATE_IS_J._replace(problem=MateProblem.COMPLETED)
 
 
 # Links by id
@@ -137,14 +137,14 @@ def test_both_may_name_each_other():
 
 def test_an_unknown_id_is_no_pair():
     """ "otherwise there is no such pair, and the submitter is told" """
-    assert DomainA().asked_id("k", pair=None, mate="j") == NO_PAIR
+    assert DomainA().asked_id("k", pair=None, mate="j").found is Found.NO_PAIR
 
 
 def test_a_job_that_has_another_mate_is_not_adopted():
     """ "if its job has no other mate" """
     a = DomainA()
     a.submit("j", mate="other")
-    assert a.asked_id("k", pair=None, mate="j") == NO_PAIR
+    assert a.asked_id("k", pair=None, mate="j").found is Found.NO_PAIR
     assert a.job().mate == "other"
 
 
@@ -152,14 +152,14 @@ def test_a_job_that_was_adopted_is_not_adopted_again():
     a = DomainA()
     a.submit("j", mate=None)
     assert a.asked_id("k", pair=None, mate="j") == MATE_IS_J
-    assert a.asked_id("k2", pair=None, mate="j") == NO_PAIR
+    assert a.asked_id("k2", pair=None, mate="j").found is Found.NO_PAIR
 
 
 def test_a_job_that_waits_for_the_other_of_its_pair_is_not_adopted():
     """ "if its job has no other mate": a pair name names one."""
     a = DomainA()
     a.submit("j", pair="p")
-    assert a.asked_id("x", pair=None, mate="j") == NO_PAIR
+    assert a.asked_id("x", pair=None, mate="j").found is Found.NO_PAIR
     assert a.asked_id("k", pair="p") == MATE_IS_J
 
 
@@ -173,7 +173,7 @@ def test_a_job_that_has_started_or_ended_is_not_adopted(how):
     if how is not None:
         a.finish(how)
     a.configure(scheme=Scheme.HOLD)
-    assert a.asked_id("k", pair=None, mate="j") == NO_PAIR
+    assert a.asked_id("k", pair=None, mate="j").found is Found.NO_PAIR
     assert a.job().mate is None
 
 
@@ -192,14 +192,14 @@ def test_a_job_of_another_owner_is_not_adopted():
     """ "and has the same owner" """
     a = DomainA()
     a.submit("j", mate=None, owner="alice")
-    assert a.asked_id("k", pair=None, mate="j", owner="mallory") == NO_PAIR
+    assert a.asked_id("k", pair=None, mate="j", owner="mallory").found is Found.NO_PAIR
     assert a.asked_id("k", pair=None, mate="j", owner="alice") == MATE_IS_J
 
 
 def test_a_job_that_names_another_peer_is_not_adopted():
     a = DomainA()
     a.submit("j", mate=None)  # on B
-    assert a.asked_id("k", pair=None, mate="j", peer="C") == NO_PAIR
+    assert a.asked_id("k", pair=None, mate="j", peer="C").found is Found.NO_PAIR
 
 
 def test_an_id_that_is_named_goes_before_a_job_that_names_the_caller():
@@ -256,7 +256,7 @@ def test_with_coscheduling_off_there_is_no_pair():
     """ "or no such pair (also if coscheduling is disabled there)" """
     a = DomainA(scheme=Scheme.OFF)
     a.submit("j", pair="p")
-    assert a.asked_id("k", pair="p") == NO_PAIR
+    assert a.asked_id("k", pair="p").found is Found.NO_PAIR
     assert a.job().mate is None
 
 

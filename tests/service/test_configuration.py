@@ -10,7 +10,7 @@ import pytest
 
 from adapters.manager import SettingError
 from cosched.core.policies.backfilling import BACKFILLING
-from cosched.core.settings import CoschedulingSettings, OnUnreachable, ReleaseOrder, Scheme
+from cosched.core.settings import CoschedulingSettings, OnMateUnknown, OnUnreachable, ReleaseOrder, Scheme
 from cosched.errors import InputError
 from cosched.service.configuration import Configuration, read_configuration
 from cosched.service.description import describe
@@ -81,13 +81,17 @@ def test_the_least_that_must_be_said(read: Read) -> None:
     assert (section.enabled, section.peer_timeout, section.heartbeat_interval) == (True, 5, 10)
     assert section.max_clock_offset == Decimal("0.5")
     assert (found.peers, found.tls, found.manager.settings) == ((), None, {})
-    assert found.coscheduling_settings() == CoschedulingSettings(mate_patience=7 * 86400, peer_grace=120)
+    assert found.coscheduling_settings() == CoschedulingSettings(
+        mate_patience=7 * 86400, peer_grace=120, on_mate_unknown=OnMateUnknown.WAIT
+    )
 
 
-def test_a_replay_keeps_the_rule_of_the_paper_unless_it_is_told(read: Read) -> None:
+def test_a_replay_keeps_the_rules_of_the_paper_unless_it_is_told(read: Read) -> None:
     replay = PLAIN.replace('"local"', '"replay"')
-    assert read(replay).coscheduling_settings().peer_grace == 0
-    assert read(f'{replay}\n[coscheduling]\npeer_grace = "1m"\n').coscheduling_settings().peer_grace == 60
+    papers = read(replay).coscheduling_settings()
+    assert (papers.peer_grace, papers.on_mate_unknown) == (0, OnMateUnknown.START)
+    told = read(f'{replay}\n[coscheduling]\npeer_grace = "1m"\non_mate_unknown = "wait"\n').coscheduling_settings()
+    assert (told.peer_grace, told.on_mate_unknown) == (60, OnMateUnknown.WAIT)
 
 
 FULL = f"""{SECURE}
@@ -107,6 +111,7 @@ max_yields = 3
 yield_boost = 0.2
 on_peer_unreachable = "hold"
 mate_patience = "1w"
+on_mate_unknown = "start"
 peer_timeout = 0.5
 peer_patience = "1m"
 peer_grace = "3m"
@@ -333,6 +338,7 @@ def test_what_check_prints(read: Read, tmp_path: Path) -> None:
         "held nodes          at most 0.25 of the machine",
         "each yield          raises the job's score by 0.2 of it",
         "patience            7 d for a mate that is not submitted",
+        "unknown mate        jobs start alone",
         "calls to peers      0.5 s each, asked again for 1 min",
         "agreed starts       if the manager can, and a peer's clock differs by at most 0.02 s",
         "unreachable peer    jobs hold, once it has been away for 3 min",

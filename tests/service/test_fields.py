@@ -184,7 +184,7 @@ def test_an_answer_that_is_not_known_here(value):
 def test_the_mate_belongs_to_found_only():
     assert refused_reply_field(GetMateJobIdResponse(lookup=MATE_LOOKUP_FOUND)) == "mate"
     assert refused_reply_field(GetMateJobIdResponse(lookup=MATE_LOOKUP_NO_PAIR, mate=THEIRS)) == "mate"
-    assert read_reply(GetMateJobIdResponse(lookup=MATE_LOOKUP_FOUND, mate=THEIRS), PEER) == (Found.MATE, "17")
+    assert read_reply(GetMateJobIdResponse(lookup=MATE_LOOKUP_FOUND, mate=THEIRS), PEER) == (Found.MATE, "17", None)
 
 
 def test_the_mate_is_a_job_of_the_domain_that_answers():

@@ -26,12 +26,15 @@ def test_link_unlink_release(cosched, domain):
     domain.add()
     domain.mate_lookup = coscheduling_pb2.MATE_LOOKUP_FOUND
     assert cosched("link", "17", "eureka:3").stderr == ("job intrepid:17 was linked: its mate is eureka:3 (queuing)\n")
-    assert cosched("unlink", "17").stderr == "job intrepid:17 has no mate any more\n"
+    assert cosched("unlink", "17").stderr == "job intrepid:17 has no mate any more, and will start alone\n"
     domain.mate_lookup = coscheduling_pb2.MATE_LOOKUP_UNSUBMITTED
     said = cosched("link", "17", "--pair", "run7", "--pair-domain", "eureka").stderr
     assert said == "job intrepid:17 was linked: its mate is not submitted yet to eureka\n"
     assert domain.jobs["17"].mates[0].name.pair.name == "run7"
-    assert cosched("release", "17").stderr == "job intrepid:17 was released\n"
+    said = cosched("release", "17").stderr
+    assert said.startswith("the hold of job intrepid:17 was ended by force: it may hold whenever it is selected")
+    domain.jobs["17"].reason = "JobHeldUser"
+    assert cosched("release", "17").stderr == "job intrepid:17 may be scheduled now\n"
 
 
 def test_what_is_refused(refused, domain):

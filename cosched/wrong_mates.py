@@ -1,0 +1,33 @@
+"""Why a job cannot have the mate that it names, in one line for people: in refusals, stories and listings. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from cosched.core.protocol import MateProblem
+
+WAY_OUT = "name another mate, or say --or-alone to let the job start alone"
+
+_TEXTS: Mapping[str, str] = {
+    MateProblem.UNKNOWN: "{domain} has no job {job}",
+    MateProblem.NOT_WAITING: "{domain} has no job {job} of this user that waits without a mate",
+    MateProblem.RUNNING: "{mate} runs already",
+    MateProblem.COMPLETED: "{mate} has ended (completed)",
+    MateProblem.FAILED: "{mate} has ended (failed)",
+    MateProblem.CANCELLED: "{mate} has ended (cancelled)",
+    MateProblem.OTHER_OWNER: "{mate} is another user's",
+    MateProblem.TAKEN: "{mate} is another job's mate already",
+    MateProblem.NAMES_PAIR: "{mate} waits for the job of a pair's name: give that name as --pair",
+    MateProblem.UNLINKED: "{mate} was unlinked from this job",
+    MateProblem.OFF: "coscheduling is off at {domain}",
+}
+_NOT_SAID = "{domain} knows no such pair: {mate} is not there, has ended, or is another job's mate or another user's"
+
+
+def wrong_mate(domain: str, job: str | None, pair: str | None, problem: str | None) -> str:
+    """What is wrong with the mate on `domain` that is named by its id `job`, or by a pair's name.
+
+    `problem`: a MateProblem; of a peer that does not say what it is, or says what is not known here, None.
+    """
+    mate = f"{domain}:{job}" if job else f"the job of pair {pair} on {domain}"
+    return _TEXTS.get(problem or "", _NOT_SAID).format(domain=domain, job=job, mate=mate)
