@@ -50,8 +50,8 @@ def cancel(jobs: tuple[str, ...], server: str | None) -> None:
 def link(job: str, mate: str | None, pair: str | None, server: str | None, **how: Any) -> None:
     """Name the mate of a job: by its domain and id, or by a pair name.
 
-    The job may wait, be ready or hold, and may have another mate: it then has this one instead, and one that holds is
-    selected anew for it. Neither job may run yet, and the mate's domain must agree (or --or-alone).
+    The job may wait, be ready or hold, and may have another mate: it then has this one instead, and one that has its
+    nodes asks for it with them. Neither job may run yet, and the mate's domain must agree (or --or-alone).
     """
     if (mate is None) == (pair is None):
         raise click.UsageError("give the mate as DOMAIN:ID, or --pair NAME")

@@ -111,7 +111,7 @@ class DomainServiceServicer:
 
     def LinkJobs(self, request, context):
         """Name the mate of a job, instead of the one that it has named so far, if any; neither may run. The mate's domain
-        must agree, unless `or_alone`. A job that holds is selected anew for its new mate; nothing starts by this alone.
+        must agree, unless `or_alone`. A job that holds keeps its nodes for its new mate; nothing starts by this alone.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
