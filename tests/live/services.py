@@ -18,7 +18,7 @@ from typing import Any
 from cosched.client import Client, Job, Unreachable
 
 COMMAND = (str(Path(sys.executable).with_name("cosched")),)
-PATIENCE = 120.0  # seconds; a safety net, not a measure
+PATIENCE = 600.0  # seconds; a safety net, not a measure
 
 
 def _ports() -> Iterator[int]:
@@ -174,6 +174,13 @@ class Service:
         return subprocess.run(
             [*COMMAND, *arguments], capture_output=True, text=True, timeout=PATIENCE, env=environment, **options
         )
+
+    def faults(self) -> list[str]:
+        """What it has logged with a stack trace, but for the library's own complaint about clients that hang up."""
+        assert self.process is not None
+        assert self.process.poll() is None
+        lines = [line for line in self.log.splitlines() if '"exception"' in line or "a fault of the service" in line]
+        return [line for line in lines if "ExecuteBatchError" not in line]
 
     def clear(self) -> None:
         """Leave no process behind: neither the service nor jobs."""

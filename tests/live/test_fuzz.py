@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from cosched.client import Client, Job
+from cosched.client import Client, ClientError, Job
 from cosched.core.job import JobState
 from cosched.service.store.schema import FIRST_FINAL_STATE
 from tests.live.other_users import a_public_folder
@@ -22,7 +22,7 @@ from tests.live.workloads import are_together
 from tests.tiers import SEED, soaked
 
 ATTACKS = (2011, 8_000), (SEED, 100_000)  # seed and number of requests: in the short tier, and in soak
-PATIENCE = 900  # seconds; a safety net, not a measure
+PATIENCE = 3600  # seconds; a safety net, not a measure
 HOSTILE = "nobody"
 NODES = 8
 MORE_DESCRIPTORS, MORE_MEMORY = 8, 48 << 20  # bytes; that of ended jobs is kept for their mates' questions
@@ -133,7 +133,7 @@ def test_hostile_requests_change_nothing_that_they_may_not(pair, work, attack, o
     assert {answer.split()[1] for answer in answers} <= ANSWERS, answers
     wait_until(lambda: descriptors(pair.a) <= before[1] + MORE_DESCRIPTORS, "its connections are closed")
     assert memory(pair.a) <= before[0] + MORE_MEMORY
-    assert [faults(service) for service in pair.both] == [[], []]
+    assert [service.faults() for service in pair.both] == [[], []]
     cancel_all(pair.a, HOSTILE)
     wait_until(work.is_done, "the real jobs have run")
     assert max(Counter(start[:2] for start in noted(pair.folder)).values()) == 1
@@ -143,18 +143,13 @@ def test_hostile_requests_change_nothing_that_they_may_not(pair, work, attack, o
     start_together(pair)
 
 
-def faults(service: Service) -> list[str]:
-    """What it has logged with a stack trace, but for the library's own complaint about clients that hang up."""
-    assert service.process is not None
-    assert service.process.poll() is None
-    lines = [line for line in service.log.splitlines() if '"exception"' in line or "a fault of the service" in line]
-    return [line for line in lines if "ExecuteBatchError" not in line]
-
-
 def cancel_all(service: Service, owner: str) -> None:
     with service.client() as client:
         for job in client.jobs(owner=owner):
-            client.cancel(job)
+            try:
+                client.cancel(job)
+            except ClientError:  # it has run meanwhile, on what those before it left free
+                assert client.job(job).ended_at is not None
         wait_until(lambda: not client.jobs(owner=owner), "they have ended")
 
 
