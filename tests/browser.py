@@ -28,7 +28,7 @@ FLAGS = [
     "--disable-sync",
 ]
 SMALLEST = 20_000  # square pixels of a figure
-PATIENCE = 120_000  # milliseconds; a safety net, not a measure
+PATIENCE = 600_000  # milliseconds; a safety net, not a measure
 
 # What is drawn in a figure: how many shapes, and how large it is.
 DRAWN = """figure => {

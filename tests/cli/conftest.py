@@ -38,7 +38,7 @@ def console(tmp_path):
     """Run the installed console script in a process of its own, in the test's folder."""
 
     def run(*args, **options):
-        options = {"cwd": tmp_path, "capture_output": True, "text": True, "timeout": 120, **options}
+        options = {"cwd": tmp_path, "capture_output": True, "text": True, "timeout": 600, **options}
         return subprocess.run([CONSOLE_SCRIPT, *map(str, args)], check=False, **options)
 
     return run

@@ -8,16 +8,20 @@ import pytest
 
 from tests.cli.conftest import CONSOLE_SCRIPT, tree
 from tests.live.services import wait_until
+from tests.once import made_once
 
 
 @pytest.fixture(scope="module")
 def kept(tmp_path_factory):
     """The folder of a demo that keeps its files, and what it printed there."""
-    folder = tmp_path_factory.mktemp("demo") / "kept"
-    run = subprocess.run(
-        [CONSOLE_SCRIPT, "demo", "--no-report", "--out", folder], capture_output=True, text=True, check=True
-    )
-    return folder, run.stdout
+
+    def make(folder):
+        command = [CONSOLE_SCRIPT, "demo", "--no-report", "--out", folder / "kept"]
+        said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        (folder / "said").write_text(said)
+
+    folder = made_once(tmp_path_factory, "demo", make)
+    return folder / "kept", (folder / "said").read_text()
 
 
 def processes_of(folder):

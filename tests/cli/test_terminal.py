@@ -31,7 +31,7 @@ def on_terminal(tmp_path):
         written = []
         reader = threading.Thread(target=_read, args=(master, written))
         reader.start()
-        other = [text.decode() for text in process.communicate(timeout=120) if text is not None]
+        other = [text.decode() for text in process.communicate(timeout=600) if text is not None]
         reader.join(60)
         os.close(master)
         assert process.returncode == 0

@@ -19,7 +19,7 @@ EPOCH = 1_767_225_600  # 2026-01-01T00:00:00Z, the fake's own clock
 FIRST_ID = 17
 UNFINISHED = {1, 2, 3, 4}
 PEER = "eureka"
-PATIENCE = 120.0  # seconds; a safety net, not a measure
+PATIENCE = 600.0  # seconds; a safety net, not a measure
 
 
 class FakeDomain(DomainServiceServicer):

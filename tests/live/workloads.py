@@ -12,7 +12,7 @@ from cosched.client import Job
 from tests.live.services import Pair, Service, noted, script_that_notes, wait_until
 
 TIME_LIMIT = 60  # seconds; more than any job needs
-RUN_PATIENCE = 300.0  # seconds; a safety net
+RUN_PATIENCE = 1200.0  # seconds; a safety net
 SCHEMES = [("hold", "hold"), ("hold", "yield"), ("yield", "hold"), ("yield", "yield")]
 TOGETHER = ("its holding mate started", "its mate could start")  # why a job started whose mate was asked to
 

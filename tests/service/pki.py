@@ -21,7 +21,7 @@ from cosched.service.tls import PeerCredentials
 from cosched.service.tls_files import TlsFiles
 
 WHO = "/test.Test/Who"
-TIMEOUT = 60  # seconds, of a call; only a safety net
+TIMEOUT = 300  # seconds, of a call; only a safety net
 INTREPID, EUREKA = "spiffe://site/cosched/intrepid", "spiffe://site/cosched/eureka"
 ALICE, USERS = "spiffe://site/cosched/user/alice", "spiffe://site/cosched/user/"
 

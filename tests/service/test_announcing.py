@@ -21,7 +21,7 @@ from cosched.service.store import JobRecord
 from cosched.service.translation import FOUND
 from tests.service.world import Faults, World
 
-PATIENCE = 60  # seconds; a safety net
+PATIENCE = 300  # seconds; a safety net
 UNKNOWN, MATE = MateJobId(Found.UNSUBMITTED, None), MateJobId(Found.MATE, "7")
 AWAY = CallError(Failure.UNREACHABLE, "is away")
 

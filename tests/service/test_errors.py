@@ -25,7 +25,7 @@ async def answer(fail):
     try:
         async with grpc.aio.insecure_channel(f"127.0.0.1:{port}") as channel:
             with pytest.raises(grpc.aio.AioRpcError) as raised:
-                await DomainServiceStub(channel).GetDomain(GetDomainRequest(), timeout=60)
+                await DomainServiceStub(channel).GetDomain(GetDomainRequest(), timeout=600)
     finally:
         await server.stop(0)
     return raised.value

@@ -12,7 +12,7 @@ import pytest_asyncio
 from cosched.service.http import CONNECTIONS, HttpServer
 from cosched.service.metrics import Metrics
 
-PATIENCE = 60.0
+PATIENCE = 300.0
 
 
 class Site:

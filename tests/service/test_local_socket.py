@@ -26,7 +26,7 @@ from tests.service.pki import WHO, Answering, ask
 
 ME = os.geteuid()
 NOBODY = 65534
-PATIENCE = 60  # seconds; only a safety net
+PATIENCE = 300  # seconds; only a safety net
 
 
 @pytest.fixture

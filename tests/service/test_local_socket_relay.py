@@ -14,7 +14,7 @@ from cosched.service.relay import Relay
 
 Handler = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 BIG = os.urandom(3 << 20)
-PATIENCE = 60  # seconds; only a safety net
+PATIENCE = 300  # seconds; only a safety net
 
 
 class Passing:

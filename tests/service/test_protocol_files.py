@@ -32,7 +32,7 @@ MUTATING = {
 
 def protoc(*arguments: str | Path) -> None:
     command = [sys.executable, "-m", "grpc_tools.protoc", f"--proto_path={PROTO}", *arguments, *FILES]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
 
 
@@ -228,7 +228,7 @@ def buf(*arguments: str) -> subprocess.CompletedProcess[str]:
     program = str(beside) if beside.exists() else shutil.which("buf")
     if program is None:
         pytest.skip("buf is not installed: `pip install buf-bin` to lint the protocol")
-    return subprocess.run([program, *arguments], cwd=ROOT, capture_output=True, text=True, timeout=120)
+    return subprocess.run([program, *arguments], cwd=ROOT, capture_output=True, text=True, timeout=600)
 
 
 def test_buf_finds_nothing_to_say():

@@ -15,7 +15,7 @@ from cosched.service.systemd import notify, watchdog_interval
 
 def listening(address: str, monkeypatch: pytest.MonkeyPatch) -> socket.socket:
     receiver = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-    receiver.settimeout(10)
+    receiver.settimeout(60)
     receiver.bind(address.replace("@", "\0", 1))
     monkeypatch.setenv("NOTIFY_SOCKET", address)
     return receiver

@@ -16,7 +16,7 @@ from cosched.service import timers as timers_module
 from cosched.service.clock import Clock
 from cosched.service.timers import Timers
 
-PATIENCE = 60.0
+PATIENCE = 300.0
 
 
 class Place:

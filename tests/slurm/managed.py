@@ -19,8 +19,8 @@ from deploy.slurm.lab.configuration import Options
 from tests.slurm.cosched_hooks import Site, site
 
 PAIR = "--comment=cosched:pair=p"
-PATIENCE = 60.0  # seconds; a safety net
-HOOKS_PATIENCE = 60  # seconds: whatever keeps us from running, no job starts without us
+PATIENCE = 300.0  # seconds; a safety net
+HOOKS_PATIENCE = 300  # seconds: whatever keeps us from running, no job starts without us
 BUSY = "until [ -e {go} ]; do sleep 0.1; done"  # a job that runs until the file is there
 _COMMANDS = ("squeue", "scontrol", "scancel", "sinfo")
 _COUNTING = """#!/bin/sh

@@ -11,7 +11,7 @@ from deploy.slurm.lab.service import Sections
 from tests.live.scripted_peer import REQUESTS, ScriptedPeer
 
 CALLS = (*REQUESTS, "CompareClocks")
-PATIENCE = 20.0  # seconds
+PATIENCE = 60.0  # seconds
 BEFORE, AFTER = "before", "after"
 Happening = Callable[[str, str, str], None]
 

@@ -22,7 +22,7 @@ HOLD = {"release_interval": 0, "max_yields": 0, "backoff": 30}
 RELEASE = HOLD | {"release_interval": 1}
 YIELD = HOLD | {"max_yields": 2, "backoff": 600}
 QUICK = {"max_held_fraction": 0.75, "try_patience": 1.2, "poll_interval": 1}
-PATIENCE = 60  # seconds, of hooks: more than a service needs to start on a busy machine
+PATIENCE = 300  # seconds, of hooks: more than a service needs to start on a busy machine
 P = Work("p", 1, 0.1)
 
 

@@ -26,7 +26,7 @@ from tests.slurm.relay import AFTER, BEFORE, RelayedLab
 NODES = 8
 CALLS = ("GetMateJobId", "GetMateStatus", "TryStartMate", "StartJob")
 OUTAGE = 2.0  # seconds
-PATIENCE = 60  # seconds, of hooks: more than a service needs to start on a busy machine
+PATIENCE = 300  # seconds, of hooks: more than a service needs to start on a busy machine
 SHORT_PATIENCE = 8  # more than any pause of a service that runs
 WAITING = {"backoff": 600, "release_interval": 2, "on_peer_unreachable": "hold"}
 P, Q = (Work(name, 1, 0.1) for name in "pq")

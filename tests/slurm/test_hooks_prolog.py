@@ -20,7 +20,7 @@ from deploy.slurm.lab import wait_for
 from deploy.slurm.lab.installed_hooks import SCRIPTS, SOURCES, build, program
 from tests.slurm.cosched_hooks import Service, Site, check_for_compiler, ready, site
 
-END = 120  # seconds: a safety net
+END = 300  # seconds: a safety net
 PATIENCE = 6  # seconds, of hooks that find a service first: more than one that lives keeps them waiting
 YIELD, START = 1, 0
 

@@ -19,7 +19,7 @@ from tests.slurm.cosched_hooks import Service, Site, site
 READY = b"ready\tjob=%d\tnodes=1\tuid=7\trestarts=0\tcomment=c\n"
 READY_WITH_FAREWELL = READY.replace(b"\n", b"\tfarewell=1\n")
 NOBODY = 65534
-END = 60  # seconds: a safety net
+END = 300  # seconds: a safety net
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can be somebody else")
 
 

@@ -27,7 +27,7 @@ FOLDER = ROOT / "deploy" / "slurm"
 PAGE, HOOKS, EXAMPLE = FOLDER / "README.md", FOLDER / "hooks" / "README.md", FOLDER / "intrepid.toml"
 JOB = "#!/bin/sh\n#SBATCH --output=/dev/null\ndate +%T.%N\nsleep 1\n"
 LOOKING = {"squeue", "cosched queue", "cosched show", "cosched pairs"}  # what may be asked again until it is so
-PATIENCE = 120.0  # seconds; a safety net
+PATIENCE = 600.0  # seconds; a safety net
 # Where a reader sleeps before a look, until there is what is to be seen; the jobs' sleep lasts until it has been seen.
 SLEEP = """#!/bin/sh
 [ "$1" != 5 ] || exec /bin/sleep 1000

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 _T = TypeVar("_T")
 _INTERVAL = 0.02  # seconds between two looks that cost little
-PATIENCE = 60.0  # seconds: far more than anything here takes on a machine with time to spare
+PATIENCE = 300.0  # seconds: far more than anything here takes, on a busy machine too
 
 
 class LabError(Exception):

@@ -29,7 +29,7 @@ def watching(running, *arguments):
     with begun(running, *arguments) as process:
         yield process
         process.send_signal(signal.SIGINT)
-        assert process.wait(timeout=60) == 130
+        assert process.wait(timeout=600) == 130
         assert process.stderr.read() == "cosched: interrupted\n"
 
 
@@ -60,5 +60,5 @@ def test_nobody_reads_any_more(running):
         process.stdout.readline()
         process.stdout.close()
         running.do(lambda: running.domain.happen(domain_pb2.EVENT_KIND_PEER, "2"))
-        assert process.wait(timeout=60) == 1
+        assert process.wait(timeout=600) == 1
         assert process.stderr.read() == ""

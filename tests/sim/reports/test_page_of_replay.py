@@ -21,7 +21,7 @@ ALONE = [Domain(name="alone", trace=workload("log", ("x", 0, 100, 2), ("y", 10, 
 
 
 def cosched(*args, cwd):
-    return subprocess.run([COSCHED, *map(str, args)], cwd=cwd, capture_output=True, text=True, check=False, timeout=120)
+    return subprocess.run([COSCHED, *map(str, args)], cwd=cwd, capture_output=True, text=True, check=False, timeout=600)
 
 
 def names(folder):

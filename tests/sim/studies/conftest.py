@@ -10,6 +10,7 @@ from sim.studies.tang2011.running import Told, Wish, run_study
 from sim.sweeps.local_workers import local_workers
 from sim.sweeps.workers import Workers
 from sim.warm_up import run_all_kernels
+from tests.once import made_once
 
 TINY = Wish("cosched study tang2011 --quick ...", quick=True, replications=1, seed=5, days=1.0)
 
@@ -29,5 +30,9 @@ def run_tiny(folder: Path, workers: Workers, *, resume: bool = False, told: Told
 @pytest.fixture(scope="session")
 def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of the tiny study, without tables and figures."""
-    with local_workers(1) as one:
-        return run_tiny(tmp_path_factory.mktemp("tiny"), one)
+
+    def make(folder: Path) -> None:
+        with local_workers(1) as one:
+            run_tiny(folder, one)
+
+    return made_once(tmp_path_factory, "tiny", make)

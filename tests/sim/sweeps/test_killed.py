@@ -33,7 +33,7 @@ release_interval = ["5m", "20m"]
 """
 ENDLESS = MANY.replace("2500", "2_500_000")  # for what is to be seen while a sweep goes on
 PEAK_BYTES = 300e6
-PATIENCE = 300  # seconds
+PATIENCE = 900  # seconds; a safety net
 NEVER = 10**9
 
 # `cosched`, killed by itself some moment (seconds at most) after it has kept so many rows: however fast it goes, and
