@@ -83,7 +83,12 @@ AS_ASKED_FOR = (MateProblem.OFF, MateProblem.UNLINKED)  # somebody there has dec
 
 
 class Coscheduler(PatientJobs):
-    """Coscheduling in one policy domain."""
+    """Coscheduling in one policy domain.
+
+    `calls_before`: added to the numbers of its calls, so that none is used twice if some are forgotten in a restart.
+    """
+
+    calls_before = 0
 
     def handle(self, event: Event, now: int) -> list[Effect]:
         """Carry out one event at instant `now`; the effects are to be carried out in order."""
@@ -278,7 +283,7 @@ class Coscheduler(PatientJobs):
 
     def _request_id(self, job: PairedJob) -> str:
         job.calls += 1
-        return f"{self.domain}/{job.id}/{job.calls}"
+        return f"{self.domain}/{job.id}/{self.calls_before + job.calls}"
 
     # Restart and retirement
 

@@ -32,6 +32,7 @@ class Announcer:
 
     async def ask(self, peer: Domain, question: GetMateJobId) -> MateJobId:
         """What the peer knows of a mate. CallError."""
+        await self._domain.durable()  # the id of a job that a power failure takes back would be given to another
         answer = await self._peers.call(peer, question)
         assert isinstance(answer, MateJobId)
         return answer

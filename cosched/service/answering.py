@@ -9,9 +9,9 @@ from typing import Any, TypeAlias, TypeVar
 
 import grpc
 
+from cosched.service.domain import LiveDomain
 from cosched.service.errors import Refusal, abort
 from cosched.service.fields import FieldError
-from cosched.service.metrics import Metrics
 from cosched.service.store import StoreError
 
 Reply = TypeVar("Reply")
@@ -19,12 +19,17 @@ Context: TypeAlias = "grpc.aio.ServicerContext[Any, Any]"
 _LOG = logging.getLogger(__name__)
 
 
-async def answer(call: str, work: Awaitable[Reply], context: Context, metrics: Metrics) -> Reply:
-    """The reply that `work` gives, or the end of the call by an error."""
-    began = time.perf_counter()
+async def answer(call: str, work: Awaitable[Reply], context: Context, domain: LiveDomain) -> Reply:
+    """The reply that `work` gives, or the end of the call by an error.
+
+    What it shows of the domain is on disk by then: a power failure would not take it back.
+    """
+    metrics, began = domain.metrics, time.perf_counter()
     try:
         reply = await work
+        await domain.durable()
     except (Refusal, FieldError, StoreError) as error:
+        await domain.durable()
         refusal = as_refusal(error)
         metrics.request(call, refusal.code.name, time.perf_counter() - began)
         await abort(context, refusal)

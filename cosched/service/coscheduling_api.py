@@ -71,10 +71,10 @@ class CoschedulingApi(CoschedulingServiceServicer):
         async def work() -> wire.CompareClocksResponse:
             return write_clock(received, time.time())
 
-        return await answer("CompareClocks", work(), context, self._metrics)
+        return await answer("CompareClocks", work(), context, self._domain)
 
     async def _answer(self, call: str, message: WireRequest, context: Context) -> Any:
-        return await answer(call, self._ask(call, message, context), context, self._metrics)
+        return await answer(call, self._ask(call, message, context), context, self._domain)
 
     async def _ask(self, call: str, message: WireRequest, context: Context) -> Any:
         caller = self._identify(context)

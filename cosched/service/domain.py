@@ -48,6 +48,8 @@ from cosched.service.memory import PEERS, recall, recalled_peers, recalled_place
 from cosched.service.store import AuditRecord, JobRecord, JobScript
 from cosched.service.translation import FOUND, STATUS
 
+LIFE = "life"  # what the store calls the number of times that the domain was started
+SKIPPED = 1000  # numbers of calls; more than a job can have used that are not on disk yet
 KEEP_ENDED = 600  # seconds that an ended job stays in memory, for its mate's questions
 ANSWERS: dict[str, type[MateTried | MateStarted]] = {kind.__name__: kind for kind in (MateTried, MateStarted)}
 TIMER_EVENTS: dict[Timer, type[ReleaseDue | PatienceOver | RetryDue | GraceOver]] = {
@@ -277,6 +279,7 @@ class LiveDomain(DecidingDomain):
                 self.store.save_reply(request.who, request.request_id, request.method, request.job, "")
             for audit in self._changes.audits:
                 self.store.add_audit(audit)
+        self._calls_after = self.store.commits
         self._changes.requests.clear()
         self._changes.audits.clear()
         self._take_up(record)
@@ -286,15 +289,25 @@ class LiveDomain(DecidingDomain):
         self._owners[record.owner] += 1
 
     def recover(self) -> list[JobId]:
-        """Take up all jobs that have not ended, as the last turn left them; ids of those that run. StoreError."""
+        """Take up all jobs that have not ended, as the last turn left them; ids of those that ran then. StoreError."""
+        self._begin_life()
         active = self.store.active_jobs()
+        running = [str(record.id) for record in active if record.state is JobState.RUNNING]
         with self.turn():
             for peer, known in recalled_peers(self.store.meta(PEERS)).items():
                 self.carry_out(self.core.recover_peer(peer, known))
             for record in active:
                 self._recover(record)
             self.cluster.reschedule()
-        return [job for job, record in self.jobs.items() if record.state is JobState.RUNNING]
+        return running
+
+    def _begin_life(self) -> None:
+        """A power failure may have taken turns back whose calls were made: their numbers are not used again."""
+        lives = int(self.store.meta(LIFE) or 0)
+        self.core.calls_before = SKIPPED * lives
+        with self.store.transaction():
+            self.store.set_meta(LIFE, str(lives + 1))
+        self._calls_after = self.store.commits
 
     def _recover(self, record: JobRecord) -> None:
         self._take_up(record)

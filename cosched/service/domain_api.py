@@ -127,7 +127,7 @@ class DomainApi(DomainServiceServicer):
                 self._operations.refused(asking, as_refusal(error))
                 raise
 
-        return await answer(method, work(), context, self._serving.metrics)
+        return await answer(method, work(), context, self._domain)
 
     # What is only read
 
@@ -162,7 +162,7 @@ class DomainApi(DomainServiceServicer):
             async with self._reads.turn(caller.via):
                 return await find()
 
-        return await answer(method, work(), context, self._serving.metrics)
+        return await answer(method, work(), context, self._domain)
 
     def _checked_reader(self, context: Context) -> Caller:
         caller = self._identify(context)
@@ -240,7 +240,7 @@ class DomainApi(DomainServiceServicer):
             if request.HasField("after_sequence"):
                 await self._check_kept(request.after_sequence)
                 after = min(request.after_sequence, now)
-        story = _Story(self._reads, caller, wanted, after)
+        story = _Story(self._domain, self._reads, caller, wanted, after)
         async for event in story.told(now):
             yield event
         if request.until_now:
@@ -290,7 +290,8 @@ class _Wanted:
 class _Story:
     """Events that are on record, as one watcher reads them; `after` is the number of the last that was looked at."""
 
-    def __init__(self, reads: Reads, caller: str, wanted: _Wanted, after: int) -> None:
+    def __init__(self, domain: LiveDomain, reads: Reads, caller: str, wanted: _Wanted, after: int) -> None:
+        self._domain = domain
         self._reads = reads
         self._caller = caller
         self._jobs, self._kinds = sorted(wanted.jobs), sorted(wanted.kinds)
@@ -301,6 +302,7 @@ class _Story:
         while until is None or self.after < until:
             async with self._reads.turn(self._caller):
                 events, after = await self._reads.events(self.after, self._jobs, self._kinds)
+            await self._domain.durable()
             if after is None:
                 return
             for event in events:

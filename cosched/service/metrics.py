@@ -110,6 +110,9 @@ class Metrics:
 
     def _add_health(self) -> None:
         self.commit = self._histogram("cosched_commit_seconds", "Commits to the database.", _WORK_SECONDS)
+        self.sync = self._histogram(
+            "cosched_sync_seconds", "How long it took to bring commits to disk, many at once.", _WORK_SECONDS
+        )
         self.store_stalled = self._gauge("cosched_store_stalled", "1 while the database cannot be written, else 0.")
         self.database_bytes = self._gauge("cosched_database_bytes", "Size of the database's files.")
         expiry = self._gauge(

@@ -25,6 +25,7 @@ from cosched.service.agreed_start import AgreedStart
 from cosched.service.changes import Order
 from cosched.service.clock import Clock
 from cosched.service.domain import LiveDomain
+from cosched.service.durability import Durability
 from cosched.service.metrics import Metrics
 from cosched.service.offering import Offering
 from cosched.service.peers import CallError, Peers
@@ -50,11 +51,21 @@ class ServiceOutside:
     runner: Runner | Offering
 
     def __init__(
-        self, clock: Clock, timers: Timers, watchers: Watchers, metrics: Metrics, fail: Callable[[BaseException], None]
+        self,
+        clock: Clock,
+        timers: Timers,
+        watchers: Watchers,
+        durability: Durability | None,
+        metrics: Metrics,
+        fail: Callable[[BaseException], None],
     ) -> None:
+        """Without `durability` nothing waits: a replay in lock-step is not continued after a power failure, but run
+        again from its traces.
+        """
         self._clock = clock
         self._timers = timers
         self._watchers = watchers
+        self._durability = durability
         self._metrics = metrics
         self._fail = fail
         self._loop = asyncio.get_running_loop()
@@ -148,6 +159,13 @@ class ServiceOutside:
         self._watchers.tell(events)
         for job in self.runner.over(events):
             self._run(self.runner.forget(job))
+
+    def when_durable(self, commit: int, act: Callable[[], None], *, hurry: bool = True) -> None:
+        """See the protocol."""
+        if self._durability is None:
+            act()
+        else:
+            self._durability.when_durable(commit, act, hurry=hurry)
 
     def stalled(self, problem: str) -> None:
         """See the protocol."""

@@ -32,7 +32,7 @@ class ReplayApi(ReplayServiceServicer):
 
     async def Advance(self, request: wire.AdvanceRequest, context: Context) -> wire.AdvanceResponse:
         """See the protocol."""
-        return await answer("Advance", self._advance(request, context), context, self._metrics)
+        return await answer("Advance", self._advance(request, context), context, self._domain)
 
     async def _advance(self, request: wire.AdvanceRequest, context: Context) -> wire.AdvanceResponse:
         self._check_caller(context)

@@ -32,6 +32,7 @@ from cosched.service.configuration import Configuration
 from cosched.service.coscheduling_api import CoschedulingApi
 from cosched.service.domain import LiveDomain
 from cosched.service.domain_api import Serving
+from cosched.service.durability import Durability
 from cosched.service.listening import Listeners, Served
 from cosched.service.metrics import Metrics
 from cosched.service.offered_domain import OfferedDomain
@@ -167,7 +168,9 @@ class Service:
         replay = self._replay
         self.timers = replay.timers if replay else Timers(self.clock)
         self.watchers = Watchers()
-        self._outside = outside = ServiceOutside(self.clock, self.timers, self.watchers, self.metrics, self.fail)
+        self._outside = outside = ServiceOutside(
+            self.clock, self.timers, self.watchers, self._open_durability(stack), self.metrics, self.fail
+        )
         kind_of_domain = OfferedDomain if isinstance(manager, SchedulingManager) else LiveDomain
         self.domain = kind_of_domain(
             self.name, configuration.coscheduling_settings(), self._cluster, self.store, self.clock, outside,
@@ -199,6 +202,13 @@ class Service:
             configuration.domain.max_jobs_per_user, self.metrics,
         )  # fmt: skip
         stack.push_async_callback(self.operations.close)
+
+    def _open_durability(self, stack: AsyncExitStack) -> Durability | None:
+        if self._paced:
+            return None
+        durability = Durability(self.store, self.metrics, self.fail)
+        stack.callback(durability.close)
+        return durability
 
     def _make_runner(self, manager: Manager | SchedulingManager) -> Runner | Offering:
         if isinstance(self.domain, OfferedDomain):

@@ -5,13 +5,20 @@ memory, runs the scheduling that follows, writes all that changed in one transac
 peers, starts jobs, sets timers, answers. So memory and database are in step after every turn, and a domain that is
 killed at any point goes on where its last turn ended. If the transaction fails (a full disk) the domain is stalled:
 nothing leaves it, requests are refused, and the same transaction is tried again until it succeeds.
+
+A power failure may take the last turns back, until they have been brought to disk (`durability`). What leaves the
+domain waits for that: answers, orders to the manager, news. Only calls to peers do not: no number of a call is used in
+two lives of a domain, so one that is not on record any more is like one that was lost on its way. But no peer hears of
+a new job before that is on disk: else its id could be given twice.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import asyncio
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Protocol
+from functools import partial
+from typing import Any, Protocol
 
 import grpc
 
@@ -53,6 +60,12 @@ class Outside(Protocol):
     def happened(self, events: Sequence[EventRecord]) -> None:
         """Tell those who watch."""
 
+    def when_durable(self, commit: int, act: Callable[[], None], *, hurry: bool = True) -> None:
+        """Call `act` as soon as the store's first `commit` transactions are on disk: now, if they are.
+
+        Without `hurry` it may wait a moment for what somebody else needs.
+        """
+
     def stalled(self, problem: str) -> None:
         """Nothing can be written: call `try_again` in a while."""
 
@@ -72,6 +85,7 @@ class Turns:
         self._outside = outside
         self._changes = Changes()
         self._sequence = store.last_sequence()
+        self._calls_after = 0  # how many of the store's transactions must be on disk before a peer is called
         self._problem = ""  # why it is stalled
         self._backlog: list[Callable[[], None]] = []  # what came in meanwhile
         self.late_answers = LateAnswers()
@@ -138,14 +152,21 @@ class Turns:
                 self._outside.set_timer(timer)
             else:
                 self._outside.clear_timer(timer)
-        for order in changes.orders:
-            self._outside.order(order)
-        for call in changes.calls:
-            self._outside.call(call)
-        for answer in changes.replies:
-            self.late_answers.tell(answer)
+        outside, written = self._outside, self.store.commits
+        if changes.orders:
+            outside.when_durable(written, partial(_each, outside.order, changes.orders))
+        if changes.calls:
+            outside.when_durable(self._calls_after, partial(_each, outside.call, changes.calls))
+        if changes.replies:
+            outside.when_durable(written, partial(_each, self.late_answers.tell, changes.replies))
         if changes.events:
-            self._outside.happened(changes.events)
+            outside.when_durable(written, partial(outside.happened, changes.events), hurry=False)
+
+    async def durable(self) -> None:
+        """Wait until no power failure could take back what is known here now."""
+        reached = asyncio.get_running_loop().create_future()
+        self._outside.when_durable(self.store.commits, partial(_reach, reached))
+        await reached
 
     def try_again(self) -> bool:
         """Write what could not be written; then what came in meanwhile happens. Whether it succeeded."""
@@ -193,3 +214,13 @@ class Turns:
     def forget_changes(self) -> None:
         """What this turn has noted so far is not to be written: it ends in a Refusal, and nothing was done."""
         self._changes = Changes()
+
+
+def _each(act: Callable[[Any], None], items: Iterable[Any]) -> None:
+    for item in items:
+        act(item)
+
+
+def _reach(reached: asyncio.Future[None]) -> None:
+    if not reached.done():  # who waited may have gone away
+        reached.set_result(None)

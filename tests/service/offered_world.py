@@ -16,13 +16,13 @@ from cosched.core.events import Asked
 from cosched.core.job import JobState
 from cosched.core.policies.backfilling import BACKFILLING
 from cosched.core.policies.ordering import parse_ordering
-from cosched.core.protocol import Failure, MateTried, StartJob, TryStartMate
+from cosched.core.protocol import MateTried, StartJob, TryStartMate
 from cosched.core.scheduler import ClusterSettings
 from cosched.service.changes import Order, PassOver
 from cosched.service.errors import Refusal
 from cosched.service.offered_domain import OfferedDomain
 from cosched.service.store import JobRecord
-from tests.service.world import METRICS, TIMEOUT, Killed, MortalStore, Node, Outside, World, WorldClock
+from tests.service.world import METRICS, TIMEOUT, Disk, Killed, MortalStore, Node, Outside, World, WorldClock
 
 NODES = 10
 BACKOFF = 8  # seconds, as all below
@@ -77,6 +77,7 @@ class SlurmNode(Node):
         try:
             self.store = MortalStore.open(self.path, self.name)
             self.store.node = self
+            self.disk = Disk(self, self.lives)
             self.outside = SlurmOutside(self, self.lives)
             cluster = ClusterSettings(NODES, parse_ordering("fcfs"), BACKFILLING["easy"])
             self.domain = OfferedDomain(
@@ -255,14 +256,10 @@ class SlurmOutside(Outside):
         reply = self._ask(call)
         if reply is None and peer.domain is not None and peer.lives == life and mutating:
             self._await(peer, call)
+        elif reply is None:
+            self._replied(call, mutating, None)
         else:
-            self._replied(call, mutating, reply)
-
-    def _replied(self, call: Call, mutating: bool, reply: Any) -> None:
-        if reply is None or self.world.chance(self.world.faults.lose):
-            self._fail(call, Failure.TIMEOUT if mutating else Failure.UNREACHABLE, TIMEOUT)
-        else:
-            self._later(self.world.now + self.world.delay(), lambda: self.node.domain.answered(call, reply))
+            self._once_on_disk(call, mutating, reply)
 
     def _await(self, peer: SlurmNode, call: Call) -> None:
         answered: list[Any] = []

@@ -69,7 +69,7 @@ async def a_caller(offset: Offset | None) -> AsyncIterator[Caller]:
     async with a_world() as world:
         world.eureka.behaviour = keep_to_it
         metrics, clock, answers = Metrics("1"), Clock(), Answers()
-        outside = ServiceOutside(clock, Timers(clock), Watchers(), metrics, failed.append)
+        outside = ServiceOutside(clock, Timers(clock), Watchers(), None, metrics, failed.append)
         outside.agreed = AgreedStart(LEAD, lambda _: offset, AHEAD + 1)
         outside.domain, outside.peers = answers, world.peers  # type: ignore[assignment]
         yield Caller(outside, world.eureka.seen, metrics, answers)

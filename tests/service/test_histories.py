@@ -153,3 +153,25 @@ def test_when_a_peer_stays_away_its_mates_start_alone_after_the_grace(world, see
     assert alone
     assert min(made.nodes["a"].started_at[job] for job in alone) >= 1100 + 120
     assert made.nodes["a"].is_over()
+
+
+@pytest.mark.parametrize("schemes", SCHEMES)
+@pytest.mark.parametrize("seed", range(5))
+def test_a_power_failure_takes_back_nothing_that_has_left_a_domain(world, seed, schemes):
+    """Jobs run once though turns are lost: what was launched, answered and promised had been brought to disk."""
+    faults = Faults(lose=0.05, duplicate=0.2, delay=2, kill=0.03, power=0.7, sync=3)
+    made = world(seed, schemes, faults, peer_patience=20)
+    made.run()
+    check_every_job_ran_once(made)
+
+
+@pytest.mark.parametrize("schemes", SCHEMES)
+@pytest.mark.parametrize("seed", range(4))
+def test_with_patience_enough_no_power_failure_lets_a_job_start_alone(world, seed, schemes):
+    """A call that was taken back may have started the mate: the job starts when its domain is there again, late."""
+    faults = Faults(lose=0.05, duplicate=0.2, delay=2, kill=0.02, outage=30, power=0.7, sync=3)
+    patient = {"on_peer_unreachable": OnUnreachable.HOLD, "peer_patience": 10**6}
+    made = world(seed, schemes, faults, **patient)
+    made.run()
+    check_every_job_ran_once(made)
+    assert [alone for alone in started_alone(made) if "its mate started before it" not in alone] == []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -66,6 +66,9 @@ class Outside:
 
     def broken(self, error: BaseException) -> None:
         raise error
+
+    def when_durable(self, _: int, act: Callable[[], None], *, hurry: bool = True) -> None:  # noqa: ARG002
+        act()
 
     def __getattr__(self, name: str) -> Any:
         return lambda *_: None

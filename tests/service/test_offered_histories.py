@@ -71,3 +71,13 @@ def test_no_pair_comes_apart_if_every_outage_is_within_the_grace(world, seed, sc
     made.run()
     check_every_job_ran_once(made)
     assert started_alone(made) == []
+
+
+@pytest.mark.parametrize("schemes", SCHEMES)
+@pytest.mark.parametrize("seed", range(2))
+def test_a_power_failure_takes_back_nothing_that_has_left_a_domain(world, seed, schemes, monkeypatch):
+    monkeypatch.setattr(SlurmNode, "hook_patience", 1000)
+    faults = Faults(lose=0.05, duplicate=0.2, delay=2, kill=0.03, power=0.7, sync=2)
+    made = world(seed, schemes, faults, **PATIENT)
+    made.run()
+    check_every_job_ran_once(made)

@@ -1,7 +1,8 @@
 """Two live domains with their databases in a simulated world: one seed makes one history.
 
 Time is virtual. The link delays, loses and duplicates; a domain may be killed at any point, between its transaction and
-what follows from it too, and starts again from its database some time later. Processes outlive their domain.
+what follows from it too, and starts again from its database some time later; if its host's power fails as well, from
+what of it had been brought to disk. Processes outlive their domain, and their host.
 """
 
 from __future__ import annotations
@@ -46,6 +47,8 @@ class Faults:
     delay: int = 0  # seconds at most
     kill: float = 0.0  # at each thing that a domain does outside, or writes
     outage: int = 60  # seconds at most until it starts again
+    power: float = 0.0  # of those kills: how many are power failures
+    sync: int = 0  # seconds at most that it takes to bring a database to disk
 
 
 @dataclass(order=True)
@@ -129,12 +132,51 @@ class MortalStore(Store):
             yield
 
 
+class Disk:
+    """What of a database would outlive a power failure, in one life of its domain."""
+
+    def __init__(self, node: Node, life: int) -> None:
+        self._node, self._world, self._life = node, node.world, life
+        self.content = node.store._connection.serialize()  # it was opened just now
+        self._durable = node.store.commits
+        self._waiting: list[tuple[int, Callable[[], Any]]] = []
+        self._busy = False
+
+    def when_durable(self, commit: int, act: Callable[[], Any]) -> None:
+        if commit <= self._durable or not self._world.faults.power:
+            act()
+            return
+        self._waiting.append((commit, act))
+        self._begin()
+
+    def _begin(self) -> None:
+        if not self._busy and self._waiting:
+            self._busy = True
+            store, takes = self._node.store, self._world.random.randint(0, self._world.faults.sync)
+            commit, content = store.commits, store._connection.serialize()
+            self._world.at(
+                self._world.now + takes, lambda: self._node.lives == self._life and self._end(commit, content)
+            )
+
+    def _end(self, commit: int, content: bytes) -> None:
+        if self._node.lives != self._life:
+            return
+        self.content, self._durable, self._busy = content, commit, False
+        ready = [act for needed, act in self._waiting if needed <= commit]
+        self._waiting = [waiting for waiting in self._waiting if waiting[0] > commit]
+        self._begin()
+        for act in ready:
+            if self._node.lives == self._life:
+                self._node.guarded(act)
+
+
 class Node:
     """One domain, its machine, and its life."""
 
     def __init__(self, world: World, name: str, path: Path, settings: CoschedulingSettings) -> None:
         self.world, self.name, self.path, self.settings = world, name, path, settings
         self.expected: set[str] = set()  # jobs that were or will be submitted
+        self.acknowledged: set[int] = set()
         self.running: dict[str, int] = {}  # processes, by the instants at which they end
         self.starts: Counter[str] = Counter()
         self.started_at: dict[str, int] = {}
@@ -142,6 +184,7 @@ class Node:
         self.done: set[str] = set()
         self.run_times: dict[str, int] = {}
         self.lives = 0
+        self.power_failures = 0
         self.domain: LiveDomain | None = None
         self.begin()
 
@@ -152,6 +195,8 @@ class Node:
         try:
             self.store = MortalStore.open(self.path, self.name)
             self.store.node = self
+            self.disk = Disk(self, self.lives)
+            self._check_record()
             outside = Outside(self, self.lives)
             cluster = ClusterSettings(10, parse_ordering("fcfs"), BACKFILLING["easy"])
             self.domain = LiveDomain(
@@ -166,6 +211,12 @@ class Node:
             self._look_for_peer()
         except Killed:
             self._die()
+
+    def _check_record(self) -> None:
+        """What was acknowledged is on record, and nothing runs or has run that was not to."""
+        assert all(self.store.job(job) for job in self.acknowledged)
+        for job in (*self.running, *self.done):
+            assert self.store.job(int(job)).state >= JobState.RUNNING, f"{self.name}{job} was launched too early"
 
     def _look_round(self) -> None:
         """The periodic iteration."""
@@ -209,6 +260,9 @@ class Node:
         self.lives += 1
         self.domain = None
         self.store.close()
+        if self.world.chance(self.world.faults.power):
+            self.power_failures += 1
+            self.path.write_bytes(self.disk.content)
         self.world.at(self.world.now + self.world.random.randint(0, self.world.faults.outage), self.begin)
 
     def end_for_good(self) -> None:
@@ -218,18 +272,21 @@ class Node:
     # Jobs
 
     def submit(self, job: int, nodes: int, run: int, pair: str | None) -> None:
-        """A user submits, and tries again until it is on record."""
+        """A user submits, and tries again until the answer comes."""
         self.run_times[str(job)] = run
         self.expected.add(str(job))
-        if self.domain is not None and self.store.job(job) is not None:
+        if job in self.acknowledged:
             return
         if self.domain is None:
             self.world.at(self.world.now + 5, lambda: self.submit(job, nodes, run, pair))
             return
-        peer = self.world.other(self.name).name if pair else None
-        record = JobRecord(job, "j", "u", None, nodes, run + 5, self.world.now, JobState.QUEUED, peer=peer, pair=pair)
-        self.guarded(lambda: self._submit(record))
-        if self.domain is None:
+        if self.store.job(job) is None:
+            peer, now = self.world.other(self.name).name if pair else None, self.world.now
+            record = JobRecord(job, "j", "u", None, nodes, run + 5, now, JobState.QUEUED, peer=peer, pair=pair)
+            self.guarded(lambda: self._submit(record))
+        if self.domain is not None:
+            self.disk.when_durable(self.store.commits, lambda: self.acknowledged.add(job))
+        if job not in self.acknowledged:
             self.world.at(self.world.now + 70, lambda: self.submit(job, nodes, run, pair))
 
     def _submit(self, record: JobRecord) -> None:
@@ -288,6 +345,26 @@ class Outside:
 
     def _arrive(self, call, mutating: bool) -> None:
         reply = self._ask(call)
+        if reply is None:
+            self._replied(call, mutating, None)
+            return
+        self._once_on_disk(call, mutating, reply)
+
+    def _once_on_disk(self, call, mutating: bool, reply: Any) -> None:
+        """What the peer answers is on its way when a power failure there could not take it back, or not at all."""
+        peer = self.world.other(self.node.name)
+        answered: list[Any] = []
+
+        def deliver(given: Any) -> None:
+            if not answered:
+                answered.append(given)
+                self._replied(call, mutating, given)
+
+        if peer.domain is not None:
+            peer.disk.when_durable(peer.store.commits, lambda: deliver(reply))
+        self.world.at(self.world.now + TIMEOUT, lambda: deliver(None))
+
+    def _replied(self, call, mutating: bool, reply: Any) -> None:
         if reply is None or self.world.chance(self.world.faults.lose):
             self._fail(call, Failure.TIMEOUT if mutating else Failure.UNREACHABLE, TIMEOUT)
         else:
@@ -305,6 +382,9 @@ class Outside:
         self._later(self.world.now + after, lambda: self.node.domain.call_failed(call, failed, "lost"))
 
     # The rest
+
+    def when_durable(self, commit: int, act: Callable[[], Any], *, hurry: bool = True) -> None:  # noqa: ARG002
+        self.node.disk.when_durable(commit, act)
 
     def order(self, start: Start) -> None:
         self.node.may_die()

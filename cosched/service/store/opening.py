@@ -12,10 +12,12 @@ from sqlite_utils import Database
 
 from cosched.file_locks import lock
 from cosched.service.store.errors import StoreError
+from cosched.service.store.log import Log
 from cosched.service.store.schema import APPLICATION_ID, DOMAIN, MIGRATIONS, is_newer
 
 _MAGIC = b"SQLite format 3\0"
 _BUSY_TIMEOUT = 1.0  # seconds: a backup, or an operator's shell, may have the database for a moment
+# NORMAL: the log is not brought to disk after each transaction, since `log.Log` does that for many at once.
 _SETTINGS = ("journal_mode = WAL", "synchronous = NORMAL", "foreign_keys = ON", "cache_size = -16384")  # 16 MiB
 
 
@@ -37,14 +39,35 @@ def lock_database(path: Path) -> BinaryIO:
     return os.fdopen(descriptor, "r+b", buffering=0)
 
 
-def open_database(path: Path, domain: str) -> Database:
-    """The database of `domain`, of the newest schema; made if there is none. The caller has locked it."""
+def open_database(path: Path, domain: str) -> tuple[Database, Log]:
+    """The database of `domain`, of the newest schema, and its log, all on disk; made if there is none.
+
+    The caller has locked it.
+    """
     if not path.exists():
         _create(path, domain)
     _check_header(path)
     with closing(_read_only(path)) as database:
         _check_contents(database, path, domain)
-    return _upgraded(path)
+    database = _upgraded(path)
+    try:
+        return database, _opened_log(database, path)
+    except BaseException:
+        database.close()
+        raise
+
+
+def _opened_log(database: Database, path: Path) -> Log:
+    log = Log(beside(path, "-wal"))
+    try:
+        database.execute("BEGIN IMMEDIATE")  # so that nobody writes
+        log.rewrite()
+        database.execute("ROLLBACK")
+        _sync_folder(path.parent)
+    except BaseException:
+        log.close()
+        raise
+    return log
 
 
 def _create(path: Path, domain: str) -> None:

@@ -12,6 +12,7 @@ from typing import BinaryIO
 from cosched.core.job import JobState
 from cosched.service.store import statements
 from cosched.service.store.errors import StoreError
+from cosched.service.store.log import Log
 from cosched.service.store.opening import lock_database, open_database
 from cosched.service.store.reading import Reader, Reading, Values
 from cosched.service.store.records import (
@@ -39,9 +40,12 @@ class Store(Reading):
     database is a StoreError; after one the store can be used as before.
     """
 
-    def __init__(self, path: Path, connection: sqlite3.Connection, lock: BinaryIO) -> None:
+    def __init__(self, path: Path, connection: sqlite3.Connection, log: Log, lock: BinaryIO) -> None:
         super().__init__(path, connection)
+        self._log = log
         self._lock = lock
+        self._files = self._identities()
+        self.commits = 0  # transactions that have ended since it was opened
 
     @classmethod
     def open(cls, path: Path, domain: str) -> Store:
@@ -54,7 +58,8 @@ class Store(Reading):
         try:
             lock = lock_database(path)
             try:
-                return cls(path, open_database(path, domain).conn, lock)
+                database, log = open_database(path, domain)
+                return cls(path, database.conn, log, lock)
             except BaseException:
                 lock.close()
                 raise
@@ -64,25 +69,57 @@ class Store(Reading):
     def close(self) -> None:
         """Close the database and let other services have it."""
         self._connection.close()
+        self._log.close()
         self._lock.close()
 
     def reader(self) -> Reader:
         """Another connection, which only reads; StoreError. To be closed before this one."""
         return Reader.open(self._path)
 
+    def sync(self) -> None:
+        """Bring all transactions that have ended to disk; in any thread. StoreError: never to be tried again.
+
+        See `log`: then the process is to end, and the database to be opened again.
+        """
+        try:
+            self._log.sync()
+        except OSError as error:
+            raise StoreError.of(self._log.path, error) from None
+
     # Transactions
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """All that is written inside is kept, from the end of the block on, or none of it if the block raises."""
+        """All that is written inside is kept, from the end of the block on, or none of it if the block raises.
+
+        The end of the process cannot undo it; a power failure can, until the next `sync`.
+        """
+        self._check_files()
         self._execute("BEGIN IMMEDIATE")
         try:
             yield
             self._execute("COMMIT")
+            self.commits += 1
         except BaseException:
             if self._connection.in_transaction:  # some errors end it by themselves
                 self._execute("ROLLBACK")
             raise
+
+    def _check_files(self) -> None:
+        """StoreError if what is written now would be found by nobody."""
+        try:
+            same = self._identities() == self._files
+        except FileNotFoundError:
+            same = False
+        except OSError as error:
+            raise StoreError.of(self._path, error) from None
+        if not same:
+            raise StoreError(self._path, "was moved, removed or replaced: put it back, or stop the service")
+
+    def _identities(self) -> list[tuple[int, int]]:
+        """What the names of its files stand for now."""
+        abouts = (os.stat(path) for path in (self._path, self._log.path))
+        return [(about.st_dev, about.st_ino) for about in abouts]
 
     # Writing, inside a transaction
 

@@ -1,0 +1,95 @@
+"""What leaves the domain waits until a power failure could not take back what it tells (group commit).
+
+A turn is written at once, but what is written is only sure to outlive the host's crash when the log has been brought to
+disk. One thread does that; all that is written meanwhile shares its next round. So one decision costs one round, and a
+hundred at once cost two.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
+
+from cosched.service.metrics import Metrics
+from cosched.service.store import Store
+
+NEWS_WAIT = 0.05  # seconds at most until a round begins for what is in no hurry
+Act = Callable[[], None]
+
+
+class _Waiting(NamedTuple):
+    commit: int
+    act: Act
+
+
+class Durability:
+    """How far the store is on disk, and what waits for it to be. Belongs to one asyncio loop."""
+
+    def __init__(self, store: Store, metrics: Metrics, fail: Callable[[BaseException], None]) -> None:
+        """`fail`: called with a StoreError if the log cannot be brought to disk; then nothing leaves any more."""
+        self._store = store
+        self._metrics = metrics
+        self._fail = fail
+        self._loop = asyncio.get_running_loop()
+        self._thread = ThreadPoolExecutor(1, "sync")
+        self._durable = store.commits
+        self._waiting: list[_Waiting] = []
+        self._hurry = False  # among those that wait
+        self._busy = False  # a round is under way, or about to begin
+        self._later: asyncio.TimerHandle | None = None
+
+    def when_durable(self, commit: int, act: Act, *, hurry: bool = True) -> None:
+        """See `turns.Outside`."""
+        if commit <= self._durable:
+            act()
+            return
+        self._waiting.append(_Waiting(commit, act))
+        self._hurry |= hurry
+        self._see_to_it()
+
+    def close(self) -> None:
+        """Wait for the round that is under way; nothing leaves after it."""
+        if self._later is not None:
+            self._later.cancel()
+        self._waiting.clear()
+        self._thread.shutdown()
+
+    def _see_to_it(self) -> None:
+        if self._busy or not self._waiting:
+            return
+        if self._hurry:
+            self._busy = True
+            self._loop.call_soon(self._begin)  # what the loop does just now takes part
+        elif self._later is None:
+            self._later = self._loop.call_later(NEWS_WAIT, self._begin_for_news)
+
+    def _begin_for_news(self) -> None:
+        self._later = None
+        if not self._busy and self._waiting:
+            self._busy = True
+            self._begin()
+
+    def _begin(self) -> None:
+        began, commit = self._loop.time(), self._store.commits
+        self._hurry = False  # all that wait so far take part
+        round = self._loop.run_in_executor(self._thread, self._store.sync)
+        round.add_done_callback(lambda done: self._done(done, commit, began))
+
+    def _done(self, round: asyncio.Future[None], commit: int, began: float) -> None:
+        try:
+            round.result()
+        except Exception as error:
+            self._fail(error)
+            return
+        self._metrics.sync.observe(self._loop.time() - began)
+        self._durable, self._busy = commit, False
+        ready = [waiting for waiting in self._waiting if waiting.commit <= commit]
+        self._waiting = [waiting for waiting in self._waiting if waiting.commit > commit]
+        self._see_to_it()
+        try:
+            for waiting in ready:
+                waiting.act()
+        except Exception as error:
+            self._fail(error)
