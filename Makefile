@@ -9,6 +9,7 @@
 #   bench       speed, as ratios on this machine (needs a C compiler)
 #   proto       lint the protocol's files and generate the modules of cosched/v1 anew
 #   lint        ruff, mypy (strict in the core), import-linter
+#   deb         the Debian package of this tree, into dist; `make deb EXTRA=scheduler` for domains that schedule themselves
 #   lock        pin the dependencies of pyproject.toml anew
 
 PYTHON ?= python3
@@ -17,16 +18,19 @@ BIN := .venv/bin
 TESTERS := $(shell expr 3 \* $$(nproc) / 2)
 READY := .venv/.ready
 
-.PHONY: setup demo slurm-demo test soak tools bench lint lock proto clean
+.PHONY: setup demo slurm-demo test soak tools bench lint lock proto deb clean
 
 setup: $(READY)
 
 $(READY): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit("cosched needs Python 3.11 or newer" if sys.version_info < (3, 11) else 0)'
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || sh deploy/install-packages.sh python3-venv
-	$(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
-	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@echo "setup: a Python environment, .venv"
+	@$(PYTHON) -m venv .venv
+	@echo "setup: the packages of requirements.lock, some 1.2 GB in all"
+	@$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	@echo "setup: this tree, as .venv/bin/cosched"
+	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@
 
 demo: setup
@@ -69,10 +73,15 @@ proto: setup
 	$(BIN)/python -m grpc_tools.protoc --proto_path=proto --python_out=. --pyi_out=. --grpc_python_out=. \
 	    proto/cosched/v1/*.proto
 
+deb:
+	@/usr/bin/python3 -c 'import ensurepip, venv' 2>/dev/null || sh deploy/install-packages.sh python3-venv
+	@sh deploy/debian/build.sh dist $(EXTRA)
+
 lock: setup
 	$(BIN)/pip install --quiet pip-tools
-	$(BIN)/pip-compile --quiet --extra dev --strip-extras --generate-hashes --allow-unsafe --no-header \
+	$(BIN)/pip-compile --quiet --extra dev --strip-extras --generate-hashes --unsafe-package coscheduling --no-header \
 	    --no-emit-index-url --no-emit-find-links --no-emit-trusted-host -o requirements.lock pyproject.toml
+	@sed -i '/^# WARNING/,$$d' requirements.lock  # that this package, whose extras name each other, is not pinned
 
 clean:
 	rm -rf .venv build dist *.egg-info

@@ -1,0 +1,62 @@
+"""The Debian package, built from the tree and looked into; the wheels come from the package index."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from cosched.extras import PACKAGES, SCHEDULER
+from cosched.version import VERSION
+
+TOP = Path(__file__).resolve().parents[2]
+DEBIAN_PYTHON = "/usr/bin/python3"
+VENV = Path("opt/cosched")
+
+
+def run(*command: object, cwd: Path = TOP, **environment: str) -> str:
+    done = subprocess.run(
+        [str(part) for part in command],
+        cwd=cwd, capture_output=True, text=True, check=False, env={**os.environ, **environment},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def can_build() -> bool:
+    """Whether this is a Debian whose Python makes environments."""
+    if shutil.which("dpkg-deb") is None or not Path(DEBIAN_PYTHON).exists():
+        return False
+    return subprocess.run([DEBIAN_PYTHON, "-c", "import ensurepip, venv"], capture_output=True).returncode == 0
+
+
+@pytest.mark.parametrize("script", ["wheels.sh", "debian/build.sh", "debian/postinst", "debian/prerm", "debian/postrm"])
+def test_scripts_are_shell(script):
+    run("sh", "-n", TOP / "deploy" / script)
+    assert os.access(TOP / "deploy" / script, os.X_OK)
+
+
+@pytest.mark.soak
+@pytest.mark.skipif(not can_build(), reason="this is no Debian with python3-venv")
+def test_a_debian_package_of_a_service_beside_slurm(tmp_path):
+    said = run("sh", "deploy/debian/build.sh", tmp_path).splitlines()
+    package, root = Path(said[-1]), tmp_path / "root"
+    run("dpkg-deb", "--extract", package, root)
+    assert run("dpkg-deb", "--field", package, "Package", "Version") == f"Package: cosched\nVersion: {VERSION}\n"
+    assert os.readlink(root / "usr/bin/cosched") == "/opt/cosched/bin/cosched"
+    unit = (root / "usr/lib/systemd/system/cosched@.service").read_text()
+    assert unit == (TOP / "deploy/cosched@.service").read_text()
+    assert "ExecStart=/opt/cosched/bin/cosched " in unit
+    script = (root / VENV / "bin/cosched").read_text()
+    assert script.startswith("#!/opt/cosched/bin/python")  # not where it was built
+
+    python = root / VENV / "bin/python3"
+    assert os.readlink(python) == DEBIAN_PYTHON
+    assert run(python, root / VENV / "bin/cosched", "--version", cwd=tmp_path) == f"cosched {VERSION}\n"
+    code = "from cosched.extras import missing; print(*missing('scheduler'))"
+    assert run(python, "-c", code, cwd=tmp_path).split() == list(PACKAGES[SCHEDULER])
+    hook = root / "usr/share/cosched/slurm/hooks/prolog"
+    assert hook.stat().st_mode & 0o777 == 0o755
