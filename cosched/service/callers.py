@@ -29,12 +29,13 @@ class Caller:
     peer: str | None  # the domain that its certificate belongs to
     user: str | None  # the user's name
     operator: bool
-    via: str  # how that is known, e.g. "socket uid 1000", "certificate spiffe://...", "plaintext": for audit and logs
+    # How that is known, for audit and logs: "socket uid 1000", "certificate spiffe://...", "plaintext from 127.0.0.1".
+    via: str
 
     @property
     def plaintext(self) -> bool:
         """Whether it came over a listener without TLS, where the peer's name in a request is believed."""
-        return self.via == PLAINTEXT
+        return self.via.startswith(PLAINTEXT)
 
 
 Identify = Callable[[grpc.aio.ServicerContext[Any, Any]], Caller]
@@ -64,10 +65,9 @@ def certificate_callers(
     return identify
 
 
-def plaintext_callers() -> Identify:
-    """Callers of a listener without TLS: nobody is known."""
-    caller = Caller(None, None, False, PLAINTEXT)
-    return lambda context: caller  # noqa: ARG005
+def plaintext_callers(origin: Callable[[grpc.aio.ServicerContext[Any, Any]], str]) -> Identify:
+    """Callers of a listener without TLS: nobody is known, but the address that a call comes from, its `origin`."""
+    return lambda context: Caller(None, None, False, f"{PLAINTEXT} from {origin(context)}")
 
 
 def socket_caller(uid: int, operators: Collection[str] = ()) -> Caller:

@@ -31,7 +31,7 @@ from cosched.service.reads import Reads, in_slices
 from cosched.service.store import EventRecord, JobRecord, StoreError
 from cosched.service.submissions import read_mate, read_submission
 from cosched.service.views import Views
-from cosched.service.watching import TooManyWatchersError, Watcher, Watchers
+from cosched.service.watching import Watcher, Watchers
 from cosched.v1 import cluster_pb2, coscheduling_pb2, domain_pb2, job_pb2
 from cosched.v1.domain_pb2_grpc import DomainServiceServicer
 
@@ -228,8 +228,6 @@ class DomainApi(DomainServiceServicer):
             caller = self._checked_reader(context)
             async for event in self._events(request, caller.via):
                 yield domain_pb2.WatchEventsResponse(event=self._views.event(event))
-        except TooManyWatchersError:
-            await abort(context, _exhausted("too many watch already"))
         except (Refusal, FieldError, StoreError) as error:
             await abort(context, as_refusal(error))
 
@@ -317,10 +315,6 @@ async def _as_it_happens(watcher: Watcher, last: int) -> AsyncIterator[EventReco
         if event.sequence > last:
             yield event
     raise Refusal(grpc.StatusCode.RESOURCE_EXHAUSTED, "WATCHER_TOO_SLOW", "events come faster than they are read")
-
-
-def _exhausted(message: str) -> Refusal:
-    return Refusal(grpc.StatusCode.RESOURCE_EXHAUSTED, "TOO_MANY_WATCHERS", message)
 
 
 def _job_states(states: Sequence[int]) -> Sequence[JobState] | None:

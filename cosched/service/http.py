@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import socket
 from collections.abc import Callable
 from dataclasses import dataclass
 from http import HTTPStatus
 
-from cosched.validation.addresses import parse_address
+from cosched.service.accepting import Acceptor, listen
 
 MAX_HEAD = 8192  # bytes of a request's line and headers
 MAX_REASON = 500  # characters of what is wrong
@@ -51,44 +52,39 @@ class HttpServer:
         self._patience = patience
         self._most = connections
         self._open: dict[asyncio.Task[None], None] = {}  # oldest first
-        self._server: asyncio.Server | None = None
-
-    @property
-    def port(self) -> int:
-        """The port that it listens on, once started."""
-        assert self._server is not None
-        return int(self._server.sockets[0].getsockname()[1])
+        self._acceptors: list[Acceptor] = []
+        self.port = 0  # once it listens
 
     async def start(self) -> None:
         """Listen; OSError if the address cannot be used."""
-        host, port = parse_address(self._address)
-        self._server = await asyncio.start_server(self._connected, host, port, limit=MAX_HEAD, backlog=128)
+        listeners = listen(self._address)
+        self.port = listeners[0].getsockname()[1]
+        self._acceptors = [Acceptor(listener, self._accepted) for listener in listeners]
 
     async def stop(self) -> None:
         """Stop listening and cut off what is open."""
-        if self._server is None:
-            return
-        self._server.close()
+        while self._acceptors:
+            self._acceptors.pop().close()
         tasks = list(self._open)
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        await self._server.wait_closed()
 
-    def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def _accepted(self, accepted: socket.socket) -> None:
         if len(self._open) >= self._most:
             oldest = next(iter(self._open))
             del self._open[oldest]
             oldest.cancel()
-        task = asyncio.get_running_loop().create_task(self._serve(reader, writer))
+        task = asyncio.get_running_loop().create_task(self._serve(accepted))
         self._open[task] = None
-        task.add_done_callback(lambda done: self._closed(done, writer))
+        task.add_done_callback(lambda done: self._closed(done, accepted))
 
-    def _closed(self, task: asyncio.Task[None], writer: asyncio.StreamWriter) -> None:
+    def _closed(self, task: asyncio.Task[None], accepted: socket.socket) -> None:
         self._open.pop(task, None)
-        writer.transport.abort()
+        accepted.close()  # if it was ended before it began
 
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _serve(self, accepted: socket.socket) -> None:
+        reader, writer = await asyncio.open_connection(sock=accepted, limit=MAX_HEAD)
         try:
             async with asyncio.timeout(self._patience):
                 answer, body_wanted = await self._answer(reader)
@@ -98,6 +94,8 @@ class HttpServer:
                 await writer.wait_closed()
         except (TimeoutError, OSError, EOFError):  # too slow, or gone: nobody to answer
             return
+        finally:
+            writer.transport.abort()
 
     async def _answer(self, reader: asyncio.StreamReader) -> tuple[_Answer, bool]:
         try:

@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
+import resource
 from collections.abc import Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
+from functools import partial
 
 import grpc
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
+from grpc_reflection.v1alpha.reflection_pb2_grpc import add_ServerReflectionServicer_to_server
 
 from cosched.errors import InputError
 from cosched.service.callers import Identify, certificate_callers, plaintext_callers
 from cosched.service.configuration import Configuration
+from cosched.service.connections import Room
 from cosched.service.coscheduling_api import CoschedulingApi
 from cosched.service.domain_api import DomainApi, Serving
 from cosched.service.http import HttpServer
 from cosched.service.local_socket import LocalSocket
+from cosched.service.receiving import Keep, ReceivingServer, Reception
+from cosched.service.remote_socket import RemoteSocket
 from cosched.service.replay_api import ReplayApi
 from cosched.service.replay_pace import Lockstep
 from cosched.service.tls import ServerTls
 from cosched.service.tls_files import TlsFiles
-from cosched.service.unreadable import ReadingServer
 from cosched.v1 import coscheduling_pb2, domain_pb2
 from cosched.v1.coscheduling_pb2_grpc import add_CoschedulingServiceServicer_to_server
 from cosched.v1.domain_pb2_grpc import add_DomainServiceServicer_to_server
@@ -29,14 +34,18 @@ from cosched.v1.replay_pb2_grpc import add_ReplayServiceServicer_to_server
 
 GRACE = 2.0  # seconds that open calls have at a stop
 MAX_MESSAGE = 2 << 20  # bytes: a script of 1 MiB, its arguments and environment
-MAX_CALLS = 512  # open at a time, of all clients
+SILENCE = 10_000  # milliseconds that a new connection may take until it speaks HTTP/2 with us
+IDLENESS = 600_000  # milliseconds after which a connection without a call is closed
+LOCAL_CONNECTIONS, REMOTE_CONNECTIONS = 256, 512  # with as many descriptors as the unit file gives
+DESCRIPTORS_OF_A_CONNECTION = 3
 SERVER_OPTIONS = (
     ("grpc.max_receive_message_length", MAX_MESSAGE),
     ("grpc.max_send_message_length", 16 << 20),
     ("grpc.max_concurrent_streams", 256),
     ("grpc.max_metadata_size", 16 << 10),
     ("grpc.http2.min_recv_ping_interval_without_data_ms", 5000),
-    ("grpc.so_reuseport", 0),
+    ("grpc.server_handshake_timeout_ms", SILENCE),
+    ("grpc.max_connection_idle_ms", IDLENESS),
 )
 
 
@@ -60,6 +69,7 @@ class Listeners:
     def __init__(self, served: Served) -> None:
         self._served = served
         self._section = served.configuration.domain
+        self._reception = Reception(served.users.metrics)
         self._health = health.aio.HealthServicer()
         self._told = health_pb2.HealthCheckResponse.UNKNOWN
 
@@ -88,60 +98,63 @@ class Listeners:
 
     async def _open_listener(self, stack: AsyncExitStack) -> None:
         section, tls, files = self._section, self._served.configuration.tls, self._served.tls
+        private = section.state.with_name(f".{section.state.name}.listen")
+        front = RemoteSocket(section.listen, private, _room(REMOTE_CONNECTIONS))
         if section.plaintext or tls is None or files is None:
-            server = self._make_server(plaintext_callers())
-            port = _bound(section.listen, lambda: server.add_insecure_port(section.listen))
+            server = self._make_server(plaintext_callers(front.origin), front.keep)
+            add_port: Callable[[str], object] = server.add_insecure_port
         else:
             peers = {peer.identity: peer.name for peer in self._served.configuration.peers if peer.identity}
-            server = self._make_server(certificate_callers(peers, tls.user_identity, section.operators))
-            credentials = ServerTls(files).credentials()
-            port = _bound(section.listen, lambda: server.add_secure_port(section.listen, credentials))
-        self.address = f"{section.listen.rpartition(':')[0]}:{port}"
-        await server.start()
-        stack.push_async_callback(server.stop, GRACE)
+            server = self._make_server(certificate_callers(peers, tls.user_identity, section.operators), front.keep)
+            add_port = partial(server.add_secure_port, server_credentials=ServerTls(files).credentials())
+        try:
+            await front.open(server, add_port)
+        except OSError:
+            raise _not_bound("listen", section.listen) from None
+        self.address = f"{section.listen.rpartition(':')[0]}:{front.port}"
+        stack.push_async_callback(front.close, GRACE)
         stack.push_async_callback(self._health.enter_graceful_shutdown)
 
     async def _open_local_socket(self, stack: AsyncExitStack) -> None:
         if self._section.socket is None:
             return
-        local = LocalSocket(self._section.socket, self._make_local_server, self._section.operators)
+        local = LocalSocket(
+            self._section.socket, self._make_local_server, self._section.operators, _room(LOCAL_CONNECTIONS)
+        )
         await local.open()
         stack.push_async_callback(local.close, GRACE)
 
     def _make_local_server(self, identify: Identify) -> grpc.aio.Server:
-        """The same for users of this host, and for the conductor of a replay."""
-        server = self._make_server(identify)
+        """The same for users of this host, whose connections are kept from the first, and the conductor of a replay."""
+        server = self._make_server(identify, lambda context, caller: None)  # noqa: ARG005
         if self._served.lockstep is not None:
             replay = ReplayApi(self._served.lockstep, identify, self._served.users.metrics)
             add_ReplayServiceServicer_to_server(replay, server)
         return server
 
-    def _make_server(self, identify: Identify) -> grpc.aio.Server:
+    def _make_server(self, identify: Identify, keep: Keep) -> grpc.aio.Server:
         """A server with all services, for callers that `identify` tells apart; without ports yet."""
-        server = grpc.aio.server(options=SERVER_OPTIONS, maximum_concurrent_rpcs=MAX_CALLS)
-        add_CoschedulingServiceServicer_to_server(self._served.peers(identify), ReadingServer(server))
-        add_DomainServiceServicer_to_server(DomainApi(self._served.users, identify), ReadingServer(server))
-        health_pb2_grpc.add_HealthServicer_to_server(self._health, server)
-        reflection.enable_server_reflection(
-            [
-                coscheduling_pb2.DESCRIPTOR.services_by_name["CoschedulingService"].full_name,
-                domain_pb2.DESCRIPTOR.services_by_name["DomainService"].full_name,
-                health.SERVICE_NAME,
-                reflection.SERVICE_NAME,
-            ],
-            server,
+        server = grpc.aio.server(options=SERVER_OPTIONS)
+        receiving = ReceivingServer(server, self._reception, identify, keep)
+        add_CoschedulingServiceServicer_to_server(self._served.peers(identify), receiving)
+        add_DomainServiceServicer_to_server(DomainApi(self._served.users, identify), receiving)
+        health_pb2_grpc.add_HealthServicer_to_server(self._health, receiving)
+        services = (
+            coscheduling_pb2.DESCRIPTOR.services_by_name["CoschedulingService"].full_name,
+            domain_pb2.DESCRIPTOR.services_by_name["DomainService"].full_name,
+            health.SERVICE_NAME,
+            reflection.SERVICE_NAME,
         )
+        add_ServerReflectionServicer_to_server(reflection.aio.ReflectionServicer(services), receiving)
         return server
 
 
-def _bound(address: str, bind: Callable[[], int]) -> int:
-    try:
-        port = bind()
-    except RuntimeError:
-        port = 0
-    if not port:
-        raise _not_bound("listen", address)
-    return port
+def _room(most: int) -> Room:
+    """For so many connections, or fewer where descriptors are few: half of them are for other things."""
+    limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    share = most / (LOCAL_CONNECTIONS + REMOTE_CONNECTIONS)
+    most = max(8, min(most, int(limit / 2 * share / DESCRIPTORS_OF_A_CONNECTION)))
+    return Room(most, of_origin=max(4, most // 4), of_user=max(4, most // 8))
 
 
 def _not_bound(key: str, address: str) -> InputError:

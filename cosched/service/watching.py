@@ -8,12 +8,7 @@ from contextlib import contextmanager
 
 from cosched.service.store import EventRecord
 
-MAX_WATCHERS = 256
 MAX_BEHIND = 10_000  # events that wait for one watcher
-
-
-class TooManyWatchersError(Exception):
-    """There are MAX_WATCHERS already."""
 
 
 class Watcher:
@@ -39,9 +34,7 @@ class Watchers:
 
     @contextmanager
     def watch(self) -> Iterator[Watcher]:
-        """A new one for the time of the block; TooManyWatchersError."""
-        if len(self._watchers) >= MAX_WATCHERS:
-            raise TooManyWatchersError
+        """A new one for the time of the block."""
         watcher = Watcher()
         self._watchers.add(watcher)
         try:

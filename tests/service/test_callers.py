@@ -78,9 +78,12 @@ async def test_what_is_logged_of_a_certificate_is_short_and_printable(pki: Pki) 
 
 @pytest.mark.asyncio
 async def test_nobody_is_known_without_tls() -> None:
-    async with serving(Answering(plaintext_callers()), None) as address, grpc.aio.insecure_channel(address) as channel:
-        assert await ask(channel) == repr(Caller(None, None, False, "plaintext"))
-    assert plaintext_callers()(None).plaintext  # type: ignore[arg-type]
+    async with (
+        serving(Answering(plaintext_callers(lambda _: "here")), None) as address,
+        grpc.aio.insecure_channel(address) as channel,
+    ):
+        assert await ask(channel) == repr(Caller(None, None, False, "plaintext from here"))
+    assert plaintext_callers(lambda _: "here")(None).plaintext  # type: ignore[arg-type]
     assert not socket_caller(1).plaintext
 
 

@@ -177,7 +177,7 @@ async def test_stop_ends_what_is_open_and_frees_the_port() -> None:
     writer.close()
     again = HttpServer(f"127.0.0.1:{port}", site.metrics, lambda: None)
     await again.start()
-    with pytest.raises(OSError, match="address already in use"):
+    with pytest.raises(OSError, match="Address already in use"):
         await HttpServer(f"127.0.0.1:{port}", site.metrics, lambda: None).start()
     await again.stop()
 

@@ -21,11 +21,13 @@ import pytest
 
 from cosched.errors import InputError
 from cosched.service.callers import Identify, socket_caller
+from cosched.service.connections import Room
 from cosched.service.local_socket import LocalSocket
 from tests.service.pki import WHO, Answering, ask
 
 ME = os.geteuid()
 NOBODY = 65534
+ROOM = Room(256, of_origin=32, of_user=32)
 PATIENCE = 300  # seconds; only a safety net
 
 
@@ -46,7 +48,8 @@ def make_server(identify: Identify) -> grpc.aio.Server:
 
 @contextlib.asynccontextmanager
 async def listening(path: Path, **options: Any) -> AsyncIterator[LocalSocket]:
-    here = LocalSocket(path, options.pop("make_server", make_server), **options)
+    room = Room(options.pop("most", 256), options.get("most_of_user", 32), options.pop("most_of_user", 32))
+    here = LocalSocket(path, options.pop("make_server", make_server), options.pop("operators", ()), room)
     await here.open()
     try:
         yield here
@@ -138,7 +141,7 @@ async def test_what_a_dead_service_has_left_is_replaced(place: Path) -> None:
 async def test_socket_of_a_live_service_is_not_replaced(place: Path) -> None:
     async with listening(place / "s"), channel_to(place / "s") as channel:
         with pytest.raises(InputError, match="s: is in use by another service"):
-            await LocalSocket(place / "s", make_server).open()
+            await LocalSocket(place / "s", make_server, (), ROOM).open()
         assert await ask(channel) == repr(socket_caller(ME))
 
 
@@ -149,12 +152,12 @@ async def test_path_that_cannot_be_used_is_refused_in_one_line(place: Path) -> N
     reasons = {
         "file": "exists, and is not a socket",
         "none/s": "cannot be listened on: No such file or directory",
-        "x" * 100: "is too long for a socket: at most 95 bytes",
+        "x" * 110: "is too long for a socket: at most 107 bytes",
         "taken": "cannot be made: File exists",
     }
     for name, reason in reasons.items():
         with pytest.raises(InputError) as caught:
-            await LocalSocket(place / name, make_server).open()
+            await LocalSocket(place / name, make_server, (), ROOM).open()
         assert str(caught.value).endswith(reason)
     assert sorted(os.listdir(place)) == [".taken.d", "file"]
 
@@ -212,8 +215,9 @@ async def test_connections_that_come_and_go_leave_nothing(place: Path) -> None:
             async with channel_to(place / "s") as channel:
                 await ask(channel)
         await until(lambda: not here._connections and descriptors() <= before)
-        assert not here._callers
-        assert not here._open_of
+        assert not here._passed
+        assert not here._by_name
+        assert not here._connections._of_keeper
 
 
 class Waiting(grpc.GenericRpcHandler):
@@ -239,7 +243,7 @@ class Waiting(grpc.GenericRpcHandler):
 @pytest.mark.asyncio
 async def test_open_call_is_answered_before_the_service_ends(place: Path) -> None:
     waiting = Waiting()
-    here = LocalSocket(place / "s", waiting.make_server)
+    here = LocalSocket(place / "s", waiting.make_server, (), ROOM)
     await here.open()
     async with channel_to(place / "s") as channel:
         call = asyncio.create_task(ask(channel))
@@ -255,7 +259,7 @@ async def test_open_call_is_answered_before_the_service_ends(place: Path) -> Non
 @pytest.mark.asyncio
 async def test_call_that_takes_too_long_and_idle_connections_end_with_the_service(place: Path) -> None:
     waiting = Waiting()
-    here = LocalSocket(place / "s", waiting.make_server)
+    here = LocalSocket(place / "s", waiting.make_server, (), ROOM)
     await here.open()
     with connect(place / "s") as idle:
         async with channel_to(place / "s") as channel:

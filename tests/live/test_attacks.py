@@ -1,0 +1,205 @@
+"""Whoever asks for much, or connects and says little, keeps neither other domains nor other users from being served."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+import urllib.request
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+import grpc
+import pytest
+
+from cosched.core.job import JobState
+from cosched.service.errors import error_info
+from cosched.service.quotas import STREAMS
+from cosched.service.store import EventRecord, JobRecord, JobScript, Store
+from cosched.service.tls_files import TlsFiles
+from cosched.v1 import coscheduling_pb2 as wire
+from cosched.v1 import domain_pb2
+from cosched.v1.coscheduling_pb2_grpc import CoschedulingServiceStub
+from cosched.v1.domain_pb2_grpc import DomainServiceStub
+from tests.live import workloads
+from tests.live.attacks import RARE, under_attack
+from tests.live.other_users import a_public_folder, call_as, needs_root
+from tests.live.secured import USERS, channel_of, secure
+from tests.live.services import PATIENCE, Pair, Service, free_port, wait_until
+from tests.service.pki import Pki
+
+PAIRS, SLOTS, SEED = 50, 6, 10
+SMALL, BIG = 10_000, 300_000  # jobs of history, with five events each
+NOBODY = "nobody" if os.geteuid() == 0 else None  # who attacks over the socket
+
+
+def write_history(path: Path, jobs: int) -> None:
+    """The database of the domain a, with jobs that have been cancelled; no event is of the kind RARE."""
+    kinds = [kind for kind in domain_pb2.EventKind.values() if kind != RARE]
+    at = int(time.time()) - jobs
+    with closing(Store.open(path, "a")) as store, store.transaction():
+        for number in range(1, jobs + 1):
+            job = JobRecord(number, "old", "ann", None, 1, 60, at, JobState.CANCELLED, ended_at=at + number)
+            store.add_job(job, JobScript(b"#!/bin/sh\n", (), "/", {}))
+        store.add_events(
+            EventRecord(number, at, kinds[number % len(kinds)], 1 + number // 5, "submitted", {})
+            for number in range(1, 5 * jobs)
+        )
+
+
+class Peer:
+    """The domain b, as somebody who asks a as fast as it answers."""
+
+    def __init__(self, a: Service, pki: Pki | None) -> None:
+        self._a, self._pki = a, pki
+        self._over = threading.Event()
+        self.answers: Counter[str] = Counter()
+        self.seconds: list[float] = []
+
+    @contextmanager
+    def asking(self) -> Iterator[None]:
+        """For the time of the block."""
+        thread = threading.Thread(target=self._ask)
+        thread.start()
+        try:
+            yield
+        finally:
+            self._over.set()
+            thread.join()
+
+    def _ask(self) -> None:
+        with self._channel() as channel:
+            stub = CoschedulingServiceStub(channel)
+            caller = wire.JobRef(domain="b", job_id="7")
+            request = wire.GetMateJobIdRequest(job=caller, pair="none", owner="ann")
+            while not self._over.wait(0.02):
+                began = time.perf_counter()
+                try:
+                    stub.GetMateJobId(request, timeout=PATIENCE)
+                except grpc.RpcError as error:
+                    self.answers[error.code().name] += 1
+                else:
+                    self.answers["OK"] += 1
+                self.seconds.append(time.perf_counter() - began)
+
+    def _channel(self) -> Any:
+        if self._pki is None:
+            return grpc.insecure_channel(self._a.address)
+        return channel_of(self._a, self._pki.folder / "ca.pem", self._pki.open("b"))
+
+
+class World:
+    """A pair of domains, of which a has a history, and how they are attacked."""
+
+    def __init__(self, pair: Pair, folder: Path, history: int, tls: bool) -> None:
+        self.pair = workloads.set_up(pair, SLOTS, release_interval="2s", max_held_fraction=0.7)
+        self.pki, self.user = (Pki(folder / "pki"), None) if tls else (None, None)
+        for service, peer in ((pair.a, pair.b), (pair.b, pair.a)):
+            service.config["domain"].update(log_level="info", http=f"127.0.0.1:{free_port()}")
+            if self.pki is not None:
+                self.pki.files(service.name)
+                secure(service, self.pki.folder, [peer], user_identity=USERS)
+        self.user: TlsFiles | None = self.pki.files("ann", user=True) if self.pki is not None else None
+        pair.a.config["domain"]["socket"] = str(folder / "sock")
+        pair.a.__class__ = _Elsewhere
+        write_history(pair.a.folder / "state.db", history)
+        pair.start()
+
+    def attack(self, kind: str, where: str) -> Any:
+        if where == "socket":
+            return under_attack(kind, self.pair.a.socket, user=NOBODY)
+        return under_attack(kind, self.pair.a.address, self.user)
+
+    def check(self, history: int) -> None:
+        """Run pairs, under attack: each starts together, and no call between the domains fails."""
+        peer = Peer(self.pair.a, self.pki)
+        with peer.asking():
+            outcome = workloads.run(self.pair, workloads.contended(SEED, PAIRS, 0))
+        assert outcome.states == {"completed": 2 * PAIRS, "cancelled": history}
+        assert outcome.alone() == {}
+        assert len(outcome.whys) == PAIRS
+        assert set(peer.answers) == {"OK"}
+        assert [failed for service in self.pair.both for failed in failed_calls(service)] == []
+
+
+class _Elsewhere(Service):
+    """A service whose socket everybody can reach."""
+
+    @property
+    def socket(self) -> str:
+        return f"unix:{self.config['domain']['socket']}"
+
+
+def failed_calls(service: Service) -> list[str]:
+    """Its calls to peers that were not answered, by its metrics."""
+    with urllib.request.urlopen(f"http://{service.config['domain']['http']}/metrics", timeout=PATIENCE) as answer:
+        lines = answer.read().decode().splitlines()
+    calls = [line for line in lines if line.startswith("cosched_peer_calls_total{")]
+    assert calls, service.name
+    return [line for line in calls if 'outcome="answered"' not in line]
+
+
+@pytest.fixture
+def make_world(make_pair):
+    with ExitStack() as stack:
+
+        def make(history: int, *, tls: bool) -> World:
+            return World(make_pair(scheme="hold"), stack.enter_context(a_public_folder()), history, tls)
+
+        yield make
+
+
+KINDS = ("history", "half_open")
+
+
+@pytest.mark.parametrize("tls", [False, True], ids=["plaintext", "TLS"])
+def test_pairs_start_together_while_both_ways_in_are_attacked(make_world, tls):
+    world = make_world(SMALL, tls=tls)
+    with ExitStack() as stack:
+        for kind in KINDS:
+            for where in ("socket", "address"):
+                stack.enter_context(world.attack(kind, where))
+        world.check(SMALL)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("where", ["socket", "plaintext", "TLS"])
+def test_pairs_start_together_while_one_way_in_is_attacked_beside_a_long_history(make_world, where, kind):
+    world = make_world(BIG, tls=where == "TLS")
+    with world.attack(kind, where):
+        world.check(BIG)
+
+
+def test_connections_that_say_nothing_take_no_call_and_fill_no_log(make_world):
+    world = make_world(0, tls=False)
+    world.pair.a.kill()
+    world.pair.a.wrapper = ("bash", "-c", 'ulimit -n 1024; exec "$0" "$@"', *world.pair.a.wrapper)
+    world.pair.a.start()
+    with world.attack("silent", "address"):
+        world.check(0)
+    assert len(world.pair.a.log) < 100_000
+
+
+@needs_root
+def test_one_user_who_watches_very_often_denies_it_to_nobody_else(make_world):
+    world = make_world(0, tls=False)
+    with world.attack("watchers", "socket"):
+        [other] = call_as("daemon", world.pair.a.socket, [("GetDomain", domain_pb2.GetDomainRequest())])
+        assert other.code == "OK"
+        with grpc.insecure_channel(world.pair.a.socket) as channel:
+            watching = DomainServiceStub(channel).WatchEvents(domain_pb2.WatchEventsRequest(after_sequence=0))
+            with world.pair.a.client() as client:
+                client.submit("#!/bin/sh\n")
+            assert next(watching).event.sequence == 1
+    with grpc.insecure_channel(world.pair.a.address) as channel:
+        stub = DomainServiceStub(channel)
+        calls = [stub.WatchEvents(domain_pb2.WatchEventsRequest()) for _ in range(40)]
+        wait_until(lambda: sum(call.done() for call in calls) == len(calls) - STREAMS.user, "as many as are too many")
+        errors = [call for call in calls if call.done()]
+    assert {(error.code().name, error_info(error)[0]) for error in errors} == {
+        ("RESOURCE_EXHAUSTED", "TOO_MANY_WATCHERS")
+    }
