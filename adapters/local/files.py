@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import json
 import os
 import stat
 
+SHORTAGES = (errno.EMFILE, errno.ENFILE, errno.ENOMEM)  # of descriptors or memory: they pass, and say nothing of a file
 MAX_BYTES = 8 << 20  # of a file that is read
 
 
@@ -46,12 +48,17 @@ def sync_folder(path: str) -> None:
 
 
 def read_json(path: str) -> dict[str, object] | None:
-    """The file's object; None if there is no such file. BadFileError if it is not ours or not an object."""
+    """The file's object; None if there is no such file. BadFileError if it is not ours or not an object.
+
+    OSError, one of SHORTAGES: it cannot be read just now.
+    """
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except FileNotFoundError:
         return None
     except OSError as error:
+        if error.errno in SHORTAGES:
+            raise
         raise BadFileError(f"{os.path.basename(path)}: {error.strerror}") from error
     with open(fd, "rb") as file:
         about = os.fstat(fd)

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 
 from adapters.local import files, jobfile, record, recovery
-from adapters.local.files import BadFileError
+from adapters.local.files import SHORTAGES, BadFileError
 from adapters.local.process import ForkServer, SupervisorProcess, find_supervisor
 from adapters.local.record import Record
 from adapters.local.spool import Spool
@@ -73,7 +73,7 @@ class Job:
             self.process = None
 
     def cancel(self, spool: Spool) -> None:
-        """Make its supervisor look at the mark `cancel`; one not on record yet looks before it starts the job."""
+        """Make its supervisor look at the mark `cancel`; one that is not on record yet looks by itself. OSError."""
         state = self.read(spool)
         watcher = state.watcher() if state is not None else None
         if watcher is not None:
@@ -81,7 +81,23 @@ class Job:
 
 
 async def follow(job: Job, spool: Spool, forks: ForkServer, tell: Callable[[Report], None]) -> None:
-    """Tell what happens to a job until it has ended, with a new supervisor whenever one died."""
+    """Tell what happens to a job until it has ended; while there are no descriptors to find that out, wait."""
+    told = False
+    while True:
+        try:
+            await _follow(job, spool, forks, tell)
+            return
+        except OSError as error:
+            if error.errno not in SHORTAGES:
+                raise
+            if not told:
+                _LOG.warning("job %s waits to be looked after: %s", job.job_id, error.strerror)
+            told = True
+            await asyncio.sleep(PAUSE)
+
+
+async def _follow(job: Job, spool: Spool, forks: ForkServer, tell: Callable[[Report], None]) -> None:
+    """With a new supervisor whenever one died. OSError, one of SHORTAGES: to be begun again."""
     failures = 0
     while True:
         for report in job.look(spool):
@@ -99,6 +115,8 @@ async def follow(job: Job, spool: Spool, forks: ForkServer, tell: Callable[[Repo
             adopted = job.process is None and job.adopt(spool)
             job.process = job.process or forks.start(job.job_id)
         except OSError as error:
+            if error.errno in SHORTAGES:
+                raise
             _LOG.warning("job %s: its supervisor cannot be started: %s", job.job_id, error.strerror or error)
             failures += 1
             continue
@@ -142,10 +160,14 @@ def _give_up(job: Job, spool: Spool) -> list[Report]:
     except BlockingIOError:
         return []
     except OSError as error:
+        if error.errno in SHORTAGES:
+            raise
         return [_end_unrecorded(job, End.LOST, f"its folder in the spool cannot be used ({error.strerror})")]
     try:
         recovery.give_up(folder, why)
     except OSError as error:
+        if error.errno in SHORTAGES:
+            raise
         with contextlib.suppress(OSError):
             os.unlink(f"{folder}/{jobfile.NAME}")  # so that no later service starts what is told to have ended
         return [_end_unrecorded(job, End.LOST, f"{why}; its end cannot be put on record ({error.strerror})")]

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from adapters.local.checks import check_spec
 from adapters.local.environment import Account, account, environment
-from adapters.local.files import BadFileError
+from adapters.local.files import SHORTAGES, BadFileError
 from adapters.local.follow import Job, follow
 from adapters.local.jobfile import JobFile
 from adapters.local.jobfile import read as read_job
@@ -22,7 +22,7 @@ from adapters.local.settings import LocalSettings, read_settings
 from adapters.local.spool import Spool
 from adapters.manager import JobSpec, ManagerError, NodesBusyError, NoRoomError, Report, UnknownJobError
 
-_NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, *SHORTAGES)
 _LOG = logging.getLogger(__name__)
 
 
@@ -121,9 +121,9 @@ class LocalManager:
             return
         try:
             await asyncio.to_thread(self._spool.mark_cancelled, job_id)
+            job.cancel(self._spool)
         except OSError as error:
             raise ManagerError(f"job {job_id} cannot be cancelled: {error.strerror}") from error
-        job.cancel(self._spool)
 
     async def reports(self) -> AsyncIterator[Report]:
         """See the protocol."""

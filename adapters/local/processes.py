@@ -6,9 +6,11 @@ numbers are used again.
 
 from __future__ import annotations
 
+import ctypes
 import os
 import signal
 
+_CHILD_SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER
 BOOT = "/proc/sys/kernel/random/boot_id"
 
 
@@ -58,10 +60,11 @@ class Identity:
 class Look:
     """A line of /proc/PID/stat."""
 
-    __slots__ = ("ended", "group", "session", "start")
+    __slots__ = ("ended", "group", "parent", "session", "start")
 
     def __init__(self, fields: list[bytes]) -> None:
         self.ended = fields[0] in (b"Z", b"X", b"x")
+        self.parent = int(fields[1])
         self.group = int(fields[2])
         self.session = int(fields[3])
         self.start = int(fields[19])
@@ -88,31 +91,53 @@ def identify(pid: int) -> Identity:
 
 
 def boot() -> str:
-    """Which boot of this host this is."""
+    """Which boot of this host this is; OSError."""
     return _content(BOOT).decode("ascii", "replace").strip()[:64]
 
 
-def members(leader: Identity | None, mark: bytes) -> list[Identity]:
-    """The living processes of a job: of its leader's group or session, or with `mark` in their environment.
+def adopt_orphans() -> None:
+    """From now on what descends from this process, and loses its parent, becomes its child: nothing gets away from it.
+
+    Children that it forks do not have that from it. OSError.
+    """
+    if ctypes.CDLL(None, use_errno=True).prctl(_CHILD_SUBREAPER, 1, 0, 0, 0):
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+
+
+def members(leader: Identity | None, mark: bytes, ancestor: int = 0) -> list[Identity]:
+    """The living processes of a job: of its leader's group or session, with `mark` in their environment, or descended
+    from `ancestor`, which has adopted orphans since before the job began.
 
     The mark is NAME=VALUE; an empty one marks none. Group and session count only while the leader exists, at least as a
-    zombie: else they may be another's by now.
+    zombie: else they may be another's by now. OSError, if it cannot be found out.
     """
     lead = leader.pid if leader is not None and leader.known() else 0
     earliest = leader.start if leader is not None else 0
+    all_of_them = {int(name): about for name in os.listdir("/proc") if name.isdecimal() and (about := look(int(name)))}
+    family = _descendants(ancestor, all_of_them) if ancestor else set()
     found = []
-    for name in os.listdir("/proc"):
-        if not name.isdecimal():
+    for pid, about in all_of_them.items():
+        if about.ended or about.start < earliest:
             continue
-        about = look(int(name))
-        if about is None or about.ended or about.start < earliest:
-            continue
-        if (lead and lead in (about.group, about.session)) or (mark and _marked(name, mark)):
-            found.append(Identity(int(name), about.start))
+        if (lead and lead in (about.group, about.session)) or pid in family or (mark and _marked(pid, mark)):
+            found.append(Identity(pid, about.start))
     return found
 
 
-def _marked(pid: str, mark: bytes) -> bool:
+def _descendants(ancestor: int, all_of_them: dict[int, Look]) -> set[int]:
+    children: dict[int, list[int]] = {}
+    for pid, about in all_of_them.items():
+        children.setdefault(about.parent, []).append(pid)
+    family: set[int] = set()
+    coming = [ancestor]
+    while coming:
+        born = [child for child in children.get(coming.pop(), ()) if child not in family]
+        family.update(born)
+        coming += born
+    return family
+
+
+def _marked(pid: int, mark: bytes) -> bool:
     return mark in _content(f"/proc/{pid}/environ").split(b"\0")
 
 
@@ -120,5 +145,5 @@ def _content(path: str) -> bytes:
     try:
         with open(path, "rb") as file:
             return file.read()
-    except OSError:  # it ended, or is not ours to look at
+    except (FileNotFoundError, ProcessLookupError, PermissionError):  # it ended, or is not ours to look at
         return b""

@@ -14,7 +14,7 @@ from contextlib import suppress
 from adapters.local import child, files
 from adapters.local.ending import kill_rest, terminate
 from adapters.local.jobfile import JobFile
-from adapters.local.processes import boot, identify, myself
+from adapters.local.processes import adopt_orphans, boot, identify, myself
 from adapters.local.record import Record
 from adapters.local.recovery import LOCK, cancelled, recover
 
@@ -39,6 +39,7 @@ class Supervisor:
 
     def run(self) -> None:
         """Start the job and see it to its end."""
+        adopt_orphans()
         hear, go = self._fork()
         failure = self._let_go(hear, go)
         if failure is None:
@@ -90,20 +91,23 @@ class Supervisor:
             if number == signal.SIGCHLD or (number is not None and self.why is not None):
                 continue
             if number is None and self.why is not None:  # the grace time is over
-                kill_rest(self.record.leader, self.mark)
+                kill_rest(self.record.leader, self.mark, os.getpid())
                 deadline = time.monotonic() + RETRY
                 continue
             self.why = "timeout" if number is None else "cancelled" if cancelled(self.folder) else "lost"
-            terminate(self.record.leader, self.mark)
+            terminate(self.record.leader, self.mark, os.getpid())
             deadline = time.monotonic() + self.job.grace / 1000
 
     def _exited(self) -> bool:
+        """Whether the first process has ended. What others of the job have left is waited for, so that it is gone."""
+        while (ended := os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOWAIT | os.WNOHANG)) and ended.si_pid != self.pid:
+            os.waitpid(ended.si_pid, 0)
         # Not waited for yet: the zombie keeps its number, and so its group's, from being used again.
         return os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG) is not None
 
     def _end_rest(self) -> None:
         grace = self.job.grace / 1000 if self.why is not None else 0.0
-        _, left = kill_rest(self.record.leader, self.mark, grace)
+        _, left = kill_rest(self.record.leader, self.mark, os.getpid(), grace)
         end = os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOWAIT)
         by_itself = end is not None and end.si_code == os.CLD_EXITED
         if end is not None:
@@ -143,13 +147,23 @@ def _tell_started() -> None:
         os.write(1, STARTED)
 
 
+def _recovered(folder: str) -> JobFile | None:
+    while True:
+        try:
+            return recover(folder)
+        except OSError as error:
+            if error.errno not in files.SHORTAGES:
+                raise
+            time.sleep(RETRY)
+
+
 def main(folder: str) -> int:
     """Run the job of this folder, or settle what an earlier supervisor of it has left; 0 if its end is on record.
 
     To be called in that folder, with SIGNALS blocked.
     """
     files.lock(LOCK, wait=True)  # kept as long as this process lives; a second supervisor waits here for the first
-    job = recover(folder)
+    job = _recovered(folder)
     if job is None:
         return 0
     supervisor = Supervisor(folder, job)
@@ -157,6 +171,6 @@ def main(folder: str) -> int:
         supervisor.run()
     except Exception:
         if supervisor.pid and supervisor.record.how is None:
-            kill_rest(supervisor.record.leader, supervisor.mark)
+            kill_rest(supervisor.record.leader, supervisor.mark, os.getpid())
         raise
     return 0

@@ -62,6 +62,46 @@ def test_cancel_ends_all_processes(place: Path, script: str) -> None:
     run(test)
 
 
+LEAVE = "(env -i setsid /bin/sh -c '/bin/echo $$; exec /bin/sleep 300' &)"  # without parent, session, environment
+
+
+def test_what_a_job_tries_to_leave_behind_ends_with_it(place: Path) -> None:
+    async def test() -> None:
+        async with machine(place) as here:
+            end = await here.run("1", "/bin/sh", "-c", f"{LEAVE}; while ! grep -q . *.out; do sleep 0.1; done; exit 4")
+            assert (end.how, end.exit_code, end.reason) == (End.EXITED, 4, "")
+            assert not lives(int(here.output("1")))
+
+    run(test)
+
+
+def test_cancel_ends_what_a_job_tried_to_leave_behind(place: Path) -> None:
+    async def test() -> None:
+        async with machine(place, grace=0.3) as here:
+            await here.launch("1", "/bin/sh", "-c", f"{LEAVE}; sleep 300")
+            pid = int(await here.line("1"))
+            await here.manager.cancel("1")
+            assert (await here.ended("1")).how is End.CANCELLED
+            assert not lives(pid)
+
+    run(test)
+
+
+def test_orphans_of_a_job_that_have_ended_are_no_zombies(place: Path) -> None:
+    async def test() -> None:
+        async with machine(place) as here:
+            await here.launch("1", "/bin/bash", "-c", "for i in {1..9}; do (sleep 0.0$i &); done; echo; sleep 300")
+            await here.line("1")
+            supervisor = here.record("1").supervisor
+            assert supervisor is not None
+            children = Path(f"/proc/{supervisor.pid}/task/{supervisor.pid}/children")
+            await until(lambda: len(children.read_text().split()) == 1)
+            await here.manager.cancel("1")
+            await here.ended("1")
+
+    run(test)
+
+
 def test_what_a_job_leaves_in_the_background_ends_with_it(place: Path) -> None:
     async def test() -> None:
         async with machine(place) as here:

@@ -1,0 +1,96 @@
+"""A manager without descriptors loses no job: launches and what is known of jobs wait until there are some."""
+
+from __future__ import annotations
+
+import asyncio
+import resource
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from adapters.local import follow
+from adapters.manager import End, JobSpec, NoRoomError
+from tests.adapters.machine import Machine, machine, run
+
+
+@contextmanager
+def no_descriptors() -> Iterator[None]:
+    """This process can open no file meanwhile."""
+    limit, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (3, most))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (limit, most))
+
+
+def spec(place: Path, job: str, command: str) -> JobSpec:
+    return JobSpec(job_id=job, nodes=1, walltime=60, directory=str(place), command=("/bin/sh", "-c", command))
+
+
+async def wait_in_vain(here: Machine, caplog: pytest.LogCaptureFixture) -> None:
+    """Until it has tried and has not succeeded, several times."""
+    async with asyncio.timeout(60):
+        while "waits to be looked after: Too many open files" not in caplog.text:
+            await asyncio.sleep(0.02)
+    for _ in range(10):
+        await asyncio.sleep(0.02)
+    assert here.told == []
+
+
+def test_a_launch_that_finds_no_descriptor_is_to_be_tried_again(place: Path) -> None:
+    async def test() -> None:
+        async with machine(place) as here:
+            with no_descriptors(), pytest.raises(NoRoomError, match="Too many open files"):
+                await here.manager.launch(spec(place, "1", "exit 3"))
+            await here.manager.launch(spec(place, "1", "exit 3"))
+            assert (await here.ended("1")).exit_code == 3
+
+    run(test)
+
+
+def test_a_supervisor_that_cannot_be_started_for_want_of_descriptors_is_waited_for(
+    place: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(follow, "PAUSE", 0.02)
+
+    async def test() -> None:
+        async with machine(place) as here:
+            commit = here.manager._commit
+            limited = no_descriptors()
+
+            def commit_the_last(*given) -> None:
+                commit(*given)
+                limited.__enter__()
+
+            monkeypatch.setattr(here.manager, "_commit", commit_the_last)
+            await here.manager.launch(spec(place, "1", "exit 3"))
+            await wait_in_vain(here, caplog)
+            limited.__exit__(None, None, None)
+            end = await here.ended("1")
+            assert (end.how, end.exit_code) == (End.EXITED, 3)
+        assert caplog.text.count("waits to be looked after") == 1
+
+    run(test)
+
+
+def test_a_job_that_ends_while_there_are_no_descriptors_has_ended_afterwards(
+    place: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(follow, "PAUSE", 0.02)
+
+    async def test() -> None:
+        async with machine(place) as here:
+            await here.launch("1", "/bin/sh", "-c", "while [ ! -e go ]; do sleep 0.05; done; exit 4")
+            await here.started("1")
+            here.told.clear()
+            (place / "come").touch()
+            with no_descriptors():
+                (place / "come").rename(place / "go")
+                await wait_in_vain(here, caplog)
+            end = await here.ended("1")
+            assert (end.how, end.exit_code) == (End.EXITED, 4)
+
+    run(test)
