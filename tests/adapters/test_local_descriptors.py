@@ -32,7 +32,7 @@ def spec(place: Path, job: str, command: str) -> JobSpec:
 
 async def wait_in_vain(here: Machine, caplog: pytest.LogCaptureFixture) -> None:
     """Until it has tried and has not succeeded, several times."""
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(300):
         while "waits to be looked after: Too many open files" not in caplog.text:
             await asyncio.sleep(0.02)
     for _ in range(10):

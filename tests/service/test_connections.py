@@ -21,7 +21,7 @@ from cosched.service.connections import Connection, Connections, Room
 from cosched.service.remote_socket import RemoteSocket
 from tests.service.pki import Answering, ask
 
-PATIENCE = 60  # seconds; only a safety net
+PATIENCE = 300  # seconds; only a safety net
 PEER, ROOT = Caller("b", None, False, "certificate b"), Caller(None, "root", True, "socket uid 0")
 
 

@@ -18,7 +18,7 @@ from cosched.service.receiving import ReceivingServer, Reception
 from tests.live.raw_http2 import RawConnection, dial
 
 SERVICE = "test.Test"
-PATIENCE = 60  # seconds; only a safety net
+PATIENCE = 300  # seconds; only a safety net
 ANN, BOB = Caller(None, "ann", False, "socket uid 1"), Caller(None, "bob", False, "socket uid 2")
 ROOT, PEER = Caller(None, "root", True, "socket uid 0"), Caller("b", None, False, "certificate b")
 
