@@ -62,6 +62,8 @@ def _about(domain: Domain) -> Iterator[str]:
     yield f"{domain.name}: {domain.version}, {domain.manager} manager, {scheme}"
     yield f"nodes: {_counts(domain.nodes)}"
     yield f"jobs: {_counts(domain.jobs)}"
+    if domain.drain is not None:
+        yield f"drains since {local_time(domain.drain.since)}, until about {local_time(domain.drain.until)}"
 
 
 def _counts(counts: Mapping[str, int]) -> str:

@@ -25,7 +25,7 @@ The same with asyncio; here the story of a job::
 from cosched.client.async_client import AsyncClient
 from cosched.client.client import Client
 from cosched.client.connection import Tls
-from cosched.client.domains import Domain, Nodes, Peer
+from cosched.client.domains import Domain, Drain, Nodes, Peer
 from cosched.client.errors import ClientError, Unreachable
 from cosched.client.events import Event
 from cosched.client.jobs import Holds, Job, Mate
@@ -35,6 +35,7 @@ __all__ = [
     "Client",
     "ClientError",
     "Domain",
+    "Drain",
     "Event",
     "Holds",
     "Job",

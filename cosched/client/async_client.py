@@ -125,6 +125,16 @@ class AsyncClient(AbstractAsyncContextManager["AsyncClient"]):
         """The domain itself, and the other domains that it speaks to."""
         return await self._ask(calls.domain())
 
+    async def drain(
+        self, expected: float | timedelta | None = None, *, settle: float | timedelta | None = None
+    ) -> Domain:
+        """Make no holds and no pairs until `resume`; see Client.drain."""
+        return await self._ask(calls.drain(expected, settle))
+
+    async def resume(self) -> Domain:
+        """The end of `drain`."""
+        return await self._ask(calls.resume())
+
     def events(
         self,
         after: int | None = None,

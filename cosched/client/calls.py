@@ -87,6 +87,21 @@ def release(job: JobLike) -> Call[Job]:
     return Call("ReleaseHold", wire.ReleaseHoldRequest(request_id=_request_id(), job=job_ref(job)), _job)
 
 
+def drain(expected: float | timedelta | None, settle: float | timedelta | None) -> Call[Domain]:
+    """See Client.drain."""
+    request = wire.DrainDomainRequest(request_id=_request_id())
+    if expected is not None:
+        request.expected.FromTimedelta(_timedelta(expected))
+    if settle is not None:
+        request.settle.FromTimedelta(_timedelta(settle))
+    return Call("DrainDomain", request, _domain)
+
+
+def resume() -> Call[Domain]:
+    """See Client.resume."""
+    return Call("ResumeDomain", wire.ResumeDomainRequest(request_id=_request_id()), _domain)
+
+
 def job(job: JobLike) -> Call[Job]:
     """See Client.job."""
     return Call("GetJob", wire.GetJobRequest(job=job_ref(job)), _job)
@@ -107,7 +122,7 @@ def nodes() -> Call[list[Nodes]]:
 
 def domain() -> Call[Domain]:
     """See Client.domain."""
-    return Call("GetDomain", wire.GetDomainRequest(), lambda answer: Domain(answer.domain))
+    return Call("GetDomain", wire.GetDomainRequest(), _domain)
 
 
 def events(
@@ -150,6 +165,10 @@ def mate_name(mate: JobLike | None, pair: str | None, pair_domain: str) -> MateN
 
 def _job(answer: Any) -> Job:
     return Job(answer.job)
+
+
+def _domain(answer: Any) -> Domain:
+    return Domain(answer.domain)
 
 
 def _request_id() -> str:

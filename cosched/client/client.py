@@ -140,6 +140,18 @@ class Client(AbstractContextManager["Client"]):
         """The domain itself, and the other domains that it speaks to."""
         return self._ask(calls.domain())
 
+    def drain(self, expected: float | timedelta | None = None, *, settle: float | timedelta | None = None) -> Domain:
+        """Make no holds and no pairs until `resume`, over restarts too: for maintenance, by operators.
+
+        `expected`: how long that is likely to take, in whole seconds (an hour); peers wait so long. `settle`: how long
+        jobs that hold now may go on (30 s). Returns at once: `domain().drain.waits_for` tells what is to be settled.
+        """
+        return self._ask(calls.drain(expected, settle))
+
+    def resume(self) -> Domain:
+        """The end of `drain`."""
+        return self._ask(calls.resume())
+
     def events(
         self,
         after: int | None = None,

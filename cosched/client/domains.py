@@ -64,6 +64,11 @@ class Domain(View[cluster_pb2.Domain]):
         return tuple(map(Peer, self._message.peers))
 
     @property
+    def drain(self) -> Drain | None:
+        """That it drains; None: it does not."""
+        return Drain(self._message.drain) if self._message.HasField("drain") else None
+
+    @property
     def now(self) -> datetime | None:
         """Its clock, when it answered."""
         return when(self._message, "now")
@@ -72,6 +77,32 @@ class Domain(View[cluster_pb2.Domain]):
     def serving_since(self) -> datetime | None:
         """Since when it serves."""
         return when(self._message, "serving_since")
+
+
+class Drain(View[cluster_pb2.Drain]):
+    """That a domain makes no holds and no pairs."""
+
+    __slots__ = ()
+
+    @property
+    def since(self) -> datetime | None:
+        """Since when."""
+        return when(self._message, "since")
+
+    @property
+    def until(self) -> datetime | None:
+        """Until when its peers were told that it does."""
+        return when(self._message, "until")
+
+    @property
+    def settled_by(self) -> datetime | None:
+        """Until when jobs that held before may go on holding."""
+        return when(self._message, "settled_by")
+
+    @property
+    def waits_for(self) -> tuple[str, ...]:
+        """The jobs that still have nodes and wait for their mates, DOMAIN:ID; none: it is drained."""
+        return tuple(map(reference, self._message.waits_for))
 
 
 class Peer(View[cluster_pb2.Peer]):

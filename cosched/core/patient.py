@@ -19,7 +19,7 @@ from typing import Any
 from cosched.core.asked import AskedJobs
 from cosched.core.effects import AskAgain, Call, ClearTimer, Effect, Reschedule, SetTimer, Timer
 from cosched.core.events import Drained, GraceOver, Linked, PeerAway, PeerDrains, PeerLeaves, PeerThere, Resumed
-from cosched.core.local import HOLDING, QUEUED, READY, IllegalEvent, named_mate
+from cosched.core.local import AWAY, HOLDING, QUEUED, READY, IllegalEvent, named_mate
 from cosched.core.mates import PairedJob
 from cosched.core.presence import Presence, Presences
 from cosched.core.protocol import Domain, Failure, GetMateJobId, Request, StartJob, TryStartMate
@@ -121,7 +121,7 @@ class PatientJobs(AskedJobs):
     def _reason(self, job: PairedJob, why: str, now: int) -> str:
         if self.settled_by is not None:
             return "Draining"
-        return "PeerDraining" if self.presences.is_draining(job.peer, now) else why
+        return "PeerDraining" if why != AWAY and self.presences.is_draining(job.peer, now) else why
 
     # Another mate
 

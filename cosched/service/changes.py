@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from cosched.core.effects import Answer, Call, ClearTimer, Release, SetTimer, Start, Try, Yield
+from cosched.core.effects import Answer, Call, ClearTimer, Release, Reschedule, SetTimer, Start, Try, Yield
 from cosched.core.protocol import Domain, JobId, MateStarted, MateTried
 from cosched.service.store import AuditRecord, EventRecord, JobRecord, Store
 
@@ -16,7 +16,7 @@ class PassOver(NamedTuple):
     job: JobId
 
 
-Order = Start | Yield | Release | Try | PassOver  # what a resource manager is told
+Order = Start | Yield | Release | Try | Reschedule | PassOver  # what a resource manager is told
 
 
 @dataclass(slots=True)

@@ -15,8 +15,9 @@ from cosched.service.answering import Context, answer, as_refusal
 from cosched.service.auditing import audit_refused
 from cosched.service.callers import Caller, Identify
 from cosched.service.domain import LiveDomain
+from cosched.service.draining import check_seconds
 from cosched.service.errors import Refusal
-from cosched.service.fields import PROBE, FieldError, number
+from cosched.service.fields import MAX_TIME, PROBE, FieldError, check_domain, number
 from cosched.service.metrics import Metrics
 from cosched.service.offering import Offering
 from cosched.service.running import Runner
@@ -30,7 +31,7 @@ _LOG = logging.getLogger(__name__)
 
 
 class CoschedulingApi(CoschedulingServiceServicer):
-    """The four calls of Algorithm 1, and what time it is here, for callers of one listener."""
+    """The four calls of Algorithm 1, what time it is here, and who comes and goes, for callers of one listener."""
 
     def __init__(
         self,
@@ -72,6 +73,29 @@ class CoschedulingApi(CoschedulingServiceServicer):
             return write_clock(received, time.time())
 
         return await answer("CompareClocks", work(), context, self._domain)
+
+    async def TellPresence(self, request: wire.TellPresenceRequest, context: Context) -> wire.TellPresenceResponse:
+        """See the protocol."""
+
+        async def work() -> wire.TellPresenceResponse:
+            peer = check_domain("domain", request.domain)
+            self._check_peer(self._identify(context), peer)
+            self._hear(peer, request)
+            return wire.TellPresenceResponse()
+
+        return await answer("TellPresence", work(), context, self._metrics)
+
+    def _hear(self, peer: Domain, told: wire.TellPresenceRequest) -> None:
+        expected = check_seconds("expected", told.expected, MAX_TIME, 0) if told.HasField("expected") else None
+        _LOG.info("peer %s tells its presence: %s", peer, str(told.presence))
+        if told.presence == wire.PRESENCE_SERVING:
+            self._domain.peer_serves(peer)
+        elif told.presence == wire.PRESENCE_DRAINING:
+            self._domain.peer_drains(peer, expected or 0)
+        elif told.presence == wire.PRESENCE_LEAVING:
+            self._domain.peer_leaves(peer, expected)
+        else:
+            raise FieldError("presence", "is none that is known here")
 
     async def _answer(self, call: str, message: WireRequest, context: Context) -> Any:
         return await answer(call, self._ask(call, message, context), context, self._domain)

@@ -93,11 +93,18 @@ class DecidingDomain(Turns):
 
     def _note_peers(self) -> None:
         """Something else is known of peers now."""
-        for peer, known in self.core.presences.take_changed().items():
-            until = self.core.grace_end(peer)
-            what = "peer drains" if known.drains_until > self.now else "peer is there"
-            self.note(None, what if until is None else "peer is away", peer=peer, until=until or known.drains_until)
+        for peer in self.core.presences.take_changed():
+            what, until = self.presence(peer)
+            self.note(None, what, peer=peer, until=until)
         self._changes.values[PEERS] = remember_peers(self.core.presences)
+
+    def presence(self, peer: Domain) -> tuple[str, int | None]:
+        """What is known of a peer, as a kind of event, and until when that is expected to last."""
+        if (until := self.core.grace_end(peer)) is not None:
+            return "peer is away", until
+        if self.core.presences.is_draining(peer, self.clock.now()):
+            return "peer drains", self.core.presences.known[peer].drains_until
+        return "peer is there", None
 
     def carry_out(self, effects: Iterable[Effect]) -> None:
         """Do what the core wants done; only in a turn."""
@@ -288,7 +295,7 @@ _CARRY_OUT: dict[type, Callable[[DecidingDomain, Any], None]] = {
     Release: DecidingDomain._release,
     AskAgain: DecidingDomain._ask_again,
     Try: lambda domain, effect: domain._try(effect),  # otherwise where a resource manager schedules
-    Reschedule: DecidingDomain._reschedule,
+    Reschedule: lambda domain, effect: domain._reschedule(effect),  # likewise
     Record: DecidingDomain._record,
     Call: DecidingDomain._call,
     Answer: DecidingDomain._answer,

@@ -14,12 +14,16 @@ from cosched.core.events import (
     Answered,
     Asked,
     CallFailed,
+    Drained,
     Finished,
     GraceOver,
     PatienceOver,
     PeerAway,
+    PeerDrains,
+    PeerLeaves,
     PeerThere,
     ReleaseDue,
+    Resumed,
     RetryDue,
 )
 from cosched.core.job import JobState
@@ -43,6 +47,7 @@ from cosched.core.scheduler import ClusterJob
 from cosched.core.settings import OnMateUnknown
 from cosched.service import story
 from cosched.service.deciding import DecidingDomain
+from cosched.service.draining import DRAIN, Drain, read_drain, write_drain
 from cosched.service.fields import number
 from cosched.service.memory import PEERS, recall, recalled_peers, recalled_place
 from cosched.service.store import AuditRecord, JobRecord, JobScript
@@ -67,6 +72,7 @@ class LiveDomain(DecidingDomain):
         super().__init__(*arguments, **options)
         self._owners: Counter[str] = Counter()
         self._ended: deque[tuple[int, JobId]] = deque()
+        self.drained: Drain | None = None
 
     # Requests of peers
 
@@ -153,6 +159,45 @@ class LiveDomain(DecidingDomain):
         known = self.core.presences.known.get(peer)
         if well if known is None else well is (known.away_since is not None):  # else nothing is new
             self._inside(lambda: self.feed(PeerThere(peer) if well else PeerAway(peer)))
+
+    def peer_serves(self, peer: Domain) -> None:
+        """The peer says that it is here, and makes pairs."""
+        self.peer_answers(peer, True)
+        if self.core.presences.is_draining(peer, self.clock.now()):
+            self._inside(lambda: self.feed(PeerDrains(peer)))
+
+    def peer_drains(self, peer: Domain, expected: int) -> None:
+        """The peer says that it drains, for so many seconds as far as it knows."""
+        self.peer_answers(peer, True)
+        self._inside(lambda: self.feed(PeerDrains(peer, self.now + expected)))
+
+    def peer_leaves(self, peer: Domain, expected: int | None) -> None:
+        """The peer says that it stops just now, and for how many seconds (None: a moment)."""
+        self._inside(lambda: self.feed(PeerLeaves(peer, 0 if expected is None else self.now + expected)))
+
+    # To drain, and to resume
+
+    def drain(self, expected: int, settle: int) -> None:
+        """Make no holds and no pairs, for so many seconds as far as is known; only in a turn."""
+        since = self.drained.since if self.drained is not None else self.now
+        self.drained = Drain(since, self.now + expected, self.now + settle)
+        self._changes.values[DRAIN] = write_drain(self.drained)
+        self.note(None, "drains", until=self.drained.until)
+        self.feed(Drained(self.drained.settled_by))
+
+    def resume(self) -> None:
+        """The end of `drain`; only in a turn."""
+        if self.drained is None:
+            return
+        self.drained = None
+        self._changes.values[DRAIN] = write_drain(None)
+        self.note(None, "is resumed")
+        self.feed(Resumed())
+
+    def unsettled(self) -> list[JobId]:
+        """The jobs that have nodes and wait for their mates."""
+        waiting = (JobState.READY, JobState.HOLDING)
+        return [job for job, record in self.jobs.items() if record.state in waiting and record.peer is not None]
 
     # Answers of peers, timers, the manager's reports
 
@@ -296,6 +341,9 @@ class LiveDomain(DecidingDomain):
         with self.turn():
             for peer, known in recalled_peers(self.store.meta(PEERS)).items():
                 self.carry_out(self.core.recover_peer(peer, known))
+            if (drained := read_drain(self.store.meta(DRAIN))) is not None:
+                self.drained = drained
+                self.feed(Drained(drained.settled_by))
             for record in active:
                 self._recover(record)
             self.cluster.reschedule()

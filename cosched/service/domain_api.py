@@ -11,10 +11,12 @@ from typing import Any, TypeVar
 import grpc
 
 from cosched.core.job import JobState
+from cosched.core.presence import MAX_ABSENCE
 from cosched.core.protocol import JobId
 from cosched.service.answering import Context, answer, as_refusal
 from cosched.service.callers import Caller, Identify
 from cosched.service.domain import LiveDomain
+from cosched.service.draining import EXPECTED, MAX_SETTLE, SETTLE, check_seconds
 from cosched.service.errors import Refusal, abort
 from cosched.service.fields import (
     MAX_OWNER,
@@ -54,6 +56,7 @@ class Serving:
     watchers: Watchers
     metrics: Metrics
     about: Callable[[], cluster_pb2.Domain]
+    tell_peers: Callable[[], None]  # whether this domain drains
 
 
 class DomainApi(DomainServiceServicer):
@@ -114,6 +117,45 @@ class DomainApi(DomainServiceServicer):
             return await self._operations.release(asking, self._own("job", request.job))
 
         return domain_pb2.ReleaseHoldResponse(job=await self._change("ReleaseHold", request, context, release))
+
+    async def DrainDomain(
+        self, request: domain_pb2.DrainDomainRequest, context: Context
+    ) -> domain_pb2.DrainDomainResponse:
+        """See the protocol."""
+
+        def drain(asking: Asking) -> None:
+            expected = request.expected if request.HasField("expected") else None
+            settle = request.settle if request.HasField("settle") else None
+            self._operations.drain(
+                asking,
+                check_seconds("expected", expected, MAX_ABSENCE, EXPECTED),
+                check_seconds("settle", settle, MAX_SETTLE, SETTLE),
+            )
+
+        return domain_pb2.DrainDomainResponse(domain=await self._change_domain("DrainDomain", request, context, drain))
+
+    async def ResumeDomain(
+        self, request: domain_pb2.ResumeDomainRequest, context: Context
+    ) -> domain_pb2.ResumeDomainResponse:
+        """See the protocol."""
+        domain = await self._change_domain("ResumeDomain", request, context, self._operations.resume)
+        return domain_pb2.ResumeDomainResponse(domain=domain)
+
+    async def _change_domain(
+        self, method: str, request: Any, context: Context, operate: Callable[[Asking], None]
+    ) -> cluster_pb2.Domain:
+        async def work() -> cluster_pb2.Domain:
+            asking = Asking(self._identify(context), method, request.request_id)
+            try:
+                check_text("request_id", request.request_id, MAX_REQUEST_ID)
+                operate(asking)
+            except FieldError as error:
+                self._operations.refused(asking, as_refusal(error))
+                raise
+            self._serving.tell_peers()
+            return self._serving.about()
+
+        return await answer(method, work(), context, self._serving.metrics)
 
     async def _change(
         self, method: str, request: Any, context: Context, operate: Callable[[Asking], Awaitable[JobRecord]]

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from cosched.core.effects import Start, Try
+from cosched.core.effects import Release, Reschedule, Start, Try, Yield
 from cosched.core.events import Linked, NodesLost, Ready, Requeued, Started, Submitted, Tried, Unlinked
 from cosched.core.job import JobState
 from cosched.core.mates import WAITING, PairedJob
@@ -23,6 +23,8 @@ from cosched.service.domain import LiveDomain
 from cosched.service.offered_jobs import OfferedJobs
 from cosched.service.store import JobRecord
 
+GIVE_BACK = (Yield, Release, PassOver)
+
 
 class OfferedDomain(LiveDomain):
     """The state of one such domain; constructed as `DecidingDomain`. Only jobs that name a mate are known to it."""
@@ -33,6 +35,7 @@ class OfferedDomain(LiveDomain):
         super().__init__(*arguments, **options)
         self._trying: dict[JobId, Try] = {}
         self._favoured: Counter[JobId] = Counter()
+        self.giving_back: set[JobId] = set()  # of which the manager has been told, and is at it
         self.accepted: Callable[[float | None, JobId], float | None] = lambda *_: None  # see AgreedStart
 
     def _make_cluster(self, settings: ClusterSettings) -> OfferedJobs:
@@ -41,6 +44,16 @@ class OfferedDomain(LiveDomain):
     def _settle(self) -> None:
         super()._settle()
         self._changes.orders += self.cluster.take_orders()
+        self.giving_back.update(order.job for order in self._changes.orders if type(order) in GIVE_BACK)
+
+    def unsettled(self) -> list[JobId]:
+        """Those too whose nodes are just being given back."""
+        return sorted({*super().unsettled(), *self.giving_back}, key=int)
+
+    def _reschedule(self, effect: Reschedule) -> None:
+        """A job that yielded is kept back by the manager for a while."""
+        if self.state(effect.job) is JobState.QUEUED and self.core.mates.jobs[effect.job].yields:
+            self._changes.orders.append(effect)
 
     def state(self, job: JobId) -> JobState | None:
         """The job's state; None: it is not coscheduled."""

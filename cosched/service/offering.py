@@ -23,14 +23,14 @@ from adapters.scheduling import (
     Submitted,
     Withdrawn,
 )
-from cosched.core.effects import Release, Start, Try, Yield
+from cosched.core.effects import Release, Reschedule, Start, Try, Yield
 from cosched.core.job import JobState
 from cosched.core.protocol import Domain, GetMateJobId, JobId
 from cosched.service import story
 from cosched.service.announcing import Announcer
 from cosched.service.changes import Order, PassOver
 from cosched.service.linking import until_linkable
-from cosched.service.offered_domain import OfferedDomain
+from cosched.service.offered_domain import GIVE_BACK, OfferedDomain
 from cosched.service.running import explained, state_of
 from cosched.service.store import EventRecord, JobRecord
 
@@ -85,6 +85,9 @@ class Offering:
             _LOG.info("job %s: %s", order.job, error)
         except ManagerError as error:
             _LOG.warning("job %s: %s", order.job, error)
+        finally:
+            if type(order) in GIVE_BACK:
+                self._domain.giving_back.discard(order.job)
 
     async def _start(self, start: Start) -> None:
         await self._manager.start(start.job, start.at)
@@ -104,6 +107,9 @@ class Offering:
 
     async def _pass_over(self, order: PassOver) -> None:
         await self._manager.give_back(order.job, PASSED_OVER)
+
+    async def _reschedule(self, order: Reschedule) -> None:
+        await self._hasten(order.job)
 
     async def _hasten(self, job: JobId) -> None:
         try:
@@ -304,6 +310,7 @@ _ORDERS: dict[type, Callable[[Offering, Any], Coroutine[Any, Any, None]]] = {
     Yield: Offering._yield,
     Release: Offering._release,
     Try: Offering._try,
+    Reschedule: Offering._reschedule,
     PassOver: Offering._pass_over,
 }
 _REPORTS: dict[type[Report], Callable[[Offering, Any], None]] = {

@@ -97,6 +97,29 @@ class Operations:
         """ReleaseHold."""
         return await self._once(asking, lambda: self._release(asking, job))
 
+    def drain(self, asking: Asking, expected: int, settle: int) -> None:
+        """DrainDomain, for so many seconds as far as is known; holds last for `settle` seconds at most."""
+        self._change_domain(asking, f"for {expected} s", lambda: self._domain.drain(expected, settle))
+
+    def resume(self, asking: Asking) -> None:
+        """ResumeDomain."""
+        self._change_domain(asking, "", self._domain.resume)
+
+    def _change_domain(self, asking: Asking, detail: str, change: Callable[[], None]) -> None:
+        """What operators do with the domain as a whole; once for each request id."""
+        try:
+            if not asking.caller.operator:
+                raise not_owner(f"only an operator may drain or resume {self._domain.name}, not {asking.user}")
+            if self._domain.store.reply(asking.user, asking.request_id) is not None:
+                return
+            with self._domain.turn():
+                self._domain.changes.requests.append(DoneRequest(asking.user, asking.request_id, asking.method, None))
+                self._domain.audit(self._audit(asking, None, "OK", detail))
+                change()
+        except Refusal as refusal:
+            self.refused(asking, refusal)
+            raise
+
     async def look(self) -> None:
         """Somebody asks for the queue: all jobs of this domain are known."""
 

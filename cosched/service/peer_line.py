@@ -75,6 +75,7 @@ def _methods(channel: grpc.aio.Channel) -> dict[type, Any]:
         wire.TryStartMateRequest: calls.TryStartMate,
         wire.StartJobRequest: calls.StartJob,
         wire.CompareClocksRequest: calls.CompareClocks,
+        wire.TellPresenceRequest: calls.TellPresence,
         HealthCheckRequest: HealthStub(channel).Check,
     }
 

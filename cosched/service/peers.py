@@ -29,7 +29,7 @@ from cosched.service.tls import PeerCredentials
 from cosched.service.tls_probe import speaks_tls
 from cosched.service.translation import read_clock, read_reply, write_request
 from cosched.v1 import cluster_pb2 as states
-from cosched.v1.coscheduling_pb2 import CompareClocksRequest
+from cosched.v1.coscheduling_pb2 import CompareClocksRequest, TellPresenceRequest
 
 __all__ = ["CallError", "PeerView", "Peers"]
 
@@ -87,6 +87,10 @@ class Peers:
         """Ask these peers (None: all) for their health and what time it is there, all at once; see the views."""
         asked = self._peers.keys() if peers is None else self._peers.keys() & set(peers)
         await asyncio.gather(*(self._peers[name].beat() for name in asked))
+
+    async def tell(self, presence: TellPresenceRequest, peers: Collection[Domain], timeout: float) -> None:
+        """Tell these peers whether this domain is here, all at once; who does not hear it finds out."""
+        await asyncio.gather(*(self._peers[name].tell(presence, timeout) for name in peers))
 
     def view(self, peer: Domain) -> PeerView:
         """What is known of this peer; KeyError."""
@@ -313,6 +317,11 @@ class _Peer:
                 self._answered()
             self._health(self._peer.name, True)
             await self._compare_clocks()
+
+    async def tell(self, presence: TellPresenceRequest, timeout: float) -> None:
+        with suppress(AioRpcError, CallError, TimeoutError):  # older peers do not know it
+            async with asyncio.timeout(timeout):
+                await self._ask(presence, self._loop.time() + timeout)
 
     async def _is_alive(self) -> bool:
         """Whether it answers the question for its health, if not that which was asked."""

@@ -11,11 +11,12 @@ import gc
 import logging
 import math
 import signal
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Collection, Coroutine, Mapping
 from contextlib import AsyncExitStack, suppress
 from functools import partial
 from typing import Any
 
+from google.protobuf.duration_pb2 import Duration
 from grpc_health.v1 import health_pb2
 
 from adapters.loading import load_manager
@@ -52,9 +53,17 @@ from cosched.service.upkeep import Upkeep, opened_clock, pat_watchdog
 from cosched.service.views import Views
 from cosched.service.watching import Watchers
 from cosched.v1 import cluster_pb2
+from cosched.v1.coscheduling_pb2 import (
+    PRESENCE_DRAINING,
+    PRESENCE_LEAVING,
+    PRESENCE_SERVING,
+    Presence,
+    TellPresenceRequest,
+)
 
 ASK_AGAIN = 1.0  # seconds between attempts to reach a resource manager, or a peer, that does not answer
 FIRST_BEAT = 2  # seconds
+GOODBYE = 1.0  # second at most, for all peers together
 TIDY = 60.0  # seconds
 _LOG = logging.getLogger(__name__)
 
@@ -87,12 +96,14 @@ class Service:
                 return
             gc.freeze()  # what is there now stays; to look through it for garbage takes up to a tenth of a second
             self._serving = True
+            self._tell_peers()
             systemd.notify("READY=1")
             _LOG.info("serving %s on %s", self.name, self.address)
             await self._stop.wait()
             self._serving = False
             systemd.notify("STOPPING=1")
             _LOG.info("stopping")
+            await self._say_goodbye()
         if self._failure is not None:
             raise RuntimeError(f"ended after a fault: {self._failure!r}") from self._failure
 
@@ -256,7 +267,16 @@ class Service:
         peers = frozenset(peer.name for peer in self.configuration.peers)
         return Served(
             self.configuration,
-            Serving(self.domain, self.operations, self.views, self.reads, self.watchers, self.metrics, self.about),
+            Serving(
+                self.domain,
+                self.operations,
+                self.views,
+                self.reads,
+                self.watchers,
+                self.metrics,
+                self.about,
+                self._tell_peers,
+            ),
             lambda identify: CoschedulingApi(self.domain, peers, identify, self.metrics, self._agreed, self.runner),
             self._tls,
             self._replay.lockstep if self._replay is not None else None,
@@ -269,6 +289,29 @@ class Service:
         """The domain itself, for users."""
         kind = self.configuration.manager.kind
         return self.views.domain(kind, f"cosched {__version__}", self.serving_since, self.peers.views())
+
+    def _tell_peers(self, peers: Collection[Domain] | None = None) -> None:
+        """Tell these peers (None: all) that this domain is here, and whether it drains."""
+        names = [peer.name for peer in self.configuration.peers] if peers is None else peers
+        if not self._paced:
+            timeout = float(self.configuration.coscheduling.peer_timeout)
+            self._task(self.peers.tell(self._presence(PRESENCE_SERVING), names, timeout))
+
+    async def _say_goodbye(self) -> None:
+        """Tell peers that are there that this domain stops, and when it will be back if that is known."""
+        await self._listeners.tell_health(health_pb2.HealthCheckResponse.NOT_SERVING)
+        there = [view.name for view in self.peers.views() if view.state == cluster_pb2.PEER_STATE_REACHABLE]
+        if not self._paced:
+            await self.peers.tell(self._presence(PRESENCE_LEAVING), there, GOODBYE)
+
+    def _presence(self, presence: Presence) -> TellPresenceRequest:
+        drain = self.domain.drained
+        if drain is None:
+            return TellPresenceRequest(domain=self.name, presence=presence)
+        if presence == PRESENCE_SERVING:
+            presence = PRESENCE_DRAINING
+        expected = Duration(seconds=max(0, drain.until - self.clock.now()))
+        return TellPresenceRequest(domain=self.name, presence=presence, expected=expected)
 
     def problem(self) -> str | None:
         """Why the service is not healthy; None if it is."""
@@ -301,6 +344,8 @@ class Service:
         if up:
             self.announcer.hurry(view.name)
         _LOG.log(logging.INFO if up else logging.WARNING, "peer %s is %s %s", view.name, state, view.problem)
+        if up and self._serving:
+            self._tell_peers([view.name])
         if up and self.configuration.coscheduling.heartbeat_interval and not self._paced:
             self._beat()  # its clock is not known yet
 

@@ -46,6 +46,8 @@ KINDS: dict[str, int] = {
     "peer is away": wire.EVENT_KIND_PEER,
     "peer is there": wire.EVENT_KIND_PEER,
     "peer drains": wire.EVENT_KIND_PEER,
+    "drains": wire.EVENT_KIND_WARNING,
+    "is resumed": wire.EVENT_KIND_WARNING,
 }
 NOT_TOLD = {"asks to start its mate", "asks to try its mate", "answers"}  # what comes of them is told
 
@@ -178,6 +180,8 @@ _TEXTS: dict[str, Callable[[Detail, Callable[[int], str]], str]] = {
     "peer drains": lambda detail, clock_time: (
         f"{detail['peer']} drains, and makes no pairs until {clock_time(detail['until'])}"
     ),
+    "drains": lambda detail, clock_time: f"this domain drains until {clock_time(detail['until'])}, as far as is known",
+    "is resumed": lambda _, __: "this domain is resumed: it makes pairs again",
     "gets no answer": lambda detail, _: f"gets no answer of {detail['peer']}: {detail['problem']}",
     "asked for its mate": lambda detail, _: f"{detail['peer']} says: {detail['lookup']}",
     "was refused: misconfigured peer": lambda detail, _: f"{detail['peer']} refuses this domain: a misconfiguration",

@@ -124,8 +124,21 @@ class Views:
             now=self._time(self._clock.now()),
             serving_since=self._time(serving_since),
         )
-        message.peers.extend(map(_peer, peers))
+        message.peers.extend(_peer(view, self._absence(view.name)) for view in peers)
+        if (drain := self._domain.drained) is not None:
+            message.drain.since.CopyFrom(Timestamp(seconds=self._clock.to_wall(drain.since)))
+            message.drain.until.CopyFrom(Timestamp(seconds=self._clock.to_wall(drain.until)))
+            message.drain.settled_by.CopyFrom(Timestamp(seconds=self._clock.to_wall(drain.settled_by)))
+            message.drain.waits_for.extend(map(self.ref, self._domain.unsettled()))
         return message
+
+    def _absence(self, peer: str) -> str:
+        """That a peer is away or drains, for people; empty: neither."""
+        what, until = self._domain.presence(peer)
+        if until is None or until <= self._clock.now():
+            return ""
+        said = "away, and waited for" if what == "peer is away" else "drains, and makes no pairs"
+        return f"{said} until {self._clock_time(until)}"
 
     def node_counts(self) -> cluster_pb2.NodeCounts:
         """Nodes by what they are doing."""
@@ -172,13 +185,13 @@ class Views:
         return datetime.fromtimestamp(self._clock.to_wall(instant), UTC).isoformat(" ").replace("+00:00", " UTC")
 
 
-def _peer(view: PeerView) -> cluster_pb2.Peer:
+def _peer(view: PeerView, absence: str) -> cluster_pb2.Peer:
     message = cluster_pb2.Peer(
         name=view.name,
         address=view.address,
         state=view.state,  # type: ignore[arg-type]
         since=Timestamp(seconds=int(view.since)),
-        problem=view.problem,
+        problem="; ".join(filter(None, (absence, view.problem))),
     )
     if view.round_trip is not None:
         message.round_trip.FromNanoseconds(int(view.round_trip * 1e9))

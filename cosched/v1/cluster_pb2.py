@@ -27,19 +27,19 @@ from google.protobuf import duration_pb2 as google_dot_protobuf_dot_duration__pb
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x18\x63osched/v1/cluster.proto\x12\ncosched.v1\x1a\x1d\x63osched/v1/coscheduling.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x80\x01\n\tNodeGroup\x12$\n\x05state\x18\x01 \x01(\x0e\x32\x15.cosched.v1.NodeState\x12\r\n\x05\x63ount\x18\x02 \x01(\x03\x12\r\n\x05names\x18\x03 \x03(\t\x12\x1f\n\x03job\x18\x04 \x01(\x0b\x32\x12.cosched.v1.JobRef\x12\x0e\n\x06reason\x18\x05 \x01(\t\"U\n\nNodeCounts\x12\x0c\n\x04idle\x18\x01 \x01(\x03\x12\x0c\n\x04\x62usy\x18\x02 \x01(\x03\x12\x0c\n\x04held\x18\x03 \x01(\x03\x12\x0c\n\x04\x64own\x18\x04 \x01(\x03\x12\x0f\n\x07unknown\x18\x05 \x01(\x03\"L\n\tJobCounts\x12\x0e\n\x06queued\x18\x01 \x01(\x03\x12\r\n\x05ready\x18\x02 \x01(\x03\x12\x0f\n\x07holding\x18\x03 \x01(\x03\x12\x0f\n\x07running\x18\x04 \x01(\x03\"\xf5\x02\n\x06\x44omain\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0f\n\x07version\x18\x02 \x01(\t\x12\x0f\n\x07manager\x18\x03 \x01(\t\x12\"\n\x06scheme\x18\x04 \x01(\x0e\x32\x12.cosched.v1.Scheme\x12\x33\n\x10release_interval\x18\x05 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x19\n\x11max_held_fraction\x18\x06 \x01(\t\x12%\n\x05nodes\x18\x07 \x01(\x0b\x32\x16.cosched.v1.NodeCounts\x12#\n\x04jobs\x18\x08 \x01(\x0b\x32\x15.cosched.v1.JobCounts\x12\x1f\n\x05peers\x18\t \x03(\x0b\x32\x10.cosched.v1.Peer\x12\'\n\x03now\x18\n \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x31\n\rserving_since\x18\x0b \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"\x98\x02\n\x04Peer\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0f\n\x07\x61\x64\x64ress\x18\x02 \x01(\t\x12$\n\x05state\x18\x03 \x01(\x0e\x32\x15.cosched.v1.PeerState\x12)\n\x05since\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12-\n\nround_trip\x18\x05 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x0f\n\x07problem\x18\x06 \x01(\t\x12\x19\n\x0c\x63lock_offset\x18\x07 \x01(\x01H\x00\x88\x01\x01\x12\x1e\n\x11\x63lock_uncertainty\x18\x08 \x01(\x01H\x01\x88\x01\x01\x42\x0f\n\r_clock_offsetB\x14\n\x12_clock_uncertainty*\x93\x01\n\tNodeState\x12\x1a\n\x16NODE_STATE_UNSPECIFIED\x10\x00\x12\x13\n\x0fNODE_STATE_IDLE\x10\x01\x12\x13\n\x0fNODE_STATE_BUSY\x10\x02\x12\x13\n\x0fNODE_STATE_HELD\x10\x03\x12\x13\n\x0fNODE_STATE_DOWN\x10\x04\x12\x16\n\x12NODE_STATE_UNKNOWN\x10\x05*S\n\x06Scheme\x12\x16\n\x12SCHEME_UNSPECIFIED\x10\x00\x12\x0f\n\x0bSCHEME_HOLD\x10\x01\x12\x10\n\x0cSCHEME_YIELD\x10\x02\x12\x0e\n\nSCHEME_OFF\x10\x03*\x8d\x01\n\tPeerState\x12\x1a\n\x16PEER_STATE_UNSPECIFIED\x10\x00\x12\x18\n\x14PEER_STATE_REACHABLE\x10\x01\x12\x1a\n\x16PEER_STATE_UNREACHABLE\x10\x02\x12\x16\n\x12PEER_STATE_REFUSED\x10\x03\x12\x16\n\x12PEER_STATE_UNKNOWN\x10\x04\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x18\x63osched/v1/cluster.proto\x12\ncosched.v1\x1a\x1d\x63osched/v1/coscheduling.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x80\x01\n\tNodeGroup\x12$\n\x05state\x18\x01 \x01(\x0e\x32\x15.cosched.v1.NodeState\x12\r\n\x05\x63ount\x18\x02 \x01(\x03\x12\r\n\x05names\x18\x03 \x03(\t\x12\x1f\n\x03job\x18\x04 \x01(\x0b\x32\x12.cosched.v1.JobRef\x12\x0e\n\x06reason\x18\x05 \x01(\t\"U\n\nNodeCounts\x12\x0c\n\x04idle\x18\x01 \x01(\x03\x12\x0c\n\x04\x62usy\x18\x02 \x01(\x03\x12\x0c\n\x04held\x18\x03 \x01(\x03\x12\x0c\n\x04\x64own\x18\x04 \x01(\x03\x12\x0f\n\x07unknown\x18\x05 \x01(\x03\"L\n\tJobCounts\x12\x0e\n\x06queued\x18\x01 \x01(\x03\x12\r\n\x05ready\x18\x02 \x01(\x03\x12\x0f\n\x07holding\x18\x03 \x01(\x03\x12\x0f\n\x07running\x18\x04 \x01(\x03\"\x97\x03\n\x06\x44omain\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0f\n\x07version\x18\x02 \x01(\t\x12\x0f\n\x07manager\x18\x03 \x01(\t\x12\"\n\x06scheme\x18\x04 \x01(\x0e\x32\x12.cosched.v1.Scheme\x12\x33\n\x10release_interval\x18\x05 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x19\n\x11max_held_fraction\x18\x06 \x01(\t\x12%\n\x05nodes\x18\x07 \x01(\x0b\x32\x16.cosched.v1.NodeCounts\x12#\n\x04jobs\x18\x08 \x01(\x0b\x32\x15.cosched.v1.JobCounts\x12\x1f\n\x05peers\x18\t \x03(\x0b\x32\x10.cosched.v1.Peer\x12\'\n\x03now\x18\n \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x31\n\rserving_since\x18\x0b \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12 \n\x05\x64rain\x18\x0c \x01(\x0b\x32\x11.cosched.v1.Drain\"\xb4\x01\n\x05\x44rain\x12)\n\x05since\x18\x01 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12)\n\x05until\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12.\n\nsettled_by\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12%\n\twaits_for\x18\x04 \x03(\x0b\x32\x12.cosched.v1.JobRef\"\x98\x02\n\x04Peer\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0f\n\x07\x61\x64\x64ress\x18\x02 \x01(\t\x12$\n\x05state\x18\x03 \x01(\x0e\x32\x15.cosched.v1.PeerState\x12)\n\x05since\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12-\n\nround_trip\x18\x05 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x0f\n\x07problem\x18\x06 \x01(\t\x12\x19\n\x0c\x63lock_offset\x18\x07 \x01(\x01H\x00\x88\x01\x01\x12\x1e\n\x11\x63lock_uncertainty\x18\x08 \x01(\x01H\x01\x88\x01\x01\x42\x0f\n\r_clock_offsetB\x14\n\x12_clock_uncertainty*\x93\x01\n\tNodeState\x12\x1a\n\x16NODE_STATE_UNSPECIFIED\x10\x00\x12\x13\n\x0fNODE_STATE_IDLE\x10\x01\x12\x13\n\x0fNODE_STATE_BUSY\x10\x02\x12\x13\n\x0fNODE_STATE_HELD\x10\x03\x12\x13\n\x0fNODE_STATE_DOWN\x10\x04\x12\x16\n\x12NODE_STATE_UNKNOWN\x10\x05*S\n\x06Scheme\x12\x16\n\x12SCHEME_UNSPECIFIED\x10\x00\x12\x0f\n\x0bSCHEME_HOLD\x10\x01\x12\x10\n\x0cSCHEME_YIELD\x10\x02\x12\x0e\n\nSCHEME_OFF\x10\x03*\x8d\x01\n\tPeerState\x12\x1a\n\x16PEER_STATE_UNSPECIFIED\x10\x00\x12\x18\n\x14PEER_STATE_REACHABLE\x10\x01\x12\x1a\n\x16PEER_STATE_UNREACHABLE\x10\x02\x12\x16\n\x12PEER_STATE_REFUSED\x10\x03\x12\x16\n\x12PEER_STATE_UNKNOWN\x10\x04\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'cosched.v1.cluster_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_NODESTATE']._serialized_start=1092
-  _globals['_NODESTATE']._serialized_end=1239
-  _globals['_SCHEME']._serialized_start=1241
-  _globals['_SCHEME']._serialized_end=1324
-  _globals['_PEERSTATE']._serialized_start=1327
-  _globals['_PEERSTATE']._serialized_end=1468
+  _globals['_NODESTATE']._serialized_start=1309
+  _globals['_NODESTATE']._serialized_end=1456
+  _globals['_SCHEME']._serialized_start=1458
+  _globals['_SCHEME']._serialized_end=1541
+  _globals['_PEERSTATE']._serialized_start=1544
+  _globals['_PEERSTATE']._serialized_end=1685
   _globals['_NODEGROUP']._serialized_start=137
   _globals['_NODEGROUP']._serialized_end=265
   _globals['_NODECOUNTS']._serialized_start=267
@@ -47,7 +47,9 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_JOBCOUNTS']._serialized_start=354
   _globals['_JOBCOUNTS']._serialized_end=430
   _globals['_DOMAIN']._serialized_start=433
-  _globals['_DOMAIN']._serialized_end=806
-  _globals['_PEER']._serialized_start=809
-  _globals['_PEER']._serialized_end=1089
+  _globals['_DOMAIN']._serialized_end=840
+  _globals['_DRAIN']._serialized_start=843
+  _globals['_DRAIN']._serialized_end=1023
+  _globals['_PEER']._serialized_start=1026
+  _globals['_PEER']._serialized_end=1306
 # @@protoc_insertion_point(module_scope)

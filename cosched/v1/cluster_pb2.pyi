@@ -92,7 +92,7 @@ class JobCounts(_message.Message):
     def __init__(self, queued: _Optional[int] = ..., ready: _Optional[int] = ..., holding: _Optional[int] = ..., running: _Optional[int] = ...) -> None: ...
 
 class Domain(_message.Message):
-    __slots__ = ("name", "version", "manager", "scheme", "release_interval", "max_held_fraction", "nodes", "jobs", "peers", "now", "serving_since")
+    __slots__ = ("name", "version", "manager", "scheme", "release_interval", "max_held_fraction", "nodes", "jobs", "peers", "now", "serving_since", "drain")
     NAME_FIELD_NUMBER: _ClassVar[int]
     VERSION_FIELD_NUMBER: _ClassVar[int]
     MANAGER_FIELD_NUMBER: _ClassVar[int]
@@ -104,6 +104,7 @@ class Domain(_message.Message):
     PEERS_FIELD_NUMBER: _ClassVar[int]
     NOW_FIELD_NUMBER: _ClassVar[int]
     SERVING_SINCE_FIELD_NUMBER: _ClassVar[int]
+    DRAIN_FIELD_NUMBER: _ClassVar[int]
     name: str
     version: str
     manager: str
@@ -115,7 +116,20 @@ class Domain(_message.Message):
     peers: _containers.RepeatedCompositeFieldContainer[Peer]
     now: _timestamp_pb2.Timestamp
     serving_since: _timestamp_pb2.Timestamp
-    def __init__(self, name: _Optional[str] = ..., version: _Optional[str] = ..., manager: _Optional[str] = ..., scheme: _Optional[_Union[Scheme, str]] = ..., release_interval: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., max_held_fraction: _Optional[str] = ..., nodes: _Optional[_Union[NodeCounts, _Mapping]] = ..., jobs: _Optional[_Union[JobCounts, _Mapping]] = ..., peers: _Optional[_Iterable[_Union[Peer, _Mapping]]] = ..., now: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., serving_since: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+    drain: Drain
+    def __init__(self, name: _Optional[str] = ..., version: _Optional[str] = ..., manager: _Optional[str] = ..., scheme: _Optional[_Union[Scheme, str]] = ..., release_interval: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., max_held_fraction: _Optional[str] = ..., nodes: _Optional[_Union[NodeCounts, _Mapping]] = ..., jobs: _Optional[_Union[JobCounts, _Mapping]] = ..., peers: _Optional[_Iterable[_Union[Peer, _Mapping]]] = ..., now: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., serving_since: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., drain: _Optional[_Union[Drain, _Mapping]] = ...) -> None: ...
+
+class Drain(_message.Message):
+    __slots__ = ("since", "until", "settled_by", "waits_for")
+    SINCE_FIELD_NUMBER: _ClassVar[int]
+    UNTIL_FIELD_NUMBER: _ClassVar[int]
+    SETTLED_BY_FIELD_NUMBER: _ClassVar[int]
+    WAITS_FOR_FIELD_NUMBER: _ClassVar[int]
+    since: _timestamp_pb2.Timestamp
+    until: _timestamp_pb2.Timestamp
+    settled_by: _timestamp_pb2.Timestamp
+    waits_for: _containers.RepeatedCompositeFieldContainer[_coscheduling_pb2.JobRef]
+    def __init__(self, since: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., until: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., settled_by: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., waits_for: _Optional[_Iterable[_Union[_coscheduling_pb2.JobRef, _Mapping]]] = ...) -> None: ...
 
 class Peer(_message.Message):
     __slots__ = ("name", "address", "state", "since", "round_trip", "problem", "clock_offset", "clock_uncertainty")

@@ -1,5 +1,6 @@
 import datetime
 
+from google.protobuf import duration_pb2 as _duration_pb2
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 from google.protobuf import descriptor as _descriptor
@@ -42,6 +43,13 @@ class MateStatus(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     MATE_STATUS_CANCELLED: _ClassVar[MateStatus]
     MATE_STATUS_FAILED: _ClassVar[MateStatus]
     MATE_STATUS_UNKNOWN: _ClassVar[MateStatus]
+
+class Presence(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    PRESENCE_UNSPECIFIED: _ClassVar[Presence]
+    PRESENCE_SERVING: _ClassVar[Presence]
+    PRESENCE_DRAINING: _ClassVar[Presence]
+    PRESENCE_LEAVING: _ClassVar[Presence]
 MATE_LOOKUP_UNSPECIFIED: MateLookup
 MATE_LOOKUP_FOUND: MateLookup
 MATE_LOOKUP_UNSUBMITTED: MateLookup
@@ -67,6 +75,10 @@ MATE_STATUS_ENDED: MateStatus
 MATE_STATUS_CANCELLED: MateStatus
 MATE_STATUS_FAILED: MateStatus
 MATE_STATUS_UNKNOWN: MateStatus
+PRESENCE_UNSPECIFIED: Presence
+PRESENCE_SERVING: Presence
+PRESENCE_DRAINING: Presence
+PRESENCE_LEAVING: Presence
 
 class JobRef(_message.Message):
     __slots__ = ("domain", "job_id")
@@ -173,3 +185,17 @@ class CompareClocksResponse(_message.Message):
     received_at: _timestamp_pb2.Timestamp
     sent_at: _timestamp_pb2.Timestamp
     def __init__(self, received_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., sent_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+
+class TellPresenceRequest(_message.Message):
+    __slots__ = ("domain", "presence", "expected")
+    DOMAIN_FIELD_NUMBER: _ClassVar[int]
+    PRESENCE_FIELD_NUMBER: _ClassVar[int]
+    EXPECTED_FIELD_NUMBER: _ClassVar[int]
+    domain: str
+    presence: Presence
+    expected: _duration_pb2.Duration
+    def __init__(self, domain: _Optional[str] = ..., presence: _Optional[_Union[Presence, str]] = ..., expected: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ...) -> None: ...
+
+class TellPresenceResponse(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...

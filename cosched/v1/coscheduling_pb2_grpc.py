@@ -26,8 +26,8 @@ if _version_not_supported:
 
 
 class CoschedulingServiceStub:
-    """What a policy domain answers to the other domains: the four calls of Algorithm 1, and what time it is. See the head
-    of this file.
+    """What a policy domain answers to the other domains: the four calls of Algorithm 1, what time it is, and that it has
+    heard who comes and goes. See the head of this file.
     """
 
     def __init__(self, channel):
@@ -61,11 +61,16 @@ class CoschedulingServiceStub:
                 request_serializer=cosched_dot_v1_dot_coscheduling__pb2.CompareClocksRequest.SerializeToString,
                 response_deserializer=cosched_dot_v1_dot_coscheduling__pb2.CompareClocksResponse.FromString,
                 _registered_method=True)
+        self.TellPresence = channel.unary_unary(
+                '/cosched.v1.CoschedulingService/TellPresence',
+                request_serializer=cosched_dot_v1_dot_coscheduling__pb2.TellPresenceRequest.SerializeToString,
+                response_deserializer=cosched_dot_v1_dot_coscheduling__pb2.TellPresenceResponse.FromString,
+                _registered_method=True)
 
 
 class CoschedulingServiceServicer:
-    """What a policy domain answers to the other domains: the four calls of Algorithm 1, and what time it is. See the head
-    of this file.
+    """What a policy domain answers to the other domains: the four calls of Algorithm 1, what time it is, and that it has
+    heard who comes and goes. See the head of this file.
     """
 
     def GetMateJobId(self, request, context):
@@ -135,6 +140,14 @@ class CoschedulingServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def TellPresence(self, request, context):
+        """I am here, I drain, or I leave. Told once, when it changes, and when you can be reached again; see ABSENCE. Telling
+        it twice changes nothing more.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_CoschedulingServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -163,6 +176,11 @@ def add_CoschedulingServiceServicer_to_server(servicer, server):
                     request_deserializer=cosched_dot_v1_dot_coscheduling__pb2.CompareClocksRequest.FromString,
                     response_serializer=cosched_dot_v1_dot_coscheduling__pb2.CompareClocksResponse.SerializeToString,
             ),
+            'TellPresence': grpc.unary_unary_rpc_method_handler(
+                    servicer.TellPresence,
+                    request_deserializer=cosched_dot_v1_dot_coscheduling__pb2.TellPresenceRequest.FromString,
+                    response_serializer=cosched_dot_v1_dot_coscheduling__pb2.TellPresenceResponse.SerializeToString,
+            ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
             'cosched.v1.CoschedulingService', rpc_method_handlers)
@@ -172,8 +190,8 @@ def add_CoschedulingServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class CoschedulingService:
-    """What a policy domain answers to the other domains: the four calls of Algorithm 1, and what time it is. See the head
-    of this file.
+    """What a policy domain answers to the other domains: the four calls of Algorithm 1, what time it is, and that it has
+    heard who comes and goes. See the head of this file.
     """
 
     @staticmethod
@@ -301,6 +319,33 @@ class CoschedulingService:
             '/cosched.v1.CoschedulingService/CompareClocks',
             cosched_dot_v1_dot_coscheduling__pb2.CompareClocksRequest.SerializeToString,
             cosched_dot_v1_dot_coscheduling__pb2.CompareClocksResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def TellPresence(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/cosched.v1.CoschedulingService/TellPresence',
+            cosched_dot_v1_dot_coscheduling__pb2.TellPresenceRequest.SerializeToString,
+            cosched_dot_v1_dot_coscheduling__pb2.TellPresenceResponse.FromString,
             options,
             channel_credentials,
             insecure,

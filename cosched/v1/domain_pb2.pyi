@@ -180,6 +180,34 @@ class ReleaseHoldResponse(_message.Message):
     job: _job_pb2.Job
     def __init__(self, job: _Optional[_Union[_job_pb2.Job, _Mapping]] = ...) -> None: ...
 
+class DrainDomainRequest(_message.Message):
+    __slots__ = ("request_id", "expected", "settle")
+    REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
+    EXPECTED_FIELD_NUMBER: _ClassVar[int]
+    SETTLE_FIELD_NUMBER: _ClassVar[int]
+    request_id: str
+    expected: _duration_pb2.Duration
+    settle: _duration_pb2.Duration
+    def __init__(self, request_id: _Optional[str] = ..., expected: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., settle: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ...) -> None: ...
+
+class DrainDomainResponse(_message.Message):
+    __slots__ = ("domain",)
+    DOMAIN_FIELD_NUMBER: _ClassVar[int]
+    domain: _cluster_pb2.Domain
+    def __init__(self, domain: _Optional[_Union[_cluster_pb2.Domain, _Mapping]] = ...) -> None: ...
+
+class ResumeDomainRequest(_message.Message):
+    __slots__ = ("request_id",)
+    REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
+    request_id: str
+    def __init__(self, request_id: _Optional[str] = ...) -> None: ...
+
+class ResumeDomainResponse(_message.Message):
+    __slots__ = ("domain",)
+    DOMAIN_FIELD_NUMBER: _ClassVar[int]
+    domain: _cluster_pb2.Domain
+    def __init__(self, domain: _Optional[_Union[_cluster_pb2.Domain, _Mapping]] = ...) -> None: ...
+
 class ListNodesRequest(_message.Message):
     __slots__ = ("states", "page_size", "page_token")
     STATES_FIELD_NUMBER: _ClassVar[int]

@@ -70,6 +70,16 @@ class DomainServiceStub:
                 request_serializer=cosched_dot_v1_dot_domain__pb2.ReleaseHoldRequest.SerializeToString,
                 response_deserializer=cosched_dot_v1_dot_domain__pb2.ReleaseHoldResponse.FromString,
                 _registered_method=True)
+        self.DrainDomain = channel.unary_unary(
+                '/cosched.v1.DomainService/DrainDomain',
+                request_serializer=cosched_dot_v1_dot_domain__pb2.DrainDomainRequest.SerializeToString,
+                response_deserializer=cosched_dot_v1_dot_domain__pb2.DrainDomainResponse.FromString,
+                _registered_method=True)
+        self.ResumeDomain = channel.unary_unary(
+                '/cosched.v1.DomainService/ResumeDomain',
+                request_serializer=cosched_dot_v1_dot_domain__pb2.ResumeDomainRequest.SerializeToString,
+                response_deserializer=cosched_dot_v1_dot_domain__pb2.ResumeDomainResponse.FromString,
+                _registered_method=True)
         self.ListNodes = channel.unary_unary(
                 '/cosched.v1.DomainService/ListNodes',
                 request_serializer=cosched_dot_v1_dot_domain__pb2.ListNodesRequest.SerializeToString,
@@ -148,6 +158,23 @@ class DomainServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def DrainDomain(self, request, context):
+        """Make no new holds and no pairs from now on, over restarts too, until ResumeDomain: for maintenance. What holds asks
+        once more whether its mate can come, and gives its nodes back at the end of `settle`. Peers are told, so that they
+        hold nothing for it and wait when it stops. For operators. To drain it again changes how long that is expected to
+        take.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ResumeDomain(self, request, context):
+        """The end of DrainDomain. For operators; nothing if it does not drain.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def ListNodes(self, request, context):
         """The nodes of this domain, in groups of equal state and job.
         """
@@ -207,6 +234,16 @@ def add_DomainServiceServicer_to_server(servicer, server):
                     servicer.ReleaseHold,
                     request_deserializer=cosched_dot_v1_dot_domain__pb2.ReleaseHoldRequest.FromString,
                     response_serializer=cosched_dot_v1_dot_domain__pb2.ReleaseHoldResponse.SerializeToString,
+            ),
+            'DrainDomain': grpc.unary_unary_rpc_method_handler(
+                    servicer.DrainDomain,
+                    request_deserializer=cosched_dot_v1_dot_domain__pb2.DrainDomainRequest.FromString,
+                    response_serializer=cosched_dot_v1_dot_domain__pb2.DrainDomainResponse.SerializeToString,
+            ),
+            'ResumeDomain': grpc.unary_unary_rpc_method_handler(
+                    servicer.ResumeDomain,
+                    request_deserializer=cosched_dot_v1_dot_domain__pb2.ResumeDomainRequest.FromString,
+                    response_serializer=cosched_dot_v1_dot_domain__pb2.ResumeDomainResponse.SerializeToString,
             ),
             'ListNodes': grpc.unary_unary_rpc_method_handler(
                     servicer.ListNodes,
@@ -414,6 +451,60 @@ class DomainService:
             '/cosched.v1.DomainService/ReleaseHold',
             cosched_dot_v1_dot_domain__pb2.ReleaseHoldRequest.SerializeToString,
             cosched_dot_v1_dot_domain__pb2.ReleaseHoldResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def DrainDomain(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/cosched.v1.DomainService/DrainDomain',
+            cosched_dot_v1_dot_domain__pb2.DrainDomainRequest.SerializeToString,
+            cosched_dot_v1_dot_domain__pb2.DrainDomainResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ResumeDomain(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/cosched.v1.DomainService/ResumeDomain',
+            cosched_dot_v1_dot_domain__pb2.ResumeDomainRequest.SerializeToString,
+            cosched_dot_v1_dot_domain__pb2.ResumeDomainResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 
 from cosched.core.effects import AskAgain, Call, Hold, Reschedule, Start, Timer, Yield
-from cosched.core.events import Drained, PeerDrains, ReleaseDue, Resumed
+from cosched.core.events import Drained, PeerDrains, PeerLeaves, ReleaseDue, Resumed
 from cosched.core.job import JobState
 from cosched.core.presence import MAX_ABSENCE
 from cosched.core.protocol import MateStarted, MateStatus, MateTried, Status
@@ -122,6 +122,13 @@ def test_nobody_holds_for_a_peer_that_drains(scheme):
     assert told(a.hold_or_yield())[-1] == "yields: PeerDraining"
     a.now = 100
     assert decided(a.hold_or_yield()) == [Hold if scheme is Scheme.HOLD else Yield]
+
+
+def test_of_a_drained_peer_that_has_left_it_is_told_that_it_is_away():
+    a = DomainA(peer_grace=120)
+    a.feed(PeerDrains("B", 100))
+    a.feed(PeerLeaves("B", 100))
+    assert told(a.ready())[-1] == "yields: PeerAway"
 
 
 def test_who_holds_for_it_asks_again_and_gives_its_nodes_back():

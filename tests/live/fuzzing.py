@@ -192,6 +192,7 @@ MAKERS = (
             "TryStartMate": (Shots.try_start, 10),
             "StartJob": (lambda of: wire.StartJobRequest(**of.order(), hold_generation=1), 10),
             "CompareClocks": (lambda _: wire.CompareClocksRequest(), 2),
+            "TellPresence": (lambda _: wire.TellPresenceRequest(domain="b", presence=wire.PRESENCE_SERVING), 2),
             "StopJob": (lambda of: wire.StartJobRequest(**of.order()), 1),
         }
     ),

@@ -130,6 +130,21 @@ def test_a_user_changes_only_own_jobs_and_an_operator_all(service, stub):
 
 
 @needs_root
+def test_only_operators_drain_and_resume_the_domain(service):
+    orders = [
+        ("DrainDomain", domain_pb2.DrainDomainRequest(request_id=new_id())),
+        ("ResumeDomain", domain_pb2.ResumeDomainRequest(request_id=new_id())),
+    ]
+    assert call_as(OTHER, service.socket, orders) == [Outcome("PERMISSION_DENIED", "NOT_OWNER")] * 2
+    assert [outcome.code for outcome in call_as(OPERATOR, service.socket, orders)] == ["OK", "OK"]
+    methods = [method for method, _ in orders]
+    assert audit(service) == [
+        *((OTHER, method, "PERMISSION_DENIED") for method in methods),
+        *((OPERATOR, method, "OK") for method in methods),
+    ]
+
+
+@needs_root
 def test_a_job_runs_as_the_user_who_submitted_it(service):
     script = b"#!/bin/sh\nid -un > who.$COSCHED_JOB_ID\n"
     folder = str(service.folder.parent)

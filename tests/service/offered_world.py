@@ -11,7 +11,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
-from cosched.core.effects import Answer, Call, Release, Start, Try, Yield
+from cosched.core.effects import Answer, Call, Release, Reschedule, Start, Try, Yield
 from cosched.core.events import Asked
 from cosched.core.job import JobState
 from cosched.core.policies.backfilling import BACKFILLING
@@ -234,6 +234,10 @@ class SlurmOutside(Outside):
         node.requeue(order.job, OTHERS_TURN)
         self.later(self.world.now + OTHERS_TURN, stack.close)
 
+    def _hasten(self, order: Reschedule) -> None:
+        self.node.slurm[order.job].eligible_at = 0
+        self.node.schedule()
+
     def _try(self, order: Try) -> None:
         node, job = self.node, self.node.slurm[order.job]
         node.trying.add(job.id)
@@ -286,6 +290,7 @@ _ORDERS: dict[type, Callable[[SlurmOutside, Any], None]] = {
     PassOver: SlurmOutside._pass_over,
     Release: SlurmOutside._release,
     Try: SlurmOutside._try,
+    Reschedule: SlurmOutside._hasten,
 }
 
 

@@ -48,7 +48,7 @@ def domain(tmp_path: Path) -> Iterator[LiveDomain]:
 async def served(domain: LiveDomain) -> AsyncIterator[DomainServiceStub]:
     operations = Operations(domain, None, None, {}, 1, METRICS)  # its runner and its peers are not asked
     reads = Reads(domain.store.reader())
-    serving = Serving(domain, operations, Views(domain, Clock()), reads, None, METRICS, None)
+    serving = Serving(domain, operations, Views(domain, Clock()), reads, None, METRICS, None, None)
     server = grpc.aio.server()
     add_DomainServiceServicer_to_server(DomainApi(serving, plaintext_callers(lambda _: "here")), server)
     port = server.add_insecure_port("127.0.0.1:0")

@@ -105,6 +105,11 @@ class Site:
         self.ready(job)
         self.answer(job, MateTried(False))
 
+    @staticmethod
+    def no_luck(job: int) -> tuple[object, ...]:
+        """Answers to the three questions of a job whose mate cannot start."""
+        return MateJobId(Found.MATE, str(job)), MateStatus(Status.QUEUING, 1, None), MateTried(False)
+
     def asked_to_try(self, job: int, hold_until: int = 0) -> object:
         return self.domain.ask(Asked("b", TryStartMate(f"b/{job}/1", str(job), str(job), hold_until)))
 

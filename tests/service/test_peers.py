@@ -275,6 +275,26 @@ async def test_a_call_that_gets_no_turn_before_its_deadline_did_not_go_out(monke
 
 
 @pytest.mark.asyncio
+async def test_a_goodbye_that_nobody_hears_is_not_waited_for() -> None:
+    """ "Must not delay a stop": every call may take PATIENT here."""
+    goodbye = wire.TellPresenceRequest(domain="intrepid", presence=wire.PRESENCE_LEAVING)
+    async with a_world() as world:
+        await world.connect()
+        world.proxy.set(BLACK_HOLE)
+        async with asyncio.timeout(PATIENT / 2):
+            await world.peers.tell(goodbye, ["eureka"], HASTY)
+
+
+@pytest.mark.asyncio
+async def test_an_older_peer_that_does_not_know_the_call_is_no_fault() -> None:
+    hello = wire.TellPresenceRequest(domain="intrepid", presence=wire.PRESENCE_SERVING)
+    async with a_world() as world:
+        await world.connect()
+        await world.peers.tell(hello, ["eureka"], PATIENT)
+        assert (world.view().state, world.view().problem) == (states.PEER_STATE_REACHABLE, "")
+
+
+@pytest.mark.asyncio
 async def test_an_answer_that_is_too_long_is_not_read() -> None:
     async def long(*_: object) -> bytes:
         return b"\x52\xff\xff\x03" + bytes(0xFFFF) + bytes(100)

@@ -27,6 +27,8 @@ MUTATING = {
     "LinkJobs",
     "UnlinkJobs",
     "ReleaseHold",
+    "DrainDomain",
+    "ResumeDomain",
 }
 
 
@@ -54,6 +56,7 @@ def test_the_calls_between_domains():
         "TryStartMate",
         "StartJob",
         "CompareClocks",
+        "TellPresence",
     ]
 
 
@@ -67,6 +70,8 @@ def test_the_calls_of_users_and_operators():
         "GetJob",
         "ListJobs",
         "ReleaseHold",
+        "DrainDomain",
+        "ResumeDomain",
         "ListNodes",
         "GetDomain",
         "WatchEvents",

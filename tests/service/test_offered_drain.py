@@ -1,0 +1,107 @@
+"""A domain whose resource manager schedules drains: all its holds are given back before maintenance."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from cosched.core.effects import Release, Reschedule, SetTimer, Start, Timer, Yield
+from cosched.core.job import JobState
+from cosched.core.protocol import MateTried
+from cosched.service.store import Store
+from tests.service.test_offered_domain import NOW, Site
+
+EXPECTED, SETTLE = 7200, 30
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with_file = Store.open(tmp_path / "a.db", "a")
+    yield with_file
+    with_file.close()
+
+
+@pytest.fixture
+def site(store: Store) -> Site:
+    return Site(store)
+
+
+def drain(site: Site) -> None:
+    with site.domain.turn():
+        site.domain.drain(EXPECTED, SETTLE)
+
+
+def release_due(site: Site, job: int) -> None:
+    site.domain.timer_due(SetTimer(str(job), Timer.RELEASE, site.clock.instant))
+
+
+def given_back(site: Site) -> None:
+    """The manager has done what it was told."""
+    site.domain.giving_back.clear()
+
+
+def test_what_holds_is_given_back_when_the_time_to_settle_is_over(site):
+    site.submit(17)
+    site.hold(17)
+    drain(site)
+    site.answer(17, *Site.no_luck(17))
+    assert site.state(17) is JobState.HOLDING
+    assert site.domain.unsettled() == ["17"]
+    site.clock.instant = NOW + SETTLE
+    release_due(site, 17)
+    assert site.orders == [Release("17")]
+    assert site.domain.unsettled() == ["17"]  # the manager is at it
+    given_back(site)
+    assert site.domain.unsettled() == []
+
+
+def test_a_mate_that_can_come_comes(site):
+    site.submit(17)
+    site.hold(17)
+    drain(site)
+    *questions, _ = Site.no_luck(17)
+    site.answer(17, *questions, MateTried(True))
+    assert [type(order) for order in site.orders] == [Start]
+    assert site.domain.unsettled() == []
+
+
+def test_a_job_that_is_offered_gives_its_nodes_back_and_a_peer_is_answered_no(site):
+    site.submit(17, 18)
+    drain(site)
+    site.offer(17)
+    assert [type(order) for order in site.orders] == [Yield]
+    given_back(site)
+    assert site.asked_to_try(18) == MateTried(False)
+    assert site.orders == []
+
+
+def test_a_job_that_would_be_lost_holds_on_and_is_waited_for(site):
+    site.submit(17)
+    drain(site)
+    site.offer(17, can_yield=False)
+    assert site.state(17) is JobState.HOLDING
+    assert site.domain.unsettled() == ["17"]
+
+
+def test_it_drains_over_a_restart(site, store):
+    site.submit(17)
+    drain(site)
+    again = Site(store)
+    again.domain.recover()
+    assert again.domain.drained == site.domain.drained
+    again.offer(17)
+    assert [type(order) for order in again.orders] == [Yield]
+
+
+def test_when_it_is_resumed_the_jobs_that_were_kept_back_are_considered_at_once(site):
+    site.submit(17)
+    drain(site)
+    site.offer(17)
+    assert [type(order) for order in site.orders] == [Yield]
+    with site.domain.turn():
+        site.domain.resume()
+    assert site.orders == [Reschedule("17")]
+    site.hold(17)
+    assert site.state(17) is JobState.HOLDING
