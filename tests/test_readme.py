@@ -21,7 +21,7 @@ README = Path(__file__).resolve().parents[1] / "README.md"
 LIVE = "Run a pair of services"  # the section with which the tour of the services begins
 LOOK = "cosched queue"  # shows one instant
 PATIENT = {  # what a reader would do on a machine that is slow just then
-    "| tail -n 6\n": "| tail -n 60\n",  # a job that waits for longer has a longer story
+    "| tail -n 4\n": "| tail -n 60\n",  # a job that waits for longer has a longer story
     "\ncat cosched-1.out ../intrepid/cosched-1.out\n": (
         "\nuntil [ -s ../intrepid/cosched-1.out ]; do sleep 0.1; done\ncat cosched-1.out ../intrepid/cosched-1.out\n"
     ),
