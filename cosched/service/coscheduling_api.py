@@ -83,7 +83,7 @@ class CoschedulingApi(CoschedulingServiceServicer):
             self._hear(peer, request)
             return wire.TellPresenceResponse()
 
-        return await answer("TellPresence", work(), context, self._metrics)
+        return await answer("TellPresence", work(), context, self._domain)
 
     def _hear(self, peer: Domain, told: wire.TellPresenceRequest) -> None:
         expected = check_seconds("expected", told.expected, MAX_TIME, 0) if told.HasField("expected") else None

@@ -155,7 +155,7 @@ class DomainApi(DomainServiceServicer):
             self._serving.tell_peers()
             return self._serving.about()
 
-        return await answer(method, work(), context, self._serving.metrics)
+        return await answer(method, work(), context, self._domain)
 
     async def _change(
         self, method: str, request: Any, context: Context, operate: Callable[[Asking], Awaitable[JobRecord]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -55,7 +56,7 @@ class PatientClient(Client):
                     raise
 
 
-def campaign(pair: Pair, sides: Sides, seed: int, kills: int) -> Seen:
+def campaign(pair: Pair, sides: Sides, seed: int, kills: int, signals: Sequence[int] = (signal.SIGKILL,)) -> Seen:
     """Submit the work little by little, while services are killed and started so often; then see it to its end."""
     chance, seen, over = random.Random(seed), Seen(), Event()
     threads = [_submitter(service, work, seen, over, seed) for service, work in zip(pair.both, sides, strict=True)]
@@ -63,7 +64,7 @@ def campaign(pair: Pair, sides: Sides, seed: int, kills: int) -> Seen:
     with _running(threads, over):
         while seen.kills < kills:
             time.sleep(chance.uniform(0, MOST_ALIVE))
-            _outage(chance.choice([(pair.a,), (pair.b,), pair.both]), chance, seen)
+            _outage(chance.choice([(pair.a,), (pair.b,), pair.both]), chance, seen, signals)
     wait_until(lambda: is_idle(pair), "all jobs have ended", RUN_PATIENCE)
     return seen
 
@@ -81,21 +82,21 @@ def _running(threads: Sequence[Callable[[], None]], over: Event) -> Iterator[Non
             work.result()
 
 
-def _outage(services: Sequence[Service], chance: random.Random, seen: Seen) -> None:
+def _outage(services: Sequence[Service], chance: random.Random, seen: Seen, signals: Sequence[int]) -> None:
     """Kill and start them; some are killed once more while they open what they find."""
     began = time.time()
-    seen.kills += _restart(services)
+    seen.kills += _restart(services, chance.choice(signals))
     if chance.random() < 0.25:
         time.sleep(chance.uniform(0, OPENING))
-        seen.kills += _restart(services)
+        seen.kills += _restart(services, chance.choice(signals))
     for service in services:
         wait_until(service.is_serving, f"{service.name} serves:\n{service.log}")
         seen.outages[service.name].append((began, time.time()))
 
 
-def _restart(services: Sequence[Service]) -> int:
+def _restart(services: Sequence[Service], number: int) -> int:
     for service in services:
-        service.kill()
+        service.kill(number)
     for service in services:
         service.start(wait=False)
     return len(services)

@@ -8,7 +8,12 @@ from pathlib import Path
 import pytest
 
 from cosched.client import Client, Job
+from tests.live.kill_campaign import campaign
 from tests.live.services import Pair, noted, script_that_notes, wait_until
+from tests.live.workloads import SCHEMES, contended, outcome, set_up
+from tests.tiers import SEED, soaked
+
+SLOTS = 6
 
 
 @pytest.fixture
@@ -55,3 +60,44 @@ def test_a_job_that_waits_for_its_mate_outlives_a_restart_of_the_mates_domain(ma
             wait_until(lambda: a.job(first.id).state == b.job(second.id).state == "completed")
         assert "cannot be reached" not in text(a, first)
     assert len(noted(tmp_path)) == 2
+
+
+@pytest.mark.parametrize("schemes", soaked(SCHEMES, 1))
+def test_no_pair_comes_apart_though_both_services_are_stopped_and_killed_again_and_again(make, schemes):
+    check_campaign(make, schemes, pairs=20, kills=6)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("schemes", SCHEMES)
+def test_no_pair_of_200_comes_apart_though_both_services_are_stopped_and_killed_every_few_seconds(make, schemes):
+    check_campaign(make, schemes, pairs=200, kills=60)
+
+
+def check_campaign(make, schemes: tuple[str, str], pairs: int, kills: int) -> None:
+    pair = set_up(make(), SLOTS, schemes, peer_grace="30m", release_interval=3, max_held_fraction="0.75")
+    for service in pair.both:
+        service.config["domain"]["schedule_interval"] = "2s"
+        service.config["coscheduling"]["peer_timeout"] = 10
+    pair.start()
+    acquainted(pair)
+    campaign(pair, contended(SEED, pairs, pairs // 2), SEED, kills, (signal.SIGTERM, signal.SIGKILL))
+    found = outcome(pair)
+    assert found.alone() == {}
+    assert found.states == {"completed": 2 * (pairs + pairs // 2)}
+    assert len(found.whys) == pairs
+    assert set(found.runs.values()) == {1}
+
+
+@pytest.mark.parametrize("scheme", ["hold", "yield"])
+def test_when_a_peer_never_comes_back_all_start_alone_after_the_grace_and_the_record_says_so(make, tmp_path, scheme):
+    pair = set_up(make(), SLOTS, (scheme, scheme), peer_grace="3s", max_held_fraction=1, release_interval="1h").start()
+    acquainted(pair)
+    with pair.a.client() as a:
+        jobs = [a.submit(script_that_notes(tmp_path), pair=f"p{number}", pair_domain="b") for number in range(4)]
+        wait_until(lambda: all(a.job(job.id).reason == "MateUnsubmitted" for job in jobs))
+        pair.b.kill()
+        wait_until(lambda: all(a.job(job.id).state == "completed" for job in jobs))
+        for job in jobs:
+            assert "started: its mate's domain cannot be reached; it has been away for 0:0" in text(a, job)
+            (started,) = a.events(0, [job], ["started"], until_now=True)
+            assert int(started.detail["away_s"]) >= 3
