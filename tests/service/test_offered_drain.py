@@ -2,30 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
-import pytest
-
 from cosched.core.effects import Release, Reschedule, SetTimer, Start, Timer, Yield
 from cosched.core.job import JobState
 from cosched.core.protocol import MateTried
-from cosched.service.store import Store
-from tests.service.test_offered_domain import NOW, Site
+from tests.service.test_offered_domain import NOW, Site, site, store
+
+__all__ = ["site", "store"]  # fixtures
 
 EXPECTED, SETTLE = 7200, 30
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with_file = Store.open(tmp_path / "a.db", "a")
-    yield with_file
-    with_file.close()
-
-
-@pytest.fixture
-def site(store: Store) -> Site:
-    return Site(store)
 
 
 def drain(site: Site) -> None:
