@@ -5,7 +5,8 @@
 #   slurm-demo  two real Slurm clusters, coscheduled, for half a minute (installs slurm-wlm and gcc where it may)
 #   test        lint, types, contracts, and the short tier of tests, in a few minutes (installs chromium, slurm-wlm and
 #               gcc where missing and permitted)
-#   soak        the long tier: many seeds, kills by the dozen, histories of minutes; `make soak SEED=7` repeats a run
+#   soak        the long tier, half an hour: many seeds, kills by the dozen, histories of faults; `make soak SEED=7`
+#               repeats a run
 #   bench       speed, as ratios on this machine (needs a C compiler)
 #   proto       lint the protocol's files and generate the modules of cosched/v1 anew
 #   lint        ruff, mypy (strict in the core), import-linter

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from cosched.service.local_process import LocalProcess
 
 PAIRS = 8
-PATIENCE = 45.0  # seconds for all jobs
+PATIENCE = 300.0  # seconds for all jobs, which take ten: a safety net, for busy machines too
 MACHINES = {"intrepid": (6, "hold"), "eureka": (3, "yield")}  # slots, scheme
 SCRIPT = """#!/bin/sh
 date +%s.%N > {folder}/$COSCHED_PAIR.$COSCHED_DOMAIN

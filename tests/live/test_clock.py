@@ -14,7 +14,7 @@ from tests.live.wall_clock import READING, Clock
 
 HOUR = 3600
 RELEASE_INTERVAL = timedelta(seconds=4)
-MATE_PATIENCE = timedelta(seconds=18)  # a start of a service, however slow, does not outlast both
+MATE_PATIENCE = timedelta(seconds=30)  # a start of a service, however slow, does not outlast both
 
 
 @pytest.fixture

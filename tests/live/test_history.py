@@ -9,19 +9,19 @@ from __future__ import annotations
 
 import time
 from concurrent.futures import ThreadPoolExecutor
-from itertools import product
+from itertools import islice, product
 from pathlib import Path
 
 import pytest
 
-from tests.live.history.plan import plan
+from tests.live.history.plan import ClockSet, Cut, Down, Frozen, plan
 from tests.live.history.verdict import Verdict
 from tests.live.history.work import Submitters, has_jobs
 from tests.live.history.world import World
 from tests.live.services import wait_until
+from tests.live.workloads import RUN_PATIENCE
 from tests.tiers import SEED
 
-PATIENCE = 900.0  # seconds; a safety net, not a measure
 TWO = [*product(("hold", "yield"), repeat=2)]
 THREE = [("hold",) * 3, ("yield",) * 3, ("hold", "yield", "hold"), ("yield", "hold", "yield")]
 # A grace that is longer than any fault, however slow the machine. Calls time out in most faults then; without a grace
@@ -45,8 +45,8 @@ def live(folder: Path, schemes: tuple[str, ...], seed: int, seconds: float, pati
             finally:
                 work.stop()
             for done in submitting:
-                done.result(PATIENCE)
-        wait_until(lambda: not any(map(has_jobs, world.services)), "all jobs have ended", PATIENCE)
+                done.result()
+        wait_until(lambda: not any(map(has_jobs, world.services)), "all jobs have ended", RUN_PATIENCE)
         verdict = Verdict(world, work.submitted)
         assert [service.faults() for service in world.services] == [[] for _ in schemes]
     print(verdict.summary())
@@ -61,6 +61,12 @@ def carry_out(world: World, seed: int, seconds: float) -> None:
             return
         print(f"{time.time():.1f}", step)
         world.go_through(step)
+
+
+def test_a_seed_gives_one_plan_with_troubles_of_all_kinds():
+    first, again = (list(islice(plan(7, "abc"), 100)) for _ in range(2))
+    assert first == again
+    assert {type(trouble) for step in first for trouble in step.troubles} == {ClockSet, Cut, Down, Frozen}
 
 
 def test_a_glimpse(tmp_path):

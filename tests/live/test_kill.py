@@ -47,6 +47,7 @@ def test_killed_services_start_all_pairs_together_if_they_wait_for_each_other(ki
     assert any(len({outages for outages, _ in shown}) > 1 for shown in seen.holds.values()), "no hold met a kill"
 
 
+@pytest.mark.soak
 def test_killed_services_start_pairs_together_or_say_that_the_peer_was_away(killed):
     pair, seen = killed("hold", "yield", "start")
     found = outcome(pair)

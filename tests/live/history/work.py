@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import random
 import threading
-import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,7 +17,8 @@ from pathlib import Path
 from cosched.client import Unreachable
 from tests.live.history.world import World
 from tests.live.kill_campaign import PatientClient
-from tests.live.services import Service
+from tests.live.services import Service, wait_until
+from tests.live.workloads import RUN_PATIENCE
 
 PAIRS = 3  # between any two domains, in a block of work
 BACKLOG = 16  # jobs of a domain that have not ended; two blocks at least, since mates come in orders of their own
@@ -95,7 +95,7 @@ class Submitters:
         self._world = world
         self._seed = seed
         self._over = threading.Event()
-        self._last = threading.Lock()
+        self._turn = threading.Lock()
         self._begun = 0  # blocks that some domain has begun: all others have them too, in the end
         self.submitted: list[Submitted] = []
 
@@ -103,12 +103,12 @@ class Submitters:
         """What the thread of this domain does; to be told by `stop`."""
         with PatientClient(service.socket) as client:
             for number, block in enumerate(blocks(self._seed, list(self._world.places)), 1):
-                with self._last:
+                with self._turn:
                     if self._over.is_set() and number > self._begun:
                         return
                     self._begun = max(self._begun, number)
                 for work in block[service.name]:
-                    self._wait_for_room(service.name)
+                    wait_until(lambda: self._open(service.name) < BACKLOG, f"{service.name} ends jobs", RUN_PATIENCE)
                     self._submit(client, service, work)
 
     def stop(self) -> None:
@@ -127,13 +127,10 @@ class Submitters:
         )
         self.submitted.append(Submitted(service.name, job.id, work))
 
-    def _wait_for_room(self, domain: str) -> None:
-        while True:
-            mine = Counter(entry.domain for entry in self.submitted)[domain]
-            ended = sum(stamp.what == "end" for stamp in stamps(self._world.folder, domain))
-            if mine - ended < BACKLOG:
-                return
-            time.sleep(0.2)
+    def _open(self, domain: str) -> int:
+        """How many of its jobs have not noted their end."""
+        ended = sum(stamp.what == "end" for stamp in stamps(self._world.folder, domain))
+        return Counter(entry.domain for entry in self.submitted)[domain] - ended
 
 
 def has_jobs(service: Service) -> bool:

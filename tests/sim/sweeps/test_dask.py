@@ -32,7 +32,7 @@ def cluster() -> Iterator[distributed.LocalCluster]:
 @pytest.fixture(autouse=True)
 def patience(monkeypatch: pytest.MonkeyPatch) -> None:
     """The scheduler, a thread of this process, may be slow to answer."""
-    monkeypatch.setattr("sim.sweeps.dask_workers.PATIENCE_S", 60)
+    monkeypatch.setattr("sim.sweeps.dask_workers.PATIENCE_S", 300)
 
 
 def test_the_results_are_those_of_local_workers(cluster, tmp_path):
@@ -46,6 +46,7 @@ def test_the_results_are_those_of_local_workers(cluster, tmp_path):
     assert local.read_bytes() == dask.read_bytes()
 
 
+@pytest.mark.soak
 def test_a_killed_worker_changes_nothing(cluster, tmp_path):
     sweep = small_sweep(replications=60)
     told: list[str] = []
