@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import click
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
 
 @click.command(short_help="Run the service of one policy domain.")
 @click.option("--config", required=True, metavar="FILE.toml", help="The domain's configuration.")
-@click.option("--check", is_flag=True, help="Read the configuration, say what it would do, and end.")
+@click.option("--check", is_flag=True, help="Check all that serve refuses, say what it would do, and end.")
 def serve(config: str, check: bool) -> None:
     """Serve one policy domain until SIGTERM or Ctrl-C.
 
@@ -29,12 +31,15 @@ def serve(config: str, check: bool) -> None:
     use_kernel_cache()  # before a kernel is imported, as the configuration's model does
     from cosched.service.configuration import read_configuration
     from cosched.service.description import describe
+    from cosched.service.preparing import prepare
 
     configuration = read_configuration(config)
     if not configuration.manager.schedules:
         need(SCHEDULER)
     if check:
-        for line in describe(configuration):
+        with _of_file(config):
+            prepared = prepare(configuration)
+        for line in describe(configuration, prepared.doubts):
             click.echo(line)
         return
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # what it says is said better by the service
@@ -53,12 +58,20 @@ def _serve(configuration: Configuration, source: str) -> None:
 
     configure_logs(configuration.domain.log_level, configuration.domain.name)
     try:
-        asyncio.run(run())
-    except InputError as error:  # of a section, which is in this file
-        where = ".".join(str(part) for part in (error.source, error.where) if part is not None)
-        raise InputError(source, where, error.reason) from None
+        with _of_file(source):
+            asyncio.run(run())
     except StoreError as error:
         raise InputError(str(error.path), None, error.reason) from None
     except RuntimeError as error:
         say(f"cosched: {error}")
         sys.exit(1)
+
+
+@contextmanager
+def _of_file(source: str) -> Iterator[None]:
+    """Mistakes are those of sections, or of files that are named, in this file."""
+    try:
+        yield
+    except InputError as error:
+        where = ".".join(str(part) for part in (error.source, error.where) if part is not None)
+        raise InputError(source, where, error.reason) from None

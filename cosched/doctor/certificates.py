@@ -16,6 +16,7 @@ from adapters.permissions import READ, Account
 from cosched.errors import InputError
 from cosched.pem import dns_names, identities, parse_certificates, parse_key, read, server_name
 from cosched.service.configuration import Configuration, Tls
+from cosched.service.preparing import doubtful_identity, wrong_identity
 
 FEW_DAYS, SOME_DAYS = 7, 30  # a problem, a warning
 _DAY = 86400
@@ -39,13 +40,21 @@ def check_certificates(configuration: Configuration, account: Account) -> Iterat
         authorities = parse_certificates(files.ca, read(files.ca))
         parse_key(files.key, read(files.key), certificates[0])
     except InputError as error:
-        yield problem("tls", str(error), "give the domain a certificate with its key", SHELL, _issue(name))
+        yield _unusable(files, error, name)
         return
-    yield _check_names(certificates[0], name)
+    yield _check_names(certificates[0], configuration)
     yield _check_chain(files, certificates, authorities, name)
     yield check_days("certificate", files.certificate, certificates, _issue(name))
-    yield check_days("ca", files.ca, authorities, "cosched certs init NEW_DIR")
+    yield check_days("ca", files.ca, authorities, "cosched certs init NEW_DIR --site SITE")
     yield _check_key(files.key, account)
+
+
+def _unusable(files: Tls, error: InputError, name: str) -> Finding:
+    if error.source == str(files.ca):
+        change = "name the certificate of the authority, which is the same on all sides"
+        return problem("tls", str(error), change, section("tls"), 'ca = "CA.pem"')
+    change = "name a certificate and its own key in [tls], or issue them"
+    return problem("tls", str(error), change, SHELL, _issue(name))
 
 
 def check_days(subject: str, path: Path, certificates: Sequence[x509.Certificate], command: str) -> Finding:
@@ -75,8 +84,8 @@ def _issue(name: str) -> str:
     return f"cosched certs issue DIR_OF_CA {name} --force"
 
 
-def _check_names(leaf: x509.Certificate, name: str) -> Finding:
-    found = identities(leaf)
+def _check_names(leaf: x509.Certificate, configuration: Configuration) -> Finding:
+    found, name = identities(leaf), configuration.domain.name
     if len(found) != 1:
         return problem(
             "identity", f"the certificate names {len(found)} URIs, not one", "issue it anew", SHELL, _issue(name)
@@ -89,6 +98,10 @@ def _check_names(leaf: x509.Certificate, name: str) -> Finding:
             "subjectAltName",
             f"DNS:{server_name(found[0])}",
         )
+    if reason := wrong_identity(configuration, found[0]):
+        return problem("identity", f"the certificate {reason}", "give this domain its own", SHELL, _issue(name))
+    if doubt := doubtful_identity(name, found[0]):
+        return warning("identity", doubt, "unless peers know it so, give this domain its own", SHELL, _issue(name))
     return ok("identity", f"{found[0]}: so peers must have it in identity of [[peer]]")
 
 

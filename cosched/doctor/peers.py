@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from adapters.findings import SHELL, Finding, ok, problem, section, warning
 from cosched.core.protocol import GetMateStatus
+from cosched.doctor.remedies import Ends, remedy
 from cosched.errors import InputError
 from cosched.service.configuration import Configuration
 from cosched.service.fields import PROBE
@@ -30,7 +31,9 @@ async def check_peers(configuration: Configuration, serving: Domain | None) -> l
     views = await _views(configuration, PeerCredentials(files) if files else None)
     most = float(configuration.coscheduling.max_clock_offset)
     names = _names(configuration.domain.name, files)
-    return [found for view in views for found in _judged(view, names, serving, most)]
+    ca = configuration.tls.ca if configuration.tls else None
+    ends = {view.name: Ends(configuration.domain.name, view.name, ca, names) for view in views}
+    return [found for view in views for found in _judged(view, ends[view.name], serving, most)]
 
 
 def _files(configuration: Configuration) -> TlsFiles | None:
@@ -66,21 +69,21 @@ async def _ask_as_peer(peers: Peers, peer: str) -> None:
         await peers.call(peer, GetMateStatus(PROBE, PROBE))
 
 
-def _judged(view: PeerView, names: tuple[str, ...], serving: Domain | None, most: float) -> Iterator[Finding]:
-    yield check_answer(view, names)
+def _judged(view: PeerView, ends: Ends, serving: Domain | None, most: float) -> Iterator[Finding]:
+    yield check_answer(view, ends)
     if view.state == PEER_STATE_REACHABLE:
-        yield from check_serving(view.name, serving)
+        yield from check_serving(ends.here, view.name, serving)
         yield check_clock(view, most)
 
 
-def check_answer(view: PeerView, names: tuple[str, ...]) -> Finding:
-    """Whether a peer has answered this domain; `names`: what must be said of this domain there."""
+def check_answer(view: PeerView, ends: Ends) -> Finding:
+    """Whether a peer has answered this domain."""
     if view.state == PEER_STATE_REACHABLE:
         trip = "" if view.round_trip is None else f" within {view.round_trip * 1000:.1f} ms"
         return ok(view.name, f"{view.address} answers{trip}")
     if view.state == PEER_STATE_REFUSED:
-        change = "name this domain there as below, and that one here as its certificate does"
-        return problem(view.name, f"{view.address}: {view.problem}", change, f"the file of {view.name}", *names)
+        change, where, lines = remedy(view.problem, ends)
+        return problem(view.name, f"{view.address}: {view.problem}", change, where, *lines)
     found = f"{view.address} does not answer: {view.problem}"
     return problem(
         view.name,
@@ -91,7 +94,7 @@ def check_answer(view: PeerView, names: tuple[str, ...]) -> Finding:
     )
 
 
-def check_serving(peer: str, serving: Domain | None) -> Iterator[Finding]:
+def check_serving(here: str, peer: str, serving: Domain | None) -> Iterator[Finding]:
     """Whether the running service gets on with it as well: it may use another configuration than the file's."""
     for seen in serving.peers if serving else ():
         if seen.name == peer and seen.state in ("refused", "unreachable"):
@@ -100,7 +103,7 @@ def check_serving(peer: str, serving: Domain | None) -> Iterator[Finding]:
                 f"the running service says: {seen.state}: {seen.problem}",
                 "look again after a heartbeat; if it stays so, restart the service",
                 SHELL,
-                "systemctl restart cosched",
+                f"systemctl restart cosched@{here}",
             )
 
 

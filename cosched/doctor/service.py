@@ -82,7 +82,11 @@ def _asked(server: str) -> tuple[Domain | None, str]:
 def _check_running(domain: DomainSection, service: Running, source: str) -> Finding:
     if service.domain is None and service.trouble:
         return problem(
-            "service", f"does not answer: {service.trouble}", "look at its log", SHELL, "systemctl status cosched"
+            "service",
+            f"does not answer: {service.trouble}",
+            "look at its log",
+            SHELL,
+            f"systemctl status cosched@{domain.name}",
         )
     if domain.socket is None:
         found, line = "cannot be asked: domain.socket is not set", f'socket = "/run/cosched/{domain.name}.sock"'

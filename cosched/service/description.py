@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import timedelta
 from pathlib import Path
 
@@ -13,13 +13,13 @@ from cosched.validation.addresses import is_loopback
 _OTHERS_MAY_READ = 0o004
 
 
-def describe(configuration: Configuration) -> list[str]:
+def describe(configuration: Configuration, doubts: Iterable[str] = ()) -> list[str]:
     """Aligned lines `KEY  VALUE`, then one `warning` line for each thing that is permitted but seldom meant."""
     lines = [
         *_domain(configuration),
         *_coscheduling(configuration),
         *_peers(configuration),
-        *(("warning", text) for text in _warnings(configuration)),
+        *(("warning", text) for text in (*doubts, *_warnings(configuration))),
     ]
     width = max(len(key) for key, _ in lines)
     return [f"{key:<{width}}  {value}" for key, value in lines]

@@ -13,7 +13,6 @@ from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 from grpc_reflection.v1alpha.reflection_pb2_grpc import add_ServerReflectionServicer_to_server
 
-from cosched.errors import InputError
 from cosched.service.callers import Identify, certificate_callers, plaintext_callers
 from cosched.service.configuration import Configuration
 from cosched.service.connections import Room
@@ -21,6 +20,7 @@ from cosched.service.coscheduling_api import CoschedulingApi
 from cosched.service.domain_api import DomainApi, Serving
 from cosched.service.http import HttpServer
 from cosched.service.local_socket import LocalSocket
+from cosched.service.preparing import not_bound
 from cosched.service.receiving import Keep, ReceivingServer, Reception
 from cosched.service.remote_socket import RemoteSocket
 from cosched.service.replay_api import ReplayApi
@@ -87,7 +87,7 @@ class Listeners:
         try:
             await http.start()
         except OSError:
-            raise _not_bound("http", self._section.http) from None
+            raise not_bound("http", self._section.http) from None
         stack.push_async_callback(http.stop)
 
     async def tell_health(self, status: int) -> None:
@@ -110,7 +110,7 @@ class Listeners:
         try:
             await front.open(server, add_port)
         except OSError:
-            raise _not_bound("listen", section.listen) from None
+            raise not_bound("listen", section.listen) from None
         self.address = f"{section.listen.rpartition(':')[0]}:{front.port}"
         stack.push_async_callback(front.close, GRACE)
         stack.push_async_callback(self._health.enter_graceful_shutdown)
@@ -155,7 +155,3 @@ def _room(most: int) -> Room:
     share = most / (LOCAL_CONNECTIONS + REMOTE_CONNECTIONS)
     most = max(8, min(most, int(limit / 2 * share / DESCRIPTORS_OF_A_CONNECTION)))
     return Room(most, of_origin=max(4, most // 4), of_user=max(4, most // 8))
-
-
-def _not_bound(key: str, address: str) -> InputError:
-    return InputError("domain", key, f"{address} cannot be listened on: in use, or not this host's")

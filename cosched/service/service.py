@@ -19,7 +19,6 @@ from typing import Any
 from google.protobuf.duration_pb2 import Duration
 from grpc_health.v1 import health_pb2
 
-from adapters.loading import load_manager
 from adapters.manager import Manager, ManagerError, SettingError, UnavailableError
 from adapters.scheduling import SchedulingManager
 from cosched import __version__
@@ -42,13 +41,13 @@ from cosched.service.offering import Offering
 from cosched.service.operations import Operations
 from cosched.service.outside import ServiceOutside
 from cosched.service.peers import Peers, PeerView
+from cosched.service.preparing import check_addresses, prepare
 from cosched.service.reads import Reads
 from cosched.service.replay import replay_of
 from cosched.service.running import Runner
 from cosched.service.store import Store
 from cosched.service.timers import Timers
 from cosched.service.tls import PeerCredentials
-from cosched.service.tls_files import TlsFiles
 from cosched.service.upkeep import Upkeep, opened_clock, pat_watchdog
 from cosched.service.views import Views
 from cosched.service.watching import Watchers
@@ -122,8 +121,13 @@ class Service:
     # Opening, in order
 
     async def _open(self, stack: AsyncExitStack) -> None:
+        check_addresses(self.configuration)
+        prepared = prepare(self.configuration)
+        self._tls = prepared.tls
+        for doubt in prepared.doubts:
+            _LOG.warning("%s", doubt)
         self._open_store(stack)
-        manager, found = await self._open_manager(stack)
+        manager, found = await self._open_manager(stack, prepared.manager)
         if not isinstance(manager, SchedulingManager):
             from cosched.service.kernels import load_kernels
 
@@ -143,11 +147,10 @@ class Service:
         self.reads = Reads(self.store.reader())
         stack.push_async_callback(self.reads.close)
 
-    async def _open_manager(self, stack: AsyncExitStack) -> tuple[Manager | SchedulingManager, Mapping[str, Any]]:
-        section, state = self.configuration.manager, self.configuration.domain.state
+    async def _open_manager(
+        self, stack: AsyncExitStack, manager: Manager | SchedulingManager
+    ) -> tuple[Manager | SchedulingManager, Mapping[str, Any]]:
         try:
-            create = load_manager(section.kind)
-            manager = create(self.name, state.with_name(f"{state.name}.{section.kind}"), section.settings)
             found = await self._found(manager)
             stack.push_async_callback(manager.close)
             self._cluster = self.configuration.cluster_settings(manager.nodes)
@@ -187,7 +190,6 @@ class Service:
             self.name, configuration.coscheduling_settings(), self._cluster, self.store, self.clock, outside,
             self.metrics, owners=_owners(configuration), paced=self._paced,
         )  # fmt: skip
-        self._tls = TlsFiles(tls.ca, tls.certificate, tls.key) if (tls := configuration.tls) else None
         credentials = PeerCredentials(self._tls) if self._tls and not configuration.domain.plaintext else None
         timeout = float(configuration.coscheduling.peer_timeout)
         kind = replay.peers if replay else Peers

@@ -78,6 +78,6 @@ def test_what_the_running_service_cannot_reach_is_said_though_we_can():
     message = cluster_pb2.Domain(name="a")
     message.peers.add(name="b", state=cluster_pb2.PEER_STATE_REFUSED, problem="no peer a")
     message.peers.add(name="c", state=cluster_pb2.PEER_STATE_UNREACHABLE, problem="down")
-    (found,) = check_serving("b", Domain(message))
+    (found,) = check_serving("a", "b", Domain(message))
     assert found.found == "the running service says: refused: no peer a"
-    assert list(check_serving("b", None)) == []
+    assert list(check_serving("a", "b", None)) == []

@@ -1,0 +1,109 @@
+"""What a service makes of its configuration before it opens anything: `cosched serve` and `serve --check` run the same.
+
+Raises InputError with a section as its source, or with the path of a file.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from adapters.loading import load_manager
+from adapters.manager import Manager, ManagerError, SettingError
+from adapters.scheduling import SchedulingManager
+from cosched.errors import InputError
+from cosched.service.configuration import Configuration
+from cosched.service.tls_files import TlsFiles
+from cosched.validation.addresses import parse_address
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """The parts of a service that need nothing but its configuration; nothing of them is open."""
+
+    manager: Manager | SchedulingManager
+    tls: TlsFiles | None
+    doubts: tuple[str, ...]  # what can be used, but is seldom meant
+
+
+def prepare(configuration: Configuration) -> Prepared:
+    """The manager, with its settings, and the files of [tls], which belong together and to this domain."""
+    manager, tls = _manager(configuration), _tls(configuration)
+    used = tls is not None and not configuration.domain.plaintext
+    doubt = doubtful_identity(configuration.domain.name, tls.current()[1].identity) if tls and used else None
+    return Prepared(manager, tls, (doubt,) if doubt else ())
+
+
+def _manager(configuration: Configuration) -> Manager | SchedulingManager:
+    section, state = configuration.manager, configuration.domain.state
+    try:
+        create = load_manager(section.kind)
+        manager = create(configuration.domain.name, state.with_name(f"{state.name}.{section.kind}"), section.settings)
+        if not isinstance(manager, SchedulingManager) and manager.nodes:  # else it is known once the manager is open
+            configuration.cluster_settings(manager.nodes)
+    except SettingError as error:
+        raise InputError("manager", error.key, error.problem) from error
+    except ManagerError as error:
+        raise InputError("manager", None, str(error)) from error
+    return manager
+
+
+def _tls(configuration: Configuration) -> TlsFiles | None:
+    section = configuration.tls
+    if section is None:
+        return None
+    files = TlsFiles(section.ca, section.certificate, section.key)
+    if configuration.domain.plaintext:
+        return files
+    if reason := wrong_identity(configuration, files.current()[1].identity):
+        raise InputError("tls", "certificate", f"{section.certificate} {reason}")
+    return files
+
+
+def wrong_identity(configuration: Configuration, identity: str) -> str | None:
+    """Why a certificate with this identity cannot be this domain's; None: it can."""
+    for peer in configuration.peers:
+        if identity == peer.identity:
+            return f"is that of the peer {peer.name} ({identity}): give this domain one of its own"
+    users = configuration.tls.user_identity if configuration.tls else None
+    if users and identity.startswith(users):
+        return f"is a user's ({identity} begins with tls.user_identity): give this domain one of its own"
+    return None
+
+
+def doubtful_identity(name: str, identity: str) -> str | None:
+    """Why a certificate with this identity is perhaps not the domain's; None: its last part is the domain's name."""
+    parts = urlsplit(identity)
+    last = (parts.path or parts.netloc).replace(":", "/").rpartition("/")[2]
+    if last == name:
+        return None
+    return f"the certificate is that of {identity}, which does not end in {name}: peers that pin {name}'s refuse it"
+
+
+def check_addresses(configuration: Configuration) -> None:
+    """InputError names an address that cannot be listened on, before anything is loaded or opened."""
+    for key, address in _addresses(configuration):
+        host, port = parse_address(address)
+        try:
+            found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+            for family, kind, protocol, _, place in found:
+                with socket.socket(family, kind, protocol) as trial:
+                    trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                    trial.bind(place)
+                    trial.listen()
+        except OSError as error:
+            raise not_bound(key, address, error.strerror) from None
+
+
+def _addresses(configuration: Configuration) -> Iterator[tuple[str, str]]:
+    yield "listen", configuration.domain.listen
+    if configuration.domain.http is not None:
+        yield "http", configuration.domain.http
+
+
+def not_bound(key: str, address: str, why: str | None = None) -> InputError:
+    """An address of [domain] cannot be listened on."""
+    said = f" ({why})" if why else ""
+    return InputError("domain", key, f"{address} cannot be listened on: in use, or not this host's{said}")
