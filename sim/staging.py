@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import json
 import os
 import secrets
 import shutil
@@ -11,8 +12,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 SUMMARY = "summary.json"
-# What belongs to a summary, if the run wrote it.
+COMPARISON = "comparison.json"  # summaries of runs in folders beside it, by their names
+# What belongs to a summary, or to a comparison, if the run wrote it.
 COMPANIONS = ("jobs.csv", "holds.csv", "yields.csv", "events.jsonl", "report.html")
+FIGURES, FIGURE_FILES = "figures", (".svg", ".png", ".csv")
 
 
 @contextlib.contextmanager
@@ -65,13 +68,34 @@ def _move(stage: Path, target: Path, made: list[Path]) -> None:
     for file in files:
         _make((target / file).parent, made)
     for file in files:
-        if file.name == SUMMARY:
+        if file.name in (SUMMARY, COMPARISON):
             _forget_older_run((target / file).parent)
-    for file in sorted(files, key=lambda file: file.name == SUMMARY):
+            (target / file).parent.mkdir(exist_ok=True)
+    for file in files:
+        _make((target / file).parent, made)  # it may have been an older run's
+    for file in sorted(files, key=lambda file: file.name in (SUMMARY, COMPARISON)):
         os.replace(stage / file, target / file)
 
 
 def _forget_older_run(folder: Path) -> None:
-    for name in (SUMMARY, *COMPANIONS):
+    """Delete what an older run, or comparison, has written there, and nothing else."""
+    for name in _compared(folder / COMPARISON):
+        _forget_older_run(folder / name)
+        with contextlib.suppress(OSError):
+            (folder / name).rmdir()
+    figures = folder / FIGURES
+    drawn = [file for file in figures.iterdir() if file.suffix in FIGURE_FILES] if figures.is_dir() else []
+    for file in (folder / SUMMARY, folder / COMPARISON, *(folder / name for name in COMPANIONS), *drawn):
         with contextlib.suppress(FileNotFoundError):
-            os.unlink(folder / name)
+            file.unlink()
+    with contextlib.suppress(OSError):
+        figures.rmdir()
+
+
+def _compared(path: Path) -> list[str]:
+    """The folders of an older comparison's runs."""
+    try:
+        names = json.loads(path.read_text(encoding="utf-8"))["combinations"]
+    except (OSError, ValueError, LookupError, TypeError):
+        return []
+    return [name for name in names if isinstance(name, str) and name.isalpha()]

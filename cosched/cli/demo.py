@@ -103,7 +103,7 @@ def _write_inputs(ready: Replay, stage: Path) -> None:
 
 def _tell(runs: dict[str, Any], live: list[PairOfProcesses], out: str | None) -> None:
     from cosched.cli.tables import comparison_table
-    from sim.comparison import NONE
+    from sim.combinations import NONE
 
     pairs = [summary["pairs"] for name, summary in runs.items() if name != NONE]
     big, small = runs[NONE]["domains"].values()

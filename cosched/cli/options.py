@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -49,6 +50,7 @@ Keys of a domain, in --domain NAME,key=value,... and [[domain]] tables:
 
 EXCLUSIVE = (frozenset({"pairs", "pair_window", "pair_fraction"}), frozenset({"load", "scale"}))
 FILES = ("trace", "pairs", "script")
+NO_DOMAIN = "no domain: give --domain NAME,trace=FILE,... or a --config FILE"
 
 
 def replay_options(*, pairs_file: bool) -> Callable[[Command], Command]:
@@ -78,15 +80,27 @@ def replay_settings(domains: Sequence[str], config: str | None, **options: Any) 
 
     InputError names the flag or the file, the key and the reason.
     """
+    flags = [parse_domain(text) for text in domains]
+    if not flags and config is None:
+        raise InputError("--domain", None, NO_DOMAIN)
     from sim.configuration import read_toml, replay_config
 
     file = file_settings(config, read_toml(config)) if config is not None else {"domains": []}
-    flags = [parse_domain(text) for text in domains]
     given = {key: value for key, value in options.items() if value not in (None, False)}
     values = {**_overridden(file, given), "domains": _merged(file["domains"], flags)}
     if not values["domains"]:
-        raise InputError(config or "--domain", None, "no domain: give --domain NAME,trace=FILE,... or a --config FILE")
+        raise InputError(config or "--domain", None, NO_DOMAIN)
     return replay_config(_Origin(config, file, flags, given).locate, values)
+
+
+def check_files(settings: ReplayConfig) -> None:
+    """InputError names a file of the settings that cannot be read."""
+    named = [*(domain.trace for domain in settings.domains), settings.pairs, settings.script]
+    for path in (str(path) for path in named if path is not None and not _is_no_file(str(path))):
+        try:
+            os.stat(path)  # opening it would disturb a pipe
+        except OSError as error:
+            raise InputError(path, None, f"cannot be read: {error.strerror}") from None
 
 
 def parse_domain(text: str) -> dict[str, str]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cosched.cli.failures import FAILED, Failure
-from cosched.cli.options import DOMAIN_HELP, replay_options, replay_settings
+from cosched.cli.options import DOMAIN_HELP, check_files, replay_options, replay_settings
 from cosched.cli.terminal import BEGAN, COMMAND, Progress, progress, say, show, show_json
 from cosched.errors import InputError
 from cosched.extras import SIMULATOR, needing
@@ -28,6 +28,15 @@ TERMINATED = 128 + signal.SIGTERM  # exit code
 EPILOG = f"""{DOMAIN_HELP}
 
 \b
+Lines of a --script FILE (TIME and DURATION: 90, 90m, 12h, 3d; # begins a comment):
+  TIME cancel DOMAIN JOB_ID
+  TIME down   DOMAIN NODES            running jobs on them fail
+  TIME drain  DOMAIN NODES            they leave as they become free
+  TIME up     DOMAIN NODES            so many come back
+  TIME scheme DOMAIN hold|yield|off
+  TIME cut    DOMAIN DOMAIN DURATION  the link between the two is down
+
+\b
 Example:
   cosched replay --domain intrepid,trace=intrepid.swf.gz,procs_per_node=4 \\
                  --domain eureka,trace=eureka.swf.gz,scheme=yield \\
@@ -36,7 +45,7 @@ Example:
 
 @click.command(short_help="Replay job logs of coupled clusters.", epilog=EPILOG)
 @replay_options(pairs_file=True)
-@click.option("--script", metavar="FILE", help="What-if events: TIME cancel|down|drain|up|scheme|cut ...")
+@click.option("--script", metavar="FILE", help="What-if events, one a line: see below.")
 @click.option("--live", is_flag=True, help="By real services, one process a domain, that speak gRPC.")
 @click.option("--compare", is_flag=True, help="No coscheduling and every combination of hold and yield.")
 @click.option("--out", metavar="DIR", help="Write a report and its data there (--compare: a folder each).")
@@ -67,12 +76,10 @@ def replay(
         raise InputError("--events", None, "writes events.jsonl, and so needs --out DIR")
     with progress("reading ...") as doing:
         settings = replay_settings(domains, config, **options)
-        from sim.comparison import combinations
+        _check(settings, compare)
         from sim.replaying import Replay
         from sim.staging import staged
 
-        if compare:
-            combinations(len(settings.domains))  # refuses too many before the traces are read
         ready = _live(settings, doing) if live else Replay(settings, doing.say)
         info = run_info(ctx, settings.seed)
         with staged(out) if out is not None else nullcontext() as stage, _deaths_told(live):
@@ -80,6 +87,15 @@ def replay(
     _tell(said, as_json)
     if len(settings.domains) > 1 and not len(ready.pairing):
         say("no jobs are paired (--pairs, --pair-window or --pair-fraction says which are)")
+
+
+def _check(settings: ReplayConfig, compare: bool) -> None:
+    """Refuse what can be refused before the simulator is imported, which takes seconds."""
+    from sim.combinations import combinations
+
+    if compare:
+        combinations(len(settings.domains))
+    check_files(settings)
 
 
 def _live(settings: ReplayConfig, doing: Progress) -> Replay:
@@ -115,8 +131,10 @@ def run_all(ready: Replay, info: RunInfo, stage: Path | None, report: bool, doin
 
     `report` asks for one of each and one that compares them.
     """
-    from sim.comparison import COMPARISON, combinations, compare
+    from sim.combinations import combinations
+    from sim.comparison import compare
     from sim.output import summary, write_files, write_json
+    from sim.staging import COMPARISON
 
     names = list(combinations(len(ready.config.domains)))
     summaries: dict[str, Any] = {}

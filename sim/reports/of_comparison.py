@@ -6,13 +6,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from sim.comparison import COMPARISON, NONE
+from sim.combinations import NONE
 from sim.reports.bars import Panel, grouped_bars
 from sim.reports.estimate import Estimate
 from sim.reports.figure import Figure
 from sim.reports.of_replay import in_words, write_report
 from sim.reports.page import REPORT, Cell, Page, Section, Table, write_page
 from sim.reports.summary import read_comparison
+from sim.staging import COMPARISON
 from sim.wording import count, duration, number, percent
 
 HEADER = ("schemes", "mean wait", "slowdown", "sync time", "lost node-hours", "lost", "utilisation", "pairs together")

@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from cosched.errors import InputError
-from sim.comparison import COMPARISON
 from sim.reports.page import REPORT
-from sim.staging import SUMMARY, writing
+from sim.staging import COMPARISON, SUMMARY, writing
 
 # The file that tells what a folder holds, and what makes its report: module, function of the folder.
 MAKERS = {

@@ -20,7 +20,7 @@ from deploy.slurm.trace.comparison import Comparison, compare, explanation, tabl
 from deploy.slurm.trace.cut import Cut, prepare
 from deploy.slurm.trace.playing import laboratory, play
 from deploy.slurm.trace.results import Settings
-from sim.comparison import combinations
+from sim.combinations import combinations
 from sim.output import RunInfo, write_run
 from sim.studies.tang2011.logs import Log, read_log
 from sim.traces import offered_load
