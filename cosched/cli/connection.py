@@ -22,7 +22,9 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 def server_option(command: Command) -> Command:
     """`--server`, to be given to `connected`."""
     return click.option(
-        "--server", metavar="ADDRESS", help="The domain: unix:PATH or HOST:PORT (default: COSCHED_SERVER)."
+        "--server",
+        metavar="ADDRESS",
+        help="The domain: unix:PATH or HOST:PORT (COSCHED_SERVER, or as configured).",
     )(command)
 
 

@@ -15,7 +15,7 @@ from cosched.client import calls
 from cosched.client.attempts import CALL_PAUSES, Attempts
 from cosched.client.calls import Call, JobLike
 from cosched.client.client import TIMEOUT
-from cosched.client.connection import Tls, open_channel, server_address
+from cosched.client.connection import Tls, chosen_tls, open_channel, server_address
 from cosched.client.domains import Domain, Nodes
 from cosched.client.events import Event
 from cosched.client.feed import Feed
@@ -32,8 +32,9 @@ class AsyncClient(AbstractAsyncContextManager["AsyncClient"]):
     def __init__(self, server: str | None = None, *, timeout: float = TIMEOUT, tls: Tls | None = None) -> None:
         """See Client."""
         self.server = server_address(server)
+        self._tls = chosen_tls(self.server, tls)
         self._timeout = timeout
-        self._channel = open_channel(grpc.aio, self.server, tls)
+        self._channel = open_channel(grpc.aio, self.server, self._tls)
         self._stub = DomainServiceStub(self._channel)
 
     async def close(self) -> None:
@@ -144,7 +145,7 @@ class AsyncClient(AbstractAsyncContextManager["AsyncClient"]):
         until_now: bool = False,
     ) -> AsyncIterator[Event]:
         """What happens in the domain, as it happens; see Client.events."""
-        return self._follow(Feed(self.server, calls.events(after, jobs, kinds, until_now)))
+        return self._follow(Feed(self.server, calls.events(after, jobs, kinds, until_now), self._tls))
 
     async def _ask(self, call: Call[Answer]) -> Answer:
         return call.read(await self._answer(call))
@@ -159,7 +160,7 @@ class AsyncClient(AbstractAsyncContextManager["AsyncClient"]):
             call.request.page_token = answer.next_page_token
 
     async def _answer(self, call: Call[Any]) -> Any:
-        attempts = Attempts(self.server, CALL_PAUSES)
+        attempts = Attempts(self.server, CALL_PAUSES, self._tls)
         while True:
             try:
                 return await getattr(self._stub, call.method)(call.request, timeout=self._timeout)

@@ -14,7 +14,7 @@ import grpc
 from cosched.client import calls
 from cosched.client.attempts import CALL_PAUSES, Attempts
 from cosched.client.calls import Call, JobLike
-from cosched.client.connection import Tls, open_channel, server_address
+from cosched.client.connection import Tls, chosen_tls, open_channel, server_address
 from cosched.client.domains import Domain, Nodes
 from cosched.client.events import Event
 from cosched.client.feed import Feed
@@ -35,14 +35,16 @@ class Client(AbstractContextManager["Client"]):
     """
 
     def __init__(self, server: str | None = None, *, timeout: float = TIMEOUT, tls: Tls | None = None) -> None:
-        """`server`: `unix:PATH` or `HOST:PORT` (COSCHED_SERVER); `timeout`: seconds for each attempt of a call.
+        """`server`: `unix:PATH` or `HOST:PORT` (COSCHED_SERVER, client.toml, this host's only domain); `timeout`:
+        seconds for each attempt of a call.
 
-        `tls`: for HOST:PORT; by default from COSCHED_CA, COSCHED_CERTIFICATE and COSCHED_KEY; without them there is
-        no TLS.
+        `tls`: for HOST:PORT; by default from COSCHED_CA, COSCHED_CERTIFICATE and COSCHED_KEY, else from client.toml
+        (`cosched.client.defaults`); without them there is no TLS. OSError: a file of it cannot be read.
         """
         self.server = server_address(server)
+        self._tls = chosen_tls(self.server, tls)
         self._timeout = timeout
-        self._channel = open_channel(grpc, self.server, tls)
+        self._channel = open_channel(grpc, self.server, self._tls)
         self._stub = DomainServiceStub(self._channel)
 
     def close(self) -> None:
@@ -165,7 +167,7 @@ class Client(AbstractContextManager["Client"]):
         A stream that breaks is resumed after the last event that came. It ends only with `until_now`, or with
         Unreachable when the domain is away for more than about a minute.
         """
-        return self._follow(Feed(self.server, calls.events(after, jobs, kinds, until_now)))
+        return self._follow(Feed(self.server, calls.events(after, jobs, kinds, until_now), self._tls))
 
     def _ask(self, call: Call[Answer]) -> Answer:
         return call.read(self._result(self._begin(call), call))
@@ -182,7 +184,7 @@ class Client(AbstractContextManager["Client"]):
         return getattr(self._stub, call.method).future(call.request, timeout=self._timeout)
 
     def _result(self, begun: Any, call: Call[Any]) -> Any:
-        attempts = Attempts(self.server, CALL_PAUSES)
+        attempts = Attempts(self.server, CALL_PAUSES, self._tls)
         while True:
             try:
                 return begun.result()

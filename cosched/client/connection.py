@@ -12,6 +12,8 @@ from urllib.parse import quote
 
 import grpc
 
+from cosched.client.defaults import defaults, only_socket
+
 _UNIX = "unix:"
 _HOST_PORT = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9_.-]+):(\d{1,5})")
 _OPTIONS: list[tuple[str, str | int]] = [
@@ -43,14 +45,19 @@ class Tls:
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> Tls | None:
-        """From COSCHED_CA, COSCHED_CERTIFICATE, COSCHED_KEY and COSCHED_SERVER_IDENTITY; None without COSCHED_CA."""
+        """From COSCHED_CA, COSCHED_CERTIFICATE, COSCHED_KEY and COSCHED_SERVER_IDENTITY, else from client.toml.
+
+        None without an authority.
+        """
         names = ("CA", "CERTIFICATE", "KEY", "SERVER_IDENTITY")
-        ca, certificate, key, identity = (environment.get(f"COSCHED_{name}") or None for name in names)
-        if ca is not None:
-            return cls(ca, certificate, key, identity)
-        if certificate is not None or key is not None:
+        given = [environment.get(f"COSCHED_{name}") or None for name in names]
+        if given[0] is None and (given[1] is not None or given[2] is not None):
             raise ValueError("COSCHED_CERTIFICATE and COSCHED_KEY need COSCHED_CA")
-        return None
+        if given[0] is None:
+            kept = defaults(environment)
+            given = [*(kept.get(name.lower()) for name in names[:3]), given[3] or kept.get("server_identity")]
+        ca, certificate, key, identity = given
+        return cls(ca, certificate, key, identity) if ca is not None else None
 
     def credentials(self) -> grpc.ChannelCredentials:
         """Of the files as they are now; OSError."""
@@ -59,20 +66,26 @@ class Tls:
 
 
 def server_address(server: str | None) -> str:
-    """`unix:PATH` or `HOST:PORT`, from COSCHED_SERVER if None; ValueError."""
-    address = os.environ.get("COSCHED_SERVER", "") if server is None else server
+    """`unix:PATH` or `HOST:PORT`; if None from COSCHED_SERVER, client.toml, or this host's only domain; ValueError."""
+    if server is None:
+        server = os.environ.get("COSCHED_SERVER") or defaults(os.environ).get("server") or only_socket()
+    address = server
     if not address:
-        raise ValueError("no domain is named, and COSCHED_SERVER is not set")
+        raise ValueError("no domain is named: unix:PATH or HOST:PORT")
     if not (address.startswith(_UNIX) and len(address) > len(_UNIX)) and not _HOST_PORT.fullmatch(address):
         raise ValueError(f"{address!r} is neither unix:PATH nor HOST:PORT")
     return address
+
+
+def chosen_tls(address: str, tls: Tls | None) -> Tls | None:
+    """The TLS for this address: what is given, else the environment's, else that of client.toml; ValueError."""
+    return None if address.startswith(_UNIX) else tls or Tls.from_environment(os.environ)
 
 
 def open_channel(library: Any, address: str, tls: Tls | None) -> Any:
     """A channel of `library`, which is grpc or grpc.aio. A Unix socket needs no TLS; without `tls` there is none."""
     if address.startswith(_UNIX):
         return library.insecure_channel(_UNIX + quote(address.removeprefix(_UNIX)), _OPTIONS)
-    tls = tls or Tls.from_environment(os.environ)
     if tls is None:
         return library.insecure_channel(address, _OPTIONS)
     return library.secure_channel(address, tls.credentials(), [*_OPTIONS, *_name_to_check(tls.server_identity)])

@@ -31,6 +31,10 @@ class Unreachable(ClientError):  # noqa: N818
     """The domain gave no answer, or only "not now", in all attempts. Whether a change was made is unknown."""
 
 
+class TlsProblem(Unreachable):
+    """TLS is why the domain cannot be reached: one wants it, or does not trust the other's certificate."""
+
+
 def client_error(error: grpc.RpcError, server: str) -> ClientError:
     """The exception for a failed call of `server`: Unreachable if the call may be repeated."""
     code, details = error.code(), error.details() or ""

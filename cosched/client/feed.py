@@ -5,6 +5,7 @@ from __future__ import annotations
 import grpc
 
 from cosched.client.attempts import FEED_PAUSES, Attempts
+from cosched.client.connection import Tls
 from cosched.client.events import Event
 from cosched.v1.domain_pb2 import WatchEventsRequest, WatchEventsResponse
 
@@ -12,15 +13,17 @@ from cosched.v1.domain_pb2 import WatchEventsRequest, WatchEventsResponse
 class Feed:
     """What is to be asked for next, and how long to wait before."""
 
-    def __init__(self, server: str, request: WatchEventsRequest) -> None:
+    def __init__(self, server: str, request: WatchEventsRequest, tls: Tls | None = None) -> None:
+        """`tls`: with which the domain is called."""
         self.request = request
         self._server = server
-        self._attempts = Attempts(server, FEED_PAUSES)
+        self._tls = tls
+        self._attempts = Attempts(server, FEED_PAUSES, tls)
 
     def event(self, answer: WatchEventsResponse) -> Event:
         """An event that came: the stream works, and would be resumed after it."""
         self.request.after_sequence = answer.event.sequence
-        self._attempts = Attempts(self._server, FEED_PAUSES)
+        self._attempts = Attempts(self._server, FEED_PAUSES, self._tls)
         return Event(answer.event)
 
     def pause_after(self, error: grpc.RpcError | None) -> float:

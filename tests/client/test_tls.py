@@ -15,6 +15,8 @@ from cosched.client import Client, Tls, Unreachable
 from cosched.pem import server_name
 from tests.client.fake_domain import serve
 
+EUREKA = "spiffe://site/cosched/eureka"
+
 
 class Authority:
     """Issues certificates into a folder."""
@@ -86,9 +88,60 @@ def test_the_identity_in_the_certificate_may_be_demanded(serving, authority, tmp
     files = tmp_path / "ca.pem", *authority.issue("alice")
     with Client(server, tls=Tls(*files, server_identity=identity)) as client:
         assert client.domain().name == "intrepid"
-    for tls in (Tls(*files, server_identity="spiffe://site/cosched/eureka"), Tls(*files)):
-        with Client(server, tls=tls) as client, pytest.raises(Unreachable, match="cannot be reached"):
-            client.domain()
+    for tls, wanted in ((Tls(*files, server_identity=EUREKA), EUREKA), (Tls(*files), "127.0.0.1")):
+        said = f"the certificate of {server} is not that of {wanted}: set COSCHED_SERVER_IDENTITY to the domain's URI"
+        assert problem(server, tls) == said
+
+
+def problem(server, tls=None):
+    """What is said of TLS, in one line and at once; the exit code of commands is that of a domain out of reach."""
+    with Client(server, tls=tls) as client, pytest.raises(Unreachable) as failed:
+        client.domain()
+    assert failed.value.reason == "TLS"
+    return str(failed.value)
+
+
+LOCALHOST = x509.IPAddress(ipaddress.ip_address("127.0.0.1"))
+
+
+def test_a_domain_that_wants_tls_says_what_to_set(serving):
+    server = serving(LOCALHOST)
+    assert problem(server) == (
+        f"{server} wants TLS: set COSCHED_CA, COSCHED_CERTIFICATE and COSCHED_KEY "
+        "(or ca, certificate and key in client.toml)"
+    )
+
+
+def test_another_authority_is_one_plain_line(serving, tmp_path):
+    server = serving(LOCALHOST)
+    (tmp_path / "other").mkdir()
+    other = Authority(tmp_path / "other")
+    files = tmp_path / "other" / "ca.pem", *other.issue("alice")
+    said = f"the certificate of {server} is not of the authority in {files[0]}: name the domain's as COSCHED_CA"
+    assert problem(server, Tls(*files)) == said
+    refused = problem(server, Tls(tmp_path / "ca.pem", *files[1:]))
+    assert (
+        refused == f"{server} refuses the certificate {files[1]}: it has expired, or is not of the domain's authority"
+    )
+
+
+def test_a_domain_that_wants_its_users_certificate_says_so(serving, tmp_path):
+    server = serving(LOCALHOST)
+    said = f"{server} wants a certificate of its user: set COSCHED_CERTIFICATE and COSCHED_KEY"
+    assert problem(server, Tls(tmp_path / "ca.pem")) == said
+
+
+@pytest.mark.usefixtures("authority")
+def test_a_domain_without_tls(tmp_path):
+    with serve("127.0.0.1:0") as domain:
+        assert problem(domain.address, Tls(tmp_path / "ca.pem")) == (
+            f"{domain.address} does not speak TLS: unset COSCHED_CA (or ca in client.toml)"
+        )
+
+
+def test_files_that_do_not_fit(serving, authority, tmp_path):
+    server, certificate, key = serving(LOCALHOST), authority.issue("alice")[0], authority.issue("bob")[1]
+    assert "the key is not the certificate's" in problem(server, Tls(tmp_path / "ca.pem", certificate, key))
 
 
 def test_a_certificate_without_its_key():

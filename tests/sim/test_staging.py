@@ -15,7 +15,7 @@ def write(folder: Path, *files: str, compared: tuple[str, ...] = ()) -> None:
             (stage / name).parent.mkdir(parents=True, exist_ok=True)
             (stage / name).write_text("new")
         if compared:
-            (stage / "comparison.json").write_text(json.dumps({"combinations": dict.fromkeys(compared, {})}))
+            (stage / "comparison.json").write_text(json.dumps({"combinations": {name: {} for name in compared}}))
 
 
 def tree(folder: Path) -> list[str]:

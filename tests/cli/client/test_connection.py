@@ -55,7 +55,9 @@ def test_a_message_cannot_steer_the_terminal(refused, domain):
 
 def test_no_server_named(refused, monkeypatch):
     monkeypatch.delenv("COSCHED_SERVER", raising=False)
-    assert refused("queue") == "--server: no domain is named, and COSCHED_SERVER is not set"
+    assert refused("queue") == (
+        "--server: no domain is named, COSCHED_SERVER is not set, and none is served on this host"
+    )
 
 
 def test_an_address_that_is_none(refused):

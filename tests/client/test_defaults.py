@@ -1,0 +1,63 @@
+"""Which domain is called without being named: a file of the user's, of the host's, or the host's only domain."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from cosched.client import defaults
+from cosched.client.connection import Tls, server_address
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    """A user without settings, on a host without any."""
+    for name in ("SERVER", "CA", "CERTIFICATE", "KEY", "SERVER_IDENTITY"):
+        monkeypatch.delenv(f"COSCHED_{name}", raising=False)
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setattr(defaults, "HOST_FILE", tmp_path / "etc" / "client.toml")
+    monkeypatch.setattr(defaults, "SOCKETS", tmp_path / "run")
+    for folder in ("home/.config/cosched", "etc", "run"):
+        (tmp_path / folder).mkdir(parents=True)
+    return tmp_path
+
+
+def test_the_only_domain_of_the_host(home):
+    with pytest.raises(
+        ValueError, match="no domain is named, COSCHED_SERVER is not set, and none is served on this host"
+    ):
+        server_address(None)
+    (home / "run" / "intrepid.sock").touch()
+    assert server_address(None) == f"unix:{home}/run/intrepid.sock"
+    (home / "run" / "eureka.sock").touch()
+    with pytest.raises(ValueError, match=r"several domains are served .*\(unix:.*eureka.sock, unix:.*\): name"):
+        server_address(None)
+
+
+def test_the_users_file_comes_before_the_hosts_and_the_environment_before_both(home, monkeypatch):
+    (home / "etc" / "client.toml").write_text('server = "unix:/host"')
+    assert server_address(None) == "unix:/host"
+    (home / "home/.config/cosched/client.toml").write_text('server = "unix:/mine"')
+    assert server_address(None) == "unix:/mine"
+    monkeypatch.setenv("COSCHED_SERVER", "unix:/here")
+    assert server_address(None) == "unix:/here"
+
+
+def test_the_file_names_certificates_beside_it(home, monkeypatch):
+    folder = home / "home/.config/cosched"
+    (folder / "client.toml").write_text('ca = "ca.pem"\ncertificate = "ann.pem"\nkey = "/keys/ann.key"\n')
+    assert Tls.from_environment(os.environ) == Tls(f"{folder}/ca.pem", f"{folder}/ann.pem", "/keys/ann.key")
+    monkeypatch.setenv("COSCHED_CA", "other.pem")
+    assert Tls.from_environment(os.environ) == Tls("other.pem")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [("sever = 1", "client.toml: sever: no such key"), ("server = 1", "server: must be text"), ("=", "client.toml: ")],
+)
+def test_a_file_that_cannot_be_used_is_named(home, text, said):
+    (home / "etc" / "client.toml").write_text(text)
+    with pytest.raises(ValueError, match=said):
+        server_address(None)
