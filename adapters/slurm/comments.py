@@ -9,17 +9,18 @@ from __future__ import annotations
 import re
 
 from adapters.scheduling import Link
+from cosched.pair_names import ALLOWED, is_pair_name
 
 MARK = "cosched:"
 MAX_COMMENT = 1024  # bytes that Slurm takes
-MAX_NAME = 128  # characters of a pair's name and of a job's id
+MAX_NAME = 128  # characters of a job's id
 # Which jobs cannot have a mate, or only half; job_submit.lua has the same words.
 ARRAY = "a job array cannot have a mate: its tasks start one by one"
 HET = "a heterogeneous job cannot have a mate: its components start one by one"
 NO_REQUEUE = "with --no-requeue this job waits for its mate on its nodes only, it cannot give its turn up"
 _BLANKS = re.compile(r"[ \t\n\v\f\r]+")
 _MATE = re.compile(r"([A-Za-z0-9_.-]{1,64})/(.+)")
-_FORMS = f"{MARK}mate=DOMAIN/ID or {MARK}pair=NAME"
+_FORMS = f"{MARK}mate=DOMAIN/ID or {MARK}pair=NAME (a name is {ALLOWED})"
 
 
 class CommentError(ValueError):
@@ -72,7 +73,7 @@ def remove(comment: str) -> str:
 
 def _link(directive: str) -> Link:
     key, _, value = directive.partition("=")
-    if key == "pair" and _is_name(value):
+    if key == "pair" and is_pair_name(value):
         return Link(pair=value)
     if key == "mate" and (match := _MATE.fullmatch(value)) and _is_name(match[2]):
         return Link(peer=match[1], mate=match[2])

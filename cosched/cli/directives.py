@@ -12,6 +12,7 @@ import click
 from cosched.errors import InputError
 
 _DIRECTIVE = re.compile(r"#COSCHED(?:\s+(.*))?")
+_FOREIGN = re.compile(r"#(?:SBATCH|PBS|BSUB|COBALT|FLUX)(?=\s|:|$)")
 
 
 def read_directives(script: bytes, path: str, options: click.Command) -> dict[str, Any]:
@@ -33,12 +34,24 @@ def given_options(ctx: click.Context) -> dict[str, Any]:
     return {name: value for name, value in ctx.params.items() if ctx.get_parameter_source(name) is here}
 
 
+def foreign_directives(script: bytes) -> Iterator[tuple[int, str]]:
+    """Line numbers and first words of lines at the script's head that are options for a resource manager."""
+    for number, text in _head(script):
+        if match := _FOREIGN.match(text):
+            yield number, match[0]
+
+
 def _directives(script: bytes) -> Iterator[tuple[int, str]]:
-    """Line numbers and texts of the directives, which end at the first line that is no comment."""
+    """Line numbers and texts of the directives."""
+    for number, text in _head(script):
+        if match := _DIRECTIVE.fullmatch(text):
+            yield number, match[1] or ""
+
+
+def _head(script: bytes) -> Iterator[tuple[int, str]]:
+    """The lines before the first that is no comment, numbered."""
     for number, line in enumerate(script.split(b"\n"), 1):
         text = line.decode("utf-8", "replace").strip()
         if text and not text.startswith("#"):
             return
-        match = _DIRECTIVE.fullmatch(text)
-        if match:
-            yield number, match[1] or ""
+        yield number, text

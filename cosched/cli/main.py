@@ -13,6 +13,7 @@ from importlib import import_module
 from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
 
 import cosched
 from cosched.cli.failures import FAILED, INTERRUPTED, UNUSABLE, Failure
@@ -28,6 +29,7 @@ atexit.register(gc.freeze)
 COMMANDS = {
     "cancel": ("changes", "cancel", "Cancel jobs."),
     "certs": ("certs", "certs", "Make the certificates of domains and users."),
+    "completion": ("completion", "completion", "Print what a shell needs to complete commands."),
     "demo": ("demo", "demo", "A minute's look at what coscheduling does."),
     "doctor": ("doctor", "doctor", "Check a domain's set-up and say what to change."),
     "domains": ("cluster", "domains", "Show this domain and its peers."),
@@ -74,6 +76,13 @@ class Commands(click.Group):
         """Their names and short helps, without an import."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, short_help) for name, (_, _, short_help) in COMMANDS.items()])
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Names that may follow, without an import."""
+        names = [name for name in COMMANDS if name.startswith(incomplete)]
+        return [CompletionItem(name, help=COMMANDS[name][2]) for name in names] + click.Command.shell_complete(
+            self, ctx, incomplete
+        )
 
     def make_context(self, info_name: str | None, args: list[str], *rest: Any, **extra: Any) -> click.Context:
         """Note the command line and the time for the files of a run."""

@@ -15,60 +15,70 @@ from cosched.errors import InputError
 from cosched.extras import SIMULATOR, needing
 
 EPILOG = """\b
-Studies:
-  tang2011   section V of Tang et al., Job Coscheduling on Coupled High-End
-             Computing Systems (2011): figures 3 to 10, the paper's numbers
-             and claims beside ours, and sensitivity beyond the paper
-  reference  small workloads with schedules known to be right
-
-\b
 Examples:
   cosched study tang2011 --quick --out quick
   cosched study tang2011 --intrepid mira.swf.gz,procs_per_node=1 \\
                          --eureka kth.swf.gz --out ours
-  cosched study reference --check mine
 
 Without logs, months like those of the two machines are generated. Of real logs, --intrepid and --eureka
 (with the keys nodes, procs_per_node, format and cut of a domain where they are needed), evenly spread windows
 of a month are taken, one for each replication."""
 
-DEFAULT_OUT = "cosched-study-{name}"
+DEFAULT_OUT = "cosched-study-tang2011"
 MACHINES = ("intrepid", "eureka")
 
 
-@click.command(short_help="Carry out the experiments of a paper.", epilog=EPILOG)
-@click.argument("name", metavar="NAME")
+class Studies(click.Group):
+    """The studies, each with options of its own."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The study that is named; InputError."""
+        if args and args[0] not in self.commands:
+            known = ", ".join(self.commands)
+            raise InputError("cosched study", None, f"no study is called {args[0]!r}; there are {known}")
+        return super().resolve_command(ctx, args)
+
+
+@click.group(cls=Studies, short_help="Carry out the experiments of a paper.")
+def study() -> None:
+    """Carry out published experiments, and set what they find beside what the paper says.
+
+    `cosched study NAME -h` lists the options of each.
+    """
+
+
+@study.command(short_help="Section V of Tang et al. (2011): figures, numbers, claims.", epilog=EPILOG)
 @click.option("--quick", is_flag=True, help="Fewer replications and fewer points: two minutes.")
-@click.option("--out", metavar="DIR", help="Write results, tables, figures and report.html there.")
+@click.option("--out", metavar="DIR", default=DEFAULT_OUT, help="Write results, figures, report.html there.")
 @click.option("--replications", type=click.IntRange(1, 1000), metavar="N", help="Of each case (10; --quick: 3).")
 @click.option("--seed", type=click.IntRange(0), default=1, metavar="S", help="Of the first replication (1).")
 @click.option("--days", type=click.FloatRange(1, 3650), default=30, metavar="D", help="Length of a month (30).")
 @worker_options
 @click.option("--resume", is_flag=True, help="Go on with what is in DIR: run the cases that it has no results of.")
-@click.option("--check", metavar="DIR", help="reference: compare another simulator's schedules, a file a workload.")
 @click.option("--intrepid", metavar="FILE[,KEY=VALUE,...]", help="The log that plays Intrepid.")
 @click.option("--eureka", metavar="FILE[,KEY=VALUE,...]", help="The log that plays Eureka.")
 @click.pass_context
 @needing(SIMULATOR)
-def study(ctx: click.Context, /, name: str, out: str | None, check: str | None, **options: Any) -> None:
-    """Carry out the experiments of a study, and set what it found beside what the paper says.
+def tang2011(ctx: click.Context, /, out: str, **options: Any) -> None:
+    """Section V of Tang et al., Job Coscheduling on Coupled High-End Computing Systems (2011).
 
-    Prints the main numbers and where the files are. However a study ends, --resume loses nothing but what was
-    just being run.
+    Figures 3 to 10, the paper's numbers and claims beside ours, and sensitivity beyond the paper. Prints the main
+    numbers and where the files are. However it ends, --resume loses nothing but what was just being run.
     """
-    from sim.studies import NAMES
-
-    if name not in NAMES:
-        raise InputError("cosched study", None, f"no study is called {name!r}; there are {', '.join(NAMES)}")
-    if name == "reference":
-        _reference(out, check)
-    elif check is not None:
-        raise InputError("--check", None, "belongs to the study reference")
-    else:
-        _tang2011(ctx, Path(out or DEFAULT_OUT.format(name=name)), **options)
+    _tang2011(ctx, Path(out), **options)
 
 
-def _reference(out: str | None, check: str | None) -> None:
+@study.command(short_help="Small workloads with schedules known to be right.")
+@click.option("--out", metavar="DIR", help="Write the workloads, their schedules and our results there.")
+@click.option("--check", metavar="DIR", help="Compare another simulator's schedules, a file a workload.")
+@needing(SIMULATOR)
+def reference(out: str | None, check: str | None) -> None:
+    """Replay small workloads whose schedules are known to be right, or check those of another simulator.
+
+    Exit code 1: some schedules are not as they should be.
+    """
     from sim.reference.checking import check_results, run_reference
 
     if check is not None:

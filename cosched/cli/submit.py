@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Mapping
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from cosched.cli.connection import connected, server_option
-from cosched.cli.directives import given_options, read_directives
+from cosched.cli.directives import foreign_directives, given_options, read_directives
 from cosched.cli.exports import exported
 from cosched.cli.jobs import JobId, pair_options
 from cosched.cli.plain_text import printable
@@ -98,10 +99,12 @@ def submit(
             _tell_id(job_id, domain.name, parsable)
             job = _look_up(client, job_id) if paired else None
         else:
+            _tell_foreign(content, script, domain)
             job = client.submit(content, arguments, **_specification(asked, script, domain))
             _tell_id(job.id, job.domain, parsable)
     if job is not None:
         _tell_mates(job, parsable)
+        _tell_cap(job, domain)
 
 
 def _given(script: Mapping[str, Any], flags: Mapping[str, Any]) -> dict[str, Any]:
@@ -155,6 +158,26 @@ def _look_up(client: Client, job_id: str) -> Job | None:
 
 def _tell_id(job_id: str, domain: str, parsable: bool) -> None:
     show_text(printable(job_id if parsable else f"Submitted job {job_id} to {domain}"))
+
+
+def _tell_foreign(content: bytes, script: str, domain: Domain) -> None:
+    """Options for another resource manager are not silently passed over."""
+    for number, mark in foreign_directives(content):
+        say(
+            printable(f"{script}:{number}: {mark} lines are not read by {domain.name}: options stand in #COSCHED lines")
+        )
+        return
+
+
+def _tell_cap(job: Job, domain: Domain) -> None:
+    """A job that is too large to hold may wait long where others are busy."""
+    nodes = sum(domain.nodes.values())
+    if not job.mates or domain.scheme != "hold" or job.nodes <= int(Fraction(domain.max_held_fraction or "1") * nodes):
+        return
+    say(
+        f"job {job.id} cannot hold its nodes for its mate, only yield: {job.nodes} of {nodes} nodes are more than "
+        f"max_held_fraction, {domain.max_held_fraction}, allows"
+    )
 
 
 def _tell_mates(job: Job, parsable: bool) -> None:

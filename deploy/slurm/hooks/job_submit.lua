@@ -4,6 +4,7 @@
 -- slurm_job_submit, `if cosched_submit(job) ~= slurm.SUCCESS then return slurm.ERROR end`.
 
 local FORM = "cosched:mate=DOMAIN/JOBID or cosched:pair=NAME"
+local NAMES = "NAME is 1 to 128 of A-Z a-z 0-9 and _ . : , + = @ / -"
 local COMPONENTS = 0xfffffff0 -- het_job_offset of a job that is not heterogeneous is above this
 
 -- At most 128 characters of UTF-8.
@@ -19,7 +20,7 @@ end
 
 local function is_pair(link)
     local name = link:match("^pair=(.+)$")
-    return name ~= nil and is_name(name)
+    return name ~= nil and #name <= 128 and name:match("^[A-Za-z0-9_.:,+=@/%-]+$") ~= nil
 end
 
 -- What is wrong with a comment, or nil. Words are separated by white space; those of others do not matter.
@@ -29,7 +30,7 @@ local function mistake(comment)
         if word:find("cosched:", 1, true) then
             local link = word:match("^cosched:(.*)$")
             if link == nil or word:find("%c") or not (is_mate(link) or is_pair(link)) then
-                return "not of the form " .. FORM .. ", a word by itself"
+                return "not of the form " .. FORM .. ", a word by itself; " .. NAMES
             end
             links = links + 1
         end

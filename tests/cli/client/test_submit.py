@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from cosched.v1 import coscheduling_pb2
+from cosched.v1 import cluster_pb2, coscheduling_pb2
 from cosched.v1.domain_pb2 import SubmitJobRequest
 
 SCRIPT = "#!/bin/sh\ntrue\n"
@@ -71,6 +71,34 @@ def test_a_job_that_will_start_alone_is_not_passed_over(cosched, script, domain)
     result = cosched("submit", "--parsable", "--mate", "eureka:3", script())
     assert result.stdout == "17\n"
     assert NO_SUCH_PAIR in result.stderr
+
+
+def test_options_for_slurm_are_not_silently_passed_over(cosched, script):
+    result = cosched("submit", script("#SBATCH --nodes=3", "#SBATCH --time=5"))
+    said = "job.sh:2: #SBATCH lines are not read by intrepid: options stand in #COSCHED lines\n"
+    assert (result.stdout, result.stderr) == ("Submitted job 17 to intrepid\n", said)
+    assert cosched("submit", script("true", "#SBATCH --nodes=3")).stderr == ""
+
+
+def test_a_job_that_can_never_hold_is_told(cosched, script, domain):
+    domain.domain.scheme, domain.domain.max_held_fraction = cluster_pb2.SCHEME_HOLD, "0.5"
+    domain.domain.nodes.idle = 8
+    assert cosched("submit", "-N", "5", script()).stderr == ""
+    assert "cannot hold" not in cosched("submit", "-N", "4", "--pair", "p", script()).stderr
+    said = cosched("submit", "-N", "5", "--pair", "q", script()).stderr
+    assert "job 19 cannot hold its nodes for its mate, only yield: 5 of 8 nodes are more than" in said
+    domain.domain.scheme = cluster_pb2.SCHEME_YIELD
+    assert "cannot hold" not in cosched("submit", "-N", "5", "--pair", "r", script()).stderr
+
+
+def test_a_name_that_no_pair_can_have_is_refused(cosched, script):
+    said = "'bad name!' cannot be the name of a pair: 1 to 128 of A-Z a-z 0-9 and _ . : , + = @ / -"
+    assert said in cosched("submit", "--pair", "bad name!", script(), exit_code=2).stderr
+    assert said in cosched("submit", script("#COSCHED --pair='bad name!'"), exit_code=2).stderr
+
+
+def test_or_alone_is_asked_for(asked, script):
+    assert asked("--or-alone", script("#COSCHED --mate=eureka:3")).or_alone
 
 
 def test_all_flags(asked, script, tmp_path):
