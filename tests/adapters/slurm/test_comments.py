@@ -11,7 +11,8 @@ from adapters.slurm.comments import MARK, MAX_COMMENT, MAX_NAME, CommentError, a
 
 NAMES = st.text(st.characters(categories=["L", "N", "P", "S"]), min_size=1, max_size=MAX_NAME)
 DOMAINS = st.from_regex(r"\A[A-Za-z0-9_.-]{1,64}\Z")
-LINKS = st.builds(lambda name: Link(pair=name), NAMES) | st.builds(lambda peer, job: Link(peer, job), DOMAINS, NAMES)
+PAIRS = st.from_regex(r"\A[A-Za-z0-9_.:,+=@/-]{1,128}\Z")
+LINKS = st.builds(lambda name: Link(pair=name), PAIRS) | st.builds(lambda peer, job: Link(peer, job), DOMAINS, NAMES)
 BLANKS = st.text(" \t\n\v\f\r", min_size=1, max_size=3)
 # What a command line can carry: with bytes that are no UTF-8, as Python reads them.
 TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0") | st.sampled_from("\udc80\udcff")).filter(
@@ -88,7 +89,9 @@ def test_a_second_mate_cannot_be_added() -> None:
         add("cosched:pair=a", Link(pair="b"))
 
 
-@pytest.mark.parametrize("link", [Link(pair=""), Link(pair="a b"), Link("a b", "5"), Link("", "5")])
+@pytest.mark.parametrize(
+    "link", [Link(pair=""), Link(pair="a b"), Link(pair="a!"), Link(pair="ä"), Link("a b", "5"), Link("", "5")]
+)
 def test_a_mate_that_no_comment_can_carry_is_refused(link: Link) -> None:
     with pytest.raises(CommentError):
         add("text", link)
