@@ -28,7 +28,7 @@ TERMINATED = 128 + signal.SIGTERM  # exit code
 EPILOG = f"""{DOMAIN_HELP}
 
 \b
-Lines of a --script FILE (TIME and DURATION: 90, 90m, 12h, 3d; # begins a comment):
+Lines of a --script FILE (times: 90, 90m, 12h, 3d; # begins a comment):
   TIME cancel DOMAIN JOB_ID
   TIME down   DOMAIN NODES            running jobs on them fail
   TIME drain  DOMAIN NODES            they leave as they become free
