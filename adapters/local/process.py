@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import errno
 import os
+import resource
 import socket
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from pathlib import Path
 
 from adapters.local.processes import Identity
 from adapters.local.supervise import LOG
+from cosched.descriptors import limit_before
 
 PROGRAM = str(Path(__file__).with_name("supervisor.py"))
 # -I -S -E: no site packages, no user's settings: a small process that starts fast. UTF-8 whatever the locale.
@@ -77,6 +79,7 @@ class ForkServer:
                 env={},
                 start_new_session=True,
             )
+        resource.prlimit(self._process.pid, resource.RLIMIT_NOFILE, limit_before())  # not the service's own, for jobs
 
     def start(self, job_id: str) -> SupervisorProcess:
         """Start a supervisor for this job, whose folder is in the spool; OSError.

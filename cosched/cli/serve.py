@@ -49,6 +49,7 @@ def serve(config: str, check: bool) -> None:
 def _serve(configuration: Configuration, source: str) -> None:
     import asyncio
 
+    from cosched.descriptors import raise_limit
     from cosched.service.logs import configure_logs
     from cosched.service.service import Service
     from cosched.service.store import StoreError
@@ -56,6 +57,7 @@ def _serve(configuration: Configuration, source: str) -> None:
     async def run() -> None:
         await Service(configuration).run()
 
+    raise_limit()
     configure_logs(configuration.domain.log_level, configuration.domain.name)
     try:
         with _of_file(source):

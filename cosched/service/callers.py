@@ -47,8 +47,10 @@ def certificate_callers(
     """Callers of a TLS listener.
 
     `peers`: the name of each peer by its identity; `user_identity`: how the identities of users begin, the rest being
-    the user's name (None: no users); `operators`: names of users.
+    the user's name (None: no users); `operators`: names of users. A name whose jobs would run as root, or as the
+    service itself, is nobody's unless it is among them.
     """
+    reserved = _powerful() - set(operators)
 
     def identify(context: grpc.aio.ServicerContext[Any, Any]) -> Caller:
         uris = identity(context.auth_context())
@@ -60,6 +62,8 @@ def certificate_callers(
         if uri in peers:
             return Caller(peers[uri], None, False, via)
         user = _user(uri, user_identity)
+        if user in reserved:
+            return None
         return Caller(None, user, user in operators, via) if user else None
 
     return identify
@@ -78,6 +82,11 @@ def socket_caller(uid: int, operators: Collection[str] = ()) -> Caller:
         name = None
     operator = uid in (0, os.geteuid()) or name in operators
     return Caller(None, name or f"uid {uid}", operator, f"socket uid {uid}")
+
+
+def _powerful() -> set[str]:
+    """Names of this host's users who have the rights of root, or of this service."""
+    return {"root"} | {entry.pw_name for entry in pwd.getpwall() if entry.pw_uid in (0, os.geteuid())}
 
 
 def _user(uri: str, prefix: str | None) -> str | None:

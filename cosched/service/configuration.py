@@ -98,6 +98,7 @@ class DomainSection(Settings):
     schedule_interval: Annotated[Seconds, Field(le=MAX_INTERVAL)] = 30  # 0: no periodic iteration
     retention: Annotated[Seconds, Field(ge=1, le=MAX_RETENTION)] = 30 * DAY
     max_jobs_per_user: Annotated[Whole, Field(ge=1, le=10**9)] = 10_000  # that have not ended
+    max_script_bytes_per_user: Annotated[Whole, Field(ge=1, le=10**15)] = 256 << 20  # of those jobs, compressed
     log_level: Literal["debug", "info", "warning", "error"] = "info"
 
     @model_validator(mode="after")

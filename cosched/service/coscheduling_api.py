@@ -12,7 +12,6 @@ from cosched.core.events import Asked
 from cosched.core.protocol import Domain, Found, GetMateJobId, MateJobId, MateStatus, Reply, StartJob, TryStartMate
 from cosched.service.agreed_start import AgreedStart
 from cosched.service.answering import Context, answer, as_refusal
-from cosched.service.auditing import audit_refused
 from cosched.service.callers import Caller, Identify
 from cosched.service.domain import LiveDomain
 from cosched.service.draining import check_seconds
@@ -112,7 +111,8 @@ class CoschedulingApi(CoschedulingServiceServicer):
     def _audit_refused(self, call: str, caller: Caller, refusal: Refusal) -> None:
         now, who = self._domain.clock.now(), caller.peer or caller.user or ""
         record = AuditRecord(now, who, caller.via, call, None, refusal.code.name, refusal.message)
-        audit_refused(self._domain, record)
+        if not self._domain.problem:
+            self._domain.refused_changes.add(record, refusal.reason)
 
     async def _asked(self, call: str, message: WireRequest, caller: Caller) -> WireReply:
         asked = read_request(message, self._domain.name)

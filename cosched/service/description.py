@@ -44,6 +44,7 @@ def _domain(configuration: Configuration) -> Iterator[tuple[str, str]]:
     every = domain.schedule_interval
     yield "schedules", "at every event" + (f", and every {_duration(every)}" if every else "")
     yield "jobs", f"at most {domain.max_jobs_per_user} of a user at once"
+    yield "scripts", f"at most {domain.max_script_bytes_per_user} bytes of a user's jobs"
 
 
 def _coscheduling(configuration: Configuration) -> Iterator[tuple[str, str]]:

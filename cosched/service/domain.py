@@ -5,7 +5,7 @@ How it does all that in turns is told in `turns`, how it decides in `deciding`.
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Mapping
 from typing import Any
 
@@ -46,9 +46,11 @@ from cosched.core.protocol import (
 from cosched.core.scheduler import ClusterJob
 from cosched.core.settings import OnMateUnknown
 from cosched.service import story
+from cosched.service.auditing import RefusedChanges
 from cosched.service.deciding import DecidingDomain
 from cosched.service.draining import DRAIN, Drain, read_drain, write_drain
 from cosched.service.fields import number
+from cosched.service.holdings import Holdings
 from cosched.service.memory import PEERS, recall, recalled_peers, recalled_place
 from cosched.service.store import AuditRecord, JobRecord, JobScript
 from cosched.service.translation import FOUND, STATUS
@@ -70,7 +72,8 @@ class LiveDomain(DecidingDomain):
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
-        self._owners: Counter[str] = Counter()
+        self.holdings = Holdings()
+        self.refused_changes = RefusedChanges(self.store)
         self._ended: deque[tuple[int, JobId]] = deque()
         self.drained: Drain | None = None
 
@@ -263,13 +266,12 @@ class LiveDomain(DecidingDomain):
 
     def _retire(self, record: JobRecord) -> None:
         super()._retire(record)
-        self._owners[record.owner] -= 1
-        if not self._owners[record.owner]:
-            del self._owners[record.owner]
+        self.holdings.remove(record)
         self._ended.append((self.now, str(record.id)))
 
     def tidy(self) -> None:
-        """Drop ended jobs from memory once nobody is likely to ask for them."""
+        """Drop ended jobs from memory once nobody is likely to ask for them, and write down what was counted."""
+        self.refused_changes.tidy(self.clock.now())
         while self._ended and self._ended[0][0] + KEEP_ENDED < self.clock.now():
             _, job = self._ended.popleft()
             paired = self.core.mates.jobs.get(job)
@@ -300,10 +302,6 @@ class LiveDomain(DecidingDomain):
         settings = self.core.settings
         return settings.on_mate_unknown is OnMateUnknown.WAIT and not job.or_alone and job.state in WAITING
 
-    def jobs_of(self, owner: str) -> int:
-        """How many jobs of this owner have not ended."""
-        return self._owners[owner]
-
     def script(self, job: JobRecord) -> JobScript | None:
         """What the job runs; StoreError."""
         return self.store.script(job.id)
@@ -319,7 +317,7 @@ class LiveDomain(DecidingDomain):
     def add(self, record: JobRecord, script: JobScript) -> None:
         """Put a submission on record, in a transaction of its own with what the present turn has noted; StoreError."""
         with self.store.transaction():
-            self.store.add_job(record, script)
+            size = self.store.add_job(record, script)
             for request in self._changes.requests:
                 self.store.save_reply(request.who, request.request_id, request.method, request.job, "")
             for audit in self._changes.audits:
@@ -327,16 +325,16 @@ class LiveDomain(DecidingDomain):
         self._calls_after = self.store.commits
         self._changes.requests.clear()
         self._changes.audits.clear()
-        self._take_up(record)
+        self._take_up(record, size)
 
-    def _take_up(self, record: JobRecord) -> None:
+    def _take_up(self, record: JobRecord, script_bytes: int = 0) -> None:
         self.jobs[str(record.id)] = record
-        self._owners[record.owner] += 1
+        self.holdings.add(record, script_bytes)
 
     def recover(self) -> list[JobId]:
         """Take up all jobs that have not ended, as the last turn left them; ids of those that ran then. StoreError."""
         self._begin_life()
-        active = self.store.active_jobs()
+        active, script_bytes = self.store.active_jobs(), self.store.script_bytes()
         running = [str(record.id) for record in active if record.state is JobState.RUNNING]
         with self.turn():
             for peer, known in recalled_peers(self.store.meta(PEERS)).items():
@@ -345,7 +343,7 @@ class LiveDomain(DecidingDomain):
                 self.drained = drained
                 self.feed(Drained(drained.settled_by))
             for record in active:
-                self._recover(record)
+                self._recover(record, script_bytes.get(record.id, 0))
             self.cluster.reschedule()
         return running
 
@@ -357,8 +355,8 @@ class LiveDomain(DecidingDomain):
             self.store.set_meta(LIFE, str(lives + 1))
         self._calls_after = self.store.commits
 
-    def _recover(self, record: JobRecord) -> None:
-        self._take_up(record)
+    def _recover(self, record: JobRecord, script_bytes: int) -> None:
+        self._take_up(record, script_bytes)
         paired, kept = _paired(record), recalled_place(record.memory or {})
         self.carry_out(self.core.recover(paired, record.submitted_at, self.clock.now()))
         if paired.state is JobState.HOLDING:

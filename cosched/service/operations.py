@@ -20,7 +20,6 @@ from cosched.core.mates import WAITING
 from cosched.core.protocol import Domain, Failure, GetMateJobId, JobId, MateJobId
 from cosched.service import story
 from cosched.service.announcing import Announcer
-from cosched.service.auditing import audit_refused
 from cosched.service.callers import Caller
 from cosched.service.changes import DoneRequest
 from cosched.service.domain import LiveDomain
@@ -65,13 +64,13 @@ class Operations:
 
     def __init__(
         self, domain: LiveDomain, runner: Runner | Offering, announcer: Announcer, peer_names: Mapping[Domain, object],
-        most_jobs: int, metrics: Metrics,
+        most_jobs: int, most_bytes: int, metrics: Metrics,
     ) -> None:  # fmt: skip
         self._domain = domain
         self._runner = runner
         self._announcer = announcer
         self._peer_names = list(peer_names)
-        self._most_jobs = most_jobs
+        self._most_jobs, self._most_bytes = most_jobs, most_bytes
         self._metrics = metrics
         self._under_way: set[asyncio.Task[JobRecord]] = set()
 
@@ -237,11 +236,18 @@ class Operations:
             self._domain.cluster.rounded(nodes)
         except ValueError as error:
             raise Refusal(grpc.StatusCode.FAILED_PRECONDITION, "JOB_TOO_LARGE", str(error)) from None
-        if self._domain.jobs_of(owner) >= self._most_jobs:
+        if self._domain.holdings.jobs(owner) >= self._most_jobs:
             raise Refusal(
                 grpc.StatusCode.RESOURCE_EXHAUSTED,
                 "TOO_MANY_JOBS",
                 f"{owner} has {self._most_jobs} jobs that have not ended, the most that one user may have",
+            )
+        if self._domain.holdings.script_bytes(owner) >= self._most_bytes:
+            raise Refusal(
+                grpc.StatusCode.RESOURCE_EXHAUSTED,
+                "TOO_MUCH_STORED",
+                f"the scripts of {owner}'s jobs that have not ended take {self._most_bytes} bytes, the most that those"
+                " of one user may take",
             )
 
     # Mates
@@ -425,7 +431,9 @@ class Operations:
         _LOG.log(level, "%s of %s: %s", asking.method, asking.caller.via, refusal.message)
         if denied:
             self._metrics.denied(refusal.reason).inc()
-        audit_refused(self._domain, self._audit(asking, None, refusal.code.name, refusal.message))
+        if not self._domain.problem:
+            record = self._audit(asking, None, refusal.code.name, refusal.message)
+            self._domain.refused_changes.add(record, refusal.reason)
 
 
 def not_owner(message: str) -> Refusal:

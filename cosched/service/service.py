@@ -207,12 +207,13 @@ class Service:
         stack.push_async_callback(outside.close)
         stack.push_async_callback(self.announcer.close)
         stack.push_async_callback(self.runner.close)
+        stack.callback(self.domain.refused_changes.close)
         self._running = self.domain.recover()
         self.views = Views(self.domain, self.clock)
         operations = Operations if isinstance(self.runner, Runner) else OfferedOperations
         self.operations = operations(
             self.domain, self.runner, self.announcer, {peer.name: peer for peer in configuration.peers},
-            configuration.domain.max_jobs_per_user, self.metrics,
+            configuration.domain.max_jobs_per_user, configuration.domain.max_script_bytes_per_user, self.metrics,
         )  # fmt: skip
         stack.push_async_callback(self.operations.close)
 

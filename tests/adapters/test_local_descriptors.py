@@ -12,6 +12,7 @@ import pytest
 
 from adapters.local import follow
 from adapters.manager import End, JobSpec, NoRoomError
+from cosched import descriptors
 from tests.adapters.machine import Machine, machine, run
 
 
@@ -94,3 +95,23 @@ def test_a_job_that_ends_while_there_are_no_descriptors_has_ended_afterwards(
             assert (end.how, end.exit_code) == (End.EXITED, 4)
 
     run(test)
+
+
+def test_a_service_may_open_as_much_as_is_allowed_and_its_jobs_as_much_as_before(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(descriptors, "_before", None)
+    limit, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (700, most))
+
+    async def test() -> None:
+        async with machine(place) as here:
+            await here.run("1", "/bin/sh", "-c", "ulimit -Sn; ulimit -Hn")
+            assert here.output("1").split() == ["700", str(most)]
+
+    try:
+        descriptors.raise_limit()
+        assert resource.getrlimit(resource.RLIMIT_NOFILE) == (min(most, descriptors.ENOUGH), most)
+        run(test)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (limit, most))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections import Counter
 
@@ -208,9 +209,30 @@ def test_whatever_is_too_much_or_makes_no_sense_gets_one_clear_error(service, st
     assert said == {what: outcome for what, _, outcome in BAD_SUBMISSIONS}
     others = [call(stub, method, request)[:3] for method, request, _ in OTHER_BAD_CALLS]
     assert others == [outcome for *_, outcome in OTHER_BAD_CALLS]
-    refused = [row for row in audit(service) if row[1] == "SubmitJob"]
-    assert len(refused) == len(BAD_SUBMISSIONS) - 1  # of a message that is too large nothing is read
     assert not stub.ListJobs(domain_pb2.ListJobsRequest()).jobs
+    service.stop()  # by then refusals that are alike are counted
+    with sqlite3.connect(service.folder / "state.db") as database:
+        ((refused,),) = database.execute("SELECT sum(times) FROM audit WHERE method = 'SubmitJob'").fetchall()
+    assert refused == len(BAD_SUBMISSIONS) - 1  # of a message that is too large nothing is read
+
+
+def test_scripts_take_so_much_at_most_and_nothing_once_their_jobs_have_ended(service, stub):
+    service.stop()
+    service.config["domain"]["max_script_bytes_per_user"] = 700_000
+    service.start()
+    big = [b"#!/bin/sh\n#" + os.urandom(450_000).hex().encode() for _ in range(4)]
+    outcomes = [call(stub, "SubmitJob", submission(hold=True, script=script)) for script in big]
+    assert [outcome.reason for outcome in outcomes] == ["", "", "TOO_MUCH_STORED", "TOO_MUCH_STORED"]
+    service.restart()
+    assert call(stub, "SubmitJob", submission(script=big[3]))[:2] == ("RESOURCE_EXHAUSTED", "TOO_MUCH_STORED")
+    for _ in range(10):  # and so for ever
+        jobs = stub.ListJobs(domain_pb2.ListJobsRequest()).jobs
+        for job in jobs:
+            assert call(stub, "CancelJob", domain_pb2.CancelJobRequest(request_id=new_id(), job=job.ref)).code == "OK"
+        for script in big[:2]:
+            assert call(stub, "SubmitJob", submission(hold=True, script=script)).code == "OK"
+    service.stop()
+    assert (service.folder / "state.db").stat().st_size < 5_000_000
 
 
 def test_what_is_no_message_is_refused_by_every_call_and_logged_as_no_fault(service):

@@ -108,3 +108,14 @@ async def _ask_with_uris(pki: Pki, address: str, uris: list[str]) -> str:
     credentials = grpc.ssl_channel_credentials(ca, key, pem)
     async with grpc.aio.secure_channel(address, credentials, PeerCredentials.options(INTREPID)) as channel:
         return await ask(channel)
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("name", sorted({"root", pwd.getpwuid(os.geteuid()).pw_name}))
+async def test_a_certificate_makes_nobody_root_or_the_service_unless_that_is_configured(pki: Pki, name: str) -> None:
+    files, own = pki.made("client", [USERS + name]), pki.files("intrepid")
+    for operators, known in (((), (None, False)), ((name,), (name, True))):
+        told = certificate_callers({EUREKA: "eureka"}, USERS, operators)
+        server = Answering(lambda context, told=told: (told(context).user, told(context).operator))
+        async with serving(server, ServerTls(own).credentials()) as address:
+            assert await ask_once(address, PeerCredentials(files), INTREPID) == repr(known)

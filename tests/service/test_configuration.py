@@ -333,6 +333,7 @@ def test_what_check_prints(read: Read, tmp_path: Path) -> None:
         "queue               by fcfs, backfill conservative, node pool partitioned:4x2",
         "schedules           at every event, and every 30 s",
         "jobs                at most 10000 of a user at once",
+        "scripts             at most 268435456 bytes of a user's jobs",
         "scheme              yield; a job that has yielded 3 times holds",
         "holds               released after 0:01:30, and by up to 0.1 of that longer",
         "held nodes          at most 0.25 of the machine",

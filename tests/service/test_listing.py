@@ -46,7 +46,7 @@ def domain(tmp_path: Path) -> Iterator[LiveDomain]:
 
 @asynccontextmanager
 async def served(domain: LiveDomain) -> AsyncIterator[DomainServiceStub]:
-    operations = Operations(domain, None, None, {}, 1, METRICS)  # its runner and its peers are not asked
+    operations = Operations(domain, None, None, {}, 1, 1, METRICS)  # its runner and its peers are not asked
     reads = Reads(domain.store.reader())
     serving = Serving(domain, operations, Views(domain, Clock()), reads, None, METRICS, None, None)
     server = grpc.aio.server()

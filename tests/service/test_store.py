@@ -72,7 +72,8 @@ def test_a_job_is_saved_as_it_is_now(store):
         store.save_jobs([full_job()])
     assert store.job(7) == full_job()
     assert store.job(6) == job(6)
-    assert store.script(7) == SCRIPT
+    assert (store.script(6), store.script(7)) == (SCRIPT, None)  # one that has ended runs no more
+    assert store.script_bytes().keys() == {6}
 
 
 def test_only_jobs_that_were_added_can_be_saved(store):

@@ -147,6 +147,8 @@ class StoreMachine(RuleBasedStateMachine):
         saved = {id: draw(jobs(id)) for id in ids}
         self.store.save_jobs(iter(saved.values()))
         self.model.jobs.update(saved)
+        for id in (id for id, job in saved.items() if job.state.final):
+            self.model.scripts.pop(id, None)
 
     def add_events(self, draw):
         events = [self.event(draw) for _ in range(draw(st.integers(0, 3)))]

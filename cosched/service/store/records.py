@@ -79,6 +79,7 @@ class AuditRecord:
     job: str | None
     outcome: str  # OK or the name of the gRPC code
     detail: str
+    times: int = 1  # of refusals that are alike, within a minute
 
 
 JOB_COLUMNS = tuple(column.name for column in fields(JobRecord))

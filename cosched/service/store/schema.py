@@ -54,7 +54,7 @@ CREATE INDEX jobs_pair ON jobs (peer, pair, ended_at) WHERE pair IS NOT NULL;
 CREATE INDEX jobs_mate ON jobs (peer, mate, ended_at) WHERE mate IS NOT NULL
 """
 _SCRIPTS = """
-CREATE TABLE scripts (  -- what each job runs; read only when it starts
+CREATE TABLE scripts (  -- what each job runs; read only when it starts, gone with its end
     job INTEGER PRIMARY KEY REFERENCES jobs (id) ON DELETE CASCADE,
     script BLOB NOT NULL,  -- zlib
     context BLOB NOT NULL  -- zlib of JSON: [arguments, directory, environment]
@@ -121,6 +121,17 @@ def _tables(database: Database) -> None:
     database.execute(f"PRAGMA application_id = {APPLICATION_ID}")
     for tables in (_JOBS, _SCRIPTS, _EVENTS, _ANSWERS, _REPLIES, _AUDIT, _META):
         _execute_each(database, tables)
+
+
+@MIGRATIONS(name="0002_refusals_in_sums")
+def _refusals_in_sums(database: Database) -> None:
+    database.execute("ALTER TABLE audit ADD COLUMN times INTEGER NOT NULL DEFAULT 1")  # within a minute of `at`
+
+
+@MIGRATIONS(name="0003_no_scripts_of_ended_jobs")
+def _no_scripts_of_ended_jobs(database: Database) -> None:
+    ended = f"SELECT id FROM jobs WHERE state >= {FIRST_FINAL_STATE}"
+    database.execute(f"DELETE FROM scripts WHERE job IN ({ended})")
 
 
 def _execute_each(database: Database, statements: str) -> None:

@@ -38,6 +38,10 @@ SAVE_JOB = _update("jobs", JOB_COLUMNS)
 ADD_SCRIPT = _insert("scripts", ("job", "script", "context"))
 ADD_EVENT = _insert("events", EVENT_COLUMNS)
 ADD_AUDIT = _insert("audit", AUDIT_COLUMNS)
+COUNT_AUDIT = """
+    UPDATE audit SET times = ? WHERE at = ? AND who = ? AND via = ? AND method = ? AND outcome = ? AND detail = ?
+"""
+DROP_SCRIPT = "DELETE FROM scripts WHERE job = ?"
 SAVE_ANSWER = f"""
     INSERT OR REPLACE INTO answers (peer, caller, request_id, kind, started, sequence)
     VALUES (?, ?, ?, ?, ?, {_LAST_EVENT})
@@ -69,6 +73,7 @@ LAST_NUMBER = "SELECT seq FROM sqlite_sequence WHERE name = ?"
 NEXT_JOB = "SELECT min(id) FROM jobs WHERE id > ?"
 NEXT_EVENT = "SELECT min(sequence) FROM events WHERE sequence > ?"
 JOB = f"{_JOBS} WHERE id = ?"
+SCRIPT_BYTES = "SELECT job, length(script) + length(context) FROM scripts"
 SCRIPT = "SELECT script, context FROM scripts WHERE job = ?"
 ENDED_OF_PAIR = f"{_JOBS} WHERE peer = ? AND owner = ? AND pair = ? AND {_LAST_ENDED}"
 ENDED_WITH_MATE = f"{_JOBS} WHERE peer = ? AND owner = ? AND mate = ? AND {_LAST_ENDED}"

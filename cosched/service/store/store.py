@@ -123,20 +123,26 @@ class Store(Reading):
 
     # Writing, inside a transaction
 
-    def add_job(self, job: JobRecord, script: JobScript) -> None:
-        """Keep a new job, with what it runs; its id must be new."""
+    def add_job(self, job: JobRecord, script: JobScript) -> int:
+        """Keep a new job, with what it runs; its id must be new. How many bytes its script takes here."""
+        id, packed, context = script_row(job.id, script)
         self._write(statements.ADD_JOB, [job_row(job)])
-        self._write(statements.ADD_SCRIPT, [script_row(job.id, script)])
+        self._write(statements.ADD_SCRIPT, [(id, packed, context)])
+        return len(packed) + len(context)
 
     def put_jobs(self, jobs: Iterable[JobRecord]) -> None:
         """Keep new jobs whose ids a resource manager has given; an older one that had the same id is gone then."""
         self._write(statements.PUT_JOB, map(job_row, jobs))
 
     def save_jobs(self, jobs: Iterable[JobRecord]) -> None:
-        """Keep jobs as they are now; all of them have been added (LookupError if one has not)."""
-        rows = [job_row(job) for job in jobs]
-        if self._write(statements.SAVE_JOB, rows) != len(rows):
+        """Keep jobs as they are now, without the scripts of those that have ended.
+
+        All of them have been added; LookupError if one has not.
+        """
+        saved = list(jobs)
+        if self._write(statements.SAVE_JOB, map(job_row, saved)) != len(saved):
             raise LookupError("a job to be saved has not been added")
+        self._write(statements.DROP_SCRIPT, [(job.id,) for job in saved if job.state.final])
 
     def add_events(self, events: Iterable[EventRecord]) -> None:
         """Keep new events; their jobs must be there at the end of the transaction."""
@@ -145,6 +151,11 @@ class Store(Reading):
     def add_audit(self, record: AuditRecord) -> None:
         """Keep a new record of the audit."""
         self._write(statements.ADD_AUDIT, [audit_row(record)])
+
+    def count_audit(self, record: AuditRecord) -> None:
+        """Keep how many `times` it was, of a record that has been added."""
+        named = record.at, record.who, record.via, record.method, record.outcome, record.detail
+        self._write(statements.COUNT_AUDIT, [(record.times, *named)])
 
     def save_answer(self, peer: str, caller: str, request_id: str, kind: str, started: bool) -> None:
         """Keep the answer to a mutating call of a peer's job, instead of the one to its call before."""
@@ -194,6 +205,10 @@ class Store(Reading):
     def script(self, id: int) -> JobScript | None:
         """What the job of that id runs."""
         return self._one(script_of, statements.SCRIPT, (id,))
+
+    def script_bytes(self) -> dict[int, int]:
+        """The bytes that the scripts of jobs take here, by the jobs' ids."""
+        return dict(self._execute(statements.SCRIPT_BYTES))
 
     def ended_mate(self, peer: str, owner: str, pair: str | None, mate: str | None) -> JobRecord | None:
         """The last to end of the owner's jobs that name `peer` and that pair or, if no pair is given, that mate."""
