@@ -34,6 +34,7 @@ REASONS = {
     "PeerDraining": "its mate's domain drains and makes no pairs",
     "Draining": "this domain drains and makes no pairs",
     "PeerRefused": "its mate's domain refuses this one: a misconfiguration",
+    "Cancelling": "it is to be cancelled; its resource manager has not ended it yet",
     "JobHeldUser": "it was submitted on hold; cosched release lets it go",
 }
 

@@ -132,7 +132,7 @@ class AskedJobs(LocalJobs):
         if job.id not in self._asking:
             raise IllegalEvent(f"Tried, but nobody asked for job {job.id}")
         peer, request = self._asking.pop(job.id)
-        effects = self._runs(job, now, f"asked by {peer}") if event.started and job.state is QUEUED else []
+        effects = self._runs(job, now, f"asked by {peer}", event.at) if event.started and job.state is QUEUED else []
         return self._reply(job, peer, request, job.state in (RUNNING, COMPLETED), effects, event.at)
 
     def _reply(

@@ -96,7 +96,7 @@ class LocalJobs:
 
     def _start(self, job: PairedJob, now: int, why: str, at: float | None = None, **detail: object) -> list[Effect]:
         effects = self._end_hold(job, now) if job.state is HOLDING else []
-        return [*self._runs(job, now, why, **detail), *effects, Start(job.id, at)]
+        return [*self._runs(job, now, why, at, **detail), *effects, Start(job.id, at)]
 
     def _started(self, job: PairedJob, _: Started, now: int) -> list[Effect]:
         effects = self._end_hold(job, now) if job.state is HOLDING else []
@@ -105,14 +105,15 @@ class LocalJobs:
 
     def _requeued(self, job: PairedJob, _: Requeued, now: int) -> list[Effect]:
         job.state = QUEUED
-        job.started_at = None
+        job.started_at = job.start_at = None
         return [*self._note(job, "is queued again"), *self._patience(job, now), Reschedule(job.id)]
 
-    def _runs(self, job: PairedJob, now: int, why: str, **detail: object) -> list[Effect]:
+    def _runs(self, job: PairedJob, now: int, why: str, at: float | None = None, **detail: object) -> list[Effect]:
         if job.ready_at is None:
             job.ready_at = now
         job.state = RUNNING
         job.started_at = now
+        job.start_at = at
         job.call = None
         job.hold_ends, job.missed = 0, False
         effects = self._note(job, "started", why=why, **detail)

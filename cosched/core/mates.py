@@ -36,6 +36,7 @@ class PairedJob:
     yielded_at: int | None = None  # the instant of the last yield
     ready_at: int | None = None  # its first RunJob
     started_at: int | None = None
+    start_at: float | None = None  # the agreed instant at which it starts, in seconds since 1970
     held_since: int = 0
     held_until: int = 0
     held_node_seconds: int = 0

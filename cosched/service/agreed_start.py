@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from cosched.core.protocol import Domain, JobId
+from cosched.core.protocol import FOREVER, Domain, JobId
 from cosched.service.clock_offset import Offset
 
 MAX_AHEAD = 10.0  # seconds; the protocol's limit
@@ -54,6 +54,13 @@ class AgreedStart:
 
     def _is_small(self, offset: Offset) -> bool:
         return max(abs(offset.ahead), offset.uncertainty) <= self._max_offset
+
+    def here(self, peer: Domain, instant: int) -> int:
+        """An instant that `peer` has told by its clock, by ours, as far as its offset is known; 0 and FOREVER stay."""
+        offset = self._offset(peer)
+        if offset is None or instant in (0, FOREVER):
+            return instant
+        return max(1, round(instant - offset.ahead))
 
     def heard(self, peer: Domain, start_at: float | None) -> float | None:
         """An instant that `peer` has answered, by our clock; it may have passed, if the answer comes late."""

@@ -16,7 +16,13 @@ class PassOver(NamedTuple):
     job: JobId
 
 
-Order = Start | Yield | Release | Try | Reschedule | PassOver  # what a resource manager is told
+class Cancel(NamedTuple):
+    """End a job; until that is done the order is on the job's record (`cancelled_by`)."""
+
+    job: JobId
+
+
+Order = Start | Yield | Release | Try | Reschedule | PassOver | Cancel  # what a resource manager is told
 
 
 @dataclass(slots=True)
@@ -61,7 +67,7 @@ class Changes:
             store.save_jobs(self.jobs.values())
             store.add_events(self.events)
             for (peer, caller), (request_id, reply) in self.answers.items():
-                store.save_answer(peer, caller, request_id, type(reply).__name__, reply.started)
+                store.save_answer(peer, caller, request_id, type(reply).__name__, reply.started, reply.start_at)
             for request in self.requests:
                 store.save_reply(request.who, request.request_id, request.method, request.job, "")
             for audit in self.audits:

@@ -193,7 +193,8 @@ class CoschedulingApi(CoschedulingServiceServicer):
         """The request with times as this domain reads them, and an instant of start that it can keep to."""
         request = asked.request
         if isinstance(request, TryStartMate):
-            request = request._replace(hold_until=self._domain.clock.from_wall(request.hold_until))
+            hold_until = self._agreed.here(asked.peer, request.hold_until)
+            request = request._replace(hold_until=self._domain.clock.from_wall(hold_until))
         if isinstance(request, (TryStartMate, StartJob)):  # settled anew if a try takes its time
             request = request._replace(start_at=self._agreed.accepted(request.start_at, request.job))
         return asked._replace(request=request)

@@ -47,6 +47,7 @@ from cosched.core.scheduler import ClusterJob
 from cosched.core.settings import OnMateUnknown
 from cosched.service import story
 from cosched.service.auditing import RefusedChanges
+from cosched.service.changes import Cancel
 from cosched.service.deciding import DecidingDomain
 from cosched.service.draining import DRAIN, Drain, read_drain, write_drain
 from cosched.service.fields import number
@@ -141,8 +142,8 @@ class LiveDomain(DecidingDomain):
         if type(request) in (TryStartMate, StartJob) and self.core.last_answer(peer, request.caller) is None:
             kept = self.store.answer(peer, request.caller)
             if kept is not None:
-                request_id, kind, started = kept
-                self.core.recover_answer(peer, request.caller, request_id, ANSWERS[kind](started))
+                request_id, kind, started, start_at = kept
+                self.core.recover_answer(peer, request.caller, request_id, ANSWERS[kind](started, start_at))
 
     def _recall_job(self, record: JobRecord | None, peer: Domain, caller: JobId) -> None:
         if record is None or str(record.id) in self.core.mates.jobs or not record.state.final:
@@ -263,6 +264,14 @@ class LiveDomain(DecidingDomain):
         record.ended_at, record.exit_code, record.end_text = self.now, exit_code, why
         self._changes.jobs[record.id] = record
         self.feed(Finished(job, how))
+
+    def order_cancellation(self, record: JobRecord, user: str) -> None:
+        """Have the manager end a job, as soon as it can; only in a turn. Its end is reported."""
+        if record.cancelled_by is None:
+            record.cancelled_by = user
+            self.save(record)
+            self.note(str(record.id), "is to be cancelled", by=user)
+        self._changes.orders.append(Cancel(str(record.id)))
 
     def _retire(self, record: JobRecord) -> None:
         super()._retire(record)

@@ -99,7 +99,8 @@ class OfferedDomain(LiveDomain):
     def _offered(self, job: JobId, nodes: int, can_yield: bool) -> None:
         state = self.state(job)
         if state is None or state not in WAITING:  # not coscheduled, or it was to start before
-            self._changes.orders.append(Start(job))
+            started = self.core.mates.jobs.get(job)
+            self._changes.orders.append(Start(job, started.start_at if started is not None else None))
         elif state is JobState.QUEUED and job not in self._trying:
             if can_yield and self._others_first(job):
                 self._changes.orders.append(PassOver(job))

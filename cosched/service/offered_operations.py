@@ -11,7 +11,7 @@ from cosched.core.protocol import Domain
 from cosched.service.errors import Refusal
 from cosched.service.linking import no_pair
 from cosched.service.offering import SUBMITTED_ELSEWHERE, Offering
-from cosched.service.operations import Asking, Operations, not_owner
+from cosched.service.operations import QUICK, Asking, Operations, not_owner
 from cosched.service.store import JobRecord
 from cosched.service.submissions import MateNamed, Submission
 
@@ -40,8 +40,9 @@ class OfferedOperations(Operations):
         record = self._owned(asking, job)
         with self._domain.turn():
             self._on_record(asking, record, "")
-        await self._end_processes(job)
-        await self._offering.look(0.0)  # by then it has ended, as a rule
+            self._domain.order_cancellation(record, asking.user)
+        if await self._offering.cancelled(job, QUICK):
+            await self._offering.look(0.0)  # by then it has ended, as a rule
         return record
 
     async def _link(self, asking: Asking, job: str, named: MateNamed) -> JobRecord:

@@ -28,7 +28,8 @@ from cosched.core.job import JobState
 from cosched.core.protocol import Domain, GetMateJobId, JobId
 from cosched.service import story
 from cosched.service.announcing import Announcer
-from cosched.service.changes import Order, PassOver
+from cosched.service.cancelling import Cancellations
+from cosched.service.changes import Cancel, Order, PassOver
 from cosched.service.linking import until_linkable
 from cosched.service.offered_domain import GIVE_BACK, OfferedDomain
 from cosched.service.running import explained, state_of
@@ -65,6 +66,7 @@ class Offering:
         self._peer_names = list(peer_names)
         self._fail = fail
         self._tasks: set[asyncio.Task[None]] = set()
+        self._cancellations = Cancellations(domain, self._give_cancellation)
 
     @property
     def start_lead(self) -> float:
@@ -138,9 +140,15 @@ class Offering:
         """Have a job name no mate any more. ManagerError."""
         await self._manager.part(job)
 
-    async def cancel(self, job: JobId) -> None:
-        """Cancel a job; its end is reported. ManagerError."""
+    async def _cancel(self, order: Cancel) -> None:
+        self._cancellations.begin(order.job)
+
+    async def _give_cancellation(self, job: JobId) -> None:
         await self._manager.cancel(job)
+
+    async def cancelled(self, job: JobId, patience: float) -> bool:
+        """Whether the manager has taken an order to end a job, within so many seconds."""
+        return await self._cancellations.taken(job, patience)
 
     # Looking for jobs that are not known yet
 
@@ -189,7 +197,8 @@ class Offering:
         self._run(self._read())
 
     async def close(self) -> None:
-        """Listen no more."""
+        """Listen no more; cancellations that wait are on record."""
+        await self._cancellations.close()
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -274,6 +283,7 @@ class Offering:
                 self._domain.ended(job, JobState.FAILED, "its resource manager does not know it any more")
         for known in found.values():
             self._take_up(known)
+        self._cancellations.resume()
 
     def _take_up(self, known: Known) -> None:
         if known.end is not None:
@@ -312,6 +322,7 @@ _ORDERS: dict[type, Callable[[Offering, Any], Coroutine[Any, Any, None]]] = {
     Try: Offering._try,
     Reschedule: Offering._reschedule,
     PassOver: Offering._pass_over,
+    Cancel: Offering._cancel,
 }
 _REPORTS: dict[type[Report], Callable[[Offering, Any], None]] = {
     Submitted: Offering._submitted,

@@ -35,6 +35,7 @@ from cosched.service.submissions import MateNamed, Submission
 from cosched.service.translation import FOUND
 
 _LOG = logging.getLogger(__name__)
+QUICK = 2.0  # seconds in which a cancellation is done, as a rule; it goes on after that
 UNASKED = 0  # MATE_LOOKUP_UNSPECIFIED
 REFUSED = "refused: "  # begins the end of a job that was refused because of its mate
 
@@ -72,7 +73,7 @@ class Operations:
         self._peer_names = list(peer_names)
         self._most_jobs, self._most_bytes = most_jobs, most_bytes
         self._metrics = metrics
-        self._under_way: set[asyncio.Task[JobRecord]] = set()
+        self._under_way: dict[tuple[str, str], asyncio.Task[JobRecord]] = {}  # by user and request id
 
     # The operations; each returns the job as it is then
 
@@ -127,30 +128,33 @@ class Operations:
 
     async def close(self) -> None:
         """Wait for what has begun."""
-        await asyncio.gather(*self._under_way, return_exceptions=True)
+        await asyncio.gather(*self._under_way.values(), return_exceptions=True)
 
     async def _once(self, asking: Asking, operate: Callable[[], Awaitable[JobRecord]]) -> JobRecord:
-        """Carry an operation out to its end, unless it was carried out before."""
+        """Carry an operation out to its end, unless that is being done or was done before."""
         try:
+            begun = self._under_way.get((asking.user, asking.request_id))
+            if begun is not None:
+                _check_same(asking, begun.get_name())
+                return await asyncio.shield(begun)
             done = self._domain.store.reply(asking.user, asking.request_id)
             if done is not None:
                 return self._done(asking, done[0], done[1])
-            task = asyncio.ensure_future(operate())
-            self._under_way.add(task)
-            task.add_done_callback(self._under_way.discard)
-            return await asyncio.shield(task)
+            return await asyncio.shield(self._begin(asking, operate))
         except Refusal as refusal:
             self.refused(asking, refusal)
             raise
 
+    def _begin(self, asking: Asking, operate: Callable[[], Awaitable[JobRecord]]) -> asyncio.Task[JobRecord]:
+        key, task = (asking.user, asking.request_id), asyncio.ensure_future(operate())
+        assert isinstance(task, asyncio.Task)
+        task.set_name(asking.method)
+        self._under_way[key] = task
+        task.add_done_callback(lambda _: self._under_way.pop(key))
+        return task
+
     def _done(self, asking: Asking, method: str, job: int | None) -> JobRecord:
-        if method != asking.method or job is None:
-            raise Refusal(
-                grpc.StatusCode.INVALID_ARGUMENT,
-                "INVALID_FIELD",
-                f"request_id: was used for {method} before",
-                {"field": "request_id"},
-            )
+        _check_same(asking, method)
         record = self.job(str(job))
         if record.state is JobState.CANCELLED and record.end_text.startswith(REFUSED):
             raise no_pair(record.end_text.removeprefix(REFUSED))
@@ -358,15 +362,11 @@ class Operations:
             self._on_record(asking, record, "")
             if record.state is not JobState.RUNNING:
                 self._domain.end(job, JobState.CANCELLED, f"by {asking.user}")
+            else:
+                self._domain.order_cancellation(record, asking.user)
         if record.state is JobState.RUNNING:
-            await self._end_processes(job)
+            await self._runner.cancelled(job, QUICK)
         return record
-
-    async def _end_processes(self, job: str) -> None:
-        try:
-            await self._runner.cancel(job)
-        except ManagerError as error:
-            raise Refusal(grpc.StatusCode.UNAVAILABLE, "MANAGER_UNREACHABLE", str(error)) from error
 
     async def _release(self, asking: Asking, job: str) -> JobRecord:
         record = self._owned(asking, job)
@@ -434,6 +434,17 @@ class Operations:
         if not self._domain.problem:
             record = self._audit(asking, None, refusal.code.name, refusal.message)
             self._domain.refused_changes.add(record, refusal.reason)
+
+
+def _check_same(asking: Asking, method: str) -> None:
+    """Refusal if the request id was used for another method."""
+    if method != asking.method:
+        raise Refusal(
+            grpc.StatusCode.INVALID_ARGUMENT,
+            "INVALID_FIELD",
+            f"request_id: was used for {method} before",
+            {"field": "request_id"},
+        )
 
 
 def not_owner(message: str) -> Refusal:

@@ -107,8 +107,8 @@ class ServiceOutside:
     def _received(self, peer: Domain, reply: Reply) -> Reply:
         """A reply with times as this domain reads them."""
         if isinstance(reply, MateStatus) and reply.started_at is not None:
-            started_at = self._clock.from_wall(reply.started_at)
-            return reply._replace(started_at=min(started_at, self._clock.now()))  # the peer's clock may be ahead
+            started_at = self._clock.from_wall(self.agreed.here(peer, reply.started_at))
+            return reply._replace(started_at=min(started_at, self._clock.now()))  # its offset may not be known
         if isinstance(reply, (MateTried, MateStarted)) and reply.started:
             start_at = self.agreed.heard(peer, reply.start_at)
             self._metrics.pair_starts["at_once" if start_at is None else "agreed"].inc()

@@ -11,13 +11,15 @@ from typing import Protocol
 from adapters.manager import End, Ended, JobSpec, Manager, ManagerError, NodesBusyError, NoRoomError, Report
 from cosched.core.job import JobState
 from cosched.core.protocol import Domain, GetMateJobId, JobId
-from cosched.service.changes import Order
+from cosched.service.cancelling import Cancellations
+from cosched.service.changes import Cancel, Order
 from cosched.service.metrics import Metrics
 from cosched.service.store import EventRecord, JobRecord, JobScript, StoreError
 from cosched.v1.domain_pb2 import EVENT_KIND_ENDED
 
 BUSY_PATIENCE = 30  # seconds that a launch waits for nodes which the manager still cleans up
 TRY_AGAIN = 1.0  # seconds between the attempts to launch a job while the manager's disk is full
+UNSTARTED = "before its processes were started"
 _LOG = logging.getLogger(__name__)
 
 
@@ -31,6 +33,9 @@ class _Domain(Protocol):
         """See LiveDomain."""
 
     def script(self, job: JobRecord) -> JobScript | None:
+        """See LiveDomain."""
+
+    async def durable(self) -> None:
         """See LiveDomain."""
 
 
@@ -65,6 +70,7 @@ class Runner:
         self._domain = domain
         self._manager = manager
         self._reader: asyncio.Task[None] | None = None
+        self._cancellations = Cancellations(domain, self._cancel)
         self._delayed: dict[JobId, asyncio.Task[None]] = {}  # launches that wait for room on the disk
         self._no_room = ""
 
@@ -84,8 +90,10 @@ class Runner:
         return True
 
     async def order(self, order: Order) -> None:
-        """What the domain wants: its scheduler is its own, so that its manager has to start jobs and nothing else."""
-        if (record := self._domain.jobs.get(order.job)) is not None:
+        """What the domain wants: its scheduler is its own, so that its manager has to start and end jobs only."""
+        if isinstance(order, Cancel):
+            self._cancellations.begin(order.job)
+        elif (record := self._domain.jobs.get(order.job)) is not None:
             await self.launch(record)
 
     async def launch(self, record: JobRecord) -> None:
@@ -109,6 +117,9 @@ class Runner:
     async def _try(self, record: JobRecord) -> None:
         """Start a job; one that cannot be started has failed. NoRoomError."""
         job = str(record.id)
+        if record.cancelled_by is not None:
+            self._domain.ended(job, JobState.CANCELLED, UNSTARTED)
+            return
         try:
             await self._launch(spec_of(record, self._script(record)))
         except NoRoomError:
@@ -137,11 +148,15 @@ class Runner:
                 return
         await self._manager.launch(spec)
 
-    async def cancel(self, job: JobId) -> None:
+    async def cancelled(self, job: JobId, patience: float) -> bool:
+        """Whether the manager has taken an order to end a job, within so many seconds."""
+        return await self._cancellations.taken(job, patience)
+
+    async def _cancel(self, job: JobId) -> None:
         """End a running job's processes; its end is reported. ManagerError."""
         if job in self._delayed:
             self._delayed[job].cancel()
-            self._domain.ended(job, JobState.CANCELLED, "before its processes were started")
+            self._domain.ended(job, JobState.CANCELLED, UNSTARTED)
             return
         await self._manager.cancel(job)
 
@@ -156,13 +171,15 @@ class Runner:
                 self._report(report)
             elif job not in self._domain.jobs:
                 _LOG.error("the manager runs job %s, which is not on record as running here", job)
+        self._cancellations.resume()
 
     def start(self) -> None:
         """Listen to the manager's reports."""
         self._reader = asyncio.create_task(self._read())
 
     async def close(self) -> None:
-        """Listen no more, and leave launches that wait: they are on record."""
+        """Listen no more, and leave launches and cancellations that wait: they are on record."""
+        await self._cancellations.close()
         tasks = [*self._delayed.values(), *([self._reader] if self._reader is not None else [])]
         for task in tasks:
             task.cancel()
@@ -179,8 +196,12 @@ class Runner:
             if report.how is End.UNSTARTED:
                 self._domain.metrics.launch_failures.inc()
             self._domain.ended(report.job_id, state_of(report), explained(report), report.exit_code)
-        else:  # its end is on record already
-            asyncio.get_running_loop().create_task(self.forget(report.job_id))
+        else:  # its end has been written already
+            asyncio.get_running_loop().create_task(self._forget_durably(report.job_id))
+
+    async def _forget_durably(self, job: JobId) -> None:
+        await self._domain.durable()
+        await self.forget(job)
 
     @staticmethod
     def over(events: Sequence[EventRecord]) -> list[JobId]:

@@ -16,6 +16,7 @@ from cosched.v1 import domain_pb2 as wire
 from cosched.wrong_mates import wrong_mate
 
 HELD_BY_USER = "JobHeldUser"
+CANCELLING = "Cancelling"
 WAITS_IN_QUEUE = "Priority"
 MATE_HOLDS = "MateHolding"
 MATE_QUEUES = "MateQueuing"
@@ -35,6 +36,7 @@ KINDS: dict[str, int] = {
     "cancelled": wire.EVENT_KIND_ENDED,
     "is linked": wire.EVENT_KIND_LINKED,
     "is unlinked": wire.EVENT_KIND_UNLINKED,
+    "is to be cancelled": wire.EVENT_KIND_WARNING,
     "lost its nodes": wire.EVENT_KIND_WARNING,
     "is queued again": wire.EVENT_KIND_WARNING,
     "starts alone": wire.EVENT_KIND_WARNING,
@@ -172,6 +174,7 @@ _TEXTS: dict[str, Callable[[Detail, Callable[[int], str]], str]] = {
     ),
     "names a wrong mate": lambda detail, _: f"{_wrong_mate(detail)}: it waits until it is linked or unlinked",
     "waits no longer for an unsubmitted mate": lambda _, __: "has lost patience with its mate",
+    "is to be cancelled": lambda detail, _: f"is to be cancelled, by {detail['by']}",
     "is unlinked": lambda detail, _: f"unlinked from {detail['peer']}",
     "peer is away": lambda detail, clock_time: (
         f"{detail['peer']} is away, and waited for until {clock_time(detail['until'])}"

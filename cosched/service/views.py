@@ -49,7 +49,7 @@ class Views:
         message.ref.domain, message.ref.job_id = self._domain.name, str(record.id)
         message.name, message.owner, message.nodes = record.name, record.owner, record.nodes
         message.state = int(record.state)  # type: ignore[assignment]  # the numbers are the same
-        message.reason = story.HELD_BY_USER if record.user_hold else record.reason
+        message.reason = _reason(record)
         message.time_limit.seconds = record.time_limit
         self._write_times(message, record)
         if record.exit_code is not None:
@@ -183,6 +183,12 @@ class Views:
 
     def _clock_time(self, instant: int) -> str:
         return datetime.fromtimestamp(self._clock.to_wall(instant), UTC).isoformat(" ").replace("+00:00", " UTC")
+
+
+def _reason(record: JobRecord) -> str:
+    if record.cancelled_by is not None and not record.state.final:
+        return story.CANCELLING
+    return story.HELD_BY_USER if record.user_hold else record.reason
 
 
 def _peer(view: PeerView, absence: str) -> cluster_pb2.Peer:

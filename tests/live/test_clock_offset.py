@@ -10,7 +10,7 @@ import pytest
 
 from cosched.client import Peer
 from tests.live.scripted_peer import ScriptedPeer
-from tests.live.services import PATIENCE, Service, free_port, script_that_notes, wait_until
+from tests.live.services import PATIENCE, Pair, Service, free_port, script_that_notes, wait_until
 from tests.live.wall_clock import Clock
 
 HOUR = 3600
@@ -68,6 +68,37 @@ def test_the_offset_is_measured_follows_the_clocks_and_is_shown(make_pair):
     a.set(0)
     assert measures(pair.a, -HOUR)  # a knows of its own step without a heartbeat
     wait_until(lambda: measures(pair.b, HOUR), "b hears of the step with its next heartbeat")
+
+
+PAIRS = 30
+
+
+def releases(pair: Pair, ahead: int) -> int:
+    """Holds that were ended by force until pairs that were submitted crosswise had all run, one clock so far ahead."""
+    a, b = Clock(pair.a), Clock(pair.b)
+    a.set(ahead)
+    b.set(0)
+    pair.start()
+    wait_until(lambda: measures(pair.a, -ahead) and measures(pair.b, ahead), "the clocks are known")
+    order = {pair.a: range(PAIRS), pair.b: range(PAIRS)[::-1]}
+    for service, numbers in order.items():
+        with service.client() as client:
+            for number in numbers:
+                client.submit(script_that_notes(pair.folder), pair=f"p{number}", nodes=2)
+    clients = [service.client() for service in pair.both]
+    wait_until(lambda: not any(client.jobs() for client in clients), "all have run", 600)
+    found = [list(client.events(after=0, kinds=["released"], until_now=True)) for client in clients]
+    for client in clients:
+        client.close()
+    return sum(map(len, found))
+
+
+@pytest.mark.soak
+def test_pairs_that_hold_need_no_more_releases_where_a_clock_is_wrong(make_pair):
+    """Each domain is told until when the other's jobs hold, and gives way to their mates for so long."""
+    settings = {"scheme": "hold", "release_interval": "2s", "max_held_fraction": "1"}
+    equal, before, behind = (releases(make_pair(**settings), ahead) for ahead in (0, 600, -600))
+    assert max(before, behind) <= 1.5 * equal + 10, (equal, before, behind)
 
 
 @pytest.fixture

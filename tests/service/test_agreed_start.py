@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cosched.core.protocol import FOREVER
 from cosched.service.agreed_start import MAX_AHEAD, AgreedStart
 from cosched.service.clock_offset import Offset
 
@@ -71,6 +72,14 @@ def test_an_instant_that_is_too_far_off_is_none():
     assert agreed(lead=MAX_AHEAD + 1).accepted(NOW, "j") is None
     assert agreed().heard("eureka", NOW + MAX_AHEAD + 0.25) == NOW + MAX_AHEAD
     assert agreed().heard("eureka", NOW + MAX_AHEAD + 0.251) is None
+
+
+def test_holds_of_peers_are_read_by_our_clock_as_far_as_theirs_is_known():
+    ahead, behind = agreed(offset=Offset(600.2, 0.01)), agreed(offset=Offset(-600.2, 0.01))
+    assert (ahead.here("eureka", 10_700), behind.here("eureka", 9_500)) == (10_100, 10_100)
+    assert agreed(offset=None).here("eureka", 10_100) == 10_100
+    assert agreed(lead=None, most=0.0).here("eureka", 10_100) == 10_100  # it differs by less than a second
+    assert [ahead.here("eureka", never) for never in (0, FOREVER)] == [0, FOREVER]
 
 
 def test_what_is_heard_is_by_our_clock():

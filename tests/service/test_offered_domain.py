@@ -375,6 +375,20 @@ def test_an_agreed_instant_goes_to_the_manager_and_to_the_peer(site):
 # After a restart
 
 
+def test_an_agreed_instant_outlives_a_restart(site, store):
+    """That of the launch, if the manager has not heard of it, and that of the answer, if its caller asks again."""
+    site.domain.accepted = lambda start_at, _: start_at + 1
+    site.submit(1)
+    request = TryStartMate("b/1/1", "1", "1", 0, 50.5)
+    site.domain.ask(Asked("b", request))
+    site.domain.tried("1", True)
+    again = Site(store)
+    again.domain.recover()
+    again.offer(1)
+    assert again.orders == [Start("1", 51.5)]
+    assert again.domain.ask(Asked("b", request)) == MateTried(True, 51.5)
+
+
 def test_a_restarted_domain_holds_on(site, store):
     site.submit(1, 2)
     site.hold(1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -18,11 +19,11 @@ class Domain:
     """Jobs on record, and those of them that have lost their nodes."""
 
     def __init__(self, **jobs: JobState) -> None:
-        self.jobs = jobs
+        self.jobs = {job: SimpleNamespace(state=state, cancelled_by=None) for job, state in jobs.items()}
         self.lost: list[str] = []
 
     def state(self, job: str) -> JobState:
-        return self.jobs[job]
+        return self.jobs[job].state
 
     def withdrawn(self, job: str) -> None:
         self.lost.append(job)

@@ -43,6 +43,7 @@ class JobRecord:
     mate_status: int = 0  # cosched.v1.MateStatus
     heard_at: int | None = None
     gap_s: int | None = None
+    cancelled_by: str | None = None  # who has ordered its end while it ran
     memory: dict[str, Any] | None = None  # the coscheduler's own state of the job, as JSON
 
 

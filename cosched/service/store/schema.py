@@ -114,6 +114,8 @@ CREATE TABLE meta (  -- single values; keys that begin with "store." are the sto
     value TEXT NOT NULL
 ) STRICT, WITHOUT ROWID
 """
+_CANCELLED_BY = "ALTER TABLE jobs ADD COLUMN cancelled_by TEXT /* who has ordered its end while it ran */"
+_START_AT = "ALTER TABLE answers ADD COLUMN start_at REAL /* the agreed instant, in seconds since 1970 */"
 
 
 @MIGRATIONS(name="0001_tables")
@@ -132,6 +134,12 @@ def _refusals_in_sums(database: Database) -> None:
 def _no_scripts_of_ended_jobs(database: Database) -> None:
     ended = f"SELECT id FROM jobs WHERE state >= {FIRST_FINAL_STATE}"
     database.execute(f"DELETE FROM scripts WHERE job IN ({ended})")
+
+
+@MIGRATIONS(name="0004_orders")
+def _orders(database: Database) -> None:
+    _execute_each(database, _CANCELLED_BY)
+    _execute_each(database, _START_AT)
 
 
 def _execute_each(database: Database, statements: str) -> None:

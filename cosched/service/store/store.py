@@ -157,9 +157,11 @@ class Store(Reading):
         named = record.at, record.who, record.via, record.method, record.outcome, record.detail
         self._write(statements.COUNT_AUDIT, [(record.times, *named)])
 
-    def save_answer(self, peer: str, caller: str, request_id: str, kind: str, started: bool) -> None:
+    def save_answer(
+        self, peer: str, caller: str, request_id: str, kind: str, started: bool, start_at: float | None = None
+    ) -> None:
         """Keep the answer to a mutating call of a peer's job, instead of the one to its call before."""
-        self._write(statements.SAVE_ANSWER, [(peer, caller, request_id, kind, started)])
+        self._write(statements.SAVE_ANSWER, [(peer, caller, request_id, kind, started, start_at)])
 
     def save_reply(self, who: str, request_id: str, method: str, job: int | None, error: str) -> None:
         """Keep what a user's call was answered, unless there is an answer to that request id."""
@@ -232,9 +234,12 @@ class Store(Reading):
         """Peer, its job, the request id of that job's last mutating call, the call's kind, whether it was a yes."""
         return self._read(lambda row: (*row[:4], bool(row[4])), statements.ANSWERS)
 
-    def answer(self, peer: str, caller: str) -> tuple[str, str, bool] | None:
-        """Request id and kind of the last mutating call of that job of the peer, and whether it was a yes."""
-        return self._one(lambda row: (row[0], row[1], bool(row[2])), statements.ANSWER, (peer, caller))
+    def answer(self, peer: str, caller: str) -> tuple[str, str, bool, float | None] | None:
+        """Request id and kind of the last mutating call of that job of the peer, and what it was answered.
+
+        That is whether it was a yes, and the instant that was agreed on, in seconds since 1970.
+        """
+        return self._one(lambda row: (row[0], row[1], bool(row[2]), row[3]), statements.ANSWER, (peer, caller))
 
     def reply(self, who: str, request_id: str) -> tuple[str, int | None, str] | None:
         """Method, job and error of the call that this user made with that request id."""

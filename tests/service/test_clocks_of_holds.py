@@ -1,0 +1,60 @@
+"""Until when a peer's job holds, as a domain reads it whose clock differs from the peer's."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from cosched.core.job import JobState
+from cosched.core.settings import CoschedulingSettings, Scheme
+from cosched.service.agreed_start import AgreedStart
+from cosched.service.callers import PLAINTEXT, Caller
+from cosched.service.clock import Clock
+from cosched.service.clock_offset import Offset
+from cosched.service.coscheduling_api import CoschedulingApi
+from cosched.service.running import Runner
+from cosched.service.store import JobRecord
+from cosched.v1 import coscheduling_pb2 as wire
+from tests.service.world import METRICS, Faults, World
+
+PEER = Caller(None, None, operator=False, via=PLAINTEXT)
+
+
+class _Clock(Clock):
+    """The world's."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._shift = 0
+
+    def now(self) -> int:
+        return self._world.now
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("ahead", [600, 0, -600, None])
+async def test_a_domain_gives_way_for_as_long_as_the_peer_s_job_holds(tmp_path: Path, ahead: int | None) -> None:
+    """It did so 600 s too long, or not at all. A peer whose clock is not known is believed."""
+    world = World(tmp_path, 1, dict.fromkeys("ab", CoschedulingSettings(scheme=Scheme.HOLD)), Faults())
+    node = world.nodes["a"]
+    node.run_times |= {"1": 10, "2": 10}
+    for job, nodes in ((1, 10), (2, 5)):  # the second waits for the nodes of the first
+        peer = {"peer": "b", "pair": "p"} if job == 2 else {}
+        node._submit(JobRecord(job, "j", "ann", None, nodes, 100, world.now, JobState.QUEUED, **peer))
+    node.domain.clock = cast(Any, _Clock(world))
+    offset = {"b": Offset(ahead, 0.01) if ahead is not None else None}
+    api = CoschedulingApi(
+        node.domain, frozenset("b"), lambda _: PEER, METRICS, AgreedStart(None, offset.get, 0.5),
+        Runner(cast(Any, node.domain), cast(Any, None)),
+    )  # fmt: skip
+    caller = wire.JobRef(domain="b", job_id="7")
+    await api._asked("GetMateJobId", wire.GetMateJobIdRequest(job=caller, pair="p", owner="ann"), PEER)
+    ours = wire.JobRef(domain="a", job_id="2")
+    request = wire.TryStartMateRequest(request_id="b/7/1", job=ours, caller=caller)
+    request.hold_until.seconds = world.now + 100 + (ahead or 0)
+    answer = await api._asked("TryStartMate", request, PEER)
+    assert not cast(wire.TryStartMateResponse, answer).started
+    assert node.domain.cluster.job("2").wanted_until == world.now + 100
+    world.close()

@@ -1,0 +1,168 @@
+"""What users do: once, however often it is asked for, and to its end, whatever the resource manager says."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+import pytest_asyncio
+
+from adapters.manager import JobSpec, ManagerError
+from cosched.core.job import JobState
+from cosched.core.settings import CoschedulingSettings, Scheme
+from cosched.service import cancelling, operations
+from cosched.service.callers import Caller
+from cosched.service.domain import LiveDomain
+from cosched.service.operations import Asking, Operations
+from cosched.service.running import Runner
+from cosched.service.store import JobRecord
+from cosched.service.submissions import Submission
+from cosched.service.views import Views
+from tests.service.world import METRICS, SCRIPT, Faults, Node, World
+
+pytestmark = pytest.mark.asyncio
+PATIENCE = 60
+ANN = Caller(None, "ann", operator=False, via="test")
+WANTED = Submission("j", 3, 100, SCRIPT, None, hold=False, owner="")
+
+
+class Manager:
+    """Takes orders unless it is `down`."""
+
+    def __init__(self) -> None:
+        self.down = False
+        self.launched: list[str] = []
+        self.cancelled: list[str] = []
+
+    def check(self, _: JobSpec) -> None:
+        """All are welcome."""
+
+    async def launch(self, spec: JobSpec) -> None:
+        self.launched.append(spec.job_id)
+
+    async def cancel(self, job: str) -> None:
+        if self.down:
+            raise ManagerError("it is down")
+        self.cancelled.append(job)
+
+
+class Site:
+    """Domain a, with a manager of its own; `begin` is a restart."""
+
+    def __init__(self, node: Node) -> None:
+        self.node = node
+        self.manager = Manager()
+        self.tasks: set[asyncio.Task[Any]] = set()
+        self.begin()
+
+    @property
+    def domain(self) -> LiveDomain:
+        return self.node.domain
+
+    def begin(self) -> None:
+        self.runner = Runner(self.domain, cast(Any, self.manager))
+        self.operations = Operations(self.domain, self.runner, cast(Any, None), {}, 100, METRICS)
+        self.domain._outside.order = self._order  # type: ignore[method-assign]
+
+    async def restart(self) -> None:
+        await self.runner.close()
+        self.node.store.close()
+        self.node.begin()
+        self.begin()
+        running = [job for job, record in self.domain.jobs.items() if record.state is JobState.RUNNING]
+        await self.runner.reconcile(dict.fromkeys(self.manager.launched), running)
+
+    def _order(self, order: Any) -> None:
+        task = asyncio.ensure_future(self.runner.order(order))
+        self.tasks.add(task)
+        task.add_done_callback(self.tasks.discard)
+
+    async def submit(self, request: str = "submit", **wanted: Any) -> JobRecord:
+        return await self.operations.submit(Asking(ANN, "SubmitJob", request), replace(WANTED, **wanted))
+
+    async def cancel(self, request: str = "cancel") -> JobRecord:
+        return await self.operations.cancel(Asking(ANN, "CancelJob", request), "1")
+
+    def reason(self) -> str:
+        return Views(self.domain, self.domain.clock).job(self.operations.job("1")).reason
+
+    async def until_cancelled(self) -> None:
+        async with asyncio.timeout(PATIENCE):
+            while not self.manager.cancelled:
+                await asyncio.sleep(0.001)
+
+
+@pytest_asyncio.fixture
+async def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Site]:
+    monkeypatch.setattr(cancelling, "AGAIN", 0.001)
+    monkeypatch.setattr(operations, "QUICK", 0.01)
+    world = World(tmp_path, 1, dict.fromkeys("ab", CoschedulingSettings(scheme=Scheme.HOLD)), Faults())
+    world.nodes["a"].run_times["1"] = 10
+    made = Site(world.nodes["a"])
+    yield made
+    await made.runner.close()
+    world.close()
+
+
+# One request id, one operation
+
+
+async def test_equal_calls_at_once_make_one_job(site: Site) -> None:
+    jobs = await asyncio.gather(*(site.submit() for _ in range(4)))
+    assert [job.id for job in jobs] == [1] * 4
+    assert list(site.domain.jobs) == ["1"]
+    assert (await site.submit()).id == 1
+    assert (await site.submit("another")).id == 2
+
+
+async def test_one_request_id_is_that_of_one_method(site: Site) -> None:
+    first = asyncio.create_task(site.submit("same"))
+    await asyncio.sleep(0)
+    with pytest.raises(Exception, match="request_id: was used for SubmitJob before"):
+        await site.cancel("same")
+    assert (await first).id == 1
+
+
+# A cancellation is an order on record
+
+
+async def test_a_manager_that_takes_it_is_told_at_once(site: Site) -> None:
+    await site.submit()
+    record = await site.cancel()
+    assert (site.manager.cancelled, record.state, site.reason()) == (["1"], JobState.RUNNING, "Cancelling")
+    site.domain.ended("1", JobState.CANCELLED)
+    assert (site.operations.job("1").state, site.reason()) == (JobState.CANCELLED, "")
+
+
+async def test_one_that_does_not_is_told_again_until_it_does(site: Site) -> None:
+    await site.submit()
+    site.manager.down = True
+    for _ in range(2):  # the same request is told the truth
+        assert (await site.cancel()).state is JobState.RUNNING
+        assert site.reason() == "Cancelling"
+    site.manager.down = False
+    await site.until_cancelled()
+
+
+async def test_the_order_outlives_a_restart(site: Site) -> None:
+    await site.submit()
+    site.manager.down = True
+    await site.cancel()
+    await site.restart()
+    assert (site.reason(), site.manager.cancelled) == ("Cancelling", [])
+    site.manager.down = False
+    await site.until_cancelled()
+
+
+async def test_a_job_that_was_not_launched_before_the_restart_never_is(site: Site) -> None:
+    await site.submit()
+    site.manager.down = True
+    await site.cancel()
+    site.manager.launched.clear()
+    await site.restart()
+    assert (site.manager.launched, site.operations.job("1").state) == ([], JobState.CANCELLED)
+    assert site.operations.job("1").end_text == "before its processes were started"
