@@ -65,7 +65,7 @@ class Site:
 
     def begin(self) -> None:
         self.runner = Runner(self.domain, cast(Any, self.manager))
-        self.operations = Operations(self.domain, self.runner, cast(Any, None), {}, 100, METRICS)
+        self.operations = Operations(self.domain, self.runner, cast(Any, None), {}, 100, 10**9, METRICS)
         self.domain._outside.order = self._order  # type: ignore[method-assign]
 
     async def restart(self) -> None:

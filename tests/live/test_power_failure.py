@@ -1,0 +1,88 @@
+"""Power failures: nothing that has left a domain is taken back, wherever its log is cut, and no id is given twice."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+from tests.live.power_failures import Disk, Told, be_busy, lost, record
+from tests.live.services import Pair, wait_until
+from tests.tiers import SEED
+
+ANY = ("queued", "ready", "holding", "running", "completed", "failed", "cancelled")
+GONE = ("submitted", "cancelled", "started")
+CUTS, RESTARTS = 60, 1  # of the short tier
+
+
+def busy(pair: Pair, seconds: float, seed: int = 1, **environment: str) -> list[Told]:
+    for service in pair.both:
+        record(service)
+        service.environment.update(environment)
+        service.config["domain"]["log_level"] = "info"
+    return be_busy(pair.start(), seconds, seed)
+
+
+def failures(pair: Pair, told: list[Told], most: int, scratch: Path) -> tuple[int, list[str]]:
+    """How many cuts were looked at, and what each of them takes back."""
+    disks = {service.name: Disk(service) for service in pair.both}
+    cuts = [at for disk in disks.values() for at in disk.cuts()]
+    chosen = random.Random(1).sample(cuts, min(most, len(cuts)))
+    taken_back = []
+    for at in chosen:
+        images = {name: disk.image(at, scratch / f"{name}.db") for name, disk in disks.items()}
+        taken_back += lost(told, at, images)
+    return len(chosen), taken_back
+
+
+def restart(pair: Pair, told: list[Told], at: float, folder: Path) -> None:
+    """Both sides begin again with what a power failure at that instant leaves of their databases."""
+    again = Pair(folder, scheme="hold", release_interval="2s")
+    try:
+        for before, service in zip(pair.both, again.both, strict=True):
+            Disk(before).write(at, service.folder / "state.db")
+        again.start()
+        for service in again.both:
+            with service.client() as client:
+                ids = {one.job for one in told if one.domain == service.name and one.at < at}
+                assert ids <= {int(job.id) for job in client.jobs(ANY)}
+                fresh = client.submit("#!/bin/sh\n", hold=True)
+                assert int(fresh.id) > max(ids, default=0)
+                client.cancel(fresh)
+        with again.a.client() as a, again.b.client() as b:
+            for client in (a, b):
+                for job in client.jobs():
+                    if job.mates and job.state in ("queued", "holding", "ready"):
+                        client.unlink(job)  # the mate may not have been submitted
+            wait_until(lambda: not a.jobs() and not b.jobs(), "all have ended")
+    finally:
+        again.clear()
+
+
+def check(pair: Pair, told: list[Told], cuts: int, restarts: int, folder: Path) -> int:
+    assert {one.what for one in told} == set(GONE)
+    looked, taken_back = failures(pair, told, cuts, folder)
+    assert taken_back == []
+    instants = random.Random(2).sample(Disk(pair.a).cuts(), restarts)
+    for number, at in enumerate(instants):
+        restart(pair, told, at, folder / f"again{number}")
+    return looked
+
+
+def test_a_power_failure_takes_nothing_back(make_pair, tmp_path):
+    pair = make_pair(scheme="hold", release_interval="2s")
+    assert check(pair, busy(pair, 2), CUTS, RESTARTS, tmp_path) > 20
+
+
+@pytest.mark.soak
+def test_no_power_failure_in_a_busy_minute_takes_anything_back(make_pair, tmp_path):
+    pair = make_pair(scheme="hold", release_interval="2s")
+    assert check(pair, busy(pair, 60, SEED), 10**6, 20, tmp_path) > 1000
+
+
+def test_this_finds_what_is_taken_back_without_synchronisation(make_pair, tmp_path):
+    pair = make_pair(scheme="hold", release_interval="2s")
+    told = busy(pair, 1, SYNC_LEFT_OUT="1")
+    _, taken_back = failures(pair, told, 50, tmp_path)
+    assert {text.rpartition(" ")[2] for text in taken_back} >= {"submitted", "started"}
