@@ -276,6 +276,19 @@ def test_another_comment_is_another_mate(site):
     assert site.orders == [Start("1")]
 
 
+def test_a_job_that_holds_is_given_another_mate_and_asks_for_it_with_its_nodes(site):
+    site.submit(1)
+    site.hold(1)
+    site.domain.relinked("1", "b", "new", None)
+    assert (site.state(1), site.orders, site.outside.calls[-1].request) == (
+        JobState.READY,
+        [],
+        GetMateJobId("1", "new", None, "ann"),
+    )
+    site.answer(1, MateJobId(Found.UNSUBMITTED, None))
+    assert (site.state(1), site.orders) == (JobState.HOLDING, []), "nothing has started"
+
+
 # Tries, and who comes first
 
 

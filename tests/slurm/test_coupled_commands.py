@@ -148,6 +148,16 @@ def test_jobs_of_two_owners_are_no_pair(coupled: Served) -> None:
     assert "cosched:" not in comment_of(there, own)
 
 
+def test_a_typo_in_a_pairs_name_is_mended_while_the_job_holds(coupled: Served) -> None:
+    here, there = coupled.here, coupled.there
+    held = hold(coupled, here, "--comment=cosched:pair=tvice")
+    said = here.service.run("link", held, "--pair", "p")
+    assert said.stderr.endswith(f"(was tvice@{there.name})\n")
+    assert comment_of(here, held) == "cosched:pair=p"
+    assert known(here)[held].state in ("ready", "holding"), "it keeps its nodes, and has not started"
+    check_started_together(coupled, [held], [coupled.submit(there, P)])
+
+
 def test_a_pairs_name_that_is_taken_already_is_refused_with_a_warning(coupled: Served) -> None:
     here, there = coupled.here, coupled.there
     first = hold(coupled, here, P)
