@@ -216,7 +216,9 @@ class Engine:
             return
         reply = self._ask(domain, peer, effect.request)
         if self.story is not None:
-            detail = {"to": effect.peer, **effect.request._asdict(), "answer": reply._asdict()}
+            answer = reply._asdict()
+            answer.pop("problem", None)  # for people: it follows from what is told already
+            detail = {"to": effect.peer, **effect.request._asdict(), "answer": answer}
             self.story(self.now, self.domains[domain].name, effect.job, type(effect.request).__name__, detail)
         self.feed(domain, Answered(effect.job, effect.request, reply))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,6 +13,9 @@ from cosched.cli.jobs import JobId, pair_options
 from cosched.cli.plain_text import printable
 from cosched.cli.terminal import say
 from cosched.cli.wording import mate_found
+
+if TYPE_CHECKING:
+    from cosched.client import Client, Mate
 
 WITH_NODES = ("ready", "holding")
 
@@ -58,10 +61,22 @@ def link(job: str, mate: str | None, pair: str | None, server: str | None, **how
     if how["pair_domain"] and pair is None:
         raise click.UsageError("--pair-domain needs --pair")
     with connected(server) as client:
-        before = client.job(job).mates
+        before = _mates_before(client, job)
         linked = client.link(job, mate, pair=pair, **how)
     was = f" (was {', '.join(map(str, before))})" if before else ""
     _say(f"job {linked} was linked: {', '.join(map(mate_found, linked.mates))}{was}")
+
+
+def _mates_before(client: Client, job: str) -> tuple[Mate, ...]:
+    """Its mates so far; where Slurm schedules, a job without one is not known."""
+    from cosched.client import ClientError
+
+    try:
+        return client.job(job).mates
+    except ClientError as error:
+        if error.reason != "JOB_NOT_FOUND":
+            raise
+        return ()
 
 
 @click.command()
