@@ -17,7 +17,7 @@ from cosched.core.job import JobState
 from cosched.service.store import EventRecord, JobRecord, Reader
 
 T = TypeVar("T")
-BATCH = 500  # events that are read at a time
+BATCH = 200  # events that are read at a time
 SLICE = 50  # jobs that are looked through or written before others have their turn
 _TURNS = 1  # reads of one caller at a time; more wait
 

@@ -18,7 +18,7 @@ from cosched.service.store import EventRecord, JobRecord, JobScript, StoreError
 from cosched.v1.domain_pb2 import EVENT_KIND_ENDED
 
 BUSY_PATIENCE = 30  # seconds that a launch waits for nodes which the manager still cleans up
-TRY_AGAIN = 1.0  # seconds between the attempts to launch a job while the manager's disk is full
+TRY_AGAIN = 1.0  # seconds between the attempts to launch a job while there is no room for it
 UNSTARTED = "before its processes were started"
 _LOG = logging.getLogger(__name__)
 
@@ -97,12 +97,13 @@ class Runner:
             await self.launch(record)
 
     async def launch(self, record: JobRecord) -> None:
-        """Start a job. One that cannot be started has failed; but while the disk is full it waits."""
+        """Start a job. One that cannot be started has failed; but while a disk or descriptors are short it waits."""
         try:
             await self._try(record)
         except NoRoomError as error:
-            if (job := str(record.id)) not in self._delayed:
+            if not self._delayed:  # however many jobs wait
                 _LOG.error("stalled: %s; it is tried again until it can be written", error)
+            if (job := str(record.id)) not in self._delayed:
                 self._no_room = str(error)
                 self._delayed[job] = asyncio.create_task(self._launch_later(record))
                 self._delayed[job].add_done_callback(lambda _: self._delayed.pop(job))
