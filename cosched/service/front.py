@@ -166,7 +166,11 @@ class Front:
             transport.resume_reading()
 
     def _ended(self, relay: Relay) -> None:
-        passed = self._passed.pop(relay)
+        passed = self._passed.pop(relay, None)
+        if passed is None:  # its way to the server was being made as it ended, and has ended now
+            return
+        if passed.connecting is not None:
+            passed.connecting.cancel()
         del self._by_name[passed.name]
         self._connections.ended(passed.connection)
         if not self._passed:

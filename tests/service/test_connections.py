@@ -98,7 +98,9 @@ def connect(port: int) -> socket.socket:
 
 
 @pytest.mark.asyncio
-async def test_a_caller_is_served_beside_connections_that_say_nothing(tmp_path: Path) -> None:
+async def test_a_caller_is_served_beside_connections_that_say_nothing(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     front = RemoteSocket("127.0.0.1:0", tmp_path / ("private" * 20), Room(12, of_origin=8, of_user=4))
     server = grpc.aio.server()
     server.add_generic_rpc_handlers([Answering(plaintext_callers(front.origin))])
@@ -117,9 +119,12 @@ async def test_a_caller_is_served_beside_connections_that_say_nothing(tmp_path: 
         assert "plaintext from 127.0.0.1" in await ask(channel)
     for connection in silent:
         connection.close()
+    for _ in range(100):  # gone before they are passed on
+        connect(front.port).close()
     await until(lambda: not front._passed)
     await front.close(0)
     assert os.listdir(tmp_path) == []
+    assert [record for record in caplog.records if record.levelno >= logging.ERROR] == []
     assert not front._by_name
 
 
