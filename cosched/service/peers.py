@@ -307,16 +307,19 @@ class _Peer:
 
     async def _beat(self) -> None:
         try:
-            await self._check_health()
+            serving = await self._is_serving()
         except CallError as error:
             self._failed(error)
-            if error.failure is Failure.UNREACHABLE:
-                self._health(self._peer.name, False)
-        else:
-            if not self._refuses_calls:
-                self._answered()
-            self._health(self._peer.name, True)
-            await self._compare_clocks()
+            if error.failure is not Failure.REFUSED:
+                self._health(self._peer.name, error.failure is Failure.BUSY)
+            return
+        if not serving:
+            self._failed(CallError(Failure.BUSY, "it says that it is not serving"))
+            return
+        if not self._refuses_calls:
+            self._answered()
+        self._health(self._peer.name, True)
+        await self._compare_clocks()
 
     async def tell(self, presence: TellPresenceRequest, timeout: float) -> None:
         with suppress(AioRpcError, CallError, TimeoutError):  # older peers do not know it
@@ -326,20 +329,20 @@ class _Peer:
     async def _is_alive(self) -> bool:
         """Whether it answers the question for its health, if not that which was asked."""
         try:
-            await self._check_health()
+            await self._is_serving()
         except CallError as error:
             return error.failure is not Failure.UNREACHABLE
         return True
 
-    async def _check_health(self) -> None:
+    async def _is_serving(self) -> bool:
+        """Whether it says that it serves, and does not stop or stand still; CallError."""
         try:
             answer = await self._ask(HealthCheckRequest(), self._loop.time() + self._timeout)
         except AioRpcError as error:
             if error.code() not in _ANSWERS:
                 raise failure(error, mutating=False) from error
-        else:
-            if answer is None or answer.status != HealthCheckResponse.SERVING:
-                raise CallError(Failure.BUSY, "it says that it is not serving")
+            return True
+        return answer is not None and bool(answer.status == HealthCheckResponse.SERVING)
 
     async def _compare_clocks(self) -> None:
         """Without an answer the offset is not known, which is no fault: older peers do not know the question."""

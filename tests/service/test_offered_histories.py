@@ -4,6 +4,8 @@ nodes that are lost, and hooks that lose patience.
 
 from __future__ import annotations
 
+import random
+
 import pytest
 
 from cosched.core.settings import OnUnreachable
@@ -65,9 +67,9 @@ def test_whatever_fails_every_job_runs_once(world, seed, schemes, monkeypatch):
 @pytest.mark.parametrize("seed", range(6))
 def test_no_pair_comes_apart_if_every_outage_is_within_the_grace(world, seed, schemes, monkeypatch):
     monkeypatch.setattr(SlurmNode, "hook_patience", 1000)
-    made = world(seed, schemes, Faults(), peer_grace=120)
+    made = world(seed, schemes, Faults(), peer_grace=random.Random(seed).choice([120, 300, 600]))
     first_acquaintance(made)
-    made.faults = Faults(lose=0.05, duplicate=0.2, delay=2, kill=0.02, outage=30)
+    made.faults = Faults(lose=0.05, duplicate=0.2, delay=2, kill=0.02, outage=30, goodbye=0.5, busy=0.05)
     made.run()
     check_every_job_ran_once(made)
     assert started_alone(made) == []

@@ -126,3 +126,28 @@ async def test_a_heartbeat_waits_for_all_peers_at_once() -> None:
         assert [view.state for view in peers.views()] == [states.PEER_STATE_UNREACHABLE] * 20
         assert len(told) == 20
         await peers.close()
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize(
+    ("code", "there"),
+    [
+        (grpc.StatusCode.RESOURCE_EXHAUSTED, [True]),  # too busy for the question, but alive
+        (grpc.StatusCode.UNAVAILABLE, [False]),
+        (grpc.StatusCode.PERMISSION_DENIED, []),  # a misconfiguration says nothing of that
+        (grpc.StatusCode.UNIMPLEMENTED, [True]),  # an answer, of a peer without that service
+    ],
+)
+async def test_what_an_answer_to_the_question_for_its_health_says(code: grpc.StatusCode, there: list[bool]) -> None:
+    async def check(_: object, context: grpc.aio.ServicerContext) -> None:
+        await context.abort(code, "no")
+
+    async with a_world() as world:
+        heard: list[bool] = []
+        world.peers._peers["eureka"]._health = lambda _, well: heard.append(well)
+        assert world.eureka.health is not None
+        world.eureka.health.Check = check  # type: ignore[method-assign, assignment]
+        await world.eureka.stop()
+        await world.eureka.start()
+        await world.peers.beat()
+        assert heard == there

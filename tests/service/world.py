@@ -47,6 +47,8 @@ class Faults:
     delay: int = 0  # seconds at most
     kill: float = 0.0  # at each thing that a domain does outside, or writes
     outage: int = 60  # seconds at most until it starts again
+    goodbye: float = 0.0  # that it says so before it goes
+    busy: float = 0.0  # that it is too busy for a call
     power: float = 0.0  # of those kills: how many are power failures
     sync: int = 0  # seconds at most that it takes to bring a database to disk
 
@@ -257,6 +259,9 @@ class Node:
             return None
 
     def _die(self) -> None:
+        if self.world.chance(self.world.faults.goodbye):
+            other = self.world.other(self.name)
+            self.world.at(self.world.now, lambda: other.guarded(lambda: other.domain.peer_leaves(self.name, None)))
         self.lives += 1
         self.domain = None
         self.store.close()
@@ -336,6 +341,8 @@ class Outside:
         world, mutating = self.world, isinstance(call.request, (TryStartMate, StartJob))
         if world.other(self.node.name).domain is None:
             self._fail(call, Failure.UNREACHABLE, 0)
+        elif world.chance(world.faults.busy):
+            self._fail(call, Failure.BUSY, 0)
         elif world.chance(world.faults.lose):
             self._fail(call, Failure.TIMEOUT if mutating else Failure.UNREACHABLE, TIMEOUT)
         else:
