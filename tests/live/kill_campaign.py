@@ -56,7 +56,14 @@ class PatientClient(Client):
                     raise
 
 
-def campaign(pair: Pair, sides: Sides, seed: int, kills: int, signals: Sequence[int] = (signal.SIGKILL,)) -> Seen:
+def campaign(
+    pair: Pair,
+    sides: Sides,
+    seed: int,
+    kills: int,
+    signals: Sequence[int] = (signal.SIGKILL,),
+    patience: float = RUN_PATIENCE,
+) -> Seen:
     """Submit the work little by little, while services are killed and started so often; then see it to its end."""
     chance, seen, over = random.Random(seed), Seen(), Event()
     threads = [_submitter(service, work, seen, over, seed) for service, work in zip(pair.both, sides, strict=True)]
@@ -65,7 +72,7 @@ def campaign(pair: Pair, sides: Sides, seed: int, kills: int, signals: Sequence[
         while seen.kills < kills:
             time.sleep(chance.uniform(0, MOST_ALIVE))
             _outage(chance.choice([(pair.a,), (pair.b,), pair.both]), chance, seen, signals)
-    wait_until(lambda: is_idle(pair), "all jobs have ended", RUN_PATIENCE)
+    wait_until(lambda: is_idle(pair), "all jobs have ended", patience)
     return seen
 
 

@@ -196,7 +196,7 @@ FAULTS = {
     dies_during: (Outcome(ALONE, 1, 0), Outcome(ALONE, 1, 1)),
     never_answers: (Outcome(ALONE, 1, 0), Outcome(ALONE, 1, 1)),
     loses_the_reply: (Outcome("together", 2, 0), Outcome("together", 2, 1)),
-    answers_late: (Outcome(ALONE, 1, 0), Outcome("together", 2, 1)),
+    answers_late: (Outcome("together", 2, 0), Outcome("together", 2, 1)),  # it is alive, and asked again
     is_slow: (Outcome(ALONE, 1, 0), Outcome(ALONE, 1, 1)),
     says_not_now: (Outcome(ALONE, 1, 0), Outcome(ALONE, 1, 1)),
     denies: (Outcome("holding: PeerRefused", 1, 0), Outcome("holding: PeerRefused", 1, 1)),

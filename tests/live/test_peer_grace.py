@@ -14,6 +14,7 @@ from tests.live.workloads import SCHEMES, contended, outcome, set_up
 from tests.tiers import SEED, soaked
 
 SLOTS = 6
+LONG = 1800.0  # seconds for hundreds of jobs on a busy machine; a safety net
 
 
 @pytest.fixture
@@ -80,7 +81,7 @@ def check_campaign(make, schemes: tuple[str, str], pairs: int, kills: int) -> No
         service.config["coscheduling"]["peer_timeout"] = 10
     pair.start()
     acquainted(pair)
-    campaign(pair, contended(SEED, pairs, pairs // 2), SEED, kills, (signal.SIGTERM, signal.SIGKILL))
+    campaign(pair, contended(SEED, pairs, pairs // 2), SEED, kills, (signal.SIGTERM, signal.SIGKILL), LONG)
     found = outcome(pair)
     assert found.alone() == {}
     assert found.states == {"completed": 2 * (pairs + pairs // 2)}
