@@ -117,7 +117,12 @@ def _submitter(service: Service, work: Sequence[Work], seen: Seen, over: Event, 
             for job in work:
                 script = script_that_notes(service.folder.parent, job.seconds)
                 submitted = client.submit(
-                    script, nodes=job.nodes, time_limit=TIME_LIMIT, pair=job.pair, directory=service.folder
+                    script,
+                    nodes=job.nodes,
+                    time_limit=TIME_LIMIT,
+                    pair=job.pair,
+                    or_alone=job.pair is not None,
+                    directory=service.folder,
                 )
                 seen.jobs[service.name].append(submitted.id)
                 over.wait(chance.uniform(0, 2 * SUBMIT_EVERY))

@@ -116,7 +116,7 @@ class Submitters:
         self._over.set()
 
     def _submit(self, client: PatientClient, service: Service, work: Work) -> None:
-        mate = {"pair": work.name, "pair_domain": work.peer} if work.peer else {}
+        mate = {"pair": work.name, "pair_domain": work.peer, "or_alone": True} if work.peer else {}
         job = client.submit(
             script(self._world.folder, work.seconds),
             name=work.name,
