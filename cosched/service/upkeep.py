@@ -12,6 +12,7 @@ from cosched.service.timers import Timers
 
 LOOK_AT_CLOCK = 5.0  # seconds
 RETIRE = 3600.0
+PORTION = 500  # old jobs that are removed at a time, while everybody waits for less than a tenth of a second
 SHIFT = "clock shift"  # what the store calls it
 
 _LOG = logging.getLogger(__name__)
@@ -47,13 +48,18 @@ class Upkeep:
             _LOG.error("the clock's shift cannot be kept: %s", error)
 
     def _retire(self) -> None:
+        now = self._clock.now()
+        before = now - self._retention
         try:
             with self._store.transaction():
-                gone = self._store.retire(self._clock.now() - self._retention)
+                portion = self._store.portion(before, PORTION)
+                gone = self._store.retire(portion)
         except StoreError as error:
             _LOG.error("old jobs cannot be removed: %s", error)
-        else:
-            _LOG.info("%d old jobs removed", gone)
+            return
+        _LOG.info("%d old jobs removed", gone)
+        if portion < before:
+            self._timers.set("retire more", now + 1, self._retire)
 
 
 def pat_watchdog() -> None:

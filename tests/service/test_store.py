@@ -281,6 +281,15 @@ def test_transactions_do_not_nest(store):
 # Retention
 
 
+def test_old_jobs_may_be_retired_in_portions(store):
+    add(store, [job(n, S.COMPLETED, ended_at=at) for n, at in enumerate((1, 2, 2, 2, 3, 4, 9), 1)])
+    gone = []
+    while (portion := store.portion(9, 2)) < 9:
+        gone.append(retire(store, portion))
+    assert gone == [4]  # those that ended at one instant go together
+    assert (retire(store, portion), ids(store.jobs(None, None, False, 0, -1))) == (2, [7])
+
+
 def test_retiring_a_job_deletes_everything_of_it(store):
     paired = {"peer": "eureka", "mate": "17"}
     old, new, active = job(1, S.COMPLETED, ended_at=99, **paired), job(2, S.FAILED, ended_at=100), job(3)

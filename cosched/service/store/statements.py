@@ -58,6 +58,7 @@ LAST_TO_RETIRE = f"""
         UNION ALL SELECT max(sequence) FROM events WHERE job IN (SELECT id FROM jobs WHERE {_RETIRING})
     )
 """
+NEXT_TO_RETIRE = f"SELECT ended_at FROM jobs WHERE {_RETIRING} ORDER BY ended_at LIMIT 1 OFFSET ?2"
 RETIRE_EVENTS = "DELETE FROM events WHERE job IS NULL AND at < ?"
 RETIRE_JOBS = f"DELETE FROM jobs WHERE {_RETIRING} RETURNING id, peer, mate"
 RETIRE_REPLIES = "DELETE FROM replies WHERE job = ?"

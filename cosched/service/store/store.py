@@ -171,6 +171,11 @@ class Store(Reading):
         """Keep a single value; keys that begin with "store." are the store's own."""
         self._write(statements.SET_META, [(key, value)])
 
+    def portion(self, before: int, most: int) -> int:
+        """An instant up to `before`: `retire` deletes about so many jobs with it, or the last of those to go."""
+        last = self._value(statements.NEXT_TO_RETIRE, (before, most))
+        return before if last is None else int(last) + 1
+
     def retire(self, before: int) -> int:
         """Delete the jobs that ended before that instant, with everything of theirs; how many they were.
 
