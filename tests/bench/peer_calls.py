@@ -104,6 +104,16 @@ async def _decisions(echo_address: str, address: str, kind: str) -> list[tuple[f
     return times
 
 
+async def decisions(address: str) -> list[float]:
+    """Seconds of each decision that ends in TryStartMate, of a domain whose pairs are queued (`queue_pairs`)."""
+    async with grpc.aio.insecure_channel(address) as channel:
+        peer = CoschedulingServiceStub(channel)
+        pairs = [f"try{n}" for n in range(PAIRS)]
+        for pair in pairs:
+            await _ask_for_mate(peer, pair)
+        return [await _seconds(_decide_try(peer, pair)) for pair in pairs]
+
+
 async def _seconds(work: Awaitable[Any]) -> float:
     began = time.perf_counter()
     await work
