@@ -54,6 +54,9 @@ class Job:
     kept_back: float = 0.0  # until when we have kept it back
     offer: Offer | None = None  # the last
     started: float | None = None  # when it started, or is to start
+    hung_up: bool = (
+        False  # its hook has, without having been told anything, and what Slurm makes of it is not known yet
+    )
     killed: int | None = None  # of which turn (`restarts`) the hook was killed
     let_go: int | None = None  # of which turn the hook has said that it lets the job start
     end: Ended | None = None
@@ -128,7 +131,7 @@ class Book:
         """
         known = {row.job_id: row for row in rows}
         waiting = (Phase.CHOSEN, Phase.OFFERED, Phase.UNLAUNCHED)
-        chosen = [job for job in self.jobs.values() if job.phase in waiting]
+        chosen = [job for job in self.jobs.values() if job.hung_up or job.phase in waiting]
         for job in list(self.jobs.values()):
             if job.job_id not in known:
                 self._miss(job, began)
@@ -136,7 +139,7 @@ class Book:
                 self._follow(job, known[job.job_id])
         self._others = {job: submitted for job, submitted in self._others.items() if job in known}
         self._refused &= {name for row in known.values() for name in (row.job_id, row.array, row.het) if name}
-        return [known[job.job_id] for job in chosen if job.phase is Phase.QUEUED]
+        return [known[job.job_id] for job in chosen if job.phase is Phase.QUEUED and not job.hung_up]
 
     def _follow(self, job: Job, row: JobRow) -> None:
         now = states.stage(row.state)
@@ -157,7 +160,7 @@ class Book:
         job.moved.set()
 
     def _queued(self, job: Job) -> None:
-        before, job.phase = job.phase, Phase.QUEUED
+        before, job.phase, job.hung_up = job.phase, Phase.QUEUED, False
         if before is Phase.OFFERED:
             self.hooks.end(job.job_id)  # Slurm has requeued the job, and does not call it again while this hook lives
         if before in (Phase.CHOSEN, Phase.OFFERED) or job.started is not None:
@@ -179,7 +182,7 @@ class Book:
     def _started(self, job: Job, row: JobRow) -> None:
         if job.phase is not Phase.LET_GO and job.link is not None:
             _LOG.warning("job %s has started without having been let go", job.job_id)
-        job.phase = Phase.RUNNING
+        job.phase, job.hung_up = Phase.RUNNING, False
         job.started = job.started or float(row.started_at or time.time())
         self._report(Started(job.job_id, round(job.started * SECOND)))
 
@@ -226,7 +229,7 @@ class Book:
         return True
 
     def _take_offer(self, job: Job, offer: Offer) -> None:
-        job.killed = job.let_go = None  # of a hook before this one
+        job.hung_up, job.killed, job.let_go = False, None, None  # those were of a hook before this one
         if not self._keeps_its_mate(job, offer):
             return
         let_go_before = job.started is not None and job.offer is not None
@@ -269,7 +272,7 @@ class Book:
         self.unseen.pop(job_id, None)
         job = self.jobs.get(job_id)
         if job is not None and job.phase is Phase.OFFERED:
-            job.phase, job.changed = Phase.QUEUED, self._clock()
+            job.phase, job.hung_up, job.changed = Phase.QUEUED, True, self._clock()
             job.moved.set()
             self._report(Withdrawn(job_id))
 

@@ -62,7 +62,7 @@ def found(lab: tuple[Cluster, Site]):
 
     yield found
     if cluster.conf.read_text() != before:
-        cluster.conf.write_text(before)
+        cluster.rewrite(before)
         cluster.reconfigure()
 
 

@@ -121,7 +121,7 @@ def test_a_requeued_job_comes_again_once_its_stale_hook_is_ended(
 def test_a_job_whose_node_goes_down_comes_again_on_another(cluster: Cluster, service: Service, hold: Hold) -> None:
     job = hold()
     node = service.offers[-1].nodelist
-    cluster.scontrol("update", f"nodename={node}", "state=down", "reason=test")
+    cluster.down_node(node)
     try:
         service.wait_for(f"NODE_FAIL {job}")
         cluster.wait_for_state(job, "PENDING")
@@ -131,14 +131,15 @@ def test_a_job_whose_node_goes_down_comes_again_on_another(cluster: Cluster, ser
         service.start(job)
         service.wait_for(f"COMPLETED {job}")
     finally:
-        cluster.scontrol("update", f"nodename={node}", "state=resume")
+        cluster.resume_node(node)
 
 
-def test_a_restarted_controller_offers_a_held_job_again_on_the_same_nodes(
+def test_a_controller_that_was_killed_offers_a_held_job_again_on_the_same_nodes(
     cluster: Cluster, service: Service, hold: Hold
 ) -> None:
     job = hold("true", "--nodes=2")
-    cluster.kill_controller(signal.SIGTERM)
+    cluster.wait_until_saved(job)
+    cluster.kill_controller(signal.SIGKILL)
     service.wait_for(f"withdrawn {job}")
     cluster.start_controller()
     assert service.wait_for_offer(job, times=2).nodelist == service.offers[0].nodelist

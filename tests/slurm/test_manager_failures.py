@@ -15,6 +15,7 @@ from adapters.slurm.book import Phase
 from deploy.slurm.lab import Cluster, clear
 from tests.slurm.cosched_hooks import Site, site
 from tests.slurm.managed import PATIENCE, Managed, clusters, rows
+from tests.slurm.versions import config_of
 
 pytestmark = pytest.mark.asyncio
 Place = tuple[Cluster, Site]
@@ -67,14 +68,14 @@ async def test_a_held_job_whose_node_goes_down_is_offered_again_on_another(place
     async with Managed(*place) as slurm:
         job = await slurm.hold()
         node = (await slurm.wait_for(Offered, job)).nodelist
-        await slurm.scontrol("update", f"nodename={node}", "state=down", "reason=test")
+        await asyncio.to_thread(slurm.cluster.down_node, node)
         try:
             await slurm.wait_for(Withdrawn, job)
             assert (await slurm.wait_for(Offered, job, times=2)).nodelist != node
             assert await slurm.manager.start(job)
             assert (await slurm.wait_for(Ended, job)).succeeded
         finally:
-            await slurm.scontrol("update", f"nodename={node}", "state=resume")
+            await asyncio.to_thread(slurm.cluster.resume_node, node)
 
 
 async def test_many_turns_given_back_keep_the_priority(place: Place) -> None:
@@ -93,6 +94,8 @@ async def test_many_turns_given_back_keep_the_priority(place: Place) -> None:
 
 async def test_a_change_of_nice_would_free_a_job_that_is_held_by_its_user(place: Place) -> None:
     """Why a forced release does not lower the priority by nice for a moment."""
+    if (await asyncio.to_thread(config_of, place[0]))["PriorityType"] != "priority/basic":
+        pytest.skip("with priority/multifactor it stays held")
     async with Managed(*place) as slurm:
         job = await slurm.submit("true", "--hold")
         for nice in (2_000_000_000, 0):

@@ -7,6 +7,7 @@ import secrets
 import shlex
 import shutil
 import signal
+import socket
 import subprocess
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -38,6 +39,7 @@ class Cluster:
         self.jobs = directory / "jobs"  # where jobs are submitted, so where they write
         self.controller_log = directory / "slurmctld.log"
         self.nodes = [node_name(name, number + 1) for number in range(options.nodes)]
+        self._port = ports[0]
         self._keeping = keeping
         self._daemons: dict[str, int] = {}  # process ids, by node, and of the controller
         self._lay_out(slurm_conf(name, directory, ports, options), options)
@@ -176,8 +178,9 @@ class Cluster:
         self.wait_for(self._answers, "slurmctld to answer")
 
     def kill_controller(self, number: int = signal.SIGKILL) -> None:
-        """Send slurmctld a signal (SIGTERM: it saves its state) and wait for its end."""
+        """Send slurmctld a signal (SIGTERM: it saves its state) and wait until its port is free."""
         self._keeping.end(self._daemons[CONTROLLER], number)
+        self.wait_for(self._port_is_free, "slurmctld's port")
 
     def start_node(self, node: str | int) -> None:
         """Start a node's slurmd and wait until the controller counts it as usable."""
@@ -187,6 +190,15 @@ class Cluster:
     def kill_node(self, node: str | int, number: int = signal.SIGKILL) -> None:
         """Send a node's slurmd a signal and wait for its end; the steps on the node go on, as in a real failure."""
         self._keeping.end(self._daemons[self.node(node)], number)
+
+    def down_node(self, node: str | int) -> None:
+        """Have Slurm count a node as down; drained as well, since newer Slurms take it up again by themselves."""
+        for state in ("drain", "down"):
+            self.scontrol("update", f"nodename={self.node(node)}", f"state={state}", "reason=lab")
+
+    def resume_node(self, node: str | int) -> None:
+        """Have Slurm use a node again."""
+        self.scontrol("update", f"nodename={self.node(node)}", "state=resume")
 
     def pid(self, daemon: str | int = CONTROLLER) -> int:
         """The process id of slurmctld, or of a node's slurmd."""
@@ -198,6 +210,17 @@ class Cluster:
     def _spawn(self, daemon: str, program: str, *options: str) -> int:
         environment = {"PATH": search_path(), "SLURM_CONF": str(self.conf)}
         return self._keeping.spawn([find(program) or program, *options], environment, self.directory / f"{daemon}.out")
+
+    def _port_is_free(self) -> bool:
+        """A helper of slurmctld that has its socket, too, may live on for a second after a SIGKILL."""
+        with socket.socket() as trial:
+            trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                trial.bind(("127.0.0.1", self._port))
+                trial.listen()
+            except OSError:
+                return False
+        return True
 
     def _answers(self) -> bool:
         self.check()
@@ -229,11 +252,18 @@ class Cluster:
         """Set parameters of slurm.conf (None: take them out). `reconfigure` or a restart makes Slurm read them."""
         lines = replaced(self.conf.read_text().splitlines(), (f"{key}={value}" for key, value in settings.items()))
         kept = (line for line in lines if not line.endswith("=None"))
-        self.conf.write_text("\n".join(kept) + "\n")
+        self.rewrite("\n".join(kept) + "\n")
+
+    def rewrite(self, text: str) -> None:
+        """Replace slurm.conf as a whole: daemons that are still reconfiguring see the one before, or this one."""
+        aside = self.conf.with_name("slurm.conf.new")
+        aside.write_text(text)
+        aside.replace(self.conf)
 
     def reconfigure(self) -> None:
-        """`scontrol reconfigure`."""
-        self.scontrol("reconfigure")
+        """`scontrol reconfigure`, and wait until slurmctld answers: newer Slurms start it anew."""
+        self.wait_for(lambda: self.try_run("scontrol", "reconfigure").returncode == 0, "a reconfiguration")
+        self.wait_for(self._answers, "slurmctld to answer")
 
 
 def without_slurm(environment: Mapping[str, str]) -> dict[str, str]:

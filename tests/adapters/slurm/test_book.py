@@ -131,6 +131,17 @@ def test_a_job_that_was_requeued_behind_its_hook_is_withdrawn_and_the_hook_ended
     assert desk.kinds == ["Submitted", "Offered", "Withdrawn", "Offered"]
 
 
+def test_a_job_that_was_requeued_before_its_hook_was_killed_is_to_be_told_to_begin(desk: Desk) -> None:
+    """As by `scontrol requeue` and then a restart of slurmctld: else it would wait for two minutes."""
+    desk.book.offered(OFFER)
+    desk.kill(OFFER)
+    assert desk.look(replace(ROW, state="CONFIGURING")) == []
+    requeued = replace(ROW, restarts=1, submitted_at=1005, reason="BeginTime")
+    assert desk.look(requeued) == [requeued]
+    assert desk.look(requeued) == []
+    assert desk.kinds == ["Submitted", "Offered", "Withdrawn"]
+
+
 def test_a_job_that_was_found_chosen_keeps_its_nodes_until_it_is_queued() -> None:
     desk = Desk()
     chosen = replace(ROW, state="CONFIGURING", reason="None")

@@ -1,0 +1,50 @@
+"""Maintenance of one of two real Slurm clusters: drained, slurmctld restarted, resumed."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+
+import pytest
+
+from deploy.slurm.lab import CoupledLab
+from tests.live.workloads import Work
+from tests.slurm.coupled import check_for_compiler
+from tests.slurm.coupled_checks import (
+    START,
+    Served,
+    check_nothing_is_left,
+    check_started_together,
+    hold,
+    hooks_of,
+    whys,
+)
+
+NAMES = ("p", "q", "r")
+
+
+@pytest.fixture
+def coupled() -> Iterator[Served]:
+    """Services hold their jobs; afterwards nothing is left of these."""
+    check_for_compiler()
+    with CoupledLab(options={"nodes": len(NAMES)}, services=False, **START) as lab:
+        found = Served(lab)
+        found.serve()
+        yield found
+        lab.clear()
+        check_nothing_is_left(found)
+
+
+def test_a_drained_cluster_holds_nothing_and_makes_its_pairs_once_it_is_resumed(coupled: Served) -> None:
+    here, there = coupled.here, coupled.there
+    works = [Work(name, 1, 0.1) for name in NAMES]
+    held = [hold(coupled, here, work) for work in works]
+    here.service.run("drain", "--settle", "1s")  # which waits until nothing is held
+    coupled.until(lambda: not hooks_of(here), "the end of all holds")
+    assert {here.cluster.state(int(job)) for job in held} == {"PENDING"}
+    mates = [coupled.submit(there, work) for work in works]
+    here.cluster.kill_controller(signal.SIGTERM)
+    here.cluster.start_controller()
+    assert not any(whys(there, mate) for mate in mates)
+    here.service.run("resume")
+    check_started_together(coupled, held, mates)
