@@ -9,13 +9,12 @@ first instruction of the later one.
 
 from __future__ import annotations
 
-import re
 import subprocess
-from datetime import datetime
 from pathlib import Path
 
 from deploy.slurm.lab import CoupledLab, Domain
 from deploy.slurm.lab.coupled import BY_FOLDER
+from deploy.slurm.trace.controller_log import LOGGED, read_stories
 from tests.bench.skew import quantile
 from tests.live.workloads import SCHEMES, Outcome, contended
 from tests.slurm.coupled import Coupled
@@ -23,9 +22,6 @@ from tests.slurm.coupled import Coupled
 ROUNDS, PAIRS, ALONE, NODES = 5, 20, 4, 8  # jobs of one node
 HOW = {True: "gate", BY_FOLDER: "folder", False: "hook only"}
 SOURCE = Path(__file__).with_name("first.c")
-_ALLOCATED = re.compile(
-    r"^\[(\S+)\] (?:sched: Allocate|sched/backfill: _start_job: Started) JobId=(\d+) ", re.MULTILINE
-)
 
 
 def measure(schemes: tuple[str, str], *, gate: bool | str, rounds: int = ROUNDS) -> tuple[list[float], list[float]]:
@@ -36,7 +32,7 @@ def measure(schemes: tuple[str, str], *, gate: bool | str, rounds: int = ROUNDS)
     settings = {"release_interval": 4, "max_held_fraction": 0.75, "backoff": 1, "try_patience": 1.2}
     skews: list[float] = []
     delays: list[float] = []
-    with CoupledLab(schemes=schemes, gate=gate, options={"nodes": NODES}, **settings) as lab:
+    with CoupledLab(schemes=schemes, gate=gate, options={"nodes": NODES, "lines": LOGGED}, **settings) as lab:
         coupled = Coupled(lab, _noting(lab.directory / "first"))
         for seed in range(rounds):
             outcome = coupled.run(contended(seed, PAIRS, ALONE, most_nodes=1))
@@ -63,8 +59,8 @@ def _delays(coupled: Coupled, outcome: Outcome) -> list[float]:
 
 def _ready(domain: Domain) -> dict[str, float]:
     """When Slurm chose each job for the last time, in seconds since 1970."""
-    log = domain.cluster.controller_log.read_text()
-    return {job: datetime.fromisoformat(at).timestamp() for at, job in _ALLOCATED.findall(log)}
+    stories = read_stories(domain.cluster.controller_log.read_text())
+    return {job: story.selected[-1] for job, story in stories.items() if story.selected}
 
 
 def row(schemes: tuple[str, str], *, gate: bool | str) -> str:
