@@ -128,7 +128,8 @@ class Manager(Protocol):
     async def open(self) -> Mapping[str, Report | None]:
         """Find the jobs again that were launched and are not forgotten: the last report of each, None before the first.
 
-        Raises SettingError or ManagerError if the manager cannot be used.
+        Raises SettingError or ManagerError if the manager cannot be used. A manager that may have forgotten launches in
+        a crash of its host has an attribute `may_have_forgotten`, true then: what is not found is not launched again.
         """
 
     def check(self, spec: JobSpec) -> None:

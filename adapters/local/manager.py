@@ -42,6 +42,8 @@ class LocalManager:
         self._own = account(None)
         self._jobs: dict[str, Job] = {}
         self._reports: asyncio.Queue[Report] = asyncio.Queue()
+        self.may_have_forgotten = False
+        self._boot_is_noted = False
 
     @property
     def nodes(self) -> int:
@@ -55,6 +57,7 @@ class LocalManager:
             self._jobs[job_id].look(self._spool)
         with contextlib.suppress(OSError):  # the first launch tries again
             self._forks.begin()
+        self.may_have_forgotten = self._spool.is_of_another_boot()
         last = {job_id: job.last for job_id, job in self._jobs.items()}
         for job in self._jobs.values():
             if not job.ended:
@@ -93,6 +96,9 @@ class LocalManager:
         return await asyncio.to_thread(account, user)  # a directory service may take long to answer
 
     def _commit(self, spec: JobSpec, slots: list[int], who: Account) -> None:
+        if not self._boot_is_noted:
+            self._spool.note_boot()
+            self._boot_is_noted = True
         token = secrets.token_hex(16)
         launch = JobFile(
             job_id=spec.job_id,

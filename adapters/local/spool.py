@@ -13,11 +13,13 @@ from pathlib import Path
 from adapters.local import files
 from adapters.local.checks import is_job_id
 from adapters.local.jobfile import JobFile
+from adapters.local.processes import boot
 from adapters.local.recovery import CANCEL, LOCK
 from adapters.local.supervise import LOG
 from adapters.manager import ManagerError, SettingError
 from cosched.file_locks import lock
 
+_BOOT = ".boot"  # the boot of the host at which jobs were launched last
 _MAX_TAIL = 300  # bytes of it that are shown
 
 
@@ -57,6 +59,18 @@ class Spool:
             os.close(self._lock)
             self._lock = None
 
+    def is_of_another_boot(self) -> bool:
+        """Whether the host was restarted since the last launch: of launches just before that nothing may be left."""
+        try:
+            noted = files.read_json(str(self.root / _BOOT))
+        except files.BadFileError:
+            return True
+        return noted is not None and noted.get("boot") != boot()
+
+    def note_boot(self) -> None:
+        """Launches are of this boot from now on; safely on disk when this returns. OSError."""
+        files.write_json(str(self.root / _BOOT), {"boot": boot()})
+
     def folder(self, job_id: str) -> str:
         """The folder of a job."""
         return str(self.root / job_id)
@@ -66,9 +80,9 @@ class Spool:
 
         Nothing is flushed to the disk, which may take long just when the job should start: what is written survives the
         end of any process. Only a crash of the host can undo the last seconds (half a minute at most, by the kernel's
-        usual settings), and no process survives that either. Then the folder is gone as if never launched, and the job
-        may be launched again; or its files are empty or missing, and the job is found again as lost. The end of a job
-        is flushed, with its folder.
+        usual settings), and no process survives that either. Then the folder is gone as if never launched, which
+        `is_of_another_boot` tells; or its files are empty or missing, and the job is found again as lost. The end of a
+        job is flushed, with its folder.
         """
         fresh = self.root / f".new-{job.job_id}"
         shutil.rmtree(fresh, ignore_errors=True)

@@ -19,6 +19,7 @@ from cosched.v1.domain_pb2 import EVENT_KIND_ENDED
 
 BUSY_PATIENCE = 30  # seconds that a launch waits for nodes which the manager still cleans up
 TRY_AGAIN = 1.0  # seconds between the attempts to launch a job while there is no room for it
+HOST_RESTARTED = "the host was restarted before it is known to have started"
 UNSTARTED = "before its processes were started"
 _LOG = logging.getLogger(__name__)
 
@@ -165,7 +166,11 @@ class Runner:
         """After a restart: what the manager has `found`, against the jobs that should be `running`."""
         for job in running:
             record = self._domain.jobs.get(job)
-            if record is not None and job not in found:
+            if record is None or job in found:
+                continue
+            if getattr(self._manager, "may_have_forgotten", False):  # it may have run: it does not run twice
+                self._domain.ended(job, JobState.FAILED, HOST_RESTARTED)
+            else:
                 await self.launch(record)  # its launch was on record here, but not carried out yet
         for job, report in found.items():
             if isinstance(report, Ended):

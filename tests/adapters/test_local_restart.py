@@ -275,3 +275,22 @@ def test_after_a_restart_of_the_host_nothing_is_killed_or_started(place: Path) -
             innocent.wait()
 
     run(test)
+
+
+def test_a_spool_of_another_boot_may_have_forgotten_launches(place: Path) -> None:
+    async def test() -> None:
+        async with machine(place) as here:
+            assert not here.manager.may_have_forgotten
+            await here.run("1", "/bin/true")
+        async with machine(place) as again:
+            assert not again.manager.may_have_forgotten
+        (place / "jobs" / ".boot").write_text('{"boot": "another"}')
+        for _ in range(2):  # until something is launched
+            async with machine(place) as later:
+                assert later.manager.may_have_forgotten
+        async with machine(place) as later:
+            await later.run("2", "/bin/true")
+        async with machine(place) as last:
+            assert not last.manager.may_have_forgotten
+
+    run(test)

@@ -34,7 +34,7 @@ class Manager:
     """Takes orders unless it is `down`."""
 
     def __init__(self) -> None:
-        self.down = False
+        self.down = self.may_have_forgotten = False
         self.launched: list[str] = []
         self.cancelled: list[str] = []
 
@@ -166,3 +166,16 @@ async def test_a_job_that_was_not_launched_before_the_restart_never_is(site: Sit
     await site.restart()
     assert (site.manager.launched, site.operations.job("1").state) == ([], JobState.CANCELLED)
     assert site.operations.job("1").end_text == "before its processes were started"
+
+
+# A crash of the host
+
+
+async def test_a_launch_that_may_have_been_forgotten_is_not_repeated(site: Site) -> None:
+    await site.submit()
+    site.manager.launched.clear()
+    site.manager.may_have_forgotten = True
+    await site.restart()
+    job = site.operations.job("1")
+    assert (site.manager.launched, job.state) == ([], JobState.FAILED)
+    assert job.end_text == "the host was restarted before it is known to have started"
