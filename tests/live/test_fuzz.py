@@ -195,7 +195,7 @@ RULES = {
     "more nodes in use than there are": f"""
         SELECT sum(nodes) FROM jobs WHERE state IN ({JobState.READY}, {JobState.HOLDING}, {JobState.RUNNING})
         HAVING sum(nodes) > {NODES}""",
-    "no script": "SELECT id FROM jobs WHERE id NOT IN (SELECT job FROM scripts)",
+    "no script": f"SELECT id FROM jobs WHERE state < {FIRST_FINAL_STATE} AND id NOT IN (SELECT job FROM scripts)",
 }
 
 
