@@ -69,7 +69,11 @@ class Spool:
 
     def note_boot(self) -> None:
         """Launches are of this boot from now on; safely on disk when this returns. OSError."""
-        files.write_json(str(self.root / _BOOT), {"boot": boot()})
+        try:
+            files.write_json(str(self.root / _BOOT), {"boot": boot()})
+        except OSError:
+            (self.root / f"{_BOOT}.new").unlink(missing_ok=True)
+            raise
 
     def folder(self, job_id: str) -> str:
         """The folder of a job."""
