@@ -90,7 +90,7 @@ def test_a_scheme_is_configured_without_knowing_the_other():
     for scheme in (Scheme.HOLD, Scheme.YIELD):
         b = DomainA(scheme=scheme)
         b.submit()
-        assert b.asked_id()._fields == ("found", "job")
+        assert b.asked_id()._fields == ("found", "job", "problem")
         assert b.asked_status()._asdict() == {"status": "queuing", "generation": 0, "started_at": None}
 
 

@@ -41,10 +41,11 @@ def _seconds(span: timedelta) -> str:
 
 
 def submit(service: Service, *pairs: str) -> list[Job]:
-    """Jobs of two of the four slots each."""
+    """Jobs of two of the four slots each, whose mates may have ended."""
     folder = service.folder.parent
+    options = {"nodes": 2, "directory": folder, "or_alone": True}
     with service.client() as client:
-        return [client.submit(script_that_notes(folder), nodes=2, pair=name, directory=folder) for name in pairs]
+        return [client.submit(script_that_notes(folder), pair=name, **options) for name in pairs]
 
 
 def stories(service: Service, jobs: Sequence[Job]) -> list[dict[str, list[Event]]]:
@@ -117,4 +118,5 @@ def test_a_job_that_starts_late_is_never_shown_as_early(make_clocks):
     a.wait_for(first, lambda job: job.state == "completed")  # alone, when its patience ends
     (second,) = submit(b.service, "pair")
     b.wait_for(second, lambda job: job.state == "completed")
-    assert b.job(second).mates[0].gap == timedelta(0)  # by the clocks of both it began an hour early
+    # By the clocks of both it began an hour early; the offset corrects that, if it has been measured again by then.
+    assert timedelta(0) <= b.job(second).mates[0].gap < timedelta(seconds=HOUR / 2)
