@@ -63,7 +63,7 @@ def _syncs(folder: Path) -> Iterator[float]:
 def _service(folder: Path, kind: str) -> Iterator[Service]:
     service = Service(folder, "a")
     service.wrapper = KINDS[kind] or service.wrapper
-    service.config["domain"].update(log_level="warning", schedule_interval="30s", max_jobs_per_user=10_000)
+    service.config["domain"].update(log_level="info", schedule_interval="30s", max_jobs_per_user=10_000)
     service.config["manager"].update(slots=SLOTS)
     service.config["coscheduling"].update(scheme="hold", on_peer_unreachable="hold", heartbeat_interval=0)
     service.add_peer("b", f"127.0.0.1:{free_port()}")
