@@ -11,7 +11,8 @@
 #   proto       lint the protocol's files and generate the modules of cosched/v1 anew
 #   lint        ruff, mypy (strict in the core), import-linter
 #   deb         the Debian package of this tree, into dist; `make deb EXTRA=scheduler` for domains that schedule themselves
-#   lock        pin the dependencies of pyproject.toml anew
+#   man         the manual pages of all commands, into dist/man
+#   lock        pin the dependencies of pyproject.toml
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -19,7 +20,7 @@ BIN := .venv/bin
 TESTERS := $(shell expr 3 \* $$(nproc) / 2)
 READY := .venv/.ready
 
-.PHONY: setup demo slurm-demo test soak tools bench lint lock proto deb clean
+.PHONY: setup demo slurm-demo test soak tools bench lint lock proto man deb clean
 
 setup: $(READY)
 
@@ -73,6 +74,9 @@ proto: setup
 	rm -f cosched/v1/*_pb2*
 	$(BIN)/python -m grpc_tools.protoc --proto_path=proto --python_out=. --pyi_out=. --grpc_python_out=. \
 	    proto/cosched/v1/*.proto
+
+man: setup
+	$(BIN)/python -m deploy.man_pages dist/man
 
 deb:
 	@/usr/bin/python3 -c 'import ensurepip, venv' 2>/dev/null || sh deploy/install-packages.sh python3-venv

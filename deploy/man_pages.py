@@ -1,0 +1,38 @@
+"""Writes the manual pages of all commands: `python -m deploy.man_pages FOLDER` (`make man`)."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+from click_man.core import write_man_pages
+
+from cosched.cli.main import COMMANDS, main
+from cosched.version import VERSION
+
+
+def write(folder: Path) -> list[Path]:
+    """The pages in `folder`, made if it is not there: cosched.1, cosched-submit.1, and so on. OSError."""
+    folder.mkdir(parents=True, exist_ok=True)
+    group = click.Group("cosched", help=main.help, params=main.params)
+    context = click.Context(main)
+    for name, (_, _, short_help) in COMMANDS.items():
+        command = main.get_command(context, name)
+        assert command is not None
+        command.short_help = short_help
+        group.add_command(_with_epilog(command), name)
+    write_man_pages("cosched", group, version=VERSION, target_dir=str(folder))
+    return sorted(folder.glob("cosched*.1"))
+
+
+def _with_epilog(command: click.Command) -> click.Command:
+    """The generator knows no epilog: it becomes the end of the description."""
+    if command.epilog:
+        command.help = f"{command.help}\n\n{command.epilog}"
+    return command
+
+
+if __name__ == "__main__":
+    for page in write(Path(sys.argv[1])):
+        print(page)
