@@ -19,11 +19,15 @@ from adapters.manager import Ended, Started
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """The mate that a job names: job `mate` of the domain `peer`, or whichever job carries the same `pair` name."""
+    """The mate that a job names: job `mate` of the domain `peer`, or whichever job carries the same `pair` name.
+
+    `or_alone`: the job starts alone if there is no such mate.
+    """
 
     peer: str = ""
     mate: str | None = None
     pair: str | None = None
+    or_alone: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,17 +1,19 @@
 """How a job of Slurm names its mate: a word of its comment. The rest of the comment is the user's.
 
 `cosched:mate=eureka/1234` names job 1234 of the domain eureka; `cosched:pair=NAME` the job of another domain that names
-the same pair.
+the same pair. `cosched:or-alone`, a word beside it, lets the job start alone if there is no such mate.
 """
 
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from adapters.scheduling import Link
 from cosched.pair_names import ALLOWED, is_pair_name
 
 MARK = "cosched:"
+OR_ALONE = f"{MARK}or-alone"
 MAX_COMMENT = 1024  # bytes that Slurm takes
 MAX_NAME = 128  # characters of a job's id
 # Which jobs cannot have a mate, or only half; job_submit.lua has the same words.
@@ -29,23 +31,30 @@ class CommentError(ValueError):
 
 def word(link: Link) -> str:
     """How a comment names this mate."""
-    return f"{MARK}pair={link.pair}" if link.mate is None else f"{MARK}mate={link.peer}/{link.mate}"
+    mate = f"{MARK}pair={link.pair}" if link.mate is None else f"{MARK}mate={link.peer}/{link.mate}"
+    return f"{mate} {OR_ALONE}" if link.or_alone else mate
 
 
 def find(comment: str) -> Link | None:
     """The mate that a comment names; None if it has no word for cosched. CommentError."""
     words = [word for word in _BLANKS.split(comment) if word.startswith(MARK)]
+    mates = [word for word in words if word != OR_ALONE]
     if not words:
         return None
-    if len(words) > 1:
-        raise CommentError(f"the comment has {len(words)} words that begin with {MARK}; there may be one")
-    return _link(words[0].removeprefix(MARK))
+    if not mates:
+        raise CommentError(f"the comment has {OR_ALONE}, which says nothing without {_FORMS}")
+    if len(mates) > 1:
+        raise CommentError(f"the comment has {len(mates)} words that begin with {MARK}; one may name a mate")
+    return replace(_link(mates[0].removeprefix(MARK)), or_alone=OR_ALONE in words)
 
 
 def add(comment: str, link: Link) -> str:
-    """A comment that names a mate after the user's text, or does already. CommentError: it names another; too long."""
+    """A comment that names a mate after the user's text, or does already. CommentError: it names another; too long.
+
+    One that names this mate and has `cosched:or-alone` keeps it.
+    """
     named = find(comment)
-    if named == link:
+    if named in (link, replace(link, or_alone=True)):
         return comment
     if named is not None:
         raise CommentError(f"the comment has a word that begins with {MARK} already")
@@ -77,7 +86,7 @@ def _link(directive: str) -> Link:
         return Link(pair=value)
     if key == "mate" and (match := _MATE.fullmatch(value)) and _is_name(match[2]):
         return Link(peer=match[1], mate=match[2])
-    raise CommentError(f"the comment has a word that begins with {MARK} and is not {_FORMS}")
+    raise CommentError(f"the comment has a word that begins with {MARK} and is not {_FORMS}, or {OR_ALONE} beside it")
 
 
 def _bytes(text: str) -> int:

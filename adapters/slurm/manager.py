@@ -190,9 +190,9 @@ class SlurmManager:
         comment = comments.add(row.comment or "", link)
         await self._slurm.set_comment(row.job_id, comment)
         self._book.learn(replace(row, comment=comment))
-        job = self._book.jobs[row.job_id]
-        if job.link != link:
-            self._book.relink(job, link)
+        job, named = self._book.jobs[row.job_id], comments.find(comment)
+        if job.link != named:
+            self._book.relink(job, named)
 
     async def start(self, job_id: str, at: float | None = None) -> bool:
         """Let an offered job start, at an instant (seconds since 1970, at most 10 s ahead) if given.

@@ -30,9 +30,6 @@ def submit_to_slurm(
 
     Returns the job's id and whether it names a mate. InputError, Failure.
     """
-    if given.get("or_alone"):
-        reason = "a comment of Slurm cannot say it: submit the job without, and cosched unlink lets it start alone"
-        raise InputError("--or-alone", None, reason)
     if given.get("pair") is not None:
         _check_pair_domain(domain, given.get("pair_domain", ""))
     asked = read_script(script, os.environ)
@@ -82,12 +79,13 @@ def _comment(path: str, asked: Asked, given: Mapping[str, Any]) -> str | None:
 
 
 def _link(given: Mapping[str, Any]) -> Link | None:
+    or_alone = given.get("or_alone", False)
     if given.get("pair") is not None:
-        return Link(pair=given["pair"])
+        return Link(pair=given["pair"], or_alone=or_alone)
     if given.get("mate") is None:
         return None
     peer, _, mate = given["mate"].partition(":")
-    return Link(peer, mate)
+    return Link(peer, mate, or_alone=or_alone)
 
 
 def _names_a_mate(path: str, asked: Asked, comment: str | None) -> bool:

@@ -17,8 +17,10 @@ LOOK = 0.05  # seconds
 
 
 def names(record: JobRecord, mate: MateNamed) -> bool:
-    """Whether the job names this mate already."""
-    return (record.peer, record.pair) == (mate.peer, mate.pair) and mate.mate in (None, record.mate)
+    """Whether the job names this mate already, and says the same of starting alone."""
+    or_alone = (record.memory or {}).get("or_alone", False)
+    same = (record.peer, record.pair, or_alone) == (mate.peer, mate.pair, mate.or_alone)
+    return same and mate.mate in (None, record.mate)
 
 
 def refusal_of_mate(mate: MateNamed, answer: MateJobId | None) -> Refusal | None:

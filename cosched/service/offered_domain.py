@@ -66,11 +66,11 @@ class OfferedDomain(LiveDomain):
 
     # What the manager reports
 
-    def submitted(self, record: JobRecord) -> None:
-        """The manager has a new job that names a mate."""
-        self._inside(lambda: self._submitted(record))
+    def submitted(self, record: JobRecord, *, or_alone: bool = False) -> None:
+        """The manager has a new job that names a mate; `or_alone`: it starts alone if there is no such mate."""
+        self._inside(lambda: self._submitted(record, or_alone))
 
-    def _submitted(self, record: JobRecord) -> None:
+    def _submitted(self, record: JobRecord, or_alone: bool) -> None:
         job = str(record.id)
         if job in self.jobs:
             return
@@ -82,7 +82,7 @@ class OfferedDomain(LiveDomain):
             return
         self._changes.found.append(record)
         self._take_up(record)
-        self.feed(Submitted(job, record.peer or "", record.pair, record.mate, record.owner))
+        self.feed(Submitted(job, record.peer or "", record.pair, record.mate, record.owner, or_alone))
         self.enqueue(record)
 
     def refused(self, job: JobId, why: str) -> None:
@@ -164,11 +164,13 @@ class OfferedDomain(LiveDomain):
                 how = JobState.CANCELLED
         super().end(job, how, why, exit_code)
 
-    def relinked(self, job: JobId, peer: Domain, pair: str | None, mate: JobId | None) -> None:
-        """The job names another mate than before, or (`peer` empty) none."""
-        self._inside(lambda: self._relinked(job, peer, pair, mate))
+    def relinked(
+        self, job: JobId, peer: Domain, pair: str | None, mate: JobId | None, *, or_alone: bool = False
+    ) -> None:
+        """The job names another mate than before, or (`peer` empty) none; `or_alone` as of `submitted`."""
+        self._inside(lambda: self._relinked(job, peer, pair, mate, or_alone))
 
-    def _relinked(self, job: JobId, peer: Domain, pair: str | None, mate: JobId | None) -> None:
+    def _relinked(self, job: JobId, peer: Domain, pair: str | None, mate: JobId | None, or_alone: bool) -> None:
         if self.state(job) not in WAITING:
             return
         local = self.core.mates.jobs[job]
@@ -176,7 +178,7 @@ class OfferedDomain(LiveDomain):
             if local.peer:
                 self.feed(Unlinked(job))
         else:
-            self.feed(Linked(job, peer, pair, mate))
+            self.feed(Linked(job, peer, pair, mate, or_alone))
 
     # Tries, which take a while
 

@@ -79,10 +79,10 @@ class OfferedOperations(Operations):
     def _written(self, mate: MateNamed) -> Link:
         """The mate as a job names it: a pair's name says nothing of the domain."""
         if mate.pair is None:
-            return Link(mate.peer, mate.mate)
+            return Link(mate.peer, mate.mate, or_alone=mate.or_alone)
         if len(self._peer_names) > 1:
             raise no_pair("a pair's name does not tell in which of several domains the mate is: name its id")
-        return Link(pair=mate.pair)
+        return Link(pair=mate.pair, or_alone=mate.or_alone)
 
     async def _unlink(self, asking: Asking, job: str, peer: Domain) -> JobRecord:
         await self.look_for(job)

@@ -218,7 +218,7 @@ class Offering:
             _LOG.warning("job %s of %s starts alone: %s", job.job_id, job.owner, reason)
             self._domain.refused(job.job_id, reason)
             return
-        self._domain.submitted(self._record(job, peer, job.link))
+        self._domain.submitted(self._record(job, peer, job.link), or_alone=job.link.or_alone)
         self._run(self._announce(job.job_id))
 
     async def _announce(self, job: JobId) -> None:
@@ -251,7 +251,7 @@ class Offering:
 
     async def _follow_link(self, job: JobId, peer: Domain, link: Link) -> None:
         await until_linkable(self._domain, job)
-        self._domain.relinked(job, peer, link.pair, link.mate)
+        self._domain.relinked(job, peer, link.pair, link.mate, or_alone=link.or_alone)
         await self._announce(job)
 
     def _offered(self, report: Offered) -> None:

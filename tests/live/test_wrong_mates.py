@@ -98,9 +98,13 @@ def test_a_job_whose_mate_turns_out_to_be_none_waits_and_says_so(make_pair):
     pair.a.start()
     with pair.a.client() as a:
         job = a.submit(script_that_notes(pair.folder), mate="b:999")
+        other = a.submit(script_that_notes(pair.folder), mate="b:998")
         pair.b.start()
-        wait_until(lambda: (a.job(job).state, a.job(job).reason) == ("queued", "MateUnknown"))
+        for waits in (job, other):
+            wait_until(lambda: (a.job(waits).state, a.job(waits).reason) == ("queued", "MateUnknown"))  # noqa: B023
         assert not noted(pair.folder)
+        assert a.link(other, "b:998", or_alone=True).mates[0].or_alone
+        wait_until(lambda: a.job(other).state == "completed")
         assert pair.a.run("unlink", job.id).stderr.startswith("job a:1 has no mate any more, and ")
         wait_until(lambda: a.job(job).state == "completed")
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from cosched.core.coscheduling import NO_SUCH_PAIR
 from cosched.core.effects import Call, Release, Start, Try, Yield
 from cosched.core.events import Asked
 from cosched.core.job import JobState
@@ -19,13 +20,14 @@ from cosched.core.protocol import (
     Found,
     GetMateJobId,
     MateJobId,
+    MateProblem,
     MateStatus,
     MateTried,
     Status,
     TryStartMate,
 )
 from cosched.core.scheduler import ClusterSettings
-from cosched.core.settings import CoschedulingSettings, Scheme
+from cosched.core.settings import CoschedulingSettings, OnMateUnknown, Scheme
 from cosched.service.changes import Order, PassOver
 from cosched.service.metrics import Metrics
 from cosched.service.offered_domain import OfferedDomain
@@ -82,10 +84,11 @@ class Site:
         chosen = CoschedulingSettings(**{"release_jitter": Decimal(0), "max_held_fraction": Decimal(1), **settings})
         self.domain = OfferedDomain("a", chosen, CLUSTER, store, self.clock, self.outside, METRICS)
 
-    def submit(self, *jobs: int, pair: str | None = None) -> None:
+    def submit(self, *jobs: int, pair: str | None = None, or_alone: bool = False) -> None:
         for job in jobs:
             named = pair or str(job)
-            self.domain.submitted(JobRecord(job, "", "ann", None, 2, 0, NOW, JobState.QUEUED, peer="b", pair=named))
+            record = JobRecord(job, "", "ann", None, 2, 0, NOW, JobState.QUEUED, peer="b", pair=named)
+            self.domain.submitted(record, or_alone=or_alone)
             self.domain.ask(Asked("b", GetMateJobId(str(job), named, None, "ann")))
 
     def offer(self, job: int, *, can_yield: bool = True) -> None:
@@ -287,6 +290,26 @@ def test_a_job_that_holds_is_given_another_mate_and_asks_for_it_with_its_nodes(s
     )
     site.answer(1, MateJobId(Found.UNSUBMITTED, None))
     assert (site.state(1), site.orders) == (JobState.HOLDING, []), "nothing has started"
+
+
+@pytest.mark.parametrize("linked", [False, True])
+@pytest.mark.parametrize("or_alone", [False, True])
+def test_a_job_whose_mate_is_none_starts_alone_only_if_it_says_so(store, or_alone, linked):
+    site = Site(store, on_mate_unknown=OnMateUnknown.WAIT)
+    site.submit(1, or_alone=or_alone is not linked)
+    if linked:
+        site.domain.relinked("1", "b", None, "999", or_alone=or_alone)
+    site.orders  # noqa: B018
+    site.offer(1)
+    site.answer(1, MateJobId(Found.NO_PAIR, None, MateProblem.UNKNOWN))
+    assert (site.orders, site.state(1)) == (
+        ([Start("1")], JobState.RUNNING) if or_alone else ([Yield("1", 1.0)], JobState.QUEUED)
+    )
+    kept = store.job(1)
+    assert kept.memory.get("or_alone", False) is or_alone
+    assert or_alone or kept.reason == "MateUnknown"
+    whys = [event.detail["why"] for event in store.events(0, (), (), 99) if event.what == "started"]
+    assert whys == ([NO_SUCH_PAIR] if or_alone else [])
 
 
 # Tries, and who comes first

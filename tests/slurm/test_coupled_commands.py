@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from adapters.slurm.comments import ARRAY, HET
+from cosched.core.coscheduling import NO_SUCH_PAIR
 from deploy.slurm.lab import CoupledLab, Domain
 from tests.live.workloads import Work
 from tests.slurm.coupled import check_for_compiler, known
@@ -156,6 +157,18 @@ def test_a_typo_in_a_pairs_name_is_mended_while_the_job_holds(coupled: Served) -
     assert comment_of(here, held) == "cosched:pair=p"
     assert known(here)[held].state in ("ready", "holding"), "it keeps its nodes, and has not started"
     check_started_together(coupled, [held], [coupled.submit(there, P)])
+
+
+def test_a_job_starts_alone_for_want_of_its_mate_if_its_owner_says_so(coupled: Served) -> None:
+    here, there = coupled.here, coupled.there
+    wrong = f"--comment=cosched:mate={there.name}/99999"
+    waits, goes = coupled.submit(here, ALONE, wrong), coupled.submit(here, ALONE, f"{wrong}8 cosched:or-alone")
+    coupled.until_job(here, waits, lambda job: job.reason == "MateUnknown", "to wait for another mate")
+    here.service.run("link", waits, f"{there.name}:99999", "--or-alone")
+    assert comment_of(here, waits) == f"cosched:mate={there.name}/99999 cosched:or-alone"
+    for job in (waits, goes):
+        coupled.until_state(here, job, "completed")
+        assert whys(here, job) == [NO_SUCH_PAIR]
 
 
 def test_a_pairs_name_that_is_taken_already_is_refused_with_a_warning(coupled: Served) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from adapters.slurm.comments import ARRAY, HET, NO_REQUEUE
+from cosched.pair_names import ALLOWED
 from deploy.slurm.lab import Cluster, Lab
 from deploy.slurm.lab.installed_hooks import SOURCES
 
@@ -39,8 +40,10 @@ def submit(cluster: Cluster, *options: str, command: str = "sbatch") -> tuple[bo
         "cosched:mate=eureka/1234",
         "cosched:mate=eureka.site-2/job_1[7]",
         "project=a cosched:pair=night/run,2 other words",
+        "cosched:pair=night cosched:or-alone",
+        "a cosched:or-alone b cosched:mate=eureka/1234",
         f"cosched:pair={128 * 'x'}",
-        f"cosched:pair={128 * '→'}",
+        f"cosched:mate=eureka/{128 * '→'}",
     ],
 )
 def test_a_good_comment_and_that_of_others_is_accepted_silently(cluster: Cluster, comment: str) -> None:
@@ -61,12 +64,16 @@ def test_a_good_comment_and_that_of_others_is_accepted_silently(cluster: Cluster
         "cosched:mate=eu%reka/1",
         "project=a,cosched:pair=x",
         f"cosched:pair={129 * 'x'}",
+        "cosched:pair=→",
         f"cosched:mate={65 * 'x'}/1",
         "cosched:pair=a\x07",
+        "cosched:pair=a cosched:or-alon",
+        "cosched:pair=a cosched:or-alone,b",
     ],
 )
 def test_a_mistaken_comment_is_refused_in_one_line(cluster: Cluster, comment: str) -> None:
     form = "comment: not of the form cosched:mate=DOMAIN/JOBID or cosched:pair=NAME, a word by itself"
+    form += f" (beside it cosched:or-alone); NAME is {ALLOWED}"
     accepted, said = submit(cluster, f"--comment={comment}")
     assert (accepted, [line.removeprefix("error: ") for line in said]) == (False, [form])
 
@@ -75,6 +82,12 @@ def test_a_job_has_one_mate(cluster: Cluster) -> None:
     accepted, said = submit(cluster, "--comment=cosched:pair=x cosched:mate=eureka/1")
     assert not accepted
     assert "a job has one mate" in said[0]
+
+
+def test_to_start_alone_says_nothing_without_a_mate(cluster: Cluster) -> None:
+    accepted, said = submit(cluster, "--comment=words cosched:or-alone")
+    assert not accepted
+    assert "cosched:or-alone says nothing without a mate" in said[0]
 
 
 def test_array_and_heterogeneous_jobs_are_refused_a_mate_with_the_reason(cluster: Cluster) -> None:

@@ -100,6 +100,10 @@ def following(cluster: Cluster) -> str:
 def test_the_pair_is_a_word_of_the_comment(submitted: Any, script: Any, domain: FakeDomain) -> None:
     assert submitted(*PAIR, script())["Comment"] == "cosched:pair=run7"
     assert submitted("--hold", "--mate", "eureka:12", script())["Comment"] == "cosched:mate=eureka/12"
+    alone = submitted(*PAIR, "--or-alone", "--comment=mine", script())["Comment"]
+    assert alone == "mine cosched:pair=run7 cosched:or-alone"
+    own = script("#COSCHED --mate=eureka:12 --or-alone --hold")
+    assert submitted(own)["Comment"] == "cosched:mate=eureka/12 cosched:or-alone"
     assert not [request for request in domain.requests if isinstance(request, SubmitJobRequest)]
 
 
@@ -205,8 +209,7 @@ def test_a_job_that_must_not_be_requeued_can_only_hold(cosched: Any, script: Any
 @pytest.mark.parametrize(
     ("flags", "line"),
     [
-        (("--pair", "a b"), "--pair: the mate cannot be written in a comment as cosched:mate=DOMAIN/ID or "),
-        (("--mate", "eur eka:3"), "--mate: the mate cannot be written in a comment as "),
+        (("--mate", "eur eka:3"), "--mate: the mate cannot be written in a comment as cosched:mate=DOMAIN/ID or "),
         (("--pair", "x", "--comment", "cosched:pair=y"), "--comment: the comment has a word that begins with cosched:"),
         (("--comment", "cosched:x"), "--comment: the comment has a word that begins with cosched: and is not "),
         (("--pair", "x", "--comment", 1024 * "x"), "--comment: the comment is too long: Slurm takes 1024 bytes"),

@@ -4,6 +4,7 @@
 -- slurm_job_submit, `if cosched_submit(job) ~= slurm.SUCCESS then return slurm.ERROR end`.
 
 local FORM = "cosched:mate=DOMAIN/JOBID or cosched:pair=NAME"
+local OR_ALONE = "cosched:or-alone" -- beside that
 local NAMES = "NAME is 1 to 128 of A-Z a-z 0-9 and _ . : , + = @ / -"
 local COMPONENTS = 0xfffffff0 -- het_job_offset of a job that is not heterogeneous is above this
 
@@ -26,17 +27,23 @@ end
 -- What is wrong with a comment, or nil. Words are separated by white space; those of others do not matter.
 local function mistake(comment)
     local links = 0
+    local or_alone = false
     for word in comment:gmatch("%S+") do
-        if word:find("cosched:", 1, true) then
+        if word == OR_ALONE then
+            or_alone = true
+        elseif word:find("cosched:", 1, true) then
             local link = word:match("^cosched:(.*)$")
             if link == nil or word:find("%c") or not (is_mate(link) or is_pair(link)) then
-                return "not of the form " .. FORM .. ", a word by itself; " .. NAMES
+                return "not of the form " .. FORM .. ", a word by itself (beside it " .. OR_ALONE .. "); " .. NAMES
             end
             links = links + 1
         end
     end
     if links > 1 then
         return "a job has one mate: " .. FORM .. " must be there once"
+    end
+    if or_alone and links == 0 then
+        return OR_ALONE .. " says nothing without a mate: " .. FORM
     end
     return nil
 end

@@ -381,3 +381,10 @@ def test_the_comment_of_the_offer_counts(desk: Desk) -> None:
     offered = desk.reports[-1]
     assert isinstance(offered, Offered)
     assert (desk.kinds, offered.link) == (["Submitted", "Relinked", "Offered"], Link("eureka", "5"))
+
+
+def test_that_a_job_may_start_alone_is_reported_with_its_mate(desk):
+    desk.book.offered(replace(OFFER, comment="cosched:pair=p cosched:or-alone"))
+    submitted, relinked, offered = desk.reports
+    assert submitted.link == Link(pair="p")
+    assert relinked.link == offered.link == Link(pair="p", or_alone=True)

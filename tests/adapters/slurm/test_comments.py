@@ -7,12 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adapters.scheduling import Link
-from adapters.slurm.comments import MARK, MAX_COMMENT, MAX_NAME, CommentError, add, find, word
+from adapters.slurm.comments import MARK, MAX_COMMENT, MAX_NAME, CommentError, add, find, remove, word
 
 NAMES = st.text(st.characters(categories=["L", "N", "P", "S"]), min_size=1, max_size=MAX_NAME)
 DOMAINS = st.from_regex(r"\A[A-Za-z0-9_.-]{1,64}\Z")
 PAIRS = st.from_regex(r"\A[A-Za-z0-9_.:,+=@/-]{1,128}\Z")
-LINKS = st.builds(lambda name: Link(pair=name), PAIRS) | st.builds(lambda peer, job: Link(peer, job), DOMAINS, NAMES)
+LINKS = st.builds(Link, pair=PAIRS, or_alone=st.booleans()) | st.builds(Link, DOMAINS, NAMES, or_alone=st.booleans())
 BLANKS = st.text(" \t\n\v\f\r", min_size=1, max_size=3)
 # What a command line can carry: with bytes that are no UTF-8, as Python reads them.
 TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0") | st.sampled_from("\udc80\udcff")).filter(
@@ -35,6 +35,7 @@ def test_a_mate_that_is_added_is_found_and_the_text_kept(link: Link, text: str) 
     else:
         assert comment.startswith(text)
         assert find(comment) == link
+        assert MARK not in remove(comment)
 
 
 @given(st.text(st.characters(exclude_categories=[])))
@@ -68,6 +69,12 @@ def test_a_comment_without_a_word_for_us_names_no_mate(comment: str) -> None:
         f"cosched:mate={'x' * 65}/5",
         "cosched:pair=a cosched:pair=a",
         "cosched:pair=a\ncosched:mate=eureka/5",
+        "cosched:or-alone",
+        "cosched:or-alone pair=a",
+        "cosched:pair=a cosched:or-alon",
+        "cosched:pair=a cosched:or_alone",
+        "cosched:pair=a cosched:or-alone=yes",
+        "cosched:pair=a cosched:or-alone cosched:pair=b",
     ],
 )
 def test_words_that_cannot_be_used_are_refused(comment: str) -> None:
@@ -82,6 +89,20 @@ def test_a_text_that_no_command_can_be_given_is_refused() -> None:
 
 def test_a_mate_that_is_named_already_is_not_added_again() -> None:
     assert add("words cosched:pair=a", Link(pair="a")) == "words cosched:pair=a"
+
+
+def test_a_job_may_start_alone_if_a_word_beside_its_mate_says_so() -> None:
+    for comment in ("cosched:mate=eureka/5 cosched:or-alone", "cosched:or-alone x\tcosched:mate=eureka/5 y"):
+        assert find(comment) == Link("eureka", "5", or_alone=True)
+    assert find("cosched:mate=eureka/5 or-alone xcosched:or-alone") == Link("eureka", "5")
+    assert remove("mine cosched:mate=eureka/5 cosched:or-alone") == "mine"
+
+
+def test_that_a_job_may_start_alone_is_kept_but_not_added_to_a_mate_that_is_named_already() -> None:
+    either = "cosched:pair=a cosched:or-alone"
+    assert add(either, Link(pair="a")) == add(either, Link(pair="a", or_alone=True)) == either
+    with pytest.raises(CommentError, match="already"):
+        add("cosched:pair=a", Link(pair="a", or_alone=True))
 
 
 def test_a_second_mate_cannot_be_added() -> None:
