@@ -40,8 +40,8 @@ def small_disk(tmp_path):
 
 @pytest.fixture
 def pair(make_pair):
-    """A pair; each domain waits while the other cannot answer."""
-    made = make_pair(scheme="hold", release_interval="2s", on_peer_unreachable="hold", peer_patience="60s")
+    """A pair; one domain waits for the other that cannot answer, since it is alive, or comes back."""
+    made = make_pair(scheme="hold", release_interval="2s", peer_patience="1s", peer_grace="10m")
     made.a.config["domain"]["http"] = f"127.0.0.1:{free_port()}"
     return made
 
@@ -144,7 +144,7 @@ def test_no_room_for_the_database(pair, small_disk, ending):
     stalled = Stalled(pair, small_disk)
     with pair.b.client() as b:
         mate = b.submit(script_that_notes(stalled.folder), pair="p", directory=stalled.folder)
-        wait_until(lambda: b.job(mate).reason == "PeerUnreachable", "its mate's domain does not answer")
+        wait_until(lambda: b.job(mate).reason == "PeerBusy", "its mate's domain says that it is stalled")
     with pair.a.client() as a, pytest.raises(Unreachable) as caught:
         a.submit(script_that_notes(stalled.folder))
     assert caught.value.reason == "STALLED"
