@@ -106,7 +106,7 @@ def test_a_script(rejected, logs, tmp_path, text, reason):
         (["--domain", "x,trace=none"], "none: cannot be read: No such file or directory"),
         (["--domain", "x,trace=."], ".: cannot be read: Is a directory"),
         (["--domain", "x,trace=a.swf", "--pairs", "none"], "none: cannot be read: No such file or directory"),
-        (["--domain", "x,trace=a.swf", "--script", "none"], "none: No such file or directory"),
+        (["--domain", "x,trace=a.swf", "--script", "none"], "none: cannot be read: No such file or directory"),
         (["--domain", "x,trace=a.swf", "--config", "none"], "none: cannot be read: No such file or directory"),
         (["--domain", "x,trace=a.swf,cut=9d.."], "--domain x:cut: no job is submitted in the time window; the"),
         (["--domain", "x,trace=a.swf,scale=1e20"], "--domain x:scale: a scale factor of 1E+20 makes submit times too"),

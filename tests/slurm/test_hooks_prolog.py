@@ -9,7 +9,7 @@ import socket
 import subprocess
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from functools import partial
 from pathlib import Path
 from threading import Thread
@@ -240,8 +240,9 @@ class Babbler:
                 return
             self.calls += 1
             self._peers.append(peer)
-            try:
+            with suppress(OSError):  # who has hung up already has said something before
                 self._behave(peer)
+            try:
                 peer.settimeout(END)
                 while data := peer.recv(9000):
                     self.heard += data
