@@ -45,7 +45,7 @@ def from_day(path: Path, day: int, procs_per_node: int = 1) -> tuple[Workload, i
 @pytest.mark.parametrize(
     ("schemes", "total"),
     [
-        *((schemes, 300) for schemes in SCHEMES),
+        *((schemes, 800) for schemes in SCHEMES),
         *(pytest.param(schemes, 2000, marks=pytest.mark.soak) for schemes in SCHEMES),
     ],
     ids=str,
