@@ -53,7 +53,7 @@ schemes = ["none", "HH", "HY", "YH", "YY"]
 "eureka.load" = [0.25, 0.5]
 """
 REAL = (
-    ("KTH-SP2-1996-2", "LLNL-Atlas-2006-2.1-cln"),
+    ("HPC2N-2002-2.first-alea", "SDSC-SP2-1998.first5000"),
     ("ANL-Mira-2018", "ANL-Theta-2022-cqsim"),
 )
 LEFT_OUT = {".html", ".png", ".svg"}
