@@ -3,12 +3,12 @@
 #   setup       .venv with the locked dependencies (installs python3-venv where it is missing and permitted)
 #   demo        a coupled month under every combination of schemes
 #   slurm-demo  two real Slurm clusters, coscheduled, for half a minute (installs slurm-wlm and gcc where it may)
-#   test        lint, types, contracts, and the short tier of tests, in a few minutes (installs chromium, slurm-wlm and
-#               gcc where missing and permitted)
-#   soak        the long tier, half an hour: many seeds, kills by the dozen, histories of faults; `make soak SEED=7`
+#   test        lint, types, contracts, and the short tier of tests: 15 minutes on two processors (installs chromium,
+#               slurm-wlm and gcc where missing and permitted)
+#   soak        the long tier, an hour or more: many seeds, kills by the dozen, histories of faults; `make soak SEED=7`
 #               repeats a run
 #   bench       speed, as ratios on this machine (needs a C compiler)
-#   proto       lint the protocol's files and generate the modules of cosched/v1 anew
+#   proto       lint the protocol's files and generate the modules of cosched/v1
 #   lint        ruff, mypy (strict in the core), import-linter
 #   deb         the Debian package of this tree, into dist; `make deb EXTRA=scheduler` for domains that schedule themselves
 #   man         the manual pages of all commands, into dist/man

@@ -38,7 +38,7 @@ def takes_requeue_delay(config: Config) -> bool:
 
 
 def reconfigures_anew(config: Config) -> bool:
-    """Whether `scontrol reconfigure` starts slurmctld anew: hooks that are added count, those that wait are ended."""
+    """Whether `scontrol reconfigure` starts slurmctld again: hooks that are added count, those that wait are ended."""
     return (version_of(config) or (0, 0, 0)) >= _RECONFIGURES_ANEW_SINCE
 
 
