@@ -7,8 +7,8 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Protocol, cast
 
-from adapters.manager import Manager, SettingError
-from adapters.scheduling import SchedulingManager
+from cosched.adapters.manager import Manager, SettingError
+from cosched.adapters.scheduling import SchedulingManager
 
 GROUP = "cosched.adapters"
 

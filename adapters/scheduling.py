@@ -14,7 +14,7 @@ from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
-from adapters.manager import Ended, Started
+from cosched.adapters.manager import Ended, Started
 
 
 @dataclass(frozen=True, slots=True)

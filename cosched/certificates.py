@@ -1,8 +1,8 @@
 """Certificates of a site's policy domains and users: a small certificate authority, and what it issues.
 
 A certificate says who its holder is by a URI: `spiffe://SITE/cosched/NAME` is a domain, `spiffe://SITE/cosched/user/NAME`
-a user. A domain's certificate also has the DNS name that `server_name` makes of the URI (cosched/service/tls.py tells
-why), and the hosts under which users reach it. Keys are on the curve P-256.
+a user. A domain's certificate also has the DNS name that `server_name` makes of the URI (cosched/service/wire/tls.py
+tells why), and the hosts under which users reach it. Keys are on the curve P-256.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Replays job logs of coupled clusters through cosched's own scheduling code, on a virtual clock.
 
-import sim
+from cosched import sim
 result = sim.replay([sim.Domain(name="intrepid", trace="intrepid.swf.gz"), ...], pair_window="2m")
 result.pairs, result.domains["intrepid"].metrics, result.jobs
 """
@@ -14,9 +14,9 @@ from cosched.compilation import use_kernel_cache
 from cosched.extras import SIMULATOR, need
 
 if TYPE_CHECKING:
-    from sim.configuration import Domain, ReplayConfig
-    from sim.replaying import Replay, replay, run
-    from sim.results import DomainResult, ReplayResult
+    from cosched.sim.configuration import Domain, ReplayConfig
+    from cosched.sim.replaying import Replay, replay, run
+    from cosched.sim.results import DomainResult, ReplayResult
 
 __all__ = ["Domain", "DomainResult", "Replay", "ReplayConfig", "ReplayResult", "replay", "run"]
 
@@ -24,18 +24,18 @@ use_kernel_cache()
 
 # Loaded when asked for: reading or writing a trace needs no compiler.
 _HOME = {
-    "Domain": "sim.configuration",
-    "ReplayConfig": "sim.configuration",
-    "Replay": "sim.replaying",
-    "replay": "sim.replaying",
-    "run": "sim.replaying",
-    "DomainResult": "sim.results",
-    "ReplayResult": "sim.results",
+    "Domain": "cosched.sim.configuration",
+    "ReplayConfig": "cosched.sim.configuration",
+    "Replay": "cosched.sim.replaying",
+    "replay": "cosched.sim.replaying",
+    "run": "cosched.sim.replaying",
+    "DomainResult": "cosched.sim.results",
+    "ReplayResult": "cosched.sim.results",
 }
 
 
 def __getattr__(name: str) -> Any:
     if name not in _HOME:
-        raise AttributeError(f"module 'sim' has no attribute {name!r}")
+        raise AttributeError(f"module 'cosched.sim' has no attribute {name!r}")
     need(SIMULATOR)
     return getattr(importlib.import_module(_HOME[name]), name)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sim.combinations import combinations
-from sim.replaying import Replay
-from sim.results import ReplayResult
+from cosched.sim.combinations import combinations
+from cosched.sim.replaying import Replay
+from cosched.sim.results import ReplayResult
 
 
 def compare(replay: Replay) -> Iterator[ReplayResult]:

@@ -10,12 +10,12 @@ from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, Validat
 
 from cosched.core.scheduler import ClusterSettings
 from cosched.durations import parse_window
+from cosched.sim.generated import is_generated, parse_generated
+from cosched.sim.mistakes import Locate, input_error, inside
+from cosched.sim.workload import Workload
 from cosched.validation.sections import CoschedulingFields, SchedulerFields
 from cosched.validation.toml import read_toml as read_toml
 from cosched.validation.types import DomainName, Number, Seconds, Settings, Whole
-from sim.generated import is_generated, parse_generated
-from sim.mistakes import Locate, input_error, inside
-from sim.workload import Workload
 
 MAX_NODES = 10**9
 

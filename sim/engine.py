@@ -52,12 +52,12 @@ from cosched.core.mates import PairedJob
 from cosched.core.protocol import Failure, GetMateJobId, GetMateStatus, Reply, Request
 from cosched.core.scheduler import ClusterSettings
 from cosched.core.settings import CoschedulingSettings
-from sim.holds_and_yields import HoldEnd, HoldLog, YieldLog
-from sim.pairing import Pairing
-from sim.script import ScriptedEvent
-from sim.timers import Timers
-from sim.what_if import WhatIf
-from sim.workload import Workload
+from cosched.sim.holds_and_yields import HoldEnd, HoldLog, YieldLog
+from cosched.sim.pairing import Pairing
+from cosched.sim.script import ScriptedEvent
+from cosched.sim.timers import Timers
+from cosched.sim.what_if import WhatIf
+from cosched.sim.workload import Workload
 
 STALLED_ROUNDS = 1000  # instants in a row at which only forced releases happen, until a replay gives up
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from cosched.errors import InputError
-from sim.generate import generate, swf_header
-from sim.machine_models import MODELS, MachineName
-from sim.workload import UNKNOWN, TraceLog, Workload
+from cosched.sim.generate import generate, swf_header
+from cosched.sim.machine_models import MODELS, MachineName
+from cosched.sim.workload import UNKNOWN, TraceLog, Workload
 
 PREFIX = "generated:"
 FORM = "generated:MODEL/jobs=N/days=D/utilisation=U/seed=S"

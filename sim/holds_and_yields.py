@@ -8,7 +8,7 @@ from enum import IntEnum
 
 import numpy as np
 
-from sim.workload import UNKNOWN, Ints
+from cosched.sim.workload import UNKNOWN, Ints
 
 
 class HoldEnd(IntEnum):

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sim.workload import UNKNOWN, Ints
+from cosched.sim.workload import UNKNOWN, Ints
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]

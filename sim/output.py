@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from cosched import __version__
-from sim.results import ReplayResult
-from sim.staging import SUMMARY, staged
-from sim.traces.atomic import replacing
+from cosched.sim.results import ReplayResult
+from cosched.sim.staging import SUMMARY, staged
+from cosched.sim.traces.atomic import replacing
 
 if TYPE_CHECKING:
     import polars

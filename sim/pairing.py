@@ -15,10 +15,10 @@ from zlib import crc32
 import numpy as np
 
 from cosched.errors import InputError
+from cosched.sim.traces.atomic import replacing
+from cosched.sim.traces.opening import StrPath, numbered, read_blocks, source_name
+from cosched.sim.workload import Ints, Workload
 from cosched.validation.text import shown
-from sim.traces.atomic import replacing
-from sim.traces.opening import StrPath, numbered, read_blocks, source_name
-from sim.workload import Ints, Workload
 
 LONGEST_NUMBER = 18
 NO_LIMIT = sys.maxsize

@@ -12,16 +12,16 @@ import numpy as np
 from cosched.compilation import prepare_kernels
 from cosched.core.settings import Scheme
 from cosched.errors import InputError
-from sim import traces
-from sim.configuration import Domain, ReplayConfig, replay_config
-from sim.engine import DomainSetup, Engine
-from sim.generated import is_generated, read_generated
-from sim.pairing import Pairing, pairs_by_fraction, pairs_by_window, pairs_from_file
-from sim.results import ReplayResult, collect
-from sim.script import ScriptedDomain, ScriptedEvent, read_script
-from sim.story import StoryLog
-from sim.warm_up import run_all_kernels
-from sim.workload import TraceLog, Workload
+from cosched.sim import traces
+from cosched.sim.configuration import Domain, ReplayConfig, replay_config
+from cosched.sim.engine import DomainSetup, Engine
+from cosched.sim.generated import is_generated, read_generated
+from cosched.sim.pairing import Pairing, pairs_by_fraction, pairs_by_window, pairs_from_file
+from cosched.sim.results import ReplayResult, collect
+from cosched.sim.script import ScriptedDomain, ScriptedEvent, read_script
+from cosched.sim.story import StoryLog
+from cosched.sim.warm_up import run_all_kernels
+from cosched.sim.workload import TraceLog, Workload
 
 NO_PAIRS = Pairing(np.empty(0, np.int64), np.empty((0, 2), np.int64), np.empty((0, 2), np.int64))
 

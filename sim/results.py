@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cosched.core.job import JobState
-from sim import metrics
-from sim.configuration import Domain
-from sim.engine import Engine
-from sim.holds_and_yields import HoldEnd, Holds, Yields
-from sim.pairing import Pairing
-from sim.workload import UNKNOWN, Ints, JobIds, Workload
+from cosched.sim import metrics
+from cosched.sim.configuration import Domain
+from cosched.sim.engine import Engine
+from cosched.sim.holds_and_yields import HoldEnd, Holds, Yields
+from cosched.sim.pairing import Pairing
+from cosched.sim.workload import UNKNOWN, Ints, JobIds, Workload
 
 if TYPE_CHECKING:
     import polars

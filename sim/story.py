@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from cosched.core.job import JobState
-from sim.workload import UNKNOWN
+from cosched.sim.workload import UNKNOWN
 
 if TYPE_CHECKING:
-    from sim.engine import Engine
+    from cosched.sim.engine import Engine
 
 ENDS = {JobState.COMPLETED: "completed", JobState.FAILED: "failed", JobState.CANCELLED: "cancelled"}
 

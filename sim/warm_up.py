@@ -10,9 +10,9 @@ import numpy as np
 from cosched.core.policies.ordering import parse_ordering
 from cosched.core.scheduler import ClusterSettings
 from cosched.core.settings import CoschedulingSettings, Scheme
-from sim.engine import DomainSetup, Engine
-from sim.pairing import Pairing
-from sim.workload import Workload
+from cosched.sim.engine import DomainSetup, Engine
+from cosched.sim.pairing import Pairing
+from cosched.sim.workload import Workload
 
 
 def run_all_kernels() -> None:

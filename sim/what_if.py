@@ -10,11 +10,11 @@ from cosched.core.events import Finished, NodesLost
 from cosched.core.job import JobState
 from cosched.core.kernel.tables import NEVER
 from cosched.core.settings import Scheme
-from sim.holds_and_yields import HoldEnd
-from sim.script import Action, ScriptedEvent
+from cosched.sim.holds_and_yields import HoldEnd
+from cosched.sim.script import Action, ScriptedEvent
 
 if TYPE_CHECKING:
-    from sim.engine import Engine
+    from cosched.sim.engine import Engine
 
 
 class WhatIf:

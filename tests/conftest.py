@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-import sim  # noqa: F401  (sets the kernels' cache folder before any test imports a kernel)
+from cosched import sim  # noqa: F401  (sets the kernels' cache folder before any test imports a kernel)
 from tests import tiers
 
 # The same examples at every run, so that what passes here passes elsewhere; others: --hypothesis-profile=default.

@@ -1,8 +1,8 @@
 """Compiles every kernel once, before tests in several processes, and the services that they start, want them."""
 
-import sim  # noqa: F401  (sets the kernels' cache folder)
+from cosched import sim  # noqa: F401  (sets the kernels' cache folder)
 from cosched.service.kernels import load_kernels
-from sim.warm_up import run_all_kernels
+from cosched.sim.warm_up import run_all_kernels
 
 if __name__ == "__main__":
     run_all_kernels()

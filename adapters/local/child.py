@@ -12,7 +12,7 @@ import signal
 import stat
 import time
 
-from adapters.local.jobfile import TOKEN, JobFile
+from cosched.adapters.local.jobfile import TOKEN, JobFile
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import time
 
-from adapters.local.processes import Identity, members
+from cosched.adapters.local.processes import Identity, members
 
 PAUSE = 0.02  # seconds between two looks
 PATIENCE = 10.0  # seconds that processes may take to vanish after SIGKILL, before they are reported as they are

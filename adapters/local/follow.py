@@ -10,12 +10,12 @@ import signal
 import time
 from collections.abc import Callable
 
-from adapters.local import files, jobfile, record, recovery
-from adapters.local.files import SHORTAGES, BadFileError
-from adapters.local.process import ForkServer, SupervisorProcess, find_supervisor
-from adapters.local.record import Record
-from adapters.local.spool import Spool
-from adapters.manager import End, Ended, Report, Started
+from cosched.adapters.local import files, jobfile, record, recovery
+from cosched.adapters.local.files import SHORTAGES, BadFileError
+from cosched.adapters.local.process import ForkServer, SupervisorProcess, find_supervisor
+from cosched.adapters.local.record import Record
+from cosched.adapters.local.spool import Spool
+from cosched.adapters.manager import End, Ended, Report, Started
 
 TRIES = 3  # supervisors that may fail before the job is given up
 PAUSE = 1.0  # seconds between them

@@ -11,8 +11,8 @@ import signal
 import socket
 import sys
 
-from adapters.local.child import IGNORED
-from adapters.local.supervise import LOG, SIGNALS, main
+from cosched.adapters.local.child import IGNORED
+from cosched.adapters.local.supervise import LOG, SIGNALS, main
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

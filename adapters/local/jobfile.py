@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from adapters.local import files
+from cosched.adapters.local import files
 
 NAME = "job.json"
 TOKEN = "COSCHED_LAUNCH"  # the variable by which processes of a launch are known, wherever they went

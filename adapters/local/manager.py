@@ -10,17 +10,17 @@ import secrets
 from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 
-from adapters.local.checks import check_spec
-from adapters.local.environment import Account, account, environment
-from adapters.local.files import SHORTAGES, BadFileError
-from adapters.local.follow import Job, follow
-from adapters.local.jobfile import JobFile
-from adapters.local.jobfile import read as read_job
-from adapters.local.process import ForkServer
-from adapters.local.processes import boot
-from adapters.local.settings import LocalSettings, read_settings
-from adapters.local.spool import Spool
-from adapters.manager import JobSpec, ManagerError, NodesBusyError, NoRoomError, Report, UnknownJobError
+from cosched.adapters.local.checks import check_spec
+from cosched.adapters.local.environment import Account, account, environment
+from cosched.adapters.local.files import SHORTAGES, BadFileError
+from cosched.adapters.local.follow import Job, follow
+from cosched.adapters.local.jobfile import JobFile
+from cosched.adapters.local.jobfile import read as read_job
+from cosched.adapters.local.process import ForkServer
+from cosched.adapters.local.processes import boot
+from cosched.adapters.local.settings import LocalSettings, read_settings
+from cosched.adapters.local.spool import Spool
+from cosched.adapters.manager import JobSpec, ManagerError, NodesBusyError, NoRoomError, Report, UnknownJobError
 
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, *SHORTAGES)
 _LOG = logging.getLogger(__name__)

@@ -12,8 +12,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from adapters.local.processes import Identity
-from adapters.local.supervise import LOG
+from cosched.adapters.local.processes import Identity
+from cosched.adapters.local.supervise import LOG
 from cosched.descriptors import limit_before
 
 PROGRAM = str(Path(__file__).with_name("supervisor.py"))

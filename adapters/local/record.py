@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
-from adapters.local import files
-from adapters.local.processes import Identity, boot
+from cosched.adapters.local import files
+from cosched.adapters.local.processes import Identity, boot
 
 NAME = "record.json"
 MAX_REASON = 400  # characters

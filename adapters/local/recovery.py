@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import time
 
-from adapters.local import jobfile, record
-from adapters.local.child import mark
-from adapters.local.ending import kill_rest
-from adapters.local.files import BadFileError
-from adapters.local.jobfile import JobFile
-from adapters.local.processes import boot
-from adapters.local.record import Record
+from cosched.adapters.local import jobfile, record
+from cosched.adapters.local.child import mark
+from cosched.adapters.local.ending import kill_rest
+from cosched.adapters.local.files import BadFileError
+from cosched.adapters.local.jobfile import JobFile
+from cosched.adapters.local.processes import boot
+from cosched.adapters.local.record import Record
 
 LOCK = "lock"  # held by the supervisor in charge
 CANCEL = "cancel"  # the mark of a cancelled job

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from adapters.manager import SettingError
+from cosched.adapters.manager import SettingError
 
 MAX_SLOTS = 65536
 MAX_GRACE = 3600.0

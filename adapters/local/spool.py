@@ -10,13 +10,13 @@ import shutil
 import stat
 from pathlib import Path
 
-from adapters.local import files
-from adapters.local.checks import is_job_id
-from adapters.local.jobfile import JobFile
-from adapters.local.processes import boot
-from adapters.local.recovery import CANCEL, LOCK
-from adapters.local.supervise import LOG
-from adapters.manager import ManagerError, SettingError
+from cosched.adapters.local import files
+from cosched.adapters.local.checks import is_job_id
+from cosched.adapters.local.jobfile import JobFile
+from cosched.adapters.local.processes import boot
+from cosched.adapters.local.recovery import CANCEL, LOCK
+from cosched.adapters.local.supervise import LOG
+from cosched.adapters.manager import ManagerError, SettingError
 from cosched.file_locks import lock
 
 _BOOT = ".boot"  # the boot of the host at which jobs were launched last

@@ -11,12 +11,12 @@ import signal
 import time
 from contextlib import suppress
 
-from adapters.local import child, files
-from adapters.local.ending import kill_rest, terminate
-from adapters.local.jobfile import JobFile
-from adapters.local.processes import adopt_orphans, boot, identify, myself
-from adapters.local.record import Record
-from adapters.local.recovery import LOCK, cancelled, recover
+from cosched.adapters.local import child, files
+from cosched.adapters.local.ending import kill_rest, terminate
+from cosched.adapters.local.jobfile import JobFile
+from cosched.adapters.local.processes import adopt_orphans, boot, identify, myself
+from cosched.adapters.local.record import Record
+from cosched.adapters.local.recovery import LOCK, cancelled, recover
 
 LOG = "log"  # standard error: what a supervisor has to complain about
 STARTED = b"started\n"  # on standard output, once `record.json` says so

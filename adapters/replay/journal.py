@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
-from adapters.manager import End, ManagerError
+from cosched.adapters.manager import End, ManagerError
 
 
 class Launch(NamedTuple):

@@ -9,13 +9,13 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from adapters.manager import End, Ended, JobSpec, ManagerError, Report, SpecError, UnknownJobError
-from adapters.replay.journal import Journal, Launch
-from adapters.replay.settings import ReplaySettings, read_settings
-from adapters.replay.time import SharedTime, Time
+from cosched.adapters.manager import End, Ended, JobSpec, ManagerError, Report, SpecError, UnknownJobError
+from cosched.adapters.replay.journal import Journal, Launch
+from cosched.adapters.replay.settings import ReplaySettings, read_settings
+from cosched.adapters.replay.time import SharedTime, Time
 
 if TYPE_CHECKING:
-    from adapters.replay.trace import TraceJob
+    from cosched.adapters.replay.trace import TraceJob
 
 SECOND = 1_000_000_000  # nanoseconds
 
@@ -51,7 +51,9 @@ class ReplayManager:
 
     async def open(self) -> dict[str, Report | None]:
         """See the protocol."""
-        from adapters.replay.trace import read_trace_jobs  # and all that reads traces, which other managers do not need
+        from cosched.adapters.replay.trace import (
+            read_trace_jobs,  # and all that reads traces, which other managers do not need
+        )
 
         self.jobs, self._nodes = await asyncio.to_thread(read_trace_jobs, self._settings)
         if self._journal is None:

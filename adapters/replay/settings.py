@@ -19,11 +19,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from adapters.manager import SettingError
-from adapters.replay.time import ScaledTime, SharedTime, open_shared_time
+from cosched.adapters.manager import SettingError
+from cosched.adapters.replay.time import ScaledTime, SharedTime, open_shared_time
 
 if TYPE_CHECKING:
-    from sim.configuration import ReplayConfig
+    from cosched.sim.configuration import ReplayConfig
 
 MAX_SPEED = 10_000.0
 MACHINE = ("trace", "format", "nodes", "procs_per_node", "cut", "load", "scale")
@@ -61,7 +61,7 @@ def read_settings(domain: str, folder: Path, settings: Mapping[str, object]) -> 
 
 def _replay(domain: str, folder: Path, settings: Mapping[str, object]) -> ReplayConfig:
     from cosched.errors import InputError
-    from sim.configuration import replay_config
+    from cosched.sim.configuration import replay_config
 
     machine: dict[str, Any] = {key: settings[key] for key in MACHINE if key in settings}
     values: dict[str, Any] = {key: settings[key] for key in ("overrun",) if key in settings}

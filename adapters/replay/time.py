@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 from typing import Protocol
 
-from adapters.manager import SettingError
+from cosched.adapters.manager import SettingError
 
 _INSTANT = struct.Struct("<q")
 

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import numpy as np
 
-from adapters.manager import SettingError
-from adapters.replay.settings import ReplaySettings
+from cosched.adapters.manager import SettingError
+from cosched.adapters.replay.settings import ReplaySettings
 from cosched.errors import InputError
-from sim.pairing import pairs_from_file
-from sim.replaying import read_machine
-from sim.traces.opening import numbered, read_blocks
-from sim.workload import Workload
+from cosched.sim.pairing import pairs_from_file
+from cosched.sim.replaying import read_machine
+from cosched.sim.traces.opening import numbered, read_blocks
+from cosched.sim.workload import Workload
 
 
 @dataclass(frozen=True, slots=True)

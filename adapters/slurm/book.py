@@ -10,13 +10,13 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Protocol
 
-from adapters.manager import Ended, Started
-from adapters.scheduling import Link, Offered, Refused, Relinked, Report, Submitted, Withdrawn
-from adapters.slurm import states
-from adapters.slurm.commands import JobRow
-from adapters.slurm.comments import ARRAY, HET, CommentError, find
-from adapters.slurm.hook_protocol import HookEnd, Offer
-from adapters.slurm.states import SECOND, Stage
+from cosched.adapters.manager import Ended, Started
+from cosched.adapters.scheduling import Link, Offered, Refused, Relinked, Report, Submitted, Withdrawn
+from cosched.adapters.slurm import states
+from cosched.adapters.slurm.commands import JobRow
+from cosched.adapters.slurm.comments import ARRAY, HET, CommentError, find
+from cosched.adapters.slurm.hook_protocol import HookEnd, Offer
+from cosched.adapters.slurm.states import SECOND, Stage
 
 _LOG = logging.getLogger(__name__)
 

@@ -11,10 +11,10 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from typing import TypeVar
 
-from adapters.manager import ManagerError, UnavailableError, UnknownJobError
-from adapters.slurm import commands
-from adapters.slurm.commands import JobRow
-from adapters.slurm.settings import SlurmSettings
+from cosched.adapters.manager import ManagerError, UnavailableError, UnknownJobError
+from cosched.adapters.slurm import commands
+from cosched.adapters.slurm.commands import JobRow
+from cosched.adapters.slurm.settings import SlurmSettings
 
 _T = TypeVar("_T")
 _MOST_PRINTED = 256 << 20  # bytes: a million jobs

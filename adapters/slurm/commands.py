@@ -9,8 +9,8 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from adapters.manager import ManagerError, UnavailableError, UnknownJobError
-from adapters.slurm.comments import MAX_COMMENT
+from cosched.adapters.manager import ManagerError, UnavailableError, UnknownJobError
+from cosched.adapters.slurm.comments import MAX_COMMENT
 
 _JOB_ID = re.compile(r"[1-9][0-9]{0,9}")
 _DURATION = re.compile(r"(?:([0-9]+)-)?(?:([0-9]+):)?([0-9]+):([0-9]+)")

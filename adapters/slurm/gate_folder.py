@@ -24,8 +24,8 @@ from pathlib import Path
 from threading import Thread
 from typing import Any, TypeVar
 
-from adapters.manager import SettingError
-from adapters.slurm.hook_protocol import instant
+from cosched.adapters.manager import SettingError
+from cosched.adapters.slurm.hook_protocol import instant
 
 _T = TypeVar("_T")
 _NAME = re.compile(r"(0|[1-9][0-9]{0,9})(\.new)?")  # ours; 0 is for trial, .new not there yet

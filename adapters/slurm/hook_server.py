@@ -15,7 +15,7 @@ from contextlib import suppress
 from errno import EADDRINUSE, EEXIST
 from pathlib import Path
 
-from adapters.slurm.hook_protocol import (
+from cosched.adapters.slurm.hook_protocol import (
     MAX_LINE,
     Fields,
     HookEnd,

@@ -11,20 +11,20 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from adapters.manager import Ended, ManagerError, UnknownJobError
-from adapters.scheduling import Link, Report
-from adapters.slurm import commands, comments
-from adapters.slurm.book import Book, Job, Phase
-from adapters.slurm.calls import Slurm
-from adapters.slurm.commands import JobRow
-from adapters.slurm.gate_folder import GateFolder
-from adapters.slurm.hook_protocol import HookEnd, Offer
-from adapters.slurm.hook_server import HookServer
-from adapters.slurm.sequences import OTHERS_TURN, Sequences
-from adapters.slurm.settings import SlurmSettings, read_settings
-from adapters.slurm.states import Stage, stage
-from adapters.slurm.versions import requeue_delay
-from adapters.slurm.watch import PACE, Watch
+from cosched.adapters.manager import Ended, ManagerError, UnknownJobError
+from cosched.adapters.scheduling import Link, Report
+from cosched.adapters.slurm import commands, comments
+from cosched.adapters.slurm.book import Book, Job, Phase
+from cosched.adapters.slurm.calls import Slurm
+from cosched.adapters.slurm.commands import JobRow
+from cosched.adapters.slurm.gate_folder import GateFolder
+from cosched.adapters.slurm.hook_protocol import HookEnd, Offer
+from cosched.adapters.slurm.hook_server import HookServer
+from cosched.adapters.slurm.sequences import OTHERS_TURN, Sequences
+from cosched.adapters.slurm.settings import SlurmSettings, read_settings
+from cosched.adapters.slurm.states import Stage, stage
+from cosched.adapters.slurm.versions import requeue_delay
+from cosched.adapters.slurm.watch import PACE, Watch
 
 _T = TypeVar("_T")
 _HOOK_LEAD = 0.05  # seconds for a word to reach a hook

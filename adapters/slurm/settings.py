@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from adapters.manager import SettingError
+from cosched.adapters.manager import SettingError
 
 _NUMBERS = {  # key: default, least, most; seconds
     "backoff": (30.0, 1.0, 86400.0),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-from adapters.manager import End, Ended
+from cosched.adapters.manager import End, Ended
 
 SECOND = 1_000_000_000  # nanoseconds
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from adapters.slurm.parameters import Config, option, text
+from cosched.adapters.slurm.parameters import Config, option, text
 
 Version = tuple[int, int, int]
 _VERSION = re.compile(r"([0-9]{1,3})\.([0-9]{1,2})(?:\.([0-9]{1,3}))?")

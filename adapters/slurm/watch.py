@@ -7,7 +7,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
-from adapters.manager import ManagerError
+from cosched.adapters.manager import ManagerError
 
 _LOG = logging.getLogger(__name__)
 PACE = 1.0  # seconds from one look to the next, at least

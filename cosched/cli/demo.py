@@ -17,7 +17,7 @@ from cosched.extras import SIMULATOR, needing
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from sim.replaying import Replay
+    from cosched.sim.replaying import Replay
 
 SEED = 1
 WINDOW = "2m"
@@ -54,8 +54,8 @@ def demo(ctx: click.Context, out: str | None, no_report: bool, as_json: bool) ->
     how far apart the mates began. Nothing is left behind unless --out is given.
     """
     with progress("generating ...") as doing:
-        from sim.replaying import Replay
-        from sim.staging import staged
+        from cosched.sim.replaying import Replay
+        from cosched.sim.staging import staged
 
         ready = Replay(_settings(), doing.say)
         with staged(out) if out is not None else nullcontext() as stage:
@@ -70,7 +70,7 @@ def demo(ctx: click.Context, out: str | None, no_report: bool, as_json: bool) ->
 
 
 def _run_live(doing: Progress) -> list[PairOfProcesses]:
-    from cosched.service.local_process import ServiceDiedError
+    from cosched.sim.live.local_process import ServiceDiedError
 
     try:
         return run_live(doing)
@@ -79,9 +79,9 @@ def _run_live(doing: Progress) -> list[PairOfProcesses]:
 
 
 def _settings() -> Any:
-    from sim.configuration import Domain, ReplayConfig
-    from sim.generate import generate
-    from sim.machine_models import EUREKA, INTREPID
+    from cosched.sim.configuration import Domain, ReplayConfig
+    from cosched.sim.generate import generate
+    from cosched.sim.machine_models import EUREKA, INTREPID
 
     domains = tuple(
         Domain(name=model.name, trace=generate(model, seed=SEED), nodes=model.nodes) for model in (INTREPID, EUREKA)
@@ -91,9 +91,9 @@ def _settings() -> Any:
 
 def _write_inputs(ready: Replay, stage: Path) -> None:
     """What `cosched replay --compare` needs to find the same."""
-    from sim.generate import swf_header
-    from sim.pairing import write_pairs
-    from sim.traces import write_swf
+    from cosched.sim.generate import swf_header
+    from cosched.sim.pairing import write_pairs
+    from cosched.sim.traces import write_swf
 
     names = [domain.name for domain in ready.config.domains]
     for name, workload, nodes in zip(names, ready.workloads, ready.nodes, strict=True):
@@ -103,7 +103,7 @@ def _write_inputs(ready: Replay, stage: Path) -> None:
 
 def _tell(runs: dict[str, Any], live: list[PairOfProcesses], out: str | None) -> None:
     from cosched.cli.tables import comparison_table
-    from sim.combinations import NONE
+    from cosched.sim.combinations import NONE
 
     pairs = [summary["pairs"] for name, summary in runs.items() if name != NONE]
     big, small = runs[NONE]["domains"].values()

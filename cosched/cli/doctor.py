@@ -18,7 +18,7 @@ from cosched.cli.terminal import _put as show_text
 from cosched.cli.terminal import show_json
 
 if TYPE_CHECKING:
-    from adapters.findings import Finding
+    from cosched.adapters.findings import Finding
 
 COLOURS = {"ok": "green", "warning": "yellow", "problem": "red"}
 TITLES = {"slurm": "Slurm", "local": "local manager", "replay": "replay manager"}

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from cosched.cli.terminal import Progress
     from cosched.client import Client
-    from cosched.service.local_process import LocalProcess
+    from cosched.sim.live.local_process import LocalProcess
 
 PAIRS = 8
 PATIENCE = 300.0  # seconds for all jobs, which take ten: a safety net, for busy machines too
@@ -69,7 +69,7 @@ def run_live(doing: Progress) -> list[PairOfProcesses]:
 
 
 def _services(folder: Path) -> list[LocalProcess]:
-    from cosched.service.local_process import LocalProcess, free_ports
+    from cosched.sim.live.local_process import LocalProcess, free_ports
 
     ports = dict(zip(MACHINES, free_ports(len(MACHINES)), strict=True))
     return [
@@ -150,7 +150,7 @@ def live_json(pairs: list[PairOfProcesses]) -> dict[str, Any]:
 def live_parts(pairs: list[PairOfProcesses]) -> list[RenderableType]:
     """What is shown of it."""
     from cosched.cli.tables import new_table
-    from sim.wording import duration
+    from cosched.sim.wording import duration
 
     table = new_table(
         "\npair", *(f"nodes\n{name}" for name in MACHINES), *(f"waited\n{name}" for name in MACHINES), "\napart"

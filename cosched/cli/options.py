@@ -13,7 +13,7 @@ import click
 from cosched.errors import InputError
 
 if TYPE_CHECKING:
-    from sim.configuration import ReplayConfig
+    from cosched.sim.configuration import ReplayConfig
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -83,7 +83,7 @@ def replay_settings(domains: Sequence[str], config: str | None, **options: Any) 
     flags = [parse_domain(text) for text in domains]
     if not flags and config is None:
         raise InputError("--domain", None, NO_DOMAIN)
-    from sim.configuration import read_toml, replay_config
+    from cosched.sim.configuration import read_toml, replay_config
 
     file = file_settings(config, read_toml(config)) if config is not None else {"domains": []}
     given = {key: value for key, value in options.items() if value not in (None, False)}
@@ -149,8 +149,8 @@ def file_settings(path: str, values: dict[str, Any]) -> dict[str, Any]:
 
 
 def _is_no_file(text: str) -> bool:
-    from sim.generated import is_generated
-    from sim.script import is_text
+    from cosched.sim.generated import is_generated
+    from cosched.sim.script import is_text
 
     return text == "-" or is_generated(text) or is_text(text)
 
@@ -183,7 +183,7 @@ class _Origin:
 
     def locate(self, domain: str | None, key: str | None) -> tuple[str, str | None]:
         """Source and place for an InputError."""
-        from sim.mistakes import place
+        from cosched.sim.mistakes import place
 
         if domain is None:
             if key in self.given or self.path is None:

@@ -19,9 +19,9 @@ from cosched.extras import SIMULATOR, needing
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from sim.configuration import ReplayConfig
-    from sim.output import RunInfo
-    from sim.replaying import Replay
+    from cosched.sim.configuration import ReplayConfig
+    from cosched.sim.output import RunInfo
+    from cosched.sim.replaying import Replay
 
 TERMINATED = 128 + signal.SIGTERM  # exit code
 
@@ -77,8 +77,8 @@ def replay(
     with progress("reading ...") as doing:
         settings = replay_settings(domains, config, **options)
         _check(settings, compare)
-        from sim.replaying import Replay
-        from sim.staging import staged
+        from cosched.sim.replaying import Replay
+        from cosched.sim.staging import staged
 
         ready = _live(settings, doing) if live else Replay(settings, doing.say)
         info = run_info(ctx, settings.seed)
@@ -91,7 +91,7 @@ def replay(
 
 def _check(settings: ReplayConfig, compare: bool) -> None:
     """Refuse what can be refused before the simulator is imported, which takes seconds."""
-    from sim.combinations import combinations
+    from cosched.sim.combinations import combinations
 
     if compare:
         combinations(len(settings.domains))
@@ -99,7 +99,7 @@ def _check(settings: ReplayConfig, compare: bool) -> None:
 
 
 def _live(settings: ReplayConfig, doing: Progress) -> Replay:
-    from sim.live.replaying import LiveReplay
+    from cosched.sim.live.replaying import LiveReplay
 
     return LiveReplay(settings, doing.say, doing.step)
 
@@ -110,7 +110,7 @@ def _deaths_told(live: bool) -> Iterator[None]:
     if not live:
         yield
         return
-    from cosched.service.local_process import ServiceDiedError
+    from cosched.sim.live.local_process import ServiceDiedError
 
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))
     try:
@@ -121,7 +121,7 @@ def _deaths_told(live: bool) -> Iterator[None]:
 
 def run_info(ctx: click.Context, seed: int) -> RunInfo:
     """What a summary says of this command."""
-    from sim.output import RunInfo
+    from cosched.sim.output import RunInfo
 
     return RunInfo(ctx.meta[COMMAND], seed, ctx.meta[BEGAN])
 
@@ -131,10 +131,10 @@ def run_all(ready: Replay, info: RunInfo, stage: Path | None, report: bool, doin
 
     `report` asks for one of each and one that compares them.
     """
-    from sim.combinations import combinations
-    from sim.comparison import compare
-    from sim.output import summary, write_files, write_json
-    from sim.staging import COMPARISON
+    from cosched.sim.combinations import combinations
+    from cosched.sim.comparison import compare
+    from cosched.sim.output import summary, write_files, write_json
+    from cosched.sim.staging import COMPARISON
 
     names = list(combinations(len(ready.config.domains)))
     summaries: dict[str, Any] = {}
@@ -153,7 +153,7 @@ def run_all(ready: Replay, info: RunInfo, stage: Path | None, report: bool, doin
 
 
 def _run(ready: Replay, info: RunInfo, stage: Path | None, report: bool, doing: Progress) -> dict[str, Any]:
-    from sim.output import summary, write_files
+    from cosched.sim.output import summary, write_files
 
     doing.step("replaying ...")
     result = ready.run()
@@ -168,14 +168,14 @@ def _run(ready: Replay, info: RunInfo, stage: Path | None, report: bool, doing: 
 
 def _report(folder: Path, doing: Progress) -> None:
     doing.step("drawing the report ...")
-    from sim.reports.rebuilding import rebuild
+    from cosched.sim.reports.rebuilding import rebuild
 
     rebuild(folder)
 
 
 def _tell(said: dict[str, Any], as_json: bool) -> None:
     from cosched.cli.tables import comparison_table, replay_tables
-    from sim.wording import warnings
+    from cosched.sim.wording import warnings
 
     runs = said.get("combinations", {"": said})
     if as_json:

@@ -19,7 +19,7 @@ def report(folder: str) -> None:
     DIR is what --out named. Prints the path of the report.
     """
     with progress("drawing the report ..."):
-        from sim.reports.rebuilding import rebuild
+        from cosched.sim.reports.rebuilding import rebuild
 
         path = rebuild(Path(folder))
     click.echo(str(path))

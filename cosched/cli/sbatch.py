@@ -8,11 +8,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from adapters.manager import ManagerError
-from adapters.scheduling import Link
-from adapters.slurm import commands
-from adapters.slurm.comments import ARRAY, HET, NO_REQUEUE, CommentError, add, find
-from adapters.slurm.script import Asked, read_script
+from cosched.adapters.manager import ManagerError
+from cosched.adapters.scheduling import Link
+from cosched.adapters.slurm import commands
+from cosched.adapters.slurm.comments import ARRAY, HET, NO_REQUEUE, CommentError, add, find
+from cosched.adapters.slurm.script import Asked, read_script
 from cosched.cli.failures import FAILED, Failure
 from cosched.cli.plain_text import printable
 from cosched.cli.terminal import say

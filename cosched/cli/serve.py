@@ -50,7 +50,7 @@ def _serve(configuration: Configuration, source: str) -> None:
     import asyncio
 
     from cosched.descriptors import raise_limit
-    from cosched.service.logs import configure_logs
+    from cosched.service.logs.logs import configure_logs
     from cosched.service.service import Service
     from cosched.service.store import StoreError
 

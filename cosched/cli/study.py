@@ -79,7 +79,7 @@ def reference(out: str | None, check: str | None) -> None:
 
     Exit code 1: some schedules are not as they should be.
     """
-    from sim.reference.checking import check_results, run_reference
+    from cosched.sim.reference.checking import check_results, run_reference
 
     if check is not None:
         right = check_results(Path(check), say)
@@ -100,7 +100,7 @@ def _tang2011(
     eureka: str | None,
     **wished: Any,
 ) -> None:
-    from sim.studies.tang2011.running import Told, Wish, run_study
+    from cosched.sim.studies.tang2011.running import Told, Wish, run_study
 
     wish = Wish(ctx.meta[COMMAND], logs=_logs(intrepid, eureka), **wished)
     with progress("reading ...") as doing:
@@ -116,7 +116,7 @@ def _tang2011(
 def _report(folder: Path, doing: Progress) -> None:
     """Tables and figures from the results, and the main ones of them on the terminal."""
     from cosched.cli.study_tables import study_summary
-    from sim.studies.tang2011.report import rebuild
+    from cosched.sim.studies.tang2011.report import rebuild
 
     doing.step("drawing tables and figures ...")
     found = rebuild(folder)

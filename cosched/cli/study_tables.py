@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.table import Table
 
-    from sim.studies.tang2011.report import Found
+    from cosched.sim.studies.tang2011.report import Found
 
 FILES = (
     ("report.html", "all figures and tables"),
@@ -25,7 +25,7 @@ FILES = (
 
 def study_summary(found: Found, folder: Path) -> Iterator[RenderableType]:
     """A table of numbers (those of the set-up apart), a line of claims, what was left out, and the files."""
-    from sim.studies.tang2011.words import left_out, replications
+    from cosched.sim.studies.tang2011.words import left_out, replications
 
     yield replications(found.said)
     yield ""

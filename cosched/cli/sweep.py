@@ -17,9 +17,9 @@ from cosched.errors import InputError
 from cosched.extras import SIMULATOR, needing
 
 if TYPE_CHECKING:
-    from sim.sweeps.grid import Sweep
-    from sim.sweeps.sweeping import Swept
-    from sim.sweeps.workers import Workers
+    from cosched.sim.sweeps.grid import Sweep
+    from cosched.sim.sweeps.sweeping import Swept
+    from cosched.sim.sweeps.workers import Workers
 
 EPILOG = """\b
 FILE.toml has the keys of a replay's --config file and, above its tables,
@@ -87,7 +87,7 @@ def sweep(
         if planned.replications > 1 and not planned.draws:
             doing.say("all replications will be the same: no trace and no pairs are drawn")
         with _folder(out) as folder, workers_of(workers, dask, doing) as hands:
-            from sim.sweeps.sweeping import carry_out
+            from cosched.sim.sweeps.sweeping import carry_out
 
             swept = carry_out(planned, folder, hands, ctx.meta[COMMAND], resume=resume, tell=doing.step)
             if out is not None and not no_report:
@@ -98,8 +98,8 @@ def sweep(
 
 def read_sweep(path: str, **given: int | None) -> Sweep:
     """The sweep that a file describes; flags (`replications`, `seed`) win over it. InputError."""
-    from sim.configuration import read_toml
-    from sim.sweeps.checking import checked_sweep
+    from cosched.sim.configuration import read_toml
+    from cosched.sim.sweeps.checking import checked_sweep
 
     values = read_toml(path)
     grid = values.pop("grid", None)
@@ -112,8 +112,8 @@ def read_sweep(path: str, **given: int | None) -> Sweep:
 def workers_of(count: int | None, dask: str | None, doing: Progress) -> Iterator[Workers]:
     """So many local workers, or those of a Dask cluster. InputError, OSError."""
     from cosched.compilation import MESSAGE, kernels_are_compiled
-    from sim.sweeps.dask_workers import dask_workers
-    from sim.sweeps.local_workers import local_workers
+    from cosched.sim.sweeps.dask_workers import dask_workers
+    from cosched.sim.sweeps.local_workers import local_workers
 
     if count is not None and dask is not None:
         raise InputError("--dask", None, "has workers of its own: give it or --workers")
@@ -143,7 +143,7 @@ def _folder(out: str | None) -> Iterator[Path]:
 
 def _report(swept: Swept, folder: Path, doing: Progress) -> None:
     doing.step("drawing the report ...")
-    from sim.reports.of_sweep import write_report
+    from cosched.sim.reports.of_sweep import write_report
 
     write_report(swept, folder)
 

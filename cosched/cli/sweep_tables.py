@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from cosched.cli.tables import new_table
-from sim.wording import UNITS, whole
+from cosched.sim.wording import UNITS, whole
 
 if TYPE_CHECKING:
     import polars

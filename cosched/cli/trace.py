@@ -14,7 +14,7 @@ from cosched.errors import InputError
 from cosched.extras import SIMULATOR, needing
 
 if TYPE_CHECKING:
-    from sim.workload import TraceLog, Workload
+    from cosched.sim.workload import TraceLog, Workload
 
 DAY_S = 86_400
 MOST_DAYS = 10**6
@@ -37,7 +37,7 @@ def trace() -> None:
 @needing(SIMULATOR)
 def info(path: str, as_json: bool, **reading: Any) -> None:
     """Show jobs, machine, span, load, what a replay leaves out, and distributions of sizes and times."""
-    from sim.traces.facts import facts
+    from cosched.sim.traces.facts import facts
 
     source = read(path, **reading)
     found = facts(source.log, source.workload(), source.nodes)
@@ -59,8 +59,8 @@ def info(path: str, as_json: bool, **reading: Any) -> None:
 @needing(SIMULATOR)
 def convert(path: str, target: str, clean: bool, scale: str | None, load: str | None, **reading: Any) -> None:
     """Write the job log IN, of any format, to OUT in the Standard Workload Format (OUT.gz: packed)."""
-    from sim.staging import writing
-    from sim.traces import write_swf
+    from cosched.sim.staging import writing
+    from cosched.sim.traces import write_swf
 
     if scale is not None and load is not None:
         raise click.UsageError("--scale and --load exclude each other.")
@@ -73,7 +73,7 @@ def convert(path: str, target: str, clean: bool, scale: str | None, load: str | 
 
 
 def _cleaned(source: Source) -> Workload:
-    from sim.traces import left_out_messages
+    from cosched.sim.traces import left_out_messages
 
     workload = source.workload()
     for message in left_out_messages(workload):
@@ -82,7 +82,7 @@ def _cleaned(source: Source) -> Workload:
 
 
 def _scaled(jobs: TraceLog | Workload, source: Source, scale: str | None, load: str | None) -> TraceLog | Workload:
-    from sim import traces
+    from cosched.sim import traces
 
     if scale is None and load is None:
         return jobs
@@ -122,10 +122,10 @@ def generate(
 
     What is not given of jobs, days and utilisation follows from the rest.
     """
-    from sim.generate import generate, swf_header
-    from sim.machine_models import MODELS
-    from sim.staging import writing
-    from sim.traces import write_swf
+    from cosched.sim.generate import generate, swf_header
+    from cosched.sim.machine_models import MODELS
+    from cosched.sim.staging import writing
+    from cosched.sim.traces import write_swf
 
     if days is not None and not 0 < days < MOST_DAYS:
         raise InputError("--days", None, f"{days:g} is not a number of days above 0")
@@ -145,9 +145,9 @@ def pair(target: str, domains: tuple[str, ...], config: str | None, **options: A
 
     The domains are given as to `cosched replay`, which makes the same pairs with --pairs OUT.
     """
-    from sim.pairing import write_pairs
-    from sim.replaying import pair_jobs, read_machine
-    from sim.staging import writing
+    from cosched.sim.pairing import write_pairs
+    from cosched.sim.replaying import pair_jobs, read_machine
+    from cosched.sim.staging import writing
 
     settings = replay_settings(domains, config, **options)
     if settings.pair_window is None and settings.pair_fraction is None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import grpc
 
-from cosched.service.errors import error_info
+from cosched.error_details import error_info
 
 # Nobody answered, or "not now; nothing was done": the same call again may be answered.
 _NO_ANSWER = {grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.CANCELLED}

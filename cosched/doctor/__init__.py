@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 
-from adapters.findings import Finding
+from cosched.adapters.findings import Finding
 from cosched.doctor.certificates import check_certificates
 from cosched.doctor.coscheduling import check_coscheduling
 from cosched.doctor.manager import check_manager

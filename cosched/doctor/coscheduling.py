@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from adapters.findings import Finding, ok, section, warning
+from cosched.adapters.findings import Finding, ok, section, warning
 from cosched.core.settings import Scheme
 from cosched.service.configuration import Configuration
 

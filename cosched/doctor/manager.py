@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from adapters.findings import Finding, ok, problem, section
-from adapters.loading import load_manager
-from adapters.manager import SettingError
-from adapters.permissions import Account
+from cosched.adapters.findings import Finding, ok, problem, section
+from cosched.adapters.loading import load_manager
+from cosched.adapters.manager import SettingError
+from cosched.adapters.permissions import Account
 from cosched.extras import SCHEDULER, install_command, missing
 from cosched.service.configuration import Configuration
 
@@ -18,7 +18,7 @@ async def check_manager(configuration: Configuration, account: Account, *, servi
     directory = state.with_name(f"{state.name}.{manager.kind}")
     try:
         if manager.kind == _SLURM:
-            from adapters.slurm.doctor import examine
+            from cosched.adapters.slurm.doctor import examine
 
             return await examine(directory, manager.settings, account, serving=serving)
         if packages := missing(SCHEDULER):

@@ -6,16 +6,16 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from adapters.findings import SHELL, Finding, ok, problem, section, warning
+from cosched.adapters.findings import SHELL, Finding, ok, problem, section, warning
 from cosched.core.protocol import GetMateStatus
 from cosched.doctor.remedies import Ends, remedy
 from cosched.errors import InputError
 from cosched.service.configuration import Configuration
-from cosched.service.fields import PROBE
-from cosched.service.outcomes import CallError
-from cosched.service.peers import Peers, PeerView
-from cosched.service.tls import PeerCredentials
-from cosched.service.tls_files import TlsFiles
+from cosched.service.peers.outcomes import CallError
+from cosched.service.peers.peers import Peers, PeerView
+from cosched.service.wire.fields import PROBE
+from cosched.service.wire.tls import PeerCredentials
+from cosched.service.wire.tls_files import TlsFiles
 from cosched.v1.cluster_pb2 import PEER_STATE_REACHABLE, PEER_STATE_REFUSED
 
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
 """What mends a peer that refuses this domain, or is refused by it: told by what the call found. Pure.
 
-The texts that are looked for are those of `cosched.service.tls_probe`, and the reasons of the protocol's errors.
+The texts that are looked for are those of `cosched.service.wire.tls_probe`, and the reasons of the protocol's errors.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from adapters.findings import SHELL, section
+from cosched.adapters.findings import SHELL, section
 
 _SEEN = re.compile(r"the peer's certificate is that of (\S+), not of ")
 

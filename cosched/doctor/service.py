@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from adapters.findings import SHELL, Finding, ok, problem, section, warning
-from adapters.permissions import EVERYBODY, EXECUTE, READ, WRITE, Account, opening
+from cosched.adapters.findings import SHELL, Finding, ok, problem, section, warning
+from cosched.adapters.permissions import EVERYBODY, EXECUTE, READ, WRITE, Account, opening
 from cosched.service.configuration import DomainSection
 
 if TYPE_CHECKING:

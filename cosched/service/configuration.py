@@ -19,7 +19,7 @@ from pydantic import (
     model_validator,
 )
 
-from adapters.manager import SettingError
+from cosched.adapters.manager import SettingError
 from cosched.core.scheduler import ClusterSettings
 from cosched.core.settings import MAX_INTERVAL, CoschedulingSettings, OnMateUnknown, Scheme
 from cosched.errors import InputError

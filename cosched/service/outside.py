@@ -21,18 +21,18 @@ from cosched.core.protocol import (
     StartJob,
     TryStartMate,
 )
-from cosched.service.agreed_start import AgreedStart
-from cosched.service.changes import Order
 from cosched.service.clock import Clock
-from cosched.service.domain import LiveDomain
-from cosched.service.durability import Durability
+from cosched.service.domain.changes import Order
+from cosched.service.domain.live_domain import LiveDomain
+from cosched.service.domain.watching import Watchers
+from cosched.service.manager.offering import Offering
+from cosched.service.manager.running import Runner
 from cosched.service.metrics import Metrics
-from cosched.service.offering import Offering
-from cosched.service.peers import CallError, Peers
-from cosched.service.running import Runner
+from cosched.service.peers.agreed_start import AgreedStart
+from cosched.service.peers.peers import CallError, Peers
 from cosched.service.store import EventRecord
+from cosched.service.store.durability import Durability
 from cosched.service.timers import Timers
-from cosched.service.watching import Watchers
 
 PATIENCE = 0.25  # seconds that a scheduling iteration waits for one job's answers
 SPREAD = 0.5  # seconds; what two domains would do at the same moment, crossing each other, is spread over so much

@@ -10,12 +10,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from adapters.loading import load_manager
-from adapters.manager import Manager, ManagerError, SettingError
-from adapters.scheduling import SchedulingManager
+from cosched.adapters.loading import load_manager
+from cosched.adapters.manager import Manager, ManagerError, SettingError
+from cosched.adapters.scheduling import SchedulingManager
 from cosched.errors import InputError
 from cosched.service.configuration import Configuration
-from cosched.service.tls_files import TlsFiles
+from cosched.service.wire.tls_files import TlsFiles
 from cosched.validation.addresses import parse_address
 
 

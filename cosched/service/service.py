@@ -19,38 +19,38 @@ from typing import Any
 from google.protobuf.duration_pb2 import Duration
 from grpc_health.v1 import health_pb2
 
-from adapters.manager import Manager, ManagerError, SettingError, UnavailableError
-from adapters.scheduling import SchedulingManager
 from cosched import __version__
+from cosched.adapters.manager import Manager, ManagerError, SettingError, UnavailableError
+from cosched.adapters.scheduling import SchedulingManager
 from cosched.core.protocol import Domain
 from cosched.errors import InputError
 from cosched.pem import expires
 from cosched.service import systemd
-from cosched.service.agreed_start import AgreedStart
-from cosched.service.announcing import Announcer
+from cosched.service.api.coscheduling_api import CoschedulingApi
+from cosched.service.api.domain_api import Serving
+from cosched.service.api.offered_operations import OfferedOperations
+from cosched.service.api.operations import Operations
+from cosched.service.api.reads import Reads
+from cosched.service.api.views import Views
 from cosched.service.configuration import Configuration
-from cosched.service.coscheduling_api import CoschedulingApi
-from cosched.service.domain import LiveDomain
-from cosched.service.domain_api import Serving
-from cosched.service.durability import Durability
-from cosched.service.listening import Listeners, Served
+from cosched.service.domain.live_domain import LiveDomain
+from cosched.service.domain.offered_domain import OfferedDomain
+from cosched.service.domain.watching import Watchers
+from cosched.service.listeners.listening import Listeners, Served
+from cosched.service.manager.offering import Offering
+from cosched.service.manager.running import Runner
 from cosched.service.metrics import Metrics
-from cosched.service.offered_domain import OfferedDomain
-from cosched.service.offered_operations import OfferedOperations
-from cosched.service.offering import Offering
-from cosched.service.operations import Operations
 from cosched.service.outside import ServiceOutside
-from cosched.service.peers import Peers, PeerView
+from cosched.service.peers.agreed_start import AgreedStart
+from cosched.service.peers.announcing import Announcer
+from cosched.service.peers.peers import Peers, PeerView
 from cosched.service.preparing import check_addresses, prepare
-from cosched.service.reads import Reads
-from cosched.service.replay import replay_of
-from cosched.service.running import Runner
+from cosched.service.replay.replaying import replay_of
 from cosched.service.store import Store
+from cosched.service.store.durability import Durability
 from cosched.service.timers import Timers
-from cosched.service.tls import PeerCredentials
 from cosched.service.upkeep import Upkeep, opened_clock, pat_watchdog
-from cosched.service.views import Views
-from cosched.service.watching import Watchers
+from cosched.service.wire.tls import PeerCredentials
 from cosched.v1 import cluster_pb2
 from cosched.v1.coscheduling_pb2 import (
     PRESENCE_DRAINING,

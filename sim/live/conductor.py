@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 
-from adapters.replay.time import SharedTime
+from cosched.adapters.replay.time import SharedTime
 from cosched.core.kernel.tables import NEVER
+from cosched.sim.engine import STALLED_ROUNDS
+from cosched.sim.live.player import Player
 from cosched.v1.replay_pb2 import PHASE_COMPLETIONS, PHASE_ITERATIONS, PHASE_SUBMISSIONS, PHASE_TIMERS, Phase
-from sim.engine import STALLED_ROUNDS
-from sim.live.player import Player
 
 EVENTS = (PHASE_COMPLETIONS, PHASE_TIMERS, PHASE_SUBMISSIONS)
 ALL = (*EVENTS, PHASE_ITERATIONS)

@@ -8,8 +8,8 @@ from typing import Any
 
 import grpc
 
-from cosched.service.errors import error_info
-from cosched.service.local_process import ServiceDiedError
+from cosched.error_details import error_info
+from cosched.sim.live.local_process import ServiceDiedError
 from cosched.v1 import replay_pb2 as wire
 from cosched.v1.replay_pb2_grpc import ReplayServiceStub
 

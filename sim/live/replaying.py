@@ -11,19 +11,19 @@ from typing import Any
 
 import numpy as np
 
-from adapters.replay.time import SharedTime
+from cosched.adapters.replay.time import SharedTime
 from cosched.core.job import JobState
 from cosched.core.settings import Scheme
 from cosched.errors import InputError
-from cosched.service.local_process import ServiceDiedError
+from cosched.sim.configuration import ReplayConfig
+from cosched.sim.live.conductor import Conductor
+from cosched.sim.live.local_process import ServiceDiedError
+from cosched.sim.live.player import Player
+from cosched.sim.live.processes import TIME, LiveDomain, in_processes, prepared
+from cosched.sim.replaying import Replay
+from cosched.sim.results import DomainResult, Jobs, ReplayResult, add_pairs
+from cosched.sim.workload import UNKNOWN, Workload
 from cosched.v1.replay_pb2 import JobResult
-from sim.configuration import ReplayConfig
-from sim.live.conductor import Conductor
-from sim.live.player import Player
-from sim.live.processes import TIME, LiveDomain, in_processes, prepared
-from sim.replaying import Replay
-from sim.results import DomainResult, Jobs, ReplayResult, add_pairs
-from sim.workload import UNKNOWN, Workload
 
 
 class LiveReplay(Replay):

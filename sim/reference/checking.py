@@ -8,9 +8,9 @@ from contextlib import nullcontext
 from pathlib import Path
 
 from cosched.errors import InputError
-from sim.reference.results import NEVER, NUMBERS, Job, Results, number, read_results
-from sim.reference.suite import SUITE, Workload, known_mistakes, workloads
-from sim.staging import staged
+from cosched.sim.reference.results import NEVER, NUMBERS, Job, Results, number, read_results
+from cosched.sim.reference.suite import SUITE, Workload, known_mistakes, workloads
+from cosched.sim.staging import staged
 
 Say = Callable[[str], None]
 Row = Mapping[str, str]
@@ -67,7 +67,7 @@ def differences(expected: Results, found: Results) -> list[str]:
 
 def _run(workload: Workload, stage: Path | None, say: Say) -> bool:
     from cosched.cli.options import replay_settings
-    from sim.replaying import run
+    from cosched.sim.replaying import run
 
     jobs = run(replay_settings((), str(workload.folder / "replay.toml"))).jobs
     table = jobs.select(list(next(iter(workload.expected.values()))))

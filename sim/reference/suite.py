@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from sim.reference.results import Job, Results, read_csv, read_results
+from cosched.sim.reference.results import Job, Results, read_csv, read_results
 
 SUITE = Path(__file__).parent
 WORKLOADS = SUITE / "workloads"

@@ -9,11 +9,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 from matplotlib.ticker import MaxNLocator
 
-from sim.reports.figure import Figure
-from sim.reports.panels import from_zero, legend, patch, right_axis, stacked, stacked_size, time_axis
-from sim.reports.run import Run, RunDomain
-from sim.reports.series import BARS, Ints, bin_edges, bin_width, column, counts, edges_table, held, width_words
-from sim.reports.style import BLUE, ORANGE, STATES, VERMILION, Look, TimeAxis
+from cosched.sim.reports.figure import Figure
+from cosched.sim.reports.panels import from_zero, legend, patch, right_axis, stacked, stacked_size, time_axis
+from cosched.sim.reports.run import Run, RunDomain
+from cosched.sim.reports.series import BARS, Ints, bin_edges, bin_width, column, counts, edges_table, held, width_words
+from cosched.sim.reports.style import BLUE, ORANGE, STATES, VERMILION, Look, TimeAxis
 
 _ACTIONS = {
     "holds": (Look(VERMILION, "////"), "holds begun"),

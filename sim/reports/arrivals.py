@@ -12,11 +12,21 @@ from matplotlib.figure import Figure as Canvas
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
-from sim.reports.figure import Figure
-from sim.reports.panels import from_zero, legend, patch, stacked, stacked_size
-from sim.reports.run import Run, RunDomain
-from sim.reports.series import BARS, Floats, Ints, bin_edges, bin_width, column, counts, edges_table, width_words
-from sim.reports.style import GROUPS, INK, SKY, Look, TimeAxis
+from cosched.sim.reports.figure import Figure
+from cosched.sim.reports.panels import from_zero, legend, patch, stacked, stacked_size
+from cosched.sim.reports.run import Run, RunDomain
+from cosched.sim.reports.series import (
+    BARS,
+    Floats,
+    Ints,
+    bin_edges,
+    bin_width,
+    column,
+    counts,
+    edges_table,
+    width_words,
+)
+from cosched.sim.reports.style import GROUPS, INK, SKY, Look, TimeAxis
 
 _UNPAIRED = Look(SKY)
 _LOAD: dict[str, Any] = {"color": INK, "linewidth": 1.0, "marker": "o", "markersize": 3}

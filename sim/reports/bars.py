@@ -13,9 +13,9 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter
 
-from sim.reports.estimate import Estimate
-from sim.reports.figure import Figure
-from sim.reports.style import DOMAINS, INK, PURPLE, SCHEMES, Look
+from cosched.sim.reports.estimate import Estimate
+from cosched.sim.reports.figure import Figure
+from cosched.sim.reports.style import DOMAINS, INK, PURPLE, SCHEMES, Look
 
 if TYPE_CHECKING:
     import polars

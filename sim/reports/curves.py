@@ -8,9 +8,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator, PercentFormatter
 
-from sim.reports.series import Floats
-from sim.reports.style import Look
-from sim.wording import count
+from cosched.sim.reports.series import Floats
+from cosched.sim.reports.style import Look
+from cosched.sim.wording import count
 
 _POINTS = 200  # of a curve, along each axis
 _TIMES = {

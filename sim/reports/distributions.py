@@ -9,14 +9,14 @@ import numpy as np
 import polars
 from matplotlib.figure import Figure as Canvas
 
-from sim import metrics
-from sim.reports.curves import cumulative, draw_curves
-from sim.reports.figure import Figure
-from sim.reports.panels import WIDTH, side_by_side, side_by_side_size
-from sim.reports.run import Run, RunDomain
-from sim.reports.series import Floats, column
-from sim.reports.style import DOMAINS, GROUPS
-from sim.wording import count, duration, number
+from cosched.sim import metrics
+from cosched.sim.reports.curves import cumulative, draw_curves
+from cosched.sim.reports.figure import Figure
+from cosched.sim.reports.panels import WIDTH, side_by_side, side_by_side_size
+from cosched.sim.reports.run import Run, RunDomain
+from cosched.sim.reports.series import Floats, column
+from cosched.sim.reports.style import DOMAINS, GROUPS
+from cosched.sim.wording import count, duration, number
 
 Samples = Mapping[str, Mapping[str, Floats]]  # domain -> group of jobs -> values
 

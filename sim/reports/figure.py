@@ -17,8 +17,8 @@ from matplotlib.figure import Figure as Canvas
 from numpy.typing import NDArray
 from PIL import Image
 
-from sim.reports.style import INK, SVG_FONTS, rc
-from sim.traces.atomic import replacing
+from cosched.sim.reports.style import INK, SVG_FONTS, rc
+from cosched.sim.traces.atomic import replacing
 
 if TYPE_CHECKING:
     import polars

@@ -11,11 +11,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 from matplotlib.ticker import MaxNLocator
 
-from sim.reports.figure import Figure
-from sim.reports.panels import WIDTH, from_zero, patch
-from sim.reports.run import Run, RunDomain
-from sim.reports.series import Ints, counts
-from sim.reports.style import BLUE, GREY, ORANGE, Look
+from cosched.sim.reports.figure import Figure
+from cosched.sim.reports.panels import WIDTH, from_zero, patch
+from cosched.sim.reports.run import Run, RunDomain
+from cosched.sim.reports.series import Ints, counts
+from cosched.sim.reports.style import BLUE, GREY, ORANGE, Look
 
 _FIRST, _SECOND, _BOTH = Look(ORANGE), Look(BLUE, "////"), Look(GREY)
 _NOBODY = ""  # whose job was ready first, if both were at the same instant

@@ -8,11 +8,11 @@ import polars
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 
-from sim.reports.figure import Figure
-from sim.reports.panels import legend, patch, right_axis, stacked, stacked_size, time_axis
-from sim.reports.run import Run, RunDomain
-from sim.reports.series import edges_table, held, running, seen_edges, table_edges
-from sim.reports.style import STATES, TimeAxis
+from cosched.sim.reports.figure import Figure
+from cosched.sim.reports.panels import legend, patch, right_axis, stacked, stacked_size, time_axis
+from cosched.sim.reports.run import Run, RunDomain
+from cosched.sim.reports.series import edges_table, held, running, seen_edges, table_edges
+from cosched.sim.reports.style import STATES, TimeAxis
 
 
 def occupancy_figure(run: Run) -> Figure:

@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from sim.reports.figure import Figure
-from sim.reports.gantt.chart import gantt_chart
-from sim.reports.page import Page, Section, Table, Tile, write_page
-from sim.reports.replay_figures import coscheduling_figures, job_figures, machine_figures, workload_figures
-from sim.reports.run import Run, RunDomain, read_run
-from sim.traces import REASONS
-from sim.wording import (
+from cosched.sim.reports.figure import Figure
+from cosched.sim.reports.gantt.chart import gantt_chart
+from cosched.sim.reports.page import Page, Section, Table, Tile, write_page
+from cosched.sim.reports.replay_figures import coscheduling_figures, job_figures, machine_figures, workload_figures
+from cosched.sim.reports.run import Run, RunDomain, read_run
+from cosched.sim.traces import REASONS
+from cosched.sim.wording import (
     GROUPS,
     METRICS,
     STATISTICS,

@@ -6,12 +6,22 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from sim.reports.estimate import shown
-from sim.reports.page import Page, Section, Table, write_page
-from sim.reports.sweep_figures import LOST, MOST_FIGURES, SLOWDOWN, SYNC, WAIT, Measure, Row, place_name, sweep_figures
-from sim.sweeps.sweeping import Swept, read_swept
-from sim.traces import REASONS
-from sim.wording import count
+from cosched.sim.reports.estimate import shown
+from cosched.sim.reports.page import Page, Section, Table, write_page
+from cosched.sim.reports.sweep_figures import (
+    LOST,
+    MOST_FIGURES,
+    SLOWDOWN,
+    SYNC,
+    WAIT,
+    Measure,
+    Row,
+    place_name,
+    sweep_figures,
+)
+from cosched.sim.sweeps.sweeping import Swept, read_swept
+from cosched.sim.traces import REASONS
+from cosched.sim.wording import count
 
 TEXT = """Means over the replications with their 95 % intervals (Student's t). In each replication all places in the \
 grid see the same drawn traces and pairs, so their differences are less uncertain than each of them.

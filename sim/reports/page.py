@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from sim.reports.figure import write_figure
-from sim.traces.atomic import replacing
+from cosched.sim.reports.figure import write_figure
+from cosched.sim.traces.atomic import replacing
 
 if TYPE_CHECKING:
-    from sim.reports.figure import Figure
+    from cosched.sim.reports.figure import Figure
 
 REPORT, FIGURES = "report.html", "figures"  # in a run's folder
 HERE = Path(__file__).parent

@@ -10,8 +10,8 @@ from matplotlib.figure import Figure as Canvas
 from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from sim.reports.run import Run, RunDomain
-from sim.reports.style import Look, TimeAxis
+from cosched.sim.reports.run import Run, RunDomain
+from cosched.sim.reports.style import Look, TimeAxis
 
 WIDTH = 8.0  # inches
 

@@ -8,11 +8,11 @@ import polars
 from matplotlib.figure import Figure as Canvas
 from matplotlib.ticker import MaxNLocator
 
-from sim.reports.figure import Figure
-from sim.reports.panels import from_zero, legend, patch, stacked, stacked_size, time_axis
-from sim.reports.run import Run, RunDomain
-from sim.reports.series import edges_table, seen_edges, table_edges, waiting
-from sim.reports.style import GROUPS, SKY, Look, TimeAxis
+from cosched.sim.reports.figure import Figure
+from cosched.sim.reports.panels import from_zero, legend, patch, stacked, stacked_size, time_axis
+from cosched.sim.reports.run import Run, RunDomain
+from cosched.sim.reports.series import edges_table, seen_edges, table_edges, waiting
+from cosched.sim.reports.style import GROUPS, SKY, Look, TimeAxis
 
 _ALL = Look(SKY)
 

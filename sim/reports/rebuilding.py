@@ -8,15 +8,15 @@ from pathlib import Path
 from typing import Any
 
 from cosched.errors import InputError
-from sim.reports.page import REPORT
-from sim.staging import COMPARISON, SUMMARY, writing
+from cosched.sim.reports.page import REPORT
+from cosched.sim.staging import COMPARISON, SUMMARY, writing
 
 # The file that tells what a folder holds, and what makes its report: module, function of the folder.
 MAKERS = {
-    "study.json": ("sim.studies.tang2011.report", "rebuild"),
-    "sweep.json": ("sim.reports.of_sweep", "rebuild"),
-    COMPARISON: ("sim.reports.of_comparison", "write_comparison"),
-    SUMMARY: ("sim.reports.of_replay", "write_report"),
+    "study.json": ("cosched.sim.studies.tang2011.report", "rebuild"),
+    "sweep.json": ("cosched.sim.reports.of_sweep", "rebuild"),
+    COMPARISON: ("cosched.sim.reports.of_comparison", "write_comparison"),
+    SUMMARY: ("cosched.sim.reports.of_replay", "write_report"),
 }
 
 

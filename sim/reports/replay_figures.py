@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import polars
 
-from sim.reports.actions import actions_figure, held_figure, recorded
-from sim.reports.arrivals import arrival_axis, arrivals_figure
-from sim.reports.distributions import slowdown_figure, sync_figure, wait_figure
-from sim.reports.figure import Figure
-from sim.reports.mates import mates_figure, mates_ready
-from sim.reports.occupancy import occupancy_figure
-from sim.reports.queue_length import queue_figure
-from sim.reports.run import Run
-from sim.reports.who_waits import who_waits_figure
+from cosched.sim.reports.actions import actions_figure, held_figure, recorded
+from cosched.sim.reports.arrivals import arrival_axis, arrivals_figure
+from cosched.sim.reports.distributions import slowdown_figure, sync_figure, wait_figure
+from cosched.sim.reports.figure import Figure
+from cosched.sim.reports.mates import mates_figure, mates_ready
+from cosched.sim.reports.occupancy import occupancy_figure
+from cosched.sim.reports.queue_length import queue_figure
+from cosched.sim.reports.run import Run
+from cosched.sim.reports.who_waits import who_waits_figure
 
 
 def replay_figures(run: Run) -> list[Figure]:

@@ -10,8 +10,8 @@ from typing import Any
 import polars
 
 from cosched.errors import InputError
-from sim.reports.summary import read_summary
-from sim.staging import SUMMARY
+from cosched.sim.reports.summary import read_summary
+from cosched.sim.staging import SUMMARY
 
 JOBS, HOLDS, YIELDS = "jobs.csv", "holds.csv", "yields.csv"
 

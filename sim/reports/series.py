@@ -9,8 +9,8 @@ import numpy as np
 import polars
 from numpy.typing import NDArray
 
-from sim.reports.run import RunDomain
-from sim.reports.style import TimeAxis
+from cosched.sim.reports.run import RunDomain
+from cosched.sim.reports.style import TimeAxis
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sim.reports.bars import Panel, Values, grouped_bars
-from sim.reports.estimate import Estimate
-from sim.reports.figure import Figure
-from sim.reports.style import DOMAINS, Look
-from sim.sweeps.averages import INTERVAL
-from sim.sweeps.grid import NO_COSCHEDULING, SCHEMES
+from cosched.sim.reports.bars import Panel, Values, grouped_bars
+from cosched.sim.reports.estimate import Estimate
+from cosched.sim.reports.figure import Figure
+from cosched.sim.reports.style import DOMAINS, Look
+from cosched.sim.sweeps.averages import INTERVAL
+from cosched.sim.sweeps.grid import NO_COSCHEDULING, SCHEMES
 
 MOST_FIGURES = 12  # of a machine
 HATCHES = ("", "////", "....", "xxxx", "\\\\\\\\")  # tell series of one colour apart

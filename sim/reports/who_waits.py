@@ -11,11 +11,11 @@ from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure as Canvas
 
-from sim.reports.figure import Figure
-from sim.reports.panels import side_by_side, side_by_side_size
-from sim.reports.run import Run, RunDomain
-from sim.reports.series import Ints, column
-from sim.reports.style import INK
+from cosched.sim.reports.figure import Figure
+from cosched.sim.reports.panels import side_by_side, side_by_side_size
+from cosched.sim.reports.run import Run, RunDomain
+from cosched.sim.reports.series import Ints, column
+from cosched.sim.reports.style import INK
 
 _RUN_FROM = np.array((0, 60, 600, 3_600, 10_800, 21_600, 43_200, 86_400), np.int64)  # s
 _RUNS = ("< 1\nmin", "1–10\nmin", "10–60\nmin", "1–3\nh", "3–6\nh", "6–12\nh", "12–24\nh", "> 1\nday")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sim.sweeps.case import ERROR
+from cosched.sim.sweeps.case import ERROR
 
 if TYPE_CHECKING:
     import polars

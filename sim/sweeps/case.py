@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from sim.sweeps.files import with_digests
+from cosched.sim.sweeps.files import with_digests
 
 if TYPE_CHECKING:
-    from sim.results import ReplayResult
+    from cosched.sim.results import ReplayResult
 
 Row = dict[str, Any]
 Label = str | int | float
@@ -72,14 +72,14 @@ def reason(error: BaseException) -> str:
 
 
 def _replayed(settings: Mapping[str, Any]) -> ReplayResult:
-    from sim.configuration import replay_config
-    from sim.replaying import run
+    from cosched.sim.configuration import replay_config
+    from cosched.sim.replaying import run
 
     return run(replay_config("case", dict(settings)))
 
 
 def _measures(result: ReplayResult) -> Iterator[tuple[str, int | float | None]]:
-    from sim.traces import REASONS
+    from cosched.sim.traces import REASONS
 
     summary = result.summary()
     for name, domain in summary["domains"].items():

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from cosched.errors import InputError
-from sim.configuration import replay_config
-from sim.mistakes import Locate, place
-from sim.sweeps.case import Label
-from sim.sweeps.files import digest, named_files
-from sim.sweeps.grid import SCHEMES, Sweep, targets
+from cosched.sim.configuration import replay_config
+from cosched.sim.mistakes import Locate, place
+from cosched.sim.sweeps.case import Label
+from cosched.sim.sweeps.files import digest, named_files
+from cosched.sim.sweeps.grid import SCHEMES, Sweep, targets
 
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 

@@ -15,8 +15,8 @@ from typing import Any
 
 from cosched.errors import InputError
 from cosched.extras import DASK, need
-from sim.sweeps.case import Case, reason, run_chunk
-from sim.sweeps.workers import Outcome
+from cosched.sim.sweeps.case import Case, reason, run_chunk
+from cosched.sim.sweeps.workers import Outcome
 
 PATIENCE_S = 10  # for the scheduler to answer
 CHUNKS_PER_THREAD = 2  # one to do, one that waits at the worker

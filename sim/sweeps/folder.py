@@ -11,11 +11,11 @@ from typing import Any
 
 from cosched import __version__
 from cosched.errors import InputError
+from cosched.sim.output import write_json
+from cosched.sim.sweeps.files import digest, named_files, with_digests
+from cosched.sim.sweeps.grid import Sweep
+from cosched.sim.sweeps.storage import refuse_results
 from cosched.validation.mistakes import key_shown
-from sim.output import write_json
-from sim.sweeps.files import digest, named_files, with_digests
-from sim.sweeps.grid import Sweep
-from sim.sweeps.storage import refuse_results
 
 SWEEP, AVERAGES = "sweep.json", "averages.csv"
 LONGEST_VALUE = 60  # characters of it in a message

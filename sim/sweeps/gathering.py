@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sim.sweeps.case import CASE, ERROR, Case
-from sim.sweeps.storage import RESULTS, Store, key_numbers, read_rows
+from cosched.sim.sweeps.case import CASE, ERROR, Case
+from cosched.sim.sweeps.storage import RESULTS, Store, key_numbers, read_rows
 
 if TYPE_CHECKING:
     import polars

@@ -9,7 +9,7 @@ import signal
 import sys
 from multiprocessing.connection import Connection
 
-from sim.sweeps.case import run_chunk
+from cosched.sim.sweeps.case import run_chunk
 
 READY = "ready"
 PR_SET_PDEATHSIG = 1  # prctl(2)
@@ -19,7 +19,7 @@ def main() -> None:
     """Serve the process `sys.argv[2]` through the socket `sys.argv[1]` until it closes it, or is no more."""
     descriptor, parent = map(int, sys.argv[1:])
     _end_with(parent)
-    from sim.warm_up import run_all_kernels
+    from cosched.sim.warm_up import run_all_kernels
 
     run_all_kernels()
     with contextlib.suppress(EOFError, OSError), Connection(descriptor) as connection:

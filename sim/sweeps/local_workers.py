@@ -14,9 +14,9 @@ from multiprocessing.connection import Connection, wait
 from typing import IO
 
 from cosched.compilation import kernels_are_compiled
-from sim.sweeps.case import Case
-from sim.sweeps.local_worker import READY
-from sim.sweeps.workers import Outcome, Workers
+from cosched.sim.sweeps.case import Case
+from cosched.sim.sweeps.local_worker import READY
+from cosched.sim.sweeps.workers import Outcome, Workers
 
 PYTHON = (sys.executable, "-P", "-c")  # -P: the user's folder may have files that are called like modules
 MOST_FAILED_STARTS = 3  # of worker processes, in a row

@@ -8,10 +8,10 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
-from sim.sweeps.case import ERROR, Case, Row, failed_row
-from sim.sweeps.gathering import gather
-from sim.sweeps.storage import Store
-from sim.sweeps.workers import Workers
+from cosched.sim.sweeps.case import ERROR, Case, Row, failed_row
+from cosched.sim.sweeps.gathering import gather
+from cosched.sim.sweeps.storage import Store
+from cosched.sim.sweeps.workers import Workers
 
 CHUNK_S = 1.0  # about what a chunk of cases should take
 SHORTEST_CHUNK_S = 0.1

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cosched.errors import InputError
-from sim.sweeps.case import CASE, ERROR, Row
-from sim.traces.atomic import replacing
+from cosched.sim.sweeps.case import CASE, ERROR, Row
+from cosched.sim.traces.atomic import replacing
 
 if TYPE_CHECKING:
     import polars

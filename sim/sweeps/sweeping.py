@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cosched.errors import InputError
-from sim.sweeps.averages import all_averages
-from sim.sweeps.case import CASE, ERROR
-from sim.sweeps.folder import AVERAGES, prepare, read_description
-from sim.sweeps.grid import Sweep
-from sim.sweeps.running import run_cases
-from sim.sweeps.storage import RESULTS
-from sim.sweeps.workers import Workers
-from sim.traces.atomic import replacing
+from cosched.sim.sweeps.averages import all_averages
+from cosched.sim.sweeps.case import CASE, ERROR
+from cosched.sim.sweeps.folder import AVERAGES, prepare, read_description
+from cosched.sim.sweeps.grid import Sweep
+from cosched.sim.sweeps.running import run_cases
+from cosched.sim.sweeps.storage import RESULTS
+from cosched.sim.sweeps.workers import Workers
+from cosched.sim.traces.atomic import replacing
 
 if TYPE_CHECKING:
     import polars

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
-from sim.sweeps.case import Case, Row
+from cosched.sim.sweeps.case import Case, Row
 
 
 class Outcome(NamedTuple):

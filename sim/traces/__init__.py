@@ -8,16 +8,16 @@ from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 
 from cosched.errors import InputError
-from sim.traces.accounting import LINE_START, read_accounting
-from sim.traces.cleaning import REASONS, clean, left_out_messages, machine_nodes
-from sim.traces.opening import Block, StrPath, numbered, read_blocks, source_name
-from sim.traces.sacct import ID_COLUMNS, SEPARATOR, read_sacct
-from sim.traces.shaping import cut, load_factor, offered_load, scale, scale_to_load, with_estimates
-from sim.traces.swf import COLUMNS, read_swf
-from sim.traces.swf_writer import write_swf
-from sim.traces.table import read_table
-from sim.traces.values import number
-from sim.workload import TraceLog
+from cosched.sim.traces.accounting import LINE_START, read_accounting
+from cosched.sim.traces.cleaning import REASONS, clean, left_out_messages, machine_nodes
+from cosched.sim.traces.opening import Block, StrPath, numbered, read_blocks, source_name
+from cosched.sim.traces.sacct import ID_COLUMNS, SEPARATOR, read_sacct
+from cosched.sim.traces.shaping import cut, load_factor, offered_load, scale, scale_to_load, with_estimates
+from cosched.sim.traces.swf import COLUMNS, read_swf
+from cosched.sim.traces.swf_writer import write_swf
+from cosched.sim.traces.table import read_table
+from cosched.sim.traces.values import number
+from cosched.sim.workload import TraceLog
 
 __all__ = [
     "FORMATS",

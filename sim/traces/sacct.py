@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from cosched.errors import InputError
-from sim.traces.builder import LogBuilder
-from sim.traces.opening import Block, numbered
-from sim.traces.values import duration, instant, known, number, optional, whole
-from sim.workload import UNKNOWN, TraceLog
+from cosched.sim.traces.builder import LogBuilder
+from cosched.sim.traces.opening import Block, numbered
+from cosched.sim.traces.values import duration, instant, known, number, optional, whole
+from cosched.sim.workload import UNKNOWN, TraceLog
 
 SEPARATOR = "|"
 ID_COLUMNS = ("JobIDRaw", "JobID")

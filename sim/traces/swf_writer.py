@@ -12,8 +12,8 @@ from typing import BinaryIO
 
 import numpy as np
 
-from sim.traces.atomic import replacing
-from sim.workload import UNKNOWN, Ints, JobIds, TraceLog, Workload
+from cosched.sim.traces.atomic import replacing
+from cosched.sim.workload import UNKNOWN, Ints, JobIds, TraceLog, Workload
 
 _ROWS_AT_ONCE = 16_384
 _KEY = re.compile(r"[A-Za-z]\w*", re.ASCII)

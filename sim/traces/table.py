@@ -6,10 +6,10 @@ import csv
 from collections.abc import Callable, Iterable, Iterator
 
 from cosched.errors import InputError
-from sim.traces.builder import LogBuilder
-from sim.traces.opening import Block
-from sim.traces.values import optional, seconds, whole
-from sim.workload import TraceLog
+from cosched.sim.traces.builder import LogBuilder
+from cosched.sim.traces.opening import Block
+from cosched.sim.traces.values import optional, seconds, whole
+from cosched.sim.workload import TraceLog
 
 NEEDED = ("job_id", "submit", "run")
 SIZES = ("nodes", "procs")

@@ -9,9 +9,9 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from adapters.local.manager import LocalManager, create
-from adapters.local.record import Record, read
-from adapters.manager import Ended, JobSpec, Report, Started
+from cosched.adapters.local.manager import LocalManager, create
+from cosched.adapters.local.record import Record, read
+from cosched.adapters.manager import Ended, JobSpec, Report, Started
 
 PATIENCE = 120.0  # seconds; a safety net, not a measure
 

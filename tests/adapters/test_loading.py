@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from adapters.loading import load_manager
-from adapters.local.manager import LocalManager, create
-from adapters.local.process import PROGRAM
-from adapters.manager import Manager, SettingError
+from cosched.adapters.loading import load_manager
+from cosched.adapters.local.manager import LocalManager, create
+from cosched.adapters.local.process import PROGRAM
+from cosched.adapters.manager import Manager, SettingError
 
 
 def test_local_is_found_by_name() -> None:
@@ -34,11 +34,12 @@ def test_unknown_kind() -> None:
 
 
 @pytest.mark.parametrize(
-    "target", ["no.such.module:create", "adapters.manager:NoSuchThing", "adapters.local.settings:MAX_SLOTS"]
+    "target",
+    ["no.such.module:create", "cosched.adapters.manager:NoSuchThing", "cosched.adapters.local.settings:MAX_SLOTS"],
 )
 def test_broken_adapter(monkeypatch: pytest.MonkeyPatch, target: str) -> None:
     entry = EntryPoint("site", target, "cosched.adapters")
-    monkeypatch.setattr("adapters.loading.entry_points", lambda group: [entry] if group == entry.group else [])
+    monkeypatch.setattr("cosched.adapters.loading.entry_points", lambda group: [entry] if group == entry.group else [])
     with pytest.raises(SettingError, match="kind: the adapter 'site'"):
         load_manager("site")
 
@@ -70,8 +71,8 @@ def test_spool_may_be_elsewhere(tmp_path: Path) -> None:
 
 def test_supervisor_imports_little() -> None:
     """It must stay small and start fast: nothing of asyncio, dataclasses, typing, subprocess."""
-    parent = str(Path(PROGRAM).parents[2])
-    code = f"import sys; sys.path.append({parent!r}); import adapters.local.forkserver; print(*sys.modules)"
+    parent = str(Path(PROGRAM).parents[3])
+    code = f"import sys; sys.path.append({parent!r}); import cosched.adapters.local.forkserver; print(*sys.modules)"
     command = [sys.executable, "-I", "-S", "-E", "-c", code]
     modules = set(subprocess.run(command, capture_output=True, text=True, check=True).stdout.split())
     heavy = {"asyncio", "dataclasses", "typing", "subprocess", "inspect", "pathlib", "logging", "threading"}

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from adapters.local import follow
-from adapters.manager import End, JobSpec, NoRoomError
 from cosched import descriptors
+from cosched.adapters.local import follow
+from cosched.adapters.manager import End, JobSpec, NoRoomError
 from tests.adapters.machine import Machine, machine, run
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from adapters.manager import End, ManagerError, UnknownJobError
+from cosched.adapters.manager import End, ManagerError, UnknownJobError
 from tests.adapters.machine import lives, machine, run, until
 
 WALLTIME = 7  # seconds; far more than a shell needs to set its traps, even on a machine that stalls

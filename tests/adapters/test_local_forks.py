@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from adapters.local import files
-from adapters.manager import End
+from cosched.adapters.local import files
+from cosched.adapters.manager import End
 from tests.adapters.machine import children, fork_server, lives, machine, run, until
 
 COUNT = ("/bin/sh", "-c", "echo x >> count$COSCHED_JOB_ID")

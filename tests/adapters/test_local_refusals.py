@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from adapters.local import process
-from adapters.manager import End, Ended, JobSpec, ManagerError, SettingError, SpecError
+from cosched.adapters.local import process
+from cosched.adapters.manager import End, Ended, JobSpec, ManagerError, SettingError, SpecError
 from tests.adapters.machine import Machine, machine, run
 
 GOOD: dict[str, Any] = {"job_id": "1", "nodes": 1, "walltime": 10, "directory": "/", "command": ("true",)}
@@ -150,7 +150,7 @@ def test_supervisor_that_cannot_run(place: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def test_folder_that_vanishes(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("adapters.local.follow.PAUSE", 0.05)
+    monkeypatch.setattr("cosched.adapters.local.follow.PAUSE", 0.05)
 
     async def test() -> None:
         async with machine(place) as here:
@@ -209,7 +209,7 @@ def test_full_disk_refuses_the_launch(place: Path, monkeypatch: pytest.MonkeyPat
     async def test() -> None:
         async with machine(place) as here:
             with monkeypatch.context() as patch:
-                patch.setattr("adapters.local.files.write_all", full)
+                patch.setattr("cosched.adapters.local.files.write_all", full)
                 with pytest.raises(ManagerError, match="cannot be put on record: No space left on device"):
                     await here.launch("1", "true")
             assert os.listdir(place / "jobs") == [".lock"]

@@ -16,10 +16,10 @@ from pathlib import Path
 
 import pytest
 
-from adapters.local import record
-from adapters.local.processes import Identity, boot, identify, myself
-from adapters.local.record import Record
-from adapters.manager import End, Ended, ManagerError, Started
+from cosched.adapters.local import record
+from cosched.adapters.local.processes import Identity, boot, identify, myself
+from cosched.adapters.local.record import Record
+from cosched.adapters.manager import End, Ended, ManagerError, Started
 from tests.adapters.machine import Machine, children, fork_server, lives, machine, ours, run, until
 
 FOREVER = ("/bin/sh", "-c", "echo $$; while :; do sleep 0.2; done")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from adapters.manager import End, Started
+from cosched.adapters.manager import End, Started
 from tests.adapters.machine import machine, run
 
 SHOW = "import json, os, sys; print(json.dumps([dict(os.environ), os.getcwd(), os.getsid(0) == os.getpid(), sys.argv]))"

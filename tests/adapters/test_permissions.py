@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from adapters.permissions import EVERYBODY, EXECUTE, READ, WRITE, Account, opening
+from cosched.adapters.permissions import EVERYBODY, EXECUTE, READ, WRITE, Account, opening
 
 
 @pytest.fixture

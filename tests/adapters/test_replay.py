@@ -8,10 +8,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-from adapters.loading import load_manager
-from adapters.manager import End, JobSpec, ManagerError, SettingError, SpecError, UnknownJobError
-from adapters.replay.manager import ReplayManager
-from adapters.replay.time import ScaledTime, SharedTime
+from cosched.adapters.loading import load_manager
+from cosched.adapters.manager import End, JobSpec, ManagerError, SettingError, SpecError, UnknownJobError
+from cosched.adapters.replay.manager import ReplayManager
+from cosched.adapters.replay.time import ScaledTime, SharedTime
 
 TRACE = "job_id,submit,run,nodes,requested\nx,5,20,2,30\ny,0,10,1,5\nz,9,10,99,10\n"
 

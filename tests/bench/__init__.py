@@ -1,3 +1,3 @@
 """Speed measurements; not collected by pytest."""
 
-import sim  # noqa: F401  (before numpy, as in the command)
+from cosched import sim  # noqa: F401  (before numpy, as in the command)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from cosched.service.tls_files import TlsFiles
+from cosched.service.wire.tls_files import TlsFiles
 from tests.live.attacked import Peer, write_history
 from tests.live.attacks import under_attack
 from tests.live.secured import USERS, secure

@@ -16,19 +16,19 @@ from pathlib import Path
 
 import numpy as np
 
-import sim  # noqa: F401  (sets the kernels' cache folder)
+from cosched import sim  # noqa: F401  (sets the kernels' cache folder)
 from cosched.core.policies.backfilling import BACKFILLING
 from cosched.core.policies.ordering import parse_ordering
 from cosched.core.scheduler import ClusterSettings
 from cosched.core.settings import CoschedulingSettings, Scheme
+from cosched.sim.engine import DomainSetup, Engine
+from cosched.sim.generate import generate
+from cosched.sim.pairing import Pairing, pairs_by_window
+from cosched.sim.replaying import NO_PAIRS
+from cosched.sim.traces import clean, machine_nodes, read_trace, write_swf
+from cosched.sim.warm_up import run_all_kernels
+from cosched.sim.workload import Workload
 from deploy.slurm.lab.programs import missing_programs
-from sim.engine import DomainSetup, Engine
-from sim.generate import generate
-from sim.pairing import Pairing, pairs_by_window
-from sim.replaying import NO_PAIRS
-from sim.traces import clean, machine_nodes, read_trace, write_swf
-from sim.warm_up import run_all_kernels
-from sim.workload import Workload
 from tests.bench.machine_code import CLoop
 
 ROUNDS = 7

@@ -10,10 +10,10 @@ import sys
 import time
 
 from cosched.core.settings import Scheme
-from sim.configuration import Domain, ReplayConfig
-from sim.generate import generate
-from sim.live.replaying import LiveReplay
-from sim.replaying import Replay
+from cosched.sim.configuration import Domain, ReplayConfig
+from cosched.sim.generate import generate
+from cosched.sim.live.replaying import LiveReplay
+from cosched.sim.replaying import Replay
 
 DAYS = 30
 JOBS = {"intrepid": (40_960, 9_200), "eureka": (100, 2_300)}  # nodes, jobs in 30 days

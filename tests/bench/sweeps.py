@@ -7,11 +7,11 @@ import tempfile
 import time
 from pathlib import Path
 
-from sim.sweeps.case import run_case
-from sim.sweeps.grid import Sweep
-from sim.sweeps.local_workers import local_workers
-from sim.sweeps.running import run_cases
-from sim.warm_up import run_all_kernels
+from cosched.sim.sweeps.case import run_case
+from cosched.sim.sweeps.grid import Sweep
+from cosched.sim.sweeps.local_workers import local_workers
+from cosched.sim.sweeps.running import run_cases
+from cosched.sim.warm_up import run_all_kernels
 
 ROUNDS = 3
 CASES = 432

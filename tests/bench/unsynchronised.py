@@ -9,7 +9,7 @@ from typing import Any
 
 def leave_out() -> None:
     """Have everything leave at once; nothing is brought to disk but by SQLite itself."""
-    from cosched.service.durability import Durability
+    from cosched.service.store.durability import Durability
 
     def when_durable(self: Any, commit: int, act: Callable[[], None], *, hurry: bool = True) -> None:  # noqa: ARG001
         act()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sim.warm_up import run_all_kernels
+from cosched.sim.warm_up import run_all_kernels
 
 CONSOLE_SCRIPT = Path(sys.executable).with_name("cosched")
 SWF = "{id} {submit} -1 {run} {procs} -1 -1 {procs} {requested} -1 1 1 -1 -1 -1 -1 -1 -1\n"

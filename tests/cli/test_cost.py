@@ -5,9 +5,9 @@ import sys
 
 MILLION = """
 import resource, sys, time
-from sim import Domain, replay
-from sim.generate import generate
-from sim.output import RunInfo, write_run
+from cosched.sim import Domain, replay
+from cosched.sim.generate import generate
+from cosched.sim.output import RunInfo, write_run
 
 result = replay([Domain(name="eureka", trace=generate("eureka", jobs=1_000_000, seed=1), nodes=100)])
 result.frame("eureka", slice(0, 1)).write_csv()  # so that polars is loaded

@@ -17,7 +17,6 @@ from tests.cli.conftest import tree
 
 TOP = Path(__file__).parents[2]
 DEPLOY = TOP / "deploy"
-PACKAGES = ("adapters", "cosched", "sim")
 LISTED = [line.split()[0] for line in (DEPLOY / "FILES").read_text().splitlines() if not line.startswith("#")]
 
 
@@ -76,7 +75,7 @@ def test_another_project_of_that_name(tmp_path):
 def wheel(tmp_path_factory) -> Path:
     """The wheel of a copy of the tree."""
     folder = tmp_path_factory.mktemp("wheel")
-    for name in (*PACKAGES, "deploy"):
+    for name in ("cosched", "deploy"):
         shutil.copytree(TOP / name, folder / "tree" / name, ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE"):
         shutil.copy(TOP / name, folder / "tree")
@@ -99,10 +98,10 @@ def test_the_wheel_has_all_of_the_packages_and_the_files(wheel: Path):
         names = {name for name in archive.namelist() if ".dist-info/" not in name}
         metadata = Parser().parsestr(archive.read(f"{DISTRIBUTION}-0.1.0.dist-info/METADATA").decode())
     sources = {
-        str(path.relative_to(TOP))
-        for package in PACKAGES
-        for path in (TOP / package).rglob("*")
-        if path.is_file() and "__pycache__" not in path.parts
+        str(Path(folder, name).relative_to(TOP))
+        for folder, _, files in os.walk(TOP / "cosched", followlinks=True)
+        for name in files
+        if not folder.endswith("__pycache__")
     }
     assert names == sources | {f"cosched/files/{name}" for name in ["FILES", *LISTED]}
     assert metadata["Name"] == DISTRIBUTION

@@ -5,9 +5,9 @@ import time
 
 import pytest
 
-from sim import Domain, output, replay
-from sim.output import RunInfo, summary, write_run
-from sim.staging import staged
+from cosched.sim import Domain, output, replay
+from cosched.sim.output import RunInfo, summary, write_run
+from cosched.sim.staging import staged
 from tests.cli.conftest import tree
 
 INFO = RunInfo("a test", 5, time.perf_counter())

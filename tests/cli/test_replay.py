@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from sim import Domain, replay
+from cosched.sim import Domain, replay
 from tests.cli.conftest import hourly, swf, tree
 
 WINDOW = ("--pair-window", "2m")

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 import grpc
 from google.protobuf.message import Message
 
-from cosched.service.errors import Refusal, abort
+from cosched.service.wire.errors import Refusal, abort
 from cosched.v1 import cluster_pb2, coscheduling_pb2, domain_pb2, job_pb2
 from cosched.v1.domain_pb2_grpc import DomainServiceServicer, add_DomainServiceServicer_to_server
 

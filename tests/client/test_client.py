@@ -8,7 +8,7 @@ import grpc
 import pytest
 
 from cosched.client import Client, ClientError, Unreachable
-from cosched.service.errors import Refusal
+from cosched.service.wire.errors import Refusal
 from cosched.v1 import coscheduling_pb2, domain_pb2, job_pb2
 from cosched.v1.cluster_pb2 import NodeGroup
 from cosched.v1.coscheduling_pb2 import JobRef

@@ -8,7 +8,7 @@ import grpc
 import pytest
 
 from cosched.client import AsyncClient, Unreachable, attempts
-from cosched.service.errors import Refusal
+from cosched.service.wire.errors import Refusal
 from cosched.v1 import domain_pb2
 from tests.client.fake_domain import PATIENCE
 

@@ -13,10 +13,10 @@ from cosched.core.policies.backfilling import BACKFILLING
 from cosched.core.policies.ordering import parse_ordering
 from cosched.core.scheduler import ClusterSettings
 from cosched.core.settings import CoschedulingSettings, ReleaseOrder
-from sim.engine import DomainSetup, Engine
-from sim.pairing import Pairing
-from sim.script import ScriptedEvent
-from sim.workload import Workload
+from cosched.sim.engine import DomainSetup, Engine
+from cosched.sim.pairing import Pairing
+from cosched.sim.script import ScriptedEvent
+from cosched.sim.workload import Workload
 
 Jobs = dict[str, tuple[int, ...]]  # name -> (submit, run, nodes) or (submit, run, nodes, requested)
 

@@ -7,7 +7,7 @@ from cosched.core.events import Tried
 from cosched.core.job import JobState
 from cosched.core.protocol import Failure, Found, GetMateStatus, MateJobId, MateProblem, MateStarted, MateTried, Status
 from cosched.core.settings import Scheme
-from sim.script import Action, ScriptedEvent
+from cosched.sim.script import Action, ScriptedEvent
 
 from .driver import MATE_IS_K, NO, YES, DomainA, answered, called, decided, of
 from .replays import Replay

@@ -16,9 +16,9 @@ from cosched.core.policies.backfilling import BACKFILLING
 from cosched.core.policies.ordering import parse_ordering
 from cosched.core.scheduler import ClusterJob, ClusterSettings
 from cosched.core.settings import CoschedulingSettings
-from sim.engine import DomainSetup, Engine
-from sim.replaying import NO_PAIRS
-from sim.workload import Workload
+from cosched.sim.engine import DomainSetup, Engine
+from cosched.sim.replaying import NO_PAIRS
+from cosched.sim.workload import Workload
 
 JOBS = st.lists(
     st.tuples(st.integers(0, 60), st.integers(1, 8), st.integers(1, 40), st.integers(0, 30)), min_size=1, max_size=40

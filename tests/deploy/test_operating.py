@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from cosched.cli.wording import REASONS
-from cosched.service import story
+from cosched.service.domain import story
 
 OPERATING = Path(__file__).resolve().parents[2] / "deploy" / "OPERATING.md"
 PROTO = OPERATING.parents[1] / "proto" / "cosched" / "v1" / "job.proto"

@@ -21,7 +21,7 @@ import grpc
 
 from cosched.client import Tls
 from cosched.client.connection import open_channel
-from cosched.service.tls_files import TlsFiles
+from cosched.service.wire.tls_files import TlsFiles
 from cosched.v1 import domain_pb2
 from cosched.v1.domain_pb2_grpc import DomainServiceStub
 from tests.live.other_users import become

@@ -26,7 +26,7 @@ from google.protobuf import json_format
 from google.protobuf.message import Message
 
 from cosched.client.connection import open_channel
-from cosched.service.errors import error_info
+from cosched.error_details import error_info
 from cosched.v1 import domain_pb2
 from cosched.v1.domain_pb2_grpc import DomainServiceStub
 from tests.live.services import PATIENCE

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from cosched.service.configuration import read_configuration
-from cosched.service.local_process import toml
 from cosched.service.service import Service
-from sim.live.player import Player
-from sim.live.replaying import LiveReplay
-from sim.replaying import Replay
+from cosched.sim.live.local_process import toml
+from cosched.sim.live.player import Player
+from cosched.sim.live.replaying import LiveReplay
+from cosched.sim.replaying import Replay
 
 
 class Loop:

@@ -10,9 +10,9 @@ from typing import Any
 import grpc
 
 from cosched.client import Client, Tls
+from cosched.error_details import error_info
 from cosched.pem import server_name
-from cosched.service.errors import error_info
-from cosched.service.tls_files import TlsFiles
+from cosched.service.wire.tls_files import TlsFiles
 from tests.live.services import PATIENCE, Service
 
 SITE = "spiffe://site/cosched/"

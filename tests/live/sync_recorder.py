@@ -60,7 +60,7 @@ class Recorder:
 
 def leave_out() -> None:
     """Have nothing wait; the log is still brought to disk now and then, for others to see what had been."""
-    from cosched.service.durability import Durability
+    from cosched.service.store.durability import Durability
 
     wait = Durability.when_durable
 

@@ -12,9 +12,9 @@ from typing import Any
 import grpc
 import pytest
 
-from cosched.service.errors import error_info
-from cosched.service.quotas import STREAMS
-from cosched.service.tls_files import TlsFiles
+from cosched.error_details import error_info
+from cosched.service.api.quotas import STREAMS
+from cosched.service.wire.tls_files import TlsFiles
 from cosched.v1 import domain_pb2
 from cosched.v1.domain_pb2_grpc import DomainServiceStub
 from tests.live import workloads

@@ -12,7 +12,7 @@ import grpc
 import pytest
 
 from cosched.client import Unreachable
-from cosched.service.errors import error_info
+from cosched.error_details import error_info
 from cosched.v1 import coscheduling_pb2 as wire
 from cosched.v1.coscheduling_pb2_grpc import CoschedulingServiceStub
 from tests.live.kill_campaign import PatientClient

@@ -14,11 +14,11 @@ import numpy as np
 import pytest
 
 from cosched.core.settings import Scheme
-from sim.configuration import Domain, ReplayConfig
-from sim.generate import generate
-from sim.live.replaying import LiveReplay
-from sim.traces import clean, machine_nodes, read_trace, write_swf
-from sim.workload import Workload
+from cosched.sim.configuration import Domain, ReplayConfig
+from cosched.sim.generate import generate
+from cosched.sim.live.replaying import LiveReplay
+from cosched.sim.traces import clean, machine_nodes, read_trace, write_swf
+from cosched.sim.workload import Workload
 from tests.live.replays import assert_equal
 from tests.live.services import COMMAND, PATIENCE, wait_until
 

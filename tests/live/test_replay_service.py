@@ -7,10 +7,10 @@ from contextlib import closing
 import grpc
 import pytest
 
-from adapters.replay.time import SharedTime
-from cosched.service.callers import plaintext_callers
-from cosched.service.errors import error_info
-from cosched.service.replay_api import ReplayApi
+from cosched.adapters.replay.time import SharedTime
+from cosched.error_details import error_info
+from cosched.service.replay.api import ReplayApi
+from cosched.service.wire.callers import plaintext_callers
 from cosched.v1 import replay_pb2 as wire
 from cosched.v1.replay_pb2_grpc import ReplayServiceStub, add_ReplayServiceServicer_to_server
 from tests.live.replays import Loop

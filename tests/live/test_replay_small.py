@@ -10,8 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sim.configuration import Domain, ReplayConfig
-from sim.workload import Workload
+from cosched.sim.configuration import Domain, ReplayConfig
+from cosched.sim.workload import Workload
 from tests.live.replays import Loop, ThreadedReplay, assert_equal
 from tests.sim.exact import EXPRESSION
 

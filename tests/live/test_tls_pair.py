@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from cosched.pem import server_name
-from cosched.service.tls_files import TlsFiles
+from cosched.service.wire.tls_files import TlsFiles
 from tests.live.secured import SITE, secure
 from tests.live.services import Service, noted, script_that_notes, wait_until
 from tests.service.pki import Pki

@@ -15,7 +15,7 @@ from cosched.core.protocol import (
     Status,
     TryStartMate,
 )
-from cosched.service.fields import MAX_GENERATION, MAX_TIME
+from cosched.service.wire.fields import MAX_GENERATION, MAX_TIME
 
 domains = st.from_regex(r"[A-Za-z0-9_.-]{1,64}", fullmatch=True)
 

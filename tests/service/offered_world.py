@@ -18,10 +18,10 @@ from cosched.core.policies.backfilling import BACKFILLING
 from cosched.core.policies.ordering import parse_ordering
 from cosched.core.protocol import MateTried, StartJob, TryStartMate
 from cosched.core.scheduler import ClusterSettings
-from cosched.service.changes import Order, PassOver
-from cosched.service.errors import Refusal
-from cosched.service.offered_domain import OfferedDomain
+from cosched.service.domain.changes import Order, PassOver
+from cosched.service.domain.offered_domain import OfferedDomain
 from cosched.service.store import JobRecord
+from cosched.service.wire.errors import Refusal
 from tests.service.world import METRICS, TIMEOUT, Disk, Killed, MortalStore, Node, Outside, World, WorldClock
 
 NODES = 10

@@ -23,8 +23,8 @@ from cosched.core.protocol import (
     TryStartMate,
 )
 from cosched.service.configuration import Peer
-from cosched.service.peers import CallError, Peers, PeerView
-from cosched.service.tls import PeerCredentials
+from cosched.service.peers.peers import CallError, Peers, PeerView
+from cosched.service.wire.tls import PeerCredentials
 from cosched.v1 import cluster_pb2 as states
 from cosched.v1 import coscheduling_pb2 as wire
 from tests.service.faulty_proxy import (

@@ -17,8 +17,8 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 from cosched.certificates import Authority, init_authority, issue, open_authority
-from cosched.service.tls import PeerCredentials
-from cosched.service.tls_files import TlsFiles
+from cosched.service.wire.tls import PeerCredentials
+from cosched.service.wire.tls_files import TlsFiles
 
 WHO = "/test.Test/Who"
 TIMEOUT = 300  # seconds, of a call; only a safety net

@@ -13,14 +13,14 @@ from google.protobuf.message import Message
 
 from cosched.core.effects import Call
 from cosched.core.protocol import MateStarted, MateTried, Reply, Request
-from cosched.service.agreed_start import AgreedStart
 from cosched.service.clock import Clock
-from cosched.service.clock_offset import Offset
+from cosched.service.domain.watching import Watchers
 from cosched.service.metrics import Metrics
 from cosched.service.outside import ServiceOutside
+from cosched.service.peers.agreed_start import AgreedStart
+from cosched.service.peers.clock_offset import Offset
 from cosched.service.timers import Timers
-from cosched.service.translation import write_instant
-from cosched.service.watching import Watchers
+from cosched.service.wire.translation import write_instant
 from cosched.v1 import coscheduling_pb2 as wire
 from tests.service.peer_world import ORDERS, QUESTIONS, a_world, answer
 

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cosched.core.protocol import FOREVER
-from cosched.service.agreed_start import MAX_AHEAD, AgreedStart
-from cosched.service.clock_offset import Offset
+from cosched.service.peers.agreed_start import MAX_AHEAD, AgreedStart
+from cosched.service.peers.clock_offset import Offset
 
 NOW = 1_800_000_000.0
 KNOWN = Offset(0.25, 0.001)

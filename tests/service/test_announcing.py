@@ -13,12 +13,12 @@ from cosched.core.events import Unlinked
 from cosched.core.job import JobState
 from cosched.core.protocol import Failure, Found, GetMateJobId, MateJobId
 from cosched.core.settings import CoschedulingSettings, Scheme
-from cosched.service import announcing
-from cosched.service.announcing import Announcer
-from cosched.service.domain import LiveDomain
-from cosched.service.peers import CallError
+from cosched.service.domain.live_domain import LiveDomain
+from cosched.service.peers import announcing
+from cosched.service.peers.announcing import Announcer
+from cosched.service.peers.peers import CallError
 from cosched.service.store import JobRecord
-from cosched.service.translation import FOUND
+from cosched.service.wire.translation import FOUND
 from tests.service.world import Faults, World
 
 PATIENCE = 300  # seconds; a safety net

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from cosched.service.auditing import RefusedChanges
 from cosched.service.store import AuditRecord, Store
+from cosched.service.store.auditing import RefusedChanges
 from tests.service.store_examples import DOMAIN
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import grpc
 import pytest
 
-from cosched.service.callers import Caller, certificate_callers, plaintext_callers, socket_caller
-from cosched.service.tls import PeerCredentials, ServerTls
+from cosched.service.wire.callers import Caller, certificate_callers, plaintext_callers, socket_caller
+from cosched.service.wire.tls import PeerCredentials, ServerTls
 from tests.service.pki import ALICE, EUREKA, INTREPID, USERS, Answering, Pki, ask, ask_once, serving, write_leaf
 
 identify = certificate_callers({EUREKA: "eureka"}, USERS, ["root", "boss"])

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cosched.service.clock_offset import DRIFT, KEPT, MAX_AGE, ClockOffset, Offset, compare
+from cosched.service.peers.clock_offset import DRIFT, KEPT, MAX_AGE, ClockOffset, Offset, compare
 
 TICK = 2.0**-20  # seconds; sums of readings that are whole ticks are exact
 WALL, OFFSET = 1_800_000_000.0, 1234.5

@@ -9,13 +9,13 @@ import pytest
 
 from cosched.core.job import JobState
 from cosched.core.settings import CoschedulingSettings, Scheme
-from cosched.service.agreed_start import AgreedStart
-from cosched.service.callers import PLAINTEXT, Caller
+from cosched.service.api.coscheduling_api import CoschedulingApi
 from cosched.service.clock import Clock
-from cosched.service.clock_offset import Offset
-from cosched.service.coscheduling_api import CoschedulingApi
-from cosched.service.running import Runner
+from cosched.service.manager.running import Runner
+from cosched.service.peers.agreed_start import AgreedStart
+from cosched.service.peers.clock_offset import Offset
 from cosched.service.store import JobRecord
+from cosched.service.wire.callers import PLAINTEXT, Caller
 from cosched.v1 import coscheduling_pb2 as wire
 from tests.service.world import METRICS, Faults, World
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from adapters.manager import SettingError
+from cosched.adapters.manager import SettingError
 from cosched.core.policies.backfilling import BACKFILLING
 from cosched.core.settings import CoschedulingSettings, OnMateUnknown, OnUnreachable, ReleaseOrder, Scheme
 from cosched.errors import InputError

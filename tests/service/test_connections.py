@@ -14,11 +14,11 @@ from pathlib import Path
 import grpc
 import pytest
 
-from cosched.service import accepting
-from cosched.service.accepting import Acceptor
-from cosched.service.callers import Caller, plaintext_callers
-from cosched.service.connections import Connection, Connections, Room
-from cosched.service.remote_socket import RemoteSocket
+from cosched.service.listeners import accepting
+from cosched.service.listeners.accepting import Acceptor
+from cosched.service.listeners.connections import Connection, Connections, Room
+from cosched.service.listeners.remote_socket import RemoteSocket
+from cosched.service.wire.callers import Caller, plaintext_callers
 from tests.service.pki import Answering, ask
 
 PATIENCE = 300  # seconds; only a safety net

@@ -13,9 +13,9 @@ from threading import Event
 
 import pytest
 
-from cosched.service.durability import Durability
 from cosched.service.metrics import Metrics
 from cosched.service.store import Store, StoreError
+from cosched.service.store.durability import Durability
 
 PATIENCE = 60.0
 
@@ -108,7 +108,7 @@ async def test_all_that_is_written_meanwhile_shares_the_next_round(store: Store,
 
 @pytest.mark.asyncio
 async def test_news_wait_for_a_round_that_others_need(store: Store, disk: Disk, monkeypatch) -> None:
-    monkeypatch.setattr("cosched.service.durability.NEWS_WAIT", PATIENCE)
+    monkeypatch.setattr("cosched.service.store.durability.NEWS_WAIT", PATIENCE)
     domain = Domain(store)
     for _ in range(3):
         domain.write(hurry=False)

@@ -4,7 +4,8 @@ import grpc
 import pytest
 from google.rpc.status_pb2 import Status
 
-from cosched.service.errors import MAX_MESSAGE, Refusal, abort, error_info
+from cosched.error_details import error_info
+from cosched.service.wire.errors import MAX_MESSAGE, Refusal, abort
 from cosched.v1.domain_pb2 import GetDomainRequest
 from cosched.v1.domain_pb2_grpc import DomainServiceServicer, DomainServiceStub, add_DomainServiceServicer_to_server
 

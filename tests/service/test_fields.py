@@ -4,8 +4,8 @@ import pytest
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from cosched.core.protocol import FOREVER, Found, Status
-from cosched.service.fields import MAX_GENERATION, MAX_TIME, FieldError, WrongDomainError, number
-from cosched.service.translation import read_reply, read_request
+from cosched.service.wire.fields import MAX_GENERATION, MAX_TIME, FieldError, WrongDomainError, number
+from cosched.service.wire.translation import read_reply, read_request
 from cosched.v1.coscheduling_pb2 import (
     MATE_LOOKUP_FOUND,
     MATE_LOOKUP_NO_PAIR,

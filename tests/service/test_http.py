@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
-from cosched.service.http import CONNECTIONS, HttpServer
+from cosched.service.listeners.http import CONNECTIONS, HttpServer
 from cosched.service.metrics import Metrics
 
 PATIENCE = 300.0

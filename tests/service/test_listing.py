@@ -11,14 +11,14 @@ import pytest
 
 from cosched.core.job import JobState
 from cosched.core.settings import CoschedulingSettings, Scheme
-from cosched.service.callers import plaintext_callers
+from cosched.service.api.domain_api import ACTIVE, DomainApi, Serving
+from cosched.service.api.operations import Operations
+from cosched.service.api.reads import Reads
+from cosched.service.api.views import Views
 from cosched.service.clock import Clock
-from cosched.service.domain import LiveDomain
-from cosched.service.domain_api import ACTIVE, DomainApi, Serving
-from cosched.service.operations import Operations
-from cosched.service.reads import Reads
+from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.store import JobRecord
-from cosched.service.views import Views
+from cosched.service.wire.callers import plaintext_callers
 from cosched.v1 import domain_pb2
 from cosched.v1.domain_pb2_grpc import DomainServiceStub, add_DomainServiceServicer_to_server
 from tests.service.world import METRICS, Faults, World

@@ -20,9 +20,9 @@ import grpc
 import pytest
 
 from cosched.errors import InputError
-from cosched.service.callers import Identify, socket_caller
-from cosched.service.connections import Room
-from cosched.service.local_socket import LocalSocket
+from cosched.service.listeners.connections import Room
+from cosched.service.listeners.local_socket import LocalSocket
+from cosched.service.wire.callers import Identify, socket_caller
 from tests.service.pki import WHO, Answering, ask
 
 ME = os.geteuid()

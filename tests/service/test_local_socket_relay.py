@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from cosched.service.relay import Relay
+from cosched.service.listeners.relay import Relay
 
 Handler = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 BIG = os.urandom(3 << 20)

@@ -16,11 +16,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cosched.service.log_fields import HIDDEN, bounded, printable, without_secrets
+from cosched.service.logs.log_fields import HIDDEN, bounded, printable, without_secrets
 
 PRELUDE = """
 import logging, warnings, structlog
-from cosched.service.logs import configure_logs
+from cosched.service.logs.logs import configure_logs
 configure_logs({level!r}, "intrepid")
 log = structlog.get_logger("cosched.test")
 """
@@ -54,7 +54,7 @@ def on_terminal(program: str, **environment: str) -> str:
 def test_a_line_is_one_json_object_whoever_wrote_it() -> None:
     ours, theirs, warning, error = logged("""
         log.info("job started", job="7", nodes=4)
-        logging.getLogger("adapters.local").warning("no room for %s", "job 8")
+        logging.getLogger("cosched.adapters.local").warning("no room for %s", "job 8")
         warnings.warn("old", UserWarning)
         try:
             1 // 0
@@ -70,7 +70,11 @@ def test_a_line_is_one_json_object_whoever_wrote_it() -> None:
         "job": "7",
         "nodes": 4,
     }
-    assert (theirs["event"], theirs["level"], theirs["logger"]) == ("no room for job 8", "warning", "adapters.local")
+    assert (theirs["event"], theirs["level"], theirs["logger"]) == (
+        "no room for job 8",
+        "warning",
+        "cosched.adapters.local",
+    )
     assert "UserWarning: old" in warning["event"]
     assert error["exception"].endswith("ZeroDivisionError: integer division or modulo by zero")
 

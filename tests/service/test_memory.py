@@ -12,7 +12,7 @@ from cosched.core.job import JobState
 from cosched.core.mates import PairedJob
 from cosched.core.protocol import FOREVER, GetMateJobId, GetMateStatus, StartJob, TryStartMate
 from cosched.core.scheduler import ClusterJob
-from cosched.service.memory import recall, recalled_place, remember
+from cosched.service.domain.memory import recall, recalled_place, remember
 
 NUMBERS = st.integers(0, FOREVER)
 TEXTS = st.text(max_size=5)

@@ -28,9 +28,9 @@ from cosched.core.protocol import (
 )
 from cosched.core.scheduler import ClusterSettings
 from cosched.core.settings import CoschedulingSettings, OnMateUnknown, Scheme
-from cosched.service.changes import Order, PassOver
+from cosched.service.domain.changes import Order, PassOver
+from cosched.service.domain.offered_domain import OfferedDomain
 from cosched.service.metrics import Metrics
-from cosched.service.offered_domain import OfferedDomain
 from cosched.service.store import JobRecord, Store
 
 METRICS = Metrics("test")

@@ -7,10 +7,10 @@ from typing import Any, cast
 
 import pytest
 
-from adapters.slurm.book import Phase
-from adapters.slurm.manager import Known
+from cosched.adapters.slurm.book import Phase
+from cosched.adapters.slurm.manager import Known
 from cosched.core.job import JobState
-from cosched.service.offering import Offering
+from cosched.service.manager.offering import Offering
 
 pytestmark = pytest.mark.asyncio
 

@@ -11,17 +11,18 @@ from typing import Any, cast
 import pytest
 import pytest_asyncio
 
-from adapters.manager import JobSpec, ManagerError
+from cosched.adapters.manager import JobSpec, ManagerError
 from cosched.core.job import JobState
 from cosched.core.settings import CoschedulingSettings, Scheme
-from cosched.service import cancelling, operations
-from cosched.service.callers import Caller
-from cosched.service.domain import LiveDomain
-from cosched.service.operations import Asking, Operations
-from cosched.service.running import Runner
+from cosched.service.api import operations
+from cosched.service.api.operations import Asking, Operations
+from cosched.service.api.views import Views
+from cosched.service.domain.live_domain import LiveDomain
+from cosched.service.manager import cancelling
+from cosched.service.manager.running import Runner
 from cosched.service.store import JobRecord
-from cosched.service.submissions import Submission
-from cosched.service.views import Views
+from cosched.service.wire.callers import Caller
+from cosched.service.wire.submissions import Submission
 from tests.service.world import METRICS, SCRIPT, Faults, Node, World
 
 pytestmark = pytest.mark.asyncio

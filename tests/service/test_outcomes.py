@@ -8,7 +8,7 @@ from grpc import StatusCode
 from grpc.aio import AioRpcError, Metadata
 
 from cosched.core.protocol import Failure
-from cosched.service.outcomes import MAX_PROBLEM, failure, is_lost
+from cosched.service.peers.outcomes import MAX_PROBLEM, failure, is_lost
 
 UNREACHABLE, TIMEOUT, REFUSED = Failure.UNREACHABLE, Failure.TIMEOUT, Failure.REFUSED
 BUSY, SLOW = Failure.BUSY, Failure.SLOW

@@ -12,8 +12,8 @@ import pytest
 from google.protobuf.message import Message
 from grpc import StatusCode
 
-from cosched.service.errors import Refusal, abort
-from cosched.service.translation import write_clock
+from cosched.service.wire.errors import Refusal, abort
+from cosched.service.wire.translation import write_clock
 from cosched.v1 import cluster_pb2 as states
 from cosched.v1 import coscheduling_pb2 as wire
 from tests.service.faulty_proxy import PASS, delay_replies

@@ -12,8 +12,8 @@ from cosched.core.protocol import (
     MateTried,
     Request,
 )
-from cosched.service.errors import Refusal, abort
-from cosched.service.peers import CallError
+from cosched.service.peers.peers import CallError
+from cosched.service.wire.errors import Refusal, abort
 from cosched.v1 import cluster_pb2 as states
 from cosched.v1 import coscheduling_pb2 as wire
 from tests.service.peer_world import (

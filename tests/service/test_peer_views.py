@@ -14,8 +14,8 @@ from cosched.core.protocol import (
     MateTried,
 )
 from cosched.service.configuration import Peer
-from cosched.service.errors import Refusal, abort
-from cosched.service.peers import Peers, PeerView
+from cosched.service.peers.peers import Peers, PeerView
+from cosched.service.wire.errors import Refusal, abort
 from cosched.v1 import cluster_pb2 as states
 from tests.service.faulty_proxy import (
     BLACK_HOLE,

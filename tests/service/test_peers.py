@@ -20,7 +20,7 @@ from cosched.core.protocol import (
     Request,
     Status,
 )
-from cosched.service import peers as module
+from cosched.service.peers import peers as module
 from cosched.v1 import cluster_pb2 as states
 from cosched.v1 import coscheduling_pb2 as wire
 from tests.service.faulty_proxy import (

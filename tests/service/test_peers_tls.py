@@ -11,8 +11,8 @@ import pytest
 from google.protobuf.message import Message
 
 from cosched.pem import server_name
-from cosched.service.tls import PeerCredentials, ServerTls
-from cosched.service.tls_files import TlsFiles
+from cosched.service.wire.tls import PeerCredentials, ServerTls
+from cosched.service.wire.tls_files import TlsFiles
 from cosched.v1 import cluster_pb2 as states
 from tests.service.faulty_proxy import (
     BLACK_HOLE,

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from cosched.core.job import JobState
-from cosched.service.reads import Reads
+from cosched.service.api.reads import Reads
 from cosched.service.store import JobScript, Reader, Store, StoreError
 from cosched.service.store import reading as store_reading
 from cosched.service.store.records import EventRecord, JobRecord

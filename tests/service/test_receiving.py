@@ -10,11 +10,11 @@ from typing import Any
 import grpc
 import pytest
 
-from cosched.service.callers import Caller
-from cosched.service.errors import error_info
+from cosched.error_details import error_info
+from cosched.service.api.quotas import CALLS, STREAMS
+from cosched.service.api.receiving import ReceivingServer, Reception
 from cosched.service.metrics import Metrics
-from cosched.service.quotas import CALLS, STREAMS
-from cosched.service.receiving import ReceivingServer, Reception
+from cosched.service.wire.callers import Caller
 from tests.live.raw_http2 import RawConnection, dial
 
 SERVICE = "test.Test"

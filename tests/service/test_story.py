@@ -10,7 +10,7 @@ import pytest
 from cosched.core import coscheduling, local
 from cosched.core.effects import Record
 from cosched.core.protocol import FOREVER
-from cosched.service import story
+from cosched.service.domain import story
 from cosched.v1 import domain_pb2
 
 SOURCES = [Path(coscheduling.__file__).read_text(), Path(local.__file__).read_text()]

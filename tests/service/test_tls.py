@@ -12,8 +12,8 @@ import grpc
 import pytest
 
 from cosched.pem import server_name
-from cosched.service.tls import PeerCredentials, ServerTls, identity
-from cosched.service.tls_files import TlsFiles
+from cosched.service.wire.tls import PeerCredentials, ServerTls, identity
+from cosched.service.wire.tls_files import TlsFiles
 from tests.service.pki import ALICE, EUREKA, INTREPID, TIMEOUT, Answering, Pki, ask, ask_once, serving
 
 

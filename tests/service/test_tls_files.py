@@ -19,8 +19,8 @@ from cryptography.hazmat.primitives.serialization import (
 
 from cosched.errors import InputError
 from cosched.pem import server_name
-from cosched.service.tls import PeerCredentials, ServerTls, identity
-from cosched.service.tls_files import TlsFiles
+from cosched.service.wire.tls import PeerCredentials, ServerTls, identity
+from cosched.service.wire.tls_files import TlsFiles
 from tests.service.pki import EUREKA, INTREPID, Answering, Pki, ask, ask_once, channel_to, errors, serving, write_leaf
 
 

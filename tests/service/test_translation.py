@@ -19,8 +19,8 @@ from cosched.core.protocol import (
     Status,
     TryStartMate,
 )
-from cosched.service.fields import FieldError
-from cosched.service.translation import (
+from cosched.service.wire.fields import FieldError
+from cosched.service.wire.translation import (
     FOUND,
     STATUS,
     read_clock,

@@ -24,10 +24,10 @@ from cosched.core.policies.ordering import parse_ordering
 from cosched.core.protocol import Failure, StartJob, TryStartMate
 from cosched.core.scheduler import ClusterSettings
 from cosched.core.settings import CoschedulingSettings
-from cosched.service.domain import LiveDomain
-from cosched.service.errors import Refusal
+from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.metrics import Metrics
 from cosched.service.store import JobRecord, JobScript, Store
+from cosched.service.wire.errors import Refusal
 
 SCRIPT = JobScript(b"#!/bin/sh\n", (), "/", {})
 METRICS = Metrics("test")

@@ -12,10 +12,10 @@ from cosched.core.policies.backfilling import BACKFILLING
 from cosched.core.policies.ordering import parse_ordering
 from cosched.core.scheduler import ClusterSettings
 from cosched.core.settings import CoschedulingSettings, ReleaseOrder, Scheme
-from sim.engine import DomainSetup, Engine
-from sim.pairing import Pairing
-from sim.results import NEVER_STARTED, STATES, collect
-from sim.workload import UNKNOWN, Workload
+from cosched.sim.engine import DomainSetup, Engine
+from cosched.sim.pairing import Pairing
+from cosched.sim.results import NEVER_STARTED, STATES, collect
+from cosched.sim.workload import UNKNOWN, Workload
 from tests.reference import RefDomain, RefJob, RefOutcome
 
 Pairs = Sequence[tuple[tuple[str, int], tuple[str, int]]]

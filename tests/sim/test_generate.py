@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cosched.errors import InputError
-from sim.generate import generate, hourly_rates
-from sim.machine_models import EUREKA, INTREPID, MODELS, MONTH_S, MachineModel, RunClass
-from sim.pairing import pairs_by_window
-from sim.workload import Workload
+from cosched.sim.generate import generate, hourly_rates
+from cosched.sim.machine_models import EUREKA, INTREPID, MODELS, MONTH_S, MachineModel, RunClass
+from cosched.sim.pairing import pairs_by_window
+from cosched.sim.workload import Workload
 
 MANY = 200_000
 DAY_S = 86_400

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import sim
+from cosched import sim
 from cosched.cli.options import replay_settings
 from cosched.errors import InputError
-from sim.generate import generate
-from sim.traces import with_estimates, write_swf
-from sim.workload import Workload
+from cosched.sim.generate import generate
+from cosched.sim.traces import with_estimates, write_swf
+from cosched.sim.workload import Workload
 
 
 def replayed(trace, **options):

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cosched.errors import InputError
-from sim.pairing import Pairing, pairs_from_file, write_pairs
-from sim.workload import Workload
+from cosched.sim.pairing import Pairing, pairs_from_file, write_pairs
+from cosched.sim.workload import Workload
 
 NAMES = ("intrepid", "eureka", "mira")
 

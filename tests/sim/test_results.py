@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import sim
+from cosched import sim
 from cosched.core.settings import ReleaseOrder
 from cosched.errors import InputError
-from sim import metrics
-from sim.pairing import Pairing
-from sim.workload import UNKNOWN, Workload
+from cosched.sim import metrics
+from cosched.sim.pairing import Pairing
+from cosched.sim.workload import UNKNOWN, Workload
 
 
 def ints(*values: int) -> np.ndarray:

@@ -4,7 +4,7 @@ import pytest
 
 from cosched.core.job import JobState
 from cosched.errors import InputError
-from sim.script import Action, ScriptedDomain, ScriptedEvent, read_script
+from cosched.sim.script import Action, ScriptedDomain, ScriptedEvent, read_script
 from tests.reference import RefDomain, RefJob
 from tests.sim.exact import outcomes, pairing_of, setup_of
 from tests.sim.watched import WatchedEngine

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from sim.staging import staged
+from cosched.sim.staging import staged
 
 
 def write(folder: Path, *files: str, compared: tuple[str, ...] = ()) -> None:

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cosched.errors import InputError
-from sim.traces import REASONS, clean, left_out_messages, machine_nodes
-from sim.workload import TraceLog
+from cosched.sim.traces import REASONS, clean, left_out_messages, machine_nodes
+from cosched.sim.workload import TraceLog
 
 NAMES = ("job_id", "submit", "run", "allocated", "requested_procs", "requested_time")
 

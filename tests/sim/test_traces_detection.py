@@ -4,7 +4,7 @@ import sys
 import pytest
 
 from cosched.errors import InputError
-from sim.traces import FORMATS, read_trace
+from cosched.sim.traces import FORMATS, read_trace
 
 SWF_ROW = "1 0 5 100 8 -1 -1 16 3600 -1 1 7 3 -1 2 -1 -1 -1\n"
 

@@ -7,8 +7,8 @@ import sys
 import pytest
 
 from cosched.errors import InputError
-from sim.traces import opening
-from sim.traces.opening import read_blocks
+from cosched.sim.traces import opening
+from cosched.sim.traces.opening import read_blocks
 
 
 def lines_of(path, block_bytes=1 << 20):

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sim.traces import cut, offered_load, read_trace, scale, scale_to_load, write_swf
-from sim.workload import Workload
+from cosched.sim.traces import cut, offered_load, read_trace, scale, scale_to_load, write_swf
+from cosched.sim.workload import Workload
 
 
 def workload_of(submits, run=10, nodes=2):

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sim.traces import read_trace, write_swf
-from sim.workload import TraceLog, Workload
+from cosched.sim.traces import read_trace, write_swf
+from cosched.sim.workload import TraceLog, Workload
 
 NAMES = (
     "job_id",

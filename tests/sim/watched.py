@@ -10,9 +10,9 @@ from cosched.core.job import JobState
 from cosched.core.kernel import loop
 from cosched.core.kernel.codes import NONE
 from cosched.core.kernel.tables import FREE, NEVER, OUT
-from sim import engine as engine_module
-from sim.engine import Engine
-from sim.holds_and_yields import HoldEnd
+from cosched.sim import engine as engine_module
+from cosched.sim.engine import Engine
+from cosched.sim.holds_and_yields import HoldEnd
 
 READY, RUNNING = int(JobState.READY), int(JobState.RUNNING)  # NumPy takes long to compare with others' types
 

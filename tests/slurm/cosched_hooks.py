@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 import pytest
 
-from adapters.slurm.hook_server import HookEnd, HookServer, Offer
+from cosched.adapters.slurm.hook_server import HookEnd, HookServer, Offer
 from deploy.slurm.lab import Lab, wait_for
 from deploy.slurm.lab.installed_hooks import InstalledHooks
 

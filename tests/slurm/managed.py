@@ -10,10 +10,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar
 
-from adapters.scheduling import Offered, Report
-from adapters.slurm.commands import JobRow, details, parse_rows, queue
-from adapters.slurm.manager import Known, SlurmManager
-from adapters.slurm.settings import read_settings
+from cosched.adapters.scheduling import Offered, Report
+from cosched.adapters.slurm.commands import JobRow, details, parse_rows, queue
+from cosched.adapters.slurm.manager import Known, SlurmManager
+from cosched.adapters.slurm.settings import read_settings
 from deploy.slurm.lab import Cluster, Lab, LabError
 from deploy.slurm.lab.configuration import Options
 from tests.slurm.cosched_hooks import Site, site

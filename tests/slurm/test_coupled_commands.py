@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from adapters.slurm.comments import ARRAY, HET
+from cosched.adapters.slurm.comments import ARRAY, HET
 from cosched.core.coscheduling import NO_SUCH_PAIR
 from deploy.slurm.lab import CoupledLab, Domain
 from tests.live.workloads import Work

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from adapters.slurm.versions import kills_hooks
+from cosched.adapters.slurm.versions import kills_hooks
 from deploy.slurm.lab import CoupledLab, Domain, LabError
 from deploy.slurm.lab.processes import look
 from tests.live.workloads import TOGETHER, Work

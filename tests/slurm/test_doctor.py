@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from adapters.findings import Finding, Grade
-from adapters.permissions import Account
-from adapters.slurm.doctor import examine
+from cosched.adapters.findings import Finding, Grade
+from cosched.adapters.permissions import Account
+from cosched.adapters.slurm.doctor import examine
 from deploy.slurm.lab import Cluster, CoupledLab, Domain, wait_for
 from tests.slurm.cosched_hooks import Site, site
 from tests.slurm.coupled import check_for_compiler

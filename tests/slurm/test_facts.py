@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from adapters.slurm.versions import kills_hooks, reconfigures_anew
+from cosched.adapters.slurm.versions import kills_hooks, reconfigures_anew
 from deploy.slurm.lab import Cluster, LabError
 from tests.slurm.hooks import Held, Hooks, alive
 from tests.slurm.versions import config_of

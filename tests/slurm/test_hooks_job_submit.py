@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from adapters.slurm.comments import ARRAY, HET, NO_REQUEUE
+from cosched.adapters.slurm.comments import ARRAY, HET, NO_REQUEUE
 from cosched.pair_names import ALLOWED
 from deploy.slurm.lab import Cluster, Lab
 from deploy.slurm.lab.installed_hooks import SOURCES

@@ -12,7 +12,7 @@ from threading import Event
 
 import pytest
 
-from adapters.slurm.hook_protocol import MAX_LINE, LineError, decode, encode, instant
+from cosched.adapters.slurm.hook_protocol import MAX_LINE, LineError, decode, encode, instant
 from deploy.slurm.lab import wait_for
 from tests.slurm.cosched_hooks import Service, Site, site
 

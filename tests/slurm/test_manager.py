@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from adapters.manager import End, Ended, ManagerError, Started, UnknownJobError
-from adapters.scheduling import Link, Offered, Refused, Relinked, Submitted, Withdrawn
-from adapters.slurm.book import Phase
+from cosched.adapters.manager import End, Ended, ManagerError, Started, UnknownJobError
+from cosched.adapters.scheduling import Link, Offered, Refused, Relinked, Submitted, Withdrawn
+from cosched.adapters.slurm.book import Phase
 from deploy.slurm.lab import Cluster, clear
 from tests.slurm.cosched_hooks import Site
 from tests.slurm.managed import BUSY, PATIENCE, Counted, Managed, clusters, rows

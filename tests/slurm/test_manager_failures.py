@@ -9,9 +9,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from adapters.manager import Ended
-from adapters.scheduling import Offered, Withdrawn
-from adapters.slurm.book import Phase
+from cosched.adapters.manager import Ended
+from cosched.adapters.scheduling import Offered, Withdrawn
+from cosched.adapters.slurm.book import Phase
 from deploy.slurm.lab import Cluster, clear
 from tests.slurm.cosched_hooks import Site, site
 from tests.slurm.managed import PATIENCE, Managed, clusters, rows

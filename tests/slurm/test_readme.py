@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from adapters.slurm.comments import ARRAY
-from adapters.slurm.settings import SlurmSettings
+from cosched.adapters.slurm.comments import ARRAY
+from cosched.adapters.slurm.settings import SlurmSettings
 from deploy.slurm.lab import CoupledLab, LabError, wait_for
 from deploy.slurm.lab.service import cosched
 from tests.slurm.coupled import check_for_compiler

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from adapters.slurm.commands import details, parse_rows
-from adapters.slurm.script import Asked, read_script
+from cosched.adapters.slurm.commands import details, parse_rows
+from cosched.adapters.slurm.script import Asked, read_script
 from deploy.slurm.lab import Cluster
 
 

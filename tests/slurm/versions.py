@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from adapters.slurm.commands import parse_config
+from cosched.adapters.slurm.commands import parse_config
 from deploy.slurm.lab import Cluster
 
 

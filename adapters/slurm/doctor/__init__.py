@@ -6,20 +6,20 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from adapters.findings import Finding, ok, problem, section
-from adapters.manager import ManagerError
-from adapters.permissions import Account
-from adapters.slurm.calls import Slurm
-from adapters.slurm.commands import parse_user
-from adapters.slurm.doctor.facts import Facts
-from adapters.slurm.doctor.gate import gate_script
-from adapters.slurm.doctor.installed import check_hooks
-from adapters.slurm.doctor.place import check_commands, check_controllers, check_user, is_here
-from adapters.slurm.doctor.reading import check_reading
-from adapters.slurm.doctor.tries import check_tries
-from adapters.slurm.doctor.turns import check_turns
-from adapters.slurm.parameters import text
-from adapters.slurm.settings import SlurmSettings, read_settings
+from cosched.adapters.findings import Finding, ok, problem, section
+from cosched.adapters.manager import ManagerError
+from cosched.adapters.permissions import Account
+from cosched.adapters.slurm.calls import Slurm
+from cosched.adapters.slurm.commands import parse_user
+from cosched.adapters.slurm.doctor.facts import Facts
+from cosched.adapters.slurm.doctor.gate import gate_script
+from cosched.adapters.slurm.doctor.installed import check_hooks
+from cosched.adapters.slurm.doctor.place import check_commands, check_controllers, check_user, is_here
+from cosched.adapters.slurm.doctor.reading import check_reading
+from cosched.adapters.slurm.doctor.tries import check_tries
+from cosched.adapters.slurm.doctor.turns import check_turns
+from cosched.adapters.slurm.parameters import text
+from cosched.adapters.slurm.settings import SlurmSettings, read_settings
 
 __all__ = ["Facts", "examine", "judge"]
 

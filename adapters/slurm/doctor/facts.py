@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from adapters.permissions import Account
-from adapters.slurm.parameters import Config
-from adapters.slurm.settings import SlurmSettings
+from cosched.adapters.permissions import Account
+from cosched.adapters.slurm.parameters import Config
+from cosched.adapters.slurm.settings import SlurmSettings
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from adapters.findings import SHELL, Finding, ok, problem, warning
-from adapters.permissions import EXECUTE, READ, WRITE, Account, opening
-from adapters.slurm.doctor.facts import Facts
-from adapters.slurm.doctor.scripts import (
+from cosched.adapters.findings import SHELL, Finding, ok, problem, warning
+from cosched.adapters.permissions import EXECUTE, READ, WRITE, Account, opening
+from cosched.adapters.slurm.doctor.facts import Facts
+from cosched.adapters.slurm.doctor.scripts import (
     CONFIGURATION,
     GATE,
     JOBCOMP,

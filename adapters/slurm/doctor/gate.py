@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from adapters.findings import SHELL, Finding, ok, section, warning
-from adapters.permissions import EVERYBODY, EXECUTE, READ, opening
-from adapters.slurm.doctor.facts import Facts
-from adapters.slurm.doctor.gate_folder import check_gate_folder, gates_of
-from adapters.slurm.doctor.scripts import CONFIGURATION, GATE, PROGRAM, script_of
-from adapters.slurm.parameters import Config, text
-from adapters.slurm.settings import SlurmSettings
+from cosched.adapters.findings import SHELL, Finding, ok, section, warning
+from cosched.adapters.permissions import EVERYBODY, EXECUTE, READ, opening
+from cosched.adapters.slurm.doctor.facts import Facts
+from cosched.adapters.slurm.doctor.gate_folder import check_gate_folder, gates_of
+from cosched.adapters.slurm.doctor.scripts import CONFIGURATION, GATE, PROGRAM, script_of
+from cosched.adapters.slurm.parameters import Config, text
+from cosched.adapters.slurm.settings import SlurmSettings
 
 _CONF = "slurm.conf"
 _LEAD = 0.3  # seconds: what a job takes from its hook's end to the gate (measured: 0.2 to 0.3)

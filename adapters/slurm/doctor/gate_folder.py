@@ -6,10 +6,10 @@ import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
-from adapters.findings import SHELL, Finding, ok, problem, section, warning
-from adapters.permissions import EVERYBODY, EXECUTE, READ, WRITE, Account, opening
-from adapters.slurm.doctor.facts import Facts
-from adapters.slurm.doctor.scripts import CONFIGURATION, others_can_change, settings_in
+from cosched.adapters.findings import SHELL, Finding, ok, problem, section, warning
+from cosched.adapters.permissions import EVERYBODY, EXECUTE, READ, WRITE, Account, opening
+from cosched.adapters.slurm.doctor.facts import Facts
+from cosched.adapters.slurm.doctor.scripts import CONFIGURATION, others_can_change, settings_in
 
 _SUBJECT = "gate_folder"
 

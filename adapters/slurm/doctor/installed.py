@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from adapters.findings import Finding, ok, problem, warning
-from adapters.slurm.doctor.facts import Facts
-from adapters.slurm.doctor.folder import check_folder, check_socket
-from adapters.slurm.doctor.gate import check_gate
-from adapters.slurm.doctor.scripts import GATE, JOBCOMP, PROLOG, USUAL_FOLDER, check_script, script_of
-from adapters.slurm.parameters import Config, text, texts, words
-from adapters.slurm.versions import reconfigures_anew
+from cosched.adapters.findings import Finding, ok, problem, warning
+from cosched.adapters.slurm.doctor.facts import Facts
+from cosched.adapters.slurm.doctor.folder import check_folder, check_socket
+from cosched.adapters.slurm.doctor.gate import check_gate
+from cosched.adapters.slurm.doctor.scripts import GATE, JOBCOMP, PROLOG, USUAL_FOLDER, check_script, script_of
+from cosched.adapters.slurm.parameters import Config, text, texts, words
+from cosched.adapters.slurm.versions import reconfigures_anew
 
 _CONF = "slurm.conf"
 _LUA = "job_submit.lua"

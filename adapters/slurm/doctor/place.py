@@ -8,10 +8,10 @@ import socket
 from collections.abc import Iterable
 from contextlib import suppress
 
-from adapters.findings import SHELL, Finding, ok, problem, section, warning
-from adapters.permissions import Account
-from adapters.slurm.parameters import Config, texts
-from adapters.slurm.settings import SlurmSettings
+from cosched.adapters.findings import SHELL, Finding, ok, problem, section, warning
+from cosched.adapters.permissions import Account
+from cosched.adapters.slurm.parameters import Config, texts
+from cosched.adapters.slurm.settings import SlurmSettings
 
 COMMANDS = ("squeue", "scontrol", "scancel", "sinfo")
 _SUBMIT = "sbatch"

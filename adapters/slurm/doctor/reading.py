@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from adapters.findings import SHELL, Finding, ok, warning
-from adapters.slurm.doctor.scripts import PROLOG
-from adapters.slurm.parameters import Config, text
-from adapters.slurm.versions import kills_hooks, reconfigures_anew, requeue_delay, takes_requeue_delay
+from cosched.adapters.findings import SHELL, Finding, ok, warning
+from cosched.adapters.slurm.doctor.scripts import PROLOG
+from cosched.adapters.slurm.parameters import Config, text
+from cosched.adapters.slurm.versions import kills_hooks, reconfigures_anew, requeue_delay, takes_requeue_delay
 
 _DIFFERENT = "different"  # what HASH_VAL begins with where slurmctld has read another slurm.conf than lies here
 _BOOTS_RESOLUTION = 1  # seconds: BOOT_TIME is rounded down

@@ -8,8 +8,8 @@ import stat
 from dataclasses import dataclass
 from pathlib import Path
 
-from adapters.findings import SHELL, Finding, ok, problem
-from adapters.permissions import EXECUTE, READ, Account, opening
+from cosched.adapters.findings import SHELL, Finding, ok, problem
+from cosched.adapters.permissions import EXECUTE, READ, Account, opening
 
 USUAL_FOLDER = Path("/etc/slurm/cosched")  # as the documentation has it
 PROGRAM, CONFIGURATION = "cosched-hook", "cosched.conf"  # beside the scripts

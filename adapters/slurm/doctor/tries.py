@@ -11,9 +11,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from adapters.findings import Finding, ok, problem, warning
-from adapters.slurm.parameters import Config, number, option, text, with_options
-from adapters.slurm.settings import SlurmSettings
+from cosched.adapters.findings import Finding, ok, problem, warning
+from cosched.adapters.slurm.parameters import Config, number, option, text, with_options
+from cosched.adapters.slurm.settings import SlurmSettings
 
 _CONF, _PARAMETERS = "slurm.conf", "SchedulerParameters"
 _LOOP = 1.0  # seconds between two looks of slurmctld at whether it shall schedule

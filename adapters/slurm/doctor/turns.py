@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from adapters.findings import Finding, ok, problem, section, warning
-from adapters.slurm.parameters import Config, number, text, words
-from adapters.slurm.settings import SlurmSettings
+from cosched.adapters.findings import Finding, ok, problem, section, warning
+from cosched.adapters.slurm.parameters import Config, number, text, words
+from cosched.adapters.slurm.settings import SlurmSettings
 
 _CONF = "slurm.conf"
 _SHOWN_AGE = 300  # seconds, Slurm's default of MinJobAge

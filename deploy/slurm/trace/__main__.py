@@ -14,16 +14,16 @@ from cosched.cli.options import parse_domain
 from cosched.client import ClientError
 from cosched.durations import parse_seconds
 from cosched.errors import InputError
+from cosched.sim.combinations import combinations
+from cosched.sim.output import RunInfo, write_run
+from cosched.sim.studies.tang2011.logs import Log, read_log
+from cosched.sim.traces import offered_load
 from deploy.slurm.lab import LabError
 from deploy.slurm.lab.laboratory import NAMES
 from deploy.slurm.trace.comparison import Comparison, compare, explanation, table
 from deploy.slurm.trace.cut import Cut, prepare
 from deploy.slurm.trace.playing import laboratory, play
 from deploy.slurm.trace.results import Settings
-from sim.combinations import combinations
-from sim.output import RunInfo, write_run
-from sim.studies.tang2011.logs import Log, read_log
-from sim.traces import offered_load
 
 COMBINATIONS = {name: tuple(map(str, schemes)) for name, schemes in combinations(len(NAMES)).items()}
 _GENERATED = "generated:{name}/jobs={jobs}/days={days}/utilisation={load}"

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from cosched.sim.results import DomainResult, ReplayResult
+from cosched.sim.workload import Ints
 from deploy.slurm.trace.cut import Cut
 from deploy.slurm.trace.pace import PHASES, Overhead, overhead, paced
 from deploy.slurm.trace.playing import Play
 from deploy.slurm.trace.results import Settings, measured, simulate
-from sim.results import DomainResult, ReplayResult
-from sim.workload import Ints
 
 _HEADS = ("", "", "Slurm", "simulator", "difference", "at Slurm's pace", "from", "to")
 Measure = Callable[[Cut, DomainResult], float]

@@ -9,12 +9,12 @@ import numpy as np
 
 from cosched.core.job import JobState
 from cosched.core.settings import Scheme
+from cosched.sim.configuration import Domain, ReplayConfig, replay_config
+from cosched.sim.replaying import Replay
+from cosched.sim.results import DomainResult, Jobs, ReplayResult, add_pairs
+from cosched.sim.workload import UNKNOWN, Ints, Workload
 from deploy.slurm.trace.cut import Cut
 from deploy.slurm.trace.playing import Play, Played
-from sim.configuration import Domain, ReplayConfig, replay_config
-from sim.replaying import Replay
-from sim.results import DomainResult, Jobs, ReplayResult, add_pairs
-from sim.workload import UNKNOWN, Ints, Workload
 
 
 @dataclass(frozen=True, slots=True)

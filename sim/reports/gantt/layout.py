@@ -14,7 +14,7 @@ import numpy as np
 import polars
 from numpy.typing import NDArray
 
-from sim.reports.run import RunDomain
+from cosched.sim.reports.run import RunDomain
 
 Ints = NDArray[np.int64]
 

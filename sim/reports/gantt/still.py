@@ -10,10 +10,10 @@ import numpy as np
 import polars
 from numpy.typing import NDArray
 
-from sim.reports.figure import Figure
-from sim.reports.gantt.layout import Layout, Pieces
-from sim.reports.run import Run, RunDomain
-from sim.reports.style import BLUE, INK, SKY, VERMILION, TimeAxis
+from cosched.sim.reports.figure import Figure
+from cosched.sim.reports.gantt.layout import Layout, Pieces
+from cosched.sim.reports.run import Run, RunDomain
+from cosched.sim.reports.style import BLUE, INK, SKY, VERMILION, TimeAxis
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

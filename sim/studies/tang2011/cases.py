@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from sim.studies.tang2011.sensitivity import sensitivities
-from sim.studies.tang2011.setup import (
+from cosched.sim.studies.tang2011.sensitivity import sensitivities
+from cosched.sim.studies.tang2011.setup import (
     BASE,
     HIGH,
     HOLDING,
@@ -19,10 +19,10 @@ from sim.studies.tang2011.setup import (
     Settings,
     everywhere,
 )
-from sim.sweeps.case import Case
+from cosched.sim.sweeps.case import Case
 
 if TYPE_CHECKING:
-    from sim.studies.tang2011.sensitivity import Sensitivity
+    from cosched.sim.studies.tang2011.sensitivity import Sensitivity
 
 # Experiments: what "point" is beside each.
 BY_LOAD = "load"  # V-D: Eureka's load

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from sim.reports.estimate import Estimate
-from sim.studies.tang2011.results import Results
+from cosched.sim.reports.estimate import Estimate
+from cosched.sim.studies.tang2011.results import Results
 
 MOST_LISTED = 3  # exceptions
 

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 from polars import DataFrame, col
 
-from sim.studies.tang2011.cases import BY_LOAD, BY_SHARE, LAST, LONG, LONG_NO_TIMER, SHARE_NO_TIMER
-from sim.studies.tang2011.claim import Claim, Verdict, missing
-from sim.studies.tang2011.claims_by_load import claims_by_load
-from sim.studies.tang2011.claims_by_share import claims_by_share
-from sim.studies.tang2011.results import LOSS_SHARE, NEVER, Results
-from sim.studies.tang2011.setup import BASE, MACHINES, YIELDING
+from cosched.sim.studies.tang2011.cases import BY_LOAD, BY_SHARE, LAST, LONG, LONG_NO_TIMER, SHARE_NO_TIMER
+from cosched.sim.studies.tang2011.claim import Claim, Verdict, missing
+from cosched.sim.studies.tang2011.claims_by_load import claims_by_load
+from cosched.sim.studies.tang2011.claims_by_share import claims_by_share
+from cosched.sim.studies.tang2011.results import LOSS_SHARE, NEVER, Results
+from cosched.sim.studies.tang2011.setup import BASE, MACHINES, YIELDING
 
 LONG_DAYS = 10  # "more than 10 days"
 UNREACHABLE = "unreachable"  # the sensitivity in which mates are started alone on purpose

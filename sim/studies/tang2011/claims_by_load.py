@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sim.reports.estimate import shown
-from sim.studies.tang2011.cases import BY_LOAD
-from sim.studies.tang2011.claim import Claim, Verdict, all_of, because, mean_of, missing, positive
-from sim.studies.tang2011.comparisons import (
+from cosched.sim.reports.estimate import shown
+from cosched.sim.studies.tang2011.cases import BY_LOAD
+from cosched.sim.studies.tang2011.claim import Claim, Verdict, all_of, because, mean_of, missing, positive
+from cosched.sim.studies.tang2011.comparisons import (
     extras,
     hold_minus_yield,
     rises,
@@ -16,8 +16,8 @@ from sim.studies.tang2011.comparisons import (
     worse_under_hold,
     yield_minus_hold,
 )
-from sim.studies.tang2011.results import EXTRA, LOSS, OTHERS_WAIT, PAIRED, SLOWDOWN, SYNC, WAIT, Results
-from sim.studies.tang2011.setup import BASE, E_HOLDS, HIGH, I_HOLDS, LOADS, MACHINES, MEDIUM, SCHEMES
+from cosched.sim.studies.tang2011.results import EXTRA, LOSS, OTHERS_WAIT, PAIRED, SLOWDOWN, SYNC, WAIT, Results
+from cosched.sim.studies.tang2011.setup import BASE, E_HOLDS, HIGH, I_HOLDS, LOADS, MACHINES, MEDIUM, SCHEMES
 
 LOW = LOADS[0]
 SMALL_MIN = 10  # extra wait that the paper calls reasonably low

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from sim.reports.estimate import shown
-from sim.studies.tang2011.cases import BY_LOAD, BY_SHARE
-from sim.studies.tang2011.claim import Claim, Verdict, all_of, because, mean_of, missing, positive
-from sim.studies.tang2011.comparisons import extras, hold_minus_yield, sides, steps, worse_under_hold, yield_minus_hold
-from sim.studies.tang2011.results import LOSS, SLOWDOWN, SYNC, WAIT, Results
-from sim.studies.tang2011.setup import (
+from cosched.sim.reports.estimate import shown
+from cosched.sim.studies.tang2011.cases import BY_LOAD, BY_SHARE
+from cosched.sim.studies.tang2011.claim import Claim, Verdict, all_of, because, mean_of, missing, positive
+from cosched.sim.studies.tang2011.comparisons import (
+    extras,
+    hold_minus_yield,
+    sides,
+    steps,
+    worse_under_hold,
+    yield_minus_hold,
+)
+from cosched.sim.studies.tang2011.results import LOSS, SLOWDOWN, SYNC, WAIT, Results
+from cosched.sim.studies.tang2011.setup import (
     BASE,
     E_HOLDS,
     E_YIELDS,

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 import polars
 
-from sim.reports.estimate import Estimate, shown
-from sim.studies.tang2011.claim import Claim, Verdict
-from sim.studies.tang2011.claims import claims
-from sim.studies.tang2011.paper import statements
-from sim.studies.tang2011.results import Results
-from sim.studies.tang2011.setup import BASE
-from sim.studies.tang2011.statement import Statement
+from cosched.sim.reports.estimate import Estimate, shown
+from cosched.sim.studies.tang2011.claim import Claim, Verdict
+from cosched.sim.studies.tang2011.claims import claims
+from cosched.sim.studies.tang2011.paper import statements
+from cosched.sim.studies.tang2011.results import Results
+from cosched.sim.studies.tang2011.setup import BASE
+from cosched.sim.studies.tang2011.statement import Statement
 
 INSIDE, WITHIN, OUTSIDE, UNKNOWN = "yes", "within ±", "no", "no result"
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 
-from sim.reports.estimate import Estimate
-from sim.studies.tang2011.claim import Named, Verdict, missing
-from sim.studies.tang2011.results import EXTRA, SLOWDOWN, WAIT, Results
-from sim.studies.tang2011.setup import BASE, MACHINES, SCHEMES
+from cosched.sim.reports.estimate import Estimate
+from cosched.sim.studies.tang2011.claim import Named, Verdict, missing
+from cosched.sim.studies.tang2011.results import EXTRA, SLOWDOWN, WAIT, Results
+from cosched.sim.studies.tang2011.setup import BASE, MACHINES, SCHEMES
 
 # (the combination in which the machine holds, the one in which it yields), the other machine doing the same
 HOLD_AND_YIELD = {"intrepid": (("HH", "YH"), ("HY", "YY")), "eureka": (("HH", "HY"), ("YH", "YY"))}

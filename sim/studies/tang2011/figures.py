@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from sim.reports.bars import Panel, Values, grouped_bars
-from sim.reports.figure import Figure
-from sim.reports.style import BLUE, VERMILION, Look
-from sim.studies.tang2011.cases import BY_LOAD, BY_SHARE
-from sim.studies.tang2011.results import EXTRA, LOSS, SLOWDOWN, SYNC, WAIT, Results
-from sim.studies.tang2011.setup import BASE, LOADS, MACHINES, SCHEMES, SHARES
+from cosched.sim.reports.bars import Panel, Values, grouped_bars
+from cosched.sim.reports.figure import Figure
+from cosched.sim.reports.style import BLUE, VERMILION, Look
+from cosched.sim.studies.tang2011.cases import BY_LOAD, BY_SHARE
+from cosched.sim.studies.tang2011.results import EXTRA, LOSS, SLOWDOWN, SYNC, WAIT, Results
+from cosched.sim.studies.tang2011.setup import BASE, LOADS, MACHINES, SCHEMES, SHARES
 
 INTERVALS = "Error bars are 95 % intervals of the mean over replications."
 LETTERS = "HH: both hold; HY: Intrepid holds, Eureka yields; YH: the reverse; YY: both yield."

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from sim.studies.tang2011.comparison import Checked, Compared, yes_or_no
-from sim.studies.tang2011.words import AGREEMENT, PAPER, left_out, replications
+from cosched.sim.studies.tang2011.comparison import Checked, Compared, yes_or_no
+from cosched.sim.studies.tang2011.words import AGREEMENT, PAPER, left_out, replications
 
 
 def paper_in_markdown(said: dict[str, Any], numbers: Sequence[Compared], claims: Sequence[Checked]) -> str:

@@ -7,22 +7,22 @@ from typing import Any
 
 from polars import DataFrame
 
-from sim.reports.page import Cell, Page, Section, Table, Tile
-from sim.studies.tang2011.cases import BY_LOAD
-from sim.studies.tang2011.claims import synchronised_cases
-from sim.studies.tang2011.comparison import INSIDE, OUTSIDE, WITHIN, Checked, Compared
-from sim.studies.tang2011.figures import paper_figures
-from sim.studies.tang2011.results import EXTRA, SLOWDOWN, WAIT, Results
-from sim.studies.tang2011.sensitivity_figures import sensitivity_figure
-from sim.studies.tang2011.setup import BASE, LOADS, MEDIUM, SCHEMES, Plan
-from sim.studies.tang2011.tables import (
+from cosched.sim.reports.page import Cell, Page, Section, Table, Tile
+from cosched.sim.studies.tang2011.cases import BY_LOAD
+from cosched.sim.studies.tang2011.claims import synchronised_cases
+from cosched.sim.studies.tang2011.comparison import INSIDE, OUTSIDE, WITHIN, Checked, Compared
+from cosched.sim.studies.tang2011.figures import paper_figures
+from cosched.sim.studies.tang2011.results import EXTRA, SLOWDOWN, WAIT, Results
+from cosched.sim.studies.tang2011.sensitivity_figures import sensitivity_figure
+from cosched.sim.studies.tang2011.setup import BASE, LOADS, MEDIUM, SCHEMES, Plan
+from cosched.sim.studies.tang2011.tables import (
     deadlocks_table,
     heads_in_words,
     in_words,
     release_order_table,
     sensitivity_table,
 )
-from sim.studies.tang2011.words import AGREEMENT, PAPER, left_out, replications
+from cosched.sim.studies.tang2011.words import AGREEMENT, PAPER, left_out, replications
 
 SETUP = (
     "Section V-A and V-D: WFP and EASY backfilling on both machines, holds of at most 20 minutes without jitter, "

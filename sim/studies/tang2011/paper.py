@@ -4,11 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sim.studies.tang2011.cases import BY_LOAD, BY_SHARE
-from sim.studies.tang2011.paper_by_share import statements_by_share
-from sim.studies.tang2011.results import EXTRA, JOBS, LOAD, LOSS, LOSS_SHARE, PAIRED, SLOWDOWN, SYNC, TOGETHER, WAIT
-from sim.studies.tang2011.setup import BASE, E_HOLDS, E_YIELDS, I_HOLDS, I_YIELDS, LOADS, SCHEMES, SHARES
-from sim.studies.tang2011.statement import Statement
+from cosched.sim.studies.tang2011.cases import BY_LOAD, BY_SHARE
+from cosched.sim.studies.tang2011.paper_by_share import statements_by_share
+from cosched.sim.studies.tang2011.results import (
+    EXTRA,
+    JOBS,
+    LOAD,
+    LOSS,
+    LOSS_SHARE,
+    PAIRED,
+    SLOWDOWN,
+    SYNC,
+    TOGETHER,
+    WAIT,
+)
+from cosched.sim.studies.tang2011.setup import BASE, E_HOLDS, E_YIELDS, I_HOLDS, I_YIELDS, LOADS, SCHEMES, SHARES
+from cosched.sim.studies.tang2011.statement import Statement
 
 
 def statements() -> list[Statement]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sim.studies.tang2011.cases import BY_SHARE
-from sim.studies.tang2011.results import EXTRA, LOAD, LOSS, LOSS_SHARE, SLOWDOWN, SYNC, WAIT, WAIT_RISE
-from sim.studies.tang2011.setup import BASE, E_HOLDS, I_HOLDS, I_YIELDS, SCHEMES, SHARES
-from sim.studies.tang2011.statement import Statement
+from cosched.sim.studies.tang2011.cases import BY_SHARE
+from cosched.sim.studies.tang2011.results import EXTRA, LOAD, LOSS, LOSS_SHARE, SLOWDOWN, SYNC, WAIT, WAIT_RISE
+from cosched.sim.studies.tang2011.setup import BASE, E_HOLDS, I_HOLDS, I_YIELDS, SCHEMES, SHARES
+from cosched.sim.studies.tang2011.statement import Statement
 
 LOW_SHARES, HIGH_SHARES = SHARES[:3], SHARES[3:]
 

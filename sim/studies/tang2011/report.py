@@ -11,8 +11,8 @@ import polars
 from polars import DataFrame
 
 from cosched.errors import InputError
-from sim.reports.page import write_page
-from sim.studies.tang2011.comparison import (
+from cosched.sim.reports.page import write_page
+from cosched.sim.studies.tang2011.comparison import (
     Checked,
     Compared,
     check_claims,
@@ -20,15 +20,15 @@ from sim.studies.tang2011.comparison import (
     compare_numbers,
     numbers_table,
 )
-from sim.studies.tang2011.markdown import paper_in_markdown
-from sim.studies.tang2011.pages import study_page
-from sim.studies.tang2011.results import Results
-from sim.studies.tang2011.running import read_study
-from sim.studies.tang2011.sensitivity import sensitivities
-from sim.studies.tang2011.setup import Plan
-from sim.studies.tang2011.tables import deadlocks_table, release_order_table, sensitivity_table
-from sim.sweeps.storage import RESULTS
-from sim.traces.atomic import replacing
+from cosched.sim.studies.tang2011.markdown import paper_in_markdown
+from cosched.sim.studies.tang2011.pages import study_page
+from cosched.sim.studies.tang2011.results import Results
+from cosched.sim.studies.tang2011.running import read_study
+from cosched.sim.studies.tang2011.sensitivity import sensitivities
+from cosched.sim.studies.tang2011.setup import Plan
+from cosched.sim.studies.tang2011.tables import deadlocks_table, release_order_table, sensitivity_table
+from cosched.sim.sweeps.storage import RESULTS
+from cosched.sim.traces.atomic import replacing
 
 TABLES, PAPER = "tables", "paper.md"  # in the study's folder
 

@@ -10,11 +10,11 @@ from typing import Any
 import polars
 from polars import DataFrame, Expr, col, lit
 
-from sim.reports.estimate import Estimate
-from sim.studies.tang2011.cases import BY_LOAD, BY_SHARE, LABELS, LAST, LONG, LONG_NO_TIMER
-from sim.studies.tang2011.sensitivity import Sensitivity
-from sim.studies.tang2011.setup import BASE, MACHINES, MEDIUM
-from sim.sweeps.averages import INTERVAL, averages
+from cosched.sim.reports.estimate import Estimate
+from cosched.sim.studies.tang2011.cases import BY_LOAD, BY_SHARE, LABELS, LAST, LONG, LONG_NO_TIMER
+from cosched.sim.studies.tang2011.sensitivity import Sensitivity
+from cosched.sim.studies.tang2011.setup import BASE, MACHINES, MEDIUM
+from cosched.sim.sweeps.averages import INTERVAL, averages
 
 # Measures of a machine; a column is "MACHINE MEASURE".
 WAIT = "wait"  # mean of all jobs, minutes

@@ -10,12 +10,12 @@ from typing import Any
 
 from cosched import __version__
 from cosched.errors import InputError
-from sim.configuration import replay_config
-from sim.output import write_json
-from sim.replaying import read_machine
-from sim.studies.tang2011.cases import cases
-from sim.studies.tang2011.logs import LogMonths, cut_months, read_log, windows_overlap
-from sim.studies.tang2011.setup import (
+from cosched.sim.configuration import replay_config
+from cosched.sim.output import write_json
+from cosched.sim.replaying import read_machine
+from cosched.sim.studies.tang2011.cases import cases
+from cosched.sim.studies.tang2011.logs import LogMonths, cut_months, read_log, windows_overlap
+from cosched.sim.studies.tang2011.setup import (
     BASE,
     LOADS,
     MACHINES,
@@ -26,9 +26,9 @@ from sim.studies.tang2011.setup import (
     Plan,
     Settings,
 )
-from sim.sweeps.running import run_cases
-from sim.sweeps.storage import refuse_results
-from sim.sweeps.workers import Workers
+from cosched.sim.sweeps.running import run_cases
+from cosched.sim.sweeps.storage import refuse_results
+from cosched.sim.sweeps.workers import Workers
 
 STUDY, LOGS = "study.json", "logs"  # a file and a folder in the study's folder
 QUICK_REPLICATIONS, REPLICATIONS = 3, 10

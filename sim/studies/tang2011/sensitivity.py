@@ -9,7 +9,7 @@ from zlib import crc32
 
 import numpy as np
 
-from sim.studies.tang2011.setup import (
+from cosched.sim.studies.tang2011.setup import (
     HOLDING,
     MACHINES,
     RELEASE_MIN,

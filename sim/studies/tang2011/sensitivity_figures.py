@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from sim.reports.bars import Panel, grouped_bars
-from sim.reports.figure import Figure
-from sim.studies.tang2011.figures import INTERVALS, LETTERS
-from sim.studies.tang2011.results import EXTRA, SYNC, TOGETHER, WAIT, Results
-from sim.studies.tang2011.sensitivity import Sensitivity
-from sim.studies.tang2011.setup import MACHINES
+from cosched.sim.reports.bars import Panel, grouped_bars
+from cosched.sim.reports.figure import Figure
+from cosched.sim.studies.tang2011.figures import INTERVALS, LETTERS
+from cosched.sim.studies.tang2011.results import EXTRA, SYNC, TOGETHER, WAIT, Results
+from cosched.sim.studies.tang2011.sensitivity import Sensitivity
+from cosched.sim.studies.tang2011.setup import MACHINES
 
 PANELS = ((WAIT + EXTRA, "extra wait (min)"), (SYNC, "sync time (min)"))
 

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 import polars
 from polars import DataFrame, col
 
-from sim.reports.estimate import Estimate
-from sim.studies.tang2011.cases import BY_SHARE, LAST, LONG, LONG_NO_TIMER, SHARE_NO_TIMER
-from sim.studies.tang2011.claims import never_started
-from sim.studies.tang2011.results import EXTRA, LOSS_SHARE, NEVER, SYNC, TOGETHER, WAIT, Results
-from sim.studies.tang2011.sensitivity import Sensitivity
-from sim.studies.tang2011.setup import HOLDING, MACHINES, SHARES
+from cosched.sim.reports.estimate import Estimate
+from cosched.sim.studies.tang2011.cases import BY_SHARE, LAST, LONG, LONG_NO_TIMER, SHARE_NO_TIMER
+from cosched.sim.studies.tang2011.claims import never_started
+from cosched.sim.studies.tang2011.results import EXTRA, LOSS_SHARE, NEVER, SYNC, TOGETHER, WAIT, Results
+from cosched.sim.studies.tang2011.sensitivity import Sensitivity
+from cosched.sim.studies.tang2011.setup import HOLDING, MACHINES, SHARES
 
 Row = tuple[str | int | float | None, ...]
 

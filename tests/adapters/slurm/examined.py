@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from adapters.findings import Finding, Grade
-from adapters.permissions import Account
-from adapters.slurm.doctor import Facts, judge
-from adapters.slurm.settings import read_settings
+from cosched.adapters.findings import Finding, Grade
+from cosched.adapters.permissions import Account
+from cosched.adapters.slurm.doctor import Facts, judge
+from cosched.adapters.slurm.settings import read_settings
 
 HOOKS = Path(__file__).resolve().parents[3] / "deploy" / "slurm" / "hooks"
 SCRIPTS = ("prolog", "task-prolog", "jobcomp")

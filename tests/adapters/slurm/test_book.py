@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from adapters.manager import End, Ended
-from adapters.scheduling import Link, Offered, Refused, Report
-from adapters.slurm.book import Book, Phase
-from adapters.slurm.commands import JobRow
-from adapters.slurm.hook_protocol import HookEnd, Offer
+from cosched.adapters.manager import End, Ended
+from cosched.adapters.scheduling import Link, Offered, Refused, Report
+from cosched.adapters.slurm.book import Book, Phase
+from cosched.adapters.slurm.commands import JobRow
+from cosched.adapters.slurm.hook_protocol import HookEnd, Offer
 
 ROW = JobRow(
     job_id="7",

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from adapters.manager import ManagerError, UnavailableError, UnknownJobError
-from adapters.slurm import calls
-from adapters.slurm.calls import Slurm
-from adapters.slurm.settings import SlurmSettings
-from adapters.slurm.watch import Watch
+from cosched.adapters.manager import ManagerError, UnavailableError, UnknownJobError
+from cosched.adapters.slurm import calls
+from cosched.adapters.slurm.calls import Slurm
+from cosched.adapters.slurm.settings import SlurmSettings
+from cosched.adapters.slurm.watch import Watch
 from deploy.slurm.lab.processes import all_processes
 
 pytestmark = pytest.mark.asyncio

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from adapters.manager import ManagerError, UnavailableError, UnknownJobError
-from adapters.slurm import commands
-from adapters.slurm.commands import JobRow, NotPendingError
+from cosched.adapters.manager import ManagerError, UnavailableError, UnknownJobError
+from cosched.adapters.slurm import commands
+from cosched.adapters.slurm.commands import JobRow, NotPendingError
 
 RECORDED = Path(__file__).with_name("recorded")
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.scheduling import Link
-from adapters.slurm.comments import MARK, MAX_COMMENT, MAX_NAME, CommentError, add, find, remove, word
+from cosched.adapters.scheduling import Link
+from cosched.adapters.slurm.comments import MARK, MAX_COMMENT, MAX_NAME, CommentError, add, find, remove, word
 
 NAMES = st.text(st.characters(categories=["L", "N", "P", "S"]), min_size=1, max_size=MAX_NAME)
 DOMAINS = st.from_regex(r"\A[A-Za-z0-9_.-]{1,64}\Z")

@@ -8,11 +8,11 @@ import socket
 
 import pytest
 
-from adapters.findings import Grade
-from adapters.permissions import Account
-from adapters.slurm.doctor import Facts, judge
-from adapters.slurm.doctor.place import is_here
-from adapters.slurm.settings import read_settings
+from cosched.adapters.findings import Grade
+from cosched.adapters.permissions import Account
+from cosched.adapters.slurm.doctor import Facts, judge
+from cosched.adapters.slurm.doctor.place import is_here
+from cosched.adapters.slurm.settings import read_settings
 from tests.adapters.slurm.examined import CONFIG, HOOKS, ME, PROGRAM, folder, judged, of, only, wrong
 
 __all__ = ["folder", "judged"]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from adapters.findings import Finding
-from adapters.permissions import Account
-from adapters.slurm.doctor import Facts, judge
-from adapters.slurm.settings import read_settings
+from cosched.adapters.findings import Finding
+from cosched.adapters.permissions import Account
+from cosched.adapters.slurm.doctor import Facts, judge
+from cosched.adapters.slurm.settings import read_settings
 from tests.adapters.slurm.examined import CONFIG, ME, folder, judged, of, only, wrong
 
 __all__ = ["folder", "judged"]

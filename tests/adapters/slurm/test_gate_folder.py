@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from adapters.manager import SettingError
-from adapters.slurm import gate_folder
-from adapters.slurm.gate_folder import GateFolder
+from cosched.adapters.manager import SettingError
+from cosched.adapters.slurm import gate_folder
+from cosched.adapters.slurm.gate_folder import GateFolder
 from tests.hanging_folder import hanging
 from tests.small_disk import mounted
 

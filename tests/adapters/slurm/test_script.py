@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.slurm.script import Asked, read_script
+from cosched.adapters.slurm.script import Asked, read_script
 
 LINE = st.text(st.characters(codec="utf-8", exclude_characters="\n\0"))
 

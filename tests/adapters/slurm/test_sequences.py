@@ -12,14 +12,14 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from adapters.scheduling import Report
-from adapters.slurm.book import Book, Job, Phase
-from adapters.slurm.calls import Slurm
-from adapters.slurm.hook_protocol import Offer
-from adapters.slurm.hook_server import HookServer
-from adapters.slurm.sequences import Sequences
-from adapters.slurm.settings import SlurmSettings
-from adapters.slurm.watch import Watch
+from cosched.adapters.scheduling import Report
+from cosched.adapters.slurm.book import Book, Job, Phase
+from cosched.adapters.slurm.calls import Slurm
+from cosched.adapters.slurm.hook_protocol import Offer
+from cosched.adapters.slurm.hook_server import HookServer
+from cosched.adapters.slurm.sequences import Sequences
+from cosched.adapters.slurm.settings import SlurmSettings
+from cosched.adapters.slurm.watch import Watch
 from tests.adapters.slurm.test_book import OFFER, ROW
 
 pytestmark = pytest.mark.asyncio

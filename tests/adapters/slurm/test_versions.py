@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from adapters.slurm.versions import kills_hooks, reconfigures_anew, requeue_delay, version_of
+from cosched.adapters.slurm.versions import kills_hooks, reconfigures_anew, requeue_delay, version_of
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import sys
 import grpc
 import pytest
 
-from cosched.service.errors import Refusal
+from cosched.service.wire.errors import Refusal
 
 COMMANDS = [
     ("queue",),

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from adapters.findings import Finding, Grade
-from adapters.permissions import Account
+from cosched.adapters.findings import Finding, Grade
+from cosched.adapters.permissions import Account
 from cosched.doctor.certificates import check_certificates
 from cosched.pem import server_name
 from cosched.service.configuration import Configuration

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from adapters.findings import Finding, Grade
+from cosched.adapters.findings import Finding, Grade
 from cosched.client import Domain
 from cosched.doctor.coscheduling import check_coscheduling
 from cosched.doctor.peers import check_clock, check_serving
 from cosched.service.configuration import Configuration
-from cosched.service.peers import PeerView
+from cosched.service.peers.peers import PeerView
 from cosched.v1 import cluster_pb2
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from unittest.mock import patch
 
-from sim.reference.suite import workloads
+from cosched.sim.reference.suite import workloads
 from tests.reference import RefDomain, blocks, coschedule, flat, iteration, order, state, world
 
 from . import slowly

@@ -2,7 +2,7 @@
 
 import pytest
 
-from sim.reference.suite import Workload, known_mistakes, workloads
+from cosched.sim.reference.suite import Workload, known_mistakes, workloads
 
 from .mistakes import MISTAKES, rows_of
 

@@ -6,8 +6,8 @@ import tomllib
 import pytest
 
 from cosched.cli.options import replay_settings
-from sim import traces
-from sim.reference.suite import SUITE, Workload, known_mistakes, workloads
+from cosched.sim import traces
+from cosched.sim.reference.suite import SUITE, Workload, known_mistakes, workloads
 
 from . import slowly
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from sim.reports.of_replay import write_report
+from cosched.sim.reports.of_replay import write_report
 from tests.sim.reports.page_examples import two_days
 
 

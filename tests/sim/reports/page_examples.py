@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 
-from sim.configuration import Domain
-from sim.output import RunInfo, write_run
-from sim.replaying import replay
-from sim.workload import Workload
+from cosched.sim.configuration import Domain
+from cosched.sim.output import RunInfo, write_run
+from cosched.sim.replaying import replay
+from cosched.sim.workload import Workload
 
 COMMAND = "cosched replay --domain 'it's \"</script><b>here</b>'"
 

@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import polars
 
-import sim
-from sim.output import RunInfo, write_run
-from sim.pairing import Pairing
-from sim.reports.run import Run, RunDomain, read_run
-from sim.workload import Workload
+from cosched import sim
+from cosched.sim.output import RunInfo, write_run
+from cosched.sim.pairing import Pairing
+from cosched.sim.reports.run import Run, RunDomain, read_run
+from cosched.sim.workload import Workload
 
 Row = tuple[int, int, int]  # submit, run time, nodes
 

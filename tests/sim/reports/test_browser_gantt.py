@@ -2,7 +2,7 @@
 
 import pytest
 
-from sim.reports.run import read_run
+from cosched.sim.reports.run import read_run
 from tests.browser import opened
 
 CANVAS = "#gantt canvas"

@@ -5,10 +5,10 @@ import re
 
 import pytest
 
-from sim.configuration import Domain
-from sim.reports.of_comparison import comparison_page
-from sim.reports.of_replay import write_report
-from sim.reports.page import write_page
+from cosched.sim.configuration import Domain
+from cosched.sim.reports.of_comparison import comparison_page
+from cosched.sim.reports.of_replay import write_report
+from cosched.sim.reports.page import write_page
 from tests.browser import drawn_figures, opened, screenshot
 from tests.sim.reports.page_examples import COMMAND, workload, written
 

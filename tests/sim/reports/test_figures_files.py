@@ -8,11 +8,11 @@ from pathlib import Path
 import polars
 import pytest
 
-import sim
-from sim.reports.figure import Figure, write_figure
-from sim.reports.replay_figures import replay_figures
-from sim.reports.run import Run
-from sim.reports.style import DOMAINS, GROUPS, SCHEMES, STATES
+from cosched import sim
+from cosched.sim.reports.figure import Figure, write_figure
+from cosched.sim.reports.replay_figures import replay_figures
+from cosched.sim.reports.run import Run
+from cosched.sim.reports.style import DOMAINS, GROUPS, SCHEMES, STATES
 from tests.sim.reports.runs import domain, run_of, without_records
 
 SMALL = "generated:eureka/jobs=60/days=1"

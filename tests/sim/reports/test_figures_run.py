@@ -6,7 +6,7 @@ import re
 import pytest
 
 from cosched.errors import InputError
-from sim.reports.run import read_run
+from cosched.sim.reports.run import read_run
 from tests.sim.reports.runs import domain, run_of
 
 

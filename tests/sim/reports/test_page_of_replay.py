@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from cosched.errors import InputError
-from sim.configuration import Domain
-from sim.reports.of_comparison import comparison_page
-from sim.reports.of_replay import replay_page
-from sim.reports.rebuilding import rebuild
-from sim.reports.run import read_run
-from sim.reports.summary import read_comparison
+from cosched.sim.configuration import Domain
+from cosched.sim.reports.of_comparison import comparison_page
+from cosched.sim.reports.of_replay import replay_page
+from cosched.sim.reports.rebuilding import rebuild
+from cosched.sim.reports.run import read_run
+from cosched.sim.reports.summary import read_comparison
 from tests.sim.reports.page_examples import workload, written
 
 COSCHED = Path(sys.executable).with_name("cosched")

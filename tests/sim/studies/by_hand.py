@@ -7,9 +7,9 @@ from typing import Any
 
 import polars
 
-from sim.studies.tang2011.cases import BY_LOAD, BY_SHARE, LABELS
-from sim.studies.tang2011.results import Results
-from sim.studies.tang2011.setup import BASE, LOADS, MACHINES, SCHEMES, SHARES
+from cosched.sim.studies.tang2011.cases import BY_LOAD, BY_SHARE, LABELS
+from cosched.sim.studies.tang2011.results import Results
+from cosched.sim.studies.tang2011.setup import BASE, LOADS, MACHINES, SCHEMES, SHARES
 
 Row = dict[str, Any]
 Change = Callable[[Row], None]

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from sim.studies.tang2011.running import Told, Wish, run_study
-from sim.sweeps.local_workers import local_workers
-from sim.sweeps.workers import Workers
-from sim.warm_up import run_all_kernels
+from cosched.sim.studies.tang2011.running import Told, Wish, run_study
+from cosched.sim.sweeps.local_workers import local_workers
+from cosched.sim.sweeps.workers import Workers
+from cosched.sim.warm_up import run_all_kernels
 from tests.once import made_once
 
 TINY = Wish("cosched study tang2011 --quick ...", quick=True, replications=1, seed=5, days=1.0)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import polars
 import pytest
 
-from sim.studies.tang2011.cases import BY_LOAD, BY_SHARE, LAST
-from sim.studies.tang2011.comparison import compare_numbers
-from sim.studies.tang2011.results import Results
-from sim.studies.tang2011.sensitivity import sensitivities
-from sim.studies.tang2011.setup import GeneratedMonths, Plan
-from sim.studies.tang2011.tables import deadlocks_table, release_order_table
+from cosched.sim.studies.tang2011.cases import BY_LOAD, BY_SHARE, LAST
+from cosched.sim.studies.tang2011.comparison import compare_numbers
+from cosched.sim.studies.tang2011.results import Results
+from cosched.sim.studies.tang2011.sensitivity import sensitivities
+from cosched.sim.studies.tang2011.setup import GeneratedMonths, Plan
+from cosched.sim.studies.tang2011.tables import deadlocks_table, release_order_table
 from tests.sim.studies.by_hand import MINUTE, Row, results, row
 
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from sim.sweeps.local_workers import local_workers
-from sim.sweeps.workers import Workers
-from sim.warm_up import run_all_kernels
+from cosched.sim.sweeps.local_workers import local_workers
+from cosched.sim.sweeps.workers import Workers
+from cosched.sim.warm_up import run_all_kernels
 from tests.sim.sweeps.small import SWEEP
 
 

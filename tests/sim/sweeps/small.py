@@ -10,10 +10,10 @@ from typing import Any
 
 import polars
 
-from sim.sweeps.case import Case
-from sim.sweeps.grid import Sweep
-from sim.sweeps.running import run_cases
-from sim.sweeps.workers import Workers
+from cosched.sim.sweeps.case import Case
+from cosched.sim.sweeps.grid import Sweep
+from cosched.sim.sweeps.running import run_cases
+from cosched.sim.sweeps.workers import Workers
 
 COSCHED = Path(sys.executable).with_name("cosched")
 

@@ -11,11 +11,11 @@ from pathlib import Path
 import polars
 import pytest
 
+from cosched.sim.sweeps.case import run_chunk
+from cosched.sim.sweeps.dask_workers import dask_workers
+from cosched.sim.sweeps.local_workers import local_workers
+from cosched.sim.sweeps.running import run_cases
 from deploy.slurm.lab import wait_for
-from sim.sweeps.case import run_chunk
-from sim.sweeps.dask_workers import dask_workers
-from sim.sweeps.local_workers import local_workers
-from sim.sweeps.running import run_cases
 from tests.sim.sweeps.small import failing, run, small_sweep
 
 distributed = pytest.importorskip("distributed")
@@ -32,7 +32,7 @@ def cluster() -> Iterator[distributed.LocalCluster]:
 @pytest.fixture(autouse=True)
 def patience(monkeypatch: pytest.MonkeyPatch) -> None:
     """The scheduler, a thread of this process, may be slow to answer."""
-    monkeypatch.setattr("sim.sweeps.dask_workers.PATIENCE_S", 300)
+    monkeypatch.setattr("cosched.sim.sweeps.dask_workers.PATIENCE_S", 300)
 
 
 def test_the_results_are_those_of_local_workers(cluster, tmp_path):
@@ -83,7 +83,7 @@ def test_by_the_command(cluster, sweep_file, cosched):
 
 
 def test_nobody_there(sweep_file, cosched, monkeypatch):
-    monkeypatch.setattr("sim.sweeps.dask_workers.PATIENCE_S", 1)
+    monkeypatch.setattr("cosched.sim.sweeps.dask_workers.PATIENCE_S", 1)
     result = cosched("sweep", sweep_file(), "--dask", "tcp://127.0.0.1:9", "--out", "out", exit_code=1)
     assert result.stderr == "cosched: no Dask scheduler answers at tcp://127.0.0.1:9 within 1 s\n"
     result = cosched("sweep", sweep_file(), "--dask", "nonsense://x", exit_code=2)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from cosched.cli.sweep import read_sweep
 from cosched.errors import InputError
-from sim.sweeps.grid import Sweep
+from cosched.sim.sweeps.grid import Sweep
 from tests.sim.sweeps.small import pair
 
 Write = Callable[..., str]

@@ -9,12 +9,12 @@ import polars
 import pytest
 
 from cosched.errors import InputError
-from sim.reports.of_sweep import rebuild, sweep_page, write_report
-from sim.reports.sweep_figures import MOST_FIGURES, sweep_figures
-from sim.sweeps.averages import averages
-from sim.sweeps.grid import Sweep
-from sim.sweeps.sweeping import Swept, carry_out, read_swept
-from sim.sweeps.workers import Workers
+from cosched.sim.reports.of_sweep import rebuild, sweep_page, write_report
+from cosched.sim.reports.sweep_figures import MOST_FIGURES, sweep_figures
+from cosched.sim.sweeps.averages import averages
+from cosched.sim.sweeps.grid import Sweep
+from cosched.sim.sweeps.sweeping import Swept, carry_out, read_swept
+from cosched.sim.sweeps.workers import Workers
 from tests.browser import drawn_figures, opened, screenshot
 from tests.sim.sweeps.small import pair
 

@@ -13,10 +13,10 @@ import polars
 import pytest
 
 from cosched.errors import InputError
-from sim.sweeps import storage
-from sim.sweeps.case import Case, run_case
-from sim.sweeps.local_workers import local_workers
-from sim.sweeps.running import run_cases
+from cosched.sim.sweeps import storage
+from cosched.sim.sweeps.case import Case, run_case
+from cosched.sim.sweeps.local_workers import local_workers
+from cosched.sim.sweeps.running import run_cases
 from tests.live.services import wait_until
 from tests.sim.sweeps.small import children, failing, pair, run, small_sweep
 

@@ -1,0 +1,1 @@
+"""What users and peers may ask of a domain over gRPC, and how every call is checked, counted and answered."""

@@ -1,0 +1,51 @@
+"""How every call is answered: its refusals become gRPC errors, it is counted and timed."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Awaitable
+from typing import Any, TypeAlias, TypeVar
+
+import grpc
+
+from cosched.service.domain.live_domain import LiveDomain
+from cosched.service.store import StoreError
+from cosched.service.wire.errors import Refusal, abort
+from cosched.service.wire.fields import FieldError
+
+Reply = TypeVar("Reply")
+Context: TypeAlias = "grpc.aio.ServicerContext[Any, Any]"
+_LOG = logging.getLogger(__name__)
+
+
+async def answer(call: str, work: Awaitable[Reply], context: Context, domain: LiveDomain) -> Reply:
+    """The reply that `work` gives, or the end of the call by an error.
+
+    What it shows of the domain is on disk by then: a power failure would not take it back.
+    """
+    metrics, began = domain.metrics, time.perf_counter()
+    try:
+        reply = await work
+        await domain.durable()
+    except (Refusal, FieldError, StoreError) as error:
+        await domain.durable()
+        refusal = as_refusal(error)
+        metrics.request(call, refusal.code.name, time.perf_counter() - began)
+        await abort(context, refusal)
+    except Exception:
+        _LOG.exception("a fault of the service, in %s", call)
+        metrics.request(call, "INTERNAL", time.perf_counter() - began)
+        await abort(context, Refusal(grpc.StatusCode.INTERNAL, "INTERNAL", "a fault of this domain"))
+    metrics.request(call, "OK", time.perf_counter() - began)
+    return reply
+
+
+def as_refusal(error: Refusal | FieldError | StoreError) -> Refusal:
+    """What the caller is told of an error."""
+    if isinstance(error, Refusal):
+        return error
+    if isinstance(error, FieldError):
+        return Refusal(grpc.StatusCode.INVALID_ARGUMENT, error.reason, str(error), {"field": error.field})
+    _LOG.error("the database: %s", error)
+    return Refusal(grpc.StatusCode.INTERNAL, "INTERNAL", "the database cannot be read or written")

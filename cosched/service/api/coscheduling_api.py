@@ -1,0 +1,215 @@
+"""CoschedulingService: what other domains ask. Who asks is checked, then the domain answers."""
+
+from __future__ import annotations
+
+import logging
+import time
+from typing import Any, cast
+
+import grpc
+
+from cosched.core.events import Asked
+from cosched.core.protocol import Domain, Found, GetMateJobId, MateJobId, MateStatus, Reply, StartJob, TryStartMate
+from cosched.service.api.answering import Context, answer, as_refusal
+from cosched.service.domain.draining import check_seconds
+from cosched.service.domain.live_domain import LiveDomain
+from cosched.service.manager.offering import Offering
+from cosched.service.manager.running import Runner
+from cosched.service.metrics import Metrics
+from cosched.service.peers.agreed_start import AgreedStart
+from cosched.service.store import AuditRecord
+from cosched.service.wire.callers import Caller, Identify
+from cosched.service.wire.errors import Refusal
+from cosched.service.wire.fields import MAX_TIME, PROBE, FieldError, check_domain, number
+from cosched.service.wire.translation import WireReply, WireRequest, read_request, write_clock, write_reply
+from cosched.v1 import coscheduling_pb2 as wire
+from cosched.v1.coscheduling_pb2_grpc import CoschedulingServiceServicer
+
+ORDERS = (wire.TryStartMateRequest, wire.StartJobRequest)  # the calls that change something
+_LOG = logging.getLogger(__name__)
+
+
+class CoschedulingApi(CoschedulingServiceServicer):
+    """The four calls of Algorithm 1, what time it is here, and who comes and goes, for callers of one listener."""
+
+    def __init__(
+        self,
+        domain: LiveDomain,
+        peers: frozenset[Domain],
+        identify: Identify,
+        metrics: Metrics,
+        agreed: AgreedStart,
+        runner: Runner | Offering,
+    ) -> None:
+        self._domain = domain
+        self._runner = runner
+        self._peers = peers
+        self._identify = identify
+        self._metrics = metrics
+        self._agreed = agreed
+
+    async def GetMateJobId(self, request: wire.GetMateJobIdRequest, context: Context) -> wire.GetMateJobIdResponse:
+        """See the protocol."""
+        return cast(wire.GetMateJobIdResponse, await self._answer("GetMateJobId", request, context))
+
+    async def GetMateStatus(self, request: wire.GetMateStatusRequest, context: Context) -> wire.GetMateStatusResponse:
+        """See the protocol."""
+        return cast(wire.GetMateStatusResponse, await self._answer("GetMateStatus", request, context))
+
+    async def TryStartMate(self, request: wire.TryStartMateRequest, context: Context) -> wire.TryStartMateResponse:
+        """See the protocol."""
+        return cast(wire.TryStartMateResponse, await self._answer("TryStartMate", request, context))
+
+    async def StartJob(self, request: wire.StartJobRequest, context: Context) -> wire.StartJobResponse:
+        """See the protocol."""
+        return cast(wire.StartJobResponse, await self._answer("StartJob", request, context))
+
+    async def CompareClocks(self, request: wire.CompareClocksRequest, context: Context) -> wire.CompareClocksResponse:  # noqa: ARG002
+        """See the protocol."""
+        received = time.time()
+
+        async def work() -> wire.CompareClocksResponse:
+            return write_clock(received, time.time())
+
+        return await answer("CompareClocks", work(), context, self._domain)
+
+    async def TellPresence(self, request: wire.TellPresenceRequest, context: Context) -> wire.TellPresenceResponse:
+        """See the protocol."""
+
+        async def work() -> wire.TellPresenceResponse:
+            peer = check_domain("domain", request.domain)
+            self._check_peer(self._identify(context), peer)
+            self._hear(peer, request)
+            return wire.TellPresenceResponse()
+
+        return await answer("TellPresence", work(), context, self._domain)
+
+    def _hear(self, peer: Domain, told: wire.TellPresenceRequest) -> None:
+        expected = check_seconds("expected", told.expected, MAX_TIME, 0) if told.HasField("expected") else None
+        _LOG.info("peer %s tells its presence: %s", peer, str(told.presence))
+        if told.presence == wire.PRESENCE_SERVING:
+            self._domain.peer_serves(peer)
+        elif told.presence == wire.PRESENCE_DRAINING:
+            self._domain.peer_drains(peer, expected or 0)
+        elif told.presence == wire.PRESENCE_LEAVING:
+            self._domain.peer_leaves(peer, expected)
+        else:
+            raise FieldError("presence", "is none that is known here")
+
+    async def _answer(self, call: str, message: WireRequest, context: Context) -> Any:
+        return await answer(call, self._ask(call, message, context), context, self._domain)
+
+    async def _ask(self, call: str, message: WireRequest, context: Context) -> Any:
+        caller = self._identify(context)
+        try:
+            return await self._asked(call, message, caller)
+        except (Refusal, FieldError) as error:
+            if isinstance(message, ORDERS):
+                self._audit_refused(call, caller, as_refusal(error))
+            raise
+
+    def _audit_refused(self, call: str, caller: Caller, refusal: Refusal) -> None:
+        now, who = self._domain.clock.now(), caller.peer or caller.user or ""
+        record = AuditRecord(now, who, caller.via, call, None, refusal.code.name, refusal.message)
+        if not self._domain.problem:
+            self._domain.refused_changes.add(record, refusal.reason)
+
+    async def _asked(self, call: str, message: WireRequest, caller: Caller) -> WireReply:
+        asked = read_request(message, self._domain.name)
+        if asked.peer == self._domain.name and isinstance(asked.request, GetMateJobId):
+            self._check_reader(caller)
+            return self._own_mate(asked.request.caller)
+        self._check_peer(caller, asked.peer)
+        if await self._may_turn_up(asked):
+            return write_reply(MateJobId(Found.UNSUBMITTED, None), self._domain.name)
+        reply = await self._reply(call, self._told(asked), caller)
+        if self._is_of_no_mate(asked, reply):
+            _LOG.warning("%s:%s asks for %s, which is not its mate: %s", *_named(asked), call)
+        return write_reply(self._written(reply), self._domain.name)
+
+    async def _may_turn_up(self, asked: Asked) -> bool:
+        """Whether a mate is sought that is unknown so far, and the resource manager does not say whether it has it."""
+        if not isinstance(asked.request, GetMateJobId):
+            return False
+        answered = await self._runner.look_for_mate(asked.peer, asked.request)
+        return not answered and self._domain.core.mates.find(asked.peer, asked.request) is None
+
+    async def _reply(self, call: str, asked: Asked, caller: Caller) -> Reply:
+        """What the domain answers: without a pause before it has been asked, so that a caller that goes away does not
+        leave half of it.
+        """
+        request, audit = asked.request, None
+        if isinstance(request, (TryStartMate, StartJob)):
+            now = self._domain.clock.now()
+            audit = AuditRecord(now, asked.peer, caller.via, call, request.job, "OK", request.request_id)
+        reply = self._domain.ask(asked, audit)
+        if reply is None and isinstance(request, (TryStartMate, StartJob)):
+            reply = await self._domain.late_answers.of(asked.peer, request)
+        assert reply is not None
+        return reply
+
+    # Who may
+
+    def _check_peer(self, caller: Caller, peer: Domain) -> None:
+        """A peer speaks for its own jobs only; without TLS the name in the request is believed."""
+        if caller.peer is None and not caller.plaintext:
+            self._refuse(caller, "PEER_UNKNOWN", f"{caller.via} is none of a peer")
+        if caller.peer is not None and caller.peer != peer:
+            self._refuse(caller, "CALLER_NOT_PEER", f"{caller.peer} may not speak for jobs of {peer}")
+        if peer not in self._peers:
+            self._refuse(caller, "PEER_UNKNOWN", f"no peer {peer} is configured here")
+
+    def _check_reader(self, caller: Caller) -> None:
+        if caller.user is None and not caller.plaintext:
+            self._refuse(caller, "CALLER_NOT_PEER", f"{caller.via} may not ask for jobs of {self._domain.name}")
+
+    def _refuse(self, caller: Caller, reason: str, message: str) -> None:
+        self._metrics.denied(reason).inc()
+        _LOG.warning("refused: %s (%s)", message, caller.via)
+        raise Refusal(grpc.StatusCode.PERMISSION_DENIED, reason, message)
+
+    def _is_of_no_mate(self, asked: Asked, reply: Reply) -> bool:
+        """Whether the caller has no business with the job: a mistake there, or somebody pries."""
+        request = asked.request
+        if isinstance(request, GetMateJobId):
+            return isinstance(reply, MateJobId) and reply.found is Found.NO_PAIR
+        if request.job == PROBE:
+            return False
+        return not self._domain.core.mates.is_mate(asked.peer, request.caller, request.job)
+
+    # What is asked
+
+    def _own_mate(self, job: str) -> wire.GetMateJobIdResponse:
+        """The mate of a job of ours, as it is known here; changes nothing."""
+        record = self._domain.jobs.get(job)
+        if record is None and (id := number(job)) is not None:
+            record = self._domain.store.job(id)
+        if record is None or record.peer is None:
+            return cast(wire.GetMateJobIdResponse, write_reply(MateJobId(Found.NO_PAIR, None), self._domain.name))
+        known = MateJobId(Found.MATE, record.mate) if record.mate is not None else MateJobId(Found.UNSUBMITTED, None)
+        return cast(wire.GetMateJobIdResponse, write_reply(known, record.peer))
+
+    def _told(self, asked: Asked) -> Asked:
+        """The request with times as this domain reads them, and an instant of start that it can keep to."""
+        request = asked.request
+        if isinstance(request, TryStartMate):
+            hold_until = self._agreed.here(asked.peer, request.hold_until)
+            request = request._replace(hold_until=self._domain.clock.from_wall(hold_until))
+        if isinstance(request, (TryStartMate, StartJob)):  # settled anew if a try takes its time
+            request = request._replace(start_at=self._agreed.accepted(request.start_at, request.job))
+        return asked._replace(request=request)
+
+    def _written(self, reply: Reply) -> Reply:
+        """The reply with times as the peer reads them."""
+        if isinstance(reply, MateStatus) and reply.started_at is not None:
+            return reply._replace(started_at=self._domain.clock.to_wall(reply.started_at))
+        return reply
+
+
+def _named(asked: Asked) -> tuple[Domain, str, str]:
+    """The caller's domain and job, and what it asks for."""
+    request = asked.request
+    if not isinstance(request, GetMateJobId):
+        return asked.peer, request.caller, f"job {request.job}"
+    sought = f"pair {request.pair}" if request.pair is not None else f"job {request.mate}" if request.mate else "a job"
+    return asked.peer, request.caller, sought

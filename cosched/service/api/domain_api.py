@@ -1,0 +1,381 @@
+"""DomainService: what users and operators ask. Fields are checked, then operations and views do the rest."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, TypeVar
+
+import grpc
+
+from cosched.core.job import JobState
+from cosched.core.presence import MAX_ABSENCE
+from cosched.core.protocol import JobId
+from cosched.service.api.answering import Context, answer, as_refusal
+from cosched.service.api.operations import Asking, Operations
+from cosched.service.api.reads import Reads, in_slices
+from cosched.service.api.views import Views
+from cosched.service.domain.draining import EXPECTED, MAX_SETTLE, SETTLE, check_seconds
+from cosched.service.domain.live_domain import LiveDomain
+from cosched.service.domain.watching import Watcher, Watchers
+from cosched.service.metrics import Metrics
+from cosched.service.store import EventRecord, JobRecord, StoreError
+from cosched.service.wire.callers import Caller, Identify
+from cosched.service.wire.errors import Refusal, abort
+from cosched.service.wire.fields import (
+    MAX_OWNER,
+    MAX_REQUEST_ID,
+    FieldError,
+    WrongDomainError,
+    check_domain,
+    check_text,
+    number,
+)
+from cosched.service.wire.submissions import read_mate, read_submission
+from cosched.v1 import cluster_pb2, coscheduling_pb2, domain_pb2, job_pb2
+from cosched.v1.domain_pb2_grpc import DomainServiceServicer
+
+_LOG = logging.getLogger(__name__)
+Reply = TypeVar("Reply")
+MOST_ON_A_PAGE = 1000
+MAX_WATCHED = 1000  # jobs that one watcher may name
+LOOKED_THROUGH = 1000  # active jobs before others have their turn
+ACTIVE = [state for state in JobState if not state.final and state is not JobState.PENDING]
+
+
+@dataclass(frozen=True, slots=True)
+class Serving:
+    """What the API of a domain needs; shared by all listeners."""
+
+    domain: LiveDomain
+    operations: Operations
+    views: Views
+    reads: Reads
+    watchers: Watchers
+    metrics: Metrics
+    about: Callable[[], cluster_pb2.Domain]
+    tell_peers: Callable[[], None]  # whether this domain drains
+
+
+class DomainApi(DomainServiceServicer):
+    """The API for callers of one listener."""
+
+    def __init__(self, serving: Serving, identify: Identify) -> None:
+        self._serving = serving
+        self._domain = serving.domain
+        self._operations = serving.operations
+        self._views = serving.views
+        self._reads = serving.reads
+        self._identify = identify
+
+    # What changes something
+
+    async def SubmitJob(self, request: domain_pb2.SubmitJobRequest, context: Context) -> domain_pb2.SubmitJobResponse:
+        """See the protocol."""
+
+        async def submit(asking: Asking) -> JobRecord:
+            return await self._operations.submit(asking, read_submission(request))
+
+        return domain_pb2.SubmitJobResponse(job=await self._change("SubmitJob", request, context, submit))
+
+    async def CancelJob(self, request: domain_pb2.CancelJobRequest, context: Context) -> domain_pb2.CancelJobResponse:
+        """See the protocol."""
+
+        async def cancel(asking: Asking) -> JobRecord:
+            return await self._operations.cancel(asking, self._own("job", request.job))
+
+        return domain_pb2.CancelJobResponse(job=await self._change("CancelJob", request, context, cancel))
+
+    async def LinkJobs(self, request: domain_pb2.LinkJobsRequest, context: Context) -> domain_pb2.LinkJobsResponse:
+        """See the protocol."""
+
+        async def link(asking: Asking) -> JobRecord:
+            mate = read_mate("mate", request.mate, request.or_alone)
+            return await self._operations.link(asking, self._own("job", request.job), mate)
+
+        return domain_pb2.LinkJobsResponse(job=await self._change("LinkJobs", request, context, link))
+
+    async def UnlinkJobs(
+        self, request: domain_pb2.UnlinkJobsRequest, context: Context
+    ) -> domain_pb2.UnlinkJobsResponse:
+        """See the protocol."""
+
+        async def unlink(asking: Asking) -> JobRecord:
+            peer = check_domain("mate_domain", request.mate_domain) if request.mate_domain else ""
+            return await self._operations.unlink(asking, self._own("job", request.job), peer)
+
+        return domain_pb2.UnlinkJobsResponse(job=await self._change("UnlinkJobs", request, context, unlink))
+
+    async def ReleaseHold(
+        self, request: domain_pb2.ReleaseHoldRequest, context: Context
+    ) -> domain_pb2.ReleaseHoldResponse:
+        """See the protocol."""
+
+        async def release(asking: Asking) -> JobRecord:
+            return await self._operations.release(asking, self._own("job", request.job))
+
+        return domain_pb2.ReleaseHoldResponse(job=await self._change("ReleaseHold", request, context, release))
+
+    async def DrainDomain(
+        self, request: domain_pb2.DrainDomainRequest, context: Context
+    ) -> domain_pb2.DrainDomainResponse:
+        """See the protocol."""
+
+        def drain(asking: Asking) -> None:
+            expected = request.expected if request.HasField("expected") else None
+            settle = request.settle if request.HasField("settle") else None
+            self._operations.drain(
+                asking,
+                check_seconds("expected", expected, MAX_ABSENCE, EXPECTED),
+                check_seconds("settle", settle, MAX_SETTLE, SETTLE),
+            )
+
+        return domain_pb2.DrainDomainResponse(domain=await self._change_domain("DrainDomain", request, context, drain))
+
+    async def ResumeDomain(
+        self, request: domain_pb2.ResumeDomainRequest, context: Context
+    ) -> domain_pb2.ResumeDomainResponse:
+        """See the protocol."""
+        domain = await self._change_domain("ResumeDomain", request, context, self._operations.resume)
+        return domain_pb2.ResumeDomainResponse(domain=domain)
+
+    async def _change_domain(
+        self, method: str, request: Any, context: Context, operate: Callable[[Asking], None]
+    ) -> cluster_pb2.Domain:
+        async def work() -> cluster_pb2.Domain:
+            asking = Asking(self._identify(context), method, request.request_id)
+            try:
+                check_text("request_id", request.request_id, MAX_REQUEST_ID)
+                operate(asking)
+            except FieldError as error:
+                self._operations.refused(asking, as_refusal(error))
+                raise
+            self._serving.tell_peers()
+            return self._serving.about()
+
+        return await answer(method, work(), context, self._domain)
+
+    async def _change(
+        self, method: str, request: Any, context: Context, operate: Callable[[Asking], Awaitable[JobRecord]]
+    ) -> job_pb2.Job:
+        async def work() -> job_pb2.Job:
+            asking = Asking(self._identify(context), method, request.request_id)
+            try:
+                check_text("request_id", request.request_id, MAX_REQUEST_ID)
+                return self._views.job(await operate(asking))
+            except FieldError as error:
+                self._operations.refused(asking, as_refusal(error))
+                raise
+
+        return await answer(method, work(), context, self._domain)
+
+    # What is only read
+
+    async def GetJob(self, request: domain_pb2.GetJobRequest, context: Context) -> domain_pb2.GetJobResponse:
+        """See the protocol."""
+        look = partial(self._operations.look_for, request.job.job_id)
+        return await self._read("GetJob", context, lambda: self._get_job(request), look)
+
+    async def ListJobs(self, request: domain_pb2.ListJobsRequest, context: Context) -> domain_pb2.ListJobsResponse:
+        """See the protocol."""
+        return await self._read("ListJobs", context, lambda: self._list_jobs(request), self._operations.look)
+
+    async def ListNodes(self, request: domain_pb2.ListNodesRequest, context: Context) -> domain_pb2.ListNodesResponse:
+        """See the protocol."""
+        return await self._read("ListNodes", context, lambda: self._list_nodes(request))
+
+    async def GetDomain(self, request: domain_pb2.GetDomainRequest, context: Context) -> domain_pb2.GetDomainResponse:  # noqa: ARG002
+        """See the protocol."""
+        return await self._read("GetDomain", context, self._get_domain)
+
+    async def _read(
+        self,
+        method: str,
+        context: Context,
+        find: Callable[[], Awaitable[Reply]],
+        look: Callable[[], Awaitable[None]] | None = None,
+    ) -> Reply:
+        async def work() -> Reply:
+            caller = self._checked_reader(context)
+            if look is not None:
+                await look()
+            async with self._reads.turn(caller.via):
+                return await find()
+
+        return await answer(method, work(), context, self._domain)
+
+    def _checked_reader(self, context: Context) -> Caller:
+        caller = self._identify(context)
+        if caller.user is None and not caller.plaintext:
+            self._serving.metrics.denied("USER_UNKNOWN").inc()
+            _LOG.warning("refused: %s is no user's", caller.via)
+            raise Refusal(grpc.StatusCode.PERMISSION_DENIED, "USER_UNKNOWN", f"{caller.via} is no user's")
+        return caller
+
+    async def _get_job(self, request: domain_pb2.GetJobRequest) -> domain_pb2.GetJobResponse:
+        job = self._own("job", request.job)
+        ended = None if job in self._domain.jobs else await self._reads.job(int(job))
+        record = self._domain.jobs.get(job, ended)  # one that began meanwhile is there by now
+        if record is None:
+            raise self._operations.no_job(job)
+        return domain_pb2.GetJobResponse(job=self._views.job(record))
+
+    async def _list_jobs(self, request: domain_pb2.ListJobsRequest) -> domain_pb2.ListJobsResponse:
+        most = _page_size(request.page_size)
+        owner = check_text("owner", request.owner, MAX_OWNER, least=0) or None
+        after = _page_token(request.page_token)
+        states = _job_states(request.states)
+        records = await self._select(states, owner, request.paired_only, after, most + 1)
+        page = domain_pb2.ListJobsResponse(next_page_token=str(records[most - 1].id) if len(records) > most else "")
+        async for record in in_slices(records[:most]):
+            self._views.write_job(page.jobs.add(), record)
+        return page
+
+    async def _select(
+        self, states: Sequence[JobState] | None, owner: str | None, paired_only: bool, after: int, most: int
+    ) -> list[JobRecord]:
+        """Jobs by id; those that have not ended as they are in memory, where all of them are, in this order."""
+        active = self._domain.jobs
+        if states is None or any(state.final for state in states):
+            records = await self._reads.jobs(states, owner, paired_only, after, most)
+            return [active.get(str(record.id), record) for record in records]
+        found: list[JobRecord] = []
+        async for record in in_slices(list(active.values()), LOOKED_THROUGH):
+            if record.id > after and record.state in states and owner in (None, record.owner):
+                if record.peer is not None or not paired_only:
+                    found.append(record)
+                if len(found) == most:
+                    break
+        return found
+
+    async def _get_domain(self) -> domain_pb2.GetDomainResponse:
+        return domain_pb2.GetDomainResponse(domain=self._serving.about())
+
+    async def _list_nodes(self, request: domain_pb2.ListNodesRequest) -> domain_pb2.ListNodesResponse:
+        most, first = _page_size(request.page_size), _page_token(request.page_token)
+        wanted = set(request.states) - {cluster_pb2.NODE_STATE_UNSPECIFIED}
+        groups = [group for group in self._views.node_groups() if not wanted or group.state in wanted]
+        token = str(first + most) if len(groups) > first + most else ""
+        return domain_pb2.ListNodesResponse(groups=groups[first : first + most], next_page_token=token)
+
+    # What happens
+
+    async def WatchEvents(
+        self, request: domain_pb2.WatchEventsRequest, context: Context
+    ) -> AsyncIterator[domain_pb2.WatchEventsResponse]:
+        """See the protocol."""
+        try:
+            caller = self._checked_reader(context)
+            async for event in self._events(request, caller.via):
+                yield domain_pb2.WatchEventsResponse(event=self._views.event(event))
+        except (Refusal, FieldError, StoreError) as error:
+            await abort(context, as_refusal(error))
+
+    async def _events(self, request: domain_pb2.WatchEventsRequest, caller: str) -> AsyncIterator[EventRecord]:
+        wanted = self._wanted(request)
+        async with self._reads.turn(caller):
+            after = now = await self._reads.last_sequence()
+            if request.HasField("after_sequence"):
+                await self._check_kept(request.after_sequence)
+                after = min(request.after_sequence, now)
+        story = _Story(self._domain, self._reads, caller, wanted, after)
+        async for event in story.told(now):
+            yield event
+        if request.until_now:
+            return
+        with self._serving.watchers.watch() as watcher:
+            async for event in story.told(None):  # what has happened meanwhile; from now on the watcher hears it
+                yield event
+            async for event in _as_it_happens(watcher, story.after):
+                if wanted.has(event):
+                    yield event
+
+    def _wanted(self, request: domain_pb2.WatchEventsRequest) -> _Wanted:
+        if len(request.jobs) > MAX_WATCHED:
+            raise FieldError("jobs", f"has more than {MAX_WATCHED} entries")
+        jobs = frozenset(int(self._own(f"jobs[{i}]", job)) for i, job in enumerate(request.jobs))
+        return _Wanted(jobs, frozenset(kind for kind in request.kinds if kind != domain_pb2.EVENT_KIND_UNSPECIFIED))
+
+    async def _check_kept(self, after: int) -> None:
+        first = await self._reads.first_sequence()
+        if after < 0:
+            raise FieldError("after_sequence", "is negative")
+        if 0 < after < first - 1:
+            raise Refusal(grpc.StatusCode.OUT_OF_RANGE, "EVENTS_GONE", f"events before {first} are not kept")
+
+    def _own(self, field: str, ref: coscheduling_pb2.JobRef) -> JobId:
+        """The id of a job of this domain, which need not be named."""
+        if ref.domain not in ("", self._domain.name):
+            raise WrongDomainError(f"{field}.domain", f"is not {self._domain.name}")
+        job = check_text(f"{field}.job_id", ref.job_id, 128)
+        if (id := number(job)) is None:
+            raise Refusal(grpc.StatusCode.NOT_FOUND, "JOB_NOT_FOUND", f"no job {job[:40]} on {self._domain.name}")
+        return str(id)
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """What a watcher wants to hear of; nothing named: everything."""
+
+    jobs: frozenset[int]
+    kinds: frozenset[int]
+
+    def has(self, event: EventRecord) -> bool:
+        """Whether the event is wanted."""
+        return (not self.jobs or event.job in self.jobs) and (not self.kinds or event.kind in self.kinds)
+
+
+class _Story:
+    """Events that are on record, as one watcher reads them; `after` is the number of the last that was looked at."""
+
+    def __init__(self, domain: LiveDomain, reads: Reads, caller: str, wanted: _Wanted, after: int) -> None:
+        self._domain = domain
+        self._reads = reads
+        self._caller = caller
+        self._jobs, self._kinds = sorted(wanted.jobs), sorted(wanted.kinds)
+        self.after = after
+
+    async def told(self, until: int | None) -> AsyncIterator[EventRecord]:
+        """Those to come, up to the number `until`; None: all that there are by then."""
+        while until is None or self.after < until:
+            async with self._reads.turn(self._caller):
+                events, after = await self._reads.events(self.after, self._jobs, self._kinds)
+            await self._domain.durable()
+            if after is None:
+                return
+            for event in events:
+                yield event
+            self.after = after
+
+
+async def _as_it_happens(watcher: Watcher, last: int) -> AsyncIterator[EventRecord]:
+    """Events after `last` without end; Refusal if they come faster than they are taken."""
+    while not watcher.behind:
+        event = await watcher.queue.get()
+        if event.sequence > last:
+            yield event
+    raise Refusal(grpc.StatusCode.RESOURCE_EXHAUSTED, "WATCHER_TOO_SLOW", "events come faster than they are read")
+
+
+def _job_states(states: Sequence[int]) -> Sequence[JobState] | None:
+    """The states wanted, None for any; without any the active ones."""
+    if job_pb2.JOB_STATE_UNSPECIFIED in states:
+        return None
+    known = {int(state) for state in JobState}
+    return [JobState(state) for state in states if state in known] if states else ACTIVE
+
+
+def _page_size(size: int) -> int:
+    if size < 0:
+        raise FieldError("page_size", "is negative")
+    return min(size or MOST_ON_A_PAGE, MOST_ON_A_PAGE)
+
+
+def _page_token(token: str) -> int:
+    if not token:
+        return 0
+    if (after := number(token)) is None:
+        raise FieldError("page_token", "is none that was given")
+    return after

@@ -1,0 +1,73 @@
+"""How much each caller may have under way at a time, so that nobody can keep others from being served.
+
+Each caller has a limit of its own. Users together have another, below what the service can bear: the rest is for other
+domains and for operators, whom no number of users can lock out.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+import grpc
+
+from cosched.service.logs.sparing_log import SparingLog
+from cosched.service.wire.callers import Caller
+from cosched.service.wire.errors import Refusal
+
+_LOG = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Of one kind of calls, how many may be under way."""
+
+    what: str  # for people
+    reason: str  # of the ErrorInfo
+    user: int
+    users: int  # all together
+    operator: int
+    peer: int
+
+    def of(self, caller: Caller) -> int:
+        """How many this caller may have."""
+        return self.peer if caller.peer is not None else self.operator if caller.operator else self.user
+
+
+CALLS = Limits("calls", "TOO_MANY_CALLS", user=64, users=256, operator=128, peer=512)
+STREAMS = Limits("streams", "TOO_MANY_WATCHERS", user=32, users=192, operator=64, peer=16)
+
+
+class Quotas:
+    """What is under way in one service, over all its listeners."""
+
+    def __init__(self) -> None:
+        self._of_caller: Counter[tuple[str, str]] = Counter()
+        self._of_users: Counter[str] = Counter()
+        self._log = SparingLog(_LOG)
+
+    def enter(self, limits: Limits, caller: Caller) -> Callable[[], None]:
+        """Count one more call of this caller; what is to be called when it has ended. Refusal."""
+        who, what = (limits.what, caller.via), limits.what
+        is_user = caller.peer is None and not caller.operator
+        most = limits.of(caller)
+        if self._of_caller[who] >= most:
+            raise self._refused(limits, caller, f"{caller.via} has {most} {what} open, the most that it may have")
+        if is_user and self._of_users[what] >= limits.users:
+            raise self._refused(limits, caller, f"users have {limits.users} {what} open, the most of all together")
+        self._of_caller[who] += 1
+        self._of_users[what] += is_user
+        return partial(self._leave, who, is_user)
+
+    def _leave(self, who: tuple[str, str], is_user: bool) -> None:
+        self._of_users[who[0]] -= is_user
+        self._of_caller[who] -= 1
+        if not self._of_caller[who]:
+            del self._of_caller[who]
+
+    def _refused(self, limits: Limits, caller: Caller, problem: str) -> Refusal:
+        self._log.warning((limits.what, caller.via), "refused: %s", problem)
+        return Refusal(grpc.StatusCode.RESOURCE_EXHAUSTED, limits.reason, f"{problem}: try again later")

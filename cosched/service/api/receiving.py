@@ -1,0 +1,189 @@
+"""How calls come in: their message must arrive in time, be readable, and be within the quota of the caller.
+
+gRPC for Python waits for the message of a call without end, and limits the number of calls for all callers together,
+half-open ones included. So each method is registered as one that takes a stream of messages, which gRPC hands over as
+soon as the call begins; on the wire that is the same. A call whose message has not come holds nothing that others need:
+there may be MOST_HALF_OPEN of them, and where one more comes the oldest is ended.
+
+A message that is none gets an error as the protocol files promise it. gRPC for Python answers it with UNKNOWN, which a
+peer must take for "perhaps carried out", and logs a stack trace for each.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from typing import Any, NoReturn
+
+import grpc
+from google.protobuf.message import DecodeError
+
+from cosched.service.api.answering import Context
+from cosched.service.api.quotas import CALLS, STREAMS, Limits, Quotas
+from cosched.service.metrics import Metrics
+from cosched.service.wire.callers import Caller, Identify
+from cosched.service.wire.errors import Refusal, abort
+
+PATIENCE = 20.0  # seconds for a message to arrive
+MOST_HALF_OPEN = 2048  # of 24 KB each
+Keep = Callable[[Context, Caller], None]
+_OF_PEERS = frozenset({"cosched.v1.CoschedulingService", "grpc.health.v1.Health"})
+_UNREADABLE = object()
+_CANNOT_BE_READ = Refusal(
+    grpc.StatusCode.INVALID_ARGUMENT, "INVALID_FIELD", "the message cannot be read", {"field": ""}
+)
+_NO_MESSAGE = Refusal(grpc.StatusCode.DEADLINE_EXCEEDED, "NO_MESSAGE", "the call's message did not arrive in time")
+
+
+class Reception:
+    """Where the calls of all listeners of one service come in."""
+
+    def __init__(self, metrics: Metrics, *, patience: float = PATIENCE, most_half_open: int = MOST_HALF_OPEN) -> None:
+        self._metrics = metrics
+        self._quotas = Quotas()
+        self._patience = patience
+        self._most_half_open = most_half_open
+        self._half_open: dict[asyncio.Timeout, None] = {}  # the oldest first
+
+    @asynccontextmanager
+    async def call(self, method: _Method, context: Context) -> AsyncIterator[Any]:
+        """The message of a call to a method that takes one, while the call has its place."""
+        try:
+            message = await self._message(context)
+        except Refusal as refusal:
+            await self._refuse(method, context, refusal)
+        if message is _UNREADABLE or message is grpc.aio.EOF:
+            await self._refuse(method, context, _CANNOT_BE_READ)
+        async with self._place(method, context):
+            yield message
+
+    @asynccontextmanager
+    async def stream(self, method: _Method, context: Context) -> AsyncIterator[AsyncIterator[Any]]:
+        """The messages of a call to a method that takes many, while the call has its place."""
+        async with self._place(method, context):
+            try:
+                yield self._messages(context)
+            except Refusal as refusal:
+                await self._refuse(method, context, refusal)
+
+    async def _messages(self, context: Context) -> AsyncIterator[Any]:
+        while (message := await self._message(context)) is not grpc.aio.EOF:
+            if message is _UNREADABLE:
+                raise _CANNOT_BE_READ
+            yield message
+
+    async def _message(self, context: Context) -> Any:
+        """The next message, EOF or _UNREADABLE; Refusal."""
+        try:
+            async with asyncio.timeout(self._patience) as time:
+                if len(self._half_open) >= self._most_half_open:
+                    oldest = next(iter(self._half_open))
+                    del self._half_open[oldest]
+                    oldest.reschedule(0)
+                self._half_open[time] = None
+                try:
+                    return await context.read()
+                finally:
+                    self._half_open.pop(time, None)
+        except TimeoutError:
+            raise _NO_MESSAGE from None
+
+    @asynccontextmanager
+    async def _place(self, method: _Method, context: Context) -> AsyncIterator[None]:
+        caller = method.identify(context)
+        if caller.plaintext and method.of_peers and method.limits is CALLS:
+            caller = replace(caller, peer="")  # as good as any: whoever can connect may speak for a peer
+        method.keep(context, caller)
+        try:
+            leave = self._quotas.enter(method.limits, caller)
+        except Refusal as refusal:
+            await self._refuse(method, context, refusal)
+        try:
+            yield
+        finally:
+            leave()
+
+    async def _refuse(self, method: _Method, context: Context, refusal: Refusal) -> NoReturn:
+        self._metrics.request(method.name, refusal.code.name, 0.0)
+        await abort(context, refusal)
+
+
+class _Method:
+    """One method at one listener."""
+
+    def __init__(self, service: str, name: str, limits: Limits, identify: Identify, keep: Keep) -> None:
+        self.name = name
+        self.of_peers = service in _OF_PEERS
+        self.limits = limits
+        self.identify = identify
+        self.keep = keep
+
+
+class ReceivingServer:
+    """What the generated `add_..._to_server` need of a server; calls come in through the reception."""
+
+    def __init__(self, server: grpc.aio.Server, reception: Reception, identify: Identify, keep: Keep) -> None:
+        """`identify`: who calls; `keep`: told who uses the connection that a call came by."""
+        self._server = server
+        self._reception = reception
+        self._identify = identify
+        self._keep = keep
+
+    def add_generic_rpc_handlers(self, _: Iterable[grpc.GenericRpcHandler]) -> None:
+        """Nothing: the same handlers come registered by name."""
+
+    def add_registered_method_handlers(self, service: str, handlers: Mapping[str, Any]) -> None:
+        """Give them to the server."""
+        receiving = {name: self._receiving(service, name, handler) for name, handler in handlers.items()}
+        self._server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(service, receiving),))
+
+    def _receiving(self, service: str, name: str, handler: Any) -> grpc.RpcMethodHandler:
+        limits = STREAMS if handler.response_streaming else CALLS
+        method = _Method(service, name, limits, self._identify, self._keep)
+        read, write = _reading(handler.request_deserializer), handler.response_serializer
+        if handler.request_streaming:
+            many = _many_to_many(handler.stream_stream, self._reception, method)
+            return grpc.stream_stream_rpc_method_handler(many, read, write)
+        if handler.response_streaming:
+            stream = _one_to_many(handler.unary_stream, self._reception, method)
+            return grpc.stream_stream_rpc_method_handler(stream, read, write)
+        one = _one_to_one(handler.unary_unary, self._reception, method)
+        return grpc.stream_unary_rpc_method_handler(one, read, write)
+
+
+def _reading(read: Callable[[bytes], Any]) -> Callable[[bytes], Any]:
+    def deserialize(raw: bytes) -> Any:
+        try:
+            return read(raw)
+        except DecodeError:
+            return _UNREADABLE
+
+    return deserialize
+
+
+def _one_to_one(work: Any, reception: Reception, method: _Method) -> Any:
+    async def behaviour(_: Any, context: Any) -> Any:
+        async with reception.call(method, context) as message:
+            return await work(message, context)
+
+    return behaviour
+
+
+def _one_to_many(work: Any, reception: Reception, method: _Method) -> Any:
+    async def behaviour(_: Any, context: Any) -> AsyncIterator[Any]:
+        async with reception.call(method, context) as message:
+            async for answer in work(message, context):
+                yield answer
+
+    return behaviour
+
+
+def _many_to_many(work: Any, reception: Reception, method: _Method) -> Any:
+    async def behaviour(_: Any, context: Any) -> AsyncIterator[Any]:
+        async with reception.stream(method, context) as messages:
+            async for answer in work(messages, context):
+                yield answer
+
+    return behaviour

@@ -1,0 +1,206 @@
+"""What users see of jobs, nodes, events and the domain: records as messages of domain.proto."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from typing import Any
+
+from google.protobuf.duration_pb2 import Duration
+from google.protobuf.timestamp_pb2 import Timestamp
+
+from cosched.core.job import JobState
+from cosched.core.protocol import FOREVER
+from cosched.core.settings import Scheme
+from cosched.service.clock import Clock
+from cosched.service.domain import story
+from cosched.service.domain.live_domain import LiveDomain
+from cosched.service.peers.peers import PeerView
+from cosched.service.store import EventRecord, JobRecord
+from cosched.service.wire.translation import PROBLEM
+from cosched.v1 import cluster_pb2, coscheduling_pb2, domain_pb2, job_pb2
+
+SCHEMES = {
+    Scheme.HOLD: cluster_pb2.SCHEME_HOLD,
+    Scheme.YIELD: cluster_pb2.SCHEME_YIELD,
+    Scheme.OFF: cluster_pb2.SCHEME_OFF,
+}
+
+
+class Views:
+    """Messages about one domain; instants become those of the wall clock."""
+
+    def __init__(self, domain: LiveDomain, clock: Clock) -> None:
+        self._domain = domain
+        self._clock = clock
+
+    def ref(self, job: int | str, domain: str | None = None) -> coscheduling_pb2.JobRef:
+        """A job's reference; of this domain, if no other is given."""
+        return coscheduling_pb2.JobRef(domain=domain or self._domain.name, job_id=str(job))
+
+    def job(self, record: JobRecord) -> job_pb2.Job:
+        """A job."""
+        message = job_pb2.Job()
+        self.write_job(message, record)
+        return message
+
+    def write_job(self, message: job_pb2.Job, record: JobRecord) -> None:
+        """A job, into an empty message; to make the jobs of a page first and copy them takes three times as long."""
+        message.ref.domain, message.ref.job_id = self._domain.name, str(record.id)
+        message.name, message.owner, message.nodes = record.name, record.owner, record.nodes
+        message.state = int(record.state)  # type: ignore[assignment]  # the numbers are the same
+        message.reason = _reason(record)
+        message.time_limit.seconds = record.time_limit
+        self._write_times(message, record)
+        if record.exit_code is not None:
+            message.exit_code = record.exit_code
+        if record.peer is not None:
+            self._write_mate(message.mates.add(), record, record.peer)
+            self._write_holds(message.holds, record)
+
+    def _write_times(self, message: job_pb2.Job, record: JobRecord) -> None:
+        to_wall = self._clock.to_wall
+        message.submitted_at.seconds = to_wall(record.submitted_at)
+        if record.ready_at is not None:
+            message.ready_at.seconds = to_wall(record.ready_at)
+        if record.started_at is not None:
+            message.started_at.seconds = to_wall(record.started_at)
+        if record.ended_at is not None:
+            message.ended_at.seconds = to_wall(record.ended_at)
+
+    def _write_mate(self, message: job_pb2.Mate, record: JobRecord, peer: str) -> None:
+        message.lookup, message.status = record.lookup, record.mate_status  # type: ignore[assignment]
+        if record.heard_at is not None:
+            message.heard_at.seconds = self._clock.to_wall(record.heard_at)
+        if record.pair is not None:
+            message.name.pair.domain, message.name.pair.name = peer, record.pair
+        elif record.mate is not None:
+            message.name.job.domain, message.name.job.job_id = peer, record.mate
+        if record.mate is not None:
+            message.job.domain, message.job.job_id = peer, record.mate
+        if record.gap_s is not None:
+            message.gap.seconds = record.gap_s
+        memory = record.memory or {}
+        message.or_alone = memory.get("or_alone", False)
+        if problem := memory.get("problem"):
+            message.problem = PROBLEM[problem]
+
+    def _write_holds(self, message: job_pb2.HoldRecord, record: JobRecord) -> None:
+        memory = record.memory or {}
+        message.holds = memory.get("holds", 0)
+        message.yields = memory.get("yields", 0)
+        message.held_node_seconds = memory.get("held_node_seconds", 0)
+        message.hold_generation = memory.get("generation", 0)
+        if record.state is JobState.HOLDING:
+            message.held_node_seconds += record.nodes * (self._clock.now() - memory["held_since"])
+            if memory["held_until"] >= FOREVER:
+                message.hold_forever = True
+            else:
+                message.hold_until.seconds = self._clock.to_wall(memory["held_until"])
+
+    def event(self, record: EventRecord) -> domain_pb2.Event:
+        """Something that happened."""
+        return domain_pb2.Event(
+            sequence=record.sequence,
+            at=self._time(record.at),
+            kind=record.kind,  # type: ignore[arg-type]
+            job=self.ref(record.job) if record.job is not None else None,
+            text=story.text(record.what, record.detail, self._clock_time),
+            detail={key: str(self._shown(key, value)) for key, value in record.detail.items()},
+        )
+
+    def domain(self, manager: str, version: str, serving_since: int, peers: Iterable[PeerView]) -> cluster_pb2.Domain:
+        """The domain itself."""
+        settings = self._domain.core.settings
+        message = cluster_pb2.Domain(
+            name=self._domain.name,
+            version=version,
+            manager=manager,
+            scheme=SCHEMES[settings.scheme],
+            release_interval=Duration(seconds=settings.release_interval),
+            max_held_fraction=str(settings.max_held_fraction),
+            nodes=self.node_counts(),
+            jobs=self.job_counts(),
+            now=self._time(self._clock.now()),
+            serving_since=self._time(serving_since),
+        )
+        message.peers.extend(_peer(view, self._absence(view.name)) for view in peers)
+        if (drain := self._domain.drained) is not None:
+            message.drain.since.CopyFrom(Timestamp(seconds=self._clock.to_wall(drain.since)))
+            message.drain.until.CopyFrom(Timestamp(seconds=self._clock.to_wall(drain.until)))
+            message.drain.settled_by.CopyFrom(Timestamp(seconds=self._clock.to_wall(drain.settled_by)))
+            message.drain.waits_for.extend(map(self.ref, self._domain.unsettled()))
+        return message
+
+    def _absence(self, peer: str) -> str:
+        """That a peer is away or drains, for people; empty: neither."""
+        what, until = self._domain.presence(peer)
+        if until is None or until <= self._clock.now():
+            return ""
+        said = "away, and waited for" if what == "peer is away" else "drains, and makes no pairs"
+        return f"{said} until {self._clock_time(until)}"
+
+    def node_counts(self) -> cluster_pb2.NodeCounts:
+        """Nodes by what they are doing."""
+        used = self._domain.cluster.used()
+        busy = used[JobState.READY] + used[JobState.RUNNING]
+        return cluster_pb2.NodeCounts(idle=self._domain.cluster.free, busy=busy, held=used[JobState.HOLDING])
+
+    def job_counts(self) -> cluster_pb2.JobCounts:
+        """Jobs by state."""
+        counts = dict.fromkeys(JobState, 0)
+        for record in self._domain.jobs.values():
+            counts[record.state] += 1
+        return cluster_pb2.JobCounts(
+            queued=counts[JobState.QUEUED],
+            ready=counts[JobState.READY],
+            holding=counts[JobState.HOLDING],
+            running=counts[JobState.RUNNING],
+        )
+
+    def node_groups(self) -> list[cluster_pb2.NodeGroup]:
+        """The nodes: those of each job, and the free ones."""
+        groups = [
+            cluster_pb2.NodeGroup(
+                state=cluster_pb2.NODE_STATE_HELD if record.state is JobState.HOLDING else cluster_pb2.NODE_STATE_BUSY,
+                count=self._domain.cluster.job(job).nodes,
+                job=self.ref(job),
+            )
+            for job, record in self._domain.jobs.items()
+            if record.state in (JobState.READY, JobState.HOLDING, JobState.RUNNING)
+        ]
+        if self._domain.cluster.free:
+            idle = cluster_pb2.NodeGroup(state=cluster_pb2.NODE_STATE_IDLE, count=self._domain.cluster.free)
+            groups.append(idle)
+        return groups
+
+    def _time(self, instant: int | None) -> Timestamp | None:
+        return Timestamp(seconds=self._clock.to_wall(instant)) if instant is not None else None
+
+    def _shown(self, key: str, value: Any) -> Any:
+        """A particular of an event; instants, of which there is one kind, in seconds since 1970."""
+        return self._clock.to_wall(value) if key == "until" else value
+
+    def _clock_time(self, instant: int) -> str:
+        return datetime.fromtimestamp(self._clock.to_wall(instant), UTC).isoformat(" ").replace("+00:00", " UTC")
+
+
+def _reason(record: JobRecord) -> str:
+    if record.cancelled_by is not None and not record.state.final:
+        return story.CANCELLING
+    return story.HELD_BY_USER if record.user_hold else record.reason
+
+
+def _peer(view: PeerView, absence: str) -> cluster_pb2.Peer:
+    message = cluster_pb2.Peer(
+        name=view.name,
+        address=view.address,
+        state=view.state,  # type: ignore[arg-type]
+        since=Timestamp(seconds=int(view.since)),
+        problem="; ".join(filter(None, (absence, view.problem))),
+    )
+    if view.round_trip is not None:
+        message.round_trip.FromNanoseconds(int(view.round_trip * 1e9))
+    if view.clock_offset is not None and view.clock_uncertainty is not None:
+        message.clock_offset, message.clock_uncertainty = view.clock_offset, view.clock_uncertainty
+    return message

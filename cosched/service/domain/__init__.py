@@ -1,0 +1,1 @@
+"""One live policy domain: its turns, its jobs and its story; no network and no process."""

@@ -1,0 +1,304 @@
+"""The core and its scheduler inside a domain's turns: events in, effects carried out, iterations, the story."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, cast
+
+from cosched.core.coscheduling import Coscheduler
+from cosched.core.effects import (
+    Answer,
+    AskAgain,
+    Call,
+    ClearTimer,
+    Effect,
+    Hold,
+    Record,
+    Release,
+    Reschedule,
+    SetTimer,
+    Start,
+    Try,
+    Yield,
+)
+from cosched.core.events import Asked, Event, Ready, Tried
+from cosched.core.job import JobState
+from cosched.core.mates import PairedJob
+from cosched.core.patient import PEER_EVENTS
+from cosched.core.protocol import Domain, Found, JobId, Reply, StartJob, TryStartMate
+from cosched.core.scheduler import ClusterSettings
+from cosched.core.settings import CoschedulingSettings
+from cosched.service.clock import Clock
+from cosched.service.domain import story
+from cosched.service.domain.memory import PEERS, remember, remember_peers
+from cosched.service.domain.offered_jobs import OfferedJobs
+from cosched.service.domain.turns import Outside, Turns
+from cosched.service.metrics import Metrics
+from cosched.service.store import JobRecord, Store
+from cosched.service.wire.translation import FOUND
+
+if TYPE_CHECKING:
+    from cosched.core.open_cluster import OpenCluster
+
+
+class DecidingDomain(Turns):
+    """A domain that decides: its jobs start, hold and yield.
+
+    `paced`: iterations run between `wake` and `rest` only, at the pace of a conductor (replay in lock-step).
+    """
+
+    def __init__(
+        self,
+        name: Domain,
+        coscheduling: CoschedulingSettings,
+        cluster: ClusterSettings,
+        store: Store,
+        clock: Clock,
+        outside: Outside,
+        metrics: Metrics,
+        *,
+        owners: Mapping[tuple[Domain, str], str] | None = None,
+        paced: bool = False,
+    ) -> None:
+        super().__init__(store, clock, outside, metrics)
+        self.name = name
+        self.core = Coscheduler(name, cluster.nodes, coscheduling, owners=owners)
+        self.cluster = self._make_cluster(cluster)
+        self._paced = paced
+        self._iterating = not paced
+        self._looks = 0  # since anything has happened
+        self._why_yielded: dict[JobId, str] = {}
+        self._reply: Reply | None = None
+
+    def _make_cluster(self, settings: ClusterSettings) -> OpenCluster | OfferedJobs:
+        """Who schedules: the embedded scheduler."""
+        from cosched.core.open_cluster import OpenCluster  # and the compiler, which no other scheduler needs
+
+        return OpenCluster(settings)
+
+    def _begin(self) -> None:
+        self.cluster.enter(self.now)
+
+    def _settle(self) -> None:
+        self._schedule()
+        self._refresh_touched()
+
+    def feed(self, event: Event) -> None:
+        """Tell the core; only in a turn."""
+        self.carry_out(self.core.handle(event, self.now))
+        if type(event) is not Asked and type(event) not in PEER_EVENTS:
+            self.touch(event.job)  # type: ignore[union-attr]
+        if self.core.presences.changed:
+            self._note_peers()
+
+    def _note_peers(self) -> None:
+        """Something else is known of peers now."""
+        for peer in self.core.presences.take_changed():
+            what, until = self.presence(peer)
+            self.note(None, what, peer=peer, until=until)
+        self._changes.values[PEERS] = remember_peers(self.core.presences)
+
+    def presence(self, peer: Domain) -> tuple[str, int | None]:
+        """What is known of a peer, as a kind of event, and until when that is expected to last."""
+        if (until := self.core.grace_end(peer)) is not None:
+            return "peer is away", until
+        if self.core.presences.is_draining(peer, self.clock.now()):
+            return "peer drains", self.core.presences.known[peer].drains_until
+        return "peer is there", None
+
+    def carry_out(self, effects: Iterable[Effect]) -> None:
+        """Do what the core wants done; only in a turn."""
+        for effect in effects:
+            _CARRY_OUT[type(effect)](self, effect)
+
+    def _refresh_touched(self) -> None:
+        for job in self._changes.touched:
+            record, paired = self.jobs.get(job), self.core.mates.jobs.get(job)
+            if record is not None and paired is not None and self._refresh(record, paired):
+                self._changes.jobs[record.id] = record
+                if record.state.final:
+                    self._retire(record)
+        self._changes.touched.clear()
+
+    def _retire(self, record: JobRecord) -> None:
+        """The job has ended: it is not among `jobs` any more."""
+        del self.jobs[str(record.id)]
+        self._why_yielded.pop(str(record.id), None)
+
+    def _refresh(self, record: JobRecord, job: PairedJob) -> bool:
+        """Bring the record up to date with the core; whether anything differs."""
+        place = self.cluster.job(job.id) if job.id in self.cluster else None
+        memory = remember(job, place)
+        values = (job.state, job.peer or None, job.pair, job.mate, job.ready_at, job.started_at, memory)
+        if values == (
+            record.state, record.peer, record.pair, record.mate, record.ready_at, record.started_at, record.memory
+        ):  # fmt: skip
+            return record.id in self._changes.jobs
+        held_before = (record.memory or {}).get("held_node_seconds", 0)
+        self.metrics.held_node_seconds.inc(memory.get("held_node_seconds", 0) - held_before)
+        record.state, record.peer, record.pair, record.mate, record.ready_at, record.started_at, record.memory = values
+        return True
+
+    # Scheduling
+
+    def _schedule(self) -> None:
+        """Iterate until nothing changes, or an answer is awaited."""
+        if not self._iterating:
+            return
+        if self.cluster.changed and self.cluster.passes_over(self.now):
+            self._look_again()
+        with self.metrics.iteration.time():
+            while (ready := self.cluster.next_ready(self.now)) is not None:
+                self._ready(Ready(ready.id, ready.nodes, ready.hold_limit))
+        awaited = self.cluster.awaited
+        if awaited is not None and not self._paced:
+            self._outside.awaits(awaited)
+
+    def _ready(self, ready: Ready) -> None:
+        job = self.core.mates.jobs[ready.job]
+        if job.peer and job.ready_at is None:
+            self.note(job.id, "is ready", nodes=ready.nodes)
+        self.feed(ready)
+
+    def go_on(self, job: JobId) -> None:
+        """The iteration has waited long enough for the answers of `job`, which keeps its nodes; others come next."""
+        if self.cluster.awaited == job:
+            self._inside(self.cluster.reschedule)
+
+    def _look_again(self) -> None:
+        if not self._paced:
+            self._outside.look_again(self.now + 1, self._looks)
+
+    def look(self) -> None:
+        """Run the iteration that `Outside.look_again` was asked for."""
+        self._looks += 1
+        self.reschedule()
+
+    def reschedule(self) -> None:
+        """Run an iteration."""
+        self._inside(self.cluster.reschedule)
+
+    def wake(self) -> None:
+        """Of a paced domain: iterations run again, at the end of this turn first."""
+        self._iterating = True
+
+    def rest(self) -> None:
+        """Of a paced domain: no more iterations until `wake`."""
+        self._iterating = False
+
+    # Effects
+
+    def _start(self, effect: Start) -> None:
+        self.cluster.start(effect.job, self.now)
+        self._launch(effect)
+
+    def _launch(self, start: Start) -> None:
+        self._looks = 0
+        self._changes.orders.append(start)
+
+    def _hold(self, effect: Hold) -> None:
+        self.cluster.hold(effect.job, self.now, effect.until)
+        self.metrics.holds.inc()
+
+    def _yield(self, effect: Yield) -> None:
+        self.cluster.pass_over(effect.job, self.now, effect.boost)
+        self.metrics.yields.inc()
+
+    def _release(self, effect: Release) -> None:
+        self.cluster.release(effect.job, self.now)
+        self.metrics.releases.inc()
+
+    def _ask_again(self, effect: AskAgain) -> None:
+        self.cluster.ask_again(effect.job)
+        self.touch(effect.job)
+
+    def _try(self, effect: Try) -> None:
+        waits = effect.job in self.cluster  # a job that its user holds does not
+        started = waits and bool(self.cluster.try_start(effect.job, self.now, effect.wanted_until))
+        if started:
+            self._launch(Start(effect.job))
+        else:
+            self._refused_for_now(effect)
+        self.feed(Tried(effect.job, started))
+
+    def _refused_for_now(self, effect: Try) -> None:
+        if effect.wanted_until > self.now:
+            self._set_reason(effect.job, story.MATE_HOLDS)
+        if self.cluster.awaited is not None:
+            # That job's nodes may be what is missing. If it gives them back, the iteration goes on behind it, perhaps
+            # past this one: two domains that ask each other for different pairs would leave it at that.
+            self._look_again()
+
+    def _reschedule(self, effect: Reschedule) -> None:  # noqa: ARG002
+        self.cluster.reschedule()
+
+    def _call(self, effect: Call) -> None:
+        self._changes.calls.append(effect)
+
+    def _answer(self, effect: Answer) -> None:
+        self._reply = effect.answer
+        if type(effect.request) in (TryStartMate, StartJob):
+            self._changes.replies.append(effect)
+            last = self.core.last_answer(effect.peer, effect.request.caller)
+            if last is not None and last[0] == effect.request.request_id:  # type: ignore[union-attr]
+                self._changes.answers[effect.peer, effect.request.caller] = cast(Any, last)
+
+    def _timer(self, effect: SetTimer | ClearTimer) -> None:
+        self._changes.timers.append(effect)
+
+    def _record(self, effect: Record) -> None:
+        job = effect.job
+        self.touch(job)
+        if effect.what in ("is linked", "is unlinked") and job in self.cluster:
+            self.cluster.count_alone(job, self._is_alone(self.core.mates.jobs[job]))
+        record = self.jobs.get(job)
+        if story.is_told(effect, self._why_yielded.get(job)):
+            ended = {"why": record.end_text} if record is not None and record.end_text else {}
+            self.note(job, effect.what, **effect.detail, **ended)
+        if effect.what == "yields":
+            self._why_yielded[job] = str(effect.detail["why"])
+        if record is None:
+            return
+        reason = story.reason(effect)
+        if effect.what == "is linked" and self.core.mates.jobs[job].state is JobState.HOLDING:
+            reason = story.MATE_QUEUES
+        if reason is not None:
+            self._set_reason(job, reason)
+        if effect.what == "is linked" and effect.detail.get("mate") is not None:
+            record.lookup = FOUND[Found.MATE]
+        if effect.what == "started":
+            self._count_start(record, effect)
+
+    def _set_reason(self, job: JobId, reason: str) -> None:
+        record = self.jobs.get(job)
+        if record is not None and reason != record.reason:
+            record.reason = reason
+            self._changes.jobs[record.id] = record
+
+    def _count_start(self, record: JobRecord, effect: Record) -> None:
+        paired = bool(self.core.mates.jobs[effect.job].peer)
+        together = story.starts_together(effect)
+        self.metrics.starts["unpaired" if not paired else "paired" if together else "alone"].inc()
+        gap = effect.detail.get("gap_s")
+        if gap is not None:
+            record.gap_s = int(str(gap))
+            self.metrics.pair_gap.observe(record.gap_s)
+
+    def _is_alone(self, job: PairedJob) -> bool:
+        return not job.peer or not self.core.settings.enabled
+
+
+_CARRY_OUT: dict[type, Callable[[DecidingDomain, Any], None]] = {
+    Start: DecidingDomain._start,
+    Hold: DecidingDomain._hold,
+    Yield: DecidingDomain._yield,
+    Release: DecidingDomain._release,
+    AskAgain: DecidingDomain._ask_again,
+    Try: lambda domain, effect: domain._try(effect),  # otherwise where a resource manager schedules
+    Reschedule: lambda domain, effect: domain._reschedule(effect),  # likewise
+    Record: DecidingDomain._record,
+    Call: DecidingDomain._call,
+    Answer: DecidingDomain._answer,
+    SetTimer: DecidingDomain._timer,
+    ClearTimer: DecidingDomain._timer,
+}

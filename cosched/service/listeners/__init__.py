@@ -1,0 +1,1 @@
+"""Where connections come in, and how many may stand."""

@@ -1,0 +1,203 @@
+"""Connections that are accepted here and passed on to a gRPC server, which so learns where each of its calls is from.
+
+gRPC for Python limits neither connections nor their origins, and does not tell the credentials of a Unix socket's
+caller. So it listens in a private folder, which only this service's user can enter, and each connection accepted here
+is passed on to it from a file name of its own that is never used again. That name is what the server tells of its
+caller: it leads back to the connection. Nobody else can connect there, so nobody else can come under such a name.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import logging
+import os
+import shutil
+import socket
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import grpc
+
+from cosched.errors import InputError
+from cosched.service.api.answering import Context
+from cosched.service.listeners.accepting import Acceptor
+from cosched.service.listeners.connections import Connection, Connections, Room
+from cosched.service.listeners.relay import Relay
+from cosched.service.logs.sparing_log import SparingLog
+from cosched.service.wire.callers import Caller
+
+_NOBODY_ELSE = 0o700  # mode of the private folder
+_LOG = logging.getLogger(__name__)
+
+
+@dataclass(eq=False, slots=True)
+class Passed:
+    """A connection that is passed on."""
+
+    name: str  # of the file that its way to the server is bound to
+    connection: Connection
+    caller: Caller | None = None  # if its origin says who it is
+    connecting: asyncio.Task[None] | None = None
+
+
+class Front:
+    """What stands before one gRPC server."""
+
+    origins_are_callers = False  # an origin says who calls
+
+    def __init__(self, where: str, private: Path, room: Room) -> None:
+        """`where`: for the log; `private`: a folder to be made, beside nothing but files of this service."""
+        self._where = where
+        self._private = private
+        self._connections = Connections(room)
+        self._names = (f"{number:x}" for number in itertools.count())
+        self._passed: dict[Relay, Passed] = {}
+        self._by_name: dict[str, Passed] = {}
+        self._log = SparingLog(_LOG)
+        self._empty = asyncio.Event()
+        self._acceptors: list[Acceptor] = []
+
+    async def start(
+        self, listeners: Sequence[socket.socket], server: grpc.aio.Server, add_port: Callable[[str], object]
+    ) -> None:
+        """Serve these listening sockets, by a server that is not started; `add_port` gives it its address."""
+        self._server = server
+        self._folder = _make_private(self._private)
+        try:
+            add_port(f"unix:{self._way('server')}")
+            await server.start()
+        except RuntimeError as error:
+            self._remove()
+            raise InputError(self._where, None, f"cannot be used: {error}") from None
+        self._acceptors = [Acceptor(listener, self._accepted) for listener in listeners]
+
+    async def close(self, grace: float | None = None) -> None:
+        """Accept no more, give open calls `grace` seconds, end all connections, leave no file behind."""
+        for acceptor in self._acceptors:
+            acceptor.close()
+        await self._server.stop(grace)
+        for relay, passed in list(self._passed.items()):
+            if passed.connecting is not None:
+                passed.connecting.cancel()
+            relay.abort()
+        if self._passed:
+            await self._empty.wait()
+        self._remove()
+
+    def _remove(self) -> None:
+        os.close(self._folder)
+        shutil.rmtree(self._private, ignore_errors=True)
+
+    def _way(self, name: str) -> str:
+        """The path of a file in the private folder, short enough for a socket whatever the folder's own."""
+        return f"/proc/self/fd/{self._folder}/{name}"
+
+    # Whose a call is
+
+    def passed(self, context: Context) -> Passed | None:
+        """The connection that a call came by; None if it has just ended."""
+        return self._by_name.get(context.peer().rpartition("/")[2])
+
+    def origin(self, context: Context) -> str:
+        """Where a call is from."""
+        passed = self.passed(context)
+        return passed.connection.origin if passed is not None else "nowhere"
+
+    def keep(self, context: Context, caller: Caller) -> None:
+        """The connection that this call came by is not ended for others, since the caller uses it."""
+        if (passed := self.passed(context)) is not None:
+            self._connections.keep(passed.connection, caller)
+
+    # Connections
+
+    def _origin(self, accepted: socket.socket) -> str:
+        """Where a connection is from; OSError if it is gone."""
+        raise NotImplementedError
+
+    async def _prepare(self, passed: Passed, accepted: socket.socket) -> None:
+        """Whatever is to be known before the first call; ConnectionError: it is not to be passed on."""
+
+    def _accepted(self, accepted: socket.socket) -> None:
+        relay = Relay(self._arrived, self._ended)
+        try:
+            connection = Connection(self._origin(accepted), relay.abort, self.origins_are_callers)
+        except OSError:
+            accepted.close()
+            return
+        if not self._connections.admit(connection):
+            self._refuse(connection.origin)
+            accepted.close()
+            return
+        passed = Passed(next(self._names), connection)
+        self._passed[relay] = self._by_name[passed.name] = passed
+        self._empty.clear()
+        passed.connecting = asyncio.create_task(self._take(relay, accepted))
+
+    def _refuse(self, origin: str) -> None:
+        self._log.warning(
+            origin, "%s is refused at %s: too many connections, %d in all", origin, self._where, len(self._connections)
+        )
+
+    async def _take(self, relay: Relay, accepted: socket.socket) -> None:
+        await asyncio.get_running_loop().connect_accepted_socket(lambda: relay.near, accepted)
+
+    def _arrived(self, relay: Relay, transport: asyncio.Transport) -> None:
+        passed = self._passed[relay]
+        if self._connections.stands(passed.connection):
+            passed.connecting = asyncio.create_task(self._pass_on(relay, transport, passed))
+        else:
+            transport.abort()
+
+    async def _pass_on(self, relay: Relay, transport: asyncio.Transport, passed: Passed) -> None:
+        try:
+            await self._prepare(passed, transport.get_extra_info("socket"))
+            await asyncio.get_running_loop().create_unix_connection(
+                lambda: relay.far, sock=_connected(self._way(passed.name), self._way("server"))
+            )
+        except ConnectionError:
+            relay.abort()
+        except OSError as error:
+            origin = passed.connection.origin
+            self._log.warning(error.errno, "a connection of %s cannot be served: %s", origin, error.strerror)
+            relay.abort()
+        else:
+            transport.resume_reading()
+
+    def _ended(self, relay: Relay) -> None:
+        passed = self._passed.pop(relay, None)
+        if passed is None:  # its way to the server was being made as it ended, and has ended now
+            return
+        if passed.connecting is not None:
+            passed.connecting.cancel()
+        del self._by_name[passed.name]
+        self._connections.ended(passed.connection)
+        if not self._passed:
+            self._empty.set()
+
+
+def _connected(here: str, there: str) -> socket.socket:
+    """A connection to `there` that is bound to `here`, a file name that is free again afterwards; OSError."""
+    connection = socket.socket(socket.AF_UNIX)
+    try:
+        connection.setblocking(False)
+        connection.bind(here)
+        try:
+            connection.connect(there)
+        finally:
+            os.unlink(here)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _make_private(folder: Path) -> int:
+    """A new folder that nobody else can enter, open; InputError."""
+    shutil.rmtree(folder, ignore_errors=True)  # a dead service has left it
+    try:
+        folder.mkdir(_NOBODY_ELSE)
+        return os.open(folder, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+    except OSError as error:
+        raise InputError(str(folder), None, f"cannot be made: {error.strerror}") from None

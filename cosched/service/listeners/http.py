@@ -1,0 +1,145 @@
+"""/metrics and /healthz over plain HTTP, for Prometheus and health checks; nothing else.
+
+One small answer per connection, within a time limit, from a bounded number of connections: when one too many comes, the
+oldest is cut off, so that clients which keep theirs open cannot lock others out.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+from collections.abc import Callable
+from dataclasses import dataclass
+from http import HTTPStatus
+
+from cosched.service.listeners.accepting import Acceptor, listen
+
+MAX_HEAD = 8192  # bytes of a request's line and headers
+MAX_REASON = 500  # characters of what is wrong
+PATIENCE = 5.0  # seconds for a whole connection
+CONNECTIONS = 32
+
+PLAIN = "text/plain; charset=utf-8"
+METRICS = "text/plain; version=0.0.4; charset=utf-8"
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    status: HTTPStatus
+    body: bytes
+    kind: str = PLAIN
+    headers: str = ""
+
+
+class HttpServer:
+    """Serves `metrics()`, in Prometheus' text format, and `health()`: None if healthy, else what is wrong."""
+
+    def __init__(
+        self,
+        address: str,
+        metrics: Callable[[], bytes],
+        health: Callable[[], str | None],
+        *,
+        patience: float = PATIENCE,
+        connections: int = CONNECTIONS,
+    ) -> None:
+        self._address = address
+        self._metrics = metrics
+        self._health = health
+        self._patience = patience
+        self._most = connections
+        self._open: dict[asyncio.Task[None], None] = {}  # oldest first
+        self._acceptors: list[Acceptor] = []
+        self.port = 0  # once it listens
+
+    async def start(self) -> None:
+        """Listen; OSError if the address cannot be used."""
+        listeners = listen(self._address)
+        self.port = listeners[0].getsockname()[1]
+        self._acceptors = [Acceptor(listener, self._accepted) for listener in listeners]
+
+    async def stop(self) -> None:
+        """Stop listening and cut off what is open."""
+        while self._acceptors:
+            self._acceptors.pop().close()
+        tasks = list(self._open)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _accepted(self, accepted: socket.socket) -> None:
+        if len(self._open) >= self._most:
+            oldest = next(iter(self._open))
+            del self._open[oldest]
+            oldest.cancel()
+        task = asyncio.get_running_loop().create_task(self._serve(accepted))
+        self._open[task] = None
+        task.add_done_callback(lambda done: self._closed(done, accepted))
+
+    def _closed(self, task: asyncio.Task[None], accepted: socket.socket) -> None:
+        self._open.pop(task, None)
+        accepted.close()  # if it was ended before it began
+
+    async def _serve(self, accepted: socket.socket) -> None:
+        reader, writer = await asyncio.open_connection(sock=accepted, limit=MAX_HEAD)
+        try:
+            async with asyncio.timeout(self._patience):
+                answer, body_wanted = await self._answer(reader)
+                writer.write(_encoded(answer, body_wanted))
+                await writer.drain()
+                writer.close()
+                await writer.wait_closed()
+        except (TimeoutError, OSError, EOFError):  # too slow, or gone: nobody to answer
+            return
+        finally:
+            writer.transport.abort()
+
+    async def _answer(self, reader: asyncio.StreamReader) -> tuple[_Answer, bool]:
+        try:
+            head = await reader.readuntil(b"\r\n\r\n")
+        except asyncio.LimitOverrunError:
+            return _refusal(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE), True
+        words = head.split(b"\r\n", 1)[0].split(b" ")
+        if len(words) != 3 or not words[2].startswith(b"HTTP/1."):
+            return _refusal(HTTPStatus.BAD_REQUEST), True
+        method, target, _ = words
+        if method not in (b"GET", b"HEAD"):
+            return _refusal(HTTPStatus.METHOD_NOT_ALLOWED, "Allow: GET, HEAD\r\n"), True
+        return self._page(target.partition(b"?")[0]), method == b"GET"
+
+    def _page(self, path: bytes) -> _Answer:
+        try:
+            if path == b"/metrics":
+                return _Answer(HTTPStatus.OK, self._metrics(), METRICS)
+            if path == b"/healthz":
+                return _healthz(self._health())
+        except Exception:
+            _log.exception("/metrics or /healthz failed")
+            return _refusal(HTTPStatus.INTERNAL_SERVER_ERROR)
+        return _refusal(HTTPStatus.NOT_FOUND)
+
+
+def _healthz(problem: str | None) -> _Answer:
+    if problem is None:
+        return _Answer(HTTPStatus.OK, b"ok\n")
+    return _Answer(HTTPStatus.SERVICE_UNAVAILABLE, f"{problem[:MAX_REASON]}\n".encode(errors="replace"))
+
+
+def _refusal(status: HTTPStatus, headers: str = "") -> _Answer:
+    return _Answer(status, f"{status.phrase}\n".encode(), headers=headers)
+
+
+def _encoded(answer: _Answer, body_wanted: bool) -> bytes:
+    head = (
+        f"HTTP/1.1 {answer.status.value} {answer.status.phrase}\r\n"
+        f"Content-Type: {answer.kind}\r\n"
+        f"Content-Length: {len(answer.body)}\r\n"
+        f"{answer.headers}"
+        "X-Content-Type-Options: nosniff\r\n"
+        "Cache-Control: no-store\r\n"
+        "Connection: close\r\n\r\n"
+    )
+    return head.encode() + (answer.body if body_wanted else b"")

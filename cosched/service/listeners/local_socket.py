@@ -1,0 +1,117 @@
+"""The Unix socket for users of this host, who are known by what the kernel says of the process that connected."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+import stat
+import struct
+from collections.abc import Callable, Collection
+from pathlib import Path
+from typing import Any
+
+import grpc
+
+from cosched.errors import InputError
+from cosched.service.listeners.connections import Room
+from cosched.service.listeners.front import Front, Passed
+from cosched.service.wire.callers import Caller, Identify, socket_caller
+
+_LONGEST = 107  # bytes of the path
+_EVERYBODY = 0o666  # mode of the socket
+_CREDENTIALS = struct.Struct("iII")  # SO_PEERCRED: process, user, group
+_PATIENCE = 1.0  # seconds in which a live service can be connected to
+_GONE = Caller(None, None, False, "socket")
+
+
+class LocalSocket(Front):
+    """A gRPC server on a public Unix socket."""
+
+    origins_are_callers = True
+
+    def __init__(
+        self,
+        path: Path,
+        make_server: Callable[[Identify], grpc.aio.Server],
+        operators: Collection[str],
+        room: Room,
+    ) -> None:
+        """`make_server`: a server with its servicers, without ports, not started."""
+        super().__init__(str(path), path.with_name(f".{path.name}.d"), room)
+        self._path = path
+        self._make_server = make_server
+        self._operators = operators
+
+    async def open(self) -> None:
+        """Listen; InputError if the path cannot be used, or is in use."""
+        public = _listen(self._path)
+        server = self._make_server(self._identify)
+        try:
+            await self.start([public], server, server.add_insecure_port)
+        except BaseException:
+            public.close()
+            self._path.unlink(missing_ok=True)
+            raise
+
+    async def close(self, grace: float | None = None) -> None:
+        """See Front; the socket goes first."""
+        self._path.unlink(missing_ok=True)
+        await super().close(grace)
+
+    def _identify(self, context: grpc.aio.ServicerContext[Any, Any]) -> Caller:
+        passed = self.passed(context)
+        return _GONE if passed is None or passed.caller is None else passed.caller
+
+    def _origin(self, accepted: socket.socket) -> str:
+        return f"uid {_uid(accepted)}"
+
+    async def _prepare(self, passed: Passed, accepted: socket.socket) -> None:
+        passed.caller = await asyncio.to_thread(socket_caller, _uid(accepted), self._operators)
+        if not self._connections.keep(passed.connection, passed.caller):
+            self._refuse(passed.connection.origin)
+            raise ConnectionError
+
+
+def _uid(connection: socket.socket) -> int:
+    """Whose process connected; the kernel says so."""
+    credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+    return int(_CREDENTIALS.unpack(credentials)[1])
+
+
+def _listen(path: Path) -> socket.socket:
+    """A socket at `path` to which everybody can connect; InputError."""
+    if len(os.fsencode(path)) > _LONGEST:
+        raise InputError(str(path), None, f"is too long for a socket: at most {_LONGEST} bytes")
+    public = socket.socket(socket.AF_UNIX)
+    try:
+        _make_way(path)
+        public.bind(os.fspath(path))
+        path.chmod(_EVERYBODY)
+        public.listen()
+    except BaseException as error:
+        public.close()
+        if isinstance(error, OSError):
+            raise InputError(str(path), None, f"cannot be listened on: {error.strerror}") from None
+        raise
+    return public
+
+
+def _make_way(path: Path) -> None:
+    """Remove the socket that a dead service has left; InputError if there is anything else."""
+    try:
+        about = path.lstat()
+    except FileNotFoundError:
+        return
+    if not stat.S_ISSOCK(about.st_mode):
+        raise InputError(str(path), None, "exists, and is not a socket")
+    with socket.socket(socket.AF_UNIX) as knocking:
+        knocking.settimeout(_PATIENCE)
+        try:
+            knocking.connect(os.fspath(path))
+        except ConnectionRefusedError:
+            path.unlink(missing_ok=True)
+            return
+        except (TimeoutError, BlockingIOError):  # it listens, but is slow to accept
+            pass
+    raise InputError(str(path), None, "is in use by another service")

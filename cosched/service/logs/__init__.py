@@ -1,0 +1,1 @@
+"""What a service writes to its log, and how often."""

@@ -1,0 +1,90 @@
+"""Logs of the service, on standard error: one bounded line for each thing, JSON or, on a terminal, for people.
+
+`structlog.get_logger()` and the logging module come out alike. Secrets never do: see `cosched.service.logs.log_fields`.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+
+import structlog
+from structlog.typing import EventDict, Processor, WrappedLogger
+
+from cosched.service.logs.log_fields import bounded, printable, without_secrets
+
+CHATTY = ("apscheduler", "asyncio", "grpc", "numba")
+"""Libraries that tell of every step at level info."""
+
+
+class _Handler(logging.StreamHandler):  # type: ignore[type-arg]
+    """Ours among the handlers of the root logger."""
+
+
+def configure_logs(level: str, domain: str) -> None:
+    """Log `level` (debug, info, warning, error) and above from now on, as `domain`."""
+    readable = sys.stderr.isatty()
+    shared = _shared(domain, timestamps=readable or not _to_journal())
+    renderer: Processor = _for_people() if readable else structlog.processors.JSONRenderer()
+    finish: list[Processor] = [structlog.stdlib.ProcessorFormatter.remove_processors_meta, without_secrets, bounded]
+    if readable:
+        finish.append(printable)
+    handler = _Handler(sys.stderr)
+    handler.setFormatter(structlog.stdlib.ProcessorFormatter(foreign_pre_chain=shared, processors=[*finish, renderer]))
+    _install(handler, logging.getLevelNamesMapping()[level.upper()])
+    structlog.configure(
+        processors=[
+            structlog.stdlib.filter_by_level,
+            *shared,
+            structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
+        ],
+        wrapper_class=structlog.stdlib.BoundLogger,
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        cache_logger_on_first_use=False,
+    )
+
+
+def _for_people() -> Processor:
+    colours = not os.environ.get("NO_COLOR")
+    return structlog.dev.ConsoleRenderer(colors=colours, exception_formatter=structlog.dev.plain_traceback)
+
+
+def _shared(domain: str, *, timestamps: bool) -> list[Processor]:
+    """What every line gets, whoever wrote it."""
+
+    def add_domain(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
+        return {**event, "domain": domain}
+
+    chain: list[Processor] = [
+        structlog.contextvars.merge_contextvars,
+        structlog.stdlib.add_log_level,
+        structlog.stdlib.add_logger_name,
+        add_domain,
+        structlog.processors.StackInfoRenderer(),
+        structlog.processors.format_exc_info,
+    ]
+    if timestamps:
+        chain.append(structlog.processors.TimeStamper(fmt="iso", utc=True))
+    return chain
+
+
+def _install(handler: logging.Handler, level: int) -> None:
+    root = logging.getLogger()
+    for old in [each for each in root.handlers if isinstance(each, _Handler)]:
+        root.removeHandler(old)
+    root.addHandler(handler)
+    root.setLevel(level)
+    for name in CHATTY:
+        logging.getLogger(name).setLevel(max(level, logging.WARNING))
+    logging.captureWarnings(True)
+
+
+def _to_journal() -> bool:
+    """Whether standard error is the systemd journal, which has its own time stamps."""
+    device, _, inode = os.environ.get("JOURNAL_STREAM", "").partition(":")
+    try:
+        status = os.fstat(sys.stderr.fileno())
+        return (int(device), int(inode)) == (status.st_dev, status.st_ino)
+    except (ValueError, OSError):
+        return False

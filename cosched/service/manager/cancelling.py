@@ -1,0 +1,79 @@
+"""Orders to end jobs: each is on its job's record, and given to the resource manager until that has taken it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Protocol
+
+from cosched.adapters.manager import ManagerError, UnknownJobError
+from cosched.core.protocol import JobId
+from cosched.service.store import JobRecord
+
+AGAIN = 1.0  # seconds until a manager that did not take an order is given it again, doubled each time,
+AT_MOST = 60.0  # up to this
+_LOG = logging.getLogger(__name__)
+
+
+class _Domain(Protocol):
+    """What is needed of a LiveDomain."""
+
+    jobs: dict[JobId, JobRecord]
+
+    async def durable(self) -> None:
+        """See Turns."""
+
+
+class Cancellations:
+    """The jobs of one domain that are to end. Belongs to one asyncio loop."""
+
+    def __init__(self, domain: _Domain, cancel: Callable[[JobId], Awaitable[None]]) -> None:
+        """`cancel`: gives the order to the manager; ManagerError."""
+        self._domain = domain
+        self._cancel = cancel
+        self._tasks: dict[JobId, asyncio.Task[None]] = {}
+
+    def begin(self, job: JobId) -> None:
+        """The job is to end, which is on record."""
+        if job not in self._tasks:
+            task = self._tasks[job] = asyncio.create_task(self._repeat(job))
+            task.add_done_callback(lambda _: self._tasks.pop(job))
+
+    def resume(self) -> None:
+        """After a restart: give all orders that are on record again."""
+        for job, record in self._domain.jobs.items():
+            if record.cancelled_by is not None:
+                self.begin(job)
+
+    async def taken(self, job: JobId, patience: float) -> bool:
+        """Wait until the manager has taken an order that was just written, for so many seconds at most."""
+        await self._domain.durable()  # by then it has begun
+        task = self._tasks.get(job)
+        if task is not None:
+            await asyncio.wait([task], timeout=patience)
+        return task is None or task.done()
+
+    async def close(self) -> None:
+        """Leave what has not been done: it is on record."""
+        tasks = list(self._tasks.values())
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _repeat(self, job: JobId) -> None:
+        pause, said = AGAIN, ""
+        while job in self._domain.jobs:
+            try:
+                await self._cancel(job)
+            except UnknownJobError:
+                problem = "its resource manager does not know it yet"
+            except ManagerError as error:
+                problem = str(error)
+            else:
+                return
+            if problem != said:
+                _LOG.warning("job %s cannot be cancelled: %s; it is tried again until it can be", job, problem)
+                said = problem
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, AT_MOST)

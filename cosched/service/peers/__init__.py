@@ -1,0 +1,1 @@
+"""What a domain knows of the other domains, and how it calls them."""

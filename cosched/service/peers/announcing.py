@@ -1,0 +1,104 @@
+"""Links announced: the mate's domain is asked at once, learns of the link so, and what it says is kept.
+
+A mate that is named by its id need not name us. Until its domain has said what it knows of it, it is asked again: else
+it would never learn of a link that it could not look for when it was asked.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from contextlib import suppress
+
+from cosched.core.mates import WAITING
+from cosched.core.protocol import Domain, Found, GetMateJobId, JobId, MateJobId
+from cosched.service.domain.live_domain import LiveDomain
+from cosched.service.peers.peers import CallError, Peers
+from cosched.service.store import JobRecord
+from cosched.service.wire.translation import FOUND
+
+AGAIN = 5.0  # seconds until a mate's domain is asked again, doubled each time,
+AT_MOST = 300.0  # up to this
+_LOG = logging.getLogger(__name__)
+
+
+class Announcer:
+    """Tells the domains of mates about links."""
+
+    def __init__(self, domain: LiveDomain, peers: Peers) -> None:
+        self._domain = domain
+        self._peers = peers
+        self._again: dict[JobId, tuple[asyncio.Task[None], asyncio.Event]] = {}
+
+    async def ask(self, peer: Domain, question: GetMateJobId) -> MateJobId:
+        """What the peer knows of a mate. CallError."""
+        await self._domain.durable()  # the id of a job that a power failure takes back would be given to another
+        answer = await self._peers.call(peer, question)
+        assert isinstance(answer, MateJobId)
+        return answer
+
+    async def announce(self, job: JobId) -> MateJobId | None:
+        """Ask for the mate that a job names, and return the answer.
+
+        None: no answer came. It is asked again once the peer answers (a mate named by its id) or the job is ready.
+        """
+        answer, settled = await self._announced(job)
+        if not settled:
+            self._announce_later(job)
+        return answer
+
+    def hurry(self, peer: Domain) -> None:
+        """This peer answers again: announce at once what waits for that."""
+        for job, (_, now) in self._again.items():
+            record = self._domain.jobs.get(job)
+            if record is not None and record.peer == peer:
+                now.set()
+
+    def resume(self) -> None:
+        """After a restart: announce the links of jobs on record that are not known to have been."""
+        for job, record in self._domain.jobs.items():
+            if record.mate is not None and record.lookup != FOUND[Found.MATE] and record.state in WAITING:
+                self._announce_later(job)
+
+    async def close(self) -> None:
+        """Announce nothing more."""
+        tasks = [task for task, _ in self._again.values()]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _announce_later(self, job: JobId) -> None:
+        if job not in self._again:
+            now = asyncio.Event()
+            task = asyncio.create_task(self._repeat(job, now))
+            self._again[job] = task, now
+            task.add_done_callback(lambda _: self._again.pop(job))
+
+    async def _repeat(self, job: JobId, now: asyncio.Event) -> None:
+        pause = AGAIN
+        while True:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(now.wait(), pause)
+            now.clear()
+            if (await self._announced(job))[1]:
+                return
+            pause = min(2 * pause, AT_MOST)
+
+    async def _announced(self, job: JobId) -> tuple[MateJobId | None, bool]:
+        """The answer of the mate's domain; and whether that knows of the job now, or will without being asked again."""
+        record = self._domain.jobs.get(job)
+        if record is None or record.peer is None or record.state not in WAITING:
+            return None, True
+        question = _question(record)
+        try:
+            answer = await self.ask(record.peer, question)
+        except CallError as error:
+            _LOG.info("job %s: its mate's domain gives no answer: %s", job, error.problem)
+            return None, question.pair is not None
+        if job in self._domain.jobs:
+            self._domain.hear(record.peer, question, answer)
+        return answer, question.pair is not None or answer.found is not Found.UNSUBMITTED
+
+
+def _question(record: JobRecord) -> GetMateJobId:
+    return GetMateJobId(str(record.id), record.pair, record.mate, record.owner)

@@ -1,0 +1,43 @@
+"""Whether a job may have the mate that its user names: what that mate's domain says, and when it may be changed."""
+
+from __future__ import annotations
+
+import asyncio
+
+import grpc
+
+from cosched.core.protocol import Found, JobId, MateJobId, StartJob, TryStartMate
+from cosched.service.domain.live_domain import LiveDomain
+from cosched.service.store import JobRecord
+from cosched.service.wire.errors import Refusal
+from cosched.service.wire.submissions import MateNamed
+from cosched.wrong_mates import WAY_OUT, wrong_mate
+
+LOOK = 0.05  # seconds
+
+
+def names(record: JobRecord, mate: MateNamed) -> bool:
+    """Whether the job names this mate already, and says the same of starting alone."""
+    or_alone = (record.memory or {}).get("or_alone", False)
+    same = (record.peer, record.pair, or_alone) == (mate.peer, mate.pair, mate.or_alone)
+    return same and mate.mate in (None, record.mate)
+
+
+def refusal_of_mate(mate: MateNamed, answer: MateJobId | None) -> Refusal | None:
+    """Why a job cannot have this mate, as its domain says (None: it gives no answer); None: it can, or need not."""
+    if mate.or_alone or answer is None or (answer.found is not Found.NO_PAIR and answer.problem is None):
+        return None
+    said = wrong_mate(mate.peer, mate.mate or answer.job, mate.pair, answer.problem)
+    return no_pair(f"{said}; {WAY_OUT}", answer)
+
+
+def no_pair(message: str, answer: MateJobId | None = None) -> Refusal:
+    """There is no such mate."""
+    said = {"problem": answer.problem.value} if answer is not None and answer.problem is not None else {}
+    return Refusal(grpc.StatusCode.FAILED_PRECONDITION, "NO_PAIR", message, said)
+
+
+async def until_linkable(domain: LiveDomain, job: JobId) -> None:
+    """Wait while the job's mate may be starting: it learns that by the answer to its question, within peer_patience."""
+    while (paired := domain.core.mates.jobs.get(job)) and type(paired.call) in (TryStartMate, StartJob):
+        await asyncio.sleep(LOOK)

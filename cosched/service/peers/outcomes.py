@@ -1,0 +1,85 @@
+"""What a call to a peer that brought no answer means: the OUTCOMES of proto/cosched/v1/coscheduling.proto. Pure."""
+
+from __future__ import annotations
+
+from grpc import StatusCode
+from grpc.aio import AioRpcError
+
+from cosched.core.protocol import Failure
+from cosched.error_details import error_info
+
+MAX_PROBLEM = 300  # characters of a peer's error text that are shown
+_BUSY = frozenset({"STARTING", "STALLED"})  # the peer answered that it did nothing, and will
+_LEAVING = "STOPPING"  # that it did nothing, and will not
+_TOO_LARGE = "larger than max"  # in what gRPC itself says of a message above the limit
+_REFUSALS = frozenset(
+    {
+        StatusCode.PERMISSION_DENIED,
+        StatusCode.UNAUTHENTICATED,
+        StatusCode.INVALID_ARGUMENT,
+        StatusCode.UNIMPLEMENTED,
+        # The protocol has no such errors and gRPC itself makes none of them up: an answer that breaks the contract.
+        StatusCode.NOT_FOUND,
+        StatusCode.ALREADY_EXISTS,
+        StatusCode.FAILED_PRECONDITION,
+        StatusCode.ABORTED,
+        StatusCode.OUT_OF_RANGE,
+        StatusCode.DATA_LOSS,
+    }
+)
+
+
+class CallError(Exception):
+    """A call that brought no usable answer: `failure` for the core, `problem` in one line for people."""
+
+    def __init__(self, failure: Failure, problem: str) -> None:
+        self.failure = failure
+        self.problem = problem
+        super().__init__(f"{failure}: {problem}")
+
+
+def failure(error: AioRpcError, mutating: bool) -> CallError:
+    """What became of a call that was (or may have been) sent; `mutating`: TryStartMate or StartJob."""
+    return CallError(_kind(error, mutating), _describe(error))
+
+
+def _kind(error: AioRpcError, mutating: bool) -> Failure:
+    code, reason = error.code(), _reason(error)
+    if code in _REFUSALS:
+        return Failure.REFUSED
+    if code is StatusCode.RESOURCE_EXHAUSTED:
+        if _TOO_LARGE in (error.details() or ""):
+            return Failure.REFUSED  # an answer that breaks the contract
+        return Failure.SLOW if mutating and not reason else Failure.BUSY
+    if code is StatusCode.UNAVAILABLE and reason in _BUSY:
+        return Failure.BUSY
+    if not mutating or (code is StatusCode.UNAVAILABLE and reason == _LEAVING):
+        return Failure.UNREACHABLE
+    return Failure.TIMEOUT
+
+
+def _reason(error: AioRpcError) -> str:
+    """The one that the peer itself gave; empty: none."""
+    info = error_info(error)
+    return info[0] if info is not None else ""
+
+
+def is_lost(error: AioRpcError) -> bool:
+    """Whether there was no connection, or it broke: nothing was heard from the peer itself."""
+    return error.code() is StatusCode.UNAVAILABLE and error_info(error) is None
+
+
+def _describe(error: AioRpcError) -> str:
+    info = error_info(error)
+    words = [error.code().name]
+    if info is not None:
+        reason, metadata = info
+        words += [reason, metadata.get("field", "")]
+    text = (error.details() or "").rpartition("last error: ")[2].removeprefix("UNKNOWN: ")
+    return one_line(": ".join(part for part in (" ".join(filter(None, words)), text) if part))
+
+
+def one_line(text: str) -> str:
+    """The text without line breaks and characters that are not printable, and not too long."""
+    printable = "".join(character if character.isprintable() else " " for character in text)
+    return " ".join(printable.split())[:MAX_PROBLEM]

@@ -1,0 +1,366 @@
+"""The clients by which a domain calls the other domains, and what it knows of them.
+
+A call may take `timeout` seconds in all. Whether a call that must not be repeated went out is never guessed from an
+error text: it is sent only on a connection that stands, and where none does a harmless question makes one first. So a
+peer that is down, or that drops every packet, is known not to have got it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+import weakref
+from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from grpc import StatusCode
+from grpc.aio import AioRpcError
+from grpc_health.v1.health_pb2 import HealthCheckRequest, HealthCheckResponse
+
+from cosched.core.protocol import Domain, Failure, Reply, Request, StartJob, TryStartMate
+from cosched.service.configuration import Peer
+from cosched.service.peers.clock_offset import ClockOffset, Offset
+from cosched.service.peers.outcomes import CallError, failure, is_lost, one_line
+from cosched.service.peers.peer_line import Line
+from cosched.service.wire.fields import FieldError
+from cosched.service.wire.tls import PeerCredentials
+from cosched.service.wire.tls_probe import speaks_tls
+from cosched.service.wire.translation import read_clock, read_reply, write_request
+from cosched.v1 import cluster_pb2 as states
+from cosched.v1.coscheduling_pb2 import CompareClocksRequest, TellPresenceRequest
+
+__all__ = ["CallError", "PeerView", "Peers"]
+
+MAX_OPEN_CALLS = 256  # to one peer; more wait for their turn
+_STATES: dict[Failure, int] = {
+    Failure.REFUSED: states.PEER_STATE_REFUSED,
+    Failure.BUSY: states.PEER_STATE_REACHABLE,
+    Failure.SLOW: states.PEER_STATE_REACHABLE,
+}  # of a peer after a call that failed; after others: unreachable
+_ANSWERS = (StatusCode.UNIMPLEMENTED, StatusCode.NOT_FOUND)  # to a health check: no such service, but a live peer
+
+
+@dataclass(frozen=True, slots=True)
+class PeerView:
+    """What is known of a peer; times in seconds, `since` by the wall clock."""
+
+    name: Domain
+    address: str
+    state: int  # wire enum PeerState
+    since: float
+    round_trip: float | None  # how long its last answer took
+    problem: str  # for people; empty if there is none
+    clock_offset: float | None = None  # by which its clock is ahead of ours; None: not known
+    clock_uncertainty: float | None = None  # by which that may be wrong, either way
+
+
+class Peers:
+    """All peers of this domain. Belongs to one asyncio loop."""
+
+    def __init__(
+        self,
+        here: Domain,
+        peers: Sequence[Peer],
+        timeout: float,
+        credentials: PeerCredentials | None,
+        told: Callable[[PeerView], None],
+        health: Callable[[Domain, bool], None] = lambda *_: None,
+    ) -> None:
+        """`timeout`: seconds for each call; `told`: called when a peer's state changes; no credentials: plaintext.
+
+        `health`: called at each `beat` with whether the peer is well; not if it answers that it is not.
+        """
+        self._peers = {peer.name: _Peer(here, peer, timeout, credentials, told, health) for peer in peers}
+
+    async def call(self, peer: Domain, request: Request) -> Reply:
+        """Make a request of a peer; CallError.
+
+        Cancelled if `close` comes first: such a call has no outcome.
+        """
+        if peer not in self._peers:
+            raise CallError(Failure.REFUSED, f"no peer {peer} is configured here")
+        return await self._peers[peer].call(request)
+
+    async def beat(self, peers: Collection[Domain] | None = None) -> None:
+        """Ask these peers (None: all) for their health and what time it is there, all at once; see the views."""
+        asked = self._peers.keys() if peers is None else self._peers.keys() & set(peers)
+        await asyncio.gather(*(self._peers[name].beat() for name in asked))
+
+    async def tell(self, presence: TellPresenceRequest, peers: Collection[Domain], timeout: float) -> None:
+        """Tell these peers whether this domain is here, all at once; who does not hear it finds out."""
+        await asyncio.gather(*(self._peers[name].tell(presence, timeout) for name in peers))
+
+    def view(self, peer: Domain) -> PeerView:
+        """What is known of this peer; KeyError."""
+        return self._peers[peer].view()
+
+    def clock_offset(self, peer: Domain) -> Offset | None:
+        """How far this peer's wall clock is ahead of ours; None: not known."""
+        return self._peers[peer].clocks.now if peer in self._peers else None
+
+    def views(self) -> list[PeerView]:
+        """What is known of each peer, in the order of the configuration."""
+        return [peer.view() for peer in self._peers.values()]
+
+    async def close(self) -> None:
+        """End the connections and cancel the calls that are open; no call may follow."""
+        for peer in self._peers.values():
+            await peer.close()
+
+
+class _Peer:
+    """The client of one peer."""
+
+    def __init__(
+        self,
+        here: Domain,
+        peer: Peer,
+        timeout: float,
+        credentials: PeerCredentials | None,
+        told: Callable[[PeerView], None],
+        health: Callable[[Domain, bool], None],
+    ) -> None:
+        self._here = here
+        self._peer = peer
+        self._timeout = timeout
+        self._credentials = credentials
+        self._told = told
+        self._health = health
+        self._beating = False
+        self._loop = asyncio.get_running_loop()
+        self._options = credentials.options(peer.identity or "") if credentials else ()
+        self._line: Line | None = None
+        self._generation = 0  # of the certificates that the line uses
+        self._lines: weakref.WeakSet[Line] = weakref.WeakSet()  # the retired ones too, while their calls last
+        self._closed = False
+        self._turns = asyncio.Semaphore(MAX_OPEN_CALLS)
+        self._state: int = states.PEER_STATE_UNKNOWN
+        self._since = time.time()
+        self._round_trip: float | None = None
+        self._problem = ""
+        self._refuses_calls = False  # which no heartbeat disproves
+        self.clocks = ClockOffset()
+
+    def view(self) -> PeerView:
+        peer, clock = self._peer, self.clocks.now or (None, None)
+        return PeerView(peer.name, peer.address, self._state, self._since, self._round_trip, self._problem, *clock)
+
+    async def close(self) -> None:
+        self._closed = True
+        for line in list(self._lines):
+            await line.close()
+
+    # Calls
+
+    async def call(self, request: Request) -> Reply:
+        deadline = self._loop.time() + self._timeout
+        try:
+            await self._take_turn(deadline)
+            try:
+                reply = await self._call(request, deadline)
+            finally:
+                self._turns.release()
+        except CallError as error:
+            self._failed(error)
+            raise
+        self._refuses_calls = False
+        self._answered()
+        return reply
+
+    async def _take_turn(self, deadline: float) -> None:
+        """Wait until there are not too many open calls."""
+        if not self._turns.locked():
+            await self._turns.acquire()
+            return
+        try:
+            async with asyncio.timeout_at(deadline):
+                await self._turns.acquire()
+        except TimeoutError:
+            raise CallError(Failure.UNREACHABLE, f"{MAX_OPEN_CALLS} calls to it are open") from None
+
+    async def _call(self, request: Request, deadline: float) -> Reply:
+        mutating = isinstance(request, (TryStartMate, StartJob))
+        message = write_request(request, self._here, self._peer.name)
+        try:
+            answer = await (self._order if mutating else self._ask)(message, deadline)
+            if answer is None:
+                raise FieldError("the message", "cannot be read")
+            return read_reply(answer, self._peer.name)
+        except AioRpcError as error:
+            failed = failure(error, mutating)
+            if error.code() is StatusCode.DEADLINE_EXCEEDED and await self._is_alive():
+                failed = CallError(Failure.SLOW if mutating else Failure.BUSY, failed.problem)
+        except FieldError as error:
+            failed = CallError(Failure.REFUSED, f"its answer breaks the protocol: {error}")
+        self._refuses_calls = failed.failure is Failure.REFUSED
+        raise failed
+
+    async def _order(self, message: Any, deadline: float) -> Any:
+        """Send what may be carried out only if asked for: on a connection that stands, and once. AioRpcError: it was
+        sent, or may have been; CallError: it was not.
+        """
+        line = await self._usable_line()
+        if not line.stands:
+            line = await self._connected_line(deadline)
+        return await self._send(line, message, deadline)
+
+    async def _connected_line(self, deadline: float) -> Line:
+        """A line that stands, once a harmless question has been asked on it; CallError."""
+        failed = CallError(Failure.UNREACHABLE, "the connection broke at once")
+        try:
+            await self._ask(HealthCheckRequest(), deadline)
+        except AioRpcError as error:  # perhaps an answer, which shows as well that there is a connection
+            failed = failure(error, mutating=False)
+        line = await self._usable_line()
+        if not line.stands or self._loop.time() >= deadline:
+            raise failed
+        return line
+
+    async def _ask(self, message: Any, deadline: float) -> Any:
+        """Ask what may be asked twice; AioRpcError, or CallError: the certificates are at fault.
+
+        A connection may turn out to be dead although the peer is up (it was restarted), so the question is asked again
+        on a new one.
+        """
+        line = await self._usable_line()
+        if line.stands:
+            try:
+                return await self._send(line, message, deadline)
+            except AioRpcError as error:
+                if not is_lost(error):
+                    raise
+            await self._drop(line)
+            line = await self._usable_line()
+        try:
+            return await self._send(line, message, deadline)
+        except AioRpcError as error:
+            if not is_lost(error) or not await self._is_up(deadline):
+                raise
+        return await self._send(await self._usable_line(), message, deadline)  # a certificate was replaced just now
+
+    async def _send(self, line: Line, message: Any, deadline: float) -> Any:
+        sent_at = self._loop.time()
+        try:
+            answer = await line.ask(message, deadline - sent_at)
+        except AioRpcError as error:
+            if error.code() is StatusCode.DEADLINE_EXCEEDED:  # the connection may be dead
+                await self._drop(line)
+            raise
+        self._round_trip = self._loop.time() - sent_at
+        return answer
+
+    async def _is_up(self, deadline: float) -> bool:
+        """Whether the peer can be reached after all; CallError, if TLS is the reason why there is no connection: that
+        makes a peer look as if it were down.
+        """
+        remaining = deadline - self._loop.time()
+        problem = await self._tls_problem(remaining) if remaining > 0 else None
+        if problem:
+            raise CallError(Failure.REFUSED, one_line(problem))
+        return problem is not None
+
+    async def _tls_problem(self, timeout: float) -> str | None:
+        """In one line; empty: there is none; None: the peer cannot be reached."""
+        if self._credentials is not None:
+            return await self._credentials.probe(self._peer.address, timeout, self._peer.identity)
+        if await speaks_tls(self._peer.address, timeout):
+            return "the peer speaks TLS, but this domain is configured to speak without (domain.plaintext)"
+        return None
+
+    # The connection
+
+    async def _usable_line(self) -> Line:
+        """The line for a new call: another one if the certificates have changed, or to try again at once after the
+        last attempt to connect has failed.
+        """
+        if self._closed:
+            raise asyncio.CancelledError
+        generation, credentials = self._credentials.current() if self._credentials else (0, None)
+        line = self._line
+        if line is not None and (generation != self._generation or line.failed):
+            await self._drop(line)
+        if self._line is None:
+            self._line = Line(self._peer.address, credentials, self._options, self._timeout)
+            self._lines.add(self._line)
+            self._generation = generation
+        return self._line
+
+    async def _drop(self, line: Line) -> None:
+        """Make no more calls on this line."""
+        if self._line is line:
+            self._line = None
+            await line.retire()
+
+    # What is known of the peer
+
+    async def beat(self) -> None:
+        """Ask for its health, and for the time if it is well; nothing if that is being done."""
+        if self._beating:
+            return
+        self._beating = True
+        try:
+            await self._beat()
+        finally:
+            self._beating = False
+
+    async def _beat(self) -> None:
+        try:
+            serving = await self._is_serving()
+        except CallError as error:
+            self._failed(error)
+            if error.failure is not Failure.REFUSED:
+                self._health(self._peer.name, error.failure is Failure.BUSY)
+            return
+        if not serving:
+            self._failed(CallError(Failure.BUSY, "it says that it is not serving"))
+            return
+        if not self._refuses_calls:
+            self._answered()
+        self._health(self._peer.name, True)
+        await self._compare_clocks()
+
+    async def tell(self, presence: TellPresenceRequest, timeout: float) -> None:
+        with suppress(AioRpcError, CallError, TimeoutError):  # older peers do not know it
+            async with asyncio.timeout(timeout):
+                await self._ask(presence, self._loop.time() + timeout)
+
+    async def _is_alive(self) -> bool:
+        """Whether it answers the question for its health, if not that which was asked."""
+        try:
+            await self._is_serving()
+        except CallError as error:
+            return error.failure is not Failure.UNREACHABLE
+        return True
+
+    async def _is_serving(self) -> bool:
+        """Whether it says that it serves, and does not stop or stand still; CallError."""
+        try:
+            answer = await self._ask(HealthCheckRequest(), self._loop.time() + self._timeout)
+        except AioRpcError as error:
+            if error.code() not in _ANSWERS:
+                raise failure(error, mutating=False) from error
+            return True
+        return answer is not None and bool(answer.status == HealthCheckResponse.SERVING)
+
+    async def _compare_clocks(self) -> None:
+        """Without an answer the offset is not known, which is no fault: older peers do not know the question."""
+        asked = self.clocks.steady()
+        with suppress(AioRpcError, CallError, FieldError):
+            answer = await self._ask(CompareClocksRequest(), self._loop.time() + self._timeout)
+            if answer is not None:
+                self.clocks.add(asked, *read_clock(answer))
+
+    def _answered(self) -> None:
+        self._is(states.PEER_STATE_REACHABLE, "")
+
+    def _failed(self, error: CallError) -> None:
+        self._is(_STATES.get(error.failure, states.PEER_STATE_UNREACHABLE), error.problem)
+
+    def _is(self, state: int, problem: str) -> None:
+        self._problem = problem
+        if state != self._state:
+            self._state = state
+            self._since = time.time()
+            self._told(self.view())

@@ -1,0 +1,1 @@
+"""What a service does differently whose manager replays a trace."""

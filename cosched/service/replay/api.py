@@ -1,0 +1,90 @@
+"""ReplayService (replay.proto): translates, checks who asks, and calls the domain in lock-step."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import grpc
+
+from cosched.core.job import JobState
+from cosched.service.api.answering import Context, answer
+from cosched.service.metrics import Metrics
+from cosched.service.replay.pace import ALL, Lockstep
+from cosched.service.store import JobRecord
+from cosched.service.wire.callers import Identify
+from cosched.service.wire.errors import Refusal, abort
+from cosched.service.wire.fields import FieldError
+from cosched.v1 import replay_pb2 as wire
+from cosched.v1.domain_pb2 import EVENT_KIND_RELEASED
+from cosched.v1.replay_pb2_grpc import ReplayServiceServicer
+
+PAGE = 1000
+
+
+class ReplayApi(ReplayServiceServicer):
+    """The API for callers of one listener."""
+
+    def __init__(self, lockstep: Lockstep, identify: Identify, metrics: Metrics) -> None:
+        self._lockstep = lockstep
+        self._domain = lockstep.domain
+        self._identify = identify
+        self._metrics = metrics
+
+    async def Advance(self, request: wire.AdvanceRequest, context: Context) -> wire.AdvanceResponse:
+        """See the protocol."""
+        return await answer("Advance", self._advance(request, context), context, self._domain)
+
+    async def _advance(self, request: wire.AdvanceRequest, context: Context) -> wire.AdvanceResponse:
+        self._check_caller(context)
+        phases = list(request.phases)
+        if phases and request.instant != self._domain.clock.now():
+            raise FieldError("instant", "is not the instant that is told")
+        if phases != sorted(set(phases)) or (phases and phases[0] == wire.PHASE_UNSPECIFIED):
+            raise FieldError("phases", "are not in their order, each once")
+        if request.until and phases != list(ALL):
+            raise FieldError("until", "is given, but not all phases are")
+        come = await self._lockstep.advance(phases, request.until)
+        return wire.AdvanceResponse(
+            next_completion=come.completion,
+            next_timer=come.timer,
+            next_submission=come.submission,
+            changed_domains=come.changed,
+            instant=come.now,
+            timers_fired=come.timers_fired,
+        )
+
+    async def GetResults(
+        self,
+        request: wire.GetResultsRequest,  # noqa: ARG002
+        context: Context,
+    ) -> AsyncIterator[wire.GetResultsResponse]:
+        """See the protocol."""
+        try:
+            self._check_caller(context)
+        except Refusal as refusal:
+            await abort(context, refusal)
+        store, last = self._domain.store, 0
+        releases = len(store.events(0, (), (EVENT_KIND_RELEASED,), -1))
+        while page := store.jobs(None, None, paired_only=False, after_id=last, limit=PAGE):
+            yield wire.GetResultsResponse(jobs=map(_result, page), releases=releases)
+            last = page[-1].id
+
+    def _check_caller(self, context: Context) -> None:
+        caller = self._identify(context)
+        if not caller.operator:
+            raise Refusal(grpc.StatusCode.PERMISSION_DENIED, "NOT_OWNER", f"{caller.via} is no operator")
+
+
+def _result(job: JobRecord) -> wire.JobResult:
+    memory = job.memory or {}
+    return wire.JobResult(
+        number=job.id,
+        state=int(job.state),  # type: ignore[arg-type]  # the numbers are the same
+        ready=job.ready_at,
+        start=job.started_at,
+        end=job.ended_at,
+        holds=memory.get("holds", 0),
+        yields=memory.get("yields", 0),
+        held_node_seconds=memory.get("held_node_seconds", 0),
+        hold_start=memory.get("held_since", 0) if job.state is JobState.HOLDING else None,
+    )

@@ -1,0 +1,174 @@
+"""The pace of a replay: by the wall clock, or step by step as a conductor says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import grpc
+
+from cosched.adapters.replay.manager import ReplayManager
+from cosched.adapters.replay.time import SharedTime
+from cosched.core.job import JobState
+from cosched.core.protocol import Domain, MateStarted, MateTried, Reply, Request
+from cosched.service.configuration import Peer
+from cosched.service.domain.live_domain import LiveDomain
+from cosched.service.outside import ServiceOutside
+from cosched.service.peers.peers import CallError, Peers, PeerView
+from cosched.service.replay.submissions import Submissions
+from cosched.service.replay.timers import PacedTimers
+from cosched.service.timers import Timers
+from cosched.service.wire.errors import Refusal
+from cosched.service.wire.tls import PeerCredentials
+from cosched.v1.replay_pb2 import PHASE_COMPLETIONS, PHASE_ITERATIONS, PHASE_SUBMISSIONS, PHASE_TIMERS
+
+ALL = (PHASE_COMPLETIONS, PHASE_TIMERS, PHASE_SUBMISSIONS, PHASE_ITERATIONS)
+MOST_ALONE = 1000  # instants in one call, which should not take long
+TRY_AGAIN = 1  # seconds until a job is submitted anew that could not be put on record
+
+
+class RealPace:
+    """Submits the jobs of a trace when their instants come; the past ones at once."""
+
+    def __init__(self, domain: LiveDomain, timers: Timers, submissions: Submissions) -> None:
+        self._domain = domain
+        self._timers = timers
+        self._submissions = submissions
+        self._await_next()
+
+    def _await_next(self) -> None:
+        if (at := self._submissions.next) is not None:
+            self._timers.set("submission", at, self._submit)
+
+    def _submit(self) -> None:
+        try:
+            with self._domain.turn():
+                self._submissions.submit()
+        except Refusal:  # it is stalled
+            self._timers.set("submission", self._domain.clock.now() + TRY_AGAIN, self._submit)
+        else:
+            self._await_next()
+
+
+class NotingPeers(Peers):
+    """Notes which peers started a job because they were asked to, and whether a call has failed."""
+
+    def __init__(
+        self,
+        here: Domain,
+        peers: Sequence[Peer],
+        timeout: float,
+        credentials: PeerCredentials | None,
+        told: Callable[[PeerView], None],
+        health: Callable[[Domain, bool], None] = lambda *_: None,
+    ) -> None:
+        super().__init__(here, peers, timeout, credentials, told, health)
+        self.changed: list[Domain] = []
+        self.problem = ""
+
+    async def call(self, peer: Domain, request: Request) -> Reply:
+        """See Peers."""
+        try:
+            reply = await super().call(peer, request)
+        except CallError as error:
+            self.problem = f"{peer}: {error.problem}"
+            raise
+        if isinstance(reply, (MateTried, MateStarted)) and reply.started and peer not in self.changed:
+            self.changed.append(peer)
+        return reply
+
+
+@dataclass(frozen=True, slots=True)
+class ToCome:
+    """What a domain will do next, and which other domains it has just changed; instants, None: nothing."""
+
+    completion: int | None
+    timer: int | None
+    submission: int | None
+    changed: Sequence[Domain]
+    now: int
+    timers_fired: bool
+
+
+class Lockstep:
+    """One domain at a conductor's pace, phase by phase (scheduling.md, Time and order)."""
+
+    def __init__(
+        self,
+        domain: LiveDomain,
+        manager: ReplayManager,
+        time: SharedTime,
+        outside: ServiceOutside,
+        timers: PacedTimers,
+        peers: NotingPeers,
+        submissions: Submissions,
+    ) -> None:
+        self.domain = domain
+        self._manager = manager
+        self._time = time
+        self._outside = outside
+        self._timers = timers
+        self._peers = peers
+        self._submissions = submissions
+        self._timers_fired = False
+
+    async def advance(self, phases: Sequence[int], until: int = 0) -> ToCome:
+        """Go through these phases of the present instant, in their order, then on alone `until`; Refusal."""
+        self._peers.changed = []
+        self._timers_fired = False
+        await self._go_through(phases)
+        for _ in range(MOST_ALONE):
+            if not self._is_alone or self._next >= until:
+                break
+            self._time.tell(self._next)
+            await self._go_through(ALL)
+        return ToCome(
+            self._manager.next_end,
+            self._timers.next,
+            self._submissions.next,
+            self._peers.changed,
+            self.domain.clock.now(),
+            self._timers_fired,
+        )
+
+    @property
+    def _is_alone(self) -> bool:
+        """Whether what comes next concerns no other domain, nor the question whether anything will ever happen."""
+        return not self._peers.changed and self._submissions.next is not None
+
+    @property
+    def _next(self) -> int:
+        instants = (self._manager.next_end, self._timers.next, self._submissions.next)
+        return min(instant for instant in instants if instant is not None)
+
+    async def _go_through(self, phases: Sequence[int]) -> None:
+        now = self.domain.clock.now()
+        if PHASE_TIMERS in phases and self._timers.next == now:
+            await self._turn(now, [phase for phase in phases if phase == PHASE_COMPLETIONS])
+            await self._fire(now)
+            phases = [phase for phase in phases if phase > PHASE_TIMERS]
+        if phases:
+            await self._turn(now, phases)
+        if self._peers.problem:
+            raise Refusal(grpc.StatusCode.ABORTED, "PEER_FAILED", self._peers.problem)
+
+    async def _fire(self, now: int) -> None:
+        """The timers that are due, each with the answers that it asks for."""
+        self._timers_fired = True
+        while (fire := self._timers.due(now)) is not None:
+            fire()
+            await self._outside.settled()
+
+    async def _turn(self, now: int, phases: Sequence[int]) -> None:
+        """All in one turn, since nothing but an iteration asks for answers."""
+        with self.domain.turn():
+            if PHASE_COMPLETIONS in phases:
+                for job in self._manager.ended(now):
+                    self.domain.end(job, JobState.COMPLETED, exit_code=0)
+            if PHASE_SUBMISSIONS in phases:
+                while self._submissions.next == now:
+                    self._submissions.submit()
+            if PHASE_ITERATIONS in phases:
+                self.domain.wake()
+        await self._outside.settled()
+        self.domain.rest()

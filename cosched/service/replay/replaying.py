@@ -1,0 +1,60 @@
+"""What a service does differently whose manager replays a trace: its time, its timers, where its jobs come from."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from cosched.adapters.manager import SettingError
+from cosched.adapters.replay.manager import ReplayManager
+from cosched.adapters.replay.time import SharedTime
+from cosched.core.protocol import Domain
+from cosched.service.clock import Clock
+from cosched.service.domain.live_domain import LiveDomain
+from cosched.service.outside import ServiceOutside
+from cosched.service.peers.peers import Peers
+from cosched.service.replay.pace import Lockstep, NotingPeers, RealPace
+from cosched.service.replay.submissions import Submissions
+from cosched.service.replay.timers import PacedTimers
+from cosched.service.timers import Timers
+
+
+class Replay:
+    """The replay of one domain's trace."""
+
+    def __init__(self, manager: ReplayManager, peers: Collection[Domain]) -> None:
+        """SettingError if jobs have mates on a domain that is none of `peers`."""
+        unknown = {job.peer for job in manager.jobs} - {"", *peers}
+        if unknown:
+            raise SettingError("pairs", f"names {min(unknown)}, but there is no [[peer]] of that name")
+        self._manager = manager
+        self.clock = Clock(0, wall=manager.time.now, steady=manager.time.now)
+        self.timers = PacedTimers() if manager.lockstep else Timers(self.clock, manager.time.speed)
+        self.lockstep: Lockstep | None = None
+        self.pace: RealPace | None = None
+
+    @property
+    def paced(self) -> bool:
+        """Whether a conductor tells the time."""
+        return self._manager.lockstep
+
+    @property
+    def peers(self) -> type[Peers]:
+        """How other domains are called."""
+        return NotingPeers if self.paced else Peers
+
+    def begin(self, domain: LiveDomain, outside: ServiceOutside) -> None:
+        """Submit the trace's jobs from now on, or await the conductor."""
+        # In a simulation the jitter of holds is drawn by the ids of the trace, which are the jobs' names here.
+        domain.core.known_as = lambda job: domain.jobs[job].name
+        submissions, time = Submissions(domain, self._manager.jobs), self._manager.time
+        if isinstance(self.timers, PacedTimers):
+            assert isinstance(time, SharedTime)
+            assert isinstance(outside.peers, NotingPeers)
+            self.lockstep = Lockstep(domain, self._manager, time, outside, self.timers, outside.peers, submissions)
+        else:
+            self.pace = RealPace(domain, self.timers, submissions)
+
+
+def replay_of(manager: object, peers: Collection[Domain]) -> Replay | None:
+    """The replay that this manager makes; None if it is another kind of manager."""
+    return Replay(manager, peers) if isinstance(manager, ReplayManager) else None

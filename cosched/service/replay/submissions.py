@@ -1,0 +1,65 @@
+"""The jobs of a trace, submitted to their domain."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import grpc
+
+from cosched.core.events import Submitted
+from cosched.core.job import JobState
+from cosched.service.domain import story
+from cosched.service.domain.live_domain import LiveDomain
+from cosched.service.store import JobRecord, JobScript, StoreError
+from cosched.service.wire.errors import Refusal
+
+if TYPE_CHECKING:
+    from cosched.adapters.replay.trace import TraceJob
+
+OWNER = "replay"  # of all jobs
+NOTHING = JobScript(b"", (), "/", {})
+
+
+class Submissions:
+    """The jobs of a trace that are still to be submitted; a job's id is its number in the trace."""
+
+    def __init__(self, domain: LiveDomain, jobs: Sequence[TraceJob]) -> None:
+        self._domain = domain
+        self._jobs = jobs
+        self._done = domain.store.next_job_id() - 1
+
+    @property
+    def next(self) -> int | None:
+        """When the next job is to be submitted."""
+        return self._jobs[self._done].submit if self._done < len(self._jobs) else None
+
+    def submit(self) -> None:
+        """Submit the next job; only in a turn. Refusal if it cannot be put on record: it is still the next."""
+        job = self._jobs[self._done]
+        record = _record(job)
+        try:
+            self._domain.add(record, NOTHING)
+        except StoreError as error:
+            raise Refusal(grpc.StatusCode.UNAVAILABLE, "STALLED", str(error)) from error
+        self._done += 1
+        self._domain.feed(Submitted(str(record.id), job.peer, job.pair, None, OWNER))
+        self._domain.enqueue(record)
+        if job.alone:
+            self._domain.cluster.count_alone(str(record.id), alone=True)
+
+
+def _record(job: TraceJob) -> JobRecord:
+    return JobRecord(
+        id=job.number,
+        name=job.name,
+        owner=OWNER,
+        uid=None,
+        nodes=job.nodes,
+        time_limit=job.requested,
+        submitted_at=job.submit,
+        state=JobState.QUEUED,
+        reason=story.WAITS_IN_QUEUE,
+        peer=job.peer or None,
+        pair=job.pair,
+    )

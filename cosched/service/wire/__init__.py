@@ -1,0 +1,1 @@
+"""Messages of the protocol and who sends them: translated, checked, authenticated."""

@@ -1,0 +1,131 @@
+"""A submission as it comes, checked: what is to run, and which mate it names. FieldError names a bad field."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from cosched.core.protocol import Domain, JobId
+from cosched.pair_names import ALLOWED, is_pair_name
+from cosched.service.store import JobScript
+from cosched.service.wire.fields import FieldError, check_domain, check_job, check_text
+from cosched.v1 import domain_pb2, job_pb2
+
+MAX_NAME = 256
+MAX_WORD = 32768  # characters of an argument, a variable, a path
+MAX_WORDS = 4096  # arguments, variables
+MAX_SCRIPT = 1 << 20
+MAX_NODES = 10**9
+MAX_TIME_LIMIT = 10 * 366 * 86400
+DEFAULT_TIME_LIMIT = 3600
+
+
+class TooManyMatesError(FieldError):
+    """More than one mate is named, which is to come."""
+
+    reason = "TOO_MANY_MATES"
+
+
+@dataclass(frozen=True, slots=True)
+class MateNamed:
+    """A mate as a user names it; `peer` empty: the only other domain."""
+
+    peer: Domain
+    pair: str | None
+    mate: JobId | None
+    or_alone: bool = False  # the job starts alone if there is no such mate
+
+    @property
+    def named(self) -> str:
+        """How it was named, for people."""
+        return f"{self.peer}:{self.mate or self.pair}"
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """What a user wants to run."""
+
+    name: str
+    nodes: int
+    time_limit: int
+    script: JobScript
+    mate: MateNamed | None
+    hold: bool
+    owner: str
+
+
+def read_submission(message: domain_pb2.SubmitJobRequest) -> Submission:
+    """The submission in a message; FieldError."""
+    return Submission(
+        name=check_text("name", message.name, MAX_NAME, least=0) or "job",
+        nodes=_nodes(message.nodes),
+        time_limit=_time_limit(message),
+        script=_script(message),
+        mate=_mate(message),
+        hold=message.hold,
+        owner=check_text("owner", message.owner, MAX_NAME, least=0),
+    )
+
+
+def read_mate(field: str, name: job_pb2.MateName, or_alone: bool) -> MateNamed:
+    """A mate as it is named; FieldError."""
+    kind = name.WhichOneof("name")
+    if kind is None:
+        raise FieldError(field, "is missing: a pair's name or a job")
+    if kind == "job":
+        peer, job = check_job(f"{field}.job", name.job)
+        return MateNamed(peer, None, job, or_alone)
+    peer = check_domain(f"{field}.pair.domain", name.pair.domain) if name.pair.domain else ""
+    if not is_pair_name(name.pair.name):
+        raise FieldError(f"{field}.pair.name", f"the name of a pair is {ALLOWED}")
+    return MateNamed(peer, name.pair.name, None, or_alone)
+
+
+def _nodes(nodes: int) -> int:
+    if not 0 <= nodes <= MAX_NODES:
+        raise FieldError("nodes", f"is not between 1 and {MAX_NODES}")
+    return nodes or 1
+
+
+def _time_limit(message: domain_pb2.SubmitJobRequest) -> int:
+    if not message.HasField("time_limit"):
+        return DEFAULT_TIME_LIMIT
+    seconds = int(message.time_limit.seconds)
+    if not 1 <= seconds <= MAX_TIME_LIMIT:
+        raise FieldError("time_limit", f"is not between 1 and {MAX_TIME_LIMIT} seconds")
+    return seconds
+
+
+def _script(message: domain_pb2.SubmitJobRequest) -> JobScript:
+    if not message.script:
+        raise FieldError("script", "is empty")
+    if len(message.script) > MAX_SCRIPT:
+        raise FieldError("script", f"has more than {MAX_SCRIPT} bytes")
+    if not message.script.startswith(b"#!"):
+        raise FieldError("script", "does not begin with #! and an interpreter")
+    _words("arguments", message.arguments)
+    _words("environment", list(message.environment))
+    _words("environment", list(message.environment.values()))
+    for name in message.environment:
+        if not name or "=" in name:
+            raise FieldError("environment", "has a variable without a name, or with = in it")
+    directory = message.working_directory or "/"
+    _words("working_directory", [directory])
+    if not directory.startswith("/"):
+        raise FieldError("working_directory", "is not absolute")
+    return JobScript(message.script, tuple(message.arguments), directory, dict(message.environment))
+
+
+def _words(field: str, words: Sequence[str]) -> None:
+    if len(words) > MAX_WORDS:
+        raise FieldError(field, f"has more than {MAX_WORDS} entries")
+    if any(len(word) > MAX_WORD or "\0" in word for word in words):
+        raise FieldError(field, f"has an entry of more than {MAX_WORD} characters, or with a zero character")
+
+
+def _mate(message: domain_pb2.SubmitJobRequest) -> MateNamed | None:
+    if len(message.mates) > 1:
+        raise TooManyMatesError("mates", "more than one mate is to come")
+    if message.or_alone and not message.mates:
+        raise FieldError("or_alone", "says nothing without a mate")
+    return read_mate("mates[0]", message.mates[0], message.or_alone) if message.mates else None
