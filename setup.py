@@ -1,4 +1,4 @@
-"""What pyproject.toml cannot say: the files of deploy/ that sites need go into the package, as cosched/files."""
+"""What pyproject.toml cannot say: the files that sites need go into the package, as cosched/files."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ LIST = Path("deploy/FILES")
 
 
 class BuildWithFiles(build_py):
-    """Copies what deploy/FILES lists, and that list. An installation of the tree itself uses deploy/ as it lies."""
+    """Copies what deploy/FILES lists, and that list. An editable installation uses the files as they lie."""
 
     def run(self) -> None:
         """Build the package."""
@@ -30,9 +30,9 @@ class BuildWithFiles(build_py):
     def _files(self) -> dict[str, str]:
         """Where each comes from and goes to."""
         lines = [line for line in LIST.read_text().splitlines() if not line.startswith("#")]
-        files = [LIST, *(LIST.parent / line.split()[0] for line in lines)]
+        files = [LIST, *(Path(line.split()[0]) for line in lines)]
         folder = Path(self.build_lib, "cosched", "files")
-        return {str(file): str(folder / file.relative_to(LIST.parent)) for file in files}
+        return {str(file): str(folder / file) for file in files}
 
 
 setup(cmdclass={"build_py": BuildWithFiles})

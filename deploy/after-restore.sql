@@ -1,5 +1,5 @@
--- For a database that was restored from a backup, before its service is started: see OPERATING.md.
---   sqlite3 /var/lib/cosched/intrepid.db < after-restore.sql
+-- For a database that was restored from a backup, before its service is started: see docs/operating.md.
+--   sqlite3 /var/lib/cosched/intrepid.db < deploy/after-restore.sql
 -- Nobody knows what became of the jobs that had not ended when the backup was made, so they have failed. Ids that may
 -- have been given since are not given again: the other domains remember them.
 BEGIN IMMEDIATE;

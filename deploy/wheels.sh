@@ -27,7 +27,7 @@ check "$work"/tools/*.whl
 
 # Of a copy: a build leaves folders in the tree, and takes what is in them.
 mkdir "$work/tree" "$work/ours"
-cp -R adapters cosched sim deploy pyproject.toml setup.py README.md LICENSE "$work/tree"
+cp -R adapters cosched sim deploy docs pyproject.toml setup.py README.md LICENSE "$work/tree"
 "$work/venv/bin/pip" --quiet --disable-pip-version-check wheel --no-deps --no-build-isolation \
     --wheel-dir "$work/ours" "$work/tree"
 

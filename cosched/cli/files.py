@@ -9,7 +9,7 @@ import click
 from cosched.cli.terminal import _put as show_text
 from cosched.errors import InputError
 
-_LIST = "FILES"
+_LIST = "deploy/FILES"
 _PACKAGE = Path(__file__).parents[1]
 
 
@@ -32,9 +32,9 @@ def files(folder: str, force: bool) -> None:
 
 
 def _source() -> Path:
-    """Inside an installed package; in a source tree, beside it."""
+    """Inside an installed package; in a source tree, its top."""
     installed = _PACKAGE / "files"
-    return installed if installed.is_dir() else _PACKAGE.parent / "deploy"
+    return installed if installed.is_dir() else _PACKAGE.parent
 
 
 def _purposes(source: Path) -> dict[str, str]:

@@ -23,8 +23,8 @@ LISTED = [line.split()[0] for line in (DEPLOY / "FILES").read_text().splitlines(
 def same(folder: Path) -> bool:
     """Whether a folder has the listed files and no others, with their modes."""
     return tree(folder) == sorted(LISTED) and all(
-        (folder / name).read_bytes() == (DEPLOY / name).read_bytes()
-        and (folder / name).stat().st_mode & 0o777 == (0o755 if os.access(DEPLOY / name, os.X_OK) else 0o644)
+        (folder / name).read_bytes() == (TOP / name).read_bytes()
+        and (folder / name).stat().st_mode & 0o777 == (0o755 if os.access(TOP / name, os.X_OK) else 0o644)
         for name in LISTED
     )
 
@@ -37,17 +37,17 @@ def test_files_are_written_and_explained(cosched, tmp_path):
 
 
 def test_the_hooks_and_units_are_among_them():
-    of_hooks = {f"slurm/hooks/{path.name}" for path in (DEPLOY / "slurm/hooks").iterdir()}
-    units = {path.name for path in DEPLOY.glob("*.service")} | {path.name for path in DEPLOY.glob("*.conf")}
-    assert of_hooks | units | {"after-restore.sql"} <= set(LISTED)
+    of_hooks = {f"deploy/slurm/hooks/{path.name}" for path in (DEPLOY / "slurm/hooks").iterdir()}
+    units = {f"deploy/{path.name}" for pattern in ("*.service", "*.conf") for path in DEPLOY.glob(pattern)}
+    assert of_hooks | units | {"deploy/after-restore.sql", "docs/operating.md", "docs/slurm.md"} <= set(LISTED)
 
 
 def test_nothing_is_written_over_unless_forced(cosched, refused, tmp_path):
-    changed = tmp_path / "out/slurm/intrepid.toml"
+    changed = tmp_path / "out/deploy/slurm/intrepid.toml"
     changed.parent.mkdir(parents=True)
     changed.write_text("mine")
-    assert refused("files", "out") == "out/slurm/intrepid.toml: is there already; --force writes over it"
-    assert tree(tmp_path / "out") == ["slurm/intrepid.toml"]
+    assert refused("files", "out") == "out/deploy/slurm/intrepid.toml: is there already; --force writes over it"
+    assert tree(tmp_path / "out") == ["deploy/slurm/intrepid.toml"]
     assert changed.read_text() == "mine"
     cosched("files", "out", "--force")
     assert same(tmp_path / "out")
@@ -75,7 +75,7 @@ def test_another_project_of_that_name(tmp_path):
 def wheel(tmp_path_factory) -> Path:
     """The wheel of a copy of the tree."""
     folder = tmp_path_factory.mktemp("wheel")
-    for name in ("cosched", "deploy"):
+    for name in ("cosched", "deploy", "docs"):
         shutil.copytree(TOP / name, folder / "tree" / name, ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE"):
         shutil.copy(TOP / name, folder / "tree")
@@ -103,7 +103,7 @@ def test_the_wheel_has_all_of_the_packages_and_the_files(wheel: Path):
         for name in files
         if not folder.endswith("__pycache__")
     }
-    assert names == sources | {f"cosched/files/{name}" for name in ["FILES", *LISTED]}
+    assert names == sources | {f"cosched/files/{name}" for name in ["deploy/FILES", *LISTED]}
     assert metadata["Name"] == DISTRIBUTION
     assert metadata.get_all("Provides-Extra") == ["scheduler", "sim", "dask", "dev"]
 

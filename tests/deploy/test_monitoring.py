@@ -80,7 +80,7 @@ def test_series_that_are_ours_are_all_looked_at(series):
 
 
 def test_every_alert_is_complete_and_has_its_paragraph():
-    operating = (DEPLOY / "OPERATING.md").read_text()
+    operating = (DEPLOY.parent / "docs" / "operating.md").read_text()
     names = [str(rule["alert"]) for rule in rules()]
     assert len(names) == len(set(names)) >= 8
     for rule in rules():
@@ -92,7 +92,7 @@ def test_every_alert_is_complete_and_has_its_paragraph():
 
 
 def test_alerts_that_are_explained_exist():
-    text = (DEPLOY / "OPERATING.md").read_text()
+    text = (DEPLOY.parent / "docs" / "operating.md").read_text()
     section = text.partition("\n## Alerts\n")[2].partition("\n## ")[0]
     explained = re.findall(r"^\*\*(\w+)\*\*:", section, re.MULTILINE)
     assert sorted(explained) == sorted(str(rule["alert"]) for rule in rules())

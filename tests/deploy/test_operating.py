@@ -8,7 +8,7 @@ from pathlib import Path
 from cosched.cli.wording import REASONS
 from cosched.service.domain import story
 
-OPERATING = Path(__file__).resolve().parents[2] / "deploy" / "OPERATING.md"
+OPERATING = Path(__file__).resolve().parents[2] / "docs" / "operating.md"
 PROTO = OPERATING.parents[1] / "proto" / "cosched" / "v1" / "job.proto"
 
 

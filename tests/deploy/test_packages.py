@@ -58,5 +58,5 @@ def test_a_debian_package_of_a_service_beside_slurm(tmp_path):
     assert run(python, root / VENV / "bin/cosched", "--version", cwd=tmp_path) == f"cosched {VERSION}\n"
     code = "from cosched.extras import missing; print(*missing('scheduler'))"
     assert run(python, "-c", code, cwd=tmp_path).split() == list(PACKAGES[SCHEDULER])
-    hook = root / "usr/share/cosched/slurm/hooks/prolog"
+    hook = root / "usr/share/cosched/deploy/slurm/hooks/prolog"
     assert hook.stat().st_mode & 0o777 == 0o755

@@ -24,7 +24,7 @@ from tests.test_readme import Block, Terminal, assert_prints_what_is_shown
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "deploy" / "slurm"
-PAGE, HOOKS, EXAMPLE = FOLDER / "README.md", FOLDER / "hooks" / "README.md", FOLDER / "intrepid.toml"
+PAGE, HOOKS, EXAMPLE = ROOT / "docs" / "slurm.md", FOLDER / "hooks" / "README.md", FOLDER / "intrepid.toml"
 JOB = "#!/bin/sh\n#SBATCH --output=/dev/null\ndate +%T.%N\nsleep 1\n"
 LOOKING = {"squeue", "cosched queue", "cosched show", "cosched pairs"}  # what may be asked again until it is so
 PATIENCE = 600.0  # seconds; a safety net
