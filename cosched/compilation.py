@@ -88,6 +88,7 @@ def _source_digest() -> str:
     """Of the kernels and of the one other module whose constants are compiled into them."""
     digest = hashlib.sha256()
     core = Path(__file__).parent / "core"
-    for source in [core / "job.py", *sorted((core / "kernel").rglob("*.py"))]:
+    folders = (core / "scheduling" / "primitives", core / "scheduling" / "batch" / "kernels")
+    for source in [core / "job.py", *(source for folder in folders for source in sorted(folder.glob("*.py")))]:
         digest.update(source.read_bytes())
     return digest.hexdigest()[:16]

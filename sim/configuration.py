@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
-from cosched.core.scheduler import ClusterSettings
+from cosched.core.scheduling.scheduler import ClusterSettings
 from cosched.durations import parse_window
 from cosched.sim.generated import is_generated, parse_generated
 from cosched.sim.mistakes import Locate, input_error, inside

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from cosched.core.cluster import Cluster
-from cosched.core.coscheduling import Coscheduler
+from cosched.core.coscheduling.coscheduler import Coscheduler
+from cosched.core.coscheduling.mates import PairedJob
 from cosched.core.effects import (
     Answer,
     AskAgain,
@@ -46,11 +46,11 @@ from cosched.core.events import (
     Tried,
 )
 from cosched.core.job import JobState
-from cosched.core.kernel import loop
-from cosched.core.kernel.tables import MAX_TIME, NEVER, Tables, new_tables
-from cosched.core.mates import PairedJob
 from cosched.core.protocol import Failure, GetMateJobId, GetMateStatus, Reply, Request
-from cosched.core.scheduler import ClusterSettings
+from cosched.core.scheduling.batch.cluster import Cluster
+from cosched.core.scheduling.batch.kernels import loop
+from cosched.core.scheduling.primitives.tables import MAX_TIME, NEVER, Tables, new_tables
+from cosched.core.scheduling.scheduler import ClusterSettings
 from cosched.core.settings import CoschedulingSettings
 from cosched.sim.holds_and_yields import HoldEnd, HoldLog, YieldLog
 from cosched.sim.pairing import Pairing

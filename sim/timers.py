@@ -5,8 +5,8 @@ from __future__ import annotations
 import heapq
 
 from cosched.core.effects import Timer
-from cosched.core.kernel.tables import NEVER
 from cosched.core.protocol import JobId
+from cosched.core.scheduling.primitives.tables import NEVER
 
 Key = tuple[int, JobId, Timer]  # domain, job, kind: at most one timer each
 

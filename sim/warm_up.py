@@ -7,8 +7,8 @@ from decimal import Decimal
 
 import numpy as np
 
-from cosched.core.policies.ordering import parse_ordering
-from cosched.core.scheduler import ClusterSettings
+from cosched.core.scheduling.policies.ordering import parse_ordering
+from cosched.core.scheduling.scheduler import ClusterSettings
 from cosched.core.settings import CoschedulingSettings, Scheme
 from cosched.sim.engine import DomainSetup, Engine
 from cosched.sim.pairing import Pairing

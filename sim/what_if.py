@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from cosched.core.events import Finished, NodesLost
 from cosched.core.job import JobState
-from cosched.core.kernel.tables import NEVER
+from cosched.core.scheduling.primitives.tables import NEVER
 from cosched.core.settings import Scheme
 from cosched.sim.holds_and_yields import HoldEnd
 from cosched.sim.script import Action, ScriptedEvent

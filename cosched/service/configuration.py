@@ -20,7 +20,7 @@ from pydantic import (
 )
 
 from cosched.adapters.manager import SettingError
-from cosched.core.scheduler import ClusterSettings
+from cosched.core.scheduling.scheduler import ClusterSettings
 from cosched.core.settings import MAX_INTERVAL, CoschedulingSettings, OnMateUnknown, Scheme
 from cosched.errors import InputError
 from cosched.validation.addresses import Address, ListenAddress, Uri, is_loopback

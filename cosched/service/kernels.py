@@ -13,10 +13,10 @@ from pathlib import Path
 
 from cosched.compilation import prepare_kernels
 from cosched.core.job import JobState
-from cosched.core.open_cluster import OpenCluster
-from cosched.core.policies.backfilling import BACKFILLING
-from cosched.core.policies.ordering import parse_ordering
-from cosched.core.scheduler import ClusterJob, ClusterSettings
+from cosched.core.scheduling.batch.open_cluster import OpenCluster
+from cosched.core.scheduling.policies.backfilling import BACKFILLING
+from cosched.core.scheduling.policies.ordering import parse_ordering
+from cosched.core.scheduling.scheduler import ClusterJob, ClusterSettings
 
 _LOG = logging.getLogger(__name__)
 _DONTNEED = 4  # MADV_DONTNEED

@@ -7,10 +7,10 @@ from typing import Literal, Self
 
 from pydantic import model_validator
 
-from cosched.core.nodes import Partitions, parse_node_pool
-from cosched.core.policies.backfilling import BACKFILLING
-from cosched.core.policies.ordering import parse_ordering
-from cosched.core.scheduler import ClusterSettings
+from cosched.core.scheduling.policies.backfilling import BACKFILLING
+from cosched.core.scheduling.policies.ordering import parse_ordering
+from cosched.core.scheduling.pools import Partitions, parse_node_pool
+from cosched.core.scheduling.scheduler import ClusterSettings
 from cosched.core.settings import CoschedulingSettings, OnUnreachable, ReleaseOrder, Scheme
 from cosched.validation.types import NodePool, Number, Policy, Seconds, Settings, Whole
 

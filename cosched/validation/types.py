@@ -7,8 +7,8 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
-from cosched.core.nodes import parse_node_pool
-from cosched.core.policies.ordering import parse_ordering
+from cosched.core.scheduling.policies.ordering import parse_ordering
+from cosched.core.scheduling.pools import parse_node_pool
 from cosched.durations import parse_seconds
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 
 from cosched.adapters.replay.time import SharedTime
-from cosched.core.kernel.tables import NEVER
+from cosched.core.scheduling.primitives.tables import NEVER
 from cosched.sim.engine import STALLED_ROUNDS
 from cosched.sim.live.player import Player
 from cosched.v1.replay_pb2 import PHASE_COMPLETIONS, PHASE_ITERATIONS, PHASE_SUBMISSIONS, PHASE_TIMERS, Phase

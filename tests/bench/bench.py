@@ -17,9 +17,9 @@ from pathlib import Path
 import numpy as np
 
 from cosched import sim  # noqa: F401  (sets the kernels' cache folder)
-from cosched.core.policies.backfilling import BACKFILLING
-from cosched.core.policies.ordering import parse_ordering
-from cosched.core.scheduler import ClusterSettings
+from cosched.core.scheduling.policies.backfilling import BACKFILLING
+from cosched.core.scheduling.policies.ordering import parse_ordering
+from cosched.core.scheduling.scheduler import ClusterSettings
 from cosched.core.settings import CoschedulingSettings, Scheme
 from cosched.sim.engine import DomainSetup, Engine
 from cosched.sim.generate import generate

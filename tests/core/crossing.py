@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from decimal import Decimal
 
-from cosched.core.coscheduling import Coscheduler
+from cosched.core.coscheduling.coscheduler import Coscheduler
 from cosched.core.effects import Answer, Call, Effect, Start, Try
 from cosched.core.events import Answered, Asked, Event, Ready, Submitted, Tried
 from cosched.core.job import JobState

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from decimal import Decimal
 
-from cosched.core.coscheduling import Coscheduler
+from cosched.core.coscheduling.coscheduler import Coscheduler
+from cosched.core.coscheduling.mates import PairedJob
 from cosched.core.effects import Answer, Call, Effect, Hold, Record, SetTimer, Start, Timer, Yield
 from cosched.core.events import Answered, Asked, CallFailed, Event, Finished, Ready, Submitted
 from cosched.core.job import JobState
-from cosched.core.mates import PairedJob
 from cosched.core.protocol import (
     FOREVER,
     Failure,

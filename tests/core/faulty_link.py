@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
 
-from cosched.core.coscheduling import Coscheduler
+from cosched.core.coscheduling.coscheduler import Coscheduler
 from cosched.core.effects import Answer, Call
 from cosched.core.events import Answered, Asked, CallFailed, Finished, Submitted
 from cosched.core.job import JobState

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from cosched.core.coscheduling import Coscheduler
+from cosched.core.coscheduling.coscheduler import Coscheduler
 from cosched.core.effects import (
     Answer,
     AskAgain,

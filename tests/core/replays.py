@@ -7,11 +7,11 @@ from decimal import Decimal
 
 import numpy as np
 
+from cosched.core.coscheduling.mates import PairedJob
 from cosched.core.job import JobState
-from cosched.core.mates import PairedJob
-from cosched.core.policies.backfilling import BACKFILLING
-from cosched.core.policies.ordering import parse_ordering
-from cosched.core.scheduler import ClusterSettings
+from cosched.core.scheduling.policies.backfilling import BACKFILLING
+from cosched.core.scheduling.policies.ordering import parse_ordering
+from cosched.core.scheduling.scheduler import ClusterSettings
 from cosched.core.settings import CoschedulingSettings, ReleaseOrder
 from cosched.sim.engine import DomainSetup, Engine
 from cosched.sim.pairing import Pairing

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import pytest
 
+from cosched.core.coscheduling.peers import MAX_ABSENCE
 from cosched.core.effects import AskAgain, Call, Hold, Reschedule, Start, Timer, Yield
 from cosched.core.events import Drained, PeerDrains, PeerLeaves, ReleaseDue, Resumed
 from cosched.core.job import JobState
-from cosched.core.presence import MAX_ABSENCE
 from cosched.core.protocol import MateStarted, MateStatus, MateTried, Status
 from cosched.core.settings import Scheme
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from cosched.core.coscheduling import Coscheduler
+from cosched.core.coscheduling.coscheduler import Coscheduler
+from cosched.core.coscheduling.mates import UNSUBMITTED, no_pair
 from cosched.core.effects import Answer, Call, ClearTimer, Effect, Record, Reschedule, SetTimer, Start, Timer
 from cosched.core.events import Answered, Asked, CallFailed, Event, Finished, Linked, Ready, Submitted, Unlinked
 from cosched.core.job import JobState
-from cosched.core.mates import UNSUBMITTED, no_pair
 from cosched.core.protocol import FOREVER, Failure, Found, GetMateJobId, MateJobId, MateProblem, MateStatus, Status
 from cosched.core.settings import CoschedulingSettings
 

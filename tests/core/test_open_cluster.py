@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cosched.core.job import JobState
-from cosched.core.nodes import parse_node_pool
-from cosched.core.open_cluster import OpenCluster
-from cosched.core.policies.backfilling import BACKFILLING
-from cosched.core.policies.ordering import parse_ordering
-from cosched.core.scheduler import ClusterJob, ClusterSettings
+from cosched.core.scheduling.batch.open_cluster import OpenCluster
+from cosched.core.scheduling.policies.backfilling import BACKFILLING
+from cosched.core.scheduling.policies.ordering import parse_ordering
+from cosched.core.scheduling.pools import parse_node_pool
+from cosched.core.scheduling.scheduler import ClusterJob, ClusterSettings
 from cosched.core.settings import CoschedulingSettings
 from cosched.sim.engine import DomainSetup, Engine
 from cosched.sim.replaying import NO_PAIRS

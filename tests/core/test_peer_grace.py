@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import pytest
 
+from cosched.core.coscheduling.peers import MAX_ABSENCE
 from cosched.core.effects import AskAgain, Call, Hold, Reschedule, SetTimer, Start, Timer, Yield
 from cosched.core.events import GraceOver, PeerAway, PeerLeaves, PeerThere, ReleaseDue, RetryDue
 from cosched.core.job import JobState
-from cosched.core.presence import MAX_ABSENCE
 from cosched.core.protocol import (
     Failure,
     GetMateJobId,

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import pytest
 
-from cosched.core import holds
+from cosched.core.coscheduling import holds
 from cosched.core.effects import Hold, Yield
 from cosched.core.protocol import MateTried, Status
 from cosched.core.settings import CoschedulingSettings, Scheme

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cosched.core.kernel import codes
-from cosched.core.kernel.expression import CONSTANTS, OPERATIONS, evaluate
-from cosched.core.nodes import INTREPID, Partitions, parse_node_pool
-from cosched.core.policies.expression import compile_expression
-from cosched.core.policies.ordering import parse_ordering
+from cosched.core.scheduling.policies.expression import compile_expression
+from cosched.core.scheduling.policies.ordering import parse_ordering
+from cosched.core.scheduling.pools import INTREPID, Partitions, parse_node_pool
+from cosched.core.scheduling.primitives import codes
+from cosched.core.scheduling.primitives.expression import CONSTANTS, OPERATIONS, evaluate
 
 
 def value(text: str, wait: float = 7.0, requested: float = 3.0, nodes: float = 2.0) -> float:

@@ -9,7 +9,8 @@ from decimal import Decimal
 
 import pytest
 
-from cosched.core.coscheduling import REPLIES, TABLE, Coscheduler, IllegalEvent
+from cosched.core.coscheduling.asking import PEER_EVENTS
+from cosched.core.coscheduling.coscheduler import REPLIES, TABLE, Coscheduler, IllegalEvent
 from cosched.core.effects import Effect, Start, Try
 from cosched.core.events import (
     Answered,
@@ -35,7 +36,6 @@ from cosched.core.events import (
     Tried,
 )
 from cosched.core.job import JobState, may_become
-from cosched.core.patient import PEER_EVENTS
 from cosched.core.protocol import (
     FOREVER,
     Failure,

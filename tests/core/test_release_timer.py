@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import pytest
 
-from cosched.core import holds
+from cosched.core.coscheduling import holds
 from cosched.core.effects import ClearTimer, Hold, Release, SetTimer, Timer
 from cosched.core.events import ReleaseDue
 from cosched.core.job import JobState

@@ -7,11 +7,11 @@ import copy
 import pytest
 
 from cosched.core import events
-from cosched.core.coscheduling import REPLIES, STATUS, TABLE, Coscheduler, IllegalEvent
+from cosched.core.coscheduling.asking import PEER_EVENTS
+from cosched.core.coscheduling.coscheduler import REPLIES, STATUS, TABLE, Coscheduler, IllegalEvent
 from cosched.core.effects import Record
 from cosched.core.events import Answered, CallFailed, Event, Finished, Ready, Tried
 from cosched.core.job import TRANSITIONS, JobState, may_become
-from cosched.core.patient import PEER_EVENTS
 from cosched.core.protocol import (
     FOREVER,
     Failure,

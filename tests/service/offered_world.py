@@ -14,10 +14,10 @@ from typing import Any
 from cosched.core.effects import Answer, Call, Release, Reschedule, Start, Try, Yield
 from cosched.core.events import Asked
 from cosched.core.job import JobState
-from cosched.core.policies.backfilling import BACKFILLING
-from cosched.core.policies.ordering import parse_ordering
 from cosched.core.protocol import MateTried, StartJob, TryStartMate
-from cosched.core.scheduler import ClusterSettings
+from cosched.core.scheduling.policies.backfilling import BACKFILLING
+from cosched.core.scheduling.policies.ordering import parse_ordering
+from cosched.core.scheduling.scheduler import ClusterSettings
 from cosched.service.domain.changes import Order, PassOver
 from cosched.service.domain.offered_domain import OfferedDomain
 from cosched.service.store import JobRecord

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from cosched.adapters.manager import SettingError
-from cosched.core.policies.backfilling import BACKFILLING
+from cosched.core.scheduling.policies.backfilling import BACKFILLING
 from cosched.core.settings import CoschedulingSettings, OnMateUnknown, OnUnreachable, ReleaseOrder, Scheme
 from cosched.errors import InputError
 from cosched.service.configuration import Configuration, read_configuration

@@ -14,18 +14,20 @@ from importlib import import_module
 from cosched.compilation import use_kernel_cache
 
 use_kernel_cache()
-from cosched.core import kernel, nodes
-from cosched.core.scheduler import ClusterSettings
+from cosched.core.scheduling import pools, primitives
+from cosched.core.scheduling.batch import kernels
+from cosched.core.scheduling.scheduler import ClusterSettings
 from cosched.core.job import JobState
-from cosched.core.scheduler import ClusterJob
-from cosched.core.open_cluster import OpenCluster
-from cosched.core.policies.backfilling import BACKFILLING
-from cosched.core.policies.ordering import parse_ordering
+from cosched.core.scheduling.scheduler import ClusterJob
+from cosched.core.scheduling.batch.open_cluster import OpenCluster
+from cosched.core.scheduling.policies.backfilling import BACKFILLING
+from cosched.core.scheduling.policies.ordering import parse_ordering
 from cosched.service.kernels import load_kernels
 
 
 def loaded():
-    modules = [import_module(f"{kernel.__name__}.{module.name}") for module in pkgutil.iter_modules(kernel.__path__)]
+    found = [(p, module.name) for p in (primitives, kernels) for module in pkgutil.iter_modules(p.__path__)]
+    modules = [import_module(f"{package.__name__}.{name}") for package, name in found]
     values = {id(value): value for module in modules for value in vars(module).values()}
     return sorted(str(value) for value in values.values() if getattr(value, "overloads", None))
 
@@ -40,7 +42,7 @@ load_kernels()
 resident, blocks = compiler_code()
 before = loaded()
 
-machine = ClusterSettings(16, parse_ordering("wfp"), BACKFILLING["conservative"], nodes.Partitions(8, 2))
+machine = ClusterSettings(16, parse_ordering("wfp"), BACKFILLING["conservative"], pools.Partitions(8, 2))
 cluster = OpenCluster(machine)
 for number in range(300):  # more than there is room for at first
     cluster.submit(ClusterJob(str(number), 2, 100, number, alone=number % 2 == 0))

@@ -8,10 +8,10 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cosched.core.coscheduling.mates import PairedJob
 from cosched.core.job import JobState
-from cosched.core.mates import PairedJob
 from cosched.core.protocol import FOREVER, GetMateJobId, GetMateStatus, StartJob, TryStartMate
-from cosched.core.scheduler import ClusterJob
+from cosched.core.scheduling.scheduler import ClusterJob
 from cosched.service.domain.memory import recall, recalled_place, remember
 
 NUMBERS = st.integers(0, FOREVER)

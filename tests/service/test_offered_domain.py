@@ -10,12 +10,10 @@ from typing import Any
 
 import pytest
 
-from cosched.core.coscheduling import NO_SUCH_PAIR
+from cosched.core.coscheduling.coscheduler import NO_SUCH_PAIR
 from cosched.core.effects import Call, Release, Start, Try, Yield
 from cosched.core.events import Asked
 from cosched.core.job import JobState
-from cosched.core.policies.backfilling import BACKFILLING
-from cosched.core.policies.ordering import parse_ordering
 from cosched.core.protocol import (
     Found,
     GetMateJobId,
@@ -26,7 +24,9 @@ from cosched.core.protocol import (
     Status,
     TryStartMate,
 )
-from cosched.core.scheduler import ClusterSettings
+from cosched.core.scheduling.policies.backfilling import BACKFILLING
+from cosched.core.scheduling.policies.ordering import parse_ordering
+from cosched.core.scheduling.scheduler import ClusterSettings
 from cosched.core.settings import CoschedulingSettings, OnMateUnknown, Scheme
 from cosched.service.domain.changes import Order, PassOver
 from cosched.service.domain.offered_domain import OfferedDomain

@@ -19,10 +19,10 @@ from typing import Any
 from cosched.core.effects import Start
 from cosched.core.events import Asked, CallFailed, Submitted
 from cosched.core.job import JobState
-from cosched.core.policies.backfilling import BACKFILLING
-from cosched.core.policies.ordering import parse_ordering
 from cosched.core.protocol import Failure, StartJob, TryStartMate
-from cosched.core.scheduler import ClusterSettings
+from cosched.core.scheduling.policies.backfilling import BACKFILLING
+from cosched.core.scheduling.policies.ordering import parse_ordering
+from cosched.core.scheduling.scheduler import ClusterSettings
 from cosched.core.settings import CoschedulingSettings
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.metrics import Metrics

@@ -7,10 +7,10 @@ from random import Random
 import numpy as np
 from hypothesis import strategies as st
 
-from cosched.core.nodes import Partitions
-from cosched.core.policies.backfilling import BACKFILLING
-from cosched.core.policies.ordering import parse_ordering
-from cosched.core.scheduler import ClusterSettings
+from cosched.core.scheduling.policies.backfilling import BACKFILLING
+from cosched.core.scheduling.policies.ordering import parse_ordering
+from cosched.core.scheduling.pools import Partitions
+from cosched.core.scheduling.scheduler import ClusterSettings
 from cosched.core.settings import CoschedulingSettings, ReleaseOrder, Scheme
 from cosched.sim.engine import DomainSetup, Engine
 from cosched.sim.pairing import Pairing

@@ -7,9 +7,9 @@ import numpy as np
 
 from cosched.core.effects import Hold
 from cosched.core.job import JobState
-from cosched.core.kernel import loop
-from cosched.core.kernel.codes import NONE
-from cosched.core.kernel.tables import FREE, NEVER, OUT
+from cosched.core.scheduling.batch.kernels import loop
+from cosched.core.scheduling.primitives.codes import NONE
+from cosched.core.scheduling.primitives.tables import FREE, NEVER, OUT
 from cosched.sim import engine as engine_module
 from cosched.sim.engine import Engine
 from cosched.sim.holds_and_yields import HoldEnd

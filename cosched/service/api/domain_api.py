@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 
 import grpc
 
+from cosched.core.coscheduling.peers import MAX_ABSENCE
 from cosched.core.job import JobState
-from cosched.core.presence import MAX_ABSENCE
 from cosched.core.protocol import JobId
 from cosched.service.api.answering import Context, answer, as_refusal
 from cosched.service.api.operations import Asking, Operations

@@ -14,9 +14,9 @@ from dataclasses import dataclass, replace
 import grpc
 
 from cosched.adapters.manager import ManagerError
+from cosched.core.coscheduling.mates import WAITING
 from cosched.core.events import Linked, ReleaseDue, Submitted, Unlinked
 from cosched.core.job import JobState
-from cosched.core.mates import WAITING
 from cosched.core.protocol import Domain, Failure, GetMateJobId, JobId, MateJobId
 from cosched.service.domain import story
 from cosched.service.domain.changes import DoneRequest

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
-from cosched.core.coscheduling import Coscheduler
+from cosched.core.coscheduling.asking import PEER_EVENTS
+from cosched.core.coscheduling.coscheduler import Coscheduler
+from cosched.core.coscheduling.mates import PairedJob
 from cosched.core.effects import (
     Answer,
     AskAgain,
@@ -23,10 +25,8 @@ from cosched.core.effects import (
 )
 from cosched.core.events import Asked, Event, Ready, Tried
 from cosched.core.job import JobState
-from cosched.core.mates import PairedJob
-from cosched.core.patient import PEER_EVENTS
 from cosched.core.protocol import Domain, Found, JobId, Reply, StartJob, TryStartMate
-from cosched.core.scheduler import ClusterSettings
+from cosched.core.scheduling.scheduler import ClusterSettings
 from cosched.core.settings import CoschedulingSettings
 from cosched.service.clock import Clock
 from cosched.service.domain import story
@@ -38,7 +38,7 @@ from cosched.service.store import JobRecord, Store
 from cosched.service.wire.translation import FOUND
 
 if TYPE_CHECKING:
-    from cosched.core.open_cluster import OpenCluster
+    from cosched.core.scheduling.batch.open_cluster import OpenCluster
 
 
 class DecidingDomain(Turns):
@@ -72,7 +72,9 @@ class DecidingDomain(Turns):
 
     def _make_cluster(self, settings: ClusterSettings) -> OpenCluster | OfferedJobs:
         """Who schedules: the embedded scheduler."""
-        from cosched.core.open_cluster import OpenCluster  # and the compiler, which no other scheduler needs
+        from cosched.core.scheduling.batch.open_cluster import (
+            OpenCluster,  # and the compiler, which no other scheduler needs
+        )
 
         return OpenCluster(settings)
 

@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Mapping
 from typing import Any
 
+from cosched.core.coscheduling.mates import NOT_WAITING, WAITING, PairedJob
 from cosched.core.effects import Call, SetTimer, Timer
 from cosched.core.events import (
     Answered,
@@ -27,7 +28,6 @@ from cosched.core.events import (
     RetryDue,
 )
 from cosched.core.job import JobState
-from cosched.core.mates import NOT_WAITING, WAITING, PairedJob
 from cosched.core.protocol import (
     Domain,
     Found,
@@ -43,7 +43,7 @@ from cosched.core.protocol import (
     StartJob,
     TryStartMate,
 )
-from cosched.core.scheduler import ClusterJob
+from cosched.core.scheduling.scheduler import ClusterJob
 from cosched.core.settings import OnMateUnknown
 from cosched.service.domain import story
 from cosched.service.domain.changes import Cancel

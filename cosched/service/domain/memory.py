@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from dataclasses import MISSING, asdict, fields
 from typing import Any
 
-from cosched.core.mates import PairedJob
-from cosched.core.presence import Presence, Presences
+from cosched.core.coscheduling.mates import PairedJob
+from cosched.core.coscheduling.peers import Presence, Presences
 from cosched.core.protocol import Domain, GetMateJobId, GetMateStatus, Request, StartJob, TryStartMate
-from cosched.core.scheduler import ClusterJob
+from cosched.core.scheduling.scheduler import ClusterJob
 
 PEERS = "peers"  # the key of what is kept of peers
 REQUESTS: dict[str, type] = {kind.__name__: kind for kind in (GetMateJobId, GetMateStatus, TryStartMate, StartJob)}

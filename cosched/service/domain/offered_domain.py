@@ -11,12 +11,12 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from cosched.core.coscheduling.mates import WAITING, PairedJob
 from cosched.core.effects import Release, Reschedule, Start, Try, Yield
 from cosched.core.events import Linked, NodesLost, Ready, Requeued, Started, Submitted, Tried, Unlinked
 from cosched.core.job import JobState
-from cosched.core.mates import WAITING, PairedJob
 from cosched.core.protocol import FOREVER, Domain, GetMateJobId, JobId, MateProblem, TryStartMate
-from cosched.core.scheduler import ClusterSettings
+from cosched.core.scheduling.scheduler import ClusterSettings
 from cosched.service.domain import story
 from cosched.service.domain.changes import PassOver
 from cosched.service.domain.live_domain import LiveDomain

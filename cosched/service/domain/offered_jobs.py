@@ -1,7 +1,7 @@
 """The queue and the nodes of a domain whose resource manager schedules, as far as they are known here.
 
-In the place of the embedded scheduler (`cosched.core.open_cluster`): the manager offers jobs, and what it is to be told
-of them is kept as orders until the turn is on record.
+In the place of the embedded scheduler (`scheduling.batch.open_cluster`): the manager offers jobs, and what it is to be
+told of them is kept as orders until the turn is on record.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import replace
 from cosched.core.effects import Release, Try, Yield
 from cosched.core.job import JobState
 from cosched.core.protocol import JobId
-from cosched.core.scheduler import WITH_NODES, ClusterJob, ReadyJob
+from cosched.core.scheduling.scheduler import WITH_NODES, ClusterJob, ReadyJob
 from cosched.service.domain.changes import Order
 
 

@@ -10,7 +10,7 @@ import asyncio
 import logging
 from contextlib import suppress
 
-from cosched.core.mates import WAITING
+from cosched.core.coscheduling.mates import WAITING
 from cosched.core.protocol import Domain, Found, GetMateJobId, JobId, MateJobId
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.peers.peers import CallError, Peers

@@ -6,9 +6,9 @@ multiple of s. Both keep the sorted list of expected ends, from which shadow tim
 
 from __future__ import annotations
 
-from cosched.core.kernel.codes import NONE
-from cosched.core.kernel.compiled import kernel
-from cosched.core.kernel.tables import COMPLETIONS, FREE, OUT, ROW_BITS, RUN_END, RUN_NODES, Tables
+from cosched.core.scheduling.primitives.codes import NONE
+from cosched.core.scheduling.primitives.compiled import kernel
+from cosched.core.scheduling.primitives.tables import COMPLETIONS, FREE, OUT, ROW_BITS, RUN_END, RUN_NODES, Tables
 
 WHOLE = 0  # the "block" of a job on a flat pool
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from cosched.core.kernel import codes
-from cosched.core.policies.expression import Program, compile_expression
+from cosched.core.scheduling.policies.expression import Program, compile_expression
+from cosched.core.scheduling.primitives import codes
 
 NAMED = {
     "fcfs": codes.FCFS,  # first come, first served

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from cosched.core.cluster import Cluster
 from cosched.core.job import JobState
-from cosched.core.kernel import answers, iteration, occupancy, ordering
-from cosched.core.kernel.codes import NONE
-from cosched.core.kernel.tables import NEVER, Tables, new_tables
 from cosched.core.protocol import FOREVER, JobId
-from cosched.core.scheduler import WITH_NODES, ClusterJob, ClusterSettings, ReadyJob
+from cosched.core.scheduling.batch.cluster import Cluster
+from cosched.core.scheduling.batch.kernels import answers, iteration
+from cosched.core.scheduling.primitives import occupancy, ordering
+from cosched.core.scheduling.primitives.codes import NONE
+from cosched.core.scheduling.primitives.tables import NEVER, Tables, new_tables
+from cosched.core.scheduling.scheduler import WITH_NODES, ClusterJob, ClusterSettings, ReadyJob
 
 FIRST_ROWS = 256
 

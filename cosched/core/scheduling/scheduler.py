@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from cosched.core.job import JobState
-from cosched.core.kernel.codes import NONE
-from cosched.core.nodes import Partitions
-from cosched.core.policies.ordering import Ordering
 from cosched.core.protocol import JobId
+from cosched.core.scheduling.policies.ordering import Ordering
+from cosched.core.scheduling.pools import Partitions
+from cosched.core.scheduling.primitives.codes import NONE
 
 WITH_NODES = (JobState.READY, JobState.HOLDING, JobState.RUNNING)
 

@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 from cosched.core.job import JobState
-from cosched.core.kernel.codes import NONE
-from cosched.core.kernel.compiled import kernel
-from cosched.core.kernel.iteration import iterate
-from cosched.core.kernel.occupancy import pop_completion, vacate
-from cosched.core.kernel.ordering import enqueue
-from cosched.core.kernel.tables import AT_DOMAIN, AT_ROW, COMPLETIONS, MAX_ROWS, NEVER, NOW, PHASE, ROW_BITS, Tables
+from cosched.core.scheduling.batch.kernels.iteration import iterate
+from cosched.core.scheduling.primitives.codes import NONE
+from cosched.core.scheduling.primitives.compiled import kernel
+from cosched.core.scheduling.primitives.occupancy import pop_completion, vacate
+from cosched.core.scheduling.primitives.ordering import enqueue
+from cosched.core.scheduling.primitives.tables import (
+    AT_DOMAIN,
+    AT_ROW,
+    COMPLETIONS,
+    MAX_ROWS,
+    NEVER,
+    NOW,
+    PHASE,
+    ROW_BITS,
+    Tables,
+)
 
 # Why the loop came back to its caller.
 DONE, TIMERS_DUE, SUBMITTED, ENDED, JOB_READY = range(5)

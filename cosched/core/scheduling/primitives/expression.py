@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from cosched.core.kernel.codes import (
+from cosched.core.scheduling.primitives.codes import (
     ABSOLUTE,
     ADD,
     CONSTANT,
@@ -23,7 +23,7 @@ from cosched.core.kernel.codes import (
     SUBTRACT,
     WAIT,
 )
-from cosched.core.kernel.compiled import kernel
+from cosched.core.scheduling.primitives.compiled import kernel
 
 OPERATIONS, CONSTANTS, STACK = range(3)
 

@@ -22,7 +22,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, cast
 
-from cosched.core.asked import STATUS
+from cosched.core.coscheduling.allocations import (
+    AWAY,
+    BUSY,
+    CANCELLED,
+    COMPLETED,
+    FAILED,
+    HOLDING,
+    QUEUED,
+    READY,
+    RUNNING,
+    IllegalEvent,
+)
+from cosched.core.coscheduling.asking import ALIVE, PEER_EVENTS, PatientJobs
+from cosched.core.coscheduling.incoming import STATUS
+from cosched.core.coscheduling.mates import PairedJob
 from cosched.core.effects import Call, Effect, Reschedule, SetTimer, Timer
 from cosched.core.events import (
     Answered,
@@ -43,20 +57,6 @@ from cosched.core.events import (
     Unlinked,
 )
 from cosched.core.job import JobState
-from cosched.core.local import (
-    AWAY,
-    BUSY,
-    CANCELLED,
-    COMPLETED,
-    FAILED,
-    HOLDING,
-    QUEUED,
-    READY,
-    RUNNING,
-    IllegalEvent,
-)
-from cosched.core.mates import PairedJob
-from cosched.core.patient import ALIVE, PEER_EVENTS, PatientJobs
 from cosched.core.protocol import (
     FOREVER,
     Failure,

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from cosched.core.job import JobState
-from cosched.core.kernel.codes import CONSERVATIVE, NONE
-from cosched.core.kernel.compiled import kernel
-from cosched.core.kernel.conservative import keep_place
-from cosched.core.kernel.easy import use_extra
-from cosched.core.kernel.iteration import begin_run, would_start
-from cosched.core.kernel.occupancy import expect, occupy, vacate
-from cosched.core.kernel.ordering import drop_left, enqueue, strike, strike_row
-from cosched.core.kernel.tables import NEVER, Tables
+from cosched.core.scheduling.batch.kernels.conservative import keep_place
+from cosched.core.scheduling.batch.kernels.easy import use_extra
+from cosched.core.scheduling.batch.kernels.iteration import begin_run, would_start
+from cosched.core.scheduling.primitives.codes import CONSERVATIVE, NONE
+from cosched.core.scheduling.primitives.compiled import kernel
+from cosched.core.scheduling.primitives.occupancy import expect, occupy, vacate
+from cosched.core.scheduling.primitives.ordering import drop_left, enqueue, strike, strike_row
+from cosched.core.scheduling.primitives.tables import NEVER, Tables
 
 QUEUED, HOLDING = int(JobState.QUEUED), int(JobState.HOLDING)
 

@@ -8,10 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import cast
 
-from cosched.core.effects import Answer, Effect, Try
-from cosched.core.events import Tried
-from cosched.core.job import JobState
-from cosched.core.local import (
+from cosched.core.coscheduling.allocations import (
     CANCELLED,
     COMPLETED,
     FAILED,
@@ -23,7 +20,10 @@ from cosched.core.local import (
     IllegalEvent,
     LocalJobs,
 )
-from cosched.core.mates import PairedJob, no_pair
+from cosched.core.coscheduling.mates import PairedJob, no_pair
+from cosched.core.effects import Answer, Effect, Try
+from cosched.core.events import Tried
+from cosched.core.job import JobState
 from cosched.core.protocol import (
     Domain,
     GetMateJobId,

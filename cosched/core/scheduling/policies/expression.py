@@ -12,8 +12,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from cosched.core.kernel import codes as op
-from cosched.core.kernel.codes import MAX_PROGRAM
+from cosched.core.scheduling.primitives import codes as op
+from cosched.core.scheduling.primitives.codes import MAX_PROGRAM
 
 VARIABLES = {"wait": op.WAIT, "requested": op.REQUESTED, "nodes": op.NODES}
 FUNCTIONS = {  # name: (operation, number of arguments)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from cosched.core.kernel.codes import NONE
-from cosched.core.kernel.compiled import kernel
-from cosched.core.kernel.occupancy import WHOLE, block_free_at, free_block
-from cosched.core.kernel.tables import NEVER, RUN_END, RUN_NODES, Tables
+from cosched.core.scheduling.primitives.codes import NONE
+from cosched.core.scheduling.primitives.compiled import kernel
+from cosched.core.scheduling.primitives.occupancy import WHOLE, block_free_at, free_block
+from cosched.core.scheduling.primitives.tables import NEVER, RUN_END, RUN_NODES, Tables
 
 
 @kernel

@@ -8,13 +8,13 @@ looks for one job.
 from __future__ import annotations
 
 from cosched.core.job import JobState
-from cosched.core.kernel.codes import CONSERVATIVE, NO_BACKFILL, NONE
-from cosched.core.kernel.compiled import kernel
-from cosched.core.kernel.conservative import begin_plan, keep_place, place_in_plan
-from cosched.core.kernel.easy import place_behind, reserve, use_extra
-from cosched.core.kernel.occupancy import occupy, place, push_completion
-from cosched.core.kernel.ordering import drop_left, put_in_order, strike
-from cosched.core.kernel.tables import NEVER, QUEUE, QUEUE_NODES, RUN_END, RUN_NODES, Tables
+from cosched.core.scheduling.batch.kernels.conservative import begin_plan, keep_place, place_in_plan
+from cosched.core.scheduling.batch.kernels.easy import place_behind, reserve, use_extra
+from cosched.core.scheduling.primitives.codes import CONSERVATIVE, NO_BACKFILL, NONE
+from cosched.core.scheduling.primitives.compiled import kernel
+from cosched.core.scheduling.primitives.occupancy import occupy, place, push_completion
+from cosched.core.scheduling.primitives.ordering import drop_left, put_in_order, strike
+from cosched.core.scheduling.primitives.tables import NEVER, QUEUE, QUEUE_NODES, RUN_END, RUN_NODES, Tables
 
 QUEUED, READY, RUNNING = int(JobState.QUEUED), int(JobState.READY), int(JobState.RUNNING)
 UNSET = -2  # `shadow`: there is a reserved job whose shadow time nobody needed yet

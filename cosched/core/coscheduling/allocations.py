@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from cosched.core import holds
+from cosched.core.coscheduling import holds
+from cosched.core.coscheduling.mates import Mates, PairedJob
 from cosched.core.effects import (
     ClearTimer,
     Effect,
@@ -22,7 +23,6 @@ from cosched.core.effects import (
 )
 from cosched.core.events import Finished, NodesLost, ReleaseDue, Requeued, Started, Submitted, Unlinked
 from cosched.core.job import JobState, may_become
-from cosched.core.mates import Mates, PairedJob
 from cosched.core.protocol import FOREVER, Domain, JobId
 from cosched.core.settings import CoschedulingSettings, Scheme
 

@@ -6,10 +6,10 @@ places given so far as (first unit, count, start, end). Both are planned afresh 
 
 from __future__ import annotations
 
-from cosched.core.kernel.codes import NONE
-from cosched.core.kernel.compiled import kernel
-from cosched.core.kernel.occupancy import WHOLE, block_free_at, block_is_free, overlap
-from cosched.core.kernel.tables import (
+from cosched.core.scheduling.primitives.codes import NONE
+from cosched.core.scheduling.primitives.compiled import kernel
+from cosched.core.scheduling.primitives.occupancy import WHOLE, block_free_at, block_is_free, overlap
+from cosched.core.scheduling.primitives.tables import (
     NEVER,
     PLAN_COUNT,
     PLAN_END,

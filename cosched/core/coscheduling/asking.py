@@ -16,12 +16,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from cosched.core.asked import AskedJobs
+from cosched.core.coscheduling.allocations import AWAY, HOLDING, QUEUED, READY, IllegalEvent, named_mate
+from cosched.core.coscheduling.incoming import AskedJobs
+from cosched.core.coscheduling.mates import PairedJob
+from cosched.core.coscheduling.peers import Presence, Presences
 from cosched.core.effects import AskAgain, Call, ClearTimer, Effect, Reschedule, SetTimer, Timer
 from cosched.core.events import Drained, GraceOver, Linked, PeerAway, PeerDrains, PeerLeaves, PeerThere, Resumed
-from cosched.core.local import AWAY, HOLDING, QUEUED, READY, IllegalEvent, named_mate
-from cosched.core.mates import PairedJob
-from cosched.core.presence import Presence, Presences
 from cosched.core.protocol import Domain, Failure, GetMateJobId, Request, StartJob, TryStartMate
 from cosched.core.settings import CoschedulingSettings, Scheme
 

@@ -8,12 +8,13 @@ from __future__ import annotations
 import numpy as np
 
 from cosched.core.job import JobState
-from cosched.core.kernel import answers, loop, occupancy
-from cosched.core.kernel.codes import NONE
-from cosched.core.kernel.expression import CONSTANTS, OPERATIONS
-from cosched.core.kernel.ordering import strike_row
-from cosched.core.kernel.tables import NEVER, Tables
-from cosched.core.scheduler import ClusterSettings
+from cosched.core.scheduling.batch.kernels import answers, loop
+from cosched.core.scheduling.primitives import occupancy
+from cosched.core.scheduling.primitives.codes import NONE
+from cosched.core.scheduling.primitives.expression import CONSTANTS, OPERATIONS
+from cosched.core.scheduling.primitives.ordering import strike_row
+from cosched.core.scheduling.primitives.tables import NEVER, Tables
+from cosched.core.scheduling.scheduler import ClusterSettings
 
 
 class Cluster:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from cosched.core.kernel.codes import MAX_PROGRAM, NONE
+from cosched.core.scheduling.primitives.codes import MAX_PROGRAM, NONE
 
 NEVER = 1 << 62
 FREE = -1  # in `units`: nobody has this unit

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from cosched.core.kernel import codes
+from cosched.core.scheduling.primitives import codes
 
 BACKFILLING = {"easy": codes.EASY, "conservative": codes.CONSERVATIVE, "none": codes.NO_BACKFILL}

@@ -7,10 +7,10 @@ from __future__ import annotations
 import math
 
 from cosched.core.job import JobState
-from cosched.core.kernel.codes import FCFS, LARGEST, NONE, SHORTEST, WFP
-from cosched.core.kernel.compiled import kernel
-from cosched.core.kernel.expression import evaluate
-from cosched.core.kernel.tables import (
+from cosched.core.scheduling.primitives.codes import FCFS, LARGEST, NONE, SHORTEST, WFP
+from cosched.core.scheduling.primitives.compiled import kernel
+from cosched.core.scheduling.primitives.expression import evaluate
+from cosched.core.scheduling.primitives.tables import (
     NEVER,
     OTHERS,
     QUEUE,

@@ -1,0 +1,6 @@
+"""The scheduling iteration and the event loop between decisions, compiled.
+
+Read in this order, after the `primitives`: `easy` and `conservative` (who may pass whom), `iteration` (one scheduling
+iteration, real or as a dry run), `answers` (start, hold, yield), `loop` (arrivals, completions and iterations until a
+decision needs Python).
+"""
