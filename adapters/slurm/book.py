@@ -77,14 +77,17 @@ class Hooks(Protocol):
 
 
 class Book:
-    """Reports go to `report`. `clock` is the event loop's."""
+    """Reports go to `report`. `clock` is the event loop's. `waits`: whether a job's hook has noted that it waits."""
 
-    def __init__(self, report: Callable[[Report], None], clock: Callable[[], float]) -> None:
+    def __init__(
+        self, report: Callable[[Report], None], clock: Callable[[], float], waits: Callable[[JobRow], bool]
+    ) -> None:
         self.jobs: dict[str, Job] = {}
         self.unseen: dict[str, Offer] = {}  # whose hooks wait until it is known what jobs they are
         self.hooks: Hooks
         self._report = report
         self._clock = clock
+        self._waits = waits
         self._others: dict[str, int] = {}  # jobs without a mate, and when they were submitted
         self._refused: set[str] = set()
         self._unlaunched: list[Job] = []
@@ -168,13 +171,31 @@ class Book:
         job.started = None
 
     def _running(self, job: Job, row: JobRow) -> None:
-        if _is_unlaunched(job, row):
+        if self._is_unlaunched(job, row):
             self._note_unlaunched(job, row)
         elif job.phase not in (Phase.OFFERED, Phase.RUNNING):  # offered: the end of its hook is about to be noticed
             self._started(job, row)
 
+    def _is_unlaunched(self, job: Job, row: JobRow) -> bool:
+        """Whether Slurm will not launch a job that it shows as running.
+
+        Hooks are killed when slurmctld is stopped: by Slurm 25.05.7, 25.11.4 and later, and by systemd with any
+        version. Slurm counts that as leave to start, and saves the job as running, though no node is ever told. It
+        cannot requeue jobs that must not yield: srun and salloc do run then.
+        """
+        if not row.can_yield or job.let_go == row.restarts:
+            return False
+        gave_up = job.phase is Phase.GIVING_BACK and job.offer is not None and job.offer.restarts == row.restarts
+        return job.killed == row.restarts or gave_up or self._was_killed_unseen(job, row)
+
+    def _was_killed_unseen(self, job: Job, row: JobRow) -> bool:
+        """Whether the hook was killed while no service heard it."""
+        return job.offer is None and job.phase is not Phase.RUNNING and self._waits(row)
+
     def _note_unlaunched(self, job: Job, row: JobRow) -> None:
         if job.phase is not Phase.UNLAUNCHED:
+            if job.phase is Phase.CHOSEN:
+                self._report(Withdrawn(job.job_id))
             job.phase, job.killed = Phase.UNLAUNCHED, row.restarts
             self._unlaunched.append(job)
             _LOG.warning("job %s is requeued: Slurm has killed its hook (a restart of slurmctld?)", job.job_id)
@@ -343,18 +364,6 @@ class Book:
             self._refused.add(name)
             _LOG.warning("job %s of %s starts alone: %s", name, owner, reason)
             self._report(Refused(name, owner, reason))
-
-
-def _is_unlaunched(job: Job, row: JobRow) -> bool:
-    """Whether Slurm will not launch a job that it shows as running.
-
-    Slurm 25.05.7, 25.11.4 and later kill the hooks when slurmctld is stopped or reconfigured, count that as leave to
-    start, and save the job as running, though no node is ever told. Slurm cannot requeue jobs that must not yield:
-    srun and salloc do run then.
-    """
-    killed = job.killed == row.restarts and job.let_go != row.restarts
-    gave_up = job.phase is Phase.GIVING_BACK and job.offer is not None and job.offer.restarts == row.restarts
-    return job.can_yield and (killed or gave_up)
 
 
 def _number(text: str) -> int:

@@ -24,6 +24,7 @@ from cosched.adapters.slurm.sequences import OTHERS_TURN, Sequences
 from cosched.adapters.slurm.settings import SlurmSettings, read_settings
 from cosched.adapters.slurm.states import Stage, stage
 from cosched.adapters.slurm.versions import requeue_delay
+from cosched.adapters.slurm.waiting_folder import WaitingFolder
 from cosched.adapters.slurm.watch import PACE, Watch
 
 _T = TypeVar("_T")
@@ -75,7 +76,8 @@ class SlurmManager:
         self.settings = settings
         self._slurm = Slurm(settings)
         self._reports: asyncio.Queue[Report] = asyncio.Queue()
-        self._book = Book(self._reports.put_nowait, self._now)
+        self._waiting = WaitingFolder(settings.waiting_folder)
+        self._book = Book(self._reports.put_nowait, self._now, self._waiting.waits)
         self._watch = Watch(self._look, settings.poll_interval)
         self._learning = asyncio.Lock()
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -104,6 +106,7 @@ class SlurmManager:
         """
         if self._gates is not None:
             await self._gates.open()
+        self._waiting.open()
         config = await self._slurm.config()
         self._nodes = await self._slurm.nodes()
         rows = await self._take_stock()
@@ -128,6 +131,7 @@ class SlurmManager:
             self._own(self._gates.keep_clear())
         for row in rows:
             self._own(self._sequences.mend(row, _AFTER_A_RUN))
+        self._requeue_unlaunched()
         return self.jobs()
 
     async def _take_stock(self) -> list[JobRow]:
@@ -304,6 +308,10 @@ class SlurmManager:
         await self._learn(self._book.unknown(rows))
         for row in self._book.see(rows, began):
             self._own(self._sequences.mend(row, 0))
+        self._requeue_unlaunched()
+        await self._waiting.sweep(rows)
+
+    def _requeue_unlaunched(self) -> None:
         for job in self._book.take_unlaunched():
             self._own(self._sequences.requeue(job))
 

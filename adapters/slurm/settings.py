@@ -16,7 +16,7 @@ _NUMBERS = {  # key: default, least, most; seconds
     "command_timeout": (5.0, 0.5, 60.0),
     "gate_lead": (0.0, 0.0, 10.0),
 }
-_PATHS = ("conf", "bin", "hook_socket", "gate_folder")
+_PATHS = ("conf", "bin", "hook_socket", "gate_folder", "waiting_folder")
 _LONGEST_SOCKET = 103  # bytes: a Unix socket's path has 107, and it appears under a name with a suffix first
 
 
@@ -33,6 +33,7 @@ class SlurmSettings:
     command_timeout: float = 5.0  # how long a command of Slurm may take
     gate_lead: float = 0.0  # with the task prolog's gate: how long before an agreed instant a job is let go
     gate_folder: Path | None = None  # where the gates of all nodes find that instant; None: on the service's host only
+    waiting_folder: Path | None = None  # where hooks note which jobs wait; None: they do not
 
 
 def read_settings(directory: Path, settings: Mapping[str, object]) -> SlurmSettings:
@@ -47,6 +48,7 @@ def read_settings(directory: Path, settings: Mapping[str, object]) -> SlurmSetti
         _bin(directory, settings),
         **numbers,
         gate_folder=_gate_folder(directory, settings),
+        waiting_folder=_waiting_folder(directory, settings),
     )
 
 
@@ -89,6 +91,12 @@ def _gate_folder(directory: Path, settings: Mapping[str, object]) -> Path | None
     if not str(value).startswith("/"):
         raise SettingError("gate_folder", "must be an absolute path: all nodes see it under this name")
     return path
+
+
+def _waiting_folder(directory: Path, settings: Mapping[str, object]) -> Path | None:
+    if "waiting_folder" not in settings:
+        return None
+    return _path("waiting_folder", directory, settings["waiting_folder"])
 
 
 def _socket(path: Path) -> Path:

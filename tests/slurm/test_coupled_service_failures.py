@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -138,8 +139,8 @@ def test_a_hold_goes_on_when_its_service_comes_back_and_else_the_job_starts_and_
 ) -> None:
     coupled.serve(**AGREEING)
     here, there = coupled.here, coupled.there
-    conf = f"socket={here.hooks.socket}\nlog={here.hooks.log}\npatience="
-    here.hooks.configure(f"{conf}{SHORT_PATIENCE}\n")
+    conf = (here.hooks.folder / "cosched.conf").read_text()
+    here.hooks.configure(conf.replace(f"patience={PATIENCE}", f"patience={SHORT_PATIENCE}"))
     alone, held = hold(coupled, here, Work("alone", 1, 0.1)), hold(coupled, there, P)
     for domain in coupled.lab:
         domain.service.kill()
@@ -150,12 +151,37 @@ def test_a_hold_goes_on_when_its_service_comes_back_and_else_the_job_starts_and_
     here.cluster.wait_for_state(int(waiting), "COMPLETED")
     coupled.until_state(there, held, "holding")
     here.service.start()
-    here.hooks.configure(f"{conf}{PATIENCE}\n")
+    here.hooks.configure(conf)
     check_cosched_agrees(coupled)
     assert there.cluster.job(int(held))["Restarts"] == "0"
     assert whys(here, alone) == ["its resource manager did not wait"]
     check_started_together(coupled, [coupled.submit(here, P)], [held])
     check_nothing_is_left(coupled, messages=2)
+
+
+@pytest.mark.parametrize("way", ["the daemon", "its unit"])
+def test_holds_outlive_a_restart_of_slurmctld_while_the_service_is_away(coupled: Served, way: str) -> None:
+    """As when the host is booted again. Slurm shows the jobs as running then, and does not launch them.
+
+    So does every version where all processes of the unit are ended at once, which is what systemd does by default;
+    where slurmctld alone is, 25.05.7, 25.11.4 and later.
+    """
+    coupled.serve(("hold", "hold"))
+    here, there = coupled.here, coupled.there
+    held, other, waiting = hold(coupled, here, P), hold(coupled, here, Q), coupled.submit(there, Q, "--hold")
+    here.service.kill()
+    if way == "its unit":
+        here.cluster.stop_unit()
+    else:
+        here.cluster.kill_controller(signal.SIGTERM)
+    here.cluster.start_controller()
+    here.service.start()
+    for job in (held, other):
+        coupled.until(lambda job=job: here.cluster.state(int(job)) == "CONFIGURING", f"{job} to have its nodes again")
+        coupled.until_state(here, job, "holding")
+    check_cosched_agrees(coupled)
+    there.cluster.scontrol("release", waiting)
+    check_started_together(coupled, [held, other], [coupled.submit(there, P), waiting])
 
 
 def test_two_jobs_that_have_agreed_on_a_start_both_start_though_their_services_are_killed(coupled: Served) -> None:

@@ -67,13 +67,19 @@ def test_a_hold_outlives_slurmctld_and_a_job_waits_for_a_mate_whose_slurmctld_ha
     check_started_together(coupled, [held, second], [coupled.submit(there, P), waiting])
 
 
-@pytest.mark.parametrize("way", ["restart", "reconfigure"])
+@pytest.mark.parametrize("way", ["restart", "restart of its unit", "reconfigure"])
 def test_holds_outlive_a_slurmctld_that_is_restarted_in_order_or_reconfigured(coupled: Served, way: str) -> None:
-    """Slurm 25.05.7, 25.11.4 and later kill the hooks then, and show jobs as running that they do not launch."""
+    """Slurm 25.05.7, 25.11.4 and later kill the hooks then, and show jobs as running that they do not launch.
+
+    All versions do where systemd ends all processes of the unit at once.
+    """
     here, there = coupled.here, coupled.there
     held, other, waiting = hold(coupled, here, P), hold(coupled, here, Q), coupled.submit(there, Q, "--hold")
     if way == "restart":
         here.cluster.kill_controller(signal.SIGTERM)
+        here.cluster.start_controller()
+    elif way == "restart of its unit":
+        here.cluster.stop_unit()
         here.cluster.start_controller()
     else:
         here.cluster.reconfigure()

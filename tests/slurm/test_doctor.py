@@ -33,6 +33,7 @@ peer_timeout = 5
 kind = "slurm"
 conf = {conf}
 hook_socket = {socket}
+waiting_folder = {waiting}
 command_timeout = 30
 gate_lead = 0.3
 """
@@ -56,6 +57,7 @@ def found(lab: tuple[Cluster, Site]):
             cluster.configure(**lines)
             cluster.reconfigure()
         usual = {"conf": str(cluster.conf), "hook_socket": str(hooks.socket), "gate_lead": 0.3, "command_timeout": 30}
+        usual["waiting_folder"] = str(hooks.waiting)
         return asyncio.run(
             examine(cluster.directory, usual | (settings or {}), Account.of(os.geteuid()), serving=serving)
         )
@@ -165,7 +167,9 @@ def _commands(folder: Path) -> Path:
 def test_the_command_shows_it_all_and_says_by_its_exit_code_whether_there_are_problems(lab, found, cosched, tmp_path):
     cluster, hooks = lab
     conf, path = json.dumps(str(cluster.conf)), json.dumps(str(hooks.socket))
-    (tmp_path / "domain.toml").write_text(CONFIGURATION.format(conf=conf, socket=path))
+    (tmp_path / "domain.toml").write_text(
+        CONFIGURATION.format(conf=conf, socket=path, waiting=json.dumps(str(hooks.waiting)))
+    )
     shown = cosched("doctor", "--config", "domain.toml").stdout
     assert "Slurm 22." in shown or "answers for the cluster intrepid" in shown
     assert "problem" not in shown

@@ -393,4 +393,49 @@ def test_the_program_says_how_it_is_used() -> None:
     check_for_compiler()
     done = subprocess.run([program()], capture_output=True, text=True, check=False)
     assert done.returncode == 2
-    assert done.stderr == f"usage: {program()} prolog|starting|gate|ended CONFIGURATION\n"
+    usage, keys = done.stderr.splitlines()
+    assert usage == f"usage: {program()} prolog|starting|gate|ended CONFIGURATION"
+    assert keys.endswith("keys: socket gates waiting log patience")
+
+
+def test_a_hook_notes_that_its_job_waits_until_it_lets_it_start(hooks: Site, service: Service) -> None:
+    note = hooks.waiting / "17"
+    hook = hooks.run("prolog", ready(17, "cosched:pair=p") | {"SLURM_JOB_RESTART_COUNT": "3"})
+    service.wait_for_offer(17)
+    assert note.read_text() == "restarts=3\n"
+    service.start(17)
+    assert hook.wait(END) == START
+    assert not note.exists()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_the_note_stays_when_the_script_is_killed(hooks: Site, service: Service, number: signal.Signals) -> None:
+    hook = hooks.prolog()
+    service.wait_for_offer(17)
+    hook.send_signal(number)
+    hook.wait(END)
+    service.wait_for("killed 17")
+    assert (hooks.waiting / "17").read_text() == "restarts=0\n"
+
+
+def test_no_note_stays_of_a_job_that_starts_by_itself(hooks: Site) -> None:
+    """Without a service; and when the program alone is ended, since its script lets the job start then."""
+    hooks.configure((hooks.folder / "cosched.conf").read_text().replace("patience=10", "patience=1"))
+    assert hooks.prolog().wait(END) == START
+    with Service(hooks.socket) as service:
+        hook = hooks.prolog(18, stderr=subprocess.DEVNULL)
+        service.wait_for_offer(18)
+        os.kill(child_of(hook.pid), signal.SIGKILL)
+        assert hook.wait(END) == START
+    assert list(hooks.waiting.iterdir()) == []
+
+
+def test_a_job_whose_note_cannot_be_written_waits_and_starts_as_ever(hooks: Site, service: Service) -> None:
+    hooks.waiting.rmdir()
+    hook = hooks.prolog()
+    service.wait_for_offer(17)
+    service.start(17)
+    assert hook.wait(END) == START
+    assert [line.partition(" job 17: ")[2] for line in hooks.messages()] == [
+        f"{hooks.waiting}/17: No such file or directory"
+    ]

@@ -154,7 +154,7 @@ def test_the_example_names_every_setting_with_its_default():
     manager = tomllib.loads(re.sub(r"^# (?=\w+ = )", "", text.partition("\n[manager]\n")[2], flags=re.MULTILINE))
     known = {field.name: field.default for field in fields(SlurmSettings)}
     assert manager.keys() == {"kind", *known}
-    for key in manager.keys() - {"kind", "conf", "bin", "hook_socket", "gate_folder"}:
+    for key in manager.keys() - {"kind", "conf", "bin", "hook_socket", "gate_folder", "waiting_folder"}:
         assert manager[key] == known[key]
 
 
@@ -163,6 +163,9 @@ def test_socket_and_folder_of_hooks_and_service_are_the_same():
     (socket,) = re.findall(r"^socket=(.*)$", conf, re.MULTILINE)
     assert tomllib.loads(example)["manager"]["hook_socket"] == socket
     assert socket in PAGE.read_text()
+    (waiting,) = re.findall(r"^waiting=(.*)$", conf, re.MULTILINE)
+    assert tomllib.loads(example)["manager"]["waiting_folder"] == waiting
+    assert waiting in PAGE.read_text()
     (gates,) = re.findall(r"^#gates=(.*)$", conf, re.MULTILINE)
     for text in (example, PAGE.read_text(), (FOLDER / "slurm-user.conf").read_text()):
         assert gates in text

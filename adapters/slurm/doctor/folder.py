@@ -22,7 +22,8 @@ from cosched.adapters.slurm.doctor.scripts import (
     settings_in,
 )
 
-_USAGE, _FAREWELL = b"usage: ", b"|starting|"  # what cosched-hook says of itself
+_USAGE = b"usage: "  # what cosched-hook says of itself
+_NEEDED = (b"|starting|", b" waiting ")  # what it says there, too, if it is as new as this service
 _PATIENCE = 20.0  # seconds for that, which takes it a millisecond
 _SOCKET, _WAIT = "/run/cosched/hooks.sock", "10"  # what cosched-hook takes where cosched.conf says nothing
 _LEAST_WAIT, _MOST_WAIT = 1, 3600  # seconds
@@ -58,7 +59,7 @@ def _check_program(path: Path, user: Account, *, trusted: bool) -> Finding:
     said = _usage(path)
     if _USAGE not in said:
         return problem(PROGRAM, f"{path} does not run on this host", "build it for this processor", SHELL, build)
-    if _FAREWELL not in said:
+    if not all(word in said for word in _NEEDED):
         found = f"{path} is older than this service: holds are lost where a restart of slurmctld kills hooks"
         return warning(PROGRAM, found, "build it and install the scripts beside it again", SHELL, build)
     return ok(PROGRAM, f"{path} runs")

@@ -10,6 +10,7 @@ from cosched.adapters.slurm.doctor.facts import Facts
 from cosched.adapters.slurm.doctor.folder import check_folder, check_socket
 from cosched.adapters.slurm.doctor.gate import check_gate
 from cosched.adapters.slurm.doctor.scripts import GATE, JOBCOMP, PROLOG, USUAL_FOLDER, check_script, script_of
+from cosched.adapters.slurm.doctor.waiting_folder import check_waiting_folder
 from cosched.adapters.slurm.parameters import Config, text, texts, words
 from cosched.adapters.slurm.versions import reconfigures_anew
 
@@ -28,6 +29,7 @@ def check_hooks(facts: Facts) -> Iterator[Finding]:
     yield check_submission(facts.config)
     for folder in folders:
         yield from check_folder(folder, facts)
+        yield check_waiting_folder(facts, folder)
     yield check_socket(facts)
 
 

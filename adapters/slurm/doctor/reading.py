@@ -52,16 +52,17 @@ def _check_restarts(config: Config) -> Finding:
         return warning(
             subject,
             f"Slurm {version} forgets holds when slurmctld is restarted or reconfigured: the service has such jobs "
-            "requeued, but jobs with --no-requeue are lost, and so are holds if the service does not run then",
+            "requeued, but jobs with --no-requeue are lost",
             "drain before, resume afterwards",
             SHELL,
             "cosched drain",
             "systemctl restart slurmctld",
             "cosched resume",
         )
+    kept = "a restart of slurmctld by systemd ends hooks, too: the service has their jobs requeued, and they hold again"
     if reconfigures_anew(config):
-        return ok(subject, "holds outlive a restart of slurmctld; scontrol reconfigure is one, too")
-    return ok(subject, "holds outlive a restart of slurmctld, and scontrol reconfigure does not touch them")
+        return ok(subject, f"{kept}; scontrol reconfigure is a restart, but keeps holds")
+    return ok(subject, f"{kept}; scontrol reconfigure does not touch holds")
 
 
 def _check_delay(config: Config) -> Finding:

@@ -43,22 +43,23 @@ static const int64_t MS = 1000000; /* nanoseconds */
 static const int64_t SECOND = 1000000000;
 static const int64_t PAUSE = 200000000;            /* between two tries to reach the service */
 static const int64_t ANSWER_WITHIN = 2000000000;   /* a service that lives answers so soon */
-static const int64_t STEADY = 1000000000;          /* parked so long: the service works, and patience begins anew */
+static const int64_t STEADY = 1000000000;          /* parked so long: the service works, and patience begins again */
 static const int64_t AHEAD_MOST = 10000000000;     /* an instant further ahead than that is a mistake: at once */
 static const int64_t GATE_PATIENCE = 500000000;
 static const int64_t ENDED_PATIENCE = 500000000;
 static const int64_t STARTING_PATIENCE = 500000000;
 static const int STILL_THERE = 3; /* times the patience: how often a hook that waits asks whether the service lives */
-static const unsigned LOG_SECONDS = 2;
+static const unsigned DISK_SECONDS = 2; /* for one message, or one note of a job that waits */
 
 /* --- the configuration ------------------------------------------------------------------------------------------ */
 
 static struct {
     char text[CONFIGURATION_MOST + 1];
-    const char *socket; /* path of the service's socket */
-    const char *gates;  /* folder of the gates' files; NULL: there is none */
-    const char *log;    /* file for messages; NULL: syslog */
-    int64_t patience;   /* nanoseconds without the service until a job starts all the same */
+    const char *socket;  /* path of the service's socket */
+    const char *gates;   /* folder of the gates' files; NULL: there is none */
+    const char *waiting; /* folder with a note for each job that waits; NULL: there is none */
+    const char *log;     /* file for messages; NULL: syslog */
+    int64_t patience;    /* nanoseconds without the service until a job starts all the same */
 } configuration = {.socket = "/run/cosched/hooks.sock", .patience = 10000000000};
 
 static const char *job_id = "?"; /* for messages */
@@ -91,7 +92,7 @@ __attribute__((format(printf, 1, 2))) static void say(const char *format, ...)
     va_start(arguments, format);
     vsnprintf(message, sizeof message, format, arguments);
     va_end(arguments);
-    alarm(LOG_SECONDS);
+    alarm(DISK_SECONDS);
     if (!configuration.log || !write_log(message))
         syslog(LOG_DAEMON | LOG_WARNING, "job %.20s: %s", job_id, message);
     alarm(0);
@@ -108,18 +109,25 @@ static int64_t digits(const char **text)
     return count >= 1 && count <= 12 ? number : -1;
 }
 
+static void set_folder(const char **folder, const char *key, const char *value)
+{
+    if (*value == '/')
+        *folder = value;
+    else
+        say("%s=%s in the configuration is not an absolute path", key, value);
+}
+
 static void set(const char *key, const char *value)
 {
     if (!strcmp(key, "socket"))
         configuration.socket = value;
     else if (!strcmp(key, "log"))
         configuration.log = value;
-    else if (!strcmp(key, "gates")) {
-        if (*value == '/')
-            configuration.gates = value;
-        else
-            say("gates=%s in the configuration is not an absolute path", value);
-    } else if (!strcmp(key, "patience")) {
+    else if (!strcmp(key, "gates"))
+        set_folder(&configuration.gates, key, value);
+    else if (!strcmp(key, "waiting"))
+        set_folder(&configuration.waiting, key, value);
+    else if (!strcmp(key, "patience")) {
         const char *end = value;
         int64_t seconds = digits(&end);
         if (seconds >= 1 && seconds <= 3600 && *end == '\0')
@@ -402,6 +410,45 @@ static enum answer listen_until(int64_t deadline, int64_t *instant)
 
 /* --- prolog ------------------------------------------------------------------------------------------------------ */
 
+/* The path of this job's file in a folder; false if there is no folder or no job. */
+static bool job_file(char *path, size_t size, const char *folder)
+{
+    const char *end = job_id;
+    if (!folder || digits(&end) < 1 || *end != '\0')
+        return false;
+    return snprintf(path, size, "%s/%s", folder, job_id) < (int)size;
+}
+
+/* Note on disk that this job waits, and how often it was requeued. The note stays if this process is killed: a service
+ * that did not run then can tell such a job from one that was let start, though Slurm shows both as running. */
+static void note_waiting(void)
+{
+    char path[PATH_MAX], text[64];
+    const char *restarts = getenv("SLURM_JOB_RESTART_COUNT");
+    if (!job_file(path, sizeof path, configuration.waiting))
+        return;
+    int length = snprintf(text, sizeof text, "restarts=%.12s\n", restarts ? restarts : "0");
+    alarm(DISK_SECONDS);
+    int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0644);
+    if (file < 0 || write(file, text, (size_t)length) != length)
+        say("%s: %s", path, strerror(errno));
+    if (file >= 0)
+        close(file);
+    alarm(0);
+}
+
+/* Remove that note: the job starts. After a yield it stays, and means nothing: the job has been requeued since. */
+static void note_starting(void)
+{
+    char path[PATH_MAX];
+    if (!job_file(path, sizeof path, configuration.waiting))
+        return;
+    alarm(DISK_SECONDS);
+    if (unlink(path) && errno != ENOENT)
+        say("%s: %s", path, strerror(errno));
+    alarm(0);
+}
+
 static void say_ready(void)
 {
     verb("ready");
@@ -462,6 +509,7 @@ static enum answer offer(int64_t *deadline, int64_t *instant)
  * their jobs for started, which then never are. */
 static int starting(void)
 {
+    note_starting();
     verb("starting");
     variable("job", "SLURM_JOB_ID");
     variable("restarts", "SLURM_JOB_RESTART_COUNT");
@@ -475,6 +523,7 @@ static int starting(void)
 static int prolog(void)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL); /* an offer does not outlive the script that Slurm waits for */
+    note_waiting();
     int64_t deadline = now(CLOCK_MONOTONIC) + configuration.patience;
     do {
         int64_t instant = 0;
@@ -546,10 +595,7 @@ static int64_t instant_by_folder(void)
 {
     const struct itimerval patience = {.it_value = {.tv_usec = GATE_PATIENCE / 1000}}, none = {0};
     char path[PATH_MAX];
-    const char *end = job_id;
-    if (!configuration.gates || digits(&end) < 1 || *end != '\0')
-        return -1;
-    if (snprintf(path, sizeof path, "%s/%s", configuration.gates, job_id) >= (int)sizeof path)
+    if (!job_file(path, sizeof path, configuration.gates))
         return -1;
     setitimer(ITIMER_REAL, &patience, NULL);
     int64_t instant = instant_in_file(path);
@@ -602,6 +648,7 @@ int main(int count, char **arguments)
     if (count != 3) {
         const char *program = arguments[0] ? arguments[0] : "cosched-hook";
         fprintf(stderr, "usage: %s prolog|starting|gate|ended CONFIGURATION\n", program);
+        fprintf(stderr, "CONFIGURATION: a file of lines key=value; keys: socket gates waiting log patience\n");
         return 2;
     }
     const char *what = arguments[1];

@@ -10,11 +10,13 @@ import signal
 import socket
 import subprocess
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
 from deploy.slurm.lab.configuration import Options, node_name, replaced, slurm_conf
 from deploy.slurm.lab.keeping import Keeping
+from deploy.slurm.lab.processes import with_descendants
 from deploy.slurm.lab.programs import find, search_path
 from deploy.slurm.lab.waiting import PATIENCE, LabError, tails, wait_for
 
@@ -181,6 +183,14 @@ class Cluster:
         """Send slurmctld a signal (SIGTERM: it saves its state) and wait until its port is free."""
         self._keeping.end(self._daemons[CONTROLLER], number)
         self.wait_for(self._port_is_free, "slurmctld's port")
+
+    def stop_unit(self) -> None:
+        """End slurmctld in order, and its scripts and hooks with it, as systemd stops a unit by default."""
+        main = self._daemons[CONTROLLER]
+        for process in with_descendants(lambda process: process.pid == main):
+            with suppress(ProcessLookupError):
+                os.kill(process.pid, signal.SIGTERM)
+        self.kill_controller(signal.SIGTERM)
 
     def start_node(self, node: str | int) -> None:
         """Start a node's slurmd and wait until the controller counts it as usable."""

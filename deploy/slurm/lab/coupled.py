@@ -178,6 +178,7 @@ class CoupledLab:
                 "kind": "slurm",
                 "conf": str(domain.cluster.conf),
                 "hook_socket": str(domain.hooks.socket),
+                "waiting_folder": str(domain.hooks.waiting),
                 **({"gate_folder": str(domain.hooks.gates)} if self._gate == BY_FOLDER else {}),
                 **self._settings_of(_OF_MANAGER),
             },

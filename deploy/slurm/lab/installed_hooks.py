@@ -51,9 +51,11 @@ class InstalledHooks:
         self.folder = folder
         self.socket = folder / "hooks.sock"
         self.gates = folder / "gates"
+        self.waiting = folder / "waiting"
         self.log = folder / "log"
         _lay_out(folder, SCRIPTS)
-        self.configure(f"socket={self.socket}\npatience={patience}\nlog={self.log}\n")
+        self.waiting.mkdir(exist_ok=True)
+        self.configure(f"socket={self.socket}\nwaiting={self.waiting}\npatience={patience}\nlog={self.log}\n")
 
     def configure(self, text: str) -> None:
         """Write cosched.conf."""

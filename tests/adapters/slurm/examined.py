@@ -19,7 +19,10 @@ from cosched.adapters.slurm.settings import read_settings
 HOOKS = Path(__file__).resolve().parents[3] / "deploy" / "slurm" / "hooks"
 SCRIPTS = ("prolog", "task-prolog", "jobcomp")
 ME = Account.of(os.geteuid())
-PROGRAM = "#!/bin/sh\necho 'usage: cosched-hook prolog|starting|gate|ended CONFIGURATION' >&2\nexit 2\n"
+PROGRAM = """#!/bin/sh
+echo 'usage: cosched-hook prolog|starting|gate|ended CONFIGURATION; keys: socket gates waiting log patience' >&2
+exit 2
+"""
 # As Slurm 22.05 shows it; what is not set is (null), or Slurm's default.
 CONFIG = {
     "AccountingStorageType": "accounting_storage/none",
@@ -52,8 +55,14 @@ def folder() -> Iterator[Path]:
             shutil.copy(HOOKS / script, folder)
         (folder / "cosched-hook").write_text(PROGRAM)
         (folder / "cosched-hook").chmod(0o755)
-        (folder / "cosched.conf").write_text(f"# ours\nsocket={folder}/hooks.sock\npatience=5\n")
+        (folder / "waiting").mkdir()
+        (folder / "cosched.conf").write_text(f"# ours\nsocket={folder}/hooks.sock\n{waiting(folder)}patience=5\n")
         yield folder
+
+
+def waiting(folder: Path) -> str:
+    """The line of cosched.conf that names the folder of the hooks' notes."""
+    return f"waiting={folder}/waiting\n"
 
 
 Judge = Callable[..., list[Finding]]
@@ -65,7 +74,8 @@ def judged(folder: Path) -> Judge:
 
     def judged(config: dict[str, str] | None = None, /, *, elsewhere=None, serving=False, **settings) -> list[Finding]:
         hooks = {"PrologSlurmctld": f"{folder}/prolog", "JobCompLoc": f"{folder}/jobcomp"}
-        known = read_settings(folder, {"hook_socket": "hooks.sock", **settings})
+        given = {"hook_socket": "hooks.sock", "waiting_folder": "waiting", **settings}
+        known = read_settings(folder, {key: value for key, value in given.items() if value is not None})
         shown = CONFIG | hooks | {"SLURM_CONF": f"{folder}/slurm.conf"} | (config or {})
         return judge(Facts(shown, known, ME, ME, serving, elsewhere))
 

@@ -42,7 +42,8 @@ class Desk:
         self.now = 1.0
         self.reports: list[Report] = []
         self.told: list[tuple[str, str, float | None]] = []
-        self.book = Book(self.reports.append, lambda: self.now)
+        self.noted: tuple[str, int] | None = None  # whose hook has noted that it waits, in which turn
+        self.book = Book(self.reports.append, lambda: self.now, lambda row: (row.job_id, row.restarts) == self.noted)
         self.book.hooks = self
 
     def start(self, job_id: str, at: float | None = None) -> bool:
@@ -226,6 +227,44 @@ def test_a_job_whose_hook_was_killed_and_called_again_is_offered_again(desk: Des
     desk.let_go()
     assert desk.requeued(RUNNING) == []
     assert desk.kinds == ["Submitted", "Offered", "Withdrawn", "Offered", "Started"]
+
+
+@pytest.mark.parametrize("first_seen", ["CONFIGURING", "RUNNING"])
+def test_a_job_is_requeued_whose_hook_was_killed_before_the_service_came(first_seen: str) -> None:
+    """The host was booted again: slurmctld was ended in order while no service ran."""
+    desk = Desk()
+    desk.noted = ("7", 0)
+    desk.look(replace(RUNNING, state=first_seen))
+    assert desk.requeued(RUNNING) == ["7"]
+    requeued = replace(ROW, restarts=1, submitted_at=1020)
+    assert desk.look(requeued) == [requeued]
+    desk.book.offered(replace(OFFER, restarts=1))
+    desk.let_go()
+    assert desk.requeued(replace(RUNNING, restarts=1)) == []
+    lost = ["Withdrawn"] if first_seen == "CONFIGURING" else []  # it had its nodes when the service came
+    assert desk.kinds == ["Submitted", *lost, "Offered", "Started"]
+
+
+@pytest.mark.parametrize("noted", [None, ("7", 1)])
+def test_a_job_has_started_whose_hook_let_it_start_before_the_service_came(noted: tuple[str, int] | None) -> None:
+    """Out of patience, say: it has removed its note. One of another turn says nothing."""
+    desk = Desk()
+    desk.noted = noted
+    assert desk.requeued(RUNNING) == []
+    assert desk.kinds == ["Submitted", "Started"]
+
+
+def test_a_note_says_nothing_of_a_job_that_is_known_to_run(desk: Desk) -> None:
+    desk.look(RUNNING)
+    desk.noted = ("7", 0)
+    assert desk.requeued(RUNNING) == []
+
+
+def test_a_note_says_nothing_of_a_job_that_slurm_cannot_requeue() -> None:
+    desk = Desk()
+    desk.noted = ("7", 0)
+    assert desk.requeued(replace(RUNNING, can_yield=False)) == []
+    assert desk.kinds == ["Submitted", "Started"]
 
 
 def test_a_job_that_slurm_cannot_requeue_has_started(desk: Desk) -> None:

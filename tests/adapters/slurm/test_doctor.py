@@ -5,6 +5,9 @@ from __future__ import annotations
 import os
 import shutil
 import socket
+import tempfile
+from functools import partial
+from pathlib import Path
 
 import pytest
 
@@ -13,10 +16,10 @@ from cosched.adapters.permissions import Account
 from cosched.adapters.slurm.doctor import Facts, judge
 from cosched.adapters.slurm.doctor.place import is_here
 from cosched.adapters.slurm.settings import read_settings
-from tests.adapters.slurm.examined import CONFIG, HOOKS, ME, PROGRAM, folder, judged, of, only, wrong
+from tests.adapters.slurm.examined import CONFIG, HOOKS, ME, PROGRAM, folder, judged, of, only, waiting, wrong
 
 __all__ = ["folder", "judged"]
-OLD_PROGRAM = PROGRAM.replace("|starting", "")
+OLD_PROGRAMS = [PROGRAM.replace(word, "") for word in ("|starting", " waiting")]
 
 
 def test_nothing_is_wrong_where_all_is_as_it_should_be(judged):
@@ -175,12 +178,17 @@ def test_a_version_with_several_prologs_shows_them_with_numbers(judged, folder):
         (lambda folder: (folder / "cosched-hook").unlink(), "cosched-hook", "cc -std=c11"),
         (lambda folder: (folder / "cosched-hook").chmod(0o644), "cosched-hook", "chmod 755 {}/cosched-hook"),
         (lambda folder: (folder / "cosched-hook").write_bytes(b"\x7fELF"), "cosched-hook", "cc -std=c11"),
-        (lambda folder: (folder / "cosched-hook").write_text(OLD_PROGRAM), "cosched-hook", "cc -std=c11"),
-        (lambda folder: (folder / "cosched.conf").unlink(), "cosched.conf", "socket={}/hooks.sock"),
-        (lambda folder: (folder / "cosched.conf").write_text(""), "cosched.conf", "socket={}/hooks.sock"),
-        (lambda folder: (folder / "cosched.conf").write_text("socket=/other"), "cosched.conf", "socket={}/hooks.sock"),
+        (lambda folder: (folder / "cosched-hook").write_text(OLD_PROGRAMS[0]), "cosched-hook", "cc -std=c11"),
+        (lambda folder: (folder / "cosched-hook").write_text(OLD_PROGRAMS[1]), "cosched-hook", "cc -std=c11"),
         (
-            lambda folder: (folder / "cosched.conf").write_text(f"socket={folder}/hooks.sock\npatience=1m"),
+            lambda folder: (folder / "cosched.conf").write_text(f"socket=/other\n{waiting(folder)}"),
+            "cosched.conf",
+            "socket={}/hooks.sock",
+        ),
+        (
+            lambda folder: (folder / "cosched.conf").write_text(
+                f"socket={folder}/hooks.sock\n{waiting(folder)}patience=1m"
+            ),
             "cosched.conf",
             "patience=10",
         ),
@@ -191,6 +199,36 @@ def test_what_is_missing_beside_the_hooks_is_found(judged, folder, change, subje
     found = only(judged())
     assert found.subject == subject
     assert " ".join(found.lines).startswith(line.format(folder))
+
+
+@pytest.mark.parametrize("change", [Path.unlink, partial(Path.write_text, data="")])
+def test_hooks_that_are_told_nothing_find_neither_service_nor_folder(judged, folder, change):
+    change(folder / "cosched.conf")
+    conf, waits = wrong(judged())
+    assert (conf.subject, conf.lines) == ("cosched.conf", (f"socket={folder}/hooks.sock",))
+    assert (waits.subject, waits.lines) == ("waiting_folder", (f"waiting={folder}/waiting",))
+
+
+@pytest.mark.parametrize(
+    ("change", "settings", "line"),
+    [
+        (lambda _: None, {"waiting_folder": None}, 'waiting_folder = "{}/waiting"'),
+        (lambda _: None, {"waiting_folder": "others"}, "waiting={}/others"),
+        (Path.rmdir, {}, f"install -d -o {ME.name} -m 755 {{}}/waiting"),
+        (lambda path: path.chmod(0o777), {}, f"chown {ME.name} {{}}/waiting"),
+    ],
+)
+def test_the_folder_of_the_hooks_notes_must_be_named_twice_and_be_slurmusers(judged, folder, change, settings, line):
+    change(folder / "waiting")
+    found = only(judged(**settings))
+    assert found.subject == "waiting_folder"
+    assert found.lines[0] == line.format(folder)
+
+
+def test_a_folder_of_notes_that_a_boot_empties_is_found(judged, folder):
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as volatile:
+        (folder / "cosched.conf").write_text(f"socket={folder}/hooks.sock\nwaiting={volatile}\n")
+        assert "emptied when the host boots" in only(judged(waiting_folder=volatile)).found
 
 
 @pytest.mark.parametrize("name", ["prolog", "cosched-hook", "cosched.conf", "."])
@@ -206,7 +244,7 @@ def test_hooks_that_others_can_change_are_found_and_not_run(judged, folder, name
 
 
 def test_the_socket_needs_its_folder(judged, folder):
-    (folder / "cosched.conf").write_text(f"socket={folder}/run/hooks.sock\n")
+    (folder / "cosched.conf").write_text(f"socket={folder}/run/hooks.sock\n{waiting(folder)}")
     found = only(judged(hook_socket="run/hooks.sock"))
     assert found.subject == "hook_socket"
     assert found.lines == (f"install -d -o {ME.name} -m 755 {folder}/run",)
@@ -249,9 +287,9 @@ def test_a_slurm_conf_that_slurmctld_has_not_read_does_not_count(judged, version
 @pytest.mark.parametrize(
     ("version", "said"),
     [
-        ("22.05.8", "scontrol reconfigure does not touch them"),
-        ("24.05.8", "scontrol reconfigure is one, too"),
-        ("25.05.6", "scontrol reconfigure is one, too"),
+        ("22.05.8", "scontrol reconfigure does not touch holds"),
+        ("24.05.8", "scontrol reconfigure is a restart, but keeps holds"),
+        ("25.05.6", "scontrol reconfigure is a restart, but keeps holds"),
     ],
 )
 def test_what_a_restart_does_to_holds_is_said_for_each_version(judged, version, said):

@@ -8,7 +8,7 @@ from cosched.adapters.findings import Finding
 from cosched.adapters.permissions import Account
 from cosched.adapters.slurm.doctor import Facts, judge
 from cosched.adapters.slurm.settings import read_settings
-from tests.adapters.slurm.examined import CONFIG, ME, folder, judged, of, only, wrong
+from tests.adapters.slurm.examined import CONFIG, ME, folder, judged, of, only, waiting, wrong
 
 __all__ = ["folder", "judged"]
 
@@ -79,7 +79,7 @@ def test_service_and_gates_have_the_same_folder(by_folder, folder):
     found = only(by_folder(gate_folder=str(folder / "other")))
     assert (found.file, found.lines) == (str(folder / "cosched.conf"), (f"gates={folder}/other",))
     assert f"into {folder}/gates" in found.found
-    (folder / "cosched.conf").write_text(f"socket={folder}/hooks.sock\n")
+    (folder / "cosched.conf").write_text(f"socket={folder}/hooks.sock\n{waiting(folder)}")
     assert only(by_folder()).lines == (f"gates={folder}/gates",)
 
 

@@ -39,7 +39,7 @@ class Desk:
         self.socket = folder / "hooks.sock"
         self.reports: list[Report] = []
         now = asyncio.get_running_loop().time
-        self.book = Book(self.reports.append, now)
+        self.book = Book(self.reports.append, now, lambda _: False)
         self.hooks = self.book.hooks = HookServer(
             self.socket,
             slurm_user=os.geteuid(),

@@ -22,6 +22,7 @@ def test_what_is_given_counts(tmp_path: Path) -> None:
     given = {"conf": "slurm.conf", "bin": str(tmp_path), "hook_socket": "/run/cosched/hooks.sock", "backoff": 60}
     settings = read_settings(tmp_path, given)
     assert settings == SlurmSettings(Path("/run/cosched/hooks.sock"), tmp_path / "slurm.conf", tmp_path, backoff=60.0)
+    assert read_settings(tmp_path, {"waiting_folder": "waiting"}).waiting_folder == tmp_path / "waiting"
     assert read_settings(tmp_path, {"gate_folder": "/shared/gates"}).gate_folder == Path("/shared/gates")
 
 
@@ -42,6 +43,8 @@ def test_what_is_given_counts(tmp_path: Path) -> None:
         ("hook_socket", ""),
         ("hook_socket", "a\0b"),
         ("hook_socket", "x" * 104),
+        ("waiting_folder", ""),
+        ("waiting_folder", 5),
         ("gate_folder", "gates"),
         ("gate_folder", ""),
         ("gate_folder", True),
