@@ -7,16 +7,18 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Protocol, cast
 
-from cosched.adapters.manager import Manager, SettingError
-from cosched.adapters.scheduling import SchedulingManager
+from cosched.adapters.batch_system import BatchSystem
+from cosched.adapters.launcher import Launcher
+from cosched.adapters.manager import SettingError
 
 GROUP = "cosched.adapters"
+ResourceManager = Launcher | BatchSystem  # of either kind
 
 
 class ManagerFactory(Protocol):
     """What an entry point of the group `cosched.adapters` names."""
 
-    def __call__(self, domain: str, directory: Path, settings: Mapping[str, object]) -> Manager | SchedulingManager:
+    def __call__(self, domain: str, directory: Path, settings: Mapping[str, object]) -> ResourceManager:
         """The manager of `domain`; `directory` is the adapter's own, for what it keeps.
 
         `settings` are the keys of [manager] that are the adapter's. Raises SettingError.

@@ -1,23 +1,22 @@
-"""The protocol that resource-manager adapters implement: launch, cancel, find again, and what the manager reports.
+"""What all resource managers have in common: what is asked of them, what they report of a job, what goes wrong.
 
-How the core's effects map to it, where the embedded scheduler decides (`local`):
+A resource manager is one of two kinds, each with a protocol of its own that begins with `Manager`:
 
-* `Start` is `launch`. `Hold`, `Yield`, `Release`, `Try` and `Reschedule` are the embedded scheduler's own; the manager
-  is not told, since a job that does not run yet has no processes.
-* The event `Finished` comes of the report `Ended`, with the state that `Ended.succeeded` and `Ended.how` give. Nodes
-  are free for other jobs at `Ended`, not at `cancel`.
-* After a restart `open` tells what became of the jobs launched before. A job that the service had recorded as started
-  and that `open` does not know was never launched: `launch` it, which is safe to repeat.
+* a `launcher` runs what our scheduler has chosen (local, replay);
+* a `batch_system` chooses by itself, and is told whether the chosen job starts (Slurm, PBS).
 
-Resource managers that schedule by themselves (Slurm, PBS) have a protocol of their own: `adapters.scheduling`.
+An adapter is a callable in the entry-point group `cosched.adapters`: see `loading`.
 """
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol
+from typing import Protocol, TypeVar
+
+Found = TypeVar("Found", covariant=True)
+AnyReport = TypeVar("AnyReport", covariant=True)
 
 
 class ManagerError(Exception):
@@ -33,49 +32,12 @@ class SettingError(ManagerError):
         super().__init__(f"{key}: {problem}")
 
 
-class SpecError(ManagerError):
-    """`field` of a job specification cannot be used. The text never repeats the value, which may be long or secret."""
-
-    def __init__(self, field: str, problem: str) -> None:
-        self.field = field
-        self.problem = problem
-        super().__init__(f"{field}: {problem}")
-
-
-class NodesBusyError(ManagerError):
-    """Other jobs have the nodes. The scheduler's count and the manager's differ, e.g. before an `Ended` has come."""
-
-
-class NoRoomError(ManagerError):
-    """There is no room on the disk to put the launch on record. It can be tried again when there is."""
-
-
 class UnavailableError(ManagerError):
     """The manager does not answer at present. What was asked may have been done all the same."""
 
 
 class UnknownJobError(ManagerError):
     """The manager has no such job, or has forgotten it."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JobSpec:
-    """What is to run. `repr` leaves out whatever may hold a secret."""
-
-    job_id: str
-    nodes: int
-    walltime: int  # seconds that it may run, at least 1
-    directory: str  # working directory, absolute
-    command: tuple[str, ...] = field(default=(), repr=False)  # command and arguments; of a script: its arguments
-    script: bytes | None = field(default=None, repr=False)  # contents, beginning with #!
-    name: str = ""
-    # Besides COSCHED_*, which are dropped here, and PATH, HOME, USER, LOGNAME, SHELL of its user, which it may replace.
-    environment: Mapping[str, str] = field(default_factory=dict, repr=False)
-    output: str | None = None  # file, relative to the directory; None: cosched-JOBID.out
-    error: str | None = None  # file; None: where the output goes
-    user: str | None = None  # whose processes they are; None: the service's own user
-    mate: str | None = None  # "domain:id", if known at the start
-    pair: str | None = None  # the pair's name, if it has one
 
 
 class End(StrEnum):
@@ -118,35 +80,27 @@ class Ended:
 Report = Started | Ended
 
 
-class Manager(Protocol):
-    """One resource manager of one policy domain. All calls come from one event loop, `open` first and `close` last."""
+class Manager(Protocol[Found, AnyReport]):
+    """One resource manager of one policy domain. All calls come from one event loop, `open` first and `close` last.
+
+    Calls raise ManagerError if the manager cannot do what it is asked.
+    """
 
     @property
     def nodes(self) -> int:
-        """The size of the machine."""
+        """The size of the machine; it may be 0 before `open`."""
 
-    async def open(self) -> Mapping[str, Report | None]:
-        """Find the jobs again that were launched and are not forgotten: the last report of each, None before the first.
+    async def open(self) -> Mapping[str, Found]:
+        """Find the jobs again that are not forgotten, by their ids. What happens from now on is reported.
 
-        Raises SettingError or ManagerError if the manager cannot be used. A manager that may have forgotten launches in
-        a crash of its host has an attribute `may_have_forgotten`, true then: what is not found is not launched again.
+        SettingError or ManagerError: it cannot be used. UnavailableError: it does not answer yet, and is asked again.
         """
 
-    def check(self, spec: JobSpec) -> None:
-        """Refuse at its submission a job that `launch` would refuse, as far as that can be told: SpecError."""
-
-    async def launch(self, spec: JobSpec) -> None:
-        """Start a job. One that is known already is left as it is: a repeated launch starts nothing twice.
-
-        On return the launch is on record and survives a restart; whether it started comes as a report. Raises
-        SpecError, NodesBusyError, NoRoomError or ManagerError, and then nothing was launched.
-        """
+    def reports(self) -> AsyncIterator[AnyReport]:
+        """What happens to jobs from `open` on, as it happens, without end; for one reader."""
 
     async def cancel(self, job_id: str) -> None:
         """End a job's processes; `Ended` follows. Does nothing to a job that has ended; raises UnknownJobError."""
-
-    def reports(self) -> AsyncIterator[Report]:
-        """What happens to jobs from `open` on, as it happens, without end; for one reader."""
 
     async def forget(self, job_id: str) -> None:
         """Drop what is kept of an ended job, once its end is on the service's record; a job that is unknown is none.
@@ -155,4 +109,4 @@ class Manager(Protocol):
         """
 
     async def close(self) -> None:
-        """Stop watching. Jobs run on and are found again by the next `open`."""
+        """Stop watching. Jobs go on, and are found again by the next `open`."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from cosched.adapters.launcher import JobSpec, SpecError
 from cosched.adapters.local.jobfile import MAX_SECONDS
-from cosched.adapters.manager import JobSpec, SpecError
 
 MAX_TEXT = 32768  # characters of an argument or of a variable, as in proto/cosched/v1/domain.proto
 MAX_ITEMS = 4096  # arguments; variables

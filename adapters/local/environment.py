@@ -6,9 +6,9 @@ import os
 import pwd
 from dataclasses import dataclass
 
+from cosched.adapters.launcher import JobSpec, SpecError
 from cosched.adapters.local.child import DEFAULT_PATH
 from cosched.adapters.local.jobfile import TOKEN
-from cosched.adapters.manager import JobSpec, SpecError
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ import secrets
 from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 
+from cosched.adapters.launcher import JobSpec, Launcher, NodesBusyError, NoRoomError
 from cosched.adapters.local.checks import check_spec
 from cosched.adapters.local.environment import Account, account, environment
 from cosched.adapters.local.files import SHORTAGES, BadFileError
@@ -20,7 +21,7 @@ from cosched.adapters.local.process import ForkServer
 from cosched.adapters.local.processes import boot
 from cosched.adapters.local.settings import LocalSettings, read_settings
 from cosched.adapters.local.spool import Spool
-from cosched.adapters.manager import JobSpec, ManagerError, NodesBusyError, NoRoomError, Report, UnknownJobError
+from cosched.adapters.manager import ManagerError, Report, UnknownJobError
 
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, *SHORTAGES)
 _LOG = logging.getLogger(__name__)
@@ -31,8 +32,8 @@ def create(domain: str, directory: Path, settings: Mapping[str, object]) -> Loca
     return LocalManager(domain, read_settings(directory, settings))
 
 
-class LocalManager:
-    """Implements `adapters.manager.Manager`."""
+class LocalManager(Launcher):
+    """See `adapters.launcher`."""
 
     def __init__(self, domain: str, settings: LocalSettings) -> None:
         self.domain = domain

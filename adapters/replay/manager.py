@@ -9,7 +9,8 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cosched.adapters.manager import End, Ended, JobSpec, ManagerError, Report, SpecError, UnknownJobError
+from cosched.adapters.launcher import JobSpec, Launcher, SpecError
+from cosched.adapters.manager import End, Ended, ManagerError, Report, UnknownJobError
 from cosched.adapters.replay.journal import Journal, Launch
 from cosched.adapters.replay.settings import ReplaySettings, read_settings
 from cosched.adapters.replay.time import SharedTime, Time
@@ -25,8 +26,8 @@ def create(domain: str, directory: Path, settings: Mapping[str, object]) -> Repl
     return ReplayManager(read_settings(domain, directory.parent, settings), directory)
 
 
-class ReplayManager:
-    """Implements `adapters.manager.Manager`.
+class ReplayManager(Launcher):
+    """See `adapters.launcher`.
 
     Beside that it has the `jobs` that are to be submitted, and the `time` that its service is to keep. In lock-step it
     reports nothing by itself: `ended` tells the ends of an instant.

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Protocol
 
+from cosched.adapters.batch_system import BatchReport, Link, Offered, Refused, Relinked, Submitted, Withdrawn
 from cosched.adapters.manager import Ended, Started
-from cosched.adapters.scheduling import Link, Offered, Refused, Relinked, Report, Submitted, Withdrawn
 from cosched.adapters.slurm import states
 from cosched.adapters.slurm.commands import JobRow
 from cosched.adapters.slurm.comments import ARRAY, HET, CommentError, find
@@ -80,7 +80,7 @@ class Book:
     """Reports go to `report`. `clock` is the event loop's. `waits`: whether a job's hook has noted that it waits."""
 
     def __init__(
-        self, report: Callable[[Report], None], clock: Callable[[], float], waits: Callable[[JobRow], bool]
+        self, report: Callable[[BatchReport], None], clock: Callable[[], float], waits: Callable[[JobRow], bool]
     ) -> None:
         self.jobs: dict[str, Job] = {}
         self.unseen: dict[str, Offer] = {}  # whose hooks wait until it is known what jobs they are
@@ -267,7 +267,7 @@ class Book:
         self.report_offer(job)
 
     def report_offer(self, job: Job) -> None:
-        """Report the offer that a job has."""
+        """BatchReport the offer that a job has."""
         if job.offer is not None and job.phase is Phase.OFFERED:
             nodes, nodelist = job.offer.nodes, job.offer.nodelist
             self._report(Offered(job.job_id, job.submitted, nodes, nodelist, job.owner, job.link, job.can_yield))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from cosched.adapters.scheduling import Link
+from cosched.adapters.batch_system import Link
 from cosched.pair_names import ALLOWED, is_pair_name
 
 MARK = "cosched:"

@@ -7,12 +7,12 @@ import logging
 import time
 from collections.abc import AsyncIterator, Coroutine, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from cosched.adapters.manager import Ended, ManagerError, UnknownJobError
-from cosched.adapters.scheduling import Link, Report
+from cosched.adapters.batch_system import BatchReport, BatchSystem, Known, Link
+from cosched.adapters.manager import ManagerError, UnknownJobError
 from cosched.adapters.slurm import commands, comments
 from cosched.adapters.slurm.book import Book, Job, Phase
 from cosched.adapters.slurm.calls import Slurm
@@ -34,39 +34,13 @@ _AFTER_A_RUN = 10  # seconds that Slurm needs before a job starts again, if it m
 _LOG = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
-    """A job that names a mate, as it is known now."""
-
-    job_id: str
-    submitted_at: int  # seconds since 1970
-    nodes: int
-    owner: str
-    link: Link | None
-    can_yield: bool
-    phase: Phase
-    end: Ended | None
-    name: str = ""
-    time_limit: int = 0  # seconds; 0: none
-
-    @property
-    def offered(self) -> bool:
-        """Whether its hook waits to be told, or is about to."""
-        return self.phase in (Phase.CHOSEN, Phase.OFFERED)
-
-    @property
-    def running(self) -> bool:
-        """Whether it has started and not ended."""
-        return self.phase is Phase.RUNNING
-
-
 def create(domain: str, directory: Path, settings: Mapping[str, object]) -> SlurmManager:  # noqa: ARG001
     """The entry point `slurm` of the group `cosched.adapters`; SettingError."""
     return SlurmManager(read_settings(directory, settings))
 
 
-class SlurmManager:
-    """Implements `adapters.scheduling.SchedulingManager`.
+class SlurmManager(BatchSystem):
+    """See `adapters.batch_system`.
 
     Jobs become known (Submitted) and are offered (Offered) as reports, and each offer is answered by `start`,
     `give_back` or `release`, or kept waiting: a hold.
@@ -75,7 +49,7 @@ class SlurmManager:
     def __init__(self, settings: SlurmSettings) -> None:
         self.settings = settings
         self._slurm = Slurm(settings)
-        self._reports: asyncio.Queue[Report] = asyncio.Queue()
+        self._reports: asyncio.Queue[BatchReport] = asyncio.Queue()
         self._waiting = WaitingFolder(settings.waiting_folder)
         self._book = Book(self._reports.put_nowait, self._now, self._waiting.waits)
         self._watch = Watch(self._look, settings.poll_interval)
@@ -91,19 +65,16 @@ class SlurmManager:
 
     @property
     def nodes(self) -> int:
-        """The size of the machine."""
+        """See the protocol."""
         return self._nodes
 
     @property
     def start_lead(self) -> float:
-        """Seconds from `start` on that a job needs at least to start at an exact instant."""
+        """See the protocol."""
         return self.settings.gate_lead + _HOOK_LEAD
 
     async def open(self) -> dict[str, Known]:
-        """Find the jobs that name a mate, and serve the hooks.
-
-        ManagerError: Slurm does not answer, or socket or folder cannot be used.
-        """
+        """See the protocol; serves the hooks."""
         if self._gates is not None:
             await self._gates.open()
         self._waiting.open()
@@ -132,10 +103,10 @@ class SlurmManager:
         for row in rows:
             self._own(self._sequences.mend(row, _AFTER_A_RUN))
         self._requeue_unlaunched()
-        return self.jobs()
+        return {job.job_id: _known(job) for job in self._book.jobs.values()}
 
     async def _take_stock(self) -> list[JobRow]:
-        """What there is already; what is told of it by reports is only what `jobs` does not tell."""
+        """Load existing jobs, and drop reports that only repeat what `open` tells."""
         rows = await self._slurm.details(self._book.unknown(await self._slurm.queue()))
         for row in rows:
             self._book.learn(row)
@@ -154,32 +125,21 @@ class SlurmManager:
             if job.restarts and job.eligible <= latest:
                 job.kept_back = job.eligible
 
-    def jobs(self) -> dict[str, Known]:
-        """The jobs that name a mate, those that Slurm has not forgotten since their end among them."""
-        return {job.job_id: _known(job) for job in self._book.jobs.values()}
-
-    async def reports(self) -> AsyncIterator[Report]:
-        """What happens from `open` on, as it happens, without end; for one reader."""
+    async def reports(self) -> AsyncIterator[BatchReport]:
+        """See the protocol."""
         while True:
             report = await self._reports.get()
             yield report
             self._reports.task_done()
 
     async def look(self, age: float = 0.0) -> bool:
-        """Look at the queue now (once a second at most), unless that was done `age` seconds ago at most.
-
-        All that is new has been read by then. False: Slurm does not answer.
-        """
+        """See the protocol; once a second at most."""
         answered = await self._watch.fresh(age)
         await self._reports.join()
         return answered
 
     async def adopt(self, job_id: str, link: Link, owner: str) -> None:
-        """Have a queued job of this owner that names no mate name this one, in its comment.
-
-        Does nothing where there is no such job, as far as it is known by the last look. ManagerError; CommentError: the
-        mate cannot be written there.
-        """
+        """See the protocol: the job's comment names the mate. Which jobs there are is known by the last look."""
         if not self._book.names_no_mate(job_id):
             return
         async with self._learning:
@@ -199,11 +159,7 @@ class SlurmManager:
             self._book.relink(job, named)
 
     async def start(self, job_id: str, at: float | None = None) -> bool:
-        """Let an offered job start, at an instant (seconds since 1970, at most 10 s ahead) if given.
-
-        False: its hook does not wait (any more); then Withdrawn or Ended says so. If Slurm loses the answer by a
-        restart and offers the job again, it is given again.
-        """
+        """See the protocol. If Slurm loses the answer by a restart and offers the job again, it is given again."""
         job = self._book.jobs.get(job_id)
         if job is None or job.phase is not Phase.OFFERED:
             return False
@@ -223,50 +179,43 @@ class SlurmManager:
         return job.phase is Phase.OFFERED and job.offer is offer
 
     async def give_back(self, job_id: str, backoff: float | None = None) -> bool:
-        """Yield: the job is queued again, and is not offered for `backoff` seconds (None: as in the settings).
-
-        Returns when Slurm has it so; goes on if the caller is cancelled. False: its hook does not wait (any more).
-        ManagerError: it must not yield.
-        """
+        """See the protocol; goes on if the caller is cancelled. ManagerError: it must not yield."""
         pause = self.settings.backoff if backoff is None else backoff
         return await asyncio.shield(self._own(self._sequences.give_back(self._of(job_id), pause)))
 
     async def release(self, job_id: str) -> bool:
-        """End a hold by force: the nodes are offered to all others first; what is left may be offered to it again.
-
-        Otherwise as `give_back`.
-        """
+        """See the protocol; goes on as `give_back` does."""
         return await asyncio.shield(self._own(self._sequences.release(self._of(job_id))))
 
     async def try_start(self, job_id: str, patience: float | None = None) -> bool:
-        """Have Slurm schedule, and wait for the job's offer. True: it is offered now; `start` it.
-
-        That offer is not reported. One that comes later is.
-        """
+        """See the protocol."""
         limit = self.settings.try_patience if patience is None else patience
         return await self._sequences.try_start(self._of(job_id), limit)
 
     async def relink(self, job_id: str, link: Link) -> None:
-        """Have a job name this mate in its comment, which keeps the rest; ManagerError, CommentError."""
+        """See the protocol: the comment keeps the rest."""
         job = self._of(job_id)
         for row in await self._slurm.details([job_id]):
             await self._slurm.set_comment(job_id, comments.add(comments.remove(row.comment or ""), link))
             job.link = link
 
     async def part(self, job_id: str) -> None:
-        """Have a job name no mate any more: its comment keeps the rest. UnknownJobError, ManagerError."""
+        """See the protocol: the comment keeps the rest."""
         job = self._of(job_id)
         for row in await self._slurm.details([job_id]):
             await self._slurm.set_comment(job_id, comments.remove(row.comment or ""))
             job.link = None
 
     async def hasten(self, job_id: str) -> None:
-        """Have Slurm consider a queued job that is kept back; its offer is reported. ManagerError."""
+        """See the protocol."""
         await self._sequences.hasten(self._of(job_id))
 
     async def cancel(self, job_id: str) -> None:
-        """Cancel a job that names a mate; Ended follows, unless it has ended. UnknownJobError, ManagerError."""
+        """See the protocol."""
         await self._slurm.cancel(self._of(job_id).job_id)
+
+    async def forget(self, job_id: str) -> None:
+        """See the protocol: a job is forgotten when Slurm forgets it."""
 
     async def close(self) -> None:
         """Stop watching. Jobs wait on in their hooks, for as long as these are patient, and are offered again."""
@@ -355,6 +304,14 @@ def _expected(error: Exception) -> bool:
 
 def _known(job: Job) -> Known:
     return Known(
-        job.job_id, job.first_submitted, job.nodes, job.owner, job.link, job.can_yield, job.phase, job.end,
-        job.name, job.time_limit,
-    )  # fmt: skip
+        job_id=job.job_id,
+        submitted_at=job.first_submitted,
+        nodes=job.nodes,
+        owner=job.owner,
+        link=job.link,
+        name=job.name,
+        time_limit=job.time_limit,
+        offered=job.phase in (Phase.CHOSEN, Phase.OFFERED),
+        running=job.phase is Phase.RUNNING,
+        end=job.end,
+    )

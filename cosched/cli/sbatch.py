@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from cosched.adapters.batch_system import Link
 from cosched.adapters.manager import ManagerError
-from cosched.adapters.scheduling import Link
 from cosched.adapters.slurm import commands
 from cosched.adapters.slurm.comments import ARRAY, HET, NO_REQUEUE, CommentError, add, find
 from cosched.adapters.slurm.script import Asked, read_script

@@ -19,6 +19,7 @@ from pydantic import (
     model_validator,
 )
 
+from cosched.adapters.batch_system import BATCH_SYSTEMS
 from cosched.adapters.manager import SettingError
 from cosched.core.scheduling.scheduler import ClusterSettings
 from cosched.core.settings import MAX_INTERVAL, CoschedulingSettings, OnMateUnknown, Scheme
@@ -32,7 +33,6 @@ from cosched.validation.types import DomainName, ExactSeconds, Seconds, Settings
 
 DAY = 86400
 MAX_RETENTION = 100 * MAX_INTERVAL
-SCHEDULING = frozenset({"slurm"})  # kinds of managers that schedule by themselves
 PAPERS_RULES: Mapping[str, Any] = {"peer_grace": 0, "on_mate_unknown": OnMateUnknown.START}
 MAX_SOCKET_PATH = 107  # bytes: what a Unix socket's address has room for
 
@@ -161,8 +161,8 @@ class Manager(SchedulerFields):
 
     @property
     def schedules(self) -> bool:
-        """Whether the resource manager schedules by itself (`adapters.scheduling`)."""
-        return self.kind in SCHEDULING
+        """Whether the resource manager schedules by itself (`adapters.batch_system`)."""
+        return self.kind in BATCH_SYSTEMS
 
     @model_validator(mode="after")
     def _schedules_or_is_scheduled(self) -> Self:

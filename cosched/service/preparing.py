@@ -10,9 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from cosched.adapters.loading import load_manager
-from cosched.adapters.manager import Manager, ManagerError, SettingError
-from cosched.adapters.scheduling import SchedulingManager
+from cosched.adapters.loading import ResourceManager, load_manager
+from cosched.adapters.manager import ManagerError, SettingError
 from cosched.errors import InputError
 from cosched.service.configuration import Configuration
 from cosched.service.wire.tls_files import TlsFiles
@@ -23,7 +22,7 @@ from cosched.validation.addresses import parse_address
 class Prepared:
     """The parts of a service that need nothing but its configuration; nothing of them is open."""
 
-    manager: Manager | SchedulingManager
+    manager: ResourceManager
     tls: TlsFiles | None
     doubts: tuple[str, ...]  # what can be used, but is seldom meant
 
@@ -36,12 +35,12 @@ def prepare(configuration: Configuration) -> Prepared:
     return Prepared(manager, tls, (doubt,) if doubt else ())
 
 
-def _manager(configuration: Configuration) -> Manager | SchedulingManager:
+def _manager(configuration: Configuration) -> ResourceManager:
     section, state = configuration.manager, configuration.domain.state
     try:
         create = load_manager(section.kind)
         manager = create(configuration.domain.name, state.with_name(f"{state.name}.{section.kind}"), section.settings)
-        if not isinstance(manager, SchedulingManager) and manager.nodes:  # else it is known once the manager is open
+        if manager.nodes:  # else it is known once the manager is open
             configuration.cluster_settings(manager.nodes)
     except SettingError as error:
         raise InputError("manager", error.key, error.problem) from error

@@ -20,8 +20,9 @@ from google.protobuf.duration_pb2 import Duration
 from grpc_health.v1 import health_pb2
 
 from cosched import __version__
-from cosched.adapters.manager import Manager, ManagerError, SettingError, UnavailableError
-from cosched.adapters.scheduling import SchedulingManager
+from cosched.adapters.batch_system import BatchSystem
+from cosched.adapters.loading import ResourceManager
+from cosched.adapters.manager import ManagerError, SettingError, UnavailableError
 from cosched.core.protocol import Domain
 from cosched.errors import InputError
 from cosched.pem import expires
@@ -128,7 +129,7 @@ class Service:
             _LOG.warning("%s", doubt)
         self._open_store(stack)
         manager, found = await self._open_manager(stack, prepared.manager)
-        if not isinstance(manager, SchedulingManager):
+        if not isinstance(manager, BatchSystem):
             from cosched.service.kernels import load_kernels
 
             load_kernels()
@@ -148,8 +149,8 @@ class Service:
         stack.push_async_callback(self.reads.close)
 
     async def _open_manager(
-        self, stack: AsyncExitStack, manager: Manager | SchedulingManager
-    ) -> tuple[Manager | SchedulingManager, Mapping[str, Any]]:
+        self, stack: AsyncExitStack, manager: ResourceManager
+    ) -> tuple[ResourceManager, Mapping[str, Any]]:
         try:
             found = await self._found(manager)
             stack.push_async_callback(manager.close)
@@ -163,7 +164,7 @@ class Service:
         self.serving_since = self.clock.now()
         return manager, found
 
-    async def _found(self, manager: Manager | SchedulingManager) -> Mapping[str, Any]:
+    async def _found(self, manager: ResourceManager) -> Mapping[str, Any]:
         """The manager's jobs, once it answers: it may be started after us."""
         told = False
         while True:
@@ -177,7 +178,7 @@ class Service:
                 await asyncio.wait_for(self._stop.wait(), ASK_AGAIN)
                 raise _StoppedError
 
-    async def _open_domain(self, stack: AsyncExitStack, manager: Manager | SchedulingManager) -> None:
+    async def _open_domain(self, stack: AsyncExitStack, manager: ResourceManager) -> None:
         configuration = self.configuration
         replay = self._replay
         self.timers = replay.timers if replay else Timers(self.clock)
@@ -185,7 +186,7 @@ class Service:
         self._outside = outside = ServiceOutside(
             self.clock, self.timers, self.watchers, self._open_durability(stack), self.metrics, self.fail
         )
-        kind_of_domain = OfferedDomain if isinstance(manager, SchedulingManager) else LiveDomain
+        kind_of_domain = OfferedDomain if isinstance(manager, BatchSystem) else LiveDomain
         self.domain = kind_of_domain(
             self.name, configuration.coscheduling_settings(), self._cluster, self.store, self.clock, outside,
             self.metrics, owners=_owners(configuration), paced=self._paced,
@@ -224,12 +225,12 @@ class Service:
         stack.callback(durability.close)
         return durability
 
-    def _make_runner(self, manager: Manager | SchedulingManager) -> Runner | Offering:
+    def _make_runner(self, manager: ResourceManager) -> Runner | Offering:
         if isinstance(self.domain, OfferedDomain):
-            assert isinstance(manager, SchedulingManager)
+            assert isinstance(manager, BatchSystem)
             peers = [peer.name for peer in self.configuration.peers]
             return Offering(self.domain, manager, self.announcer, peers, self.fail)
-        assert not isinstance(manager, SchedulingManager)
+        assert not isinstance(manager, BatchSystem)
         return Runner(self.domain, manager)
 
     @property

@@ -9,9 +9,10 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from cosched.adapters.launcher import JobSpec
 from cosched.adapters.local.manager import LocalManager, create
 from cosched.adapters.local.record import Record, read
-from cosched.adapters.manager import Ended, JobSpec, Report, Started
+from cosched.adapters.manager import Ended, Report, Started
 
 PATIENCE = 120.0  # seconds; a safety net, not a measure
 

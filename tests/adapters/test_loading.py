@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from cosched.adapters.launcher import Launcher
 from cosched.adapters.loading import load_manager
 from cosched.adapters.local.manager import LocalManager, create
 from cosched.adapters.local.process import PROGRAM
-from cosched.adapters.manager import Manager, SettingError
+from cosched.adapters.manager import SettingError
 
 
 def test_local_is_found_by_name() -> None:
@@ -21,9 +22,9 @@ def test_local_is_found_by_name() -> None:
 
 
 def test_local_has_all_operations(tmp_path: Path) -> None:
-    manager: Manager = create("a", tmp_path, {"slots": 3})
+    manager: Launcher = create("a", tmp_path, {"slots": 3})
     assert manager.nodes == 3
-    for name, operation in inspect.getmembers(Manager, inspect.isfunction):
+    for name, operation in inspect.getmembers(Launcher, inspect.isfunction):
         if not name.startswith("_"):
             assert inspect.signature(operation).parameters == inspect.signature(getattr(LocalManager, name)).parameters
 

@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from cosched import descriptors
+from cosched.adapters.launcher import JobSpec, NoRoomError
 from cosched.adapters.local import follow
-from cosched.adapters.manager import End, JobSpec, NoRoomError
+from cosched.adapters.manager import End
 from tests.adapters.machine import Machine, machine, run
 
 

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
+from cosched.adapters.launcher import JobSpec, SpecError
 from cosched.adapters.local import process
-from cosched.adapters.manager import End, Ended, JobSpec, ManagerError, SettingError, SpecError
+from cosched.adapters.manager import End, Ended, ManagerError, SettingError
 from tests.adapters.machine import Machine, machine, run
 
 GOOD: dict[str, Any] = {"job_id": "1", "nodes": 1, "walltime": 10, "directory": "/", "command": ("true",)}

@@ -8,8 +8,9 @@ from datetime import UTC, datetime
 
 import pytest
 
+from cosched.adapters.launcher import JobSpec, SpecError
 from cosched.adapters.loading import load_manager
-from cosched.adapters.manager import End, JobSpec, ManagerError, SettingError, SpecError, UnknownJobError
+from cosched.adapters.manager import End, ManagerError, SettingError, UnknownJobError
 from cosched.adapters.replay.manager import ReplayManager
 from cosched.adapters.replay.time import ScaledTime, SharedTime
 

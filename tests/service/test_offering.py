@@ -7,8 +7,7 @@ from typing import Any, cast
 
 import pytest
 
-from cosched.adapters.slurm.book import Phase
-from cosched.adapters.slurm.manager import Known
+from cosched.adapters.batch_system import Known
 from cosched.core.job import JobState
 from cosched.service.manager.offering import Offering
 
@@ -29,22 +28,23 @@ class Domain:
         self.lost.append(job)
 
 
-async def lost(on_record: JobState, phase: Phase) -> bool:
+async def lost(on_record: JobState, *, offered: bool) -> bool:
     """Whether a job in this state has lost its nodes, as the manager finds it."""
     domain = Domain(j=on_record)
     served = Offering(cast(Any, domain), cast(Any, None), cast(Any, None), [], pytest.fail)
-    await served.reconcile({"j": Known("j", 0, 1, "ann", None, True, phase, None)}, ())
+    await served.reconcile(
+        {"j": Known(job_id="j", submitted_at=0, nodes=1, owner="ann", link=None, offered=offered)}, ()
+    )
     return domain.lost == ["j"]
 
 
 @pytest.mark.parametrize("waiting", [JobState.READY, JobState.HOLDING])
 async def test_a_job_that_waited_has_lost_its_nodes_if_it_is_queued_and_only_then(waiting: JobState) -> None:
     """However late the hook of one comes that still has them."""
-    assert await lost(waiting, Phase.QUEUED)
-    assert not await lost(waiting, Phase.CHOSEN)
-    assert not await lost(waiting, Phase.OFFERED)
+    assert await lost(waiting, offered=False)
+    assert not await lost(waiting, offered=True)
 
 
 @pytest.mark.parametrize("on_record", [JobState.QUEUED, JobState.RUNNING])
 async def test_a_job_that_did_not_wait_has_none_to_lose(on_record: JobState) -> None:
-    assert not await lost(on_record, Phase.QUEUED)
+    assert not await lost(on_record, offered=False)

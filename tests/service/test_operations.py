@@ -11,7 +11,8 @@ from typing import Any, cast
 import pytest
 import pytest_asyncio
 
-from cosched.adapters.manager import JobSpec, ManagerError
+from cosched.adapters.launcher import JobSpec
+from cosched.adapters.manager import ManagerError
 from cosched.core.job import JobState
 from cosched.core.settings import CoschedulingSettings, Scheme
 from cosched.service.api import operations

@@ -10,9 +10,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar
 
-from cosched.adapters.scheduling import Offered, Report
+from cosched.adapters.batch_system import BatchReport, Known, Offered
+from cosched.adapters.slurm.book import Job
 from cosched.adapters.slurm.commands import JobRow, details, parse_rows, queue
-from cosched.adapters.slurm.manager import Known, SlurmManager
+from cosched.adapters.slurm.manager import SlurmManager
 from cosched.adapters.slurm.settings import read_settings
 from deploy.slurm.lab import Cluster, Lab, LabError
 from deploy.slurm.lab.configuration import Options
@@ -66,7 +67,7 @@ class Managed:
         given = {"conf": str(cluster.conf), "hook_socket": str(hooks.socket), "command_timeout": 30} | settings
         self.manager = SlurmManager(read_settings(cluster.directory, given))
         self.found: dict[str, Known] = {}
-        self.reports: list[Report] = []
+        self.reports: list[BatchReport] = []
         self._changed = asyncio.Event()
         self._reader: asyncio.Task[None]
 
@@ -84,6 +85,11 @@ class Managed:
         async for report in self.manager.reports():
             self.reports.append(report)
             self._changed.set()
+
+    @property
+    def known(self) -> dict[str, Job]:
+        """What the manager knows of each job."""
+        return self.manager._book.jobs
 
     def of(self, job: str) -> list[str]:
         """The kinds of the reports about a job, in their order."""

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from cosched.adapters.batch_system import Link, Offered, Refused, Relinked, Submitted, Withdrawn
 from cosched.adapters.manager import End, Ended, ManagerError, Started, UnknownJobError
-from cosched.adapters.scheduling import Link, Offered, Refused, Relinked, Submitted, Withdrawn
 from cosched.adapters.slurm.book import Phase
 from deploy.slurm.lab import Cluster, clear
 from tests.slurm.cosched_hooks import Site
@@ -144,7 +144,7 @@ async def test_a_release_ends_when_the_job_is_cancelled_meanwhile(place: Place) 
     async with Managed(*place) as slurm:
         job = await slurm.hold()
         released = asyncio.create_task(slurm.manager.release(job))
-        while slurm.manager.jobs()[job].phase is not Phase.QUEUED:  # for a second or two: squeue might come too late
+        while slurm.known[job].phase is not Phase.QUEUED:  # for a second or two: squeue might come too late
             await asyncio.sleep(0)
         await slurm.manager.cancel(job)
         assert await released
@@ -271,8 +271,8 @@ async def test_a_forged_comment_says_nothing_of_other_jobs(place: Place) -> None
         forger = await slurm.hold("true", comment=f"--comment={forged}")
         assert await slurm.manager.look()
         assert slurm.of(victim) == ["Submitted"]
-        assert slurm.manager.jobs()[victim].phase is Phase.QUEUED
-        assert slurm.manager.jobs()[forger].link == Link(pair="q")
+        assert slurm.known[victim].phase is Phase.QUEUED
+        assert slurm.known[forger].link == Link(pair="q")
         assert rows(slurm.cluster, victim) == [row]
 
 
@@ -293,11 +293,8 @@ async def test_jobs_that_wait_are_offered_again_to_a_manager_that_comes_later(pl
         await slurm.wait_for(Ended, done)
         await slurm.wait_for_state(done, "COMPLETED")  # it is completing for a while
     async with Managed(*place) as slurm:
-        assert {job: known.phase for job, known in slurm.found.items() if job in (waiting, queued, done)} == {
-            waiting: Phase.CHOSEN,
-            queued: Phase.QUEUED,
-            done: Phase.ENDED,
-        }
+        assert {job for job in (waiting, queued, done) if slurm.found[job].offered} == {waiting}
+        assert {job for job in (waiting, queued, done) if slurm.found[job].end is not None} == {done}
         await slurm.wait_for(Offered, waiting)
         assert slurm.of(waiting) == ["Offered"]
         assert await slurm.manager.start(waiting)
@@ -308,7 +305,7 @@ async def test_a_turn_that_was_given_back_just_before_the_service_died_is_shorte
     async with Managed(*place) as slurm:
         job = await slurm.hold("true")
         dying = asyncio.create_task(slurm.manager.give_back(job))
-        while slurm.manager.jobs()[job].phase is Phase.OFFERED:
+        while slurm.known[job].phase is Phase.OFFERED:
             await asyncio.sleep(0)
     assert isinstance((await asyncio.gather(dying, return_exceptions=True))[0], asyncio.CancelledError)
     row = await slurm.wait_for_state(job, "PENDING")
@@ -341,7 +338,7 @@ async def test_a_hundred_jobs_are_offered_at_once_yield_at_once_and_start(place:
     async with Managed(*place, bin=str(tmp_path)) as slurm:
         await asyncio.to_thread(slurm.cluster.run, "sh", "-c", _A_HUNDRED)
         await slurm.until(lambda: len(slurm.offers) >= 100, "100 offers")
-        jobs = list(slurm.manager.jobs())
+        jobs = list(slurm.known)
         told = [slurm.of(job) for job in jobs if slurm.of(job)]
         assert told == [["Submitted", "Offered"]] * 100
         jobs = [job for job in jobs if slurm.of(job)]

@@ -9,9 +9,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from cosched.adapters.batch_system import Offered, Withdrawn
 from cosched.adapters.manager import Ended
-from cosched.adapters.scheduling import Offered, Withdrawn
-from cosched.adapters.slurm.book import Phase
 from deploy.slurm.lab import Cluster, clear
 from tests.slurm.cosched_hooks import Site, site
 from tests.slurm.managed import PATIENCE, Managed, clusters, rows
@@ -110,7 +109,7 @@ async def test_a_service_that_does_not_come_back_finds_the_jobs_running() -> Non
             job = await slurm.hold("sleep 600")
         await slurm.wait_for_state(job, "RUNNING")
         async with Managed(lab["intrepid"], hooks) as slurm:
-            assert slurm.found[job].phase is Phase.RUNNING
+            assert slurm.found[job].running
             assert not await slurm.manager.give_back(job)
             await slurm.manager.cancel(job)
             assert (await slurm.wait_for(Ended, job)).started_at is not None

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import grpc
 
+from cosched.adapters.batch_system import Link
 from cosched.adapters.manager import ManagerError
-from cosched.adapters.scheduling import Link
 from cosched.core.job import JobState
 from cosched.core.protocol import Domain
 from cosched.service.api.operations import QUICK, Asking, Operations, not_owner

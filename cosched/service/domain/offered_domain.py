@@ -1,6 +1,6 @@
 """A domain whose resource manager schedules: what it reports becomes events of the core, and orders follow.
 
-See `adapters.scheduling`. The core decides as ever; here is no queue of ours (`offered_jobs`).
+See `adapters.batch_system`. The core decides as ever; here is no queue of ours (`offered_jobs`).
 """
 
 from __future__ import annotations

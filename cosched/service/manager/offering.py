@@ -1,6 +1,6 @@
 """Between a domain and a resource manager that schedules: its reports come in, the domain's orders go out.
 
-See `adapters.scheduling` and `offered_domain`.
+See `adapters.batch_system` and `offered_domain`.
 """
 
 from __future__ import annotations
@@ -11,18 +11,19 @@ from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping, 
 from contextlib import ExitStack
 from typing import Any
 
-from cosched.adapters.manager import End, Ended, JobSpec, ManagerError, Started, UnknownJobError
-from cosched.adapters.scheduling import (
+from cosched.adapters.batch_system import (
+    BatchReport,
+    BatchSystem,
     Known,
     Link,
     Offered,
     Refused,
     Relinked,
-    Report,
-    SchedulingManager,
     Submitted,
     Withdrawn,
 )
+from cosched.adapters.launcher import JobSpec
+from cosched.adapters.manager import End, Ended, ManagerError, Started, UnknownJobError
 from cosched.core.effects import Release, Reschedule, Start, Try, Yield
 from cosched.core.job import JobState
 from cosched.core.protocol import Domain, GetMateJobId, JobId
@@ -54,7 +55,7 @@ class Offering:
     def __init__(
         self,
         domain: OfferedDomain,
-        manager: SchedulingManager,
+        manager: BatchSystem,
         announcer: Announcer,
         peer_names: Collection[Domain],
         fail: Callable[[BaseException], None],
@@ -324,7 +325,7 @@ _ORDERS: dict[type, Callable[[Offering, Any], Coroutine[Any, Any, None]]] = {
     PassOver: Offering._pass_over,
     Cancel: Offering._cancel,
 }
-_REPORTS: dict[type[Report], Callable[[Offering, Any], None]] = {
+_REPORTS: dict[type[BatchReport], Callable[[Offering, Any], None]] = {
     Submitted: Offering._submitted,
     Refused: Offering._refused,
     Relinked: Offering._relinked,

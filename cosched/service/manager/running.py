@@ -8,7 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Protocol
 
-from cosched.adapters.manager import End, Ended, JobSpec, Manager, ManagerError, NodesBusyError, NoRoomError, Report
+from cosched.adapters.launcher import JobSpec, Launcher, NodesBusyError, NoRoomError
+from cosched.adapters.manager import End, Ended, ManagerError, Report
 from cosched.core.job import JobState
 from cosched.core.protocol import Domain, GetMateJobId, JobId
 from cosched.service.domain.changes import Cancel, Order
@@ -67,7 +68,7 @@ def state_of(end: Ended) -> JobState:
 class Runner:
     """The jobs of a domain in its manager."""
 
-    def __init__(self, domain: _Domain, manager: Manager) -> None:
+    def __init__(self, domain: _Domain, manager: Launcher) -> None:
         self._domain = domain
         self._manager = manager
         self._reader: asyncio.Task[None] | None = None
@@ -168,7 +169,7 @@ class Runner:
             record = self._domain.jobs.get(job)
             if record is None or job in found:
                 continue
-            if getattr(self._manager, "may_have_forgotten", False):  # it may have run: it does not run twice
+            if self._manager.may_have_forgotten:  # it may have run: it does not run twice
                 self._domain.ended(job, JobState.FAILED, HOST_RESTARTED)
             else:
                 await self.launch(record)  # its launch was on record here, but not carried out yet

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
+from cosched.adapters.batch_system import BatchReport, Link, Offered, Refused
 from cosched.adapters.manager import End, Ended
-from cosched.adapters.scheduling import Link, Offered, Refused, Report
 from cosched.adapters.slurm.book import Book, Phase
 from cosched.adapters.slurm.commands import JobRow
 from cosched.adapters.slurm.hook_protocol import HookEnd, Offer
@@ -40,7 +40,7 @@ class Desk:
 
     def __init__(self) -> None:
         self.now = 1.0
-        self.reports: list[Report] = []
+        self.reports: list[BatchReport] = []
         self.told: list[tuple[str, str, float | None]] = []
         self.noted: tuple[str, int] | None = None  # whose hook has noted that it waits, in which turn
         self.book = Book(self.reports.append, lambda: self.now, lambda row: (row.job_id, row.restarts) == self.noted)

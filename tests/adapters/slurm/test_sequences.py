@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from cosched.adapters.scheduling import Report
+from cosched.adapters.batch_system import BatchReport
 from cosched.adapters.slurm.book import Book, Job, Phase
 from cosched.adapters.slurm.calls import Slurm
 from cosched.adapters.slurm.hook_protocol import Offer
@@ -37,7 +37,7 @@ class Desk:
         scontrol.write_text(f'#!/bin/sh\necho "$@" >> {self._log}\n')
         scontrol.chmod(0o755)
         self.socket = folder / "hooks.sock"
-        self.reports: list[Report] = []
+        self.reports: list[BatchReport] = []
         now = asyncio.get_running_loop().time
         self.book = Book(self.reports.append, now, lambda _: False)
         self.hooks = self.book.hooks = HookServer(

@@ -1,20 +1,24 @@
 """The protocol of resource managers that schedule by themselves (Slurm, PBS): what they report, what they are told.
 
-The manager chooses a job and its nodes, and offers it: that is the paper's RunJob (Tang et al., 2011, Algorithm 1).
+A batch system chooses a job and its nodes, and offers it: that is the paper's RunJob (Tang et al., 2011, Algorithm 1).
 How the core's effects map to it: `Start` is `start`; `Hold` is to let the offer wait; `Yield` is `give_back`; `Release`
 is `release`; `Try` is `try_start`, followed by `start`. Its reports become the core's events: `Offered` is Ready,
 `Withdrawn` NodesLost or Requeued, `Started` (unless it was told to) Started, `Ended` Finished.
 
 Only jobs that name a mate are known here; all others are none of cosched's business.
+
+To add one: a package beside `slurm` whose manager implements `BatchSystem`, an entry point, and its name in
+`BATCH_SYSTEMS`.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
-from cosched.adapters.manager import Ended, Started
+from cosched.adapters.manager import Ended, Manager, Started
+
+BATCH_SYSTEMS = frozenset({"slurm"})  # the kinds of managers that schedule by themselves
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,76 +84,32 @@ class Withdrawn:
     job_id: str
 
 
-Report = Submitted | Refused | Relinked | Offered | Withdrawn | Started | Ended
+BatchReport = Submitted | Refused | Relinked | Offered | Withdrawn | Started | Ended
 
 
-class Known(Protocol):
-    """A job that names a mate, as it is known now; as in `Submitted`."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """A job that names a mate, as it is known now; as in `Submitted`, and what became of it."""
 
-    @property
-    def job_id(self) -> str:
-        """Its id."""
-
-    @property
-    def submitted_at(self) -> int:
-        """Seconds since 1970."""
-
-    @property
-    def nodes(self) -> int:
-        """How many it has, or wants."""
-
-    @property
-    def owner(self) -> str:
-        """Whose it is."""
-
-    @property
-    def name(self) -> str:
-        """What its owner calls it."""
-
-    @property
-    def time_limit(self) -> int:
-        """Seconds; 0: none."""
-
-    @property
-    def link(self) -> Link | None:
-        """The mate that it names; None: none any more."""
-
-    @property
-    def offered(self) -> bool:
-        """Whether it has nodes, and the manager waits to be told, or is about to: Offered or Withdrawn follows then."""
-
-    @property
-    def running(self) -> bool:
-        """Whether it has started and not ended."""
-
-    @property
-    def end(self) -> Ended | None:
-        """How it ended, if it has."""
+    job_id: str
+    submitted_at: int
+    nodes: int
+    owner: str
+    link: Link | None  # None: it names none any more
+    name: str = ""
+    time_limit: int = 0
+    offered: bool = False  # it has nodes, and the manager waits to be told, or soon will: Offered or Withdrawn follows
+    running: bool = False  # it has started and not ended
+    end: Ended | None = None  # how it ended, if it has
 
 
 @runtime_checkable
-class SchedulingManager(Protocol):
-    """One resource manager of one policy domain. All calls come from one event loop, `open` first and `close` last.
-
-    Calls raise ManagerError if the manager cannot do what it is asked.
-    """
-
-    @property
-    def nodes(self) -> int:
-        """The size of the machine."""
+class BatchSystem(Manager[Known, BatchReport], Protocol):
+    """A `Manager` that schedules. `open` finds the jobs that name a mate, also those that ended not long ago."""
 
     @property
     def start_lead(self) -> float:
         """Seconds from `start` on that a job needs at least to start at an exact instant."""
-
-    async def open(self) -> Mapping[str, Known]:
-        """Find the jobs that name a mate, those that the manager has not forgotten since their end among them.
-
-        What happens from now on is reported.
-        """
-
-    def reports(self) -> AsyncIterator[Report]:
-        """What happens from `open` on, as it happens, without end; for one reader."""
 
     async def look(self, age: float = 0.0) -> bool:
         """Look at the queue now, unless that was done `age` seconds ago at most. All that is new has been read by then.
@@ -192,9 +152,3 @@ class SchedulingManager(Protocol):
 
     async def part(self, job_id: str) -> None:
         """Have a job name no mate any more. That is not reported."""
-
-    async def cancel(self, job_id: str) -> None:
-        """Cancel a job that names a mate; Ended follows, unless it has ended. UnknownJobError."""
-
-    async def close(self) -> None:
-        """Stop watching. What is offered waits, for as long as the manager is patient, and is offered again."""
