@@ -69,7 +69,7 @@ class DomainResult:
 
     @cached_property
     def metrics(self) -> dict[str, Any]:
-        """The domain's part of summary.json (interfaces.md), without its name."""
+        """The domain's part of summary.json (docs/simulator.md), without its name."""
         work, jobs = self.workload, self.jobs
         span = self.last_event - int(work.submit.min())
         capacity = self.nodes * span

@@ -13,7 +13,7 @@ from tests import tiers
 settings.register_profile("recorded", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("recorded")
 
-# The public job logs lie beside the project, not in it: see shared/traces/README.md.
+# The public job logs lie beside the project, not in it: its own page says where they come from.
 TRACES = Path(__file__).resolve().parents[1].parent / "shared" / "traces"
 
 

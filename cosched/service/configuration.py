@@ -1,4 +1,4 @@
-"""A policy domain's configuration: its TOML file (interfaces.md), checked."""
+"""A policy domain's configuration: its TOML file (docs/configuration.md), checked."""
 
 from __future__ import annotations
 

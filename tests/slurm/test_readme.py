@@ -19,8 +19,8 @@ from cosched.adapters.slurm.comments import ARRAY
 from cosched.adapters.slurm.settings import SlurmSettings
 from deploy.slurm.lab import CoupledLab, LabError, wait_for
 from deploy.slurm.lab.service import cosched
+from tests.docs.terminals import Block, Terminal, assert_prints_what_is_shown
 from tests.slurm.coupled import check_for_compiler
-from tests.test_readme import Block, Terminal, assert_prints_what_is_shown
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "deploy" / "slurm"
@@ -47,7 +47,7 @@ def section(page: Path, title: str) -> str:
 def tour() -> list[tuple[str, Block]]:
     """The blocks of what users write, each with the domain where it is typed."""
     fenced = re.finditer(r"```sh\n# (\w+)\n(.*?)```\n(?:\n```text\n(.*?)```)?", section(PAGE, "What users write"), re.S)
-    return [(match[1], Block("sh", match[2], match[3] or "", live=True)) for match in fenced]
+    return [(match[1], Block("sh", match[2], match[3] or "")) for match in fenced]
 
 
 def lines_of_slurm_conf() -> list[str]:
@@ -185,17 +185,6 @@ def test_the_hooks_are_installed_as_written(tmp_path):
     run(target / "prolog", folder=tmp_path)  # a job without a comment passes
 
 
-@pytest.mark.parametrize("page", [PAGE, HOOKS], ids=["site", "hooks"])
-def test_links_lead_somewhere(page):
-    text = page.read_text()
-    for link in re.findall(r"\]\(([^)]+)\)", text):
-        path, _, anchor = link.partition("#")
-        target = page.parent / path if path else page
-        assert target.exists(), link
-        titles = re.findall(r"\n###? (.*)", target.read_text()) if anchor else []
-        assert not anchor or anchor in {title.lower().replace(" ", "-") for title in titles}, link
-
-
 def run(*command: object, folder: Path | None = None) -> str:
     done = subprocess.run(
         [str(part) for part in command], capture_output=True, text=True, timeout=PATIENCE, check=False, cwd=folder
@@ -207,7 +196,7 @@ def run(*command: object, folder: Path | None = None) -> str:
 def test_the_commands_of_the_readme_do_what_it_says(tmp_path: Path) -> None:
     """Those of its section on Slurm, in a shell in the laboratory, as written."""
     check_for_compiler()
-    text = section(ROOT / "README.md", "With Slurm").partition("```text")[0]
+    text = section(ROOT / "README.md", "A first pair on Slurm").partition("```text")[0]
     demo, laboratory, *commands = re.findall(r"^    (\S.*)$", text, re.MULTILINE)
     assert demo.startswith("make slurm-demo")
     *argv, shell = shlex.split(laboratory)

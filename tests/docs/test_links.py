@@ -1,0 +1,71 @@
+"""What pages link to is there, and so is every page that a source, a test or a page names."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+TOP = Path(__file__).resolve().parents[2]
+LINK = re.compile(r"(?<!`)\]\(([^()\s]+(?:\([^()\s]*\))?)\)")
+NAMED = re.compile(r"(?<![\w*<{}/.-])[\w./-]*\w\.md\b")
+WRITTEN = {"paper.md"}  # files that commands write
+
+
+@cache
+def tracked() -> tuple[Path, ...]:
+    """All files of the tree, without what is generated."""
+    listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=TOP, capture_output=True, text=True)
+    if listed.returncode:
+        pytest.skip("this is no work tree of git")
+    return tuple(path for name in listed.stdout.splitlines() if (path := TOP / name).is_file())
+
+
+def pages() -> list[Path]:
+    return [path for path in tracked() if path.suffix == ".md"]
+
+
+def without_code(text: str) -> str:
+    return re.sub(r"^```.*?^```$", "", text, flags=re.DOTALL | re.MULTILINE)
+
+
+@cache
+def anchors(page: Path) -> frozenset[str]:
+    """Those that code hosts and the site give to the titles of a page."""
+    titles = re.findall(r"^#+ (.*)$", without_code(page.read_text(encoding="utf-8")), re.MULTILINE)
+    return frozenset(re.sub(r"[^\w -]", "", title.lower()).strip().replace(" ", "-") for title in titles)
+
+
+def broken(page: Path) -> list[str]:
+    """The links of a page that lead nowhere."""
+    found = []
+    for link in LINK.findall(without_code(page.read_text(encoding="utf-8"))):
+        path, _, anchor = link.partition("#")
+        target = page.parent / path if path else page
+        if "://" in link or (target.exists() and (not anchor or anchor in anchors(target))):
+            continue
+        found.append(link)
+    return found
+
+
+def test_links_lead_somewhere():
+    assert {str(page.relative_to(TOP)): wrong for page in pages() if (wrong := broken(page))} == {}
+
+
+def is_there(name: str, of: Path) -> bool:
+    """A page may be named from the top of the tree, from the file that names it, or as it is called in docs/."""
+    return any((folder / name).is_file() for folder in (TOP, of.parent, TOP / "docs")) or name in WRITTEN
+
+
+def test_every_page_that_is_named_is_in_the_tree():
+    missing = {}
+    for file in tracked():
+        if file.suffix in (".svg", ".gz", ".png") or file == Path(__file__):
+            continue
+        named = set(NAMED.findall(file.read_text(encoding="utf-8", errors="replace")))
+        if wrong := sorted(name for name in named if not is_there(name, file)):
+            missing[str(file.relative_to(TOP))] = wrong
+    assert missing == {}

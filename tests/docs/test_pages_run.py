@@ -1,0 +1,107 @@
+"""Every block on README, the simulator's page and the tour works as written, and prints what the page shows."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from types import MappingProxyType
+
+import pytest
+
+from tests.docs.terminals import ENVIRONMENT, Block, Terminals, assert_prints_what_is_shown, blocks, missing
+from tests.live.services import free_port, wait_until
+
+TOP = Path(__file__).resolve().parents[2]
+README, SIMULATOR, TOUR = TOP / "README.md", TOP / "docs" / "simulator.md", TOP / "docs" / "tour.md"
+LOOK = "cosched queue"  # shows one instant
+PATIENT = {  # what a reader would do on a machine that is slow just then
+    "| tail -n 4\n": "| tail -n 60\n",  # a job that waits for longer has a longer story
+    "\ncat cosched-1.out ../intrepid/cosched-1.out\n": (
+        "\nuntil [ -s ../intrepid/cosched-1.out ]; do sleep 0.1; done\ncat cosched-1.out ../intrepid/cosched-1.out\n"
+    ),
+}
+
+
+@pytest.fixture
+def terminals(tmp_path: Path) -> Iterator[Terminals]:
+    made = Terminals(tmp_path)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def ports() -> dict[str, str]:
+    """Free ones for those that the pages name, which may be another test's."""
+    return {port: str(free_port()) for port in ("17701", "17702")}
+
+
+def until_shown(block: Block, printed: str, terminals: Terminals) -> str:
+    """What it has printed, and what its last line prints until that is as shown, if it looks at the queue."""
+    last = block.code.splitlines()[-1]
+    again = replace(block, code=f"# {block.terminal}\n{last}\n")
+    parts = [printed]
+
+    def is_shown() -> bool:
+        if missing(block, "".join(parts)):
+            parts.append(terminals.run(again))
+            return False
+        return True
+
+    if last.startswith(LOOK) and "--all" not in last:
+        wait_until(is_shown, f"the queue is as shown:\n{block.shown}")
+    return "".join(parts)
+
+
+def changed(block: Block, changes: Mapping[str, str]) -> Block:
+    code = block.code
+    for written, typed in changes.items():
+        code = code.replace(written, typed)
+    return replace(block, code=code)
+
+
+def works_as_written(page: Path, terminals: Terminals, changes: Mapping[str, str] = MappingProxyType({})) -> list[str]:
+    """What the blocks of a page print, which is what the page shows; all but some changes is typed as written."""
+    said = []
+    for block in blocks(page):
+        if "buf curl" in block.code and shutil.which("buf", path=ENVIRONMENT["PATH"]) is None:
+            continue
+        said.append(until_shown(block, terminals.run(changed(block, changes)), terminals))
+        assert_prints_what_is_shown(block, said[-1])
+    return said
+
+
+def test_the_readme_works_as_written(terminals, ports):
+    there = "cd site/deploy/examples/loopback"
+    edit = "".join(f"; sed -i s/{written}/{free}/ *.toml" for written, free in ports.items())
+    said = works_as_written(README, terminals, {there: there + edit + " "})
+    assert "pairs: 166 of 166 started together\n" in said[0]
+    assert (terminals.folder / "first" / "report.html").stat().st_size > 100_000
+
+
+def test_the_simulator_s_page_works_as_written(terminals):
+    said = works_as_written(SIMULATOR, terminals)
+    assert len(said) >= 10
+    assert all(said)
+    assert (terminals.folder / "run1" / "jobs.csv").stat().st_size > 100_000
+    assert any("'together': 166" in text for text in said)
+    assert "'desynchronised': 0" in said[-1]  # the Python block
+
+
+def test_the_tour_works_as_written(terminals, ports):
+    typed = {block.terminal for block in blocks(TOUR) if block.language == "sh"}
+    assert typed == {"terminal 0", "terminal 1", "terminal 2"}
+    works_as_written(TOUR, terminals, {**PATIENT, **ports})
+
+
+def test_the_tour_shows_what_matters():
+    written = "".join(block.code for block in blocks(TOUR))
+    assert all(impatient in written for impatient in PATIENT)
+    shown = "".join(block.shown for block in blocks(TOUR))
+    assert "(MateUnsubmitted)" in shown
+    assert "started: its mate's domain cannot be reached" in shown
+
+
+def test_the_readme_is_short():
+    assert len(README.read_text(encoding="utf-8").splitlines()) <= 200
