@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from cosched.core.coscheduling.coscheduler import Coscheduler
-from cosched.core.coscheduling.mates import PairedJob
+from cosched.core.coscheduling.ledger import PairedJob
 from cosched.core.effects import (
     Answer,
     AskAgain,
@@ -158,7 +158,7 @@ class Engine:
 
     def paired_outcomes(self, domain: int) -> Iterator[tuple[int, PairedJob, int]]:
         """Of each submitted paired job: row in the workload, the coscheduler's record, node-seconds held until now."""
-        for job in self.coschedulers[domain].mates.jobs.values():
+        for job in self.coschedulers[domain].jobs.values():
             held = job.held_node_seconds
             if job.state is JobState.HOLDING:
                 held += job.nodes * (self.now - job.held_since)
@@ -225,9 +225,9 @@ class Engine:
     def _ask(self, domain: int, peer: int, request: Request) -> Reply:
         name, other = self.domains[domain].name, self.coschedulers[peer]
         if type(request) is GetMateJobId:
-            return other.mate_job_id(name, request)
+            return other.incoming.mate_job_id(name, request)
         if type(request) is GetMateStatus:
-            return other.mate_status(name, request)
+            return other.incoming.mate_status(name, request)
         self.feed(peer, Asked(name, request))
         assert self._reply is not None
         return self._reply

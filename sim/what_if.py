@@ -72,7 +72,7 @@ def _up(engine: Engine, domain: int, event: ScriptedEvent) -> None:
 
 def _switch_scheme(engine: Engine, domain: int, event: ScriptedEvent) -> None:
     coscheduler = engine.coschedulers[domain]
-    coscheduler.configure(replace(coscheduler.settings, scheme=Scheme(event.scheme)))
+    coscheduler.ledger.configure(replace(coscheduler.settings, scheme=Scheme(event.scheme)))
     engine.note_alone()
     engine.clusters[domain].reschedule()
 

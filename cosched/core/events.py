@@ -170,7 +170,7 @@ class CallFailed(NamedTuple):
     failure: Failure
 
 
-Event = (
+JobEvent = (  # of one job, `job`
     Submitted
     | Linked
     | Unlinked
@@ -183,14 +183,8 @@ Event = (
     | RetryDue
     | NodesLost
     | Finished
-    | PeerThere
-    | PeerAway
-    | PeerLeaves
-    | PeerDrains
-    | GraceOver
-    | Drained
-    | Resumed
-    | Asked
     | Answered
     | CallFailed
 )
+PeerEvent = PeerThere | PeerAway | PeerLeaves | PeerDrains | GraceOver  # of one peer, `peer`
+Event = JobEvent | PeerEvent | Drained | Resumed | Asked

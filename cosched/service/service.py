@@ -189,7 +189,7 @@ class Service:
         kind_of_domain = OfferedDomain if isinstance(manager, BatchSystem) else LiveDomain
         self.domain = kind_of_domain(
             self.name, configuration.coscheduling_settings(), self._cluster, self.store, self.clock, outside,
-            self.metrics, owners=_owners(configuration), paced=self._paced,
+            self.metrics, owners=_owners(configuration), paced=self._paced, of_traces=replay is not None,
         )  # fmt: skip
         credentials = PeerCredentials(self._tls) if self._tls and not configuration.domain.plaintext else None
         timeout = float(configuration.coscheduling.peer_timeout)

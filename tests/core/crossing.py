@@ -36,7 +36,7 @@ class Crossing:
         return Coscheduler(name, 10, CoschedulingSettings(scheme=scheme, max_held_fraction=Decimal(1)))
 
     def state(self, name: str) -> JobState:
-        return self.cores[name].mates.jobs[JOB[name]].state
+        return self.cores[name].jobs[JOB[name]].state
 
     def deliver(self, index: int) -> None:
         name, event = self.pending.pop(index)
@@ -63,5 +63,5 @@ class Crossing:
 
     def key(self) -> str:
         """Equal for two histories that will go on equally."""
-        jobs = [self.cores[name].mates.jobs[JOB[name]] for name in self.cores]
+        jobs = [self.cores[name].jobs[JOB[name]] for name in self.cores]
         return repr((jobs, sorted(map(repr, self.pending)), self.starts))

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from decimal import Decimal
 
 from cosched.core.coscheduling.coscheduler import Coscheduler
-from cosched.core.coscheduling.mates import PairedJob
+from cosched.core.coscheduling.ledger import PairedJob
 from cosched.core.effects import Answer, Call, Effect, Hold, Record, SetTimer, Start, Timer, Yield
 from cosched.core.events import Answered, Asked, CallFailed, Event, Finished, Ready, Submitted
 from cosched.core.job import JobState
@@ -31,6 +31,11 @@ from cosched.core.settings import CoschedulingSettings
 YES, NO = True, False
 MATE_IS_K = MateJobId(Found.MATE, "k")
 ANSWER_TO = {GetMateJobId: MateJobId, GetMateStatus: MateStatus, TryStartMate: MateTried, StartJob: MateStarted}
+
+
+def parts(core: Coscheduler) -> list[object]:
+    """All that a core knows, in parts that can be compared."""
+    return [core.mates, core.peers, core.outgoing, core.incoming]
 
 
 def of(effects: list[Effect], kind: type) -> list[Effect]:
@@ -86,10 +91,10 @@ class DomainA:
         return CoschedulingSettings(**{**quiet, **changed})
 
     def configure(self, **settings: object) -> None:
-        self.core.configure(self._settings(settings))
+        self.core.ledger.configure(self._settings(settings))
 
     def job(self, job: str = "j") -> PairedJob:
-        return self.core.mates.jobs[job]
+        return self.core.jobs[job]
 
     def state(self, job: str = "j") -> JobState:
         return self.job(job).state
@@ -107,7 +112,7 @@ class DomainA:
 
     def ready(self, job: str = "j", nodes: int = 4, hold_limit: int = FOREVER) -> list[Effect]:
         """RunJob(job, nodes); a job that is not there yet is submitted."""
-        if job not in self.core.mates.jobs:
+        if job not in self.core.jobs:
             self.submit(job)
         return self.feed(Ready(job, nodes, hold_limit))
 

@@ -73,7 +73,7 @@ class FirstFit:
     def __init__(self, core: Coscheduler, world: World) -> None:
         self.core = core
         self.world = world
-        self.free = core.nodes
+        self.free = core.ledger.nodes
         self.jobs: dict[str, LocalJob] = {}
         self._timers: dict[tuple[str, Timer], int] = {}
         self._scanning = False
@@ -117,12 +117,12 @@ class FirstFit:
         self._check()
 
     def _check(self) -> None:
-        by_core = self.core.mates.jobs
+        by_core = self.core.jobs
         assert all(by_core[job.name].state is job.state for job in self.jobs.values())
         with_nodes = [job for job in self.jobs.values() if job.state in (2, 3, 4)]
-        assert self.free == self.core.nodes - sum(job.nodes for job in with_nodes) >= 0
+        assert self.free == self.core.ledger.nodes - sum(job.nodes for job in with_nodes) >= 0
         held = sum(job.nodes for job in with_nodes if job.state is JobState.HOLDING)
-        assert held == self.core.held_nodes <= int(self.core.settings.max_held_fraction * self.core.nodes)
+        assert held == self.core.ledger.held_nodes <= int(self.core.settings.max_held_fraction * self.core.ledger.nodes)
 
     # Effects
 
@@ -177,7 +177,7 @@ class FirstFit:
             self.jobs[effect.job].why = str(effect.detail["why"])
 
     def _call(self, effect: Call) -> None:
-        self.world.call(self.core.domain, effect)
+        self.world.call(self.core.ledger.domain, effect)
 
     def _answer(self, effect: Answer) -> None:
         self.world.answer(effect)

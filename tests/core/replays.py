@@ -7,7 +7,7 @@ from decimal import Decimal
 
 import numpy as np
 
-from cosched.core.coscheduling.mates import PairedJob
+from cosched.core.coscheduling.ledger import PairedJob
 from cosched.core.job import JobState
 from cosched.core.scheduling.policies.backfilling import BACKFILLING
 from cosched.core.scheduling.policies.ordering import parse_ordering
@@ -69,7 +69,7 @@ class Replay:
 
     def job(self, name: str) -> PairedJob:
         """The coscheduler's own record of a paired job."""
-        return self.engine.coschedulers[self._place(name)[0]].mates.jobs[name]
+        return self.engine.coschedulers[self._place(name)[0]].jobs[name]
 
     def held_node_seconds(self, domain: int) -> int:
         return sum(held for _, _, held in self.engine.paired_outcomes(domain))

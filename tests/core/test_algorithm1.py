@@ -169,7 +169,7 @@ def test_lines_16_to_19_hold():
     assert of(effects, Hold) == [Hold("j", 1200)]
     assert decided(effects) == [Hold]
     assert a.state() is JobState.HOLDING
-    assert a.core.held_nodes == 7
+    assert a.core.ledger.held_nodes == 7
 
 
 def test_lines_20_to_24_yield():
@@ -179,7 +179,7 @@ def test_lines_20_to_24_yield():
     assert of(effects, Yield) == [Yield("j", 1.0)]
     assert decided(effects) == [Yield]
     assert a.state() is JobState.QUEUED
-    assert a.core.held_nodes == 0
+    assert a.core.ledger.held_nodes == 0
 
 
 @pytest.mark.parametrize("scheme", [Scheme.HOLD, Scheme.YIELD])

@@ -45,7 +45,7 @@ def test_a_job_that_names_no_mate_is_adopted_by_the_one_that_names_it(a):
     submit(a)
     assert answer(a, mate="j", owner="eve") == no_pair(MateProblem.OTHER_OWNER)
     assert answer(a, mate="j") == MATE
-    assert (a.mates.jobs["j"].peer, a.mates.jobs["j"].mate) == ("B", "k")
+    assert (a.jobs["j"].peer, a.jobs["j"].mate) == ("B", "k")
     assert answer(a, "other", mate="j") == no_pair(MateProblem.TAKEN)
     assert answer(a, "k", mate="j", peer="C") == no_pair(MateProblem.TAKEN)
 
@@ -78,7 +78,7 @@ def test_a_link_to_what_another_job_has_is_refused(a):
     for names in ({"pair": "p"}, {"mate": "k"}):
         with pytest.raises(ValueError, match=r"is that of job [ih] already"):
             a.handle(Linked("j", "B", **names), 1)
-    assert a.mates.jobs["j"].peer == ""
+    assert a.jobs["j"].peer == ""
 
 
 def test_an_unlinked_job_is_alone_and_its_mate_learns_of_it(a):
@@ -126,7 +126,7 @@ def test_a_restarted_domain_goes_on_where_it_was(a):
     submit(a, pair="p")
     (call,) = done(a, Ready("j", 4, FOREVER))
     again = Coscheduler("A", 10, CoschedulingSettings(mate_patience=500))
-    assert again.recover(a.mates.jobs["j"], 0, 9) == [SetTimer("j", Timer.PATIENCE, 500), call]
+    assert again.recover(a.jobs["j"], 0, 9) == [SetTimer("j", Timer.PATIENCE, 500), call]
     assert answer(again, pair="p") == MATE
 
 
@@ -134,7 +134,7 @@ def test_a_forgotten_job_is_unknown_until_it_is_recovered(a):
     submit(a, pair="p")
     assert answer(a, pair="p") == MATE
     a.handle(Finished("j", JobState.CANCELLED), 1)
-    job = a.mates.jobs["j"]
+    job = a.jobs["j"]
     a.forget(job)
     assert answer(a, pair="p") == UNSUBMITTED
     assert a.recover(job, 0, 9) == []
@@ -148,7 +148,7 @@ def test_a_call_that_may_have_been_carried_out_before_a_restart_has_an_unknown_o
     (asked,) = done(a, Answered("j", asked.request, MateJobId(Found.MATE, "k")))
     (tried,) = done(a, Answered("j", asked.request, MateStatus(Status.QUEUING, 0, None)))
     again = Coscheduler("A", 10, CoschedulingSettings(peer_patience=30))
-    assert again.recover(a.mates.jobs["j"], 0, 100) == [tried]
+    assert again.recover(a.jobs["j"], 0, 100) == [tried]
     unreachable = CallFailed("j", tried.request, Failure.UNREACHABLE)
     assert again.handle(unreachable, 129) == [SetTimer("j", Timer.RETRY, 130)]
     assert Start("j") in again.handle(unreachable, 130)

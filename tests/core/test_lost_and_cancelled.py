@@ -20,7 +20,7 @@ def test_a_holding_job_that_loses_its_nodes_is_queued_again():
     assert ClearTimer("j", Timer.RELEASE) in effects
     assert told(effects) == ["lost its nodes"]
     assert of(effects, Release) == []  # the local scheduler has taken them
-    assert (a.state(), a.core.held_nodes, a.job().held_node_seconds) == (JobState.QUEUED, 0, 120)
+    assert (a.state(), a.core.ledger.held_nodes, a.job().held_node_seconds) == (JobState.QUEUED, 0, 120)
 
 
 def test_a_hold_whose_nodes_are_lost_cannot_be_started():
@@ -62,7 +62,7 @@ def test_a_job_can_be_cancelled_in_each_state(state):
     assert (ClearTimer("j", Timer.RELEASE) in effects) is (state is JobState.HOLDING)
     assert ClearTimer("j", Timer.PATIENCE) in effects
     assert decided(effects) == []
-    assert (a.state(), a.core.held_nodes) == (JobState.CANCELLED, 0)
+    assert (a.state(), a.core.ledger.held_nodes) == (JobState.CANCELLED, 0)
 
 
 def test_a_cancelled_hold_has_cost_what_it_held():
@@ -84,6 +84,6 @@ def test_a_hold_begins_again_with_its_nodes_counted_once():
     a = DomainA()
     for _ in range(3):
         assert decided(a.hold_or_yield(nodes=5)) == [Hold]
-        assert a.core.held_nodes == 5
+        assert a.core.ledger.held_nodes == 5
         a.feed(ReleaseDue("j"))
-    assert a.core.held_nodes == 0
+    assert a.core.ledger.held_nodes == 0

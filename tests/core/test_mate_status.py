@@ -151,7 +151,7 @@ def test_a_job_cancelled_before_its_start_is_cancelled(state):
     a.finish(JobState.CANCELLED)
     status = a.asked_status()
     assert (status.status, status.started_at) == (Status.CANCELLED, None)
-    assert a.core.held_nodes == 0
+    assert a.core.ledger.held_nodes == 0
 
 
 @pytest.mark.parametrize(("job", "caller", "peer"), [("x", "k", "B"), ("j", "x", "B"), ("j", "k", "C")])

@@ -45,7 +45,7 @@ def test_a_pair_name_is_taken_by_the_first_job_here():
     a.submit("j", pair="p")
     with pytest.raises(ValueError, match="job i: its pair is that of job j already"):
         a.submit("i", pair="p")
-    assert list(a.core.mates.jobs) == ["j"]
+    assert list(a.core.jobs) == ["j"]
 
 
 def test_a_pair_name_belongs_to_a_peer():

@@ -31,7 +31,7 @@ def test_a_job_that_starts_unasked_runs_and_holds_nothing(state):
     effects = a.feed(Started("j"))
     assert told(effects) == ["started: its resource manager did not wait"]
     assert of(effects, Start) == []  # it has started already
-    assert (a.state(), a.job().started_at, a.core.held_nodes) == (JobState.RUNNING, 9, 0)
+    assert (a.state(), a.job().started_at, a.core.ledger.held_nodes) == (JobState.RUNNING, 9, 0)
     assert (ClearTimer("j", Timer.RELEASE) in effects) is (state is JobState.HOLDING)
 
 
@@ -130,7 +130,7 @@ def test_the_hold_of_a_job_that_cannot_yield_goes_on_when_its_timer_is_due():
     effects = a.feed(ReleaseDue("j"))
     assert (of(effects, Release), of(effects, Yield)) == ([], [])
     assert of(effects, SetTimer) == [SetTimer("j", Timer.RELEASE, 200)]
-    assert (a.state(), a.core.held_nodes) == (JobState.HOLDING, 4)
+    assert (a.state(), a.core.ledger.held_nodes) == (JobState.HOLDING, 4)
     assert decided(a.asked_start(generation=1)) == [Start]  # it is the same hold
 
 

@@ -60,7 +60,7 @@ def test_a_holding_job_asks_once_more_when_its_patience_ends():
     assert decided(effects) == [Start]
     assert told(effects) == ["started: patience ended"]
     assert ClearTimer("j", Timer.RELEASE) in effects
-    assert a.core.held_nodes == 0
+    assert a.core.ledger.held_nodes == 0
 
 
 def test_a_holding_job_whose_mate_was_submitted_meanwhile_holds_on():

@@ -153,7 +153,7 @@ def test_a_holding_job_asks_again_at_once_when_the_peer_is_back():
     effects = a.feed(PeerThere("B"))
     assert AskAgain("j") in effects
     assert type(called(effects)) is GetMateJobId
-    assert (a.state(), a.core.held_nodes) == (JobState.READY, 0)
+    assert (a.state(), a.core.ledger.held_nodes) == (JobState.READY, 0)
     a.reply_that_its_mate_queues()
     assert decided(a.reply(MateTried(YES))) == [Start]
 
@@ -248,14 +248,14 @@ def test_a_grace_runs_from_the_first_unanswered_call():
     a = waiting()
     a.now = 100
     assert a.feed(PeerAway("B")) == []  # it is known
-    assert a.core.grace_end("B") == 10 + GRACE
+    assert a.core.peers.grace_end("B") == 10 + GRACE
 
 
 def test_a_restart_lengthens_no_grace():
     """ "however often we restart the grace runs from when the peer was last known to be there" """
     a, again = waiting(), DomainA(peer_grace=GRACE)
     again.now = 100
-    effects = again.core.recover_peer("B", a.core.presences.known["B"])
+    effects = again.core.asking.recover_peer("B", a.core.peers.known["B"])
     assert effects == [SetTimer("B", Timer.GRACE, 10 + GRACE)]
     again.now = 10 + GRACE
     again.ready()
@@ -289,9 +289,9 @@ def test_an_answer_that_was_under_way_does_not_undo_a_goodbye():
     a.feed(PeerLeaves("B"))
     a.reply(MATE_IS_K)
     assert decided(a.fail(GONE)) == [Hold]
-    assert a.core.expects("B", a.now)
+    assert a.core.peers.expects("B", a.now)
     assert AskAgain("j") in a.feed(PeerThere("B"))
-    assert not a.core.expects("B", a.now)
+    assert not a.core.peers.expects("B", a.now)
 
 
 def test_the_grace_of_a_replay_is_none_though_its_peer_says_goodbye():

@@ -33,7 +33,7 @@ def test_a_job_that_would_exceed_it_yields():
     assert decided(a.hold_or_yield(job="one", nodes=3)) == [Hold]
     assert decided(a.hold_or_yield(job="two", nodes=3)) == [Yield]
     assert decided(a.hold_or_yield(job="three", nodes=2)) == [Hold]
-    assert a.core.held_nodes == 5
+    assert a.core.ledger.held_nodes == 5
 
 
 def test_the_rest_of_the_machine_can_be_used_normally():
@@ -78,7 +78,7 @@ def test_the_cap_is_looked_at_again_when_the_answer_comes():
     a.run_job(Status.QUEUING, job="two", nodes=3)
     assert decided(a.reply(MateTried(NO), "one")) == [Hold]
     assert decided(a.reply(MateTried(NO), "two")) == [Yield]
-    assert a.core.held_nodes == 3
+    assert a.core.ledger.held_nodes == 3
 
 
 # The yield limit

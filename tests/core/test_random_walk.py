@@ -9,8 +9,8 @@ from decimal import Decimal
 
 import pytest
 
-from cosched.core.coscheduling.asking import PEER_EVENTS
-from cosched.core.coscheduling.coscheduler import REPLIES, TABLE, Coscheduler, IllegalEvent
+from cosched.core.coscheduling.coscheduler import REPLIES, Coscheduler
+from cosched.core.coscheduling.ledger import IllegalEvent
 from cosched.core.effects import Effect, Start, Try
 from cosched.core.events import (
     Answered,
@@ -52,6 +52,8 @@ from cosched.core.protocol import (
 from cosched.core.settings import CoschedulingSettings, OnUnreachable, Scheme
 from tests.tiers import SEED, soaked
 
+from .driver import parts
+
 NODES, STEPS = 10, 150
 JOBS = "uvwxyz"
 
@@ -84,14 +86,14 @@ class Walk:
     def step(self) -> None:
         self.now += self.random.randrange(3)
         event = self.event()
-        before = {job.id: copy.copy(job) for job in self.core.mates.jobs.values()}
+        before = {job.id: copy.copy(job) for job in self.core.jobs.values()}
         legal = self.is_legal(event)
-        saved = None if legal else copy.deepcopy(self.core.__dict__)
+        saved = None if legal else copy.deepcopy(parts(self.core))
         try:
             effects = self.core.handle(event, self.now)
         except (IllegalEvent, ValueError):
             assert not legal, event
-            assert self.core.__dict__ == saved
+            assert parts(self.core) == saved
             return
         assert legal, event
         self.count_starts(event, before)
@@ -112,13 +114,13 @@ class Walk:
         """As a shell does, before anything else happens; or, if its resource manager schedules, some time later."""
         for effect in effects:
             if type(effect) is Try and self.random.random() < 0.7:
-                before = {effect.job: copy.copy(self.core.mates.jobs[effect.job])}
+                before = {effect.job: copy.copy(self.core.jobs[effect.job])}
                 started = self.random.random() < 0.5
                 self.starts[effect.job] += started
                 self.look_at(before, self.core.handle(Tried(effect.job, started), self.now))
 
     def look_at(self, before: dict[str, object], effects: list[Effect]) -> None:
-        jobs = self.core.mates.jobs
+        jobs = self.core.jobs
         for name, old in before.items():
             new = jobs[name]
             if old.state is not new.state:
@@ -129,21 +131,21 @@ class Walk:
         self.starts.update(effect.job for effect in effects if type(effect) is Start)
         assert max(self.starts.values(), default=0) <= 1
         held = sum(job.nodes for job in jobs.values() if job.state is JobState.HOLDING)
-        assert self.core.held_nodes == held <= NODES
+        assert self.core.ledger.held_nodes == held <= NODES
 
     def is_legal(self, event: Event) -> bool:
-        if type(event) is Asked or type(event) in PEER_EVENTS:
+        if type(event) is Asked or type(event) in PEERS:
             return True
-        job = self.core.mates.jobs.get(event.job)
+        job = self.core.jobs.get(event.job)
         if type(event) is Submitted:
             return job is None
-        if job is None or (type(event) is Tried and job.id not in self.core._asking):
+        if job is None or (type(event) is Tried and job.id not in self.core.incoming.trying):
             return False
         if type(event) is Answered:
             return True  # stale, or in the table: every answer may come in every state
         if type(event) is Finished and not (event.how.final and may_become(job.state, event.how)):
             return False
-        return (job.state, type(event)) in TABLE
+        return (job.state, type(event)) in self.core.table
 
     # What may happen
 
@@ -161,7 +163,7 @@ class Walk:
             return CallFailed(job, self.request_of(job), pick(list(Failure)))
         if kind is Asked:
             return Asked(pick("BBBBC"), self.question(job))
-        if kind in PEER_EVENTS:
+        if kind in PEERS:
             return self.peer_event(pick(PEERS))
         if kind is Finished:
             return Finished(job, pick([*JobState][-3:] * 2 + [JobState.RUNNING]))
@@ -178,7 +180,7 @@ class Walk:
 
     def request_of(self, job: str) -> Request:
         """The question that the job asks at present, or an old one."""
-        known = self.core.mates.jobs.get(job)
+        known = self.core.jobs.get(job)
         if known is None or known.call is None or self.random.random() < 0.2:
             return GetMateStatus("old", job)
         return known.call

@@ -109,7 +109,7 @@ def test_each_hold_has_its_timer():
     assert of(effects, Release) == [Release("j")]
     assert ClearTimer("j", Timer.RELEASE) in effects  # an operator may have released it before its time
     assert a.state() is JobState.QUEUED
-    assert a.core.held_nodes == 0
+    assert a.core.ledger.held_nodes == 0
     assert a.job().held_node_seconds == 4 * 60
 
 
@@ -126,7 +126,7 @@ def test_a_start_ends_the_hold_and_its_timer():
     a.hold_or_yield()
     a.now = 7
     assert ClearTimer("j", Timer.RELEASE) in a.asked_start(generation=1)
-    assert (a.core.held_nodes, a.job().held_node_seconds) == (0, 28)
+    assert (a.core.ledger.held_nodes, a.job().held_node_seconds) == (0, 28)
 
 
 def test_each_hold_has_a_generation():

@@ -8,7 +8,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cosched.core.coscheduling.mates import PairedJob
+from cosched.core.coscheduling.ledger import PairedJob
 from cosched.core.job import JobState
 from cosched.core.protocol import FOREVER, GetMateJobId, GetMateStatus, StartJob, TryStartMate
 from cosched.core.scheduling.scheduler import ClusterJob

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from cosched.core.coscheduling.coscheduler import NO_SUCH_PAIR
+from cosched.core.coscheduling.outgoing import NO_SUCH_PAIR
 from cosched.core.effects import Call, Release, Start, Try, Yield
 from cosched.core.events import Asked
 from cosched.core.job import JobState
@@ -155,7 +155,7 @@ def test_a_yield_and_a_forced_release_are_orders(store):
     site.submit(1)
     site.hold(1)
     assert site.orders == [Yield("1", 1.0)]
-    site.domain.core.configure(CoschedulingSettings(max_held_fraction=Decimal(1)))
+    site.domain.core.ledger.configure(CoschedulingSettings(max_held_fraction=Decimal(1)))
     site.submit(2)
     site.hold(2)
     site.domain.timer_due(_release_timer(site, "2"))
@@ -166,7 +166,7 @@ def test_a_yield_and_a_forced_release_are_orders(store):
 def _release_timer(site: Site, job: str) -> Any:
     from cosched.core.effects import SetTimer, Timer
 
-    return SetTimer(job, Timer.RELEASE, site.domain.core.mates.jobs[job].held_until)
+    return SetTimer(job, Timer.RELEASE, site.domain.core.jobs[job].held_until)
 
 
 def test_what_is_known_is_on_record(site, store):
@@ -223,7 +223,7 @@ def test_a_withdrawn_offer_is_queued_again(site, held):
     else:
         site.ready(1)
     site.domain.withdrawn("1")
-    assert (site.state(1), site.domain.core.held_nodes) == (JobState.QUEUED, 0)
+    assert (site.state(1), site.domain.core.ledger.held_nodes) == (JobState.QUEUED, 0)
     assert site.domain.cluster.used() == dict.fromkeys(site.domain.cluster.used(), 0)
 
 
@@ -259,7 +259,7 @@ def test_a_job_may_end_without_having_been_seen_to_run(site, store, held, how, s
     site.domain.ended("1", how)
     assert store.job(1).state is state
     assert (store.job(1).started_at is not None) is ran
-    assert site.domain.core.held_nodes == 0
+    assert site.domain.core.ledger.held_nodes == 0
 
 
 def test_a_job_that_cannot_yield_holds(store):
@@ -405,7 +405,7 @@ def test_an_agreed_instant_goes_to_the_manager_and_to_the_peer(site):
     site.orders  # noqa: B018
     site.domain.tried("1", True)
     assert site.orders == [Start("1", 51.5)]
-    assert site.domain.core.last_answer("b", "1") == ("b/1/1", MateTried(True, 51.5))
+    assert site.domain.core.incoming.last_answer("b", "1") == ("b/1/1", MateTried(True, 51.5))
 
 
 # After a restart
@@ -434,4 +434,4 @@ def test_a_restarted_domain_holds_on(site, store):
     again.offer(1)
     again.offer(2)
     assert (again.orders, again.state(2)) == ([], JobState.READY)
-    assert again.domain.core.held_nodes == 2
+    assert again.domain.core.ledger.held_nodes == 2

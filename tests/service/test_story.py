@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from cosched.core.coscheduling import allocations, coscheduler
+from cosched.core.coscheduling import allocations, asking, incoming, links, outgoing
 from cosched.core.effects import Record
 from cosched.core.protocol import FOREVER
 from cosched.service.domain import story
 from cosched.v1 import domain_pb2
 
-SOURCES = [Path(coscheduler.__file__).read_text(), Path(allocations.__file__).read_text()]
+SOURCES = [Path(part.__file__).read_text() for part in (allocations, asking, incoming, links, outgoing)]
 
 
 def told(what: str, **detail: object) -> str:
@@ -62,7 +62,7 @@ def test_an_event_in_words(line, what, detail):
 def recorded() -> set[str]:
     """All that the core records, read off its source."""
     text = "".join(SOURCES)
-    return set(re.findall(r'_note\(job, "([^"]+)"', text)) | {coscheduler.REFUSED, "completed", "failed", "cancelled"}
+    return set(re.findall(r'note\(job, "([^"]+)"', text)) | {outgoing.REFUSED, "completed", "failed", "cancelled"}
 
 
 def test_everything_that_the_core_records_has_a_kind_or_is_left_to_what_comes_of_it():

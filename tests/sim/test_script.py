@@ -44,7 +44,7 @@ class TestCancel:
         assert result["A", 2].start == 5
         assert result["B", 1].start == 50
         assert result["A", 1].held_node_seconds == 6 * 5
-        assert engine.coschedulers[0].held_nodes == 0
+        assert engine.coschedulers[0].ledger.held_nodes == 0
 
     def test_the_mate_of_a_job_cancelled_before_its_submission_does_not_wait(self):
         a, b = domain("A", (0, 100, 6)), domain("B", (5000, 30, 4))

@@ -92,11 +92,11 @@ class WatchedEngine(Engine):
     def _check_holds(self, domain: int) -> None:
         """3: held nodes never exceed the cap; a hold never outlives its release interval, jitter included."""
         settings = self.coschedulers[domain].settings
-        holding = [j for j in self.coschedulers[domain].mates.jobs.values() if j.state is JobState.HOLDING]
+        holding = [j for j in self.coschedulers[domain].jobs.values() if j.state is JobState.HOLDING]
         if not holding:
             return
         cap = math.floor(Fraction(settings.max_held_fraction) * self.clusters[domain].nodes)
-        assert sum(job.nodes for job in holding) == self.coschedulers[domain].held_nodes <= cap
+        assert sum(job.nodes for job in holding) == self.coschedulers[domain].ledger.held_nodes <= cap
         longest = settings.release_interval * (1 + Fraction(settings.release_jitter))
         for job in holding:
             assert settings.release_interval == 0 or self.now <= job.held_until <= job.held_since + longest

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from cosched.adapters.slurm.comments import ARRAY, HET
-from cosched.core.coscheduling.coscheduler import NO_SUCH_PAIR
+from cosched.core.coscheduling.outgoing import NO_SUCH_PAIR
 from deploy.slurm.lab import CoupledLab, Domain
 from tests.live.workloads import Work
 from tests.slurm.coupled import check_for_compiler, known

@@ -1,19 +1,19 @@
-"""What becomes of a paired job in its own domain: it starts, holds, yields, is released, loses its nodes or ends.
+"""Nodes of paired jobs: a job starts on them, holds them, yields or loses them, is released, or ends.
 
-Here are the rules that need no peer: scheme, cap, rule 5, yield limit, generations of holds.
+Here are the rules that need no answer of a peer: scheme, cap, rule 5, yield limit, generations of holds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 from cosched.core.coscheduling import holds
-from cosched.core.coscheduling.mates import Mates, PairedJob
+from cosched.core.coscheduling.ledger import IllegalEvent, Ledger, PairedJob
+from cosched.core.coscheduling.peers import Peers
 from cosched.core.effects import (
     ClearTimer,
     Effect,
     Hold,
-    Record,
     Release,
     Reschedule,
     SetTimer,
@@ -21,94 +21,38 @@ from cosched.core.effects import (
     Timer,
     Yield,
 )
-from cosched.core.events import Finished, NodesLost, ReleaseDue, Requeued, Started, Submitted, Unlinked
+from cosched.core.events import Finished, NodesLost, ReleaseDue, Requeued, Started
 from cosched.core.job import JobState, may_become
-from cosched.core.protocol import FOREVER, Domain, JobId
-from cosched.core.settings import CoschedulingSettings, Scheme
+from cosched.core.protocol import FOREVER
+from cosched.core.settings import Scheme
 
-PENDING, QUEUED, READY, HOLDING, RUNNING, COMPLETED, FAILED, CANCELLED = JobState
+QUEUED, READY, HOLDING, RUNNING = JobState.QUEUED, JobState.READY, JobState.HOLDING, JobState.RUNNING
 AWAY, BUSY = "PeerAway", "PeerBusy"
 MISSED = (AWAY, BUSY)  # why jobs wait that ask again as soon as they can
 
 
-class IllegalEvent(Exception):  # noqa: N818
-    """An event that the job's state does not allow; nothing was changed."""
+@dataclass
+class Allocations:
+    """What becomes of the nodes that the scheduler has given to paired jobs."""
 
+    ledger: Ledger
+    peers: Peers
 
-class LocalJobs:
-    """The paired jobs of one policy domain of `nodes` nodes. `story`: whether Record effects are wanted."""
+    # Start
 
-    def __init__(
-        self,
-        domain: Domain,
-        nodes: int,
-        settings: CoschedulingSettings,
-        *,
-        owners: Mapping[tuple[Domain, str], str] | None = None,
-        story: bool = True,
-    ) -> None:
-        self.domain = domain
-        self.nodes = nodes
-        self.mates = Mates(owners or {})
-        self.held_nodes = 0
-        self.settled_by: int | None = None  # this domain drains, and holds last until then at most; None: it does not
-        self.story = story
-        self.known_as: Callable[[JobId], str] = str  # the name of a job by which the jitter of its holds is drawn
-        self.configure(settings)
+    def start(self, job: PairedJob, now: int, why: str, at: float | None = None, **detail: object) -> list[Effect]:
+        """A job with nodes starts."""
+        effects = self.end_hold(job, now) if job.state is HOLDING else []
+        return [*self.runs(job, now, why, at, **detail), *effects, Start(job.id, at)]
 
-    def configure(self, settings: CoschedulingSettings) -> None:
-        """Follow other settings from now on; holds in force keep their release times."""
-        self.settings = settings
-        self._cap = holds.held_node_cap(settings, self.nodes)
-
-    # Submission and end
-
-    def _submitted(self, event: Submitted, now: int) -> list[Effect]:
-        job = PairedJob(event.job, event.peer, event.pair, event.mate, event.owner, or_alone=event.or_alone)
-        self.mates.add(job)
-        effects = self._note(job, "submitted", pair=event.pair, mate=event.mate, peer=event.peer or None)
-        return effects + self._patience(job, now)
-
-    def _patience(self, job: PairedJob, since: int) -> list[Effect]:
-        if self.settings.mate_patience is None or not job.peer:
-            return []
-        return [SetTimer(job.id, Timer.PATIENCE, since + self.settings.mate_patience)]
-
-    def _unlinked(self, job: PairedJob, _: Unlinked, now: int) -> list[Effect]:
-        if not job.peer:
-            raise IllegalEvent(f"Unlinked, but job {job.id} has no mate")
-        noted = self._note(job, "is unlinked", mate=job.mate, peer=job.peer)
-        self.mates.unlink(job)
-        job.alone, job.problem = False, ""
-        if job.state is not QUEUED:  # it has nodes, and nobody to wait for
-            return noted + self._start(job, now, "unlinked from its mate")
-        return [*noted, ClearTimer(job.id, Timer.PATIENCE), Reschedule(job.id)]
-
-    def _finished(self, job: PairedJob, event: Finished, now: int) -> list[Effect]:
-        if not event.how.final or not may_become(job.state, event.how):
-            raise IllegalEvent(f"{event.how.name} while job {job.id} is {job.state.name}")
-        effects = self._end_hold(job, now) if job.state is HOLDING else []
-        job.state = event.how
-        job.call = None
-        return [*self._note(job, event.how.name.lower()), *effects, ClearTimer(job.id, Timer.PATIENCE)]
-
-    # Start, hold, yield
-
-    def _start(self, job: PairedJob, now: int, why: str, at: float | None = None, **detail: object) -> list[Effect]:
-        effects = self._end_hold(job, now) if job.state is HOLDING else []
-        return [*self._runs(job, now, why, at, **detail), *effects, Start(job.id, at)]
-
-    def _started(self, job: PairedJob, _: Started, now: int) -> list[Effect]:
-        effects = self._end_hold(job, now) if job.state is HOLDING else []
+    def started(self, job: PairedJob, _: Started, now: int) -> list[Effect]:
+        """Its resource manager has started it unasked."""
+        effects = self.end_hold(job, now) if job.state is HOLDING else []
         why = "its resource manager did not wait" if job.peer else "it has no mate"
-        return [*self._runs(job, now, why), *effects]
+        return [*self.runs(job, now, why), *effects]
 
-    def _requeued(self, job: PairedJob, _: Requeued, now: int) -> list[Effect]:
-        job.state = QUEUED
-        job.started_at = job.start_at = None
-        return [*self._note(job, "is queued again"), *self._patience(job, now), Reschedule(job.id)]
-
-    def _runs(self, job: PairedJob, now: int, why: str, at: float | None = None, **detail: object) -> list[Effect]:
+    def runs(self, job: PairedJob, now: int, why: str, at: float | None = None, **detail: object) -> list[Effect]:
+        """The job has been started."""
         if job.ready_at is None:
             job.ready_at = now
         job.state = RUNNING
@@ -116,21 +60,65 @@ class LocalJobs:
         job.start_at = at
         job.call = None
         job.hold_ends, job.missed = 0, False
-        effects = self._note(job, "started", why=why, **detail)
-        if self.settings.mate_patience is not None:
+        effects = self.ledger.note(job, "started", why=why, **detail)
+        if self.ledger.settings.mate_patience is not None:
             effects.append(ClearTimer(job.id, Timer.PATIENCE))
         return effects
 
-    def _wait(self, job: PairedJob, now: int, why: str, scheme: Scheme | None = None, **detail: object) -> list[Effect]:
+    # Hold or yield
+
+    def wait(self, job: PairedJob, now: int, why: str, scheme: Scheme | None = None, **detail: object) -> list[Effect]:
         """Hold or yield, by scheme and within the rules."""
         if self._may_hold(job, scheme or self._scheme(job, now), now):
-            return self._hold(job, now, why, **detail)
-        return self._yield(job, now, why, **detail)
+            return self.hold(job, now, why, **detail)
+        return self.pass_over(job, now, why, **detail)
 
-    def _scheme(self, job: PairedJob, now: int) -> Scheme:  # noqa: ARG002
-        """This domain's scheme; a job that has yielded up to the limit holds (IV-E2)."""
-        limit = self.settings.max_yields
-        return Scheme.HOLD if 0 < limit <= job.yields else self.settings.scheme
+    def would_hold(self, job: PairedJob, now: int) -> bool:
+        """Whether the job would hold now; leaves the hold's end in `held_until`."""
+        return self._may_hold(job, self._scheme(job, now), now)
+
+    def may_still_hold(self, job: PairedJob, now: int) -> bool:
+        """Others may hold by now, and this domain or its peer may drain."""
+        job.held_until = min(job.held_until, self.ledger.settling_end)
+        return not self._above_cap(job) and self._scheme(job, now) is Scheme.HOLD and job.held_until > now
+
+    def hold(self, job: PairedJob, now: int, why: str, **detail: object) -> list[Effect]:
+        """The job keeps its nodes until `held_until`, and waits for its mate."""
+        job.state = HOLDING
+        job.call = None
+        job.generation += 1
+        job.holds += 1
+        job.held_since = now
+        job.hold_ends, job.missed = 0, why in MISSED
+        self.ledger.held_nodes += job.nodes
+        why = self._reason(job, why, now)
+        detail |= {"until": job.held_until, "generation": job.generation, "nodes": job.nodes}
+        effects = self.ledger.note(job, "holds", why=why, **detail)
+        effects.append(Hold(job.id, job.held_until))
+        if job.held_until < FOREVER:
+            effects.append(SetTimer(job.id, Timer.RELEASE, job.held_until))
+        return effects
+
+    def pass_over(self, job: PairedJob, now: int, why: str, **detail: object) -> list[Effect]:
+        """The job yields: it gives its nodes back."""
+        if self._scheme(job, now) is Scheme.HOLD and self._above_cap(job):
+            detail["capped"] = True
+        self._end_readiness(job)
+        job.missed = why in MISSED
+        if job.yielded_at != now:  # counts once an instant
+            job.yields += 1
+            job.yielded_at = now
+        boost = holds.yield_boost(self.ledger.settings, job.yields)
+        why = self._reason(job, why, now)
+        return [*self.ledger.note(job, "yields", why=why, yields=job.yields, **detail), Yield(job.id, boost)]
+
+    def _scheme(self, job: PairedJob, now: int) -> Scheme:
+        """This domain's scheme; a job that has yielded up to the limit holds (IV-E2). Who drains makes no holds."""
+        drains = self.ledger.settled_by is not None and not job.hold_ends
+        if drains or self.peers.is_draining(job.peer, now):
+            return Scheme.YIELD
+        limit = self.ledger.settings.max_yields
+        return Scheme.HOLD if 0 < limit <= job.yields else self.ledger.settings.scheme
 
     def _may_hold(self, job: PairedJob, scheme: Scheme, now: int) -> bool:
         """Whether the job would hold now, by scheme, cap and rule 5; leaves the hold's end in `held_until`."""
@@ -139,77 +127,51 @@ class LocalJobs:
         job.held_until = self._release_time(job, job.generation + 1, now)
         if job.cannot_yield:
             return True
-        until = job.held_until = min(job.held_until, job.hold_ends or FOREVER, self._settling_end)
+        until = job.held_until = min(job.held_until, job.hold_ends or FOREVER, self.ledger.settling_end)
         return until > now and (job.hold_limit == FOREVER or until <= job.hold_limit)
 
-    @property
-    def _settling_end(self) -> int:
-        return FOREVER if self.settled_by is None else self.settled_by
-
-    def _reason(self, job: PairedJob, why: str, now: int) -> str:  # noqa: ARG002
-        """Why the job holds or yields, in one word."""
-        return why
+    def _above_cap(self, job: PairedJob) -> bool:
+        return self.ledger.held_nodes + job.nodes > self.ledger.cap
 
     def _release_time(self, job: PairedJob, generation: int, since: int) -> int:
-        return holds.release_time(self.settings, self.domain, self.known_as(job.id), generation, since)
+        ledger = self.ledger
+        return holds.release_time(ledger.settings, ledger.domain, ledger.known_as(job.id), generation, since)
 
-    def _above_cap(self, job: PairedJob) -> bool:
-        return self.held_nodes + job.nodes > self._cap
-
-    def _hold(self, job: PairedJob, now: int, why: str, **detail: object) -> list[Effect]:
-        job.state = HOLDING
-        job.call = None
-        job.generation += 1
-        job.holds += 1
-        job.held_since = now
-        job.hold_ends, job.missed = 0, why in MISSED
-        self.held_nodes += job.nodes
-        why = self._reason(job, why, now)
-        detail |= {"until": job.held_until, "generation": job.generation, "nodes": job.nodes}
-        effects = self._note(job, "holds", why=why, **detail)
-        effects.append(Hold(job.id, job.held_until))
-        if job.held_until < FOREVER:
-            effects.append(SetTimer(job.id, Timer.RELEASE, job.held_until))
-        return effects
-
-    def _yield(self, job: PairedJob, now: int, why: str, **detail: object) -> list[Effect]:
-        if self._scheme(job, now) is Scheme.HOLD and self._above_cap(job):
-            detail["capped"] = True
-        self._end_readiness(job)
-        job.missed = why in MISSED
-        if job.yielded_at != now:  # counts once an instant
-            job.yields += 1
-            job.yielded_at = now
-        boost = holds.yield_boost(self.settings, job.yields)
-        why = self._reason(job, why, now)
-        return [*self._note(job, "yields", why=why, yields=job.yields, **detail), Yield(job.id, boost)]
+    def _reason(self, job: PairedJob, why: str, now: int) -> str:
+        """Why the job holds or yields, in one word."""
+        if self.ledger.settled_by is not None:
+            return "Draining"
+        return "PeerDraining" if why != AWAY and self.peers.is_draining(job.peer, now) else why
 
     # The end of a hold or of a readiness that is no start
 
-    def _release(self, job: PairedJob, _: ReleaseDue, now: int) -> list[Effect]:
+    def release(self, job: PairedJob, _: ReleaseDue, now: int) -> list[Effect]:
+        """The job has held for long enough."""
         if job.cannot_yield:
             return self._hold_on(job, now)
-        effects = self._end_hold(job, now)
+        effects = self.end_hold(job, now)
         job.state = QUEUED
-        return [*self._note(job, "is released", generation=job.generation), *effects, Release(job.id)]
+        return [*self.ledger.note(job, "is released", generation=job.generation), *effects, Release(job.id)]
 
     def _hold_on(self, job: PairedJob, now: int) -> list[Effect]:
         job.held_until = self._release_time(job, job.generation, now)
-        noted = self._note(job, "holds on", until=job.held_until)
+        noted = self.ledger.note(job, "holds on", until=job.held_until)
         return [*noted, SetTimer(job.id, Timer.RELEASE, job.held_until)]
 
-    def _lose_nodes(self, job: PairedJob, _: NodesLost, now: int) -> list[Effect]:
+    def lose_nodes(self, job: PairedJob, _: NodesLost, now: int) -> list[Effect]:
+        """The nodes of a ready or holding job are gone."""
         effects = []
         if job.state is HOLDING:
-            effects = self._end_hold(job, now)
+            effects = self.end_hold(job, now)
             job.state = QUEUED
         else:
             self._end_readiness(job)
-        return [*self._note(job, "lost its nodes"), *effects]
+        return [*self.ledger.note(job, "lost its nodes"), *effects]
 
-    def _end_hold(self, job: PairedJob, now: int) -> list[Effect]:
+    def end_hold(self, job: PairedJob, now: int) -> list[Effect]:
+        """The job holds no longer."""
         job.call = None
-        self.held_nodes -= job.nodes
+        self.ledger.held_nodes -= job.nodes
         job.held_node_seconds += job.nodes * (now - job.held_since)
         return [ClearTimer(job.id, Timer.RELEASE)]
 
@@ -221,10 +183,35 @@ class LocalJobs:
         if job.disclosed:
             job.generation += 1  # what a peer was told of is no hold: StartJob for it comes too late
 
-    def _note(self, job: PairedJob, what: str, **detail: object) -> list[Effect]:
-        return [Record(job.id, what, detail)] if self.story else []
+    # The end of a job, or of a run
 
+    def finished(self, job: PairedJob, event: Finished, now: int) -> list[Effect]:
+        """The job ended, or was cancelled."""
+        if not event.how.final or not may_become(job.state, event.how):
+            raise IllegalEvent(f"{event.how.name} while job {job.id} is {job.state.name}")
+        effects = self.end_hold(job, now) if job.state is HOLDING else []
+        job.state = event.how
+        job.call = None
+        return [*self.ledger.note(job, event.how.name.lower()), *effects, ClearTimer(job.id, Timer.PATIENCE)]
 
-def named_mate(job: PairedJob) -> str:
-    """How a job names its mate, for people."""
-    return f"{job.pair}@{job.peer}" if job.pair is not None else f"{job.peer}:{job.mate}"
+    def requeued(self, job: PairedJob, _: Requeued, now: int) -> list[Effect]:
+        """Its resource manager has taken the running job back."""
+        job.state = QUEUED
+        job.started_at = job.start_at = None
+        return [*self.ledger.note(job, "is queued again"), *self.patience(job, now), Reschedule(job.id)]
+
+    # Timers
+
+    def patience(self, job: PairedJob, since: int) -> list[Effect]:
+        """The job waits for an unsubmitted mate, from `since` on, for so long."""
+        patience = self.ledger.settings.mate_patience
+        if patience is None or not job.peer:
+            return []
+        return [SetTimer(job.id, Timer.PATIENCE, since + patience)]
+
+    def recover_hold(self, job: PairedJob) -> list[Effect]:
+        """Take up a hold as it was recorded; one that began without a timer gets one if there is one now."""
+        self.ledger.held_nodes += job.nodes
+        if job.held_until == FOREVER:
+            job.held_until = self._release_time(job, job.generation, job.held_since)
+        return [SetTimer(job.id, Timer.RELEASE, job.held_until)] if job.held_until < FOREVER else []

@@ -5,24 +5,14 @@ A peer's mutating call is carried out once: a retry gets the first answer, a lat
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import cast
 
-from cosched.core.coscheduling.allocations import (
-    CANCELLED,
-    COMPLETED,
-    FAILED,
-    HOLDING,
-    PENDING,
-    QUEUED,
-    READY,
-    RUNNING,
-    IllegalEvent,
-    LocalJobs,
-)
-from cosched.core.coscheduling.mates import PairedJob, no_pair
+from cosched.core.coscheduling.allocations import HOLDING, QUEUED, READY, Allocations
+from cosched.core.coscheduling.ledger import IllegalEvent, Ledger, PairedJob
+from cosched.core.coscheduling.mates import Mates, no_pair
 from cosched.core.effects import Answer, Effect, Try
-from cosched.core.events import Tried
+from cosched.core.events import Asked, Tried
 from cosched.core.job import JobState
 from cosched.core.protocol import (
     Domain,
@@ -35,89 +25,91 @@ from cosched.core.protocol import (
     MateStatus,
     MateTried,
     Reply,
-    Request,
     StartJob,
     Status,
     TryStartMate,
     call_number,
 )
-from cosched.core.settings import CoschedulingSettings
 
 STATUS: dict[JobState, Status] = {
-    PENDING: Status.UNSUBMITTED,
-    QUEUED: Status.QUEUING,
-    READY: Status.HOLDING,  # it has nodes and waits, if only for its own RunJob
-    HOLDING: Status.HOLDING,
-    RUNNING: Status.RUNNING,
-    COMPLETED: Status.ENDED,
-    FAILED: Status.FAILED,
-    CANCELLED: Status.CANCELLED,
+    JobState.PENDING: Status.UNSUBMITTED,
+    JobState.QUEUED: Status.QUEUING,
+    JobState.READY: Status.HOLDING,  # it has nodes and waits, if only for its own RunJob
+    JobState.HOLDING: Status.HOLDING,
+    JobState.RUNNING: Status.RUNNING,
+    JobState.COMPLETED: Status.ENDED,
+    JobState.FAILED: Status.FAILED,
+    JobState.CANCELLED: Status.CANCELLED,
 }
+STARTED = (JobState.RUNNING, JobState.COMPLETED)
 UNKNOWN = MateStatus(Status.UNKNOWN, 0, None)
 NO = MateTried(False)
 TOO_LATE = MateStarted(False)
 
 
-class AskedJobs(LocalJobs):
-    """The paired jobs of one policy domain, as peers may ask for them."""
+@dataclass
+class Incoming:
+    """The requests of peers."""
 
-    def __init__(
-        self,
-        domain: Domain,
-        nodes: int,
-        settings: CoschedulingSettings,
-        *,
-        owners: Mapping[tuple[Domain, str], str] | None = None,
-        story: bool = True,
-    ) -> None:
-        super().__init__(domain, nodes, settings, owners=owners, story=story)
-        self._asking: dict[JobId, tuple[Domain, TryStartMate]] = {}  # whom the outcome of a Try is told
-        self._last: dict[tuple[Domain, JobId], tuple[str, Reply]] = {}  # the last call and answer by calling job
+    ledger: Ledger
+    mates: Mates
+    allocations: Allocations
+    trying: dict[JobId, tuple[Domain, TryStartMate]] = field(default_factory=dict)  # whom the outcome of a Try is told
+    last: dict[tuple[Domain, JobId], tuple[str, Reply]] = field(default_factory=dict)  # by calling job: call, answer
 
-    def _asked(self, peer: Domain, request: Request, now: int) -> list[Effect]:
+    def asked(self, event: Asked, now: int) -> list[Effect]:
+        """A peer's request."""
+        peer, request = event
         if type(request) is GetMateJobId:
             return self._asked_for_mate(peer, request)
         if type(request) is GetMateStatus:
             return [Answer(peer, request, self.mate_status(peer, request))]
         return self._asked_to_start(peer, cast("TryStartMate | StartJob", request), now)
 
+    # Questions
+
     def _asked_for_mate(self, peer: Domain, request: GetMateJobId) -> list[Effect]:
-        settled = self.mates.settled
-        answer = self.mate_job_id(peer, request)
-        if self.mates.settled == settled:
-            return [Answer(peer, request, answer)]
-        job = self.mates.jobs[cast(JobId, answer.job)]
-        return [*self._note(job, "is linked", mate=job.mate, peer=peer), Answer(peer, request, answer)]
+        job = self.mates.find(peer, request)
+        named = job.mate if job is not None else None
+        answer = Answer(peer, request, self.mate_job_id(peer, request))
+        if job is None or job.mate == named:
+            return [answer]
+        self.ledger.changed[job.id] = None
+        return [*self.ledger.note(job, "is linked", mate=job.mate, peer=peer), answer]
 
     def mate_job_id(self, peer: Domain, request: GetMateJobId) -> MateJobId:
         """Answer GetMateJobId; a job here that names no id yet takes the caller's."""
-        return self.mates.answer(peer, request) if self.settings.enabled else no_pair(MateProblem.OFF)
+        return self.mates.answer(peer, request) if self.ledger.settings.enabled else no_pair(MateProblem.OFF)
 
     def mate_status(self, peer: Domain, request: GetMateStatus) -> MateStatus:
         """Answer GetMateStatus; UNKNOWN for any job that is not the caller's mate."""
         if not self.mates.is_mate(peer, request.caller, request.job):
             return UNKNOWN
-        job = self.mates.jobs[request.job]
-        if job.state is READY:
+        job = self.ledger.jobs[request.job]
+        if job.state is READY and not job.disclosed:
             job.disclosed = True
+            self.ledger.changed[job.id] = None
         return MateStatus(STATUS[job.state], job.generation + (job.state is READY), job.started_at)
 
+    # Calls that change something
+
     def _asked_to_start(self, peer: Domain, request: TryStartMate | StartJob, now: int) -> list[Effect]:
-        last_id, last_answer = self._last.get((peer, request.caller), ("", NO))
+        last_id, last_answer = self.last.get((peer, request.caller), ("", NO))
         if last_id == request.request_id:
             return [Answer(peer, request, last_answer)]
         superseded = call_number(request.request_id) < call_number(last_id)
         if superseded or not self.mates.is_mate(peer, request.caller, request.job):
             return [Answer(peer, request, NO if type(request) is TryStartMate else TOO_LATE)]
-        job = self.mates.jobs[request.job]
-        if job.state is QUEUED and type(request) is TryStartMate and self.settled_by is None:
-            tried_already = job.id in self._asking  # a retry, while the local scheduler still tries
-            self._asking[job.id] = peer, request
+        job = self.ledger.jobs[request.job]
+        self.ledger.changed[job.id] = None
+        if job.state is QUEUED and type(request) is TryStartMate and self.ledger.settled_by is None:
+            tried_already = job.id in self.trying  # a retry, while the local scheduler still tries
+            self.trying[job.id] = peer, request
             return [] if tried_already else [Try(job.id, request.hold_until, request.start_at)]
         if self._may_start(job, request):
-            started = self._start(job, now, f"asked by {peer}", request.start_at)
+            started = self.allocations.start(job, now, f"asked by {peer}", request.start_at)
             return self._reply(job, peer, request, True, started, request.start_at)
-        return self._reply(job, peer, request, job.state in (RUNNING, COMPLETED), [])
+        return self._reply(job, peer, request, job.state in STARTED, [])
 
     @staticmethod
     def _may_start(job: PairedJob, request: TryStartMate | StartJob) -> bool:
@@ -127,13 +119,14 @@ class AskedJobs(LocalJobs):
             return job.state in (READY, HOLDING) and request.generation == generation
         return job.state in (READY, HOLDING)
 
-    def _tried(self, job: PairedJob, event: Tried, now: int) -> list[Effect]:
+    def tried(self, job: PairedJob, event: Tried, now: int) -> list[Effect]:
         """The local scheduler's answer to TryStartMate; meanwhile the job may have started or ended otherwise."""
-        if job.id not in self._asking:
+        if job.id not in self.trying:
             raise IllegalEvent(f"Tried, but nobody asked for job {job.id}")
-        peer, request = self._asking.pop(job.id)
-        effects = self._runs(job, now, f"asked by {peer}", event.at) if event.started and job.state is QUEUED else []
-        return self._reply(job, peer, request, job.state in (RUNNING, COMPLETED), effects, event.at)
+        peer, request = self.trying.pop(job.id)
+        starts = event.started and job.state is QUEUED
+        effects = self.allocations.runs(job, now, f"asked by {peer}", event.at) if starts else []
+        return self._reply(job, peer, request, job.state in STARTED, effects, event.at)
 
     def _reply(
         self,
@@ -146,22 +139,21 @@ class AskedJobs(LocalJobs):
     ) -> list[Effect]:
         """Answer a mutating call, after what it did, and keep the answer for a retry."""
         answer: Reply = MateTried(yes, at) if type(request) is TryStartMate else MateStarted(yes, at)
-        self._last[peer, request.caller] = request.request_id, answer
-        noted = self._note(job, "answers", request=request.request_id, started=yes)
+        self.last[peer, request.caller] = request.request_id, answer
+        noted = self.ledger.note(job, "answers", request=request.request_id, started=yes)
         return [*noted, *effects, Answer(peer, request, answer)]
 
     # Answers, kept for retries
 
     def last_answer(self, peer: Domain, caller: JobId) -> tuple[str, Reply] | None:
         """Id of the last mutating call of the peer's job `caller`, and what it was answered."""
-        return self._last.get((peer, caller))
+        return self.last.get((peer, caller))
 
     def recover_answer(self, peer: Domain, caller: JobId, request_id: str, answer: Reply) -> None:
         """Take up what `last_answer` told before a restart."""
-        self._last[peer, caller] = request_id, answer
+        self.last[peer, caller] = request_id, answer
 
     def forget(self, job: PairedJob) -> None:
-        """Drop a job that has ended, and what its mate was answered; both may be recovered later."""
-        self.mates.forget(job)
+        """Drop what the job's mate was answered."""
         if job.mate is not None:
-            self._last.pop((job.peer, job.mate), None)
+            self.last.pop((job.peer, job.mate), None)

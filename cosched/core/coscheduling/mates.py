@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from cosched.core.coscheduling.ledger import PairedJob
 from cosched.core.job import JobState
 from cosched.core.protocol import Domain, Found, GetMateJobId, JobId, MateJobId, MateProblem
 
@@ -19,49 +20,11 @@ NOT_WAITING = {  # what is wrong with a mate in such a state
 
 
 @dataclass(slots=True)
-class PairedJob:
-    """A local job that names, or was adopted by, a mate on the domain `peer`; or (`peer` empty) may be yet."""
-
-    id: JobId
-    peer: Domain
-    pair: str | None
-    mate: JobId | None
-    owner: str
-    state: JobState = JobState.QUEUED
-    nodes: int = 0
-    holds: int = 0
-    generation: int = 0  # of its hold; the first hold is 1
-    disclosed: bool = False  # a peer was told of the readiness that awaits its answer as of a hold
-    yields: int = 0
-    yielded_at: int | None = None  # the instant of the last yield
-    ready_at: int | None = None  # its first RunJob
-    started_at: int | None = None
-    start_at: float | None = None  # the agreed instant at which it starts, in seconds since 1970
-    held_since: int = 0
-    held_until: int = 0
-    held_node_seconds: int = 0
-    hold_limit: int = 0
-    hold_ends: int = 0  # ready again after a hold: holding on lasts until then; 0: it did not hold
-    missed: bool = False  # it waits since no question about its mate was answered
-    cannot_yield: bool = False
-    will_hold: bool = False  # what it does if its mate cannot start, decided when it asks
-    or_alone: bool = False  # it starts alone if there is no such mate
-    alone: bool = False  # patience has ended: it does not wait for an unsubmitted or unknown mate any more
-    problem: str = ""  # a MateProblem: why there is no such mate, as was said last
-    calls: int = 0  # mutating calls made, for their request ids
-    call: object = None  # the request whose answer it awaits
-    call_since: int = 0
-    uncertain: bool = False  # that call timed out once: it may have been carried out
-    parted: tuple[Domain, JobId] | None = None  # the mate that its owner unlinked it from: not to be adopted by it
-
-
-@dataclass(slots=True)
 class Mates:
-    """The paired jobs of one domain. `owners` maps (peer, owner there) to the owner here where the names differ."""
+    """Who is whose mate among `jobs`. `owners` maps (peer, owner there) to the owner here where the names differ."""
 
+    jobs: dict[JobId, PairedJob]
     owners: Mapping[tuple[Domain, str], str] = field(default_factory=dict)
-    jobs: dict[JobId, PairedJob] = field(default_factory=dict)
-    settled: int = 0  # links settled so far
     _by_pair: dict[tuple[Domain, str, str], JobId] = field(default_factory=dict)  # peer, owner here, name
     _by_mate: dict[tuple[Domain, JobId], JobId] = field(default_factory=dict)
     _parted: set[tuple[Domain, JobId]] = field(default_factory=set)
@@ -76,14 +39,14 @@ class Mates:
     def restore(self, job: PairedJob) -> None:
         """Take up a job as it was recorded."""
         self.jobs[job.id] = job
-        self._list(job)
+        self._enter(job)
         if job.parted is not None:
             self._parted.add(job.parted)
 
     def forget(self, job: PairedJob) -> None:
         """Drop a job."""
         del self.jobs[job.id]
-        self._strike(job)
+        self._erase(job)
 
     def taken(self, peer: Domain, owner: str, pair: str | None, mate: JobId | None) -> JobId | None:
         """The job here, not ended, that has this owner's pair name or this mate."""
@@ -97,14 +60,14 @@ class Mates:
         taken = self.taken(peer, job.owner, pair, mate)
         if taken not in (None, job.id):
             raise ValueError(f"job {job.id}: its pair is that of job {taken} already")
-        self._strike(job)
+        self._erase(job)
         self._part(job, None)
         job.peer, job.pair, job.mate = peer, pair, mate
-        self._list(job)
+        self._enter(job)
 
     def unlink(self, job: PairedJob) -> None:
         """The job has no mate any more, and will not be adopted by the one that it had."""
-        self._strike(job)
+        self._erase(job)
         self._part(job, (job.peer, job.mate) if job.mate is not None else None)
         job.peer, job.pair, job.mate = "", None, None
 
@@ -112,7 +75,6 @@ class Mates:
         """The mate's id is known now."""
         job.mate = mate
         self._by_mate[job.peer, mate] = job.id
-        self.settled += 1
 
     def answer(self, peer: Domain, request: GetMateJobId) -> MateJobId:
         """GetMateJobId: the job here that is the mate of the peer's job `request.caller`."""
@@ -170,13 +132,13 @@ class Mates:
         """What a user of the peer is called here."""
         return self.owners.get((peer, owner), owner)
 
-    def _list(self, job: PairedJob) -> None:
+    def _enter(self, job: PairedJob) -> None:
         if job.pair is not None:
             self._by_pair[job.peer, job.owner, job.pair] = job.id
         if job.mate is not None:
             self._by_mate[job.peer, job.mate] = job.id
 
-    def _strike(self, job: PairedJob) -> None:
+    def _erase(self, job: PairedJob) -> None:
         named, mate = (job.peer, job.owner, job.pair or ""), (job.peer, job.mate or "")
         if self._by_pair.get(named) == job.id:
             del self._by_pair[named]

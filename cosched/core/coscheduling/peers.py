@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from cosched.core.coscheduling.ledger import Ledger
 from cosched.core.protocol import Domain
 
 MAX_ABSENCE = 7 * 86400  # seconds; for longer than that nobody waits for a peer, whatever it said
@@ -25,14 +26,19 @@ class Presence:
 
 
 @dataclass(slots=True)
-class Presences:
+class Peers:
     """The peers that were there at least once. `changed` collects those of which something else is known now."""
 
+    ledger: Ledger
     known: dict[Domain, Presence] = field(default_factory=dict)
     changed: set[Domain] = field(default_factory=set)
 
+    # What is told of them
+
     def there(self, peer: Domain, *, even_if_it_left: bool) -> bool:
         """It was heard of; whether it had been away."""
+        if not self.ledger.settings.peer_grace:
+            return False
         known = self.known.get(peer)
         if known is None:
             self.known[peer] = Presence()
@@ -46,7 +52,7 @@ class Presences:
 
     def away(self, peer: Domain, now: int) -> bool:
         """It gives no answer; whether that is news of a peer that was there."""
-        known = self.known.get(peer)
+        known = self.known.get(peer) if self.ledger.settings.peer_grace else None
         if known is None or known.away_since is not None:
             return False
         known.away_since = now
@@ -67,10 +73,22 @@ class Presences:
         known.drains_until = min(until, now + MAX_ABSENCE)
         self.changed.add(peer)
 
-    def grace_end(self, peer: Domain, grace: int) -> int | None:
-        """Until when a peer that is away is waited for; None: it is not away, or never was there."""
+    # What follows
+
+    def expects(self, peer: Domain, now: int) -> bool:
+        """Whether the peer is away, and waited for."""
+        end = self.grace_end(peer)
+        return end is not None and now < end
+
+    def away_for(self, peer: Domain, now: int) -> int | None:
+        """The seconds for which the peer has been away; None: it is not, or never was there."""
         known = self.known.get(peer)
-        if known is None or known.away_since is None:
+        return now - known.away_since if known is not None and known.away_since is not None else None
+
+    def grace_end(self, peer: Domain) -> int | None:
+        """Until when a peer that is away is waited for; None: it is not away, or never was there."""
+        grace, known = self.ledger.settings.peer_grace, self.known.get(peer)
+        if not grace or known is None or known.away_since is None:
             return None
         return max(known.away_since + grace, known.back_by)
 

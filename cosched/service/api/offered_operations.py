@@ -96,7 +96,7 @@ class OfferedOperations(Operations):
 
     async def _release(self, asking: Asking, job: str) -> JobRecord:
         await self.look_for(job)
-        held = self._domain.core.mates.jobs.get(job)
+        held = self._domain.core.jobs.get(job)
         if held is not None and held.cannot_yield and held.state is JobState.HOLDING:
             raise Refusal(
                 grpc.StatusCode.FAILED_PRECONDITION,

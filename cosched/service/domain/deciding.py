@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
-from cosched.core.coscheduling.asking import PEER_EVENTS
 from cosched.core.coscheduling.coscheduler import Coscheduler
-from cosched.core.coscheduling.mates import PairedJob
+from cosched.core.coscheduling.ledger import PairedJob
 from cosched.core.effects import (
     Answer,
     AskAgain,
@@ -23,7 +22,7 @@ from cosched.core.effects import (
     Try,
     Yield,
 )
-from cosched.core.events import Asked, Event, Ready, Tried
+from cosched.core.events import Event, Ready, Tried
 from cosched.core.job import JobState
 from cosched.core.protocol import Domain, Found, JobId, Reply, StartJob, TryStartMate
 from cosched.core.scheduling.scheduler import ClusterSettings
@@ -45,6 +44,7 @@ class DecidingDomain(Turns):
     """A domain that decides: its jobs start, hold and yield.
 
     `paced`: iterations run between `wake` and `rest` only, at the pace of a conductor (replay in lock-step).
+    `of_traces`: the jitter of holds is drawn as in a simulation, by the ids of the trace, which are the jobs' names.
     """
 
     def __init__(
@@ -59,10 +59,12 @@ class DecidingDomain(Turns):
         *,
         owners: Mapping[tuple[Domain, str], str] | None = None,
         paced: bool = False,
+        of_traces: bool = False,
     ) -> None:
         super().__init__(store, clock, outside, metrics)
         self.name = name
-        self.core = Coscheduler(name, cluster.nodes, coscheduling, owners=owners)
+        known_as = self._name_of if of_traces else str
+        self.core = Coscheduler(name, cluster.nodes, coscheduling, owners=owners, known_as=known_as)
         self.cluster = self._make_cluster(cluster)
         self._paced = paced
         self._iterating = not paced
@@ -78,6 +80,9 @@ class DecidingDomain(Turns):
 
         return OpenCluster(settings)
 
+    def _name_of(self, job: JobId) -> str:
+        return self.jobs[job].name
+
     def _begin(self) -> None:
         self.cluster.enter(self.now)
 
@@ -88,24 +93,22 @@ class DecidingDomain(Turns):
     def feed(self, event: Event) -> None:
         """Tell the core; only in a turn."""
         self.carry_out(self.core.handle(event, self.now))
-        if type(event) is not Asked and type(event) not in PEER_EVENTS:
-            self.touch(event.job)  # type: ignore[union-attr]
-        if self.core.presences.changed:
+        if self.core.peers.changed:
             self._note_peers()
 
     def _note_peers(self) -> None:
         """Something else is known of peers now."""
-        for peer in self.core.presences.take_changed():
+        for peer in self.core.peers.take_changed():
             what, until = self.presence(peer)
             self.note(None, what, peer=peer, until=until)
-        self._changes.values[PEERS] = remember_peers(self.core.presences)
+        self._changes.values[PEERS] = remember_peers(self.core.peers)
 
     def presence(self, peer: Domain) -> tuple[str, int | None]:
         """What is known of a peer, as a kind of event, and until when that is expected to last."""
-        if (until := self.core.grace_end(peer)) is not None:
+        if (until := self.core.peers.grace_end(peer)) is not None:
             return "peer is away", until
-        if self.core.presences.is_draining(peer, self.clock.now()):
-            return "peer drains", self.core.presences.known[peer].drains_until
+        if self.core.peers.is_draining(peer, self.clock.now()):
+            return "peer drains", self.core.peers.known[peer].drains_until
         return "peer is there", None
 
     def carry_out(self, effects: Iterable[Effect]) -> None:
@@ -114,8 +117,10 @@ class DecidingDomain(Turns):
             _CARRY_OUT[type(effect)](self, effect)
 
     def _refresh_touched(self) -> None:
+        for job in self.core.ledger.take_changed():
+            self.touch(job)
         for job in self._changes.touched:
-            record, paired = self.jobs.get(job), self.core.mates.jobs.get(job)
+            record, paired = self.jobs.get(job), self.core.jobs.get(job)
             if record is not None and paired is not None and self._refresh(record, paired):
                 self._changes.jobs[record.id] = record
                 if record.state.final:
@@ -157,7 +162,7 @@ class DecidingDomain(Turns):
             self._outside.awaits(awaited)
 
     def _ready(self, ready: Ready) -> None:
-        job = self.core.mates.jobs[ready.job]
+        job = self.core.jobs[ready.job]
         if job.peer and job.ready_at is None:
             self.note(job.id, "is ready", nodes=ready.nodes)
         self.feed(ready)
@@ -212,7 +217,6 @@ class DecidingDomain(Turns):
 
     def _ask_again(self, effect: AskAgain) -> None:
         self.cluster.ask_again(effect.job)
-        self.touch(effect.job)
 
     def _try(self, effect: Try) -> None:
         waits = effect.job in self.cluster  # a job that its user holds does not
@@ -241,7 +245,7 @@ class DecidingDomain(Turns):
         self._reply = effect.answer
         if type(effect.request) in (TryStartMate, StartJob):
             self._changes.replies.append(effect)
-            last = self.core.last_answer(effect.peer, effect.request.caller)
+            last = self.core.incoming.last_answer(effect.peer, effect.request.caller)
             if last is not None and last[0] == effect.request.request_id:  # type: ignore[union-attr]
                 self._changes.answers[effect.peer, effect.request.caller] = cast(Any, last)
 
@@ -250,9 +254,8 @@ class DecidingDomain(Turns):
 
     def _record(self, effect: Record) -> None:
         job = effect.job
-        self.touch(job)
         if effect.what in ("is linked", "is unlinked") and job in self.cluster:
-            self.cluster.count_alone(job, self._is_alone(self.core.mates.jobs[job]))
+            self.cluster.count_alone(job, self._is_alone(self.core.jobs[job]))
         record = self.jobs.get(job)
         if story.is_told(effect, self._why_yielded.get(job)):
             ended = {"why": record.end_text} if record is not None and record.end_text else {}
@@ -262,7 +265,7 @@ class DecidingDomain(Turns):
         if record is None:
             return
         reason = story.reason(effect)
-        if effect.what == "is linked" and self.core.mates.jobs[job].state is JobState.HOLDING:
+        if effect.what == "is linked" and self.core.jobs[job].state is JobState.HOLDING:
             reason = story.MATE_QUEUES
         if reason is not None:
             self._set_reason(job, reason)
@@ -278,7 +281,7 @@ class DecidingDomain(Turns):
             self._changes.jobs[record.id] = record
 
     def _count_start(self, record: JobRecord, effect: Record) -> None:
-        paired = bool(self.core.mates.jobs[effect.job].peer)
+        paired = bool(self.core.jobs[effect.job].peer)
         together = story.starts_together(effect)
         self.metrics.starts["unpaired" if not paired else "paired" if together else "alone"].inc()
         gap = effect.detail.get("gap_s")

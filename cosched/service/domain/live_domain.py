@@ -9,7 +9,8 @@ from collections import deque
 from collections.abc import Mapping
 from typing import Any
 
-from cosched.core.coscheduling.mates import NOT_WAITING, WAITING, PairedJob
+from cosched.core.coscheduling.ledger import PairedJob
+from cosched.core.coscheduling.mates import NOT_WAITING, WAITING
 from cosched.core.effects import Call, SetTimer, Timer
 from cosched.core.events import (
     Answered,
@@ -90,7 +91,6 @@ class LiveDomain(DecidingDomain):
             if audit is not None:
                 self.audit(audit)
             self.feed(asked)
-            self._touch_answered(asked.request, self._reply)
         return self._explained(asked, self._reply)
 
     def _explained(self, asked: Asked, reply: Reply | None) -> Reply | None:
@@ -113,25 +113,19 @@ class LiveDomain(DecidingDomain):
         """The answer to a question, if it changes nothing here: that needs no turn."""
         peer, request = asked.peer, asked.request
         if type(request) is GetMateStatus:
-            job = self.core.mates.jobs.get(request.job)
+            job = self.core.jobs.get(request.job)
             if job is None or job.state is not JobState.READY or job.disclosed:
-                return self.core.mate_status(peer, request)
+                return self.core.incoming.mate_status(peer, request)
         elif type(request) is GetMateJobId:
             found = self.core.mates.find(peer, request)
             if found is None or found.mate is not None:  # else the caller may become its mate
-                return self.core.mate_job_id(peer, request)
+                return self.core.incoming.mate_job_id(peer, request)
         return None
-
-    def _touch_answered(self, request: object, reply: Reply | None) -> None:
-        if type(reply) is MateJobId and reply.job is not None:
-            self.touch(reply.job)
-        elif not isinstance(request, GetMateJobId):
-            self.touch(request.job)  # type: ignore[attr-defined]
 
     def _recall(self, asked: Asked) -> None:
         """A job that has ended is not in memory for long; its mate may still ask."""
         peer, request = asked.peer, asked.request
-        jobs = self.core.mates.jobs
+        jobs = self.core.jobs
         if type(request) is GetMateJobId:
             if self.core.mates.find(peer, request) is None:
                 owner = self.core.mates.owner_here(peer, request.owner)
@@ -139,14 +133,14 @@ class LiveDomain(DecidingDomain):
                 self._recall_job(self.store.ended_mate(peer, owner, request.pair, mate), peer, request.caller)
         elif request.job not in jobs and (id := number(request.job)) is not None:  # type: ignore[union-attr]
             self._recall_job(self.store.job(id), peer, request.caller)
-        if type(request) in (TryStartMate, StartJob) and self.core.last_answer(peer, request.caller) is None:
+        if type(request) in (TryStartMate, StartJob) and self.core.incoming.last_answer(peer, request.caller) is None:
             kept = self.store.answer(peer, request.caller)
             if kept is not None:
                 request_id, kind, started, start_at = kept
-                self.core.recover_answer(peer, request.caller, request_id, ANSWERS[kind](started, start_at))
+                self.core.incoming.recover_answer(peer, request.caller, request_id, ANSWERS[kind](started, start_at))
 
     def _recall_job(self, record: JobRecord | None, peer: Domain, caller: JobId) -> None:
-        if record is None or str(record.id) in self.core.mates.jobs or not record.state.final:
+        if record is None or str(record.id) in self.core.jobs or not record.state.final:
             return
         if record.peer == peer and record.mate in (None, caller):
             self.core.recover(_paired(record), record.submitted_at, self.clock.now())
@@ -156,18 +150,18 @@ class LiveDomain(DecidingDomain):
 
     def expected(self) -> list[Domain]:
         """The peers that are away and waited for."""
-        return [peer for peer in self.core.presences.known if self.core.expects(peer, self.clock.now())]
+        return [peer for peer in self.core.peers.known if self.core.peers.expects(peer, self.clock.now())]
 
     def peer_answers(self, peer: Domain, well: bool) -> None:
         """The peer was asked for its health, and is well or gives no answer."""
-        known = self.core.presences.known.get(peer)
+        known = self.core.peers.known.get(peer)
         if well if known is None else well is (known.away_since is not None):  # else nothing is new
             self._inside(lambda: self.feed(PeerThere(peer) if well else PeerAway(peer)))
 
     def peer_serves(self, peer: Domain) -> None:
         """The peer says that it is here, and makes pairs."""
         self.peer_answers(peer, True)
-        if self.core.presences.is_draining(peer, self.clock.now()):
+        if self.core.peers.is_draining(peer, self.clock.now()):
             self._inside(lambda: self.feed(PeerDrains(peer)))
 
     def peer_drains(self, peer: Domain, expected: int) -> None:
@@ -229,7 +223,7 @@ class LiveDomain(DecidingDomain):
 
     def _asking(self, call: Call) -> PairedJob | None:
         """The job that made this call, if it still awaits the answer."""
-        job = self.core.mates.jobs.get(call.job)
+        job = self.core.jobs.get(call.job)
         return job if job is not None and job.call is call.request else None
 
     def _hear(self, job: PairedJob, reply: Reply) -> None:
@@ -283,7 +277,7 @@ class LiveDomain(DecidingDomain):
         self.refused_changes.tidy(self.clock.now())
         while self._ended and self._ended[0][0] + KEEP_ENDED < self.clock.now():
             _, job = self._ended.popleft()
-            paired = self.core.mates.jobs.get(job)
+            paired = self.core.jobs.get(job)
             if paired is not None and paired.state.final:
                 self.core.forget(paired)
 
@@ -292,7 +286,7 @@ class LiveDomain(DecidingDomain):
         self._inside(lambda: self._heard(peer, question, answer))
 
     def _heard(self, peer: Domain, question: GetMateJobId, answer: MateJobId) -> None:
-        job = self.core.mates.jobs.get(question.caller)
+        job = self.core.jobs.get(question.caller)
         if job is None or (job.peer, job.pair) != (peer, question.pair):  # it was unlinked meanwhile
             return
         self._hear(job, answer)
@@ -347,7 +341,7 @@ class LiveDomain(DecidingDomain):
         running = [str(record.id) for record in active if record.state is JobState.RUNNING]
         with self.turn():
             for peer, known in recalled_peers(self.store.meta(PEERS)).items():
-                self.carry_out(self.core.recover_peer(peer, known))
+                self.carry_out(self.core.asking.recover_peer(peer, known))
             if (drained := read_drain(self.store.meta(DRAIN))) is not None:
                 self.drained = drained
                 self.feed(Drained(drained.settled_by))
@@ -359,7 +353,7 @@ class LiveDomain(DecidingDomain):
     def _begin_life(self) -> None:
         """A power failure may have taken turns back whose calls were made: their numbers are not used again."""
         lives = int(self.store.meta(LIFE) or 0)
-        self.core.calls_before = SKIPPED * lives
+        self.core.outgoing.calls_before = SKIPPED * lives
         with self.store.transaction():
             self.store.set_meta(LIFE, str(lives + 1))
         self._calls_after = self.store.commits
@@ -370,7 +364,6 @@ class LiveDomain(DecidingDomain):
         self.carry_out(self.core.recover(paired, record.submitted_at, self.clock.now()))
         if paired.state is JobState.HOLDING:
             kept["expected"] = paired.held_until  # which may be another if the settings are
-            self.touch(paired.id)
         if record.state is JobState.QUEUED and not self.cluster.fits(record.nodes):
             self.end(
                 str(record.id), JobState.CANCELLED, f"larger than the machine, which has {self.cluster.nodes} nodes now"
@@ -379,7 +372,7 @@ class LiveDomain(DecidingDomain):
             self.cluster.submit(self._place(record, kept))
 
     def _place(self, record: JobRecord, kept: Mapping[str, Any]) -> ClusterJob:
-        alone = self._is_alone(self.core.mates.jobs[str(record.id)])
+        alone = self._is_alone(self.core.jobs[str(record.id)])
         # A job that does not fit runs, and the machine has become smaller.
         nodes = self.cluster.rounded(record.nodes) if self.cluster.fits(record.nodes) else record.nodes
         return ClusterJob(str(record.id), nodes, record.time_limit, record.submitted_at, alone, record.state, **kept)

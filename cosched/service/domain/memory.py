@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import MISSING, asdict, fields
 from typing import Any
 
-from cosched.core.coscheduling.mates import PairedJob
-from cosched.core.coscheduling.peers import Presence, Presences
+from cosched.core.coscheduling.ledger import PairedJob
+from cosched.core.coscheduling.peers import Peers, Presence
 from cosched.core.protocol import Domain, GetMateJobId, GetMateStatus, Request, StartJob, TryStartMate
 from cosched.core.scheduling.scheduler import ClusterJob
 
@@ -50,9 +50,9 @@ def recalled_place(memory: Mapping[str, Any]) -> dict[str, Any]:
     return {name: memory[name] for name in OF_CLUSTER if name in memory}
 
 
-def remember_peers(presences: Presences) -> str:
+def remember_peers(peers: Peers) -> str:
     """What is to be kept of the peers, as one value."""
-    return json.dumps({peer: asdict(known) for peer, known in presences.known.items()})
+    return json.dumps({peer: asdict(known) for peer, known in peers.known.items()})
 
 
 def recalled_peers(kept: str | None) -> dict[Domain, Presence]:

@@ -11,7 +11,8 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from cosched.core.coscheduling.mates import WAITING, PairedJob
+from cosched.core.coscheduling.ledger import PairedJob
+from cosched.core.coscheduling.mates import WAITING
 from cosched.core.effects import Release, Reschedule, Start, Try, Yield
 from cosched.core.events import Linked, NodesLost, Ready, Requeued, Started, Submitted, Tried, Unlinked
 from cosched.core.job import JobState
@@ -52,12 +53,12 @@ class OfferedDomain(LiveDomain):
 
     def _reschedule(self, effect: Reschedule) -> None:
         """A job that yielded is kept back by the manager for a while."""
-        if self.state(effect.job) is JobState.QUEUED and self.core.mates.jobs[effect.job].yields:
+        if self.state(effect.job) is JobState.QUEUED and self.core.jobs[effect.job].yields:
             self._changes.orders.append(effect)
 
     def state(self, job: JobId) -> JobState | None:
         """The job's state; None: it is not coscheduled."""
-        return self.core.mates.jobs[job].state if job in self.jobs else None
+        return self.core.jobs[job].state if job in self.jobs else None
 
     def _problem_on_record(self, peer: Domain, request: GetMateJobId) -> MateProblem:
         """The manager has jobs that are not known here: those that name no mate."""
@@ -74,7 +75,7 @@ class OfferedDomain(LiveDomain):
         job = str(record.id)
         if job in self.jobs:
             return
-        if (ended := self.core.mates.jobs.get(job)) is not None:  # the manager has given its id anew
+        if (ended := self.core.jobs.get(job)) is not None:  # the manager has given its id anew
             self.core.forget(ended)
         taken = self.core.mates.taken(record.peer or "", record.owner, record.pair, record.mate)
         if taken is not None:
@@ -99,7 +100,7 @@ class OfferedDomain(LiveDomain):
     def _offered(self, job: JobId, nodes: int, can_yield: bool) -> None:
         state = self.state(job)
         if state is None or state not in WAITING:  # not coscheduled, or it was to start before
-            started = self.core.mates.jobs.get(job)
+            started = self.core.jobs.get(job)
             self._changes.orders.append(Start(job, started.start_at if started is not None else None))
         elif state is JobState.QUEUED and job not in self._trying:
             if can_yield and self._others_first(job):
@@ -173,7 +174,7 @@ class OfferedDomain(LiveDomain):
     def _relinked(self, job: JobId, peer: Domain, pair: str | None, mate: JobId | None, or_alone: bool) -> None:
         if self.state(job) not in WAITING:
             return
-        local = self.core.mates.jobs[job]
+        local = self.core.jobs[job]
         if not peer or self.core.mates.taken(peer, local.owner, pair, mate) not in (None, job):
             if local.peer:
                 self.feed(Unlinked(job))
@@ -205,10 +206,10 @@ class OfferedDomain(LiveDomain):
         self._inside(lambda: self._give_way(job))
 
     def _give_way(self, job: JobId) -> None:
-        tried = self.core.mates.jobs.get(job)
+        tried = self.core.jobs.get(job)
         if tried is None or job not in self._trying:
             return
-        rivals = (paired for paired in self.core.mates.jobs.values() if self._tries_mate(paired, tried.peer))
+        rivals = (paired for paired in self.core.jobs.values() if self._tries_mate(paired, tried.peer))
         if any(self._rank(rival) < self._rank(tried) for rival in rivals):
             self._end_try(job, False)
 
@@ -223,7 +224,7 @@ class OfferedDomain(LiveDomain):
 
     def _end_try(self, job: JobId, offered: bool) -> None:
         effect = self._trying.pop(job)
-        if job not in self.core.mates.jobs:
+        if job not in self.core.jobs:
             return
         at = None
         if offered and self.state(job) is JobState.QUEUED:

@@ -39,5 +39,5 @@ def no_pair(message: str, answer: MateJobId | None = None) -> Refusal:
 
 async def until_linkable(domain: LiveDomain, job: JobId) -> None:
     """Wait while the job's mate may be starting: it learns that by the answer to its question, within peer_patience."""
-    while (paired := domain.core.mates.jobs.get(job)) and type(paired.call) in (TryStartMate, StartJob):
+    while (paired := domain.core.jobs.get(job)) and type(paired.call) in (TryStartMate, StartJob):
         await asyncio.sleep(LOOK)

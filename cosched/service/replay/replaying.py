@@ -44,8 +44,6 @@ class Replay:
 
     def begin(self, domain: LiveDomain, outside: ServiceOutside) -> None:
         """Submit the trace's jobs from now on, or await the conductor."""
-        # In a simulation the jitter of holds is drawn by the ids of the trace, which are the jobs' names here.
-        domain.core.known_as = lambda job: domain.jobs[job].name
         submissions, time = Submissions(domain, self._manager.jobs), self._manager.time
         if isinstance(self.timers, PacedTimers):
             assert isinstance(time, SharedTime)

@@ -1,0 +1,95 @@
+"""The ledger of one policy domain: its paired jobs, each with its state, and what holds for all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from cosched.core.coscheduling import holds
+from cosched.core.effects import Effect, Record
+from cosched.core.job import JobState
+from cosched.core.protocol import FOREVER, Domain, JobId
+from cosched.core.settings import CoschedulingSettings
+
+
+class IllegalEvent(Exception):  # noqa: N818
+    """An event that the job's state does not allow; nothing was changed."""
+
+
+@dataclass(slots=True)
+class PairedJob:
+    """A local job that names, or was adopted by, a mate on the domain `peer`; or (`peer` empty) may be yet."""
+
+    id: JobId
+    peer: Domain
+    pair: str | None
+    mate: JobId | None
+    owner: str
+    state: JobState = JobState.QUEUED
+    nodes: int = 0
+    holds: int = 0
+    generation: int = 0  # of its hold; the first hold is 1
+    disclosed: bool = False  # a peer was told of the readiness that awaits its answer as of a hold
+    yields: int = 0
+    yielded_at: int | None = None  # the instant of the last yield
+    ready_at: int | None = None  # its first RunJob
+    started_at: int | None = None
+    start_at: float | None = None  # the agreed instant at which it starts, in seconds since 1970
+    held_since: int = 0
+    held_until: int = 0
+    held_node_seconds: int = 0
+    hold_limit: int = 0
+    hold_ends: int = 0  # ready again after a hold: holding on lasts until then; 0: it did not hold
+    missed: bool = False  # it waits since no question about its mate was answered
+    cannot_yield: bool = False
+    will_hold: bool = False  # what it does if its mate cannot start, decided when it asks
+    or_alone: bool = False  # it starts alone if there is no such mate
+    alone: bool = False  # patience has ended: it does not wait for an unsubmitted or unknown mate any more
+    problem: str = ""  # a MateProblem: why there is no such mate, as was said last
+    calls: int = 0  # mutating calls made, for their request ids
+    call: object = None  # the request whose answer it awaits
+    call_since: int = 0
+    uncertain: bool = False  # that call timed out once: it may have been carried out
+    parted: tuple[Domain, JobId] | None = None  # the mate that its owner unlinked it from: not to be adopted by it
+
+
+@dataclass
+class Ledger:
+    """The paired jobs of the policy domain `domain` of `nodes` nodes. `story`: whether Record effects are wanted.
+
+    `known_as`: the name of a job by which the jitter of its holds is drawn.
+    """
+
+    domain: Domain
+    nodes: int
+    settings: CoschedulingSettings
+    story: bool = True
+    known_as: Callable[[JobId], str] = str
+    jobs: dict[JobId, PairedJob] = field(default_factory=dict)
+    changed: dict[JobId, None] = field(default_factory=dict)  # jobs that may have changed, in order
+    held_nodes: int = 0
+    cap: int = 0  # nodes that may be held at once
+    settled_by: int | None = None  # this domain drains, and holds last until then at most; None: it does not
+
+    def __post_init__(self) -> None:
+        self.configure(self.settings)
+
+    def configure(self, settings: CoschedulingSettings) -> None:
+        """Follow other settings from now on; holds in force keep their release times."""
+        self.settings = settings
+        self.cap = holds.held_node_cap(settings, self.nodes)
+
+    @property
+    def settling_end(self) -> int:
+        """Until when holds may last at most, because this domain drains."""
+        return FOREVER if self.settled_by is None else self.settled_by
+
+    def take_changed(self) -> list[JobId]:
+        """The jobs that may have changed since the last time."""
+        changed = list(self.changed)
+        self.changed.clear()
+        return changed
+
+    def note(self, job: PairedJob, what: str, **detail: object) -> list[Effect]:
+        """What happened to a job, for its story."""
+        return [Record(job.id, what, detail)] if self.story else []

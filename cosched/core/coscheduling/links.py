@@ -1,0 +1,65 @@
+"""Jobs and the mates that their owners name: submission, another mate instead, none any more.
+
+A job that has not started may be given another mate; if it has nodes, it asks for it with them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cosched.core.coscheduling.allocations import HOLDING, QUEUED, Allocations
+from cosched.core.coscheduling.asking import Asking
+from cosched.core.coscheduling.ledger import IllegalEvent, Ledger, PairedJob
+from cosched.core.coscheduling.mates import Mates
+from cosched.core.effects import ClearTimer, Effect, Reschedule, Timer
+from cosched.core.events import Linked, Submitted, Unlinked
+from cosched.core.protocol import StartJob, TryStartMate
+
+
+@dataclass
+class Links:
+    """What the owners of jobs say about their mates."""
+
+    ledger: Ledger
+    mates: Mates
+    allocations: Allocations
+    asking: Asking
+
+    def submitted(self, event: Submitted, now: int) -> list[Effect]:
+        """A job is queued; ValueError if its mate is another job's."""
+        job = PairedJob(event.job, event.peer, event.pair, event.mate, event.owner, or_alone=event.or_alone)
+        self.mates.add(job)
+        self.ledger.changed[job.id] = None
+        noted = self.ledger.note(job, "submitted", pair=event.pair, mate=event.mate, peer=event.peer or None)
+        return noted + self.allocations.patience(job, now)
+
+    def linked(self, job: PairedJob, event: Linked, now: int) -> list[Effect]:
+        """The job names another mate; ValueError if that is another job's."""
+        if type(job.call) in (TryStartMate, StartJob):
+            raise IllegalEvent(f"Linked, but the mate of job {job.id} may just have started")
+        was = {"was": named_mate(job)} if job.peer else {}
+        self.mates.link(job, event.peer, event.pair, event.mate)
+        job.or_alone, job.alone, job.problem = event.or_alone, False, ""
+        noted = self.ledger.note(job, "is linked", pair=event.pair, mate=event.mate, peer=event.peer, **was)
+        return [*noted, *self.allocations.patience(job, now), *self._asks_for_it(job, now)]
+
+    def _asks_for_it(self, job: PairedJob, now: int) -> list[Effect]:
+        if job.state is QUEUED:
+            return [Reschedule(job.id)]
+        return self.asking.ask_again(job, now) if job.state is HOLDING else self.asking.ask_for_mate(job, now)
+
+    def unlinked(self, job: PairedJob, _: Unlinked, now: int) -> list[Effect]:
+        """The job has no mate any more: with nodes it starts."""
+        if not job.peer:
+            raise IllegalEvent(f"Unlinked, but job {job.id} has no mate")
+        noted = self.ledger.note(job, "is unlinked", mate=job.mate, peer=job.peer)
+        self.mates.unlink(job)
+        job.alone, job.problem = False, ""
+        if job.state is not QUEUED:  # it has nodes, and nobody to wait for
+            return noted + self.allocations.start(job, now, "unlinked from its mate")
+        return [*noted, ClearTimer(job.id, Timer.PATIENCE), Reschedule(job.id)]
+
+
+def named_mate(job: PairedJob) -> str:
+    """How a job names its mate, for people."""
+    return f"{job.pair}@{job.peer}" if job.pair is not None else f"{job.peer}:{job.mate}"

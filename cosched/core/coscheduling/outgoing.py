@@ -1,0 +1,238 @@
+"""What our jobs ask: Algorithm 1 (Tang et al., IV-C), from RunJob to start, hold or yield, and calls that fail."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, cast
+
+from cosched.core.coscheduling.allocations import AWAY, BUSY, HOLDING, READY, Allocations
+from cosched.core.coscheduling.asking import Asking
+from cosched.core.coscheduling.ledger import Ledger, PairedJob
+from cosched.core.coscheduling.mates import Mates
+from cosched.core.coscheduling.peers import Peers
+from cosched.core.effects import Call, Effect, Reschedule, SetTimer, Timer
+from cosched.core.events import CallFailed, PatienceOver, Ready, RetryDue
+from cosched.core.protocol import (
+    Failure,
+    Found,
+    GetMateStatus,
+    JobId,
+    MateJobId,
+    MateProblem,
+    MateStarted,
+    MateStatus,
+    MateTried,
+    Request,
+    StartJob,
+    Status,
+    TryStartMate,
+)
+from cosched.core.settings import OnMateUnknown, OnUnreachable, Scheme
+
+ALIVE = (Failure.BUSY, Failure.SLOW)
+REFUSED = "was refused: misconfigured peer"
+NO_SUCH_PAIR = "its mate's domain knows no such pair"
+AS_ASKED_FOR = (MateProblem.OFF, MateProblem.UNLINKED)  # somebody there has decided that the job starts alone
+
+
+@dataclass
+class Outgoing:
+    """The questions of our jobs, and what follows from the answers.
+
+    `calls_before`: added to the numbers of its calls, so that none is used twice if some are forgotten in a restart.
+    """
+
+    ledger: Ledger
+    mates: Mates
+    peers: Peers
+    allocations: Allocations
+    asking: Asking
+    calls_before: int = 0
+
+    # RunJob(j, N): Algorithm 1
+
+    def run_job(self, job: PairedJob, event: Ready, now: int) -> list[Effect]:
+        """The local scheduler has selected the job."""
+        job.state = READY
+        job.nodes, job.hold_limit, job.disclosed = event.nodes, event.hold_limit, False
+        job.cannot_yield = event.cannot_yield
+        job.missed = False
+        if job.ready_at is None:
+            job.ready_at = now
+        if not self.ledger.settings.enabled:
+            return self.allocations.start(job, now, "coscheduling is off here")
+        if not job.peer:
+            return self.allocations.start(job, now, "it has no mate")
+        if self.ledger.settled_by is not None:
+            return self.allocations.wait(job, now, "Draining")
+        if self.peers.expects(job.peer, now):
+            return self.allocations.wait(job, now, AWAY)
+        return self.asking.ask_for_mate(job, now)
+
+    def mate_id(self, job: PairedJob, answer: MateJobId, now: int) -> list[Effect]:
+        """Which job the mate is."""
+        if answer.found is Found.MATE:
+            mate = cast(JobId, answer.job)
+            if job.mate != mate:
+                self.mates.settle(job, mate)
+            job.problem = ""
+            return self.asking.call(job, GetMateStatus(mate, job.id), now)
+        if answer.found is Found.NO_PAIR:
+            return self._mate_unknown(job, answer.problem, now)
+        return self._mate_unsubmitted(job, now)
+
+    def _mate_unknown(self, job: PairedJob, problem: MateProblem | None, now: int) -> list[Effect]:
+        """There is no such mate: the paper's job starts; one that need not waits, without nodes if it can."""
+        if self.ledger.settings.on_mate_unknown is OnMateUnknown.START:
+            return self.allocations.start(job, now, NO_SUCH_PAIR)
+        job.problem = problem or ""
+        named: dict[str, Any] = {"problem": job.problem, "peer": job.peer, "pair": job.pair, "mate": job.mate}
+        if job.alone:
+            return self.allocations.start(job, now, "patience ended", **named)
+        if job.or_alone or problem in AS_ASKED_FOR:
+            return self.allocations.start(job, now, NO_SUCH_PAIR, **named)
+        return self.allocations.wait(job, now, "MateUnknown", Scheme.YIELD, **named)
+
+    def _mate_unsubmitted(self, job: PairedJob, now: int) -> list[Effect]:
+        if job.alone:
+            return self.allocations.start(job, now, "patience ended")
+        return self.allocations.wait(job, now, "MateUnsubmitted")
+
+    def mate_status(self, job: PairedJob, answer: MateStatus, now: int) -> list[Effect]:
+        """What state the mate is in."""
+        status = answer.status
+        if status is Status.QUEUING:
+            return self._try_mate(job, now)
+        if status is Status.HOLDING:
+            return self._start_mate(job, answer.generation, now)
+        if status is Status.UNSUBMITTED:
+            return self._mate_unsubmitted(job, now)
+        if status in (Status.RUNNING, Status.ENDED):
+            gap = now - answer.started_at if answer.started_at is not None else None
+            return self.allocations.start(job, now, "its mate started before it: desynchronised", gap_s=gap)
+        return self.allocations.start(job, now, f"its mate will not run: {status}")
+
+    def _start_mate(self, job: PairedJob, generation: int, now: int) -> list[Effect]:
+        request = StartJob(self._request_id(job), cast(JobId, job.mate), job.id, generation)
+        noted = self.ledger.note(job, "asks to start its mate", request=request.request_id)
+        return noted + self.asking.call(job, request, now)
+
+    def mate_started(self, job: PairedJob, answer: MateStarted, now: int) -> list[Effect]:
+        """Whether the holding mate has started."""
+        if answer.started:
+            return self.allocations.start(job, now, "its holding mate started", answer.start_at)
+        return self._try_mate(job, now)  # that hold has ended: the mate is queuing
+
+    def _try_mate(self, job: PairedJob, now: int) -> list[Effect]:
+        job.will_hold = self.allocations.would_hold(job, now)
+        until = job.held_until if job.will_hold else 0
+        request = TryStartMate(self._request_id(job), cast(JobId, job.mate), job.id, until)
+        noted = self.ledger.note(job, "asks to try its mate", request=request.request_id)
+        return noted + self.asking.call(job, request, now)
+
+    def mate_tried(self, job: PairedJob, answer: MateTried, now: int) -> list[Effect]:
+        """Whether the queuing mate has started."""
+        if answer.started:
+            return self.allocations.start(job, now, "its mate could start", answer.start_at)
+        if job.will_hold and (job.cannot_yield or self.allocations.may_still_hold(job, now)):
+            return self.allocations.hold(job, now, "MateQueuing")
+        return self.allocations.pass_over(job, now, "MateQueuing")
+
+    def _request_id(self, job: PairedJob) -> str:
+        job.calls += 1
+        return f"{self.ledger.domain}/{job.id}/{self.calls_before + job.calls}"
+
+    # Patience with an unsubmitted mate
+
+    def patience_over(self, job: PairedJob, _: PatienceOver, now: int) -> list[Effect]:
+        """The job has waited for its mate's submission for long enough."""
+        job.alone = True
+        noted = self.ledger.note(job, "waits no longer for an unsubmitted mate")
+        if job.state is HOLDING and (job.mate is None or job.problem):  # it may have been submitted since
+            return noted + self.asking.ask_for_mate(job, now)
+        return [*noted, Reschedule(job.id)]
+
+    def mate_id_of_holding(self, job: PairedJob, answer: MateJobId, now: int) -> list[Effect]:
+        """The answer to a job whose patience has ended while it holds."""
+        if answer.found is not Found.MATE:
+            return self.mate_id(job, answer, now)
+        self.mates.settle(job, cast(JobId, answer.job))
+        job.call, job.problem = None, ""
+        return []
+
+    def call_of_holding_failed(self, job: PairedJob, event: CallFailed, now: int) -> list[Effect]:
+        """No answer to a job whose patience has ended while it holds."""
+        if job.call != event.request:
+            return []
+        job.call = None
+        if event.failure is Failure.REFUSED:
+            return self.ledger.note(job, REFUSED, peer=job.peer)
+        effects = self._noticed(job, event.failure, now)
+        if event.failure in ALIVE or self.peers.expects(job.peer, now):
+            job.missed = True
+            return effects + self._ask_later(job, now)
+        if self.ledger.settings.on_peer_unreachable is OnUnreachable.START:
+            return effects + self._start_without_peer(job, now)
+        return effects
+
+    # Calls that fail
+
+    def call_failed(self, job: PairedJob, event: CallFailed, now: int) -> list[Effect]:
+        """No answer to a ready job."""
+        if job.call != event.request:
+            return []
+        if event.failure is Failure.REFUSED:
+            noted = self.ledger.note(job, REFUSED, peer=job.peer)
+            return noted + self.allocations.wait(job, now, "PeerRefused")
+        return self._noticed(job, event.failure, now) + self._unanswered(job, event, now)
+
+    def _noticed(self, job: PairedJob, failure: Failure, now: int) -> list[Effect]:
+        """What a failure says about the peer."""
+        return self.asking.heard_of(job.peer, now) if failure in ALIVE else self.asking.missed(job.peer, now)
+
+    def _unanswered(self, job: PairedJob, event: CallFailed, now: int) -> list[Effect]:
+        settings = self.ledger.settings
+        mutating, alive = type(event.request) in (TryStartMate, StartJob), event.failure in ALIVE
+        job.uncertain = mutating and (job.uncertain or event.failure in (Failure.TIMEOUT, Failure.SLOW))
+        waited_for = alive or self.peers.expects(job.peer, now)
+        patient = now < job.call_since + settings.peer_patience
+        if (job.uncertain and (waited_for or patient)) or (alive and patient):
+            return [SetTimer(job.id, Timer.RETRY, now + settings.retry_interval)]
+        if waited_for:
+            return self.allocations.wait(job, now, BUSY if alive else AWAY) + self._ask_later(job, now)
+        return self._peer_unreachable(job, now)
+
+    def _ask_later(self, job: PairedJob, now: int) -> list[Effect]:
+        """Of a peer that is alive nobody will tell that it is back: ask again in a while."""
+        if job.state is not HOLDING or self.peers.expects(job.peer, now):
+            return []
+        pause = max(self.ledger.settings.peer_patience, self.ledger.settings.retry_interval)
+        return [SetTimer(job.id, Timer.RETRY, now + pause)]
+
+    def retry(self, job: PairedJob, _: RetryDue, now: int) -> list[Effect]:  # noqa: ARG002
+        """Repeat the call of a ready job."""
+        return [] if job.call is None else [Call(job.peer, job.id, cast(Request, job.call))]
+
+    def retry_of_holding(self, job: PairedJob, _: RetryDue, now: int) -> list[Effect]:
+        """A job that holds since no answer came asks again."""
+        return self.asking.ask_again(job, now) if job.missed else []
+
+    def _peer_unreachable(self, job: PairedJob, now: int) -> list[Effect]:
+        choice = self.ledger.settings.on_peer_unreachable
+        if choice is OnUnreachable.START:
+            return self._start_without_peer(job, now)
+        return self.allocations.wait(job, now, "PeerUnreachable", Scheme(choice.value))
+
+    def _start_without_peer(self, job: PairedJob, now: int) -> list[Effect]:
+        away = self.peers.away_for(job.peer, now)
+        return self.allocations.start(job, now, "PeerUnreachable", **({} if away is None else {"away_s": away}))
+
+    # Restart
+
+    def recover_call(self, job: PairedJob, now: int) -> list[Effect]:
+        """Ask again what a job asked before a restart: a mutating call may have been carried out."""
+        if job.call is None:
+            return []
+        job.call_since = now
+        job.uncertain = type(job.call) in (TryStartMate, StartJob)
+        return [Call(job.peer, job.id, cast(Request, job.call))]
