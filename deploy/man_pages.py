@@ -8,7 +8,8 @@ from pathlib import Path
 import click
 from click_man.core import write_man_pages
 
-from cosched.cli.main import COMMANDS, main
+from cosched.cli.commands import commands
+from cosched.cli.main import main
 from cosched.version import VERSION
 
 
@@ -17,10 +18,10 @@ def write(folder: Path) -> list[Path]:
     folder.mkdir(parents=True, exist_ok=True)
     group = click.Group("cosched", help=main.help, params=main.params)
     context = click.Context(main)
-    for name, (_, _, short_help) in COMMANDS.items():
+    for name, found in commands().items():
         command = main.get_command(context, name)
         assert command is not None
-        command.short_help = short_help
+        command.short_help = found.short_help
         group.add_command(_with_epilog(command), name)
     write_man_pages("cosched", group, version=VERSION, target_dir=str(folder))
     return sorted(folder.glob("cosched*.1"))

@@ -9,49 +9,22 @@ import os
 import shlex
 import sys
 import time
-from importlib import import_module
+from collections.abc import Callable
 from typing import Any
 
 import click
 from click.shell_completion import CompletionItem
 
 import cosched
+from cosched.cli.commands import OWN, Table, command, commands
 from cosched.cli.failures import FAILED, INTERRUPTED, UNUSABLE, Failure
-from cosched.cli.terminal import BEGAN, COMMAND
+from cosched.cli.terminal import BEGAN, COMMAND, say
 from cosched.errors import InputError
 from cosched.extras import DISTRIBUTION
 from cosched.version import VERSION
 
 # At its exit Python would search the compiler's objects for garbage: a third of a second for nothing.
 atexit.register(gc.freeze)
-
-# Module, name there, and short help of each command. A module is imported when its command is called.
-COMMANDS = {
-    "cancel": ("changes", "cancel", "Cancel jobs."),
-    "certs": ("certs", "certs", "Make the certificates of domains and users."),
-    "completion": ("completion", "completion", "Print what a shell needs to complete commands."),
-    "demo": ("demo", "demo", "A minute's look at what coscheduling does."),
-    "doctor": ("doctor", "doctor", "Check a domain's set-up and say what to change."),
-    "domains": ("cluster", "domains", "Show this domain and its peers."),
-    "files": ("files", "files", "Write out unit files, hooks, examples, alerts."),
-    "drain": ("draining", "drain", "Prepare the domain for maintenance."),
-    "link": ("changes", "link", "Name the mate of a job."),
-    "nodes": ("cluster", "nodes", "Show the nodes of the domain."),
-    "pairs": ("queue", "pairs", "Show the jobs that have mates."),
-    "queue": ("queue", "queue", "Show the jobs of the domain."),
-    "release": ("changes", "release", "End a job's hold."),
-    "replay": ("replay", "replay", "Replay job logs of coupled clusters."),
-    "report": ("report", "report", "Make the report of a run, a sweep or a study anew."),
-    "resume": ("draining", "resume", "End what drain began."),
-    "serve": ("serve", "serve", "Serve one policy domain."),
-    "show": ("show", "show_job", "Show all of a job, and its story."),
-    "study": ("study", "study", "Carry out the experiments of a paper."),
-    "submit": ("submit", "submit", "Submit a job, with or without a mate."),
-    "sweep": ("sweep", "sweep", "Replay a whole grid of settings."),
-    "trace": ("trace", "trace", "Look at job logs, convert, generate and pair them."),
-    "unlink": ("changes", "unlink", "Dissolve a pair."),
-    "watch": ("watch", "watch", "Follow what happens in the domain."),
-}
 
 
 class Commands(click.Group):
@@ -62,26 +35,23 @@ class Commands(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         """Their names."""
-        return list(COMMANDS)
+        return list(commands())
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         """A subcommand, imported."""
-        if cmd_name not in COMMANDS:
-            return None
-        module, name, _ = COMMANDS[cmd_name]
-        command: click.Command = getattr(import_module(f"cosched.cli.{module}"), name)
-        return command
+        found = command(cmd_name)
+        return found.load() if found is not None else None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """Their names and short helps, without an import."""
         with formatter.section("Commands"):
-            formatter.write_dl([(name, short_help) for name, (_, _, short_help) in COMMANDS.items()])
+            formatter.write_dl([(name, found.short_help) for name, found in _usable(say).items()])
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """Names that may follow, without an import."""
-        names = [name for name in COMMANDS if name.startswith(incomplete)]
-        return [CompletionItem(name, help=COMMANDS[name][2]) for name in names] + click.Command.shell_complete(
-            self, ctx, incomplete
+        names = {name: found for name, found in _usable().items() if name.startswith(incomplete)}
+        return [CompletionItem(name, help=found.short_help) for name, found in names.items()] + (
+            click.Command.shell_complete(self, ctx, incomplete)
         )
 
     def make_context(self, info_name: str | None, args: list[str], *rest: Any, **extra: Any) -> click.Context:
@@ -100,6 +70,15 @@ class Commands(click.Group):
             if sys.stdout is not None:
                 sys.stdout.flush()
             return result
+
+
+def _usable(say: Callable[[str], None] = lambda _: None) -> Table:
+    """All commands; ours alone if others cannot join, which `say` is told."""
+    try:
+        return commands()
+    except InputError as error:
+        say(f"cosched: {error}")
+        return OWN
 
 
 class _failures(contextlib.AbstractContextManager[None]):  # noqa: N801

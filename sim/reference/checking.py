@@ -8,6 +8,7 @@ from contextlib import nullcontext
 from pathlib import Path
 
 from cosched.errors import InputError
+from cosched.sim.flags import replay_settings
 from cosched.sim.reference.results import NEVER, NUMBERS, Job, Results, number, read_results
 from cosched.sim.reference.suite import SUITE, Workload, known_mistakes, workloads
 from cosched.sim.staging import staged
@@ -66,7 +67,6 @@ def differences(expected: Results, found: Results) -> list[str]:
 
 
 def _run(workload: Workload, stage: Path | None, say: Say) -> bool:
-    from cosched.cli.options import replay_settings
     from cosched.sim.replaying import run
 
     jobs = run(replay_settings((), str(workload.folder / "replay.toml"))).jobs

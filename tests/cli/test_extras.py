@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from cosched.cli.main import COMMANDS
+from cosched.cli.commands import commands
 from cosched.extras import DASK, DISTRIBUTION, PACKAGES, SCHEDULER, SIMULATOR
 from tests.live.services import Service, free_port
 
@@ -60,7 +60,7 @@ def run_all(lines: list[list[str]], environment: dict[str, str], folder: Path) -
 
 
 def test_every_command_has_help_without_any_extra(bare: dict[str, str], tmp_path: Path) -> None:
-    lines = [[name, "-h"] for name in COMMANDS] + [[*name.split(), "-h"] for name in OF_SIMULATOR]
+    lines = [[name, "-h"] for name in commands()] + [[*name.split(), "-h"] for name in OF_SIMULATOR]
     for line, (code, out, err) in zip(lines, run_all(lines, bare, tmp_path), strict=True):
         assert (code, err) == (0, ""), line
         assert out.startswith("Usage:"), line

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from cosched.cli.options import parse_domain, replay_settings
 from cosched.core.settings import Scheme
 from cosched.errors import InputError
+from cosched.sim.flags import parse_domain, replay_settings
 
 NONE = {
     "pairs": None,

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cosched import sim
-from cosched.cli.options import replay_settings
 from cosched.errors import InputError
+from cosched.sim.flags import replay_settings
 from cosched.sim.generate import generate
 from cosched.sim.traces import with_estimates, write_swf
 from cosched.sim.workload import Workload

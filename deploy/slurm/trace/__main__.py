@@ -10,11 +10,11 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from cosched.cli.options import parse_domain
 from cosched.client import ClientError
 from cosched.durations import parse_seconds
 from cosched.errors import InputError
 from cosched.sim.combinations import combinations
+from cosched.sim.flags import parse_domain
 from cosched.sim.output import RunInfo, write_run
 from cosched.sim.studies.tang2011.logs import Log, read_log
 from cosched.sim.traces import offered_load

@@ -5,8 +5,8 @@ import tomllib
 
 import pytest
 
-from cosched.cli.options import replay_settings
 from cosched.sim import traces
+from cosched.sim.flags import replay_settings
 from cosched.sim.reference.suite import SUITE, Workload, known_mistakes, workloads
 
 from . import slowly

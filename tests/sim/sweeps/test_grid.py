@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cosched.cli.sweep import read_sweep
 from cosched.errors import InputError
+from cosched.sim.commands.sweep import read_sweep
 from cosched.sim.sweeps.grid import Sweep
 from tests.sim.sweeps.small import pair
 

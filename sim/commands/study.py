@@ -8,11 +8,11 @@ from typing import Any
 import click
 
 from cosched.cli.failures import FAILED, INTERRUPTED, Failure
-from cosched.cli.options import parse_domain
-from cosched.cli.sweep import worker_options, workers_of
 from cosched.cli.terminal import COMMAND, Progress, progress, say, show
 from cosched.errors import InputError
 from cosched.extras import SIMULATOR, needing
+from cosched.sim.commands.sweep import worker_options, workers_of
+from cosched.sim.flags import parse_domain
 
 EPILOG = """\b
 Examples:
@@ -115,7 +115,7 @@ def _tang2011(
 
 def _report(folder: Path, doing: Progress) -> None:
     """Tables and figures from the results, and the main ones of them on the terminal."""
-    from cosched.cli.study_tables import study_summary
+    from cosched.sim.commands.study_tables import study_summary
     from cosched.sim.studies.tang2011.report import rebuild
 
     doing.step("drawing tables and figures ...")

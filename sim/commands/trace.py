@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cosched import __version__
-from cosched.cli.options import DOMAIN_HELP, replay_options, replay_settings
-from cosched.cli.reading import Source, read, reading_options
 from cosched.cli.terminal import progress, say, show, show_json
 from cosched.errors import InputError
 from cosched.extras import SIMULATOR, needing
+from cosched.sim.commands.options import DOMAIN_HELP, replay_options
+from cosched.sim.commands.reading import Source, read, reading_options
+from cosched.sim.flags import replay_settings
 
 if TYPE_CHECKING:
     from cosched.sim.workload import TraceLog, Workload
@@ -44,7 +45,7 @@ def info(path: str, as_json: bool, **reading: Any) -> None:
     if as_json:
         show_json(found)
         return
-    from cosched.cli.tables import facts_tables
+    from cosched.sim.commands.tables import facts_tables
 
     show(*facts_tables(found))
 

@@ -149,7 +149,7 @@ def live_json(pairs: list[PairOfProcesses]) -> dict[str, Any]:
 
 def live_parts(pairs: list[PairOfProcesses]) -> list[RenderableType]:
     """What is shown of it."""
-    from cosched.cli.tables import new_table
+    from cosched.sim.commands.tables import new_table
     from cosched.sim.wording import duration
 
     table = new_table(

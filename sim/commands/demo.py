@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cosched.cli.failures import FAILED, Failure
-from cosched.cli.live_demo import PairOfProcesses, live_json, live_parts, run_live
-from cosched.cli.replay import run_all, run_info
 from cosched.cli.terminal import NARROWEST, Progress, progress, show, show_json
 from cosched.extras import SIMULATOR, needing
+from cosched.sim.commands.live_demo import PairOfProcesses, live_json, live_parts, run_live
+from cosched.sim.commands.replay import run_all, run_info
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -102,8 +102,8 @@ def _write_inputs(ready: Replay, stage: Path) -> None:
 
 
 def _tell(runs: dict[str, Any], live: list[PairOfProcesses], out: str | None) -> None:
-    from cosched.cli.tables import comparison_table
     from cosched.sim.combinations import NONE
+    from cosched.sim.commands.tables import comparison_table
 
     pairs = [summary["pairs"] for name, summary in runs.items() if name != NONE]
     big, small = runs[NONE]["domains"].values()

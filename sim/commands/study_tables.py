@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cosched.cli.tables import new_table
+from cosched.sim.commands.tables import new_table
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cosched.cli.failures import FAILED, Failure
-from cosched.cli.options import DOMAIN_HELP, check_files, replay_options, replay_settings
 from cosched.cli.terminal import BEGAN, COMMAND, Progress, progress, say, show, show_json
 from cosched.errors import InputError
 from cosched.extras import SIMULATOR, needing
+from cosched.sim.commands.options import DOMAIN_HELP, replay_options
+from cosched.sim.flags import check_files, replay_settings
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -174,7 +175,7 @@ def _report(folder: Path, doing: Progress) -> None:
 
 
 def _tell(said: dict[str, Any], as_json: bool) -> None:
-    from cosched.cli.tables import comparison_table, replay_tables
+    from cosched.sim.commands.tables import comparison_table, replay_tables
     from cosched.sim.wording import warnings
 
     runs = said.get("combinations", {"": said})

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cosched.cli.failures import FAILED, INTERRUPTED, Failure
-from cosched.cli.options import file_settings
 from cosched.cli.terminal import COMMAND, Progress, progress, say, show, show_json
 from cosched.errors import InputError
 from cosched.extras import SIMULATOR, needing
+from cosched.sim.flags import file_settings
 
 if TYPE_CHECKING:
     from cosched.sim.sweeps.grid import Sweep
@@ -149,7 +149,7 @@ def _report(swept: Swept, folder: Path, doing: Progress) -> None:
 
 
 def _tell(swept: Swept, planned: Sweep, as_json: bool) -> None:
-    from cosched.cli.sweep_tables import averages_table
+    from cosched.sim.commands.sweep_tables import averages_table
 
     if as_json:
         show_json({**swept.said, "failed": swept.failed, "averages": swept.averages.to_dicts()})

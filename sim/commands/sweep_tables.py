@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from cosched.cli.tables import new_table
+from cosched.sim.commands.tables import new_table
 from cosched.sim.wording import UNITS, whole
 
 if TYPE_CHECKING:

@@ -1,0 +1,112 @@
+"""The subcommands of `cosched`: those of the service, and those of other packages, which join by entry points.
+
+An entry point of the group `cosched.commands` names a table such as `OWN`. The simulator's commands join in this way.
+"""
+
+from __future__ import annotations
+
+import heapq
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import NamedTuple
+
+import click
+
+from cosched.errors import InputError
+from cosched.extras import DISTRIBUTION
+
+GROUP = "cosched.commands"
+MEND = f"pip install --force-reinstall --no-deps {DISTRIBUTION}"
+
+
+class Lazy(NamedTuple):
+    """A command that is imported when it is called: its module, its name there, and its short help."""
+
+    module: str
+    name: str
+    short_help: str
+
+    def load(self) -> click.Command:
+        """Import it."""
+        command: click.Command = getattr(import_module(self.module), self.name)
+        return command
+
+
+Table = Mapping[str, Lazy]
+
+OWN: Table = {
+    "cancel": Lazy("cosched.cli.changes", "cancel", "Cancel jobs."),
+    "certs": Lazy("cosched.cli.certs", "certs", "Make the certificates of domains and users."),
+    "completion": Lazy("cosched.cli.completion", "completion", "Print what a shell needs to complete commands."),
+    "doctor": Lazy("cosched.cli.doctor", "doctor", "Check a domain's set-up and say what to change."),
+    "domains": Lazy("cosched.cli.cluster", "domains", "Show this domain and its peers."),
+    "files": Lazy("cosched.cli.files", "files", "Write out unit files, hooks, examples, alerts."),
+    "drain": Lazy("cosched.cli.draining", "drain", "Prepare the domain for maintenance."),
+    "link": Lazy("cosched.cli.changes", "link", "Name the mate of a job."),
+    "nodes": Lazy("cosched.cli.cluster", "nodes", "Show the nodes of the domain."),
+    "pairs": Lazy("cosched.cli.queue", "pairs", "Show the jobs that have mates."),
+    "queue": Lazy("cosched.cli.queue", "queue", "Show the jobs of the domain."),
+    "release": Lazy("cosched.cli.changes", "release", "End a job's hold."),
+    "resume": Lazy("cosched.cli.draining", "resume", "End what drain began."),
+    "serve": Lazy("cosched.cli.serve", "serve", "Serve one policy domain."),
+    "show": Lazy("cosched.cli.show", "show_job", "Show all of a job, and its story."),
+    "submit": Lazy("cosched.cli.submit", "submit", "Submit a job, with or without a mate."),
+    "unlink": Lazy("cosched.cli.changes", "unlink", "Dissolve a pair."),
+    "watch": Lazy("cosched.cli.watch", "watch", "Follow what happens in the domain."),
+}
+
+
+def command(name: str) -> Lazy | None:
+    """The command of this name, None if there is none. InputError: a foreign one, and `joined` fails."""
+    return OWN[name] if name in OWN else joined().get(name)
+
+
+def commands() -> Table:
+    """All commands, those that join merged by name into ours. InputError as `joined`."""
+    return {name: OWN.get(name) or joined()[name] for name in heapq.merge(OWN, joined())}
+
+
+@cache
+def joined() -> Table:
+    """The commands of other packages. InputError if there are none, since the simulator's belong to every
+    installation, or if a table cannot be loaded."""
+    tables = [_load(name, value) for name, value in sorted(_entry_points())]
+    if not tables:
+        raise InputError(GROUP, None, f"no entry points of this group are installed: {MEND}")
+    return {name: table[name] for table in tables for name in sorted(table)}
+
+
+def _load(name: str, value: str) -> Table:
+    module, _, attribute = value.partition(":")
+    try:
+        table: Table = getattr(import_module(module), attribute)
+    except (ImportError, AttributeError) as error:
+        raise InputError(GROUP, name, f"cannot be loaded: {error}: {MEND}") from None
+    return table
+
+
+def _entry_points() -> Iterator[tuple[str, str]]:
+    """Name and value of each entry point of the group.
+
+    importlib.metadata finds the same, but its import takes half as long as all of `cosched -h`.
+    """
+    seen = set()
+    for folder in filter(os.path.isdir, sys.path):
+        for file in sorted(Path(folder).glob("*.dist-info/entry_points.txt")):
+            distribution = file.parent.name.partition("-")[0]
+            if distribution not in seen:  # the first on the path counts, as for imports
+                seen.add(distribution)
+                yield from _of_group(file.read_text())
+
+
+def _of_group(text: str) -> Iterator[tuple[str, str]]:
+    """The entries of our group in an entry_points.txt."""
+    _, _, rest = text.partition(f"[{GROUP}]\n")
+    for line in rest.partition("\n[")[0].splitlines():
+        name, equals, value = line.partition("=")
+        if equals:
+            yield name.strip(), value.strip()

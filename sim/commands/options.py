@@ -1,0 +1,63 @@
+"""Options of the commands that replay: domains, pairs, seed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+DOMAIN_HELP = """\b
+Keys of a domain, in --domain NAME,key=value,... and [[domain]] tables:
+  trace                job log, plain or gzip; - is standard input;
+                       generated:MODEL/jobs=N/days=D/utilisation=U/seed=S
+                       is drawn (MODEL: intrepid, eureka; what is not
+                       given follows, the seed from --seed)
+  format               swf, accounting, sacct, csv (told by its first line)
+  nodes                size of the machine (stated by the trace)
+  procs_per_node       processors of the trace that make a node (1)
+  cut                  keep what is submitted in START..END, as 0..20d
+  load                 scale the arrivals to this offered load
+  scale                multiply the times between arrivals by this
+  estimates            multiply what requested times are above the run
+                       times by this; 0: exact estimates (1)
+  policy               wfp, fcfs, shortest-first, largest-first, or such as
+                       min(wait/requested,9)*nodes (wfp)
+  backfill             easy, conservative, none (easy)
+  node_pool            flat, partitioned:intrepid,
+                       partitioned:UNITSxNODES (flat)
+  scheme               of a ready job whose mate is not: hold, yield;
+                       off: no coscheduling here (hold)
+  release_interval     longest hold; 0: no limit (20m)
+  release_jitter       what a hold may be longer, as a share of it (0.25)
+  release_order        wanted, last (wanted)
+  max_held_fraction    of the nodes (0.5)
+  max_yields           of a job; then it holds; 0: no limit (0)
+  yield_boost          of a job's score at each yield (0)
+  on_peer_unreachable  start, hold, yield (start)
+  peer_grace           before that, for a peer that was there (0)
+  mate_patience        for a mate that is not submitted (no limit)"""
+
+
+def replay_options(*, pairs_file: bool) -> Callable[[Command], Command]:
+    """The options that say what is replayed, for a command that passes them on to `replay_settings`."""
+    options = [
+        click.option("--domain", "domains", multiple=True, metavar="NAME,KEY=VALUE,...", help="A policy domain."),
+        click.option("--pairs", metavar="FILE", help="Pairs: a CSV whose columns are domains, its rows job ids."),
+        click.option("--pair-window", metavar="TIME", help="Pair jobs of two domains submitted within it."),
+        click.option("--pair-fraction", metavar="SHARE", help="Pair this share of the first domain's jobs."),
+        click.option("--seed", metavar="N", help="Seed of drawn traces and pairs (0)."),
+        click.option(
+            "--overrun", type=click.Choice(["extend", "kill"]), help="What of jobs that ran past their request."
+        ),
+        click.option("--config", metavar="FILE.toml", help="The same settings in a file; flags win."),
+    ]
+
+    def add(command: Command) -> Command:
+        for option in reversed(options if pairs_file else options[:1] + options[2:]):
+            command = option(command)
+        return command
+
+    return add
