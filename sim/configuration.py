@@ -2,67 +2,27 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
-from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic import Field, ValidationError, model_validator
 
 from cosched.core.scheduling.scheduler import ClusterSettings
-from cosched.durations import parse_window
-from cosched.sim.generated import is_generated, parse_generated
 from cosched.sim.mistakes import Locate, input_error, inside
-from cosched.sim.workload import Workload
 from cosched.validation.sections import CoschedulingFields, SchedulerFields
 from cosched.validation.toml import read_toml as read_toml
-from cosched.validation.types import DomainName, Number, Seconds, Settings, Whole
-
-MAX_NODES = 10**9
-
-
-def _window(value: object) -> object:
-    return value if isinstance(value, tuple) else parse_window(str(value))
+from cosched.validation.types import Number, Seconds, Settings, Whole
+from cosched.workload.job_log import JobLog, Overrun
 
 
-def _trace(value: str | Path | Workload) -> str | Path | Workload:
-    if is_generated(value):
-        parse_generated(str(value))
-    return value
-
-
-Trace = Annotated[str | Path | Workload, AfterValidator(_trace)]
-Window = Annotated[tuple[int | None, int | None], BeforeValidator(_window)]
-
-
-class _JobLog(Settings):
-    """A domain's name and machine, and the jobs that it gets."""
-
-    model_config = ConfigDict(arbitrary_types_allowed=True)
-
-    name: DomainName
-    trace: Trace
-    format: Literal["swf", "accounting", "sacct", "csv"] | None = None
-    nodes: Annotated[Whole, Field(ge=1, le=MAX_NODES)] | None = None
-    procs_per_node: Annotated[Whole, Field(ge=1, le=MAX_NODES)] = 1
-    cut: Window | None = None
-    load: Annotated[Number, Field(gt=0)] | None = None
-    scale: Annotated[Number, Field(gt=0)] | None = None
-    estimates: Annotated[Number, Field(ge=0, le=1000)] = Decimal(1)
-
-
-class Domain(CoschedulingFields, SchedulerFields, _JobLog):
+class Domain(CoschedulingFields, SchedulerFields, JobLog):
     """One policy domain of a replay: a job log and its settings.
 
-    The log is a file ('-': standard input), drawn ('generated:...', see sim.generated) or a Workload.
-    Durations are seconds or text such as '20m'. `cut` keeps what is submitted in a time window ('0..20d');
-    `load` scales the arrivals to an offered load, `scale` multiplies the times between them; `estimates`
-    multiplies what the requested times are above the run times (0: users know them exactly).
+    Durations are seconds or text such as '20m'.
     """
 
     @model_validator(mode="after")
     def _coherent(self) -> Domain:
-        if self.load is not None and self.scale is not None:
-            raise ValueError("load and scale exclude each other")
         partitions = self.partitions
         if partitions and self.nodes not in (None, partitions.nodes):
             raise ValueError(f"nodes: {self.node_pool} has {partitions.nodes} nodes, not {self.nodes}")
@@ -81,7 +41,7 @@ class ReplayConfig(Settings):
     pair_window: Seconds | None = None
     pair_fraction: Annotated[Number, Field(ge=0, le=1)] | None = None
     seed: Annotated[Whole, Field(ge=0)] = 0
-    overrun: Literal["extend", "kill"] = "extend"
+    overrun: Overrun = "extend"
     script: str | Path | None = None  # a file, or the lines themselves
     events: bool = False
 

@@ -53,11 +53,11 @@ from cosched.core.scheduling.primitives.tables import MAX_TIME, NEVER, Tables, n
 from cosched.core.scheduling.scheduler import ClusterSettings
 from cosched.core.settings import CoschedulingSettings
 from cosched.sim.holds_and_yields import HoldEnd, HoldLog, YieldLog
-from cosched.sim.pairing import Pairing
 from cosched.sim.script import ScriptedEvent
 from cosched.sim.timers import Timers
 from cosched.sim.what_if import WhatIf
-from cosched.sim.workload import Workload
+from cosched.workload.jobs import Workload
+from cosched.workload.pairing import Pairing
 
 STALLED_ROUNDS = 1000  # instants in a row at which only forced releases happen, until a replay gives up
 

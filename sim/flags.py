@@ -92,8 +92,8 @@ def file_settings(path: str, values: dict[str, Any]) -> dict[str, Any]:
 
 
 def _is_no_file(text: str) -> bool:
-    from cosched.sim.generated import is_generated
     from cosched.sim.script import is_text
+    from cosched.workload.generated import is_generated
 
     return text == "-" or is_generated(text) or is_text(text)
 

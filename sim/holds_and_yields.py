@@ -8,7 +8,7 @@ from enum import IntEnum
 
 import numpy as np
 
-from cosched.sim.workload import UNKNOWN, Ints
+from cosched.workload.jobs import UNKNOWN, Ints
 
 
 class HoldEnd(IntEnum):

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cosched.sim.workload import UNKNOWN, Ints
+from cosched.workload.jobs import UNKNOWN, Ints
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]

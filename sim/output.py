@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from cosched import __version__
 from cosched.sim.results import ReplayResult
 from cosched.sim.staging import SUMMARY, staged
-from cosched.sim.traces.atomic import replacing
+from cosched.workload.traces.atomic import replacing
 
 if TYPE_CHECKING:
     import polars

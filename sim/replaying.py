@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,16 +11,16 @@ import numpy as np
 from cosched.compilation import prepare_kernels
 from cosched.core.settings import Scheme
 from cosched.errors import InputError
-from cosched.sim import traces
 from cosched.sim.configuration import Domain, ReplayConfig, replay_config
 from cosched.sim.engine import DomainSetup, Engine
-from cosched.sim.generated import is_generated, read_generated
-from cosched.sim.pairing import Pairing, pairs_by_fraction, pairs_by_window, pairs_from_file
 from cosched.sim.results import ReplayResult, collect
 from cosched.sim.script import ScriptedDomain, ScriptedEvent, read_script
 from cosched.sim.story import StoryLog
 from cosched.sim.warm_up import run_all_kernels
-from cosched.sim.workload import TraceLog, Workload
+from cosched.workload import traces
+from cosched.workload.job_log import read_jobs
+from cosched.workload.jobs import Workload
+from cosched.workload.pairing import Pairing, pairs_by_fraction, pairs_by_window, pairs_from_file
 
 NO_PAIRS = Pairing(np.empty(0, np.int64), np.empty((0, 2), np.int64), np.empty((0, 2), np.int64))
 
@@ -87,55 +86,13 @@ class Replay:
 
 def read_machine(domain: Domain, config: ReplayConfig) -> tuple[Workload, int]:
     """One domain's workload and number of nodes; InputError."""
-    if isinstance(domain.trace, Workload):
-        workload, nodes = domain.trace, _nodes(domain, None)
-    else:
-        log = _read(domain, config)
-        nodes = _nodes(domain, log)
-        workload = _clean(domain, log, nodes, config)
-    try:
-        if domain.load is not None:
-            workload = traces.scale_to_load(workload, nodes, domain.load)
-        if domain.scale is not None:
-            workload = traces.scale(workload, domain.scale)
-    except ValueError as error:
-        raise InputError(f"--domain {domain.name}", "load" if domain.load else "scale", str(error)) from None
-    if domain.estimates != 1:
-        workload = traces.with_estimates(workload, domain.estimates)
-    return workload, nodes
-
-
-def _read(domain: Domain, config: ReplayConfig) -> TraceLog:
-    if is_generated(domain.trace):
-        return read_generated(str(domain.trace), config.seed, f"--domain {domain.name}")
-    assert not isinstance(domain.trace, Workload)
-    return traces.read_trace(domain.trace, domain.format)
-
-
-def _nodes(domain: Domain, log: TraceLog | None) -> int:
-    """As configured, else by the node pool, else by the log's header."""
-    stated = traces.machine_nodes(log, domain.procs_per_node) if log is not None else None
-    partitions = domain.partitions
-    nodes = domain.nodes or (partitions.nodes if partitions else stated)
-    if nodes is None:
-        raise InputError(f"--domain {domain.name}", "nodes", "missing, and the trace does not state the machine's size")
-    return nodes
-
-
-def _clean(domain: Domain, log: TraceLog, nodes: int, config: ReplayConfig) -> Workload:
-    """Cut, then clean; jobs cut away count as left out, so that pairs that name them are dropped."""
-    kept = log
-    if domain.cut is not None:
-        try:
-            kept = traces.cut(log, *domain.cut)
-        except ValueError as error:
-            raise InputError(f"--domain {domain.name}", "cut", str(error)) from None
-    sizes = domain.partitions.round_up if domain.partitions else None
-    workload = traces.clean(kept, nodes, domain.procs_per_node, config.overrun, sizes)
-    if len(kept) < len(log) and config.pairs is not None:
-        away = np.setdiff1d(log.job_id, kept.job_id).tolist()
-        workload = replace(workload, left_out_ids=workload.left_out_ids.union(away))
-    return workload
+    return read_jobs(
+        domain,
+        partitions=domain.partitions,
+        overrun=config.overrun,
+        seed=config.seed,
+        has_pairs=config.pairs is not None,
+    )
 
 
 def pair_jobs(config: ReplayConfig, workloads: Sequence[Workload]) -> Pairing:

@@ -15,8 +15,8 @@ from cosched.sim import metrics
 from cosched.sim.configuration import Domain
 from cosched.sim.engine import Engine
 from cosched.sim.holds_and_yields import HoldEnd, Holds, Yields
-from cosched.sim.pairing import Pairing
-from cosched.sim.workload import UNKNOWN, Ints, JobIds, Workload
+from cosched.workload.jobs import UNKNOWN, Ints, JobIds, Workload
+from cosched.workload.pairing import Pairing
 
 if TYPE_CHECKING:
     import polars

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from cosched.core.job import JobState
-from cosched.sim.workload import UNKNOWN
+from cosched.workload.jobs import UNKNOWN
 
 if TYPE_CHECKING:
     from cosched.sim.engine import Engine

@@ -11,8 +11,8 @@ from cosched.core.scheduling.policies.ordering import parse_ordering
 from cosched.core.scheduling.scheduler import ClusterSettings
 from cosched.core.settings import CoschedulingSettings, Scheme
 from cosched.sim.engine import DomainSetup, Engine
-from cosched.sim.pairing import Pairing
-from cosched.sim.workload import Workload
+from cosched.workload.jobs import Workload
+from cosched.workload.pairing import Pairing
 
 
 def run_all_kernels() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from cosched.sim.traces import REASONS
+from cosched.workload.traces import REASONS
 
 Summary = Mapping[str, Any]
 

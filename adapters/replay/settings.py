@@ -17,13 +17,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from cosched.adapters.manager import SettingError
 from cosched.adapters.replay.time import ScaledTime, SharedTime, open_shared_time
 
 if TYPE_CHECKING:
-    from cosched.sim.configuration import ReplayConfig
+    from cosched.adapters.replay.log import ReplayedLog
 
 MAX_SPEED = 10_000.0
 MACHINE = ("trace", "format", "nodes", "procs_per_node", "cut", "load", "scale")
@@ -35,7 +35,7 @@ KEYS = (*MACHINE, "overrun", "pairs", "off", "clock", *CLOCKS["real"], *CLOCKS["
 class ReplaySettings:
     """What the replay manager is told. The trace's time 0 is at `start` by `time`."""
 
-    replay: ReplayConfig  # of this domain alone
+    log: ReplayedLog
     off: frozenset[str]
     time: SharedTime | ScaledTime
     start: int
@@ -52,26 +52,21 @@ def read_settings(domain: str, folder: Path, settings: Mapping[str, object]) -> 
     foreign = next((key for name, keys in CLOCKS.items() if name != clock for key in keys if key in settings), None)
     if foreign is not None:
         raise SettingError(foreign, f"has no meaning with the clock {clock}")
-    replay, off = _replay(domain, folder, settings), _off(settings.get("off", []))
+    log, off = _log(domain, folder, settings), _off(settings.get("off", []))
     if clock == "lockstep":
-        return ReplaySettings(replay, off, open_shared_time(_path(folder, "time", settings.get("time"))), 0)
+        return ReplaySettings(log, off, open_shared_time(_path(folder, "time", settings.get("time"))), 0)
     start = _start(settings.get("start"))
-    return ReplaySettings(replay, off, ScaledTime(start, _speed(settings.get("speed", 1))), start)
+    return ReplaySettings(log, off, ScaledTime(start, _speed(settings.get("speed", 1))), start)
 
 
-def _replay(domain: str, folder: Path, settings: Mapping[str, object]) -> ReplayConfig:
-    from cosched.errors import InputError
-    from cosched.sim.configuration import replay_config
+def _log(domain: str, folder: Path, settings: Mapping[str, object]) -> ReplayedLog:
+    from cosched.adapters.replay.log import replayed_log  # needs numpy
 
-    machine: dict[str, Any] = {key: settings[key] for key in MACHINE if key in settings}
-    values: dict[str, Any] = {key: settings[key] for key in ("overrun",) if key in settings}
-    machine |= {"name": domain, "trace": _path(folder, "trace", settings.get("trace"))}
+    values = {key: settings[key] for key in (*MACHINE, "overrun") if key in settings}
+    values |= {"name": domain, "trace": _path(folder, "trace", settings.get("trace"))}
     if "pairs" in settings:
         values["pairs"] = _path(folder, "pairs", settings["pairs"])
-    try:
-        return replay_config(lambda _, key: ("manager", key), {"domains": (machine,), **values})
-    except InputError as error:
-        raise SettingError(str(error.where or "trace"), error.reason) from None
+    return replayed_log(values)
 
 
 def _path(folder: Path, key: str, value: object) -> Path:

@@ -13,10 +13,10 @@ import numpy as np
 from cosched.adapters.manager import SettingError
 from cosched.adapters.replay.settings import ReplaySettings
 from cosched.errors import InputError
-from cosched.sim.pairing import pairs_from_file
-from cosched.sim.replaying import read_machine
-from cosched.sim.traces.opening import numbered, read_blocks
-from cosched.sim.workload import Workload
+from cosched.workload.job_log import read_jobs
+from cosched.workload.jobs import Workload
+from cosched.workload.pairing import pairs_from_file
+from cosched.workload.traces.opening import numbered, read_blocks
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +36,12 @@ class TraceJob:
 
 def read_trace_jobs(settings: ReplaySettings) -> tuple[list[TraceJob], int]:
     """The jobs in trace order, and the nodes of the machine; SettingError."""
-    (domain,) = settings.replay.domains
+    log = settings.log
     try:
-        workload, nodes = read_machine(domain, settings.replay)
+        workload, nodes = read_jobs(log, overrun=log.overrun, has_pairs=log.pairs is not None)
     except InputError as error:
         raise SettingError("nodes" if error.where == "nodes" else "trace", str(error)) from None
-    mates = _mates(settings.replay.pairs, domain.name, workload)
+    mates = _mates(log.pairs, log.name, workload)
     columns = (workload.job_id, workload.submit + settings.start, workload.nodes, workload.requested, workload.run)
     rows = zip(*(column.tolist() for column in columns), strict=True)
     jobs = []
@@ -51,7 +51,7 @@ def read_trace_jobs(settings: ReplaySettings) -> tuple[list[TraceJob], int]:
     return jobs, nodes
 
 
-def _mates(path: str | Path | None, name: str, workload: Workload) -> Mapping[int, tuple[str, str]]:
+def _mates(path: Path | None, name: str, workload: Workload) -> Mapping[int, tuple[str, str]]:
     """By row of this domain's jobs: the mate's domain, and the pair's name, which is its row in the file."""
     if path is None:
         return {}
@@ -71,7 +71,7 @@ def _mates(path: str | Path | None, name: str, workload: Workload) -> Mapping[in
     return mates
 
 
-def _columns(path: str | Path) -> tuple[list[str], dict[str, Workload]]:
+def _columns(path: Path) -> tuple[list[str], dict[str, Workload]]:
     """The domains that the file names, and for each the jobs that it names: theirs are not known here."""
     with closing(read_blocks(path)) as blocks:
         rows = csv.reader(text for _, text in numbered(blocks))

@@ -80,8 +80,8 @@ def _run_live(doing: Progress) -> list[PairOfProcesses]:
 
 def _settings() -> Any:
     from cosched.sim.configuration import Domain, ReplayConfig
-    from cosched.sim.generate import generate
-    from cosched.sim.machine_models import EUREKA, INTREPID
+    from cosched.workload.generate import generate
+    from cosched.workload.machine_models import EUREKA, INTREPID
 
     domains = tuple(
         Domain(name=model.name, trace=generate(model, seed=SEED), nodes=model.nodes) for model in (INTREPID, EUREKA)
@@ -91,9 +91,9 @@ def _settings() -> Any:
 
 def _write_inputs(ready: Replay, stage: Path) -> None:
     """What `cosched replay --compare` needs to find the same."""
-    from cosched.sim.generate import swf_header
-    from cosched.sim.pairing import write_pairs
-    from cosched.sim.traces import write_swf
+    from cosched.workload.generate import swf_header
+    from cosched.workload.pairing import write_pairs
+    from cosched.workload.traces import write_swf
 
     names = [domain.name for domain in ready.config.domains]
     for name, workload, nodes in zip(names, ready.workloads, ready.nodes, strict=True):

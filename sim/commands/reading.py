@@ -12,7 +12,7 @@ from cosched.durations import parse_window
 from cosched.errors import InputError
 
 if TYPE_CHECKING:
-    from cosched.sim.workload import TraceLog, Workload
+    from cosched.workload.jobs import TraceLog, Workload
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 Bounds = tuple[int | None, int | None]
@@ -69,7 +69,7 @@ class Source:
 
     def workload(self) -> Workload:
         """The jobs that the machine can run; a machine of unknown size is as large as its largest job."""
-        from cosched.sim.traces import clean
+        from cosched.workload.traces import clean
 
         largest = int(max(self.log.requested_procs.max(), self.log.allocated.max(), 1))
         return clean(self.log, self.nodes or largest, self.procs_per_node, self.overrun)
@@ -79,7 +79,7 @@ def read(
     path: str, form: str | None, nodes: int | None, procs_per_node: int, cut: Bounds | None, overrun: str
 ) -> Source:
     """Read a log as the options want it; InputError."""
-    from cosched.sim import traces
+    from cosched.workload import traces
 
     log = traces.read_trace(path, form)
     if cut is not None:

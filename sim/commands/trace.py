@@ -15,7 +15,7 @@ from cosched.sim.commands.reading import Source, read, reading_options
 from cosched.sim.flags import replay_settings
 
 if TYPE_CHECKING:
-    from cosched.sim.workload import TraceLog, Workload
+    from cosched.workload.jobs import TraceLog, Workload
 
 DAY_S = 86_400
 MOST_DAYS = 10**6
@@ -38,7 +38,7 @@ def trace() -> None:
 @needing(SIMULATOR)
 def info(path: str, as_json: bool, **reading: Any) -> None:
     """Show jobs, machine, span, load, what a replay leaves out, and distributions of sizes and times."""
-    from cosched.sim.traces.facts import facts
+    from cosched.workload.traces.facts import facts
 
     source = read(path, **reading)
     found = facts(source.log, source.workload(), source.nodes)
@@ -61,7 +61,7 @@ def info(path: str, as_json: bool, **reading: Any) -> None:
 def convert(path: str, target: str, clean: bool, scale: str | None, load: str | None, **reading: Any) -> None:
     """Write the job log IN, of any format, to OUT in the Standard Workload Format (OUT.gz: packed)."""
     from cosched.sim.staging import writing
-    from cosched.sim.traces import write_swf
+    from cosched.workload.traces import write_swf
 
     if scale is not None and load is not None:
         raise click.UsageError("--scale and --load exclude each other.")
@@ -74,7 +74,7 @@ def convert(path: str, target: str, clean: bool, scale: str | None, load: str | 
 
 
 def _cleaned(source: Source) -> Workload:
-    from cosched.sim.traces import left_out_messages
+    from cosched.workload.traces import left_out_messages
 
     workload = source.workload()
     for message in left_out_messages(workload):
@@ -83,7 +83,7 @@ def _cleaned(source: Source) -> Workload:
 
 
 def _scaled(jobs: TraceLog | Workload, source: Source, scale: str | None, load: str | None) -> TraceLog | Workload:
-    from cosched.sim import traces
+    from cosched.workload import traces
 
     if scale is None and load is None:
         return jobs
@@ -123,10 +123,10 @@ def generate(
 
     What is not given of jobs, days and utilisation follows from the rest.
     """
-    from cosched.sim.generate import generate, swf_header
-    from cosched.sim.machine_models import MODELS
     from cosched.sim.staging import writing
-    from cosched.sim.traces import write_swf
+    from cosched.workload.generate import generate, swf_header
+    from cosched.workload.machine_models import MODELS
+    from cosched.workload.traces import write_swf
 
     if days is not None and not 0 < days < MOST_DAYS:
         raise InputError("--days", None, f"{days:g} is not a number of days above 0")
@@ -146,9 +146,9 @@ def pair(target: str, domains: tuple[str, ...], config: str | None, **options: A
 
     The domains are given as to `cosched replay`, which makes the same pairs with --pairs OUT.
     """
-    from cosched.sim.pairing import write_pairs
     from cosched.sim.replaying import pair_jobs, read_machine
     from cosched.sim.staging import writing
+    from cosched.workload.pairing import write_pairs
 
     settings = replay_settings(domains, config, **options)
     if settings.pair_window is None and settings.pair_fraction is None:

@@ -14,9 +14,9 @@ from cosched.core.settings import Scheme
 from cosched.sim.configuration import Domain
 from cosched.sim.live.local_process import LocalProcess, free_ports
 from cosched.sim.live.player import Player
-from cosched.sim.pairing import Pairing, write_pairs
-from cosched.sim.workload import Workload
 from cosched.validation.sections import CoschedulingFields, SchedulerFields
+from cosched.workload.jobs import Workload
+from cosched.workload.pairing import Pairing, write_pairs
 
 TIME = "time"  # the file in which the time is told
 LONGEST_CALL = 300  # seconds: a busy host makes a call slow, not unanswered

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from cosched.sim.reports.style import INK, SVG_FONTS, rc
-from cosched.sim.traces.atomic import replacing
+from cosched.workload.traces.atomic import replacing
 
 if TYPE_CHECKING:
     import polars

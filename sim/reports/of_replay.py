@@ -11,7 +11,6 @@ from cosched.sim.reports.gantt.chart import gantt_chart
 from cosched.sim.reports.page import Page, Section, Table, Tile, write_page
 from cosched.sim.reports.replay_figures import coscheduling_figures, job_figures, machine_figures, workload_figures
 from cosched.sim.reports.run import Run, RunDomain, read_run
-from cosched.sim.traces import REASONS
 from cosched.sim.wording import (
     GROUPS,
     METRICS,
@@ -24,6 +23,7 @@ from cosched.sim.wording import (
     percent,
     warnings,
 )
+from cosched.workload.traces import REASONS
 
 WAITS = (
     "The wait of a job is from its submission to its start; its slowdown is wait and run time over run time (bounded: "

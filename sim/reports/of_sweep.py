@@ -20,8 +20,8 @@ from cosched.sim.reports.sweep_figures import (
     sweep_figures,
 )
 from cosched.sim.sweeps.sweeping import Swept, read_swept
-from cosched.sim.traces import REASONS
 from cosched.sim.wording import count
+from cosched.workload.traces import REASONS
 
 TEXT = """Means over the replications with their 95 % intervals (Student's t). In each replication all places in the \
 grid see the same drawn traces and pairs, so their differences are less uncertain than each of them.

@@ -17,7 +17,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from cosched.sim.reports.figure import write_figure
-from cosched.sim.traces.atomic import replacing
+from cosched.workload.traces.atomic import replacing
 
 if TYPE_CHECKING:
     from cosched.sim.reports.figure import Figure

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from cosched.errors import InputError
-from cosched.sim.generated import is_generated
 from cosched.sim.script import is_text
+from cosched.workload.generated import is_generated
 
 FILE_KEYS = ("trace", "pairs", "script")
 

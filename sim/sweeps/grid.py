@@ -11,10 +11,10 @@ from typing import Any
 
 from cosched.core.settings import Scheme
 from cosched.sim.configuration import Domain, ReplayConfig
-from cosched.sim.generated import is_generated
 from cosched.sim.sweeps.case import Case, Label
 from cosched.sim.sweeps.files import FILE_KEYS, is_file_name
 from cosched.validation.mistakes import no_such_key
+from cosched.workload.generated import is_generated
 
 SCHEMES = "schemes"  # the grid's key that sets the schemes of all domains
 NO_COSCHEDULING = "none"  # a value of it; others have a letter for each domain

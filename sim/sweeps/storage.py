@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from cosched.errors import InputError
 from cosched.sim.sweeps.case import CASE, ERROR, Row
-from cosched.sim.traces.atomic import replacing
+from cosched.workload.traces.atomic import replacing
 
 if TYPE_CHECKING:
     import polars

@@ -15,7 +15,7 @@ from cosched.sim.sweeps.grid import Sweep
 from cosched.sim.sweeps.running import run_cases
 from cosched.sim.sweeps.storage import RESULTS
 from cosched.sim.sweeps.workers import Workers
-from cosched.sim.traces.atomic import replacing
+from cosched.workload.traces.atomic import replacing
 
 if TYPE_CHECKING:
     import polars

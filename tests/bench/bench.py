@@ -22,12 +22,12 @@ from cosched.core.scheduling.policies.ordering import parse_ordering
 from cosched.core.scheduling.scheduler import ClusterSettings
 from cosched.core.settings import CoschedulingSettings, Scheme
 from cosched.sim.engine import DomainSetup, Engine
-from cosched.sim.generate import generate
-from cosched.sim.pairing import Pairing, pairs_by_window
 from cosched.sim.replaying import NO_PAIRS
-from cosched.sim.traces import clean, machine_nodes, read_trace, write_swf
 from cosched.sim.warm_up import run_all_kernels
-from cosched.sim.workload import Workload
+from cosched.workload.generate import generate
+from cosched.workload.jobs import Workload
+from cosched.workload.pairing import Pairing, pairs_by_window
+from cosched.workload.traces import clean, machine_nodes, read_trace, write_swf
 from deploy.slurm.lab.programs import missing_programs
 from tests.bench.machine_code import CLoop
 

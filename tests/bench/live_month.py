@@ -11,9 +11,9 @@ import time
 
 from cosched.core.settings import Scheme
 from cosched.sim.configuration import Domain, ReplayConfig
-from cosched.sim.generate import generate
 from cosched.sim.live.replaying import LiveReplay
 from cosched.sim.replaying import Replay
+from cosched.workload.generate import generate
 
 DAYS = 30
 JOBS = {"intrepid": (40_960, 9_200), "eureka": (100, 2_300)}  # nodes, jobs in 30 days

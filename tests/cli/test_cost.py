@@ -6,7 +6,7 @@ import sys
 MILLION = """
 import resource, sys, time
 from cosched.sim import Domain, replay
-from cosched.sim.generate import generate
+from cosched.workload.generate import generate
 from cosched.sim.output import RunInfo, write_run
 
 result = replay([Domain(name="eureka", trace=generate("eureka", jobs=1_000_000, seed=1), nodes=100)])

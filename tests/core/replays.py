@@ -14,9 +14,9 @@ from cosched.core.scheduling.policies.ordering import parse_ordering
 from cosched.core.scheduling.scheduler import ClusterSettings
 from cosched.core.settings import CoschedulingSettings, ReleaseOrder
 from cosched.sim.engine import DomainSetup, Engine
-from cosched.sim.pairing import Pairing
 from cosched.sim.script import ScriptedEvent
-from cosched.sim.workload import Workload
+from cosched.workload.jobs import Workload
+from cosched.workload.pairing import Pairing
 
 Jobs = dict[str, tuple[int, ...]]  # name -> (submit, run, nodes) or (submit, run, nodes, requested)
 

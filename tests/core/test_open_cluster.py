@@ -18,7 +18,7 @@ from cosched.core.scheduling.scheduler import ClusterJob, ClusterSettings
 from cosched.core.settings import CoschedulingSettings
 from cosched.sim.engine import DomainSetup, Engine
 from cosched.sim.replaying import NO_PAIRS
-from cosched.sim.workload import Workload
+from cosched.workload.jobs import Workload
 
 JOBS = st.lists(
     st.tuples(st.integers(0, 60), st.integers(1, 8), st.integers(1, 40), st.integers(0, 30)), min_size=1, max_size=40

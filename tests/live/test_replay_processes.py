@@ -15,10 +15,10 @@ import pytest
 
 from cosched.core.settings import Scheme
 from cosched.sim.configuration import Domain, ReplayConfig
-from cosched.sim.generate import generate
 from cosched.sim.live.replaying import LiveReplay
-from cosched.sim.traces import clean, machine_nodes, read_trace, write_swf
-from cosched.sim.workload import Workload
+from cosched.workload.generate import generate
+from cosched.workload.jobs import Workload
+from cosched.workload.traces import clean, machine_nodes, read_trace, write_swf
 from tests.live.replays import assert_equal
 from tests.live.services import COMMAND, PATIENCE, wait_until
 

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from cosched.sim.configuration import Domain, ReplayConfig
-from cosched.sim.workload import Workload
+from cosched.workload.jobs import Workload
 from tests.live.replays import Loop, ThreadedReplay, assert_equal
 from tests.sim.exact import EXPRESSION
 

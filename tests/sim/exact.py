@@ -13,9 +13,9 @@ from cosched.core.scheduling.pools import Partitions
 from cosched.core.scheduling.scheduler import ClusterSettings
 from cosched.core.settings import CoschedulingSettings, ReleaseOrder, Scheme
 from cosched.sim.engine import DomainSetup, Engine
-from cosched.sim.pairing import Pairing
 from cosched.sim.results import NEVER_STARTED, STATES, collect
-from cosched.sim.workload import UNKNOWN, Workload
+from cosched.workload.jobs import UNKNOWN, Workload
+from cosched.workload.pairing import Pairing
 from tests.reference import RefDomain, RefJob, RefOutcome
 
 Pairs = Sequence[tuple[tuple[str, int], tuple[str, int]]]

@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cosched.errors import InputError
-from cosched.sim.generate import generate, hourly_rates
-from cosched.sim.machine_models import EUREKA, INTREPID, MODELS, MONTH_S, MachineModel, RunClass
-from cosched.sim.pairing import pairs_by_window
-from cosched.sim.workload import Workload
+from cosched.workload.generate import generate, hourly_rates
+from cosched.workload.jobs import Workload
+from cosched.workload.machine_models import EUREKA, INTREPID, MODELS, MONTH_S, MachineModel, RunClass
+from cosched.workload.pairing import pairs_by_window
 
 MANY = 200_000
 DAY_S = 86_400

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from cosched import sim
 from cosched.errors import InputError
 from cosched.sim.flags import replay_settings
-from cosched.sim.generate import generate
-from cosched.sim.traces import with_estimates, write_swf
-from cosched.sim.workload import Workload
+from cosched.workload.generate import generate
+from cosched.workload.jobs import Workload
+from cosched.workload.traces import with_estimates, write_swf
 
 
 def replayed(trace, **options):

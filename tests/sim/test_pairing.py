@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cosched.errors import InputError
-from cosched.sim.pairing import Pairing, pairs_by_fraction, pairs_by_window
-from cosched.sim.workload import Workload
+from cosched.workload.jobs import Workload
+from cosched.workload.pairing import Pairing, pairs_by_fraction, pairs_by_window
 
 
 def submitted(*times):

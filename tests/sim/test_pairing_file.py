@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cosched.errors import InputError
-from cosched.sim.pairing import Pairing, pairs_from_file, write_pairs
-from cosched.sim.workload import Workload
+from cosched.workload.jobs import Workload
+from cosched.workload.pairing import Pairing, pairs_from_file, write_pairs
 
 NAMES = ("intrepid", "eureka", "mira")
 

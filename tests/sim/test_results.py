@@ -10,8 +10,8 @@ from cosched import sim
 from cosched.core.settings import ReleaseOrder
 from cosched.errors import InputError
 from cosched.sim import metrics
-from cosched.sim.pairing import Pairing
-from cosched.sim.workload import UNKNOWN, Workload
+from cosched.workload.jobs import UNKNOWN, Workload
+from cosched.workload.pairing import Pairing
 
 
 def ints(*values: int) -> np.ndarray:

@@ -3,9 +3,9 @@ import gzip
 import pytest
 
 from cosched.errors import InputError
-from cosched.sim.traces import clean, read_trace
-from cosched.sim.traces.accounting import read_accounting
-from cosched.sim.traces.opening import Block
+from cosched.workload.traces import clean, read_trace
+from cosched.workload.traces.accounting import read_accounting
+from cosched.workload.traces.opening import Block
 
 # Shaped like the logs that the two systems write; the names are made up.
 COBALT = """\

@@ -7,8 +7,8 @@ import sys
 import pytest
 
 from cosched.errors import InputError
-from cosched.sim.traces import opening
-from cosched.sim.traces.opening import read_blocks
+from cosched.workload.traces import opening
+from cosched.workload.traces.opening import read_blocks
 
 
 def lines_of(path, block_bytes=1 << 20):

@@ -1,9 +1,9 @@
 import pytest
 
 from cosched.errors import InputError
-from cosched.sim.traces import clean, read_trace
-from cosched.sim.traces.opening import Block
-from cosched.sim.traces.sacct import read_sacct
+from cosched.workload.traces import clean, read_trace
+from cosched.workload.traces.opening import Block
+from cosched.workload.traces.sacct import read_sacct
 
 LOG = """\
 JobID|JobIDRaw|User|Submit|Start|End|Elapsed|NNodes|ReqNodes|NCPUS|Timelimit|State|JobName

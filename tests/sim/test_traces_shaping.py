@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cosched.sim.traces import cut, offered_load, read_trace, scale, scale_to_load, write_swf
-from cosched.sim.workload import Workload
+from cosched.workload.jobs import Workload
+from cosched.workload.traces import cut, offered_load, read_trace, scale, scale_to_load, write_swf
 
 
 def workload_of(submits, run=10, nodes=2):

@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cosched.errors import InputError
-from cosched.sim.traces.opening import Block
-from cosched.sim.traces.swf import COLUMNS, read_swf
+from cosched.workload.traces.opening import Block
+from cosched.workload.traces.swf import COLUMNS, read_swf
 
 GOOD = ["1", "0", "5", "100", "8", "-1", "-1", "16", "3600", "-1", "1", "7", "3", "-1", "2", "-1", "-1", "-1"]
 

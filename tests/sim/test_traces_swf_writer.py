@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cosched.sim.traces import read_trace, write_swf
-from cosched.sim.workload import TraceLog, Workload
+from cosched.workload.jobs import TraceLog, Workload
+from cosched.workload.traces import read_trace, write_swf
 
 NAMES = (
     "job_id",

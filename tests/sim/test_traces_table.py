@@ -1,9 +1,9 @@
 import pytest
 
 from cosched.errors import InputError
-from cosched.sim.traces import read_trace
-from cosched.sim.traces.opening import Block
-from cosched.sim.traces.table import read_table
+from cosched.workload.traces import read_trace
+from cosched.workload.traces.opening import Block
+from cosched.workload.traces.table import read_table
 
 TABLE = """\
 Submit, job_id,run,nodes,requested,user,wait,color

@@ -17,7 +17,7 @@ from cosched.sim.combinations import combinations
 from cosched.sim.flags import parse_domain
 from cosched.sim.output import RunInfo, write_run
 from cosched.sim.studies.tang2011.logs import Log, read_log
-from cosched.sim.traces import offered_load
+from cosched.workload.traces import offered_load
 from deploy.slurm.lab import LabError
 from deploy.slurm.lab.laboratory import NAMES
 from deploy.slurm.trace.comparison import Comparison, compare, explanation, table

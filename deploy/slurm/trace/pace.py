@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from cosched.sim.results import DomainResult, ReplayResult
-from cosched.sim.workload import Ints, Workload
+from cosched.workload.jobs import Ints, Workload
 from deploy.slurm.trace.cut import Cut
 from deploy.slurm.trace.playing import Play
 from deploy.slurm.trace.results import Settings, simulate

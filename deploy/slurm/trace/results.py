@@ -12,7 +12,7 @@ from cosched.core.settings import Scheme
 from cosched.sim.configuration import Domain, ReplayConfig, replay_config
 from cosched.sim.replaying import Replay
 from cosched.sim.results import DomainResult, Jobs, ReplayResult, add_pairs
-from cosched.sim.workload import UNKNOWN, Ints, Workload
+from cosched.workload.jobs import UNKNOWN, Ints, Workload
 from deploy.slurm.trace.cut import Cut
 from deploy.slurm.trace.playing import Play, Played
 

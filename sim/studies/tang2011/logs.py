@@ -10,11 +10,11 @@ from pathlib import Path
 import numpy as np
 
 from cosched.errors import InputError
-from cosched.sim import traces
 from cosched.sim.configuration import replay_config
 from cosched.sim.replaying import read_machine
 from cosched.sim.studies.tang2011.setup import LOADS, MACHINES, MEDIUM, Settings
-from cosched.sim.workload import Workload
+from cosched.workload import traces
+from cosched.workload.jobs import Workload
 
 DAY_S = 86_400
 KEYS = ("trace", "nodes", "procs_per_node", "format", "cut")  # of a log, as in --domain

@@ -28,7 +28,7 @@ from cosched.sim.studies.tang2011.sensitivity import sensitivities
 from cosched.sim.studies.tang2011.setup import Plan
 from cosched.sim.studies.tang2011.tables import deadlocks_table, release_order_table, sensitivity_table
 from cosched.sim.sweeps.storage import RESULTS
-from cosched.sim.traces.atomic import replacing
+from cosched.workload.traces.atomic import replacing
 
 TABLES, PAPER = "tables", "paper.md"  # in the study's folder
 

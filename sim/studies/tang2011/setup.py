@@ -60,7 +60,7 @@ class Months(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class GeneratedMonths:
-    """Drawn with the replay's seed (sim.generate)."""
+    """Drawn with the replay's seed (workload.generate)."""
 
     longer: bool = True
     partitioned: bool = True

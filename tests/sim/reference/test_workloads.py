@@ -5,9 +5,9 @@ import tomllib
 
 import pytest
 
-from cosched.sim import traces
 from cosched.sim.flags import replay_settings
 from cosched.sim.reference.suite import SUITE, Workload, known_mistakes, workloads
+from cosched.workload import traces
 
 from . import slowly
 

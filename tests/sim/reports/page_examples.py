@@ -10,7 +10,7 @@ import numpy as np
 from cosched.sim.configuration import Domain
 from cosched.sim.output import RunInfo, write_run
 from cosched.sim.replaying import replay
-from cosched.sim.workload import Workload
+from cosched.workload.jobs import Workload
 
 COMMAND = "cosched replay --domain 'it's \"</script><b>here</b>'"
 

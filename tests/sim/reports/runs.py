@@ -9,9 +9,9 @@ import polars
 
 from cosched import sim
 from cosched.sim.output import RunInfo, write_run
-from cosched.sim.pairing import Pairing
 from cosched.sim.reports.run import Run, RunDomain, read_run
-from cosched.sim.workload import Workload
+from cosched.workload.jobs import Workload
+from cosched.workload.pairing import Pairing
 
 Row = tuple[int, int, int]  # submit, run time, nodes
 

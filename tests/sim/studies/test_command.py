@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from cosched.sim import traces
-from cosched.sim.generate import generate
 from cosched.sim.studies.tang2011.claims import claims
 from cosched.sim.studies.tang2011.paper import statements
+from cosched.workload import traces
+from cosched.workload.generate import generate
 from tests.browser import opened
 
 FIGURES = {f"figure-{number:02}" for number in range(3, 11)}

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from cosched.errors import InputError
-from cosched.sim import traces
-from cosched.sim.generate import generate
 from cosched.sim.studies.tang2011.logs import LogMonths, cut_months, read_log, windows_overlap
-from cosched.sim.workload import TraceLog
+from cosched.workload import traces
+from cosched.workload.generate import generate
+from cosched.workload.jobs import TraceLog
 
 DAY_S = 86_400
 

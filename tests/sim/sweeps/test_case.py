@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from cosched.sim.generate import generate
 from cosched.sim.sweeps.case import Case, run_case
-from cosched.sim.traces import write_swf
+from cosched.workload.generate import generate
+from cosched.workload.traces import write_swf
 from tests.sim.sweeps.small import failing, pair
 
 

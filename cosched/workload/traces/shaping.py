@@ -10,8 +10,8 @@ from typing import TypeVar
 
 import numpy as np
 
-from cosched.sim.traces.values import LIMIT
-from cosched.sim.workload import Ints, TraceLog, Workload
+from cosched.workload.jobs import Ints, TraceLog, Workload
+from cosched.workload.traces.values import LIMIT
 
 Jobs = TypeVar("Jobs", TraceLog, Workload)
 Exact = Fraction | Decimal | str | int | float

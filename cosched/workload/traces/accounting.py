@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from cosched.errors import InputError
-from cosched.sim.traces.builder import LogBuilder
-from cosched.sim.traces.opening import Block, numbered
-from cosched.sim.traces.values import duration, known, seconds, whole
-from cosched.sim.workload import UNKNOWN, TraceLog
 from cosched.validation.text import shown
+from cosched.workload.jobs import UNKNOWN, TraceLog
+from cosched.workload.traces.builder import LogBuilder
+from cosched.workload.traces.opening import Block, numbered
+from cosched.workload.traces.values import duration, known, seconds, whole
 
 LINE_START = re.compile(r"(\d\d/\d\d/\d{4} \d\d:\d\d:\d\d)(?:\.\d+)?;", re.ASCII)
 _LINE = re.compile(LINE_START.pattern + r"([A-Za-z]{1,2});([^;]*);?(.*)", re.ASCII | re.DOTALL)

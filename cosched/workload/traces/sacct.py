@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from cosched.errors import InputError
-from cosched.sim.traces.builder import LogBuilder
-from cosched.sim.traces.opening import Block, numbered
-from cosched.sim.traces.values import duration, instant, known, number, optional, whole
-from cosched.sim.workload import UNKNOWN, TraceLog
+from cosched.workload.jobs import UNKNOWN, TraceLog
+from cosched.workload.traces.builder import LogBuilder
+from cosched.workload.traces.opening import Block, numbered
+from cosched.workload.traces.values import duration, instant, known, number, optional, whole
 
 SEPARATOR = "|"
 ID_COLUMNS = ("JobIDRaw", "JobID")

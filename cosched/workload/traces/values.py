@@ -7,8 +7,8 @@ import re
 from collections.abc import Callable
 from datetime import UTC, datetime
 
-from cosched.sim.workload import UNKNOWN
 from cosched.validation.text import shown
+from cosched.workload.jobs import UNKNOWN
 
 # 31,700 years in seconds. A product of two such values, one of them a node count of at most a few million,
 # fits in 64 bits, and a time in milliseconds or microseconds since 1970 is recognised as the mistake that it

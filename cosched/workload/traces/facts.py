@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cosched.sim.traces.shaping import offered_load
-from cosched.sim.workload import TraceLog, Workload
+from cosched.workload.jobs import TraceLog, Workload
+from cosched.workload.traces.shaping import offered_load
 
 QUANTILES = {"min": 0, "p25": 25, "median": 50, "p75": 75, "p95": 95, "p99": 99, "max": 100}
 

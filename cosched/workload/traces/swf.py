@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cosched.errors import InputError
-from cosched.sim.traces.opening import Block
-from cosched.sim.traces.values import LIMIT, number, seconds, whole
-from cosched.sim.workload import Ints, TraceLog
+from cosched.workload.jobs import Ints, TraceLog
+from cosched.workload.traces.opening import Block
+from cosched.workload.traces.values import LIMIT, number, seconds, whole
 
 COLUMNS = (
     "job number",

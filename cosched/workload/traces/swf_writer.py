@@ -12,8 +12,8 @@ from typing import BinaryIO
 
 import numpy as np
 
-from cosched.sim.traces.atomic import replacing
-from cosched.sim.workload import UNKNOWN, Ints, JobIds, TraceLog, Workload
+from cosched.workload.jobs import UNKNOWN, Ints, JobIds, TraceLog, Workload
+from cosched.workload.traces.atomic import replacing
 
 _ROWS_AT_ONCE = 16_384
 _KEY = re.compile(r"[A-Za-z]\w*", re.ASCII)

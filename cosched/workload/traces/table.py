@@ -6,10 +6,10 @@ import csv
 from collections.abc import Callable, Iterable, Iterator
 
 from cosched.errors import InputError
-from cosched.sim.traces.builder import LogBuilder
-from cosched.sim.traces.opening import Block
-from cosched.sim.traces.values import optional, seconds, whole
-from cosched.sim.workload import TraceLog
+from cosched.workload.jobs import TraceLog
+from cosched.workload.traces.builder import LogBuilder
+from cosched.workload.traces.opening import Block
+from cosched.workload.traces.values import optional, seconds, whole
 
 NEEDED = ("job_id", "submit", "run")
 SIZES = ("nodes", "procs")

@@ -8,16 +8,16 @@ from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 
 from cosched.errors import InputError
-from cosched.sim.traces.accounting import LINE_START, read_accounting
-from cosched.sim.traces.cleaning import REASONS, clean, left_out_messages, machine_nodes
-from cosched.sim.traces.opening import Block, StrPath, numbered, read_blocks, source_name
-from cosched.sim.traces.sacct import ID_COLUMNS, SEPARATOR, read_sacct
-from cosched.sim.traces.shaping import cut, load_factor, offered_load, scale, scale_to_load, with_estimates
-from cosched.sim.traces.swf import COLUMNS, read_swf
-from cosched.sim.traces.swf_writer import write_swf
-from cosched.sim.traces.table import read_table
-from cosched.sim.traces.values import number
-from cosched.sim.workload import TraceLog
+from cosched.workload.jobs import TraceLog
+from cosched.workload.traces.accounting import LINE_START, read_accounting
+from cosched.workload.traces.cleaning import REASONS, clean, left_out_messages, machine_nodes
+from cosched.workload.traces.opening import Block, StrPath, numbered, read_blocks, source_name
+from cosched.workload.traces.sacct import ID_COLUMNS, SEPARATOR, read_sacct
+from cosched.workload.traces.shaping import cut, load_factor, offered_load, scale, scale_to_load, with_estimates
+from cosched.workload.traces.swf import COLUMNS, read_swf
+from cosched.workload.traces.swf_writer import write_swf
+from cosched.workload.traces.table import read_table
+from cosched.workload.traces.values import number
 
 __all__ = [
     "FORMATS",

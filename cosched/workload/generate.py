@@ -21,8 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cosched.errors import InputError
-from cosched.sim.machine_models import MODELS, MONTH_S, MachineModel, MachineName
-from cosched.sim.workload import Ints, Workload
+from cosched.workload.jobs import Ints, Workload
+from cosched.workload.machine_models import MODELS, MONTH_S, MachineModel, MachineName
 
 Floats = NDArray[np.float64]
 

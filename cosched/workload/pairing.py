@@ -15,10 +15,10 @@ from zlib import crc32
 import numpy as np
 
 from cosched.errors import InputError
-from cosched.sim.traces.atomic import replacing
-from cosched.sim.traces.opening import StrPath, numbered, read_blocks, source_name
-from cosched.sim.workload import Ints, Workload
 from cosched.validation.text import shown
+from cosched.workload.jobs import Ints, Workload
+from cosched.workload.traces.atomic import replacing
+from cosched.workload.traces.opening import StrPath, numbered, read_blocks, source_name
 
 LONGEST_NUMBER = 18
 NO_LIMIT = sys.maxsize

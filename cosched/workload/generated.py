@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from cosched.errors import InputError
-from cosched.sim.generate import generate, swf_header
-from cosched.sim.machine_models import MODELS, MachineName
-from cosched.sim.workload import UNKNOWN, TraceLog, Workload
+from cosched.workload.generate import generate, swf_header
+from cosched.workload.jobs import UNKNOWN, TraceLog, Workload
+from cosched.workload.machine_models import MODELS, MachineName
 
 PREFIX = "generated:"
 FORM = "generated:MODEL/jobs=N/days=D/utilisation=U/seed=S"
@@ -19,7 +19,7 @@ MOST_DAYS = 10**6
 
 @dataclass(frozen=True, slots=True)
 class GeneratedTrace:
-    """What is drawn; None: what follows from the rest (sim.generate), and the replay's seed."""
+    """What is drawn; None: what follows from the rest (`generate`), and the replay's seed."""
 
     machine: MachineName
     jobs: int | None = None

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from cosched.errors import InputError
-from cosched.sim.workload import UNKNOWN, Ints, JobIds, TraceLog
 from cosched.validation.text import shown
+from cosched.workload.jobs import UNKNOWN, Ints, JobIds, TraceLog
 
 LONGEST_ID = 200
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cosched.errors import InputError
-from cosched.sim.workload import Ints, JobIds, TraceLog, Workload
+from cosched.workload.jobs import Ints, JobIds, TraceLog, Workload
 
 Bools = NDArray[np.bool_]
 Sizes = Callable[[Ints], Ints]

@@ -1,0 +1,28 @@
+"""The job log of a replay, as the keys of [manager] describe it; apart, since numpy is an extra."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from cosched.adapters.manager import SettingError
+from cosched.validation.mistakes import first_mistake
+from cosched.workload.job_log import JobLog, Overrun
+
+
+class ReplayedLog(JobLog):
+    """The job log of one domain, and the file of pairs."""
+
+    overrun: Overrun = "extend"
+    pairs: Path | None = None
+
+
+def replayed_log(values: Mapping[str, object]) -> ReplayedLog:
+    """Check `values`; SettingError."""
+    try:
+        return ReplayedLog.model_validate(values)
+    except ValidationError as error:
+        mistake = first_mistake(error)
+        raise SettingError(str(mistake.path[0] if mistake.path else "trace"), mistake.reason) from None

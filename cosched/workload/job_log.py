@@ -1,0 +1,124 @@
+"""The settings of a job log, and the jobs that it gives a machine."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from decimal import Decimal
+from pathlib import Path
+from typing import Annotated, Literal, Self
+
+import numpy as np
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, model_validator
+
+from cosched.core.scheduling.pools import Partitions
+from cosched.durations import parse_window
+from cosched.errors import InputError
+from cosched.validation.types import DomainName, Number, Settings, Whole
+from cosched.workload import traces
+from cosched.workload.generated import is_generated, parse_generated, read_generated
+from cosched.workload.jobs import TraceLog, Workload
+
+MAX_NODES = 10**9
+
+
+def _window(value: object) -> object:
+    return value if isinstance(value, tuple) else parse_window(str(value))
+
+
+def _trace(value: str | Path | Workload) -> str | Path | Workload:
+    if is_generated(value):
+        parse_generated(str(value))
+    return value
+
+
+Trace = Annotated[str | Path | Workload, AfterValidator(_trace)]
+Window = Annotated[tuple[int | None, int | None], BeforeValidator(_window)]
+Overrun = Literal["extend", "kill"]
+
+
+class JobLog(Settings):
+    """A domain's name and machine, and the jobs that it gets.
+
+    The log is a file ('-': standard input), drawn ('generated:...', see `generated`) or a Workload. Durations are
+    seconds or text such as '20m'. `cut` keeps what is submitted in a time window ('0..20d'); `load` scales the
+    arrivals to an offered load, `scale` multiplies the times between them; `estimates` multiplies what the requested
+    times are above the run times (0: users know them exactly).
+    """
+
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+
+    name: DomainName
+    trace: Trace
+    format: Literal["swf", "accounting", "sacct", "csv"] | None = None
+    nodes: Annotated[Whole, Field(ge=1, le=MAX_NODES)] | None = None
+    procs_per_node: Annotated[Whole, Field(ge=1, le=MAX_NODES)] = 1
+    cut: Window | None = None
+    load: Annotated[Number, Field(gt=0)] | None = None
+    scale: Annotated[Number, Field(gt=0)] | None = None
+    estimates: Annotated[Number, Field(ge=0, le=1000)] = Decimal(1)
+
+    @model_validator(mode="after")
+    def _scaled_in_one_way(self) -> Self:
+        if self.load is not None and self.scale is not None:
+            raise ValueError("load and scale exclude each other")
+        return self
+
+
+def read_jobs(
+    job_log: JobLog, *, partitions: Partitions | None = None, overrun: Overrun, seed: int = 0, has_pairs: bool
+) -> tuple[Workload, int]:
+    """The workload and number of nodes of a machine, in `partitions` or flat; InputError.
+
+    `overrun` says what becomes of jobs that ran past their request, `seed` draws a generated log. If a file of pairs
+    will name jobs (`has_pairs`), jobs cut away count as left out, so that pairs that name them are dropped.
+    """
+    if isinstance(job_log.trace, Workload):
+        workload, nodes = job_log.trace, _nodes(job_log, None, partitions)
+    else:
+        log = _read(job_log, seed)
+        nodes = _nodes(job_log, log, partitions)
+        kept = _cut(job_log, log)
+        sizes = partitions.round_up if partitions else None
+        workload = traces.clean(kept, nodes, job_log.procs_per_node, overrun, sizes)
+        if len(kept) < len(log) and has_pairs:
+            away = np.setdiff1d(log.job_id, kept.job_id).tolist()
+            workload = replace(workload, left_out_ids=workload.left_out_ids.union(away))
+    return _shaped(job_log, workload, nodes), nodes
+
+
+def _read(job_log: JobLog, seed: int) -> TraceLog:
+    if is_generated(job_log.trace):
+        return read_generated(str(job_log.trace), seed, f"--domain {job_log.name}")
+    assert not isinstance(job_log.trace, Workload)
+    return traces.read_trace(job_log.trace, job_log.format)
+
+
+def _nodes(job_log: JobLog, log: TraceLog | None, partitions: Partitions | None) -> int:
+    """As configured, else by the node pool, else by the log's header."""
+    stated = traces.machine_nodes(log, job_log.procs_per_node) if log is not None else None
+    nodes = job_log.nodes or (partitions.nodes if partitions else stated)
+    if nodes is None:
+        reason = "missing, and the trace does not state the machine's size"
+        raise InputError(f"--domain {job_log.name}", "nodes", reason)
+    return nodes
+
+
+def _cut(job_log: JobLog, log: TraceLog) -> TraceLog:
+    if job_log.cut is None:
+        return log
+    try:
+        return traces.cut(log, *job_log.cut)
+    except ValueError as error:
+        raise InputError(f"--domain {job_log.name}", "cut", str(error)) from None
+
+
+def _shaped(job_log: JobLog, workload: Workload, nodes: int) -> Workload:
+    """With other arrivals and requested times, if they are wanted."""
+    try:
+        if job_log.load is not None:
+            workload = traces.scale_to_load(workload, nodes, job_log.load)
+        if job_log.scale is not None:
+            workload = traces.scale(workload, job_log.scale)
+    except ValueError as error:
+        raise InputError(f"--domain {job_log.name}", "load" if job_log.load else "scale", str(error)) from None
+    return workload if job_log.estimates == 1 else traces.with_estimates(workload, job_log.estimates)
