@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -53,9 +53,7 @@ from cosched.core.scheduling.primitives.tables import MAX_TIME, NEVER, Tables, n
 from cosched.core.scheduling.scheduler import ClusterSettings
 from cosched.core.settings import CoschedulingSettings
 from cosched.sim.holds_and_yields import HoldEnd, HoldLog, YieldLog
-from cosched.sim.script import ScriptedEvent
 from cosched.sim.timers import Timers
-from cosched.sim.what_if import WhatIf
 from cosched.workload.jobs import Workload
 from cosched.workload.pairing import Pairing
 
@@ -74,6 +72,27 @@ class DomainSetup:
     coscheduling: CoschedulingSettings
 
 
+class Script(Protocol):
+    """What happens to a simulation beside its jobs, by instants; `what_if.WhatIf` is one."""
+
+    def next(self) -> int:
+        """The instant of the next event, or NEVER."""
+
+    def fire(self, engine: Engine) -> None:
+        """Carry out the events of the engine's present instant."""
+
+
+class NoScript:
+    """Nothing happens."""
+
+    def next(self) -> int:
+        """NEVER."""
+        return NEVER
+
+    def fire(self, engine: Engine) -> None:
+        """There is nothing to carry out."""
+
+
 class Engine:
     """One simulation; `run` it once, then read `tables`, `coschedulers`, `now`."""
 
@@ -81,7 +100,7 @@ class Engine:
         self,
         domains: Sequence[DomainSetup],
         pairing: Pairing,
-        script: Sequence[ScriptedEvent] = (),
+        script: Script | None = None,
         story: Story | None = None,
     ) -> None:
         self.domains = domains
@@ -101,7 +120,7 @@ class Engine:
         self.job_id: dict[int, str] = {}  # row -> job id, of paired jobs
         self.row: list[dict[str, int]] = [{} for _ in domains]
         self.timers = Timers()
-        self.script = WhatIf(self, script)
+        self.script = script or NoScript()
         self._cut: set[frozenset[int]] = set()
         self._reply: Reply | None = None
         self.job_idle_rounds = 0
@@ -130,7 +149,7 @@ class Engine:
                 self.stalled = True
                 return
             else:
-                self.script.fire()
+                self.script.fire(self)
                 self._fire_timers()
 
     def submitted(self, domain: int, row: int) -> None:

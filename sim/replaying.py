@@ -17,6 +17,7 @@ from cosched.sim.results import ReplayResult, collect
 from cosched.sim.script import ScriptedDomain, ScriptedEvent, read_script
 from cosched.sim.story import StoryLog
 from cosched.sim.warm_up import run_all_kernels
+from cosched.sim.what_if import WhatIf
 from cosched.workload import traces
 from cosched.workload.job_log import read_jobs
 from cosched.workload.jobs import Workload
@@ -71,7 +72,7 @@ class Replay:
         story = StoryLog() if self.config.events else None
         began = time.process_time()
         try:
-            engine = Engine(setups, self.pairing, self.script, story)
+            engine = Engine(setups, self.pairing, WhatIf(self.script), story)
         except ValueError as error:  # its times are too large
             raise InputError("replay", None, str(error)) from None
         engine.run()

@@ -4,24 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from cosched.core.events import Finished, NodesLost
 from cosched.core.job import JobState
 from cosched.core.scheduling.primitives.tables import NEVER
 from cosched.core.settings import Scheme
+from cosched.sim.engine import Engine
 from cosched.sim.holds_and_yields import HoldEnd
 from cosched.sim.script import Action, ScriptedEvent
-
-if TYPE_CHECKING:
-    from cosched.sim.engine import Engine
 
 
 class WhatIf:
     """Scripted events, in the order of their times, those of one instant in file order."""
 
-    def __init__(self, engine: Engine, script: Sequence[ScriptedEvent]) -> None:
-        self._engine = engine
+    def __init__(self, script: Sequence[ScriptedEvent]) -> None:
         self._events = sorted(script, key=lambda event: event.time)
         self._done = 0
 
@@ -29,12 +25,12 @@ class WhatIf:
         """The instant of the next event, or NEVER."""
         return self._events[self._done].time if self._done < len(self._events) else NEVER
 
-    def fire(self) -> None:
-        """Carry out the events of the present instant."""
-        while self.next() == self._engine.now:
+    def fire(self, engine: Engine) -> None:
+        """Carry out the events of the engine's present instant."""
+        while self.next() == engine.now:
             event = self._events[self._done]
             self._done += 1
-            CARRY_OUT[event.action](self._engine, self._engine.index[event.domain], event)
+            CARRY_OUT[event.action](engine, engine.index[event.domain], event)
 
 
 def _cancel(engine: Engine, domain: int, event: ScriptedEvent) -> None:

@@ -15,6 +15,7 @@ from cosched.core.scheduling.scheduler import ClusterSettings
 from cosched.core.settings import CoschedulingSettings, ReleaseOrder
 from cosched.sim.engine import DomainSetup, Engine
 from cosched.sim.script import ScriptedEvent
+from cosched.sim.what_if import WhatIf
 from cosched.workload.jobs import Workload
 from cosched.workload.pairing import Pairing
 
@@ -48,7 +49,7 @@ class Replay:
         rows = np.array([(self._rows[0][x], self._rows[1][y]) for x, y in pairs], np.int64).reshape(-1, 2)
         sides = np.tile(np.array([0, 1], np.int64), (len(pairs), 1))
         pairing = Pairing(np.arange(1, len(pairs) + 1), sides, rows)
-        self.engine = Engine(setups, pairing, script, lambda *line: self.lines.append(line))
+        self.engine = Engine(setups, pairing, WhatIf(script), lambda *line: self.lines.append(line))
         self.engine.run()
 
     def _place(self, name: str) -> tuple[int, int]:

@@ -5,6 +5,7 @@ import pytest
 from cosched.core.job import JobState
 from cosched.errors import InputError
 from cosched.sim.script import Action, ScriptedDomain, ScriptedEvent, read_script
+from cosched.sim.what_if import WhatIf
 from tests.reference import RefDomain, RefJob
 from tests.sim.exact import outcomes, pairing_of, setup_of
 from tests.sim.watched import WatchedEngine
@@ -14,7 +15,7 @@ DOMAINS = {"A": ScriptedDomain({"1": 0, "2": 1}, nodes=10), "B": ScriptedDomain(
 
 def run(domains, pairs, *events):
     setups = [setup_of(domain) for domain in domains]
-    engine = WatchedEngine(setups, pairing_of(pairs, setups), events)
+    engine = WatchedEngine(setups, pairing_of(pairs, setups), WhatIf(events))
     engine.run()
     return engine, outcomes(engine)
 
