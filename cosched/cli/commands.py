@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import import_module
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -72,12 +73,14 @@ def commands() -> Table:
 
 @cache
 def joined() -> Table:
-    """The commands of other packages. InputError if there are none, since the simulator's belong to every
-    installation, or if a table cannot be loaded."""
+    """The commands of other packages, by name.
+
+    InputError if there are none, since the simulator's belong to every installation, or if a table cannot be loaded.
+    """
     tables = [_load(name, value) for name, value in sorted(_entry_points())]
     if not tables:
         raise InputError(GROUP, None, f"no entry points of this group are installed: {MEND}")
-    return {name: table[name] for table in tables for name in sorted(table)}
+    return dict(sorted(chain.from_iterable(table.items() for table in tables)))
 
 
 def _load(name: str, value: str) -> Table:

@@ -98,6 +98,6 @@ def _several(count: int, what: str) -> str:
     return f"{count} {what}{'' if count == 1 else 's'}"
 
 
-def _painted(text: str, **style: str | bool) -> str:
+def _painted(text: str, *, fg: str | None = None, bold: bool | None = None) -> str:
     """In colours, which click leaves out where nobody looks."""
-    return text if os.environ.get("NO_COLOR") else click.style(text, **style)  # type: ignore[arg-type]
+    return text if os.environ.get("NO_COLOR") else click.style(text, fg=fg, bold=bold)

@@ -91,7 +91,7 @@ def _scaled(jobs: TraceLog | Workload, source: Source, scale: str | None, load: 
         raise InputError("--load", None, "needs --nodes, since the log does not state the machine's size")
     try:
         factor = scale if load is None else traces.load_factor(source.workload(), source.nodes or 0, load)
-        return traces.scale(jobs, factor or 0)  # type: ignore[type-var]
+        return traces.scale(jobs, factor or 0)
     except ValueError as error:
         raise InputError("--scale" if load is None else "--load", None, str(error)) from None
 

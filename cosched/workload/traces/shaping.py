@@ -13,7 +13,7 @@ import numpy as np
 from cosched.workload.jobs import Ints, TraceLog, Workload
 from cosched.workload.traces.values import LIMIT
 
-Jobs = TypeVar("Jobs", TraceLog, Workload)
+Jobs = TypeVar("Jobs", bound=TraceLog | Workload)
 Exact = Fraction | Decimal | str | int | float
 
 _ROWS_AT_ONCE = 65_536

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 from cosched.sim.reports.estimate import shown
 from cosched.sim.studies.tang2011.cases import BY_LOAD, BY_SHARE
@@ -172,10 +173,12 @@ def _of_losses() -> Iterator[Claim]:
             f"{machine.capitalize()} loses more node-hours the more jobs are paired",
             "On both machines, the loss of service unit increases as the proportion of paired jobs gets higher",
             f"mean loss of {' and of '.join(schemes)} grows from share to share",
-            lambda results, machine=machine, schemes=schemes: positive(  # type: ignore[misc]
-                steps(results, BY_SHARE, SHARES, machine, LOSS, schemes), " node-hours"
-            ),
+            partial(_loses_more, machine, schemes),
         )
+
+
+def _loses_more(machine: str, schemes: Sequence[str], results: Results) -> Verdict:
+    return positive(steps(results, BY_SHARE, SHARES, machine, LOSS, schemes), " node-hours")
 
 
 def _mean_extra(results: Results, machine: str, measure: str, share: float) -> float:
