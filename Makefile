@@ -11,6 +11,7 @@
 #   proto       lint the protocol's files and generate the modules of cosched/v1
 #   lint        ruff, mypy (strict in the core), import-linter
 #   deb         the Debian package of this tree, into dist; `make deb EXTRA=scheduler` for domains that schedule themselves
+#   docs        the documentation as a site, into dist/docs
 #   man         the manual pages of all commands, into dist/man
 #   lock        pin the dependencies of pyproject.toml
 
@@ -20,7 +21,7 @@ BIN := .venv/bin
 TESTERS := $(shell expr 3 \* $$(nproc) / 2)
 READY := .venv/.ready
 
-.PHONY: setup demo slurm-demo test soak tools bench lint lock proto man deb clean
+.PHONY: setup demo slurm-demo test soak tools bench lint lock proto docs man deb clean
 
 setup: $(READY)
 
@@ -74,6 +75,9 @@ proto: setup
 	rm -f cosched/v1/*_pb2*
 	$(BIN)/python -m grpc_tools.protoc --proto_path=proto --python_out=. --pyi_out=. --grpc_python_out=. \
 	    proto/cosched/v1/*.proto
+
+docs: setup
+	$(BIN)/python -m sphinx -q -W --keep-going -n -c docs . dist/docs
 
 man: setup
 	$(BIN)/python -m deploy.man_pages dist/man

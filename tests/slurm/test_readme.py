@@ -51,7 +51,7 @@ def tour() -> list[tuple[str, Block]]:
 
 
 def lines_of_slurm_conf() -> list[str]:
-    (found,) = re.findall(r"```conf\n(.*?)```", section(PAGE, "Installing"), re.DOTALL)
+    (found,) = re.findall(r"```ini\n(.*?)```", section(PAGE, "Installing"), re.DOTALL)
     return [line for line in found.splitlines() if not line.startswith("#")]
 
 

@@ -1,0 +1,89 @@
+"""The documentation site, for Sphinx: `make docs` builds it from the pages of the tree, which stay where they are.
+
+The pages are Markdown that code hosts show as well. The README is the first page; its table of contents is added here.
+A link to a file that is no page becomes a download of that file, one to a folder is shown as its text.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from sphinx.application import Sphinx
+
+from cosched.version import VERSION
+
+TOP = Path(__file__).resolve().parents[1]
+
+project = "cosched"
+version = release = VERSION
+extensions = ["myst_parser"]
+root_doc = "README"
+include_patterns = ["*.md", "docs/*.md", "deploy/slurm/**.md", "sim/reference/**.md", "sim/studies/**.md"]
+exclude_patterns = [".*", "build", "cosched", "dist"]
+myst_heading_anchors = 3
+suppress_warnings = ["toc.not_included"]  # of workloads of the reference suite, to which its page links
+html_theme = "furo"
+html_title = f"cosched {VERSION}"
+html_copy_source = html_show_sourcelink = False
+html_show_copyright = html_show_sphinx = False
+
+CONTENTS = """
+```{toctree}
+:hidden:
+:caption: Using it
+
+docs/tour
+docs/simulator
+docs/configuration
+docs/operating
+docs/slurm
+```
+
+```{toctree}
+:hidden:
+:caption: What it does
+
+docs/coscheduling
+docs/scheduling
+docs/protocol
+sim/reference/README
+sim/studies/tang2011/PAPER
+```
+
+```{toctree}
+:hidden:
+:caption: Working on it
+
+docs/architecture
+docs/vocabulary
+CONTRIBUTING
+CHANGELOG
+deploy/slurm/hooks/README
+deploy/slurm/lab/README
+deploy/slurm/trace/README
+```
+"""
+
+
+def prepare(_: Sphinx, page: str, source: list[str]) -> None:
+    """Add the contents to the first page, and take links to folders out of all."""
+    folder = (TOP / page).parent
+    source[0] = re.sub(
+        r"\[([^]\[]+)\]\(([^)#:]+)\)", lambda link: link[1] if (folder / link[2]).is_dir() else link[0], source[0]
+    )
+    if page == root_doc:
+        source[0] += CONTENTS
+
+
+def begin_with_the_readme(app: Sphinx, failure: Exception | None) -> None:
+    """The site's first page has the name that web servers look for, too."""
+    if failure is None:
+        built = Path(app.outdir)
+        (built / "index.html").write_bytes((built / f"{root_doc}.html").read_bytes())
+
+
+def setup(app: Sphinx) -> None:
+    """Connect the two."""
+    app.connect("source-read", prepare)
+    app.connect("build-finished", begin_with_the_readme)
