@@ -16,7 +16,7 @@ from cosched.extras import SIMULATOR, need
 if TYPE_CHECKING:
     from cosched.sim.configuration import Domain, ReplayConfig
     from cosched.sim.replaying import Replay, replay, run
-    from cosched.sim.results import DomainResult, ReplayResult
+    from cosched.sim.results.result import DomainResult, ReplayResult
 
 __all__ = ["Domain", "DomainResult", "Replay", "ReplayConfig", "ReplayResult", "replay", "run"]
 
@@ -29,8 +29,8 @@ _HOME = {
     "Replay": "cosched.sim.replaying",
     "replay": "cosched.sim.replaying",
     "run": "cosched.sim.replaying",
-    "DomainResult": "cosched.sim.results",
-    "ReplayResult": "cosched.sim.results",
+    "DomainResult": "cosched.sim.results.result",
+    "ReplayResult": "cosched.sim.results.result",
 }
 
 

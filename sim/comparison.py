@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from cosched.sim.combinations import combinations
 from cosched.sim.replaying import Replay
-from cosched.sim.results import ReplayResult
+from cosched.sim.results.result import ReplayResult
 
 
 def compare(replay: Replay) -> Iterator[ReplayResult]:

@@ -13,7 +13,7 @@ from cosched.core.settings import Scheme
 from cosched.errors import InputError
 from cosched.sim.configuration import Domain, ReplayConfig, replay_config
 from cosched.sim.engine import DomainSetup, Engine
-from cosched.sim.results import ReplayResult, collect
+from cosched.sim.results.result import ReplayResult, collect
 from cosched.sim.script import ScriptedDomain, ScriptedEvent, read_script
 from cosched.sim.story import StoryLog
 from cosched.sim.warm_up import run_all_kernels

@@ -18,8 +18,8 @@ from enum import StrEnum
 from pathlib import Path
 
 from cosched.core.settings import Scheme
-from cosched.durations import parse_seconds
 from cosched.errors import InputError
+from cosched.validation.durations import parse_seconds
 
 
 class Action(StrEnum):

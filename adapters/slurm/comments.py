@@ -10,7 +10,7 @@ import re
 from dataclasses import replace
 
 from cosched.adapters.batch_system import Link
-from cosched.pair_names import ALLOWED, is_pair_name
+from cosched.validation.pair_names import ALLOWED, is_pair_name
 
 MARK = "cosched:"
 OR_ALONE = f"{MARK}or-alone"

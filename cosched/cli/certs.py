@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from cosched.cli.terminal import say
+from cosched.cli.output.terminal import say
 
 if TYPE_CHECKING:
     from cosched.certificates import Authority, Issued

@@ -40,24 +40,24 @@ class Lazy(NamedTuple):
 Table = Mapping[str, Lazy]
 
 OWN: Table = {
-    "cancel": Lazy("cosched.cli.changes", "cancel", "Cancel jobs."),
+    "cancel": Lazy("cosched.cli.client.changes", "cancel", "Cancel jobs."),
     "certs": Lazy("cosched.cli.certs", "certs", "Make the certificates of domains and users."),
     "completion": Lazy("cosched.cli.completion", "completion", "Print what a shell needs to complete commands."),
     "doctor": Lazy("cosched.cli.doctor", "doctor", "Check a domain's set-up and say what to change."),
-    "domains": Lazy("cosched.cli.cluster", "domains", "Show this domain and its peers."),
+    "domains": Lazy("cosched.cli.client.cluster", "domains", "Show this domain and its peers."),
     "files": Lazy("cosched.cli.files", "files", "Write out unit files, hooks, examples, alerts."),
-    "drain": Lazy("cosched.cli.draining", "drain", "Prepare the domain for maintenance."),
-    "link": Lazy("cosched.cli.changes", "link", "Name the mate of a job."),
-    "nodes": Lazy("cosched.cli.cluster", "nodes", "Show the nodes of the domain."),
-    "pairs": Lazy("cosched.cli.queue", "pairs", "Show the jobs that have mates."),
-    "queue": Lazy("cosched.cli.queue", "queue", "Show the jobs of the domain."),
-    "release": Lazy("cosched.cli.changes", "release", "End a job's hold."),
-    "resume": Lazy("cosched.cli.draining", "resume", "End what drain began."),
+    "drain": Lazy("cosched.cli.client.draining", "drain", "Prepare the domain for maintenance."),
+    "link": Lazy("cosched.cli.client.changes", "link", "Name the mate of a job."),
+    "nodes": Lazy("cosched.cli.client.cluster", "nodes", "Show the nodes of the domain."),
+    "pairs": Lazy("cosched.cli.client.queue", "pairs", "Show the jobs that have mates."),
+    "queue": Lazy("cosched.cli.client.queue", "queue", "Show the jobs of the domain."),
+    "release": Lazy("cosched.cli.client.changes", "release", "End a job's hold."),
+    "resume": Lazy("cosched.cli.client.draining", "resume", "End what drain began."),
     "serve": Lazy("cosched.cli.serve", "serve", "Serve one policy domain."),
-    "show": Lazy("cosched.cli.show", "show_job", "Show all of a job, and its story."),
-    "submit": Lazy("cosched.cli.submit", "submit", "Submit a job, with or without a mate."),
-    "unlink": Lazy("cosched.cli.changes", "unlink", "Dissolve a pair."),
-    "watch": Lazy("cosched.cli.watch", "watch", "Follow what happens in the domain."),
+    "show": Lazy("cosched.cli.client.show", "show_job", "Show all of a job, and its story."),
+    "submit": Lazy("cosched.cli.client.submit", "submit", "Submit a job, with or without a mate."),
+    "unlink": Lazy("cosched.cli.client.changes", "unlink", "Dissolve a pair."),
+    "watch": Lazy("cosched.cli.client.watch", "watch", "Follow what happens in the domain."),
 }
 
 

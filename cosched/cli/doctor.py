@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from cosched.cli.connection import json_option
-from cosched.cli.failures import FAILED
-from cosched.cli.plain_text import printable
-from cosched.cli.terminal import _put as show_text
-from cosched.cli.terminal import show_json
+from cosched.cli.client.connection import json_option
+from cosched.cli.output.failures import FAILED
+from cosched.cli.output.plain_text import printable
+from cosched.cli.output.terminal import _put as show_text
+from cosched.cli.output.terminal import show_json
 
 if TYPE_CHECKING:
     from cosched.adapters.findings import Finding

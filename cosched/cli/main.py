@@ -17,8 +17,8 @@ from click.shell_completion import CompletionItem
 
 import cosched
 from cosched.cli.commands import OWN, Table, command, commands
-from cosched.cli.failures import FAILED, INTERRUPTED, UNUSABLE, Failure
-from cosched.cli.terminal import BEGAN, COMMAND, say
+from cosched.cli.output.failures import FAILED, INTERRUPTED, UNUSABLE, Failure
+from cosched.cli.output.terminal import BEGAN, COMMAND, say
 from cosched.errors import InputError
 from cosched.extras import DISTRIBUTION
 from cosched.version import VERSION

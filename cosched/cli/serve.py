@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from cosched.cli.terminal import say
+from cosched.cli.output.terminal import say
 from cosched.errors import InputError
 from cosched.extras import SCHEDULER, need
 

@@ -12,10 +12,10 @@ from typing import Any, Generic, TypeVar
 from cosched.client.domains import Domain, Nodes
 from cosched.client.events import EVENT_KINDS
 from cosched.client.jobs import JOB_STATES, Job
-from cosched.pair_names import ALLOWED, is_pair_name
 from cosched.v1 import domain_pb2 as wire
 from cosched.v1.coscheduling_pb2 import JobRef
 from cosched.v1.job_pb2 import MateName, PairName
+from cosched.validation.pair_names import ALLOWED, is_pair_name
 
 JobLike = Job | str | int  # a job, "DOMAIN:ID", or its id in the domain that is asked
 Answer = TypeVar("Answer")

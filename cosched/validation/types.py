@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from cosched.core.scheduling.policies.ordering import parse_ordering
 from cosched.core.scheduling.pools import parse_node_pool
-from cosched.durations import parse_seconds
+from cosched.validation.durations import parse_seconds
 
 
 def _seconds(value: object) -> object:

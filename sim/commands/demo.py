@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from cosched.cli.failures import FAILED, Failure
-from cosched.cli.terminal import NARROWEST, Progress, progress, show, show_json
+from cosched.cli.output.failures import FAILED, Failure
+from cosched.cli.output.terminal import NARROWEST, Progress, progress, show, show_json
 from cosched.extras import SIMULATOR, needing
 from cosched.sim.commands.live_demo import PairOfProcesses, live_json, live_parts, run_live
 from cosched.sim.commands.replay import run_all, run_info
@@ -55,7 +55,7 @@ def demo(ctx: click.Context, out: str | None, no_report: bool, as_json: bool) ->
     """
     with progress("generating ...") as doing:
         from cosched.sim.replaying import Replay
-        from cosched.sim.staging import staged
+        from cosched.sim.results.staging import staged
 
         ready = Replay(_settings(), doing.say)
         with staged(out) if out is not None else nullcontext() as stage:

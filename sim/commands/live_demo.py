@@ -12,12 +12,12 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from cosched.cli.terminal import NARROWEST
+from cosched.cli.output.terminal import NARROWEST
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from cosched.cli.terminal import Progress
+    from cosched.cli.output.terminal import Progress
     from cosched.client import Client
     from cosched.sim.live.local_process import LocalProcess
 
@@ -150,7 +150,7 @@ def live_json(pairs: list[PairOfProcesses]) -> dict[str, Any]:
 def live_parts(pairs: list[PairOfProcesses]) -> list[RenderableType]:
     """What is shown of it."""
     from cosched.sim.commands.tables import new_table
-    from cosched.sim.wording import duration
+    from cosched.sim.results.wording import duration
 
     table = new_table(
         "\npair", *(f"nodes\n{name}" for name in MACHINES), *(f"waited\n{name}" for name in MACHINES), "\napart"

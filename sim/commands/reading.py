@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from cosched.durations import parse_window
 from cosched.errors import InputError
+from cosched.validation.durations import parse_window
 
 if TYPE_CHECKING:
     from cosched.workload.jobs import TraceLog, Workload

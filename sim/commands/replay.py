@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from cosched.cli.failures import FAILED, Failure
-from cosched.cli.terminal import BEGAN, COMMAND, Progress, progress, say, show, show_json
+from cosched.cli.output.failures import FAILED, Failure
+from cosched.cli.output.terminal import BEGAN, COMMAND, Progress, progress, say, show, show_json
 from cosched.errors import InputError
 from cosched.extras import SIMULATOR, needing
 from cosched.sim.commands.options import DOMAIN_HELP, replay_options
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from cosched.sim.configuration import ReplayConfig
-    from cosched.sim.output import RunInfo
     from cosched.sim.replaying import Replay
+    from cosched.sim.results.output import RunInfo
 
 TERMINATED = 128 + signal.SIGTERM  # exit code
 
@@ -79,7 +79,7 @@ def replay(
         settings = replay_settings(domains, config, **options)
         _check(settings, compare)
         from cosched.sim.replaying import Replay
-        from cosched.sim.staging import staged
+        from cosched.sim.results.staging import staged
 
         ready = _live(settings, doing) if live else Replay(settings, doing.say)
         info = run_info(ctx, settings.seed)
@@ -122,7 +122,7 @@ def _deaths_told(live: bool) -> Iterator[None]:
 
 def run_info(ctx: click.Context, seed: int) -> RunInfo:
     """What a summary says of this command."""
-    from cosched.sim.output import RunInfo
+    from cosched.sim.results.output import RunInfo
 
     return RunInfo(ctx.meta[COMMAND], seed, ctx.meta[BEGAN])
 
@@ -134,8 +134,8 @@ def run_all(ready: Replay, info: RunInfo, stage: Path | None, report: bool, doin
     """
     from cosched.sim.combinations import combinations
     from cosched.sim.comparison import compare
-    from cosched.sim.output import summary, write_files, write_json
-    from cosched.sim.staging import COMPARISON
+    from cosched.sim.results.output import summary, write_files, write_json
+    from cosched.sim.results.staging import COMPARISON
 
     names = list(combinations(len(ready.config.domains)))
     summaries: dict[str, Any] = {}
@@ -154,7 +154,7 @@ def run_all(ready: Replay, info: RunInfo, stage: Path | None, report: bool, doin
 
 
 def _run(ready: Replay, info: RunInfo, stage: Path | None, report: bool, doing: Progress) -> dict[str, Any]:
-    from cosched.sim.output import summary, write_files
+    from cosched.sim.results.output import summary, write_files
 
     doing.step("replaying ...")
     result = ready.run()
@@ -176,7 +176,7 @@ def _report(folder: Path, doing: Progress) -> None:
 
 def _tell(said: dict[str, Any], as_json: bool) -> None:
     from cosched.sim.commands.tables import comparison_table, replay_tables
-    from cosched.sim.wording import warnings
+    from cosched.sim.results.wording import warnings
 
     runs = said.get("combinations", {"": said})
     if as_json:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from cosched.cli.terminal import progress
+from cosched.cli.output.terminal import progress
 from cosched.extras import SIMULATOR, needing
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
-from cosched.cli.failures import FAILED, INTERRUPTED, Failure
-from cosched.cli.terminal import COMMAND, Progress, progress, say, show
+from cosched.cli.output.failures import FAILED, INTERRUPTED, Failure
+from cosched.cli.output.terminal import COMMAND, Progress, progress, say, show
 from cosched.errors import InputError
 from cosched.extras import SIMULATOR, needing
 from cosched.sim.commands.sweep import worker_options, workers_of

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from cosched.cli.failures import FAILED, INTERRUPTED, Failure
-from cosched.cli.terminal import COMMAND, Progress, progress, say, show, show_json
+from cosched.cli.output.failures import FAILED, INTERRUPTED, Failure
+from cosched.cli.output.terminal import COMMAND, Progress, progress, say, show, show_json
 from cosched.errors import InputError
 from cosched.extras import SIMULATOR, needing
 from cosched.sim.flags import file_settings

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from cosched.sim.commands.tables import new_table
-from cosched.sim.wording import UNITS, whole
+from cosched.sim.results.wording import UNITS, whole
 
 if TYPE_CHECKING:
     import polars

@@ -8,7 +8,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from cosched.sim.wording import (
+from cosched.sim.results.wording import (
     GROUPS,
     METRICS,
     STATISTICS,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cosched import __version__
-from cosched.cli.terminal import progress, say, show, show_json
+from cosched.cli.output.terminal import progress, say, show, show_json
 from cosched.errors import InputError
 from cosched.extras import SIMULATOR, needing
 from cosched.sim.commands.options import DOMAIN_HELP, replay_options
@@ -60,7 +60,7 @@ def info(path: str, as_json: bool, **reading: Any) -> None:
 @needing(SIMULATOR)
 def convert(path: str, target: str, clean: bool, scale: str | None, load: str | None, **reading: Any) -> None:
     """Write the job log IN, of any format, to OUT in the Standard Workload Format (OUT.gz: packed)."""
-    from cosched.sim.staging import writing
+    from cosched.sim.results.staging import writing
     from cosched.workload.traces import write_swf
 
     if scale is not None and load is not None:
@@ -123,7 +123,7 @@ def generate(
 
     What is not given of jobs, days and utilisation follows from the rest.
     """
-    from cosched.sim.staging import writing
+    from cosched.sim.results.staging import writing
     from cosched.workload.generate import generate, swf_header
     from cosched.workload.machine_models import MODELS
     from cosched.workload.traces import write_swf
@@ -147,7 +147,7 @@ def pair(target: str, domains: tuple[str, ...], config: str | None, **options: A
     The domains are given as to `cosched replay`, which makes the same pairs with --pairs OUT.
     """
     from cosched.sim.replaying import pair_jobs, read_machine
-    from cosched.sim.staging import writing
+    from cosched.sim.results.staging import writing
     from cosched.workload.pairing import write_pairs
 
     settings = replay_settings(domains, config, **options)

@@ -21,7 +21,7 @@ from cosched.sim.live.local_process import ServiceDiedError
 from cosched.sim.live.player import Player
 from cosched.sim.live.processes import TIME, LiveDomain, in_processes, prepared
 from cosched.sim.replaying import Replay
-from cosched.sim.results import DomainResult, Jobs, ReplayResult, add_pairs
+from cosched.sim.results.result import DomainResult, Jobs, ReplayResult, add_pairs
 from cosched.v1.replay_pb2 import JobResult
 from cosched.workload.jobs import UNKNOWN, Workload
 

@@ -11,7 +11,7 @@ from cosched.errors import InputError
 from cosched.sim.flags import replay_settings
 from cosched.sim.reference.results import NEVER, NUMBERS, Job, Results, number, read_results
 from cosched.sim.reference.suite import SUITE, Workload, known_mistakes, workloads
-from cosched.sim.staging import staged
+from cosched.sim.results.staging import staged
 
 Say = Callable[[str], None]
 Row = Mapping[str, str]

@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from cosched.sim.combinations import NONE
-from cosched.sim.reports.bars import Panel, grouped_bars
 from cosched.sim.reports.estimate import Estimate
-from cosched.sim.reports.figure import Figure
+from cosched.sim.reports.figures.bars import Panel, grouped_bars
+from cosched.sim.reports.figures.figure import Figure
 from cosched.sim.reports.of_replay import in_words, write_report
 from cosched.sim.reports.page import REPORT, Cell, Page, Section, Table, write_page
 from cosched.sim.reports.summary import read_comparison
-from cosched.sim.staging import COMPARISON
-from cosched.sim.wording import count, duration, number, percent
+from cosched.sim.results.staging import COMPARISON
+from cosched.sim.results.wording import count, duration, number, percent
 
 HEADER = ("schemes", "mean wait", "slowdown", "sync time", "lost node-hours", "lost", "utilisation", "pairs together")
 TEXT = (

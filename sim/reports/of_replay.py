@@ -6,12 +6,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from cosched.sim.reports.figure import Figure
+from cosched.sim.reports.figures.figure import Figure
+from cosched.sim.reports.figures.replay_figures import (
+    coscheduling_figures,
+    job_figures,
+    machine_figures,
+    workload_figures,
+)
 from cosched.sim.reports.gantt.chart import gantt_chart
 from cosched.sim.reports.page import Page, Section, Table, Tile, write_page
-from cosched.sim.reports.replay_figures import coscheduling_figures, job_figures, machine_figures, workload_figures
 from cosched.sim.reports.run import Run, RunDomain, read_run
-from cosched.sim.wording import (
+from cosched.sim.results.wording import (
     GROUPS,
     METRICS,
     STATISTICS,

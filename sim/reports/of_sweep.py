@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from cosched.sim.reports.estimate import shown
-from cosched.sim.reports.page import Page, Section, Table, write_page
-from cosched.sim.reports.sweep_figures import (
+from cosched.sim.reports.figures.sweep_figures import (
     LOST,
     MOST_FIGURES,
     SLOWDOWN,
@@ -19,8 +18,9 @@ from cosched.sim.reports.sweep_figures import (
     place_name,
     sweep_figures,
 )
+from cosched.sim.reports.page import Page, Section, Table, write_page
+from cosched.sim.results.wording import count
 from cosched.sim.sweeps.sweeping import Swept, read_swept
-from cosched.sim.wording import count
 from cosched.workload.traces import REASONS
 
 TEXT = """Means over the replications with their 95 % intervals (Student's t). In each replication all places in the \

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from cosched.sim.reports.figure import write_figure
+from cosched.sim.reports.figures.figure import write_figure
 from cosched.workload.traces.atomic import replacing
 
 if TYPE_CHECKING:
-    from cosched.sim.reports.figure import Figure
+    from cosched.sim.reports.figures.figure import Figure
 
 REPORT, FIGURES = "report.html", "figures"  # in a run's folder
 HERE = Path(__file__).parent

@@ -9,7 +9,7 @@ from typing import Any
 
 from cosched.errors import InputError
 from cosched.sim.reports.page import REPORT
-from cosched.sim.staging import COMPARISON, SUMMARY, writing
+from cosched.sim.results.staging import COMPARISON, SUMMARY, writing
 
 # The file that tells what a folder holds, and what makes its report: module, function of the folder.
 MAKERS = {

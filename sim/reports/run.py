@@ -11,7 +11,7 @@ import polars
 
 from cosched.errors import InputError
 from cosched.sim.reports.summary import read_summary
-from cosched.sim.staging import SUMMARY
+from cosched.sim.results.staging import SUMMARY
 
 JOBS, HOLDS, YIELDS = "jobs.csv", "holds.csv", "yields.csv"
 

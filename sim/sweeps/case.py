@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from cosched.sim.sweeps.files import with_digests
 
 if TYPE_CHECKING:
-    from cosched.sim.results import ReplayResult
+    from cosched.sim.results.result import ReplayResult
 
 Row = dict[str, Any]
 Label = str | int | float

@@ -11,7 +11,7 @@ from typing import Any
 
 from cosched import __version__
 from cosched.errors import InputError
-from cosched.sim.output import write_json
+from cosched.sim.results.output import write_json
 from cosched.sim.sweeps.files import digest, named_files, with_digests
 from cosched.sim.sweeps.grid import Sweep
 from cosched.sim.sweeps.storage import refuse_results

@@ -7,7 +7,7 @@ MILLION = """
 import resource, sys, time
 from cosched.sim import Domain, replay
 from cosched.workload.generate import generate
-from cosched.sim.output import RunInfo, write_run
+from cosched.sim.results.output import RunInfo, write_run
 
 result = replay([Domain(name="eureka", trace=generate("eureka", jobs=1_000_000, seed=1), nodes=100)])
 result.frame("eureka", slice(0, 1)).write_csv()  # so that polars is loaded

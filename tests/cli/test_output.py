@@ -5,9 +5,10 @@ import time
 
 import pytest
 
-from cosched.sim import Domain, output, replay
-from cosched.sim.output import RunInfo, summary, write_run
-from cosched.sim.staging import staged
+from cosched.sim import Domain, replay
+from cosched.sim.results import output
+from cosched.sim.results.output import RunInfo, summary, write_run
+from cosched.sim.results.staging import staged
 from tests.cli.conftest import tree
 
 INFO = RunInfo("a test", 5, time.perf_counter())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from cosched.cli.wording import REASONS
+from cosched.cli.client.wording import REASONS
 from cosched.service.domain import story
 
 OPERATING = Path(__file__).resolve().parents[2] / "docs" / "operating.md"

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from cosched import sim
 from cosched.core.settings import ReleaseOrder
 from cosched.errors import InputError
-from cosched.sim import metrics
+from cosched.sim.results import metrics
 from cosched.workload.jobs import UNKNOWN, Workload
 from cosched.workload.pairing import Pairing
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from cosched.sim.staging import staged
+from cosched.sim.results.staging import staged
 
 
 def write(folder: Path, *files: str, compared: tuple[str, ...] = ()) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from cosched.adapters.slurm.comments import ARRAY, HET, NO_REQUEUE
-from cosched.pair_names import ALLOWED
+from cosched.validation.pair_names import ALLOWED
 from deploy.slurm.lab import Cluster, Lab
 from deploy.slurm.lab.installed_hooks import SOURCES
 

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from cosched.core.protocol import Domain, JobId
-from cosched.pair_names import ALLOWED, is_pair_name
 from cosched.service.store import JobScript
 from cosched.service.wire.fields import FieldError, check_domain, check_job, check_text
 from cosched.v1 import domain_pb2, job_pb2
+from cosched.validation.pair_names import ALLOWED, is_pair_name
 
 MAX_NAME = 256
 MAX_WORD = 32768  # characters of an argument, a variable, a path

@@ -11,12 +11,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from cosched.client import ClientError
-from cosched.durations import parse_seconds
 from cosched.errors import InputError
 from cosched.sim.combinations import combinations
 from cosched.sim.flags import parse_domain
-from cosched.sim.output import RunInfo, write_run
+from cosched.sim.results.output import RunInfo, write_run
 from cosched.sim.studies.tang2011.logs import Log, read_log
+from cosched.validation.durations import parse_seconds
 from cosched.workload.traces import offered_load
 from deploy.slurm.lab import LabError
 from deploy.slurm.lab.laboratory import NAMES

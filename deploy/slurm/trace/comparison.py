@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cosched.sim.results import DomainResult, ReplayResult
+from cosched.sim.results.result import DomainResult, ReplayResult
 from cosched.workload.jobs import Ints
 from deploy.slurm.trace.cut import Cut
 from deploy.slurm.trace.pace import PHASES, Overhead, overhead, paced

@@ -11,7 +11,7 @@ from cosched.core.job import JobState
 from cosched.core.settings import Scheme
 from cosched.sim.configuration import Domain, ReplayConfig, replay_config
 from cosched.sim.replaying import Replay
-from cosched.sim.results import DomainResult, Jobs, ReplayResult, add_pairs
+from cosched.sim.results.result import DomainResult, Jobs, ReplayResult, add_pairs
 from cosched.workload.jobs import UNKNOWN, Ints, Workload
 from deploy.slurm.trace.cut import Cut
 from deploy.slurm.trace.playing import Play, Played

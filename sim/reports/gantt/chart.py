@@ -10,11 +10,11 @@ import numpy as np
 import polars
 from numpy.typing import NDArray
 
+from cosched.sim.reports.figures.style import INK, TimeAxis
 from cosched.sim.reports.gantt.layout import Layout, lay_out
 from cosched.sim.reports.gantt.still import HELD, PAIRED, STRIPE, UNPAIRED, still
 from cosched.sim.reports.page import Widget, environment
 from cosched.sim.reports.run import Run, RunDomain
-from cosched.sim.reports.style import INK, TimeAxis
 
 HERE = Path(__file__).parent
 SCRIPTS = ("data.js", "time.js", "paint.js", "view.js", "words.js", "chart.js")

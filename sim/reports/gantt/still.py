@@ -10,10 +10,10 @@ import numpy as np
 import polars
 from numpy.typing import NDArray
 
-from cosched.sim.reports.figure import Figure
+from cosched.sim.reports.figures.figure import Figure
+from cosched.sim.reports.figures.style import BLUE, INK, SKY, VERMILION, TimeAxis
 from cosched.sim.reports.gantt.layout import Layout, Pieces
 from cosched.sim.reports.run import Run, RunDomain
-from cosched.sim.reports.style import BLUE, INK, SKY, VERMILION, TimeAxis
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from cosched.sim.reports.bars import Panel, Values, grouped_bars
-from cosched.sim.reports.figure import Figure
-from cosched.sim.reports.style import BLUE, VERMILION, Look
+from cosched.sim.reports.figures.bars import Panel, Values, grouped_bars
+from cosched.sim.reports.figures.figure import Figure
+from cosched.sim.reports.figures.style import BLUE, VERMILION, Look
 from cosched.sim.studies.tang2011.cases import BY_LOAD, BY_SHARE
 from cosched.sim.studies.tang2011.results import EXTRA, LOSS, SLOWDOWN, SYNC, WAIT, Results
 from cosched.sim.studies.tang2011.setup import BASE, LOADS, MACHINES, SCHEMES, SHARES

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from cosched.sim.studies.tang2011.comparison import Checked, Compared, yes_or_no
+from cosched.sim.studies.tang2011.paper.comparison import Checked, Compared, yes_or_no
 from cosched.sim.studies.tang2011.words import AGREEMENT, PAPER, left_out, replications
 
 

@@ -9,9 +9,9 @@ from polars import DataFrame
 
 from cosched.sim.reports.page import Cell, Page, Section, Table, Tile
 from cosched.sim.studies.tang2011.cases import BY_LOAD
-from cosched.sim.studies.tang2011.claims import synchronised_cases
-from cosched.sim.studies.tang2011.comparison import INSIDE, OUTSIDE, WITHIN, Checked, Compared
 from cosched.sim.studies.tang2011.figures import paper_figures
+from cosched.sim.studies.tang2011.paper.claims import synchronised_cases
+from cosched.sim.studies.tang2011.paper.comparison import INSIDE, OUTSIDE, WITHIN, Checked, Compared
 from cosched.sim.studies.tang2011.results import EXTRA, SLOWDOWN, WAIT, Results
 from cosched.sim.studies.tang2011.sensitivity_figures import sensitivity_figure
 from cosched.sim.studies.tang2011.setup import BASE, LOADS, MEDIUM, SCHEMES, Plan

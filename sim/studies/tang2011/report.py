@@ -12,7 +12,9 @@ from polars import DataFrame
 
 from cosched.errors import InputError
 from cosched.sim.reports.page import write_page
-from cosched.sim.studies.tang2011.comparison import (
+from cosched.sim.studies.tang2011.markdown import paper_in_markdown
+from cosched.sim.studies.tang2011.pages import study_page
+from cosched.sim.studies.tang2011.paper.comparison import (
     Checked,
     Compared,
     check_claims,
@@ -20,8 +22,6 @@ from cosched.sim.studies.tang2011.comparison import (
     compare_numbers,
     numbers_table,
 )
-from cosched.sim.studies.tang2011.markdown import paper_in_markdown
-from cosched.sim.studies.tang2011.pages import study_page
 from cosched.sim.studies.tang2011.results import Results
 from cosched.sim.studies.tang2011.running import read_study
 from cosched.sim.studies.tang2011.sensitivity import sensitivities

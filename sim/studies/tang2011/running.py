@@ -11,8 +11,8 @@ from typing import Any
 from cosched import __version__
 from cosched.errors import InputError
 from cosched.sim.configuration import replay_config
-from cosched.sim.output import write_json
 from cosched.sim.replaying import read_machine
+from cosched.sim.results.output import write_json
 from cosched.sim.studies.tang2011.cases import cases
 from cosched.sim.studies.tang2011.logs import LogMonths, cut_months, read_log, windows_overlap
 from cosched.sim.studies.tang2011.setup import (

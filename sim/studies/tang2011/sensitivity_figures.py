@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from cosched.sim.reports.bars import Panel, grouped_bars
-from cosched.sim.reports.figure import Figure
+from cosched.sim.reports.figures.bars import Panel, grouped_bars
+from cosched.sim.reports.figures.figure import Figure
 from cosched.sim.studies.tang2011.figures import INTERVALS, LETTERS
 from cosched.sim.studies.tang2011.results import EXTRA, SYNC, TOGETHER, WAIT, Results
 from cosched.sim.studies.tang2011.sensitivity import Sensitivity

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cosched.cli.directives import read_directives
-from cosched.cli.node_names import fold
-from cosched.cli.plain_text import cut, printable, table
-from cosched.cli.submit import directive
-from cosched.cli.time_limits import LONGEST, clock, parse_time_limit
+from cosched.cli.client.directives import read_directives
+from cosched.cli.client.node_names import fold
+from cosched.cli.client.submit import directive
+from cosched.cli.client.time_limits import LONGEST, clock, parse_time_limit
+from cosched.cli.output.plain_text import cut, printable, table
 from cosched.errors import InputError
 
 

@@ -8,8 +8,8 @@ import numpy as np
 import polars
 
 from cosched import sim
-from cosched.sim.output import RunInfo, write_run
 from cosched.sim.reports.run import Run, RunDomain, read_run
+from cosched.sim.results.output import RunInfo, write_run
 from cosched.workload.jobs import Workload
 from cosched.workload.pairing import Pairing
 

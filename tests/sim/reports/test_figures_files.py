@@ -9,10 +9,10 @@ import polars
 import pytest
 
 from cosched import sim
-from cosched.sim.reports.figure import Figure, write_figure
-from cosched.sim.reports.replay_figures import replay_figures
+from cosched.sim.reports.figures.figure import Figure, write_figure
+from cosched.sim.reports.figures.replay_figures import replay_figures
+from cosched.sim.reports.figures.style import DOMAINS, GROUPS, SCHEMES, STATES
 from cosched.sim.reports.run import Run
-from cosched.sim.reports.style import DOMAINS, GROUPS, SCHEMES, STATES
 from tests.sim.reports.runs import domain, run_of, without_records
 
 SMALL = "generated:eureka/jobs=60/days=1"

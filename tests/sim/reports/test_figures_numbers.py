@@ -7,14 +7,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from cosched import sim
-from cosched.sim.reports.actions import actions_figure, held_figure
-from cosched.sim.reports.arrivals import arrivals_figure
-from cosched.sim.reports.distributions import slowdown_figure, sync_figure, wait_figure
-from cosched.sim.reports.mates import mates_figure
-from cosched.sim.reports.occupancy import occupancy_figure
-from cosched.sim.reports.queue_length import queue_figure
+from cosched.sim.reports.figures.actions import actions_figure, held_figure
+from cosched.sim.reports.figures.arrivals import arrivals_figure
+from cosched.sim.reports.figures.distributions import slowdown_figure, sync_figure, wait_figure
+from cosched.sim.reports.figures.mates import mates_figure
+from cosched.sim.reports.figures.occupancy import occupancy_figure
+from cosched.sim.reports.figures.queue_length import queue_figure
+from cosched.sim.reports.figures.who_waits import who_waits_figure
 from cosched.sim.reports.run import Run
-from cosched.sim.reports.who_waits import who_waits_figure
 from tests.sim.reports.runs import domain, run_of, tables
 
 SMALL = "generated:eureka/jobs=150/days=2/utilisation=0.9"

@@ -7,9 +7,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cosched.sim.reports.curves import cumulative
-from cosched.sim.reports.series import BARS, SEEN, Steps, bin_edges, bin_width, counts, seen_edges, steps, width_words
-from cosched.sim.reports.style import TimeAxis
+from cosched.sim.reports.figures.curves import cumulative
+from cosched.sim.reports.figures.series import (
+    BARS,
+    SEEN,
+    Steps,
+    bin_edges,
+    bin_width,
+    counts,
+    seen_edges,
+    steps,
+    width_words,
+)
+from cosched.sim.reports.figures.style import TimeAxis
 from tests.sim.reports.runs import ints
 
 HOUR, DAY = 3_600, 86_400

@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 import polars
 import pytest
 
-from cosched.sim.reports.figure import Figure
+from cosched.sim.reports.figures.figure import Figure
 from cosched.sim.reports.page import Cell, Page, Section, Table, Tile, Widget, write_page
 
 NASTY = 'it\'s "</script><b>here</b>" & <!-- \\u2028 \udcff'

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from cosched.sim.studies.tang2011.cases import BY_LOAD, BY_SHARE
-from cosched.sim.studies.tang2011.claim import Verdict
-from cosched.sim.studies.tang2011.claims import claims
+from cosched.sim.studies.tang2011.paper.claim import Verdict
+from cosched.sim.studies.tang2011.paper.claims import claims
 from tests.sim.studies.by_hand import MINUTE, Change, Row, results, row
 
 HOUR = 3600

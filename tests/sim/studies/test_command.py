@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from cosched.sim.studies.tang2011.claims import claims
-from cosched.sim.studies.tang2011.paper import statements
+from cosched.sim.studies.tang2011.paper.claims import claims
+from cosched.sim.studies.tang2011.paper.numbers import statements
 from cosched.workload import traces
 from cosched.workload.generate import generate
 from tests.browser import opened

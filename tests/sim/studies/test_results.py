@@ -6,7 +6,7 @@ import polars
 import pytest
 
 from cosched.sim.studies.tang2011.cases import BY_LOAD, BY_SHARE, LAST
-from cosched.sim.studies.tang2011.comparison import compare_numbers
+from cosched.sim.studies.tang2011.paper.comparison import compare_numbers
 from cosched.sim.studies.tang2011.results import Results
 from cosched.sim.studies.tang2011.sensitivity import sensitivities
 from cosched.sim.studies.tang2011.setup import GeneratedMonths, Plan

@@ -9,8 +9,8 @@ import polars
 import pytest
 
 from cosched.errors import InputError
+from cosched.sim.reports.figures.sweep_figures import MOST_FIGURES, sweep_figures
 from cosched.sim.reports.of_sweep import rebuild, sweep_page, write_report
-from cosched.sim.reports.sweep_figures import MOST_FIGURES, sweep_figures
 from cosched.sim.sweeps.averages import averages
 from cosched.sim.sweeps.grid import Sweep
 from cosched.sim.sweeps.sweeping import Swept, carry_out, read_swept

@@ -1,0 +1,123 @@
+"""`cosched cancel`, `link`, `unlink` and `release`: what is changed of jobs that have been submitted."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from cosched.cli.client.connection import connected, server_option
+from cosched.cli.client.jobs import JobId, pair_options
+from cosched.cli.client.wording import mate_found
+from cosched.cli.output.failures import FAILED
+from cosched.cli.output.plain_text import printable
+from cosched.cli.output.terminal import say
+
+if TYPE_CHECKING:
+    from cosched.client import Client, Mate
+
+WITH_NODES = ("ready", "holding")
+
+
+@click.command()
+@click.argument("jobs", metavar="ID...", nargs=-1, required=True, type=JobId())
+@server_option
+def cancel(jobs: tuple[str, ...], server: str | None) -> None:
+    """Cancel jobs, whatever they are doing. Their mates are not cancelled; they start alone.
+
+    All are tried; the exit code is 1 if one of them could not be cancelled.
+    """
+    failed = False
+    with connected(server) as client:
+        from cosched.client import ClientError, Unreachable
+
+        for name in jobs:
+            try:
+                job = client.cancel(name)
+                _say(f"job {job} {'was cancelled' if job.state == 'cancelled' else 'is being cancelled'}")
+            except Unreachable:
+                raise
+            except ClientError as error:
+                failed = True
+                _say(f"cosched: {name}: {error}")
+    if failed:
+        raise click.exceptions.Exit(FAILED)
+
+
+@click.command()
+@click.argument("job", metavar="ID", type=JobId())
+@click.argument("mate", metavar="[DOMAIN:ID]", required=False, type=JobId(anywhere=True))
+@pair_options
+@server_option
+def link(job: str, mate: str | None, pair: str | None, server: str | None, **how: Any) -> None:
+    """Name the mate of a job: by its domain and id, or by a pair name.
+
+    The job may wait, be ready or hold, and may have another mate: it then has this one instead, and one that has its
+    nodes asks for it with them. Neither job may run yet, and the mate's domain must agree (or --or-alone).
+    """
+    if (mate is None) == (pair is None):
+        raise click.UsageError("give the mate as DOMAIN:ID, or --pair NAME")
+    if how["pair_domain"] and pair is None:
+        raise click.UsageError("--pair-domain needs --pair")
+    with connected(server) as client:
+        before = _mates_before(client, job)
+        linked = client.link(job, mate, pair=pair, **how)
+    was = f" (was {', '.join(map(str, before))})" if before else ""
+    _say(f"job {linked} was linked: {', '.join(map(mate_found, linked.mates))}{was}")
+
+
+def _mates_before(client: Client, job: str) -> tuple[Mate, ...]:
+    """Its mates so far; where Slurm schedules, a job without one is not known."""
+    from cosched.client import ClientError
+
+    try:
+        return client.job(job).mates
+    except ClientError as error:
+        if error.reason != "JOB_NOT_FOUND":
+            raise
+        return ()
+
+
+@click.command()
+@click.argument("job", metavar="ID", type=JobId())
+@click.option("--yes", is_flag=True, help="Do not ask, on a terminal, whether a job with nodes is to start alone.")
+@server_option
+def unlink(job: str, yes: bool, server: str | None) -> None:
+    """Dissolve a pair of which neither job runs. Both then start alone: a job that holds, or is ready, at once.
+
+    To give a job another mate, link it.
+    """
+    with connected(server) as client:
+        if client.job(job).state in WITH_NODES and not yes and sys.stdin is not None and sys.stdin.isatty():
+            click.confirm(f"job {job} has its nodes: unlinked it starts at once, alone. Go on?", abort=True, err=True)
+        unlinked = client.unlink(job)
+    then = "and starts at once, alone" if unlinked.state == "running" else "and will start alone"
+    _say(f"job {unlinked} has no mate any more, {then}")
+
+
+@click.command()
+@click.argument("job", metavar="ID", type=JobId())
+@server_option
+def release(job: str, server: str | None) -> None:
+    """End a job's hold now: the one that it was submitted with (--hold), or, for operators, that of a holding job.
+
+    A holding job gives its nodes back and is queued again, behind the others. If nobody else wants its nodes, it is
+    selected at once and holds again. To end its wait, link it with another mate, unlink it (it then starts alone) or
+    cancel it.
+    """
+    with connected(server) as client:
+        waited = client.job(job).reason == "JobHeldUser"
+        released = client.release(job)
+    if waited:
+        _say(f"job {released} may be scheduled now")
+        return
+    again = f" and is {released.state} again" if released.state in WITH_NODES else ""
+    _say(
+        f"the hold of job {released} was ended by force{again}: it may hold whenever it is selected; "
+        "to end its wait, link, unlink (it starts alone) or cancel it"
+    )
+
+
+def _say(message: str) -> None:
+    say(printable(message))

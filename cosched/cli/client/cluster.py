@@ -1,0 +1,90 @@
+"""`cosched nodes` and `cosched domains`: the machine, and who it is coupled with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+import click
+
+from cosched.cli.client.connection import connected, json_option, server_option
+from cosched.cli.client.node_names import fold
+from cosched.cli.client.wording import json_value, local_time
+from cosched.cli.output.plain_text import printable, table
+from cosched.cli.output.terminal import _put as show_text
+from cosched.cli.output.terminal import show_json
+
+if TYPE_CHECKING:
+    from datetime import timedelta
+
+    from cosched.client import Domain, Peer
+
+NODES_HEADER = ("STATE", "NODES", "NODELIST", "JOB", "REASON")
+DOMAINS_HEADER = ("DOMAIN", "STATE", "SINCE", "ROUND TRIP", "CLOCK", "ADDRESS", "PROBLEM")
+
+
+@click.command()
+@json_option
+@server_option
+def nodes(as_json: bool, server: str | None) -> None:
+    """Show the nodes of the domain, in groups of equal state and job."""
+    with connected(server) as client:
+        groups = client.nodes()
+    if as_json:
+        show_json([json_value(group.as_dict()) for group in groups])
+        return
+    rows = [
+        (group.state, str(group.count), *map(printable, (fold(group.names), group.job or "", group.reason)))
+        for group in groups
+    ]
+    show_text(table(NODES_HEADER, rows, numbers=("NODES",)))
+
+
+@click.command()
+@json_option
+@server_option
+def domains(as_json: bool, server: str | None) -> None:
+    """Show this domain and those that it is coupled with: which answer, how fast, how far their
+    clocks are ahead, and what is wrong.
+    """
+    with connected(server) as client:
+        domain = client.domain()
+    if as_json:
+        show_json(json_value(domain.as_dict()))
+        return
+    lines = [printable(line) for line in _about(domain)]
+    rows = [[printable(cell) for cell in row] for row in _rows(domain)]
+    show_text("\n".join([*lines, "", table(DOMAINS_HEADER, rows, numbers=("ROUND TRIP", "CLOCK"))]))
+
+
+def _about(domain: Domain) -> Iterator[str]:
+    scheme = "no coscheduling" if domain.scheme == "off" else f"scheme {domain.scheme}"
+    yield f"{domain.name}: {domain.version}, {domain.manager} manager, {scheme}"
+    yield f"nodes: {_counts(domain.nodes)}"
+    yield f"jobs: {_counts(domain.jobs)}"
+    if domain.drain is not None:
+        yield f"drains since {local_time(domain.drain.since)}, until about {local_time(domain.drain.until)}"
+
+
+def _counts(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{count:,} {state}" for state, count in counts.items() if count) or "none"
+
+
+def _rows(domain: Domain) -> Iterator[tuple[str, ...]]:
+    yield domain.name, "serving", local_time(domain.serving_since), "", "", "", ""
+    for peer in domain.peers:
+        round_trip = "" if peer.round_trip is None else _length(peer.round_trip)
+        yield peer.name, peer.state, local_time(peer.since), round_trip, _clock(peer), peer.address, peer.problem
+
+
+def _clock(peer: Peer) -> str:
+    """How far its clock is ahead, `+1.2 ms ± 0.3 ms`."""
+    if peer.clock_offset is None or peer.clock_uncertainty is None:
+        return "unknown"
+    return f"{_length(peer.clock_offset, '+')} ± {_length(peer.clock_uncertainty)}"
+
+
+def _length(span: timedelta, sign: str = "") -> str:
+    """In milliseconds, or seconds if it is longer."""
+    seconds = span.total_seconds()
+    return f"{seconds * 1000:{sign}.1f} ms" if abs(seconds) < 1 else f"{seconds:{sign},.3f} s"

@@ -1,0 +1,51 @@
+"""The domain that a command speaks to: which, and what of the calls that fail."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from cosched.cli.output.failures import FAILED, UNREACHABLE, Failure
+from cosched.cli.output.plain_text import printable
+from cosched.errors import InputError
+
+if TYPE_CHECKING:
+    from cosched.client import Client
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def server_option(command: Command) -> Command:
+    """`--server`, to be given to `connected`."""
+    return click.option(
+        "--server",
+        metavar="ADDRESS",
+        help="The domain: unix:PATH or HOST:PORT (COSCHED_SERVER, or as configured).",
+    )(command)
+
+
+def json_option(command: Command) -> Command:
+    """`--json`."""
+    return click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")(command)
+
+
+@contextmanager
+def connected(server: str | None) -> Iterator[Client]:
+    """A client for the block, whose errors become failures."""
+    os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # else gRPC says on standard error what the failure says, too
+    from cosched.client import Client, ClientError, Unreachable
+
+    try:
+        client = Client(server)
+    except ValueError as error:
+        raise InputError("--server", None, str(error)) from None
+    try:
+        with client:
+            yield client
+    except ClientError as error:
+        exit_code = UNREACHABLE if isinstance(error, Unreachable) else FAILED
+        raise Failure(printable(str(error)), exit_code) from None

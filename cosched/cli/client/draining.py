@@ -1,0 +1,94 @@
+"""`cosched drain` and `cosched resume`: before and after a domain's maintenance."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import click
+
+from cosched.cli.client.connection import connected, server_option
+from cosched.cli.client.wording import local_time
+from cosched.cli.output.plain_text import printable
+from cosched.cli.output.terminal import say
+from cosched.validation.durations import parse_seconds
+
+if TYPE_CHECKING:
+    from cosched.client import Client, Drain
+
+LOOK_EVERY = 0.5  # seconds
+MOST_SHOWN = 10  # jobs in a line
+
+
+class Span(click.ParamType[int]):
+    """An option's value in seconds, given as `90`, `30s`, `2h` or `1d`."""
+
+    name = "time"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Seconds."""
+        try:
+            return parse_seconds(value)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+
+
+@click.command()
+@click.option("--for", "expected", type=Span(), metavar="TIME", help="How long it is expected to take (1h).")
+@click.option("--settle", type=Span(), metavar="TIME", help="How long jobs that hold may go on (30s).")
+@click.option("--no-wait", is_flag=True, help="Do not wait until all is settled.")
+@server_option
+def drain(expected: int | None, settle: int | None, no_wait: bool, server: str | None) -> None:
+    """Prepare the domain for maintenance: no new holds and no pairs until `cosched resume`.
+
+    Jobs that hold ask once more whether their mates can come, and give their nodes back after --settle. Jobs without
+    mates run on and start as ever. The other domains are told: their jobs hold nothing for this domain, and wait when
+    it stops, for --for at most (up to 7 days). That lasts over restarts. For operators.
+
+    Waits until no job here holds nodes for its mate. Interrupted, the domain drains all the same.
+    """
+    with connected(server) as client:
+        drained = client.drain(expected, settle=settle)
+        assert drained.drain is not None
+        _say(f"{drained.name} drains; peers wait until about {local_time(drained.drain.until)}")
+        if not no_wait:
+            _wait(client)
+
+
+@click.command()
+@server_option
+def resume(server: str | None) -> None:
+    """End what `cosched drain` began: the domain makes holds and pairs again. For operators."""
+    with connected(server) as client:
+        resumed = client.resume()
+    _say(f"{resumed.name} makes pairs again")
+
+
+def _wait(client: Client) -> None:
+    """Until the domain is drained, or resumed by somebody else; say what is waited for whenever that changes."""
+    told: tuple[str, ...] = ()
+    while True:
+        domain = client.domain()
+        if domain.drain is None:
+            _say(f"{domain.name} was resumed")
+            return
+        if not domain.drain.waits_for:
+            _say(f"{domain.name} is drained: no job here holds nodes for its mate")
+            return
+        if domain.drain.waits_for != told:
+            told = domain.drain.waits_for
+            _say(_waits(domain.drain))
+        time.sleep(LOOK_EVERY)
+
+
+def _waits(drain: Drain) -> str:
+    jobs = [job.rpartition(":")[2] for job in drain.waits_for]
+    shown = ", ".join(jobs[:MOST_SHOWN]) + (f" and {len(jobs) - MOST_SHOWN} more" if len(jobs) > MOST_SHOWN else "")
+    return (
+        f"waiting for job{'s' if len(jobs) > 1 else ''} {shown}, which may hold until {local_time(drain.settled_by)} "
+        "(one that cannot be given back, as of srun, holds on: cancel it, or let its mate come)"
+    )
+
+
+def _say(message: str) -> None:
+    say(printable(message))

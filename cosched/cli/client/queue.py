@@ -1,0 +1,133 @@
+"""`cosched queue` and `cosched pairs`: the jobs of a domain."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+import click
+
+from cosched.cli.client.connection import connected, json_option, server_option
+from cosched.cli.client.node_names import fold
+from cosched.cli.client.time_limits import clock
+from cosched.cli.client.wording import STATE_CODES, json_value, local_time
+from cosched.cli.output.plain_text import cut, printable, table
+from cosched.cli.output.terminal import _put as show_text
+from cosched.cli.output.terminal import show_json
+
+if TYPE_CHECKING:
+    from cosched.client import Job
+
+HEADER = ("JOBID", "NAME", "USER", "ST", "TIME", "NODES", "NODELIST(REASON)", "MATE")
+PAIRS_HEADER = ("JOBID", "NAME", "USER", "ST", "REASON", "MATE", "MATE STATE", "HEARD AT", "APART")
+WITH_NODES = {"ready", "holding", "running"}
+
+
+class States(click.ParamType[tuple[str, ...]]):
+    """States by words or codes, with commas in between."""
+
+    name = "states"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, ...]:
+        """The words."""
+        words = {code.lower(): word for word, code in STATE_CODES.items()} | {word: word for word in STATE_CODES}
+        states = [text.strip().lower() for text in value.split(",")]
+        for state in states:
+            if state not in words:
+                known = ", ".join(f"{code} ({word})" for word, code in STATE_CODES.items())
+                self.fail(f"{state!r} is none of {known}", param, ctx)
+        return tuple(words[state] for state in states)
+
+
+@click.command()
+@click.option("-u", "--user", metavar="NAME", help="Only jobs of this user.")
+@click.option("-t", "--state", "states", type=States(), metavar="ST[,ST...]", help="Only jobs in these states.")
+@click.option("-a", "--all", "ended_too", is_flag=True, help="Jobs that have ended, too.")
+@click.option("--paired", is_flag=True, help="Only jobs that have mates.")
+@json_option
+@server_option
+def queue(
+    user: str | None,
+    states: tuple[str, ...] | None,
+    ended_too: bool,
+    paired: bool,
+    as_json: bool,
+    server: str | None,
+) -> None:
+    """Show the jobs of the domain, as squeue does.
+
+    States: PD queued, RD ready (awaits an answer about its mate), HO holding its nodes for its mate, R running,
+    CD completed, F failed, CA cancelled.
+    """
+    with connected(server) as client:
+        now = client.domain().now
+        jobs = client.iter_jobs(states or (STATE_CODES if ended_too else None), user, paired)
+        shown = [json_value(job.as_dict()) if as_json else _row(job, now) for job in jobs]
+    if as_json:
+        show_json(shown)
+    else:
+        show_text(table(HEADER, shown, numbers=("JOBID", "TIME", "NODES")))
+
+
+@click.command()
+@click.option("-a", "--all", "ended_too", is_flag=True, help="Jobs that have ended, too.")
+@json_option
+@server_option
+def pairs(ended_too: bool, as_json: bool, server: str | None) -> None:
+    """Show the jobs that have mates, and what is known of these.
+
+    A mate is shown as DOMAIN:ID, or as PAIR@DOMAIN as long as its id is unknown. APART: how much later the job
+    started than its mate.
+    """
+    with connected(server) as client:
+        jobs = client.jobs(STATE_CODES if ended_too else None, paired_only=True)
+    if as_json:
+        show_json([json_value(job.as_dict()) for job in jobs])
+    else:
+        rows = [row for job in jobs for row in _pair_rows(job)]
+        show_text(table(PAIRS_HEADER, rows, numbers=("JOBID", "APART")))
+
+
+def _row(job: Job, now: datetime | None) -> Sequence[str]:
+    state = job.state
+    return (
+        printable(job.id),
+        cut(printable(job.name), 24),
+        cut(printable(job.owner), 16),
+        STATE_CODES[state],
+        _run_time(job, now),
+        str(job.nodes),
+        cut(_place(job, state)),
+        cut(", ".join(printable(str(mate)) for mate in job.mates)),
+    )
+
+
+def _run_time(job: Job, now: datetime | None) -> str:
+    started = job.started_at
+    if started is None:
+        return "0:00"
+    until = job.ended_at or now
+    return clock(int((until - started).total_seconds())) if until else ""
+
+
+def _place(job: Job, state: str) -> str:
+    """The nodes of a job that has some, else why it has none."""
+    reason = f"({printable(job.reason)})" if job.reason else ""
+    nodes = printable(fold(job.node_names)) if state in WITH_NODES else ""
+    return nodes + reason if state == "holding" else nodes or reason
+
+
+def _pair_rows(job: Job) -> Iterator[Sequence[str]]:
+    for mate in job.mates:
+        yield (
+            printable(job.id),
+            cut(printable(job.name), 24),
+            cut(printable(job.owner), 16),
+            STATE_CODES[job.state],
+            printable(job.reason),
+            cut(printable(str(mate))),
+            mate.status or {"found": "", None: "no answer yet"}.get(mate.lookup, (mate.lookup or "").replace("_", " ")),
+            local_time(mate.heard_at),
+            clock(int(mate.gap.total_seconds())) if mate.gap else "",
+        )

@@ -1,0 +1,123 @@
+"""`cosched submit` where Slurm schedules: sbatch, run as the user who calls the command."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from cosched.adapters.batch_system import Link
+from cosched.adapters.manager import ManagerError
+from cosched.adapters.slurm import commands
+from cosched.adapters.slurm.comments import ARRAY, HET, NO_REQUEUE, CommentError, add, find
+from cosched.adapters.slurm.script import Asked, read_script
+from cosched.cli.client.time_limits import clock
+from cosched.cli.output.failures import FAILED, Failure
+from cosched.cli.output.plain_text import printable
+from cosched.cli.output.terminal import say
+from cosched.errors import InputError
+
+if TYPE_CHECKING:
+    from cosched.client import Domain
+
+
+def submit_to_slurm(
+    domain: Domain, path: str, script: bytes, arguments: Sequence[str], given: Mapping[str, Any]
+) -> tuple[str, bool]:
+    """Submit a script (where it is, and what is in it) with the options that were given; Slurm knows the others.
+
+    Returns the job's id and whether it names a mate. InputError, Failure.
+    """
+    if given.get("pair") is not None:
+        _check_pair_domain(domain, given.get("pair_domain", ""))
+    asked = read_script(script, os.environ)
+    comment = _comment(path, asked, given)
+    paired = _names_a_mate(path, asked, comment)
+    if paired and (asked.array or asked.het):
+        raise InputError(path, None, ARRAY if asked.array else HET)
+    options = sbatch_options(given) + ([] if comment is None else [f"--comment={comment}"])
+    job_id, said = _sbatch(commands.submit(options, _file(path), arguments), script)
+    for line in said:
+        say(printable(f"sbatch: {line}"))
+    if paired and asked.no_requeue and NO_REQUEUE not in said:
+        say(NO_REQUEUE)
+    return job_id, paired
+
+
+def sbatch_options(given: Mapping[str, Any]) -> list[str]:
+    """The options of `cosched submit` as sbatch has them, but those that its comment says."""
+    options = {"nodes": given.get("nodes"), "job-name": given.get("name"), "export": given.get("export")}
+    if given.get("time_limit") is not None:
+        options["time"] = clock(given["time_limit"])
+    if "directory" in given:
+        options["chdir"] = os.path.abspath(given["directory"])
+    named = [f"--{option}={value}" for option, value in options.items() if value is not None]
+    return [*named, "--hold"] if given.get("hold") else named
+
+
+def _check_pair_domain(domain: Domain, asked: str) -> None:
+    """A comment cannot say in which domain a pair's other job is; there has to be only one."""
+    peers = [peer.name for peer in domain.peers]
+    if asked and asked not in peers:
+        raise InputError("--pair-domain", None, f"{domain.name} is not coupled with {asked!r}")
+    if len(peers) > 1:
+        others = ", ".join(peers)
+        raise InputError("--pair", None, f"{domain.name} is coupled with {others}; name the mate by --mate DOMAIN:ID")
+
+
+def _comment(path: str, asked: Asked, given: Mapping[str, Any]) -> str | None:
+    """The comment to give to sbatch; None: the script's own, if it has one, stays."""
+    own, link = given.get("comment"), _link(given)
+    if link is None:
+        return own
+    with _naming("--pair" if link.mate is None else "--mate"):
+        add("", link)
+    with _naming(path if own is None else "--comment"):
+        return add(asked.comment if own is None else own, link)
+
+
+def _link(given: Mapping[str, Any]) -> Link | None:
+    or_alone = given.get("or_alone", False)
+    if given.get("pair") is not None:
+        return Link(pair=given["pair"], or_alone=or_alone)
+    if given.get("mate") is None:
+        return None
+    peer, _, mate = given["mate"].partition(":")
+    return Link(peer, mate, or_alone=or_alone)
+
+
+def _names_a_mate(path: str, asked: Asked, comment: str | None) -> bool:
+    with _naming(path if comment is None else "--comment"):
+        return find(asked.comment if comment is None else comment) is not None
+
+
+@contextmanager
+def _naming(source: str) -> Iterator[None]:
+    try:
+        yield
+    except CommentError as error:
+        raise InputError(source, None, str(error)) from None
+
+
+def _file(path: str) -> str | None:
+    """The script's file, where sbatch can read it as well. It would look in --chdir and in PATH for a bare name."""
+    return os.path.abspath(path) if os.path.isfile(path) else None
+
+
+def _sbatch(argv: list[str], script: bytes) -> tuple[str, list[str]]:
+    """The job's id, and what sbatch says beside it."""
+    try:
+        done = subprocess.run(argv, input=script, capture_output=True, check=False)
+    except FileNotFoundError:
+        raise Failure("sbatch is not found in PATH; jobs of this domain are submitted with it", FAILED) from None
+    except (OSError, ValueError) as error:
+        raise Failure(f"sbatch cannot be run: {getattr(error, 'strerror', None) or error}", FAILED) from None
+    said = commands.parse_said(done.stderr)
+    if not done.stdout.strip():
+        raise Failure(printable(f"sbatch: {'; '.join(said) or f'exit {done.returncode}'}"), FAILED)
+    try:
+        return commands.parse_submitted(done.stdout), said
+    except ManagerError as error:
+        raise Failure(str(error), FAILED) from None

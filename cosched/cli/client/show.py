@@ -1,0 +1,85 @@
+"""`cosched show`: all that is known of a job, and its story."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import click
+
+from cosched.cli.client.connection import connected, json_option, server_option
+from cosched.cli.client.jobs import JobId
+from cosched.cli.client.node_names import fold
+from cosched.cli.client.time_limits import clock
+from cosched.cli.client.wording import REASONS, json_value, local_time, mate_found
+from cosched.cli.output.plain_text import printable
+from cosched.cli.output.terminal import _put as show_text
+from cosched.cli.output.terminal import show_json
+
+if TYPE_CHECKING:
+    from cosched.client import Holds, Job, Mate
+
+
+@click.command()
+@click.argument("name", metavar="ID", type=JobId())
+@json_option
+@server_option
+def show_job(name: str, as_json: bool, server: str | None) -> None:
+    """Show all of a job, its mate and its holds; then its story: what happened to it, and why."""
+    with connected(server) as client:
+        job = client.job(name)
+        story = list(client.events(after=0, jobs=[job], until_now=True))
+    if as_json:
+        show_json(json_value({"job": job.as_dict(), "events": [event.as_dict() for event in story]}))
+        return
+    facts = [f"{title:<12}{printable(value)}".rstrip() for title, value in _facts(job) if value]
+    told = [f"{local_time(event.at)}  {printable(event.text)}" for event in story]
+    show_text("\n".join([*facts, "", *(told or ["nothing is kept of its story"])]))
+
+
+def _facts(job: Job) -> Iterator[tuple[str, str]]:
+    yield "job", f"{job} {job.name}"
+    yield "owner", job.owner
+    yield "state", _state(job)
+    names = fold(job.node_names)
+    yield "nodes", f"{job.nodes:,}{f' ({names})' if names else ''}"
+    yield "time limit", clock(round(job.time_limit.total_seconds())) if job.time_limit else ""
+    yield "submitted", local_time(job.submitted_at)
+    yield "ready", local_time(job.ready_at)
+    yield "started", local_time(job.started_at)
+    yield "ended", local_time(job.ended_at)
+    yield "exit code", "" if job.exit_code is None else str(job.exit_code)
+    for mate in job.mates:
+        yield "mate", _mate(mate)
+    yield "holds", _holds(job.holds)
+
+
+def _state(job: Job) -> str:
+    if not job.reason:
+        return job.state
+    meaning = REASONS.get(job.reason)
+    return f"{job.state} ({job.reason}{f': {meaning}' if meaning else ''})"
+
+
+def _mate(mate: Mate) -> str:
+    parts = [mate_found(mate)]
+    if mate.pair:
+        parts.append(f"pair {mate.pair}")
+    if mate.heard_at:
+        parts.append(f"last heard {local_time(mate.heard_at)}")
+    if mate.gap:
+        parts.append(f"the job started {clock(round(mate.gap.total_seconds()))} later")
+    return "; ".join(parts)
+
+
+def _holds(holds: Holds) -> str:
+    if not holds.holds and not holds.yields:
+        return ""
+    text = f"held {_times(holds.holds)} ({holds.held_node_seconds:,} node-seconds), yielded {_times(holds.yields)}"
+    if holds.until:
+        return f"{text}; holds until {local_time(holds.until)}"
+    return f"{text}; holds without a time limit" if holds.forever else text
+
+
+def _times(count: int) -> str:
+    return {0: "never", 1: "once"}.get(count, f"{count:,} times")

@@ -1,0 +1,186 @@
+"""`cosched submit`: a script as a job, with or without a mate."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from cosched.cli.client.connection import connected, server_option
+from cosched.cli.client.directives import foreign_directives, given_options, read_directives
+from cosched.cli.client.exports import exported
+from cosched.cli.client.jobs import JobId, pair_options
+from cosched.cli.client.time_limits import TimeLimit
+from cosched.cli.client.wording import mate_found
+from cosched.cli.output.plain_text import printable
+from cosched.cli.output.terminal import _put as show_text
+from cosched.cli.output.terminal import say
+from cosched.errors import InputError
+
+if TYPE_CHECKING:
+    from cosched.client import Client, Domain, Job
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+MAX_SCRIPT = 1 << 20  # bytes, as the protocol has it
+NAMES = frozenset({"mate", "pair", "pair_domain"})  # who gives one of them anew means none of the others,
+MATES = NAMES | {"or_alone"}  # nor this
+
+
+def job_options(command: Command) -> Command:
+    """The options that may stand in the script as well."""
+    options = [
+        click.option("-N", "--nodes", type=click.IntRange(min=1), default=1, help="How many nodes (1)."),
+        click.option("-t", "--time", "time_limit", type=TimeLimit(), help="How long it may run: D-HH:MM:SS."),
+        click.option("-J", "--job-name", "--name", "name", metavar="NAME", help="Its name (the script's file name)."),
+        click.option("--mate", type=JobId(anywhere=True), metavar="DOMAIN:ID", help="Its mate, submitted before."),
+        pair_options,
+        click.option("--hold", is_flag=True, help="Not to be scheduled until released."),
+        click.option("-D", "--chdir", "directory", metavar="DIR", default=".", help="Where it runs (here)."),
+        click.option("--export", metavar="ALL|NONE|NAME[=VALUE],...", default="ALL", help="Its environment (ALL)."),
+        click.option("--comment", metavar="TEXT", help="Its comment, where Slurm schedules."),
+    ]
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+@click.command(add_help_option=False)
+@job_options
+def directive(**_: Any) -> None:
+    """The options of a `#COSCHED` line."""
+
+
+@click.command(context_settings={"allow_interspersed_args": False})
+@job_options
+@click.option("--parsable", is_flag=True, help="Print the job's id and nothing else.")
+@server_option
+@click.argument("script", metavar="SCRIPT")
+@click.argument("arguments", metavar="[ARGS]...", nargs=-1, type=click.UNPROCESSED)
+@click.pass_context
+def submit(
+    ctx: click.Context,
+    /,
+    script: str,
+    arguments: tuple[str, ...],
+    parsable: bool,
+    server: str | None,
+    **options: Any,
+) -> None:
+    """Submit a script as a job; - is standard input.
+
+    Its mate is a job on another domain that starts at the same moment: name it by --mate if it has been
+    submitted, or submit both with the same --pair name, in any order. A mate that is not there, has ended or is
+    somebody else's is refused, unless --or-alone lets the job start without it.
+
+    \b
+    Options may stand in the script, in comments before its first command:
+      #COSCHED --nodes=4 --time=1:00:00 --pair=run7
+    Options of the command line win. A time is minutes, M:S, H:M:S, D-H, D-H:M or
+    D-H:M:S.
+
+    Where Slurm schedules, this calls sbatch: #SBATCH lines count as well, and Slurm's defaults instead of these.
+    """
+    content = _read(script)
+    given = _given(read_directives(content, script, directive), given_options(ctx))
+    asked = {key: given.get(key, value) for key, value in options.items()}
+    _check_mate(asked)
+    with connected(server) as client:
+        domain = client.domain()
+        if domain.manager == "slurm":
+            from cosched.cli.client.sbatch import submit_to_slurm
+
+            job_id, paired = submit_to_slurm(domain, script, content, arguments, given)
+            _tell_id(job_id, domain.name, parsable)
+            job = _look_up(client, job_id) if paired else None
+        else:
+            _tell_foreign(content, script, domain)
+            job = client.submit(content, arguments, **_specification(asked, script, domain))
+            _tell_id(job.id, job.domain, parsable)
+    if job is not None:
+        _tell_mates(job, parsable)
+        _tell_cap(job, domain)
+
+
+def _given(script: Mapping[str, Any], flags: Mapping[str, Any]) -> dict[str, Any]:
+    """The flags win over the script; a mate that they name also over one that the script names otherwise."""
+    if NAMES & flags.keys():
+        script = {key: value for key, value in script.items() if key not in MATES}
+    return {**script, **flags}
+
+
+def _check_mate(asked: Mapping[str, Any]) -> None:
+    if asked["mate"] is not None and asked["pair"] is not None:
+        raise click.UsageError("--mate and --pair exclude each other")
+    if asked["pair_domain"] and asked["pair"] is None:
+        raise click.UsageError("--pair-domain needs --pair")
+    if asked["or_alone"] and asked["mate"] is None and asked["pair"] is None:
+        raise click.UsageError("--or-alone needs --mate or --pair")
+
+
+def _read(path: str) -> bytes:
+    try:
+        script = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
+    except OSError as error:
+        raise InputError(path, None, f"cannot be read: {error.strerror}") from None
+    if len(script) > MAX_SCRIPT:
+        raise InputError(path, None, "is larger than 1 MiB")
+    return script
+
+
+def _specification(asked: Mapping[str, Any], script: str, domain: Domain) -> dict[str, Any]:
+    """What `client.submit` is given."""
+    job = dict(asked)
+    if job.pop("comment") is not None:
+        raise InputError("--comment", None, f"only jobs of Slurm have comments, and {domain.name} has none")
+    job["environment"] = exported(job.pop("export"), os.environ)
+    job["directory"] = os.path.abspath(job["directory"])
+    job["name"] = job["name"] or ("" if script == "-" else Path(script).name)
+    return job
+
+
+def _look_up(client: Client, job_id: str) -> Job | None:
+    """What the domain knows of a job that Slurm has, which it learns of by being asked."""
+    from cosched.client import ClientError
+
+    try:
+        return client.job(job_id)
+    except ClientError as error:
+        if error.reason != "JOB_NOT_FOUND":
+            say(printable(str(error)))
+        return None
+
+
+def _tell_id(job_id: str, domain: str, parsable: bool) -> None:
+    show_text(printable(job_id if parsable else f"Submitted job {job_id} to {domain}"))
+
+
+def _tell_foreign(content: bytes, script: str, domain: Domain) -> None:
+    """Options for another resource manager are not silently passed over."""
+    for number, mark in foreign_directives(content):
+        say(
+            printable(f"{script}:{number}: {mark} lines are not read by {domain.name}: options stand in #COSCHED lines")
+        )
+        return
+
+
+def _tell_cap(job: Job, domain: Domain) -> None:
+    """A job that is too large to hold may wait long where others are busy."""
+    nodes = sum(domain.nodes.values())
+    if not job.mates or domain.scheme != "hold" or job.nodes <= int(Fraction(domain.max_held_fraction or "1") * nodes):
+        return
+    say(
+        f"job {job.id} cannot hold its nodes for its mate, only yield: {job.nodes} of {nodes} nodes are more than "
+        f"max_held_fraction, {domain.max_held_fraction}, allows"
+    )
+
+
+def _tell_mates(job: Job, parsable: bool) -> None:
+    for mate in job.mates:
+        if not parsable or mate.lookup in (None, "no_pair"):
+            say(printable(mate_found(mate)))

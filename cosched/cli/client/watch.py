@@ -1,0 +1,32 @@
+"""`cosched watch`: what happens in a domain, as it happens."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+from cosched.cli.client.connection import connected, server_option
+from cosched.cli.client.jobs import JobId
+from cosched.cli.client.wording import json_value, local_time
+from cosched.cli.output.plain_text import printable
+from cosched.cli.output.terminal import _put as show_text
+
+
+@click.command()
+@click.argument("jobs", metavar="[ID...]", nargs=-1, type=JobId())
+@click.option("--after", type=click.IntRange(min=0), metavar="N", help="Begin after event N (0: with all kept).")
+@click.option("--json", "as_json", is_flag=True, help="Print each event as a line of JSON.")
+@server_option
+def watch(jobs: tuple[str, ...], after: int | None, as_json: bool, server: str | None) -> None:
+    """Follow what happens in the domain, or to some of its jobs, until interrupted (Ctrl-C; exit code 130).
+
+    Goes on by itself where it was if the domain is restarted meanwhile.
+    """
+    with connected(server) as client:
+        client.domain()  # nobody there: said at once, not after the patience with a restart
+        for event in client.events(after, jobs):
+            if as_json:
+                show_text(json.dumps(json_value(event.as_dict())))
+            else:
+                show_text(f"{local_time(event.at)}  {printable(event.job or '-'):12}  {printable(event.text)}")

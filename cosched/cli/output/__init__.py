@@ -1,0 +1,1 @@
+"""How commands speak: data to standard output, messages to standard error, failures in one line."""

@@ -1,0 +1,309 @@
+"""What a replay found: every job's times, the metrics of each domain, the fate of each pair."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cosched.core.job import JobState
+from cosched.sim.configuration import Domain
+from cosched.sim.engine import Engine
+from cosched.sim.holds_and_yields import HoldEnd, Holds, Yields
+from cosched.sim.results import metrics
+from cosched.workload.jobs import UNKNOWN, Ints, JobIds, Workload
+from cosched.workload.pairing import Pairing
+
+if TYPE_CHECKING:
+    import polars
+
+STATES = {
+    JobState.COMPLETED: "completed",
+    JobState.FAILED: "failed",
+    JobState.CANCELLED: "cancelled",
+}
+NEVER_STARTED = "never_started"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Jobs:
+    """Outcomes of one domain's jobs: one row a job in trace order; seconds, UNKNOWN (-1) where there is none.
+
+    `pair` is the row of the pairs file, `mate` the row of the mate in `mate_domain`'s jobs, `state` a JobState.
+    """
+
+    ready: Ints
+    start: Ints
+    end: Ints
+    run: Ints
+    holds: Ints
+    yields: Ints
+    held_node_seconds: Ints
+    state: Ints
+    pair: Ints
+    mate_domain: Ints
+    mate: Ints
+
+
+@dataclass(frozen=True, eq=False)
+class DomainResult:
+    """One policy domain after a replay; `holds` and `yields` are None where they were not noted one by one."""
+
+    settings: Domain
+    nodes: int
+    workload: Workload
+    jobs: Jobs
+    releases: int
+    last_event: int
+    holds: Holds | None = None
+    yields: Yields | None = None
+
+    @property
+    def started(self) -> NDArray[np.bool_]:
+        """Which jobs started."""
+        return np.not_equal(self.jobs.start, UNKNOWN)
+
+    @cached_property
+    def metrics(self) -> dict[str, Any]:
+        """The domain's part of summary.json (docs/simulator.md), without its name."""
+        work, jobs = self.workload, self.jobs
+        span = self.last_event - int(work.submit.min())
+        capacity = self.nodes * span
+        used = _node_seconds(self.nodes_of(self.started), (jobs.end - jobs.start)[self.started])
+        held = int(jobs.held_node_seconds.sum())
+        paired = jobs.pair != UNKNOWN
+        everybody = np.ones(len(work), bool)
+        return {
+            "nodes": self.nodes,
+            "scheme": str(self.settings.scheme),
+            "policy": self.settings.policy,
+            "backfill": self.settings.backfill,
+            "node_pool": self.settings.node_pool,
+            "jobs": len(work),
+            "rejected": dict(work.rejected),
+            "utilisation": used / capacity if capacity else 0.0,
+            "offered_load": self._offered_load(),
+            "makespan_s": span,
+            "held_node_seconds": held,
+            "held_share": held / capacity if capacity else 0.0,
+            "holds": int(jobs.holds.sum()),
+            "yields": int(jobs.yields.sum()),
+            "releases": self.releases,
+            "never_started": int((~self.started).sum()),
+            "queue_length": metrics.queue_length(work.submit, self._left_queue, self.last_event),
+            "all": self._group(everybody),
+            "paired": self._group(paired),
+            "unpaired": self._group(~paired),
+        }
+
+    @property
+    def queue(self) -> polars.DataFrame:
+        """How many jobs waited (queued or holding) from each `time` on: columns time, waiting."""
+        import polars
+
+        times, waiting = metrics.queue_over_time(self.workload.submit, self._left_queue)
+        return polars.DataFrame({"time": times, "waiting": waiting})
+
+    @property
+    def _left_queue(self) -> Ints:
+        return np.where(self.started, self.jobs.start, self.jobs.end)
+
+    def nodes_of(self, chosen: Any) -> Ints:
+        """Sizes of the chosen jobs, in nodes."""
+        sizes: Ints = self.workload.nodes[chosen]
+        return sizes
+
+    def _offered_load(self) -> float | None:
+        """Node-seconds of work over what the machine has between the first and the last submission."""
+        span = int(self.workload.submit.max() - self.workload.submit.min())
+        return _node_seconds(self.workload.nodes, self.workload.run) / (self.nodes * span) if span else None
+
+    def _group(self, chosen: Any) -> dict[str, Any]:
+        work, jobs = self.workload, self.jobs
+        ran = chosen & self.started
+        synchronised = ran & (jobs.pair != UNKNOWN)
+        sync = jobs.start[synchronised] - jobs.ready[synchronised]
+        return {
+            "jobs": int(chosen.sum()),
+            **metrics.group(work.submit[ran], jobs.start[ran], jobs.run[ran], sync),
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class ReplayResult:
+    """A replay's outcome; `domains` by name. `stalled`: it was ended since holds only changed places for ever."""
+
+    domains: Mapping[str, DomainResult]
+    pairing: Pairing
+    stalled: bool
+    events: list[dict[str, Any]] | None
+    timing: dict[str, float]
+
+    @cached_property
+    def pairs(self) -> dict[str, Any]:
+        """How many pairs started together, apart (with the gaps, in seconds) or not at all."""
+        starts = _pair_starts(list(self.domains.values()), self.pairing)
+        both = (starts != UNKNOWN).all(axis=1)
+        gaps = np.abs(starts[:, 0] - starts[:, 1])[both]
+        return {
+            "pairs": len(self.pairing),
+            "together": int((gaps == 0).sum()),
+            "desynchronised": int((gaps > 0).sum()),
+            "never": int((~both).sum()),
+            "dropped": self.pairing.dropped,
+            "gap_s": metrics.spread(gaps[gaps > 0]),
+        }
+
+    def summary(self) -> dict[str, Any]:
+        """What summary.json says, without version, command and seed."""
+        return {
+            "timing": self.timing,
+            "stalled": self.stalled,
+            "domains": {name: domain.metrics for name, domain in self.domains.items()},
+            "pairs": self.pairs,
+        }
+
+    @cached_property
+    def jobs(self) -> polars.DataFrame:
+        """All jobs in a data frame with the columns of jobs.csv."""
+        import polars
+
+        return polars.concat(self.frame(name, slice(None)) for name in self.domains)
+
+    def frame(self, name: str, rows: slice) -> polars.DataFrame:
+        """Some rows of one domain's jobs, with the columns of jobs.csv."""
+        import polars
+
+        domain = self.domains[name]
+        work, jobs = domain.workload, domain.jobs
+        columns = {
+            "domain": polars.Series([name], dtype=polars.String).new_from_index(0, len(work.job_id[rows])),
+            "job_id": polars.Series(work.job_id[rows]).cast(polars.String),
+            "submit": work.submit[rows],
+            **{key: _known(getattr(jobs, key)[rows]) for key in ("ready", "start", "end")},
+            "nodes": work.nodes[rows],
+            "requested_s": work.requested[rows],
+            "run_s": work.run[rows],
+            "pair": _known(jobs.pair[rows]),
+            "mate_job_id": polars.Series(self._mate_ids(jobs, rows), dtype=polars.String),
+            **{key: getattr(jobs, key)[rows] for key in ("holds", "yields", "held_node_seconds")},
+            "state": polars.Series([STATES.get(JobState(s), NEVER_STARTED) for s in jobs.state[rows].tolist()]),
+        }
+        return polars.DataFrame(columns)
+
+    def hold_frame(self, name: str) -> polars.DataFrame:
+        """The holds of one domain with the columns of holds.csv; they must have been noted."""
+        import polars
+
+        domain = self.domains[name]
+        holds = domain.holds
+        assert holds is not None
+        columns = {
+            "domain": polars.Series([name], dtype=polars.String).new_from_index(0, len(holds.row)),
+            "job_id": polars.Series(domain.workload.job_id[holds.row]).cast(polars.String),
+            "nodes": domain.workload.nodes[holds.row],
+            "begin": holds.begin,
+            "end": holds.end,
+            "ended": polars.Series([HoldEnd(how).name.lower() for how in holds.ended.tolist()], dtype=polars.String),
+        }
+        return polars.DataFrame(columns)
+
+    def yield_frame(self, name: str) -> polars.DataFrame:
+        """The yields of one domain with the columns of yields.csv; they must have been noted."""
+        import polars
+
+        yields = self.domains[name].yields
+        assert yields is not None
+        domain = polars.Series([name], dtype=polars.String).new_from_index(0, len(yields.time))
+        return polars.DataFrame({"domain": domain, "time": yields.time, "yields": yields.count})
+
+    def _mate_ids(self, jobs: Jobs, rows: slice) -> list[str | None]:
+        ids: list[JobIds] = [domain.workload.job_id for domain in self.domains.values()]
+        return [
+            None if mate == UNKNOWN else str(ids[domain][mate])
+            for domain, mate in zip(jobs.mate_domain[rows].tolist(), jobs.mate[rows].tolist(), strict=True)
+        ]
+
+
+def collect(engine: Engine, settings: list[Domain], timing: dict[str, float], events: Any = None) -> ReplayResult:
+    """The results of an engine that has run."""
+    domains = {
+        setup.name: DomainResult(
+            settings[i],
+            setup.cluster.nodes,
+            setup.workload,
+            _jobs(engine, i),
+            engine.releases[i],
+            engine.last_event(i),
+            engine.holds[i].holds(engine.first[i], engine.now),
+            engine.yields[i].yields(),
+        )
+        for i, setup in enumerate(engine.domains)
+    }
+    return ReplayResult(domains, engine.pairing, engine.stalled, events, timing)
+
+
+def _jobs(engine: Engine, index: int) -> Jobs:
+    first, count = engine.first[index], len(engine.domains[index].workload)
+    records = engine.tables.jobs[first : first + count]
+    start, end, state = records["start"].copy(), records["end"].copy(), records["state"].astype(np.int64)
+    run = np.where((start != UNKNOWN) & (end != UNKNOWN), end - start, records["run"])
+    jobs = Jobs(
+        ready=start.copy(),
+        start=start,
+        end=end,
+        run=run,
+        holds=np.zeros(count, np.int64),
+        yields=np.zeros(count, np.int64),
+        held_node_seconds=np.zeros(count, np.int64),
+        state=state,
+        pair=np.full(count, UNKNOWN, np.int64),
+        mate_domain=np.full(count, UNKNOWN, np.int64),
+        mate=np.full(count, UNKNOWN, np.int64),
+    )
+    add_pairs(jobs, engine.pairing, index)
+    for row, job, held in engine.paired_outcomes(index):
+        jobs.ready[row] = UNKNOWN if job.ready_at is None else job.ready_at
+        jobs.holds[row], jobs.yields[row], jobs.held_node_seconds[row] = job.holds, job.yields, held
+    return jobs
+
+
+def add_pairs(jobs: Jobs, pairing: Pairing, index: int) -> None:
+    """Note pairs and mates of the jobs of domain `index`."""
+    for side in (0, 1):
+        here = pairing.domain[:, side] == index
+        rows = pairing.job[here, side]
+        jobs.pair[rows] = pairing.row[here]
+        jobs.mate_domain[rows] = pairing.domain[here, 1 - side]
+        jobs.mate[rows] = pairing.job[here, 1 - side]
+
+
+def _pair_starts(domains: list[DomainResult], pairing: Pairing) -> Ints:
+    """Start times of both members of each pair, shape (pairs, 2)."""
+    starts = np.full((len(pairing), 2), UNKNOWN, np.int64)
+    for index, domain in enumerate(domains):
+        for side in (0, 1):
+            here = pairing.domain[:, side] == index
+            starts[here, side] = domain.jobs.start[pairing.job[here, side]]
+    return starts
+
+
+def _node_seconds(nodes: Ints, seconds: Ints) -> int:
+    """Sum of nodes x seconds, in Python integers where 64 bits might not do."""
+    if nodes.size == 0:
+        return 0
+    if float(nodes.max()) * float(seconds.max()) * nodes.size < 2**62:
+        return int(nodes @ seconds)
+    return sum(n * s for n, s in zip(nodes.tolist(), seconds.tolist(), strict=True))
+
+
+def _known(values: Ints) -> polars.Series:
+    """A column in which UNKNOWN is empty."""
+    import polars
+
+    series = polars.Series(values)
+    return series.set(series == UNKNOWN, None)

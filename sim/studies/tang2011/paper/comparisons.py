@@ -1,0 +1,91 @@
+"""What claims compare: differences to the base, between schemes and between points, on the same workloads."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+
+from cosched.sim.reports.estimate import Estimate
+from cosched.sim.studies.tang2011.paper.claim import Named, Verdict, missing
+from cosched.sim.studies.tang2011.results import EXTRA, SLOWDOWN, WAIT, Results
+from cosched.sim.studies.tang2011.setup import BASE, MACHINES, SCHEMES
+
+# (the combination in which the machine holds, the one in which it yields), the other machine doing the same
+HOLD_AND_YIELD = {"intrepid": (("HH", "YH"), ("HY", "YY")), "eureka": (("HH", "HY"), ("YH", "YY"))}
+
+Points = Sequence[float]
+
+
+def extras(results: Results, experiment: str, points: Points, machine: str, measure: str) -> list[Named]:
+    """Differences to the base, of every combination at every point."""
+    found = results.means_of(experiment, points, SCHEMES, f"{machine} {measure}{EXTRA}")
+    return [(f"{schemes} at {point:g}", value) for (point, schemes), value in found.items()]
+
+
+def rises(results: Results, experiment: str, points: Points, machine: str, measure: str) -> list[Named]:
+    """The same as shares of the mean base."""
+    found = results.means_of(experiment, points, SCHEMES, f"{machine} {measure}{EXTRA}")
+    rise: list[Named] = []
+    for (point, schemes), extra in found.items():
+        base = results.mean(experiment, point, BASE, f"{machine} {measure}")
+        if base is not None and base.mean > 0:
+            half = None if extra.half is None else extra.half / base.mean
+            rise.append((f"{schemes} at {point:g}", Estimate(extra.mean / base.mean, half)))
+    return rise
+
+
+def hold_minus_yield(results: Results, experiment: str, points: Points, machine: str, measure: str) -> list[Named]:
+    """What a local hold has more than a local yield, the other machine's scheme the same."""
+    return [
+        (f"{hold} against {other} at {point:g}", _difference(results, experiment, point, hold, other, machine, measure))
+        for point in points
+        for hold, other in HOLD_AND_YIELD[machine]
+    ]
+
+
+def yield_minus_hold(results: Results, experiment: str, points: Points, machine: str, measure: str) -> list[Named]:
+    """What a local yield has more than a local hold, the other machine's scheme the same."""
+    return [
+        (f"{other} against {hold} at {point:g}", _difference(results, experiment, point, other, hold, machine, measure))
+        for point in points
+        for hold, other in HOLD_AND_YIELD[machine]
+    ]
+
+
+def steps(
+    results: Results, experiment: str, points: Points, machine: str, measure: str, schemes: Sequence[str]
+) -> list[Named]:
+    """What each point has more than the one before."""
+    return [
+        (
+            f"{name} from {before:g} to {after:g}",
+            results.step(experiment, (before, after), name, f"{machine} {measure}"),
+        )
+        for name in schemes
+        for before, after in itertools.pairwise(points)
+    ]
+
+
+def worse_under_hold(results: Results, experiment: str, point: float) -> Iterator[tuple[str, bool]]:
+    """Whether a local hold has a greater wait or slowdown than a local yield, on each machine."""
+    for machine in MACHINES:
+        waits = hold_minus_yield(results, experiment, (point,), machine, WAIT)
+        slowdowns = hold_minus_yield(results, experiment, (point,), machine, SLOWDOWN)
+        for (name, wait), (_, slowdown) in zip(waits, slowdowns, strict=True):
+            if wait is not None and slowdown is not None:
+                yield f"{machine.capitalize()}, {name}", wait.mean > 0 or slowdown.mean > 0
+
+
+def sides(found: Sequence[tuple[str, bool]]) -> Verdict:
+    """Holds if all are so."""
+    if not found:
+        return missing()
+    exceptions = [name for name, holds in found if not holds]
+    ours = f"{len(found) - len(exceptions)} of {len(found)} comparisons"
+    return Verdict(not exceptions, ours, f"not {'; '.join(exceptions)}" if exceptions else "")
+
+
+def _difference(
+    results: Results, experiment: str, point: float, first: str, second: str, machine: str, measure: str
+) -> Estimate | None:
+    return results.difference(experiment, point, (first, second), f"{machine} {measure}")
