@@ -63,6 +63,9 @@ def _serve(configuration: Configuration, source: str) -> None:
         with _of_file(source):
             asyncio.run(run())
     except StoreError as error:
+        if error.of_disk:  # a later start may succeed
+            say(f"cosched: {error}")
+            sys.exit(1)
         raise InputError(str(error.path), None, error.reason) from None
     except RuntimeError as error:
         say(f"cosched: {error}")

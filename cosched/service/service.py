@@ -47,7 +47,7 @@ from cosched.service.peers.announcing import Announcer
 from cosched.service.peers.peers import Peers, PeerView
 from cosched.service.preparing import check_addresses, prepare
 from cosched.service.replay.replaying import replay_of
-from cosched.service.store import Store
+from cosched.service.store import Store, StoreError
 from cosched.service.store.durability import Durability
 from cosched.service.timers import Timers
 from cosched.service.upkeep import Upkeep, opened_clock, pat_watchdog
@@ -103,9 +103,11 @@ class Service:
             self._serving = False
             systemd.notify("STOPPING=1")
             _LOG.info("stopping")
+            if self._failure is not None:
+                self.operations.abandon()
             await self._say_goodbye()
         if self._failure is not None:
-            raise RuntimeError(f"ended after a fault: {self._failure!r}") from self._failure
+            raise RuntimeError(_ended_by(self._failure)) from self._failure
 
     @property
     def address(self) -> str:
@@ -372,6 +374,12 @@ class Service:
     def _peer_clock(self, peer: Domain, field: str) -> float:
         """A field of the offset of its clock; NaN: not known."""
         return float(getattr(self.peers.clock_offset(peer), field, math.nan))
+
+
+def _ended_by(failure: BaseException) -> str:
+    if isinstance(failure, StoreError):
+        return f"ended: the database cannot be brought to disk, and nothing that is not there was answered: {failure}"
+    return f"ended after a fault: {failure!r}"
 
 
 def _count(counts: Callable[[], Any], state: str) -> int:

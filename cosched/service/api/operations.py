@@ -130,6 +130,11 @@ class Operations:
         """Wait for what has begun."""
         await asyncio.gather(*self._under_way.values(), return_exceptions=True)
 
+    def abandon(self) -> None:
+        """Wait for nothing: after a fault what has begun may never end. It is on record, or was not answered."""
+        for task in self._under_way.values():
+            task.cancel()
+
     async def _once(self, asking: Asking, operate: Callable[[], Awaitable[JobRecord]]) -> JobRecord:
         """Carry an operation out to its end, unless that is being done or was done before."""
         try:

@@ -2,30 +2,36 @@
 
 from __future__ import annotations
 
+import errno
 import sqlite3
 from pathlib import Path
 
 # The second: no room for the memory that is shared by the users of a database, a file beside it.
 _FULL = frozenset({sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_SHMSIZE})
+_PRIMARY = 0xFF  # bits of an error code of SQLite
+_OF_DISK = frozenset({errno.EIO, errno.ENOSPC, errno.EDQUOT, errno.EROFS})
 
 
 class StoreError(Exception):
     """The database at `path` cannot be used, or could not be read or written; `str()` is the one line to show.
 
-    `full`: there is no room for what was to be written; it can be tried again as it is.
+    `full`: there is no room for what was to be written; it can be tried again as it is. `of_disk`: that, or the disk
+    fails: the database may be all right once the disk is.
     """
 
-    def __init__(self, path: Path, reason: str, *, full: bool = False) -> None:
+    def __init__(self, path: Path, reason: str, *, full: bool = False, of_disk: bool = False) -> None:
         self.path = path
         self.reason = reason
         self.full = full
+        self.of_disk = full or of_disk
         super().__init__(f"{path}: {reason}")
 
     @classmethod
     def of(cls, path: Path, error: sqlite3.Error | OSError) -> StoreError:
         """What SQLite or the operating system says about the database at `path`."""
         if isinstance(error, OSError):
-            return cls(path, error.strerror or str(error))
-        if getattr(error, "sqlite_errorcode", None) in _FULL:  # errors of the sqlite3 module itself have no code
+            return cls(path, error.strerror or str(error), of_disk=error.errno in _OF_DISK)
+        code = getattr(error, "sqlite_errorcode", 0)  # errors of the sqlite3 module itself have none
+        if code in _FULL:
             return cls(path, "database or disk is full", full=True)
-        return cls(path, str(error))
+        return cls(path, str(error), of_disk=code & _PRIMARY == sqlite3.SQLITE_IOERR)
