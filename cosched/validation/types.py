@@ -10,6 +10,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from cosched.core.scheduling.policies.ordering import parse_ordering
 from cosched.core.scheduling.pools import parse_node_pool
 from cosched.validation.durations import parse_seconds
+from cosched.validation.policies import expression_of
 
 
 def _seconds(value: object) -> object:
@@ -24,6 +25,7 @@ def _no_bool(value: object) -> object:
 
 
 def _policy(value: str) -> str:
+    value = expression_of(value)
     parse_ordering(value)
     return value
 

@@ -1,8 +1,10 @@
-"""Every block on README, the simulator's page and the tour works as written, and prints what the page shows."""
+"""Every block on README, CONTRIBUTING and the pages works as written, and prints what the page shows."""
 
 from __future__ import annotations
 
+import re
 import shutil
+import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +17,7 @@ from tests.live.services import free_port, wait_until
 
 TOP = Path(__file__).resolve().parents[2]
 README, SIMULATOR, TOUR = TOP / "README.md", TOP / "docs" / "simulator.md", TOP / "docs" / "tour.md"
+CONTRIBUTING, EXAMPLES = TOP / "CONTRIBUTING.md", TOP / "examples"
 LOOK = "cosched queue"  # shows one instant
 PATIENT = {  # what a reader would do on a machine that is slow just then
     "| tail -n 4\n": "| tail -n 60\n",  # a job that waits for longer has a longer story
@@ -35,6 +38,13 @@ def terminals(tmp_path: Path) -> Iterator[Terminals]:
 def ports() -> dict[str, str]:
     """Free ones for those that the pages name, which may be another test's."""
     return {port: str(free_port()) for port in ("17701", "17702")}
+
+
+@pytest.fixture
+def other_ports(ports: dict[str, str]) -> dict[str, str]:
+    """The change by which the examples of a pair have those."""
+    there = "cd site/deploy/examples/loopback"
+    return {there: f"{there}; sed -i '{';'.join(f's/{port}/{free}/' for port, free in ports.items())}' *.toml "}
 
 
 def until_shown(block: Block, printed: str, terminals: Terminals) -> str:
@@ -72,10 +82,8 @@ def works_as_written(page: Path, terminals: Terminals, changes: Mapping[str, str
     return said
 
 
-def test_the_readme_works_as_written(terminals, ports):
-    there = "cd site/deploy/examples/loopback"
-    edit = "".join(f"; sed -i s/{written}/{free}/ *.toml" for written, free in ports.items())
-    said = works_as_written(README, terminals, {there: there + edit + " "})
+def test_the_readme_works_as_written(terminals, other_ports):
+    said = works_as_written(README, terminals, other_ports)
     assert "pairs: 166 of 166 started together\n" in said[0]
     assert (terminals.folder / "first" / "report.html").stat().st_size > 100_000
 
@@ -103,5 +111,19 @@ def test_the_tour_shows_what_matters():
     assert "started: its mate's domain cannot be reached" in shown
 
 
-def test_the_readme_is_short():
+def test_the_examples_of_contributing_work_as_written(terminals, other_ports):
+    shutil.copytree(EXAMPLES, terminals.folder / "examples")  # a build leaves folders there
+    install = "pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation"
+    elsewhere = f"{sys.executable} -m {install} --target lib ./examples; export PYTHONPATH=$PWD/lib"
+    said = works_as_written(CONTRIBUTING, terminals, {"pip install ./examples": elsewhere, **other_ports})
+    assert len(said) == 3
+    assert re.search(r"^wait +all", said[0], re.MULTILINE)
+    assert len(said[1].splitlines()) == 3
+    assert "Submitted job 1 to eureka\nits mate is intrepid:1\n" in said[2]
+    assert re.search(r"completed$", said[2])
+
+
+def test_pages_for_newcomers_are_short():
     assert len(README.read_text(encoding="utf-8").splitlines()) <= 200
+    for example in EXAMPLES.iterdir():
+        assert len(example.read_text(encoding="utf-8").splitlines()) < 50
