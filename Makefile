@@ -9,7 +9,7 @@
 #               repeats a run
 #   bench       speed, as ratios on this machine (needs a C compiler)
 #   proto       lint the protocol's files and generate the modules of cosched/v1
-#   lint        ruff, mypy (strict in the core), import-linter
+#   lint        ruff, mypy (strict), import-linter
 #   deb         the Debian package of this tree, into dist; `make deb EXTRA=scheduler` for domains that schedule themselves
 #   docs        the documentation as a site, into dist/docs
 #   man         the manual pages of all commands, into dist/man
