@@ -39,7 +39,7 @@ class Submitted:
     """A job that names a mate is new here. The first report of each job, unless it is Refused."""
 
     job_id: str
-    submitted_at: int  # seconds since 1970; it may be set anew whenever the job is requeued
+    submitted_at: int  # seconds since 1970; it may change whenever the job is requeued
     nodes: int
     owner: str
     link: Link

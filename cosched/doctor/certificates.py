@@ -65,14 +65,16 @@ def check_days(subject: str, path: Path, certificates: Sequence[x509.Certificate
     days = int((end - now).total_seconds() // _DAY)
     if begin > now:
         return problem(
-            subject, f"{path} is not valid before {_date(begin)}", "set the clock, or issue it anew", SHELL, command
+            subject, f"{path} is not valid before {_date(begin)}", "set the clock, or issue it again", SHELL, command
         )
     if end <= now:
-        return problem(subject, f"{path} has expired on {_date(end)}: peers refuse it", "issue it anew", SHELL, command)
+        return problem(
+            subject, f"{path} has expired on {_date(end)}: peers refuse it", "issue it again", SHELL, command
+        )
     found = f"{path} is valid for {days} days, until {_date(end)}"
     if days < SOME_DAYS:
         grade = problem if days < FEW_DAYS else warning
-        return grade(subject, found, "issue it anew in time; the service takes it into use by itself", SHELL, command)
+        return grade(subject, found, "issue it again in time; the service takes it into use by itself", SHELL, command)
     return ok(subject, found)
 
 
@@ -88,7 +90,7 @@ def _check_names(leaf: x509.Certificate, configuration: Configuration) -> Findin
     found, name = identities(leaf), configuration.domain.name
     if len(found) != 1:
         return problem(
-            "identity", f"the certificate names {len(found)} URIs, not one", "issue it anew", SHELL, _issue(name)
+            "identity", f"the certificate names {len(found)} URIs, not one", "issue it again", SHELL, _issue(name)
         )
     if server_name(found[0]) not in dns_names(leaf):
         return problem(

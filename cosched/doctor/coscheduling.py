@@ -10,6 +10,7 @@ from cosched.service.configuration import Configuration
 
 _HERE = section("coscheduling")
 _SLURM = "slurm"
+_LEAST_GRACE = 30.0  # seconds: systemd's pause, a start that loads kernels, a busy host
 _LEAST_TIMEOUT = 4.0  # seconds: a peer with Slurm tries for 2.5 s by default, and its answer must come back
 _DEFAULT_INTERVAL, _DEFAULT_JITTER, _DEFAULT_SHARE = '"20m"', "0.25", "0.5"
 
@@ -28,6 +29,7 @@ def check_coscheduling(configuration: Configuration) -> Iterator[Finding]:
         return
     yield _check_peers(configuration)
     yield _check_timeout(float(configuration.coscheduling.peer_timeout))
+    yield _check_grace(configuration)
     if not configuration.coscheduling.heartbeat_interval:
         found = "0: neither a peer that has gone nor its clock is noticed, and pairs start at no agreed instant"
         yield warning("heartbeat_interval", found, "ask peers now and then", _HERE, "heartbeat_interval = 10")
@@ -61,6 +63,20 @@ def _check_timeout(timeout: float) -> Finding:
             "peer_timeout = 5",
         )
     return ok("peer_timeout", f"{timeout:g} s for an answer of a peer")
+
+
+def _check_grace(configuration: Configuration) -> Finding:
+    grace, then = float(configuration.coscheduling.peer_grace), configuration.coscheduling.on_peer_unreachable.value
+    if grace >= _LEAST_GRACE:
+        return ok("peer_grace", f"{grace:g} s for a peer to come back; what its own file says counts for this domain")
+    return warning(
+        "peer_grace",
+        f"{grace:g} s: a restart of a peer's service takes longer; jobs with mates there act as on_peer_unreachable "
+        f"says ({then}), so that pairs can come apart",
+        "wait longer, here and on the other side, which waits for this domain by its own peer_grace",
+        _HERE,
+        'peer_grace = "2m"',
+    )
 
 
 def _check_holds(configuration: Configuration) -> Iterator[Finding]:

@@ -42,11 +42,11 @@ def _one_authority(_: str, ends: Ends) -> Remedy:
 
 
 def _issue_here(_: str, ends: Ends) -> Remedy:
-    return "issue this domain's certificate anew", SHELL, (f"cosched certs issue DIR_OF_CA {ends.here} --force",)
+    return "issue this domain's certificate again", SHELL, (f"cosched certs issue DIR_OF_CA {ends.here} --force",)
 
 
 def _issue_there(_: str, ends: Ends) -> Remedy:
-    change = f"issue the certificate of {ends.peer} anew, and install it there"
+    change = f"issue the certificate of {ends.peer} again, and install it there"
     return change, SHELL, (f"cosched certs issue DIR_OF_CA {ends.peer} --force",)
 
 

@@ -114,6 +114,9 @@ class Metrics:
             "cosched_sync_seconds", "How long it took to bring commits to disk, many at once.", _WORK_SECONDS
         )
         self.store_stalled = self._gauge("cosched_store_stalled", "1 while the database cannot be written, else 0.")
+        self.drained_until = self._gauge(
+            "cosched_drained_until_timestamp_seconds", "When a domain that drains is to be resumed; NaN: it does not."
+        )
         self.database_bytes = self._gauge("cosched_database_bytes", "Size of the database's files.")
         expiry = self._gauge(
             "cosched_certificate_expiry_timestamp_seconds", "When the certificates in a file expire.", "file"

@@ -365,11 +365,17 @@ class Service:
             self.metrics.peer_clock_offset(peer.name).set_function(partial(self._peer_clock, peer.name, "ahead"))
             uncertainty = partial(self._peer_clock, peer.name, "uncertainty")
             self.metrics.peer_clock_uncertainty(peer.name).set_function(uncertainty)
+        self.metrics.drained_until.set_function(self._drained_until)
         path = self.configuration.domain.state
         self.metrics.database_bytes.set_function(lambda: path.stat().st_size)
         if self._tls is not None and self.configuration.tls is not None:
             certificate = self.configuration.tls.certificate
             self.metrics.certificate_expiry(certificate.name).set_function(lambda: expires(certificate))
+
+    def _drained_until(self) -> float:
+        """In seconds since 1970; NaN: the domain does not drain."""
+        drain = self.domain.drained
+        return math.nan if drain is None else float(self.clock.to_wall(drain.until))
 
     def _peer_clock(self, peer: Domain, field: str) -> float:
         """A field of the offset of its clock; NaN: not known."""

@@ -1,7 +1,7 @@
 """Timers on the event loop: single ones at an instant of service time, and periodic work.
 
 APScheduler reckons with the wall clock, so a step of it would delay or hasten everything. A watch on the loop's own
-clock sees that within a second and sets all timers anew. A single timer never fires before its instant.
+clock sees that within a second and sets all timers again. A single timer never fires before its instant.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class Timers:
         self._schedule(f"every {key}", _Timer(self._clock.exact() + interval, fire, interval))
 
     def follow_clock(self) -> None:
-        """Set everything anew by the wall clock as it is now."""
+        """Set everything again by the wall clock as it is now."""
         for name, timer in self._timers.items():
             self._schedule(name, timer)
 

@@ -1,4 +1,4 @@
-"""`cosched report`: the report of what was carried out earlier, made anew."""
+"""`cosched report`: the report of what was carried out earlier, made again."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from cosched.cli.output.terminal import progress
 from cosched.extras import SIMULATOR, needing
 
 
-@click.command(short_help="Make the report of a run, a sweep or a study anew.")
+@click.command(short_help="Make the report of a run, a sweep or a study again.")
 @click.argument("folder", metavar="DIR")
 @needing(SIMULATOR)
 def report(folder: str) -> None:
-    """Make report.html and the figures of a run, a sweep or a study anew, from its other files.
+    """Make report.html and the figures of a run, a sweep or a study again, from its other files.
 
     DIR is what --out named. Prints the path of the report.
     """

@@ -26,6 +26,14 @@ def test_a_queued_job_takes_another_mate_and_says_which_it_had():
     assert a.asked_id("k2", pair="tvice") == UNSUBMITTED
 
 
+def test_a_job_that_keeps_its_mate_says_only_whether_it_would_start_alone():
+    a = DomainA()
+    a.submit(pair="twice")
+    for or_alone in (True, False):
+        told = detail(a.feed(Linked("j", "B", "twice", None, or_alone)), "is linked")
+        assert (told["or_alone"], "was" in told) == (or_alone, False)
+
+
 def test_a_holding_job_asks_for_its_new_mate_with_its_nodes():
     a = DomainA(release_interval=1200)
     a.ready()

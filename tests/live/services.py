@@ -48,7 +48,7 @@ def wait_until(true: Callable[[], Any], what: str = "", patience: float = PATIEN
             return value
         time.sleep(pause)
         pause = min(1.3 * pause, 0.2)  # to look costs as much as what is looked at
-    raise AssertionError(f"waited {patience} s in vain: {what or true}")
+    raise AssertionError(f"waited {patience} s: {what or true}")
 
 
 def toml(sections: Mapping[str, Any]) -> str:

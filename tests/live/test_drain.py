@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
+import math
+import re
+import time
+import urllib.request
 from pathlib import Path
 
 import pytest
 
-from tests.live.services import Pair, noted, script_that_notes, script_that_waits, wait_until
+from tests.live.services import (
+    PATIENCE,
+    Pair,
+    Service,
+    free_port,
+    noted,
+    script_that_notes,
+    script_that_waits,
+    wait_until,
+)
 from tests.live.test_peer_grace import acquainted, text
 
 SETTLED = "no job here holds nodes for its mate"
@@ -15,8 +28,17 @@ SETTLED = "no job here holds nodes for its mate"
 @pytest.fixture
 def pair(tmp_path: Path):
     made = Pair(tmp_path, scheme="hold", peer_grace="10m", max_held_fraction=1)
+    made.b.config["domain"]["http"] = f"127.0.0.1:{free_port()}"
     yield made.start()
     made.clear()
+
+
+def drained_until(service: Service) -> float:
+    """What its metrics say."""
+    with urllib.request.urlopen(f"http://{service.config['domain']['http']}/metrics", timeout=PATIENCE) as answer:
+        text = answer.read().decode()
+    (value,) = re.findall(r"^cosched_drained_until_timestamp_seconds (\S+)$", text, re.MULTILINE)
+    return float(value)
 
 
 def test_what_holds_is_given_back_and_peers_wait_over_the_maintenance(pair, tmp_path):
@@ -30,6 +52,7 @@ def test_what_holds_is_given_back_and_peers_wait_over_the_maintenance(pair, tmp_
         assert f"waiting for job {held.id}" in done.stderr
         wait_until(lambda: b.job(held.id).reason == "Draining")
         assert "drains since" in pair.b.run("domains").stdout
+        assert drained_until(pair.b) == pytest.approx(time.time() + 7200, abs=600)
         alone = b.submit(script)
         wait_until(lambda: b.job(alone.id).state == "completed", "jobs without mates run on")
 
@@ -44,6 +67,7 @@ def test_what_holds_is_given_back_and_peers_wait_over_the_maintenance(pair, tmp_
         assert b.domain().drain is not None  # over a restart
         wait_until(lambda: a.job(mate.id).reason == "PeerDraining")
         assert pair.b.run("resume").returncode == 0
+        assert math.isnan(drained_until(pair.b))
         wait_until(lambda: a.job(mate.id).state == b.job(held.id).state == "completed", text(a, mate))
         assert [record[2] for record in noted(tmp_path)].count("climate") == 2
         assert "cannot be reached" not in text(a, mate) + text(b, held)

@@ -23,7 +23,7 @@ EXPECTED = {
     *("held_node_seconds_total", "pair_gap_seconds", "peer_up", "peer_calls_total", "peer_call_seconds"),
     *("pair_starts_total", "peer_clock_offset_seconds", "peer_clock_uncertainty_seconds"),
     *("peer_refused", "requests_total", "request_seconds", "iteration_seconds", "commit_seconds", "store_stalled"),
-    "sync_seconds",
+    *("sync_seconds", "drained_until_timestamp_seconds"),
     *(
         "database_bytes",
         "certificate_expiry_timestamp_seconds",

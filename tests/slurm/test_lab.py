@@ -156,7 +156,7 @@ def test_waiting_in_vain_ends_and_shows_the_logs() -> None:
     with Lab(nodes=1, names=("intrepid",)) as lab, pytest.raises(LabError) as caught:
         lab["intrepid"].wait_for(lambda: False, "something", seconds=0.1)
     first, *rest = str(caught.value).splitlines()
-    assert first == "waited 0.1 s in vain for intrepid: something"
+    assert first == "waited 0.1 s for intrepid: something"
     assert any("slurmctld version" in line or "slurmd version" in line for line in rest)
 
 

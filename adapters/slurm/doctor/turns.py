@@ -76,7 +76,7 @@ def check_prolog_flags(config: Config) -> Finding:
 
 
 def check_priority(config: Config) -> Finding:
-    """A requeue sets AccrueTime anew, from which priority/multifactor counts the age."""
+    """A requeue sets AccrueTime again, from which priority/multifactor counts the age."""
     kind, weight = text(config, "PriorityType") or "priority/basic", number(config, "PriorityWeightAge")
     if kind != "priority/multifactor":
         return ok("PriorityType", f"{kind}: a job that gives its turn up keeps its priority")
@@ -84,7 +84,7 @@ def check_priority(config: Config) -> Finding:
         return ok("PriorityType", f"{kind}, PriorityWeightAge=0: a job that gives its turn up keeps its priority")
     return warning(
         "PriorityType",
-        f"{kind}: each time that a job gives its turn up, or is released by force, its age counts anew",
+        f"{kind}: each time that a job gives its turn up, or is released by force, its age begins at zero",
         "hold instead of yielding, or limit the yields of a job",
         section("coscheduling"),
         "max_yields = 3",

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 MAX_SCRIPT = 1 << 20  # bytes, as the protocol has it
-NAMES = frozenset({"mate", "pair", "pair_domain"})  # who gives one of them anew means none of the others,
+NAMES = frozenset({"mate", "pair", "pair_domain"})  # who gives one of them again means none of the others,
 MATES = NAMES | {"or_alone"}  # nor this
 
 

@@ -37,10 +37,14 @@ class Links:
         """The job names another mate; ValueError if that is another job's."""
         if type(job.call) in (TryStartMate, StartJob):
             raise IllegalEvent(f"Linked, but the mate of job {job.id} may just have started")
-        was = {"was": named_mate(job)} if job.peer else {}
+        before = named_mate(job) if job.peer else None
         self.mates.link(job, event.peer, event.pair, event.mate)
         job.or_alone, job.alone, job.problem = event.or_alone, False, ""
-        noted = self.ledger.note(job, "is linked", pair=event.pair, mate=event.mate, peer=event.peer, **was)
+        if named_mate(job) == before:
+            changed: dict[str, object] = {"or_alone": event.or_alone}
+        else:
+            changed = {"was": before} if before else {}
+        noted = self.ledger.note(job, "is linked", pair=event.pair, mate=event.mate, peer=event.peer, **changed)
         return [*noted, *self.allocations.patience(job, now), *self._asks_for_it(job, now)]
 
     def _asks_for_it(self, job: PairedJob, now: int) -> list[Effect]:

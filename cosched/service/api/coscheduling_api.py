@@ -195,7 +195,7 @@ class CoschedulingApi(CoschedulingServiceServicer):
         if isinstance(request, TryStartMate):
             hold_until = self._agreed.here(asked.peer, request.hold_until)
             request = request._replace(hold_until=self._domain.clock.from_wall(hold_until))
-        if isinstance(request, (TryStartMate, StartJob)):  # settled anew if a try takes its time
+        if isinstance(request, (TryStartMate, StartJob)):  # settled again if a try takes its time
             request = request._replace(start_at=self._agreed.accepted(request.start_at, request.job))
         return asked._replace(request=request)
 

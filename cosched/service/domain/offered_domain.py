@@ -75,7 +75,7 @@ class OfferedDomain(LiveDomain):
         job = str(record.id)
         if job in self.jobs:
             return
-        if (ended := self.core.jobs.get(job)) is not None:  # the manager has given its id anew
+        if (ended := self.core.jobs.get(job)) is not None:  # the manager has given its id to another job
             self.core.forget(ended)
         taken = self.core.mates.taken(record.peer or "", record.owner, record.pair, record.mate)
         if taken is not None:
@@ -201,7 +201,7 @@ class OfferedDomain(LiveDomain):
         """A try takes long. It ends if a job of ours stands in its way which comes first.
 
         That job is ready and waits for the same peer to try its mate, for which the caller may stand in the way: both
-        would wait in vain. Both domains see the same order of the two pairs, which is another one each minute.
+        would wait for nothing. Both domains see the same order of the two pairs, which is another one each minute.
         """
         self._inside(lambda: self._give_way(job))
 

@@ -127,6 +127,13 @@ def _submitted(detail: Detail, _: Callable[[int], str]) -> str:
     return f"submitted; its mate: {detail['peer']}:{detail['mate']}"
 
 
+def _linked(detail: Detail, _: Callable[[int], str]) -> str:
+    mate = f"{detail['peer']}:{detail.get('mate') or detail.get('pair')}"
+    if "or_alone" in detail:
+        return f"{'starts alone' if detail['or_alone'] else 'waits'} if its mate {mate} does not exist"
+    return f"linked with {mate}{' instead of ' + detail['was'] if detail.get('was') else ''}"
+
+
 def _holds(detail: Detail, clock_time: Callable[[int], str]) -> str:
     until = detail["until"]
     end = "until its mate can start" if until >= FOREVER else f"until {clock_time(until)} at most"
@@ -168,10 +175,7 @@ _TEXTS: dict[str, Callable[[Detail, Callable[[int], str]], str]] = {
     "completed": _ended("completed"),
     "failed": _ended("failed"),
     "cancelled": _ended("cancelled"),
-    "is linked": lambda detail, _: (
-        f"linked with {detail['peer']}:{detail.get('mate') or detail.get('pair')}"
-        f"{' instead of ' + detail['was'] if detail.get('was') else ''}"
-    ),
+    "is linked": _linked,
     "names a wrong mate": lambda detail, _: f"{_wrong_mate(detail)}: it waits until it is linked or unlinked",
     "waits no longer for an unsubmitted mate": lambda _, __: "has lost patience with its mate",
     "is to be cancelled": lambda detail, _: f"is to be cancelled, by {detail['by']}",

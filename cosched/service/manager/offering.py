@@ -40,7 +40,7 @@ SUBMITTED_ELSEWHERE = (
     "jobs are submitted to the resource manager here: `cosched submit` on a host that has its commands does so"
 )
 FRESH = 2.0  # seconds for which a look at the queue is good enough to be shown
-DOUBT = 1.0  # seconds, after which a try is likely to be in vain if another job is in its way
+DOUBT = 1.0  # seconds, after which a try is likely to fail if another job is in its way
 WANTED_FIRST = 5.0  # seconds; a forced release takes one to three, unless Slurm does not answer
 PASSED_OVER = 3.0  # seconds for which a job is not offered that others have come before
 PEERS_PATIENCE = 2.0  # seconds that the manager has to find a job for which a peer asks: peers wait for 5 s by default

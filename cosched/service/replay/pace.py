@@ -24,7 +24,7 @@ from cosched.v1.replay_pb2 import PHASE_COMPLETIONS, PHASE_ITERATIONS, PHASE_SUB
 
 ALL = (PHASE_COMPLETIONS, PHASE_TIMERS, PHASE_SUBMISSIONS, PHASE_ITERATIONS)
 MOST_ALONE = 1000  # instants in one call, which should not take long
-TRY_AGAIN = 1  # seconds until a job is submitted anew that could not be put on record
+TRY_AGAIN = 1  # seconds until a job that could not be put on record is submitted again
 
 
 class RealPace:

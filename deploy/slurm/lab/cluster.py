@@ -271,7 +271,7 @@ class Cluster:
         aside.replace(self.conf)
 
     def reconfigure(self) -> None:
-        """`scontrol reconfigure`, and wait until slurmctld answers: newer Slurms start it anew."""
+        """`scontrol reconfigure`, and wait until slurmctld answers: newer Slurms start it again."""
         self.wait_for(lambda: self.try_run("scontrol", "reconfigure").returncode == 0, "a reconfiguration")
         self.wait_for(self._answers, "slurmctld to answer")
 

@@ -3,7 +3,7 @@
 Requests come as lines of JSON on standard input, one answer a line on standard output (`Keeping` is the other side).
 It is the parent of the daemons and, as a child subreaper, becomes the parent of all that they leave behind: job steps,
 users' processes, scripts. So nothing outlives it, whatever a process does to its session, environment or name, and no
-process id is ever signalled that could be another's: a child's id is not given anew before its parent has waited.
+process id is ever signalled that could be another's: a child's id is not reused before its parent has waited.
 
 It ends when its standard input ends (so when whoever started it is gone, however that died), unless it has been
 detached, and at SIGTERM. It uses nothing beside the standard library and is run by its path, so that it starts fast.
@@ -29,7 +29,7 @@ class Keeper:
     """The children, and those of them that have ended."""
 
     def __init__(self) -> None:
-        self._ended: dict[int, int] = {}  # by process id, until the id is given anew
+        self._ended: dict[int, int] = {}  # by process id, until the id is reused
         signal.signal(signal.SIGCHLD, self._reap)
 
     def answer(self, request: dict[str, Any]) -> dict[str, Any]:

@@ -17,7 +17,7 @@ class Reservations:
 
     The kernel gives such a name to one socket of the host, whoever asks, and frees it when the last process that has it
     is gone. So laboratories that start at the same moment do not choose the same port, and a daemon that was killed
-    finds its port again when it is started anew.
+    finds its port again when it is started again.
     """
 
     def __init__(self) -> None:

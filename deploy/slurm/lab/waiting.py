@@ -27,7 +27,7 @@ def wait_for(
     patience_over = time.monotonic() + seconds
     while not (value := condition()):
         if time.monotonic() >= patience_over:
-            raise LabError(f"waited {seconds:g} s in vain for {what}{tails(logs)}")
+            raise LabError(f"waited {seconds:g} s for {what}{tails(logs)}")
         time.sleep(interval)
     return value
 

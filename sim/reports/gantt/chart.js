@@ -51,7 +51,7 @@ class Chart {
     this.changed();
   }
 
-  // The view has changed: all is drawn anew, once for however many changes before the next frame.
+  // The view has changed: all is drawn again, once for however many changes before the next frame.
   changed() {
     this.stale = true;
     this.redraw();

@@ -33,6 +33,8 @@ def wrong(coscheduling: dict[str, Any], kind: str = "local", peers: int = 1) -> 
         ({"enabled": False}, "enabled", "enabled = true"),
         ({"scheme": "off"}, "enabled", 'scheme = "hold"'),
         ({"peer_timeout": 3}, "peer_timeout", "peer_timeout = 5"),
+        ({"peer_grace": 0}, "peer_grace", 'peer_grace = "2m"'),
+        ({"peer_grace": "29s"}, "peer_grace", 'peer_grace = "2m"'),
         ({"heartbeat_interval": 0}, "heartbeat_interval", "heartbeat_interval = 10"),
         ({"release_interval": 0}, "release_interval", 'release_interval = "20m"'),
         ({"release_jitter": 0}, "release_jitter", "release_jitter = 0.25"),

@@ -41,7 +41,11 @@ def services(folder: Path, pki: Pki) -> Iterator[tuple[Service, Service]]:
     secure(a, pki.folder, [b])
     secure(b, pki.folder, [a])
     for service in (a, b):
-        service.config["coscheduling"] |= {"peer_timeout": 60, "max_clock_offset": 30}  # nothing is wrong with slowness
+        service.config["coscheduling"] |= {
+            "peer_timeout": 60,
+            "max_clock_offset": 30,
+            "peer_grace": 60,
+        }  # nothing is wrong with slowness
         service.start(wait=False)
     try:
         for service in (a, b):

@@ -29,7 +29,7 @@ OWN = "the peer refuses this domain's certificate (spiffe://site/cosched/intrepi
         ),
         (f"{OWN}it has expired", "issue this domain's", ("cosched certs issue DIR_OF_CA intrepid --force",)),
         (f"{OWN}it is not valid before 2030-01-01 00:00 UTC", "let a time service", ("timedatectl set-ntp true",)),
-        ("the peer's certificate has expired", "issue the certificate of eureka anew", None),
+        ("the peer's certificate has expired", "issue the certificate of eureka again", None),
         ("the peer's certificate is not valid yet: do the clocks agree?", "let a time service", None),
         ("the peer's certificate lacks the DNS name x, which belongs to y", "issue the certificate of eureka", None),
         (
