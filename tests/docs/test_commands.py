@@ -1,0 +1,55 @@
+"""Every cosched command that a page shows exists, and has the options that it is given."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+
+from cosched.cli.main import Commands
+
+TOP = Path(__file__).resolve().parents[2]
+PAGES = [*TOP.glob("*.md"), *(TOP / "docs").glob("*.md"), *(TOP / "deploy").rglob("*.md")]
+FENCED = re.compile(r"^```\w*\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+IN_A_BLOCK = re.compile(r"^ {4,}(?:\S+ -- |until )?(?:\S*/)?cosched ([a-z].*)$", re.MULTILINE)
+IN_A_LINE = re.compile(r"`cosched ([a-z][^`]*)`")
+END = {"|", ">", "2>", "&", "&&", ";", "||", "<", ">>", "2>>", "#"}
+
+
+def shown(page: Path) -> Iterator[list[str]]:
+    """The words after `cosched` of each command."""
+    text = page.read_text(encoding="utf-8").replace("\\\n", " ")
+    text = FENCED.sub(lambda block: re.sub("^", "    ", block[1], flags=re.MULTILINE), text)
+    for found in [*IN_A_BLOCK.findall(text), *IN_A_LINE.findall(text)]:
+        words = shlex.split(" ".join(found.split()), comments=True)
+        cut = next((place for place, word in enumerate(words) if word in END or word.endswith(";")), len(words))
+        yield words[:cut]
+
+
+def unknown(words: list[str]) -> str:
+    """The first word that no command of ours knows; empty if there is none."""
+    command: click.Command = Commands()
+    context = click.Context(command)
+    while isinstance(command, click.Group) and words and not words[0].startswith("-"):
+        name, *words = words
+        below = command.get_command(context, name)
+        if below is None:
+            return name
+        command, context = below, click.Context(below, parent=context)
+    known = {option for parameter in command.get_params(context) for option in parameter.opts}
+    known |= {"-h", "--help"}
+    given = (word.partition("=")[0] for word in words if re.match(r"--?[A-Za-z]", word))
+    return next((option for option in given if option not in known), "")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(TOP)))
+def test_commands_and_options_exist(page):
+    assert {" ".join(words): word for words in shown(page) if (word := unknown(words))} == {}
+
+
+def test_many_are_found():
+    assert sum(1 for page in PAGES for _ in shown(page)) > 150
