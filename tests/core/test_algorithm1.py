@@ -87,7 +87,7 @@ def test_line_5_acts_by_the_status(status, next_step):
 def test_lines_6_to_9_start_both():
     """6 case "holding"; 7 self.startJob(j, N); 8 remote.startJob(k); 9 endsw
 
-    Mended: "`StartJob(k, hold generation)` there; on its acknowledgement start j."
+    Mended: "`StartJob(k, generation)` there. When that is acknowledged, j starts."
     """
     a = DomainA()
     effects = a.run_job(Status.HOLDING, generation=3)
@@ -101,7 +101,7 @@ def test_lines_6_to_9_start_both():
 def test_line_8_may_come_too_late():
     """8 remote.startJob(k)
 
-    Mended: "If it refuses (that hold ended), treat k as queuing"
+    Mended: "If it is refused, the hold has ended: treat k as queuing"
     """
     a = DomainA()
     a.run_job(Status.HOLDING, generation=3)
@@ -142,7 +142,7 @@ def test_lines_10_and_12_do_not_promise_the_end_of_an_earlier_hold():
 def test_line_11_does_not_call_for_an_unsubmitted_mate(scheme, when):
     """11 case "unsubmitted"
 
-    Mended: "j names a pair, k not submitted yet | hold or yield": there is no job whose start could be tried.
+    Mended: "its submission is awaited | j holds or yields": there is no job whose start could be tried.
     """
     a = DomainA(scheme=scheme)
     if when == "its status is unsubmitted":
@@ -193,7 +193,7 @@ def test_lines_25_to_28_start_if_the_status_is_unknown(scheme):
 def test_lines_29_to_33_start_without_a_mate(scheme):
     """29 end; 30 else; 31 self.startJob(j, N); 32 end; 33 end
 
-    Mended: "no such pair (also if coscheduling is disabled there): start j"
+    Mended: "no such pair, also if coscheduling is off there: then j starts"
     """
     a = DomainA(scheme=scheme)
     a.ready()

@@ -45,8 +45,8 @@ def asking(kind: type, **settings: object) -> DomainA:
 
 @pytest.mark.parametrize("kind", MUTATING)
 def test_a_mutating_call_carries_a_request_id_and_the_caller(kind):
-    """ "Every mutating call carries a request id (a retry returns the first answer), the caller's job id and, for
-    StartJob, the hold generation." """
+    """ "Calls that change something carry a request id, the calling job, and for StartJob the generation of the
+    hold." """
     request = asking(kind).job().call
     assert (request.request_id, request.caller) == ("A/j/1", "j")
     if kind is StartJob:
@@ -64,15 +64,15 @@ def test_request_ids_differ():
 
 
 def test_by_default_an_unreachable_peer_lets_the_job_start():
-    """ "by default start j (fault tolerance: a job never waits for ever on a dead peer)" """
+    """ "A job never waits for ever on a dead peer. That is why `start` is the default." """
     assert CoschedulingSettings().on_peer_unreachable is OnUnreachable.START
 
 
 @pytest.mark.parametrize("kind", CALLS)
 @pytest.mark.parametrize(("choice", "decision"), CHOICES)
 def test_unreachable_before_the_call_went_out(kind, choice, decision):
-    """ "Unreachable before the call went out, or at GetMateJobId/GetMateStatus: the configured `on_peer_unreachable`
-    (start, hold, yield; default start)." """
+    """ "the call did not go out, or a question was not answered | The peer is away: see below. Then
+    `on_peer_unreachable`: start (default), hold or yield" """
     effects = asking(kind, on_peer_unreachable=choice).fail(Failure.UNREACHABLE)
     assert decided(effects) == [decision]
     assert any("PeerUnreachable" in line for line in told(effects))
@@ -81,7 +81,7 @@ def test_unreachable_before_the_call_went_out(kind, choice, decision):
 @pytest.mark.parametrize("kind", QUESTIONS)
 @pytest.mark.parametrize(("choice", "decision"), CHOICES)
 def test_a_question_that_times_out(kind, choice, decision):
-    """ "or at GetMateJobId/GetMateStatus": nothing changed there, so there is nothing to find out."""
+    """ "or a question was not answered": nothing changed there, so there is nothing to find out."""
     effects = asking(kind, on_peer_unreachable=choice).fail(Failure.TIMEOUT)
     assert decided(effects) == [decision]
     assert of(effects, SetTimer) == [timer for timer in of(effects, SetTimer) if timer.timer is Timer.RELEASE]
@@ -105,8 +105,8 @@ def test_a_hold_for_an_unreachable_peer_keeps_to_the_cap_and_rule_5():
 
 @pytest.mark.parametrize("kind", MUTATING)
 def test_a_mutating_call_that_times_out_is_asked_again(kind):
-    """ "Time-out of TryStartMate/StartJob is an unknown outcome: ask again with the same request id until
-    `peer_patience` runs out, then act as unreachable." """
+    """ "The outcome is unknown. It is asked again with the same id until `peer_patience` is over, and as long as the
+    peer is waited for; then as unreachable" """
     a = asking(kind, peer_patience=30, retry_interval=7)
     request = a.job().call
     for a.now in (10, 20, 29):
@@ -171,8 +171,7 @@ def test_the_answer_to_a_retry_counts(kind, answer):
 @pytest.mark.parametrize("kind", CALLS)
 @pytest.mark.parametrize(("scheme", "decision"), [(Scheme.HOLD, Hold), (Scheme.YIELD, Yield)])
 def test_a_refusal_is_a_misconfiguration(kind, scheme, decision):
-    """ "A refused certificate or a permission error is a misconfiguration: the job holds or yields by scheme, and the
-    service says so loudly." """
+    """ "A misconfiguration, never taken for a dead peer. The job holds or yields, and the service says so loudly" """
     effects = asking(kind, scheme=scheme, on_peer_unreachable=OnUnreachable.START).fail(Failure.REFUSED)
     assert decided(effects) == [decision]
     assert Record("j", "was refused: misconfigured peer", {"peer": "B"}) in effects

@@ -52,7 +52,7 @@ def test_no_order_leaves_half_a_pair(schemes):
 
 
 def test_both_ready_and_both_ask_to_start_the_other():
-    """ "Two domains may find the two mates ready at the same moment and call each other." """
+    """ "Two mates may be ready at the same moment, and their domains call each other." """
     world = Crossing({"A": Scheme.HOLD, "B": Scheme.HOLD}, fits_when_tried=False)
     for _ in range(
         10

@@ -25,7 +25,7 @@ def test_two_large_jobs_yield_past_each_other_as_long_as_the_load_lasts():
 
 
 def test_the_yield_limit_with_a_cap_above_their_size_bounds_it():
-    """ "the yield limit with a cap above the job's size bounds it" """
+    """ "A yield limit together with a cap above the size of the job bounds it" """
     run = under_load(max_yields=3)
     assert run.start("a1") == run.start("b1") == 450
     assert run.times("a1", "yields") == [100, 200, 300]

@@ -13,8 +13,9 @@ PAIR = [("a1", "b1")]
 
 @pytest.mark.parametrize(("hold_limit", "decision"), [(1200, Hold), (1199, Yield), (FOREVER, Hold)])
 def test_behind_a_reservation_a_hold_must_end_in_time(hold_limit, decision):
-    """ "A job behind a reservation (a backfilled one) may hold only if its release time plus its requested time is at
-    or before the shadow time, or its nodes are within extra; else it yields." """
+    """ "A job that was backfilled, so behind a reservation, may hold only if its hold cannot delay the reserved job:
+    its release time plus its requested time is at or before the shadow time, or its nodes fit into extra. Otherwise
+    it yields." """
     assert decided(DomainA().hold_or_yield(hold_limit=hold_limit)) == [decision]
 
 
@@ -40,7 +41,7 @@ def test_behind_a_reservation_on_a_machine(reserved, interval, holds_):
 
 
 def test_where_there_is_no_shadow_nothing_is_forbidden():
-    """ "Where there is no shadow, nothing is forbidden." """
+    """ "Where there is no shadow time, nothing is forbidden." """
     # a1 holds for ever, so a2 can never have its nodes; a3 holds all the same.
     run = Replay(
         {"a1": (0, 9, 4), "a2": (1, 9, 10), "a3": (2, 900, 2)},
@@ -53,7 +54,7 @@ def test_where_there_is_no_shadow_nothing_is_forbidden():
 
 @pytest.mark.parametrize(("nodes", "start"), [(1, 3), (3, 1000 + 10)])
 def test_a_hold_that_fits_by_nodes_only_uses_extra_up(nodes, start):
-    """ "A hold that fits by nodes only uses extra up." """
+    """ "A hold that fits by its nodes only uses extra up." """
     # x is reserved at 1000 with 3 nodes to spare, and runs 10 s. z needs 2 of them if it starts at 3.
     a = {"y": (0, 1000, 5), "x": (1, 10, 7), "a1": (2, 100, nodes), "z": (3, 5000, 2)}
     run = Replay(a, {"b1": (1500, 9, 1)}, PAIR)
@@ -64,7 +65,8 @@ def test_a_hold_that_fits_by_nodes_only_uses_extra_up(nodes, start):
 
 @pytest.mark.parametrize(("interval", "run_time", "start"), [(1200, 1195, 5), (1200, 1196, 1200 + 9), (0, 5000, 5)])
 def test_held_nodes_are_expected_back_at_the_release(interval, run_time, start):
-    """ "A held node's expected end, for backfilling, is the hold's release time; with the timer off it has none." """
+    """ "For backfilling, held nodes are expected back at the release; with the timer off they are not
+    expected back." """
     # x wants all nodes: it is reserved at 1200, a1's release, or never.
     a = {"a1": (0, 9, 4), "x": (1, 9, 10), "z": (5, run_time, 4)}
     run = Replay(a, {"b1": (9000, 9, 1)}, PAIR, release_interval=interval)

@@ -35,7 +35,7 @@ def done(a: Coscheduler, event: Event) -> list[Effect]:
 
 
 def test_a_job_without_a_mate_starts_at_once(a):
-    """ "Coscheduling disabled here, or j has no mate named: start j." (RunJob, 1)"""
+    """ "If coscheduling is off here, or j has no mate, j starts." (RunJob, 1)"""
     submit(a)
     assert Start("j") in a.handle(Ready("j", 4, FOREVER), 1)
 
@@ -64,7 +64,7 @@ def test_a_running_job_is_not_adopted(a):
 
 
 def test_a_job_can_be_linked_after_its_submission(a):
-    """ "Linking after submission, and unlinking, are allowed while neither runs." """
+    """ "Jobs can be linked and unlinked while neither runs." """
     submit(a)
     assert done(a, Linked("j", "B", "p")) == [SetTimer("j", Timer.PATIENCE, 507), Reschedule("j")]
     assert [type(effect) for effect in done(a, Ready("j", 4, FOREVER))] == [Call]
@@ -142,7 +142,7 @@ def test_a_forgotten_job_is_unknown_until_it_is_recovered(a):
 
 
 def test_a_call_that_may_have_been_carried_out_before_a_restart_has_an_unknown_outcome(a):
-    """ "Time-out of TryStartMate/StartJob is an unknown outcome" """
+    """ "TryStartMate or StartJob timed out | The outcome is unknown." """
     submit(a, pair="p")
     (asked,) = done(a, Ready("j", 4, FOREVER))
     (asked,) = done(a, Answered("j", asked.request, MateJobId(Found.MATE, "k")))

@@ -8,8 +8,8 @@ from cosched.core.settings import ReleaseOrder
 
 from .replays import Replay
 
-# "4 pairs of jobs, each 6 of 10 nodes; A receives a1, a3, a2, a4 at 0 to 3 s, B receives b2, b4, b1, b3 at 400 to
-# 403 s, 100 s each, jitter 0"
+# "four pairs of jobs, each of 6 of 10 nodes. Domain A gets a1, a3, a2, a4 at 0 to 3 s; domain B gets b2, b4, b1, b3 at
+# 400 to 403 s; all run 100 s"
 FOUR = (
     {f"a{i}": (t, 100, 6) for t, i in enumerate((1, 3, 2, 4))},
     {f"b{i}": (400 + t, 100, 6) for t, i in enumerate((2, 4, 1, 3))},
@@ -19,8 +19,8 @@ FOUR = (
 
 @pytest.mark.parametrize("cap", ["0.6", "1"])
 def test_with_the_papers_rule_alone_holds_are_exchanged_for_ever(cap):
-    """ "with the paper's rule alone (released last, nothing else) hold-hold can exchange holds for ever" "A alternates
-    a1/a3 and B b2/b4" """
+    """ "With that alone two holding domains can exchange holds for ever" "A alternates between a1 and a3, B between
+    b2 and b4" """
     run = Replay(*FOUR, release_order=ReleaseOrder.LAST, max_held_fraction=Decimal(cap))
     assert run.engine.stalled
     assert set(run.starts().values()) == {None}
@@ -56,8 +56,8 @@ def eight(side: str, run_time: int, later: int) -> dict[str, tuple[int, int, int
 @pytest.mark.parametrize("cap", ["0.5", "1"])
 @pytest.mark.parametrize("jitter", ["0", "0.25"])
 def test_the_order_for_the_rest_of_the_instant_ends_the_eight_pairs(run_time, cap, jitter):
-    """ "B the same 300 s later; A's small jobs paired with B's large ones and the reverse; FCFS, EASY, hold/hold,
-    1200 s: no start ever" (if the order held for one iteration only)"""
+    """ "B gets the same 300 s later. A's small jobs are paired with B's large ones and the reverse. No job would ever
+    start" if the order held for one iteration only."""
     pairs = [(f"a{i}", f"b{(i + 3) % 8 + 1}") for i in range(1, 9)]
     a, b = eight("a", run_time, 0), eight("b", run_time, 300)
     run = Replay(a, b, pairs, max_held_fraction=Decimal(cap), release_jitter=Decimal(jitter))

@@ -43,7 +43,7 @@ def test_a_ready_job_that_loses_its_nodes_is_queued_again_and_its_readiness_stal
     assert decided(a.asked_start(generation)) == []
 
 
-# Cancelling: "cancelled, failed, unknown | k will not run | start j"
+# Cancelling: "cancelled, failed, unknown | it will not run | j starts"
 
 
 @pytest.mark.parametrize("state", [JobState.QUEUED, JobState.READY, JobState.HOLDING, JobState.RUNNING])

@@ -84,7 +84,7 @@ def test_disabled_here_or_without_a_mate_a_job_starts_normally():
 
 
 def test_disabled_at_the_mates_machine_both_start_normally():
-    """ "no such pair (also if coscheduling is disabled there): start j" (coscheduling.md)"""
+    """ "no such pair, also if coscheduling is off there: then j starts" (coscheduling.md)"""
     off = DomainA(scheme=Scheme.OFF)
     off.submit()
     assert off.asked_id() == MateJobId(Found.NO_PAIR, None, MateProblem.OFF)
@@ -134,7 +134,7 @@ def test_trying_answers_yes_only_if_the_mate_was_started(started):
 
 
 def test_the_additional_iteration_starts_only_the_mate():
-    """ "(The paper lets the extra iteration start other jobs too [...])"; "If so k, and only k, is started at once"
+    """ "(The paper lets the extra iteration start other jobs too [...])"; "If so, k starts at once, and only k"
     (coscheduling.md)"""
     # At 100 A iterates first and asks for b2, behind b1 in the queue: b2 starts before b1 does.
     run = Replay(
@@ -176,7 +176,7 @@ def test_held_nodes_are_busy():
 def test_after_a_yield_other_jobs_are_tried():
     """ "Function self.yieldJob(j) invokes an additional local scheduling iteration to try to run other jobs."
 
-    Mended: "the scheduling iteration goes on without it" """
+    Mended: "The iteration goes on without it" """
     # a1 yields at 0; a2, behind it, gets all nodes at the same instant.
     run = Replay({"a1": (0, 100, 4), "a2": (0, 10, 10)}, {"b1": (50, 100, 4)}, [("a1", "b1")], scheme=Scheme.YIELD)
     assert run.times("a1", "yields")[0] == 0
@@ -214,7 +214,7 @@ def test_a_mate_that_failed_alone_lets_the_job_start_normally():
     """ "If the mate job fails alone, the mate status will be returned as unknown (line 25)." "The ready job thus will
     start normally, too."
 
-    Mended: "cancelled, failed, unknown | k will not run | start j" """
+    Mended: "cancelled, failed, unknown | it will not run | j starts" """
     b = DomainA()
     b.run_job(Status.UNKNOWN)
     b.asked_id()

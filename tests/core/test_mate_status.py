@@ -17,7 +17,7 @@ SCHEMES = [(Scheme.HOLD, Hold), (Scheme.YIELD, Yield)]
 
 
 def test_holding():
-    """ "holding | k has nodes and waits | `StartJob(k, hold generation)` there; on its acknowledgement start j." """
+    """ "holding | it has nodes and waits | `StartJob(k, generation)` there. When that is acknowledged, j starts." """
     a = DomainA()
     assert called(a.run_job(Status.HOLDING, generation=7)) == StartJob("A/j/1", "k", "j", 7)
     effects = a.reply(MateStarted(YES))
@@ -25,7 +25,7 @@ def test_holding():
 
 
 def test_holding_no_more():
-    """ "If it refuses (that hold ended), treat k as queuing" """
+    """ "If it is refused, the hold has ended: treat k as queuing" """
     a = DomainA()
     a.run_job(Status.HOLDING, generation=7)
     assert called(a.reply(MateStarted(NO))) == TryStartMate("A/j/2", "k", "j", 1200)
@@ -34,7 +34,7 @@ def test_holding_no_more():
 
 @pytest.mark.parametrize(("scheme", "decision"), SCHEMES)
 def test_queuing(scheme, decision):
-    """ "queuing | k waits without nodes | `TryStartMate(k)`; started: start j; else hold or yield" """
+    """ "queuing | it waits without nodes | `TryStartMate(k)`. If k has started, j starts; else j holds or yields" """
     a = DomainA(scheme=scheme)
     assert type(called(a.run_job(Status.QUEUING))) is TryStartMate
     assert told(a.reply(MateTried(YES))) == ["started: its mate could start"]
@@ -45,7 +45,7 @@ def test_queuing(scheme, decision):
 
 @pytest.mark.parametrize(("scheme", "decision"), SCHEMES)
 def test_unsubmitted(scheme, decision):
-    """ "unsubmitted | j names a pair, k not submitted yet | hold or yield, until `mate_patience` after j's
+    """ "unsubmitted | its submission is awaited | j holds or yields, up to `mate_patience` after its own
     submission" """
     a = DomainA(scheme=scheme, mate_patience=500)
     assert timer(a.submit(), Timer.PATIENCE) == 500
@@ -65,7 +65,7 @@ def test_unsubmitted_when_patience_has_ended():
 
 @pytest.mark.parametrize("status", [Status.RUNNING, Status.ENDED])
 def test_running_and_ended(status):
-    """ "running, ended | k started already | start j now; the pair is recorded as desynchronised, with the gap" """
+    """ "running, ended | it started before | j starts now. The pair is recorded as desynchronised, with the gap" """
     a = DomainA()
     a.now = 130
     effects = a.run_job(status, started_at=100)
@@ -76,7 +76,7 @@ def test_running_and_ended(status):
 
 @pytest.mark.parametrize("status", [Status.CANCELLED, Status.FAILED, Status.UNKNOWN])
 def test_cancelled_failed_and_unknown(status):
-    """ "cancelled, failed, unknown | k will not run | start j" """
+    """ "cancelled, failed, unknown | it will not run | j starts" """
     effects = DomainA().run_job(status)
     assert told(effects) == [f"started: its mate will not run: {status}"]
     assert decided(effects) == [Start]
@@ -98,7 +98,7 @@ def test_a_queued_job_is_queuing():
 
 
 def test_a_ready_job_counts_as_holding():
-    """ "To its peer such a job counts as holding, with a generation" """
+    """ "A job that has nodes and only waits for its own RunJob to be answered counts as holding, with a generation" """
     a = DomainA()
     a.ready()
     a.asked_id()

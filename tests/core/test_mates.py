@@ -24,8 +24,8 @@ def test_a_pair_name_finds_the_job_that_carries_it():
 
 
 def test_the_first_can_be_submitted_before_the_second_exists():
-    """ "(so that the first can be submitted before the second exists)"; " "unsubmitted" (j names a pair of which no job
-    is known there yet)" """
+    """ "With a pair name the first job can be submitted before the second exists"; " "unsubmitted" j names a pair of
+    which that domain knows no job yet" """
     a = DomainA()
     assert a.asked_id("k", pair="p") == UNSUBMITTED
     a.submit("j", pair="p")
@@ -55,7 +55,7 @@ def test_a_pair_name_belongs_to_a_peer():
 
 
 def test_a_pair_name_joins_jobs_of_one_owner_only():
-    """ "A pair name joins jobs of one owner only." """
+    """ "A pair name joins jobs of one user only." """
     a = DomainA()
     a.submit("j", pair="p", owner="alice")
     assert a.asked_id("k", pair="p", owner="mallory") == UNSUBMITTED
@@ -72,7 +72,7 @@ def test_a_pair_name_is_each_owners_own():
 
 
 def test_a_pair_name_finds_a_job_that_runs_already():
-    """ "running, ended | k started already": the caller is told, not refused."""
+    """ "running, ended | it started before": the caller is told, not refused."""
     a = DomainA()
     a.submit("j", pair="p")
     a.run_job(Status.UNKNOWN)
@@ -104,8 +104,7 @@ def test_an_ended_job_of_another_owner_does_not_keep_the_name_of_a_pair():
 
 
 def test_one_side_that_names_the_others_id_is_enough():
-    """ "One side naming the other's id is enough: the submission announces it to the peer (GetMateJobId), which adopts
-    the link" """
+    """ "With an id one side is enough: the submission is announced to the peer, which adopts the link" """
     a = DomainA()
     a.submit("j", mate="k")
     a.ready()
@@ -136,7 +135,7 @@ def test_both_may_name_each_other():
 
 
 def test_an_unknown_id_is_no_pair():
-    """ "otherwise there is no such pair, and the submitter is told" """
+    """ "Otherwise there is no such pair, its domain says why" """
     assert DomainA().asked_id("k", pair=None, mate="j").found is Found.NO_PAIR
 
 
@@ -236,7 +235,7 @@ def test_a_pair_name_that_is_taken_stays_so_for_a_job_that_names_an_id_too():
 
 
 def test_a_table_maps_owners_between_domains():
-    """ "(a table maps owners between domains; the same name by default)" """
+    """ "A table (`owners`) maps users between domains; by default names are equal" """
     a = DomainA(owners={("B", "asmith"): "alice", ("C", "mallory"): "alice"})
     a.submit("j", pair="p", owner="alice")
     assert a.asked_id("k", pair="p", owner="mallory") == UNSUBMITTED  # that is C's mallory
@@ -253,7 +252,7 @@ def test_a_mapped_owner_is_not_the_one_of_the_same_name():
 
 
 def test_with_coscheduling_off_there_is_no_pair():
-    """ "or no such pair (also if coscheduling is disabled there)" """
+    """ "or no such pair, also if coscheduling is off there" """
     a = DomainA(scheme=Scheme.OFF)
     a.submit("j", pair="p")
     assert a.asked_id("k", pair="p").found is Found.NO_PAIR

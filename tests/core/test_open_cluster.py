@@ -180,7 +180,8 @@ class Waiting:
 @settings(max_examples=60, deadline=None)
 @given(data=st.data())
 def test_answers_may_be_late_and_other_things_happen_meanwhile(backfill, pool, data):
-    """ "if the domain changed meanwhile, the iteration is abandoned and begun again" (coscheduling.md)"""
+    """ "If something else changes in the domain meanwhile, the iteration is abandoned and another begins"
+    (coscheduling.md)"""
     waiting = Waiting(data, backfill, pool)
     for _ in range(data.draw(st.integers(1, 30))):
         waiting.step()

@@ -1,4 +1,4 @@
-"""Patience with an unsubmitted mate (coscheduling.md): "until `mate_patience` after j's submission"."""
+"""Patience with an unsubmitted mate (coscheduling.md): "up to `mate_patience` after its own submission"."""
 
 import pytest
 
@@ -30,7 +30,7 @@ def waiting(state: str, **settings: object) -> DomainA:
 
 
 def test_patience_begins_with_the_submission():
-    """ "until `mate_patience` after j's submission"; "Its expiry is a timer event" """
+    """ "up to `mate_patience` after its own submission"; "Its expiry is a timer event" """
     a = DomainA(mate_patience=500)
     a.now = 20
     assert timer(a.submit(), Timer.PATIENCE) == 520
@@ -146,7 +146,7 @@ def test_a_mate_submitted_in_time_is_waited_for():
 
 
 def test_a_job_submitted_while_its_mate_holds_becomes_wanted_at_the_next_call():
-    """ "A job submitted while its mate holds becomes wanted at the holder's next call." """
+    """ "A job that is submitted while its mate holds becomes wanted at the holder's next call." """
     # b1 comes at 160, behind b2. a1's next call is at 1200, after its release. At 1300 B's b4 is released: b1 comes
     # before b2 if it is wanted.
     b = {"b4": (100, 50, 8), "b2": (101, 50, 8), "b1": (160, 50, 8)}

@@ -63,7 +63,7 @@ def test_the_rest_of_the_machine_can_be_used_normally():
     ],
 )
 def test_the_cap_is_computed_in_decimal(fraction, machine, cap):
-    """ "a hold that would bring held nodes above floor(fraction x nodes), computed in decimal, is a yield instead" """
+    """ "A hold that would bring the held nodes above floor(fraction x nodes) is a yield instead" """
     settings = CoschedulingSettings(max_held_fraction=Decimal(fraction))
     assert holds.held_node_cap(settings, machine) == cap
     for nodes, decision in ((cap, Hold), (cap + 1, Yield)):
@@ -88,7 +88,7 @@ def test_a_job_that_yielded_often_enough_holds():
     """ "To restrict the number of alternate yields, we introduce a maximum yielding threshold. That is, if a job yields
     more than a certain amount of times, it can start holding."
 
-    Mended: "a job that has yielded that often holds, cap and rule 5 permitting" """
+    Mended: "A job that has yielded so often holds, if the cap and rule 5 allow it" """
     a = DomainA(scheme=Scheme.YIELD, max_yields=2)
     decisions = []
     for a.now in (0, 10, 20):
@@ -117,7 +117,7 @@ def test_the_yield_limit_does_not_lift_rule_5():
 
 
 def test_no_yield_limit_by_default():
-    """ "`max_yields`, default 0 = none" """
+    """ "`max_yields`, 0 is none" """
     a = DomainA(scheme=Scheme.YIELD)
     for a.now in range(200):
         assert decided(a.hold_or_yield()) == [Yield]
@@ -132,7 +132,7 @@ def test_a_yield_counts_once_per_job_and_instant():
 
 
 def test_being_passed_over_in_thought_is_neither_a_yield_nor_readiness():
-    """ "being passed over in somebody's TryStartMate counts neither as a yield nor as readiness" """
+    """ "Being passed over in somebody's TryStartMate is neither a yield nor a readiness" """
     # At 12, when b9 ends, A is first and asks for b2. In thought b1 could start; b2 does, so b1 has no room until 21.
     run = Replay(
         {"a2": (12, 9, 1), "a1": (40, 9, 1)},
@@ -182,5 +182,5 @@ def test_the_boosted_job_comes_first():
     ],
 )
 def test_the_boost_is_bounded(boost, yields, factor):
-    """ "the job's score is multiplied by min((1 + yield_boost)^yields, 10^6)" """
+    """ "The score of a job is multiplied by min((1 + yield_boost)^yields, 10^6)" """
     assert holds.yield_boost(CoschedulingSettings(yield_boost=Decimal(boost)), yields) == factor

@@ -105,7 +105,8 @@ def test_orderings_by_name():
 
 class TestNodePools:
     def test_intrepid_has_80_midplanes_of_512_nodes_in_blocks_of_parts_of_rows_rows_and_the_machine(self):
-        """scheduling.md: "blocks of 1, 2, 4, 8, 16 midplanes aligned in a row, 2 rows, 4 rows, all"."""
+        """scheduling.md: "its blocks are 1, 2, 4, 8 or 16 midplanes aligned within a row, 2 rows, 4 rows, or the
+        whole machine"."""
         assert parse_node_pool("partitioned:intrepid") == INTREPID
         assert INTREPID.nodes == 40_960
         assert [size // 512 for size in INTREPID.sizes] == [1, 2, 4, 8, 16, 32, 64, 80]

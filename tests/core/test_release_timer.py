@@ -98,7 +98,7 @@ def test_a_scheme_is_configured_without_knowing_the_other():
 
 
 def test_each_hold_has_its_timer():
-    """ "a hold that has lasted that long is released, and an iteration follows at once" """
+    """ "A hold that has lasted so long is released, and an iteration follows at once" """
     a = DomainA(release_interval=60)
     a.now = 5
     effects = a.hold_or_yield()
@@ -114,7 +114,7 @@ def test_each_hold_has_its_timer():
 
 
 def test_with_the_timer_off_a_hold_has_no_end():
-    """ "`release_interval`, default 20 min, 0 = off"; "with the timer off it has none" """
+    """ "`release_interval`, 20 min; 0 is off"; "with the timer off they are not expected back" """
     a = DomainA(release_interval=0)
     effects = a.hold_or_yield()
     assert of(effects, Hold) == [Hold("j", FOREVER)]
@@ -130,7 +130,7 @@ def test_a_start_ends_the_hold_and_its_timer():
 
 
 def test_each_hold_has_a_generation():
-    """ "it becomes ready again (RunJob again, a new hold, a new generation, a new timer)" """
+    """ "it is ready again, with a new hold and a new generation" """
     a = DomainA()
     a.hold_or_yield()
     assert a.asked_status() == (Status.HOLDING, 1, None)
@@ -141,7 +141,7 @@ def test_each_hold_has_a_generation():
 
 
 def test_a_start_for_an_earlier_hold_is_refused():
-    """ "If it refuses (that hold ended), treat k as queuing" """
+    """ "If it is refused, the hold has ended: treat k as queuing" """
     a = DomainA()
     a.hold_or_yield()
     a.feed(ReleaseDue("j"))
@@ -177,7 +177,7 @@ def crc32_by_hand(text: str) -> int:
     ],
 )
 def test_jitter_lengthens_each_hold_by_its_own_crc(domain, job, generation, crc, extra):
-    """ "each hold's interval is lengthened by floor(interval x jitter x crc32("domain/job/generation") / 2^32)
+    """ "Each hold lasts longer by floor(interval x jitter x crc32("domain/job/generation") / 2^32)
     seconds" """
     assert crc32_by_hand(f"{domain}/{job}/{generation}") == crc
     settings = CoschedulingSettings(release_interval=1200, release_jitter=Decimal("0.25"))
@@ -195,7 +195,7 @@ def test_the_jitter_of_two_holds_of_one_job_differs():
 
 
 def test_jitter_is_exact_where_doubles_are_not():
-    """ "Interval, jitter and fractions are computed exactly (decimals), not in floats." """
+    """ "Interval, jitter and fractions are computed exactly, not in floating point." """
     settings = CoschedulingSettings(release_interval=366 * 86400, release_jitter=Decimal("0.1234567890123456789"))
     got = holds.release_time(settings, "A", "1", 1, now=0)
     numerator = 366 * 86400 * 1234567890123456789 * 1032556156

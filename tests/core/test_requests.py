@@ -35,15 +35,13 @@ def holding() -> DomainA:
 
 
 def test_a_queued_job_is_tried_by_the_local_scheduler():
-    """ "`TryStartMate(k)` asks: if a scheduling iteration ran now [...] would k start?" "k is **wanted** while now <
-    hold_until" """
+    """ "`TryStartMate(k)` asks: if a scheduling iteration ran now [...] would k start?" "k is wanted until then" """
     assert of(queued().asked_try(hold_until=1700), Try) == [Try("j", 1700)]
 
 
 @pytest.mark.parametrize("started", [YES, NO])
 def test_the_answer_is_the_local_schedulers(started):
-    """ "If so k, and only k, is started at once (without a RunJob of its own) and the answer is yes; else nothing
-    changes" """
+    """ "If so, k starts at once, and only k, without a RunJob of its own. Otherwise nothing changes" """
     a = queued()
     a.now = 8
     a.asked_try()
@@ -56,8 +54,7 @@ def test_the_answer_is_the_local_schedulers(started):
 
 @pytest.mark.parametrize("at", [ready, holding])
 def test_a_job_that_has_nodes_starts_when_it_is_tried(at):
-    """ "A domain that is asked to start a job of its own that already has nodes assigned and is only waiting for its
-    own RunJob to be answered starts it at once and answers started" """
+    """ "A domain that is asked to start such a job starts it at once and says so" """
     a = at()
     effects = a.asked_try()
     assert decided(effects) == [Start]
@@ -75,7 +72,7 @@ def test_it_is_started_before_the_answer_is_sent(at):
     [(None, YES), (JobState.COMPLETED, YES), (JobState.FAILED, NO), (JobState.CANCELLED, NO)],
 )
 def test_a_job_that_is_not_queuing(how, answer):
-    """ "k not queuing: started or running answers yes, anything else no." """
+    """ "If k is not queuing, the answer is yes if it has started, no otherwise." """
     for request, kind in (
         (TryStartMate("B/k/2", "j", "k", 0), MateTried),
         (StartJob("B/k/2", "j", "k", 1), MateStarted),
@@ -237,8 +234,7 @@ def test_a_disclosed_generation_is_that_of_the_hold_that_follows():
 
 
 def test_ready_then_yield_makes_the_disclosed_generation_stale():
-    """ "To its peer such a job counts as holding, with a generation; if it yields meanwhile, a StartJob with that
-    generation is refused." """
+    """ "If such a job yields meanwhile, a StartJob with its generation is refused." """
     a = DomainA(scheme=Scheme.YIELD)
     a.run_job(Status.QUEUING)
     generation = a.asked_status().generation

@@ -90,7 +90,7 @@ def test_every_kind_of_event_of_a_job_is_looked_up():
 
 @pytest.mark.parametrize(("state", "kind"), [case for case in CASES if case not in TABLE])
 def test_an_event_that_is_not_in_the_table_raises_and_changes_nothing(state, kind):
-    """ "An event that is illegal in a state raises, and changes nothing." (architecture.md)"""
+    """ "An event that has no row raises an error and changes nothing." (architecture.md)"""
     a = in_state(state)
     raises_and_changes_nothing(a, event_of(kind, a))
 

@@ -14,10 +14,10 @@ def run_job(j: Entry, place: object, may_hold: MayHold, now: int) -> Taken | Non
     if j.ready is None:
         j.ready = now
     k = j.mate
-    if k is None:  # "Coscheduling disabled here, or j has no mate named: start j."
+    if k is None:  # "If coscheduling is off here, or j has no mate, j starts."
         return start(j, place, now)
     hold_until = hold_release(j, now) if would_hold(j, may_hold, now) else None
-    if k.status == "holding":  # "`StartJob(k, hold generation)` there; on its acknowledgement start j."
+    if k.status == "holding":  # "`StartJob(k, generation)` there. When that is acknowledged, j starts."
         k.domain.start(k, k.place, now)
         return start(j, place, now)
     if k.status == "queuing" and try_start_mate(k, hold_until, now):
@@ -37,19 +37,18 @@ def start(j: Entry, place: object, now: int) -> Taken:
 
 def would_hold(j: Entry, may_hold: MayHold, now: int) -> bool:
     config = j.domain.config
-    # "Yield limit [...]: a job that has yielded that often holds, cap and rule 5 permitting."
+    # "Yield limit [...]: A job that has yielded so often holds, if the cap and rule 5 allow it."
     tired = config.max_yields > 0 and j.yields >= config.max_yields
     if config.scheme == "yield" and not tired:
         return False
-    # "a hold that would bring held nodes above floor(fraction x nodes), computed in decimal, is a yield
-    # instead"
+    # "A hold that would bring the held nodes above floor(fraction x nodes) is a yield instead"
     cap = math.floor(Fraction(config.max_held_fraction) * config.nodes)
     return j.domain.held_nodes() + j.nodes <= cap and may_hold(hold_release(j, now))
 
 
 def hold_release(j: Entry, now: int) -> float:
     """Say when a hold that began now would be released."""
-    # "each hold's interval is lengthened by floor(interval x jitter x crc32("domain/job/generation") / 2^32)
+    # "Each hold lasts longer by floor(interval x jitter x crc32("domain/job/generation") / 2^32)
     # seconds"
     config = j.domain.config
     if config.release_interval == 0:
@@ -71,8 +70,8 @@ def try_start_mate(k: Entry, hold_until: float | None, now: int) -> bool:
 
 
 def place_in_thought(k: Entry, now: int) -> object | None:
-    # "if a scheduling iteration ran now, in which every other paired job that could start were passed over as
-    # if it had yielded, would k start?"
+    # "if a scheduling iteration ran now, in which every other paired job that could start were passed over, would k
+    # start?"
     found = []
 
     def attempt(entry: Entry, place: object, _may_hold: MayHold) -> Taken | None:
@@ -80,10 +79,10 @@ def place_in_thought(k: Entry, now: int) -> object | None:
             found.append(place)
         if entry.mate is not None:
             return None
-        # "unpaired jobs started in thought count as running from now"
+        # "Jobs without mates that would start are counted as running"
         return Taken(until=now + entry.job.requested, claim=now + entry.job.requested)
 
-    # "Jobs that yielded at this instant are passed over in it too, k excepted"
+    # "jobs that yielded at this instant are passed over, k excepted"
     order = [e for e in ordered(k.domain, now) if e is k or e not in k.domain.yielded]
     up_to_k = order[: order.index(k) + 1]  # what comes after k cannot matter to k
     iterate(k.domain, up_to_k, now, attempt)

@@ -24,13 +24,13 @@ class Pool:
         self.taken.append((nodes, until))
 
     def reserve(self, nodes: int) -> "Reservation":
-        # "Shadow time: the earliest time at which enough nodes will be free for the reserved job. Extra: the
-        # nodes free at the shadow time beyond its need, all jobs expected to end exactly then counted."
+        # "The shadow time is the earliest instant at which enough nodes will be free for the reserved job. Extra is
+        # what is free at that instant beyond its need; all jobs that are expected to end exactly then are counted."
         for shadow in sorted(until for _, until in self.taken if until < math.inf):
             free_then = self.free + sum(count for count, until in self.taken if until <= shadow)
             if free_then >= nodes:
                 return Reservation(shadow, free_then - nodes)
-        # "If the nodes never suffice (holds without a timer), there is no shadow and any job that fits
+        # "If the nodes never suffice, because holds have no timer, there is no shadow time and every job that fits
         # starts." A shadow at infinity says the same: everything ends before it.
         return Reservation(math.inf, 0)
 

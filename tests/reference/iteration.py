@@ -32,7 +32,7 @@ def walk_none(pool, order: list[Entry], _now: int, attempt: Attempt) -> None:
 
 def start_from_front(pool, order: list[Entry], attempt: Attempt) -> int:
     """Return the index of the reserved job, or the length if there is none."""
-    # "Start jobs from the front while they fit. The first that does not fit is the reserved job."
+    # "Jobs start in this order while they fit. The first that does not fit is the reserved job."
     for index, entry in enumerate(order):
         place = pool.fit(entry.nodes)
         if place is None:
@@ -62,13 +62,13 @@ def walk_easy(pool, order: list[Entry], now: int, attempt: Attempt) -> None:
 
 
 def holds_before_shadow(reservation, place: object, requested: int) -> MayHold:
-    # Rule 5: "A job behind a reservation (a backfilled one) may hold only if its release time plus its
-    # requested time is at or before the shadow time, or its nodes are within extra."
+    # Rule 5: "A job that was backfilled, so behind a reservation, may hold only if its hold cannot delay the reserved
+    # job: its release time plus its requested time is at or before the shadow time, or its nodes fit into extra."
     return lambda release: reservation.may_hold(place, release + requested)
 
 
 def walk_conservative(pool, order: list[Entry], now: int, attempt: Attempt) -> None:
-    # "every queued job gets the earliest place in the availability profile that delays no job before it"
+    # "Every queued job gets the earliest place in the profile of free nodes that delays no job before it"
     plan = pool.plan(now)
     for entry in order:
         requested = entry.job.requested

@@ -11,7 +11,8 @@ def fcfs(wait: int, _requested: int, _nodes: int) -> float:
 
 
 def wfp(wait: int, requested: int, nodes: int) -> float:
-    # "WFP: r = wait / requested; r*r*r*nodes, in doubles, in this order."
+    # "WFP: with r = wait / requested, the score is r * r * r * nodes, in double precision, in this order of
+    # operations."
     r = wait / requested
     return r * r * r * nodes
 
@@ -28,7 +29,7 @@ POLICIES = {"fcfs": fcfs, "wfp": wfp, "sjf": shortest, "largest": largest}
 
 
 def ordered(domain: DomainState, now: int) -> list[Entry]:
-    # "Order the queue by policy: score descending, then submit time, then trace order."
+    # "Jobs are ordered by score, highest first, then by submission time, then by their place in the trace."
     policy = domain.config.policy
     if isinstance(policy, str):
         policy = POLICIES[policy]
@@ -47,7 +48,7 @@ def score(entry: Entry, policy: Policy, boost: float, now: int) -> float:
 
 
 def boost_factor(boost: float, yields: int) -> float:
-    # "the job's score is multiplied by min((1 + yield_boost)^yields, 10^6)."
+    # "The score of a job is multiplied by min((1 + yield_boost)^yields, 10^6)."
     try:
         return min(boost**yields, 1e6)
     except OverflowError:
@@ -55,8 +56,8 @@ def boost_factor(boost: float, yields: int) -> float:
 
 
 def rank_after_release(entry: Entry, now: int) -> int:
-    # "wanted jobs first (in policy order), then the others, the released jobs last"; the value `last` of
-    # `release_order` "leaves the wanted jobs where they are".
+    # "wanted jobs first, then the others, released jobs last"; with `release_order` "last"
+    # the wanted jobs stay where they are.
     if entry.domain.config.release_order == "wanted" and now < entry.wanted_until:
         return 0
     return 2 if entry in entry.domain.released else 1

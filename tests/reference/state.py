@@ -57,8 +57,8 @@ class DomainState:
 
     def pool(self) -> "flat.Pool | blocks.Pool":
         """Build the nodes afresh, with those who have them and until when they are expected to."""
-        # "running jobs are expected to end at start + requested time"; "a held node's expected end, for
-        # backfilling, is the hold's release time; with the timer off it has none".
+        # "Running jobs are expected to end at their start plus their requested time"; "For
+        # backfilling, held nodes are expected back at the release; with the timer off they are not expected back".
         taken = [(e.place, e.start + e.job.requested) for e in self.running]
         taken += [(e.place, e.release) for e in self.holding]
         if self.config.layout is None:

@@ -97,7 +97,7 @@ class TestPolicies:
 
 class TestPartitions:
     def test_sizes_and_blocks_of_intrepid(self):
-        """ "blocks of 1, 2, 4, 8, 16 midplanes aligned in a row, 2 rows, 4 rows, all" """
+        """ "its blocks are 1, 2, 4, 8 or 16 midplanes aligned within a row, 2 rows, 4 rows, or the whole machine" """
         assert blocks.sizes(80) == [1, 2, 4, 8, 16, 32, 64, 80]
         assert blocks.all_blocks(32, 80) == [(0, 32), (32, 32)]
         assert blocks.all_blocks(64, 80) == [(0, 64)]

@@ -108,8 +108,9 @@ class TestHolds:
 
 
 class TestRule5:
-    # "A job behind a reservation (a backfilled one) may hold only if its release time plus its requested time
-    # is at or before the shadow time, or its nodes are within extra; else it yields."
+    # "A job that was backfilled, so behind a reservation, may hold only if its hold cannot delay the reserved job: its
+    # release time plus its requested time is at or before the shadow time, or its nodes fit into extra. Otherwise it
+    # yields."
 
     @staticmethod
     def holds(reserved_nodes, **config):
@@ -224,8 +225,8 @@ class TestDeadlock:
         got = run(*self.figure_2, release_order=release_order)
         assert starts(got) == {"A1": 1300, "A2": 1200, "B1": 1300, "B2": 1200}
 
-    # "4 pairs of jobs, each 6 of 10 nodes; A receives a1, a3, a2, a4 at 0 to 3 s, B receives b2, b4, b1, b3
-    # at 400 to 403 s, 100 s each, jitter 0"
+    # "four pairs of jobs, each of 6 of 10 nodes. Domain A gets a1, a3, a2, a4 at 0 to 3 s; domain B gets b2, b4, b1, b3
+    # at 400 to 403 s; all run 100 s"
     four = (
         [(i, t, 100, 100, 6) for t, i in enumerate((1, 3, 2, 4))],
         [(i, 400 + t, 100, 100, 6) for t, i in enumerate((2, 4, 1, 3))],
@@ -233,7 +234,7 @@ class TestDeadlock:
     )
 
     def test_released_last_alone_exchanges_holds_for_ever(self):
-        """ "A alternates a1/a3 and B b2/b4" """
+        """ "A alternates between a1 and a3, B between b2 and b4" """
         got = run(*self.four, release_order="last", max_time=50_000)
         assert all(outcome.state == "never_started" for outcome in got.values())
         assert {name for name, outcome in got.items() if outcome.holds} == {

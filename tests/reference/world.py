@@ -40,7 +40,7 @@ class World:
         assert one.mate is None
         assert other.mate is None
         assert one.domain is not other.domain
-        # "A job whose mate's domain has coscheduling off counts as unpaired."
+        # "A job whose mate's domain has coscheduling off counts as a job without a mate."
         if "off" not in (one.domain.config.scheme, other.domain.config.scheme):
             one.mate, other.mate = other, one
 
@@ -85,7 +85,8 @@ class World:
                 domain.submit(domain.unsubmitted[0])
 
     def _iterations(self) -> None:
-        # "domains in configuration order, each until nothing changes, rounds until no domain changes"
+        # "domains take turns in the order in which they are configured. Each iterates until nothing changes. The rounds
+        # go on until no domain changes"
         while any(domain.changed for domain in self.domains):
             for domain in self.domains:
                 while domain.changed:  # by an event at this time, or since by a start or a hold
