@@ -56,7 +56,7 @@ class Reservation:
         return claim <= self.shadow or nodes <= self.extra
 
     def charge(self, nodes: int, claim: float) -> None:
-        # "extra is used up only by a job that needed it and started or held"; "a hold that fits by nodes only
+        # "extra is used up only by a job that needed it and started or held"; "a hold that fits by its nodes only
         # uses extra up"
         if claim > self.shadow:
             self.extra -= nodes
