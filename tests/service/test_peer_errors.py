@@ -94,6 +94,18 @@ async def test_an_answer_that_breaks_the_contract_is_a_refusal(request_: Request
 
 
 @pytest.mark.asyncio
+async def test_an_answer_that_is_too_large_is_a_refusal_and_not_a_peer_that_is_away() -> None:
+    async def reply_at_length(*_: object) -> bytes:
+        return b"\xfa\x7f\x80\x80\x10" + bytes(1 << 18)  # 256 KiB of a field that nobody knows
+
+    async with a_world() as world:
+        world.eureka.behaviour = reply_at_length
+        assert [await world.failure(request) for request in CALLS] == [REFUSED] * 4
+        assert world.view().state == states.PEER_STATE_REFUSED
+        assert "larger than max" in world.view().problem
+
+
+@pytest.mark.asyncio
 async def test_fields_that_a_newer_peer_adds_are_ignored() -> None:
     async def newer(message: Message, _: grpc.aio.ServicerContext) -> bytes:
         return ANSWERS[type(message)].SerializeToString() + b"\x5a\x02\x0a\x00"  # field 11, group
