@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import os
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -81,6 +80,8 @@ def _cache_folder() -> Path:
             return folder
     except OSError:
         pass
+    import tempfile  # slow to import, and hardly ever needed
+
     return Path(tempfile.mkdtemp(prefix=_OURS))
 
 

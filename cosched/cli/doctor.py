@@ -14,8 +14,7 @@ import click
 from cosched.cli.client.connection import json_option
 from cosched.cli.output.failures import FAILED
 from cosched.cli.output.plain_text import printable
-from cosched.cli.output.terminal import _put as show_text
-from cosched.cli.output.terminal import show_json
+from cosched.cli.output.terminal import show_json, show_text
 
 if TYPE_CHECKING:
     from cosched.adapters.findings import Finding

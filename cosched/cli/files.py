@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from cosched.cli.output.terminal import _put as show_text
+from cosched.cli.output.terminal import show_text
 from cosched.errors import InputError
 
 _LIST = "deploy/FILES"

@@ -11,8 +11,7 @@ from cosched.cli.client.connection import connected, json_option, server_option
 from cosched.cli.client.node_names import fold
 from cosched.cli.client.wording import json_value, local_time
 from cosched.cli.output.plain_text import printable, table
-from cosched.cli.output.terminal import _put as show_text
-from cosched.cli.output.terminal import show_json
+from cosched.cli.output.terminal import show_json, show_text
 
 if TYPE_CHECKING:
     from datetime import timedelta

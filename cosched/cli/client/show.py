@@ -13,8 +13,7 @@ from cosched.cli.client.node_names import fold
 from cosched.cli.client.time_limits import clock
 from cosched.cli.client.wording import REASONS, json_value, local_time, mate_found
 from cosched.cli.output.plain_text import printable
-from cosched.cli.output.terminal import _put as show_text
-from cosched.cli.output.terminal import show_json
+from cosched.cli.output.terminal import show_json, show_text
 
 if TYPE_CHECKING:
     from cosched.client import Holds, Job, Mate

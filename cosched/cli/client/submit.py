@@ -18,8 +18,7 @@ from cosched.cli.client.jobs import JobId, pair_options
 from cosched.cli.client.time_limits import TimeLimit
 from cosched.cli.client.wording import mate_found
 from cosched.cli.output.plain_text import printable
-from cosched.cli.output.terminal import _put as show_text
-from cosched.cli.output.terminal import say
+from cosched.cli.output.terminal import say, show_text
 from cosched.errors import InputError
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from cosched.cli.client.connection import connected, server_option
 from cosched.cli.client.jobs import JobId
 from cosched.cli.client.wording import json_value, local_time
 from cosched.cli.output.plain_text import printable
-from cosched.cli.output.terminal import _put as show_text
+from cosched.cli.output.terminal import show_text
 
 
 @click.command()

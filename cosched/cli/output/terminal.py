@@ -27,7 +27,7 @@ def say(message: str) -> None:
 
 def show_json(value: Any) -> None:
     """Data for a program."""
-    _put(json.dumps(value, indent=2, allow_nan=False))
+    show_text(json.dumps(value, indent=2, allow_nan=False))
 
 
 def show(*parts: RenderableType) -> None:
@@ -41,10 +41,10 @@ def show(*parts: RenderableType) -> None:
     console.width = max(console.width, NARROWEST) if on_terminal else WIDE
     for part in parts:
         console.print(part)
-    _put("\n".join(line.rstrip() for line in page.getvalue().splitlines()))
+    show_text("\n".join(line.rstrip() for line in page.getvalue().splitlines()))
 
 
-def _put(text: str) -> None:
+def show_text(text: str) -> None:
     """Data to standard output; an OSError that says so."""
     try:
         click.echo(text)
