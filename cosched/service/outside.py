@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
-from collections.abc import Callable, Coroutine, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
 
 from cosched.core.effects import Call, ClearTimer, SetTimer, Timer
 from cosched.core.events import CallFailed
@@ -25,13 +24,14 @@ from cosched.service.clock import Clock
 from cosched.service.domain.changes import Order
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.domain.watching import Watchers
-from cosched.service.manager.offering import Offering
-from cosched.service.manager.running import Runner
+from cosched.service.manager.ends import over
+from cosched.service.manager.runner import Runner
 from cosched.service.metrics import Metrics
 from cosched.service.peers.agreed_start import AgreedStart
 from cosched.service.peers.peers import CallError, Peers
 from cosched.service.store import EventRecord
 from cosched.service.store.durability import Durability
+from cosched.service.tasks import Tasks
 from cosched.service.timers import Timers
 
 PATIENCE = 0.25  # seconds that a scheduling iteration waits for one job's answers
@@ -48,7 +48,7 @@ class ServiceOutside:
     agreed: AgreedStart
     domain: LiveDomain
     peers: Peers
-    runner: Runner | Offering
+    runner: Runner
 
     def __init__(
         self,
@@ -69,17 +69,16 @@ class ServiceOutside:
         self._metrics = metrics
         self._fail = fail
         self._loop = asyncio.get_running_loop()
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks = Tasks(fail)
         self._stalled = ""  # why, as far as it has been told
         self._patience: tuple[JobId, asyncio.TimerHandle] | None = None
-        self._settled: asyncio.Future[None] | None = None  # resolved when no task is left
         self._look_at: float | None = None
 
     # Calls
 
     def call(self, call: Call) -> None:
         """See the protocol."""
-        self._run(self._call(call))
+        self._tasks.run(self._call(call))
 
     async def _call(self, call: Call) -> None:
         began, kind = self._loop.time(), type(call.request).__name__
@@ -119,7 +118,7 @@ class ServiceOutside:
 
     def order(self, order: Order) -> None:
         """See the protocol."""
-        self._run(self.runner.order(order))
+        self._tasks.run(self.runner.order(order))
 
     # Timers
 
@@ -157,8 +156,8 @@ class ServiceOutside:
     def happened(self, events: Sequence[EventRecord]) -> None:
         """See the protocol."""
         self._watchers.tell(events)
-        for job in self.runner.over(events):
-            self._run(self.runner.forget(job))
+        for job in over(events):
+            self._tasks.run(self.runner.forget(job))
 
     def when_durable(self, commit: int, act: Callable[[], None], *, hurry: bool = True) -> None:
         """See the protocol."""
@@ -185,30 +184,13 @@ class ServiceOutside:
 
     # Tasks
 
-    def _run(self, work: Coroutine[Any, Any, None]) -> None:
-        task = self._loop.create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._done)
-
-    def _done(self, task: asyncio.Task[None]) -> None:
-        self._tasks.discard(task)
-        if not self._tasks and self._settled is not None:
-            self._settled.set_result(None)
-            self._settled = None
-        if not task.cancelled() and (error := task.exception()) is not None:
-            self._fail(error)
-
     async def settled(self) -> None:
         """Wait until nothing is under way: all calls are answered, and all that follows from them is done."""
-        if self._tasks:
-            self._settled = self._loop.create_future()
-            await self._settled
+        await self._tasks.settled()
 
     async def close(self) -> None:
         """Leave all that is under way: it is on record, and taken up again at the next start."""
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._tasks.close()
 
 
 def _spread(instant: int, times: int = 1) -> float:

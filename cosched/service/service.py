@@ -20,7 +20,6 @@ from google.protobuf.duration_pb2 import Duration
 from grpc_health.v1 import health_pb2
 
 from cosched import __version__
-from cosched.adapters.batch_system import BatchSystem
 from cosched.adapters.loading import ResourceManager
 from cosched.adapters.manager import ManagerError, SettingError, UnavailableError
 from cosched.core.protocol import Domain
@@ -29,17 +28,16 @@ from cosched.pem import expires
 from cosched.service import systemd
 from cosched.service.api.coscheduling_api import CoschedulingApi
 from cosched.service.api.domain_api import Serving
-from cosched.service.api.offered_operations import OfferedOperations
+from cosched.service.api.domain_operations import DomainOperations
 from cosched.service.api.operations import Operations
 from cosched.service.api.reads import Reads
+from cosched.service.api.requests import Requests
 from cosched.service.api.views import Views
 from cosched.service.configuration import Configuration
-from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.domain.offered_domain import OfferedDomain
 from cosched.service.domain.watching import Watchers
 from cosched.service.listeners.listening import Listeners, Served
-from cosched.service.manager.offering import Offering
-from cosched.service.manager.running import Runner
+from cosched.service.manager.kinds import deal_with, kind_of_domain
 from cosched.service.metrics import Metrics
 from cosched.service.outside import ServiceOutside
 from cosched.service.peers.agreed_start import AgreedStart
@@ -104,7 +102,7 @@ class Service:
             systemd.notify("STOPPING=1")
             _LOG.info("stopping")
             if self._failure is not None:
-                self.operations.abandon()
+                self.requests.abandon()
             await self._say_goodbye()
         if self._failure is not None:
             raise RuntimeError(_ended_by(self._failure)) from self._failure
@@ -131,10 +129,6 @@ class Service:
             _LOG.warning("%s", doubt)
         self._open_store(stack)
         manager, found = await self._open_manager(stack, prepared.manager)
-        if not isinstance(manager, BatchSystem):
-            from cosched.service.kernels import load_kernels
-
-            load_kernels()
         await self._open_domain(stack, manager)
         await self.runner.reconcile(found, self._running)
         self.runner.start()
@@ -157,7 +151,7 @@ class Service:
             found = await self._found(manager)
             stack.push_async_callback(manager.close)
             self._cluster = self.configuration.cluster_settings(manager.nodes)
-            self._replay = replay_of(manager, [peer.name for peer in self.configuration.peers])
+            self._replay = replay_of(manager, self._peer_names)
         except SettingError as error:
             raise InputError("manager", error.key, error.problem) from error
         except ManagerError as error:
@@ -188,8 +182,7 @@ class Service:
         self._outside = outside = ServiceOutside(
             self.clock, self.timers, self.watchers, self._open_durability(stack), self.metrics, self.fail
         )
-        kind_of_domain = OfferedDomain if isinstance(manager, BatchSystem) else LiveDomain
-        self.domain = kind_of_domain(
+        self.domain = kind_of_domain(manager)(
             self.name, configuration.coscheduling_settings(), self._cluster, self.store, self.clock, outside,
             self.metrics, owners=_owners(configuration), paced=self._paced, of_traces=replay is not None,
         )  # fmt: skip
@@ -200,7 +193,7 @@ class Service:
             self.name, configuration.peers, timeout, credentials, self._peer_changed, self.domain.peer_answers
         )
         self.announcer = Announcer(self.domain, self.peers)
-        self.runner = self._make_runner(manager)
+        self.runner, self.queue = deal_with(manager, self.domain, self.announcer, self._peer_names, self.fail)
         most = float(configuration.coscheduling.max_clock_offset)
         self._agreed = outside.agreed = AgreedStart(self.runner.start_lead, self.peers.clock_offset, most)
         if isinstance(self.domain, OfferedDomain):
@@ -213,12 +206,12 @@ class Service:
         stack.callback(self.domain.refused_changes.close)
         self._running = self.domain.recover()
         self.views = Views(self.domain, self.clock)
-        operations = Operations if isinstance(self.runner, Runner) else OfferedOperations
-        self.operations = operations(
-            self.domain, self.runner, self.announcer, {peer.name: peer for peer in configuration.peers},
-            configuration.domain.max_jobs_per_user, configuration.domain.max_script_bytes_per_user, self.metrics,
+        self.requests = Requests(self.domain)
+        self.operations = Operations(
+            self.domain, self.requests, self.runner, self.queue, self.announcer, self._peer_names,
+            configuration.domain.max_jobs_per_user, configuration.domain.max_script_bytes_per_user,
         )  # fmt: skip
-        stack.push_async_callback(self.operations.close)
+        stack.push_async_callback(self.requests.close)
 
     def _open_durability(self, stack: AsyncExitStack) -> Durability | None:
         if self._paced:
@@ -227,13 +220,9 @@ class Service:
         stack.callback(durability.close)
         return durability
 
-    def _make_runner(self, manager: ResourceManager) -> Runner | Offering:
-        if isinstance(self.domain, OfferedDomain):
-            assert isinstance(manager, BatchSystem)
-            peers = [peer.name for peer in self.configuration.peers]
-            return Offering(self.domain, manager, self.announcer, peers, self.fail)
-        assert not isinstance(manager, BatchSystem)
-        return Runner(self.domain, manager)
+    @property
+    def _peer_names(self) -> list[Domain]:
+        return [peer.name for peer in self.configuration.peers]
 
     @property
     def _paced(self) -> bool:
@@ -270,12 +259,15 @@ class Service:
         await self._listeners.open_http(stack, self.metrics.text)
 
     def _served(self) -> Served:
-        peers = frozenset(peer.name for peer in self.configuration.peers)
+        peers = frozenset(self._peer_names)
         return Served(
             self.configuration,
             Serving(
                 self.domain,
+                self.requests,
                 self.operations,
+                DomainOperations(self.domain, self.requests),
+                self.queue,
                 self.views,
                 self.reads,
                 self.watchers,
@@ -283,7 +275,7 @@ class Service:
                 self.about,
                 self._tell_peers,
             ),
-            lambda identify: CoschedulingApi(self.domain, peers, identify, self.metrics, self._agreed, self.runner),
+            lambda identify: CoschedulingApi(self.domain, peers, identify, self.metrics, self._agreed, self.queue),
             self._tls,
             self._replay.lockstep if self._replay is not None else None,
             self.problem,
@@ -298,7 +290,7 @@ class Service:
 
     def _tell_peers(self, peers: Collection[Domain] | None = None) -> None:
         """Tell these peers (None: all) that this domain is here, and whether it drains."""
-        names = [peer.name for peer in self.configuration.peers] if peers is None else peers
+        names = self._peer_names if peers is None else peers
         if not self._paced:
             timeout = float(self.configuration.coscheduling.peer_timeout)
             self._task(self.peers.tell(self._presence(PRESENCE_SERVING), names, timeout))

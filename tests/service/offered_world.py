@@ -93,7 +93,7 @@ class SlurmNode(Node):
             self._die()
 
     def _take_up(self, job: Job) -> None:
-        """As `Offering.reconcile` does."""
+        """As `Offers.take_up` does."""
         if job.pair is None:
             return
         if job.state == DONE:

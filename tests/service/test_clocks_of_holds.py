@@ -11,7 +11,7 @@ from cosched.core.job import JobState
 from cosched.core.settings import CoschedulingSettings, Scheme
 from cosched.service.api.coscheduling_api import CoschedulingApi
 from cosched.service.clock import Clock
-from cosched.service.manager.running import Runner
+from cosched.service.manager.queues import Queue
 from cosched.service.peers.agreed_start import AgreedStart
 from cosched.service.peers.clock_offset import Offset
 from cosched.service.store import JobRecord
@@ -47,7 +47,7 @@ async def test_a_domain_gives_way_for_as_long_as_the_peer_s_job_holds(tmp_path: 
     offset = {"b": Offset(ahead, 0.01) if ahead is not None else None}
     api = CoschedulingApi(
         node.domain, frozenset("b"), lambda _: PEER, METRICS, AgreedStart(None, offset.get, 0.5),
-        Runner(cast(Any, node.domain), cast(Any, None)),
+        Queue(cast(Any, None)),
     )  # fmt: skip
     caller = wire.JobRef(domain="b", job_id="7")
     await api._asked("GetMateJobId", wire.GetMateJobIdRequest(job=caller, pair="p", owner="ann"), PEER)

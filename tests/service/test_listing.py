@@ -14,9 +14,11 @@ from cosched.core.settings import CoschedulingSettings, Scheme
 from cosched.service.api.domain_api import ACTIVE, DomainApi, Serving
 from cosched.service.api.operations import Operations
 from cosched.service.api.reads import Reads
+from cosched.service.api.requests import Requests
 from cosched.service.api.views import Views
 from cosched.service.clock import Clock
 from cosched.service.domain.live_domain import LiveDomain
+from cosched.service.manager.queues import Queue
 from cosched.service.store import JobRecord
 from cosched.service.wire.callers import plaintext_callers
 from cosched.v1 import domain_pb2
@@ -46,9 +48,12 @@ def domain(tmp_path: Path) -> Iterator[LiveDomain]:
 
 @asynccontextmanager
 async def served(domain: LiveDomain) -> AsyncIterator[DomainServiceStub]:
-    operations = Operations(domain, None, None, {}, 1, 1, METRICS)  # its runner and its peers are not asked
+    requests, queue = Requests(domain), Queue(None)
+    operations = Operations(domain, requests, None, queue, None, [], 1, 1)  # its runner and its peers are not asked
     reads = Reads(domain.store.reader())
-    serving = Serving(domain, operations, Views(domain, Clock()), reads, None, METRICS, None, None)
+    serving = Serving(
+        domain, requests, operations, None, queue, Views(domain, Clock()), reads, None, METRICS, None, None
+    )
     server = grpc.aio.server()
     add_DomainServiceServicer_to_server(DomainApi(serving, plaintext_callers(lambda _: "here")), server)
     port = server.add_insecure_port("127.0.0.1:0")

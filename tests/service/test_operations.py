@@ -16,15 +16,19 @@ from cosched.adapters.manager import ManagerError
 from cosched.core.job import JobState
 from cosched.core.settings import CoschedulingSettings, Scheme
 from cosched.service.api import operations
-from cosched.service.api.operations import Asking, Operations
+from cosched.service.api.operations import Operations
+from cosched.service.api.requests import Asking, Requests
 from cosched.service.api.views import Views
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.manager import cancelling
-from cosched.service.manager.running import Runner
+from cosched.service.manager.launches import Launches
+from cosched.service.manager.queues import Queue
+from cosched.service.manager.runner import Runner
 from cosched.service.store import JobRecord
+from cosched.service.tasks import Tasks
 from cosched.service.wire.callers import Caller
 from cosched.service.wire.submissions import Submission
-from tests.service.world import METRICS, SCRIPT, Faults, Node, World
+from tests.service.world import SCRIPT, Faults, Node, World
 
 pytestmark = pytest.mark.asyncio
 PATIENCE = 60
@@ -66,8 +70,10 @@ class Site:
         return self.node.domain
 
     def begin(self) -> None:
-        self.runner = Runner(self.domain, cast(Any, self.manager))
-        self.operations = Operations(self.domain, self.runner, cast(Any, None), {}, 100, 10**9, METRICS)
+        manager, tasks = cast(Any, self.manager), Tasks(pytest.fail)
+        self.runner = Runner(self.domain, manager, Launches(self.domain, manager, tasks), tasks)
+        requests, queue = Requests(self.domain), Queue(manager)
+        self.operations = Operations(self.domain, requests, self.runner, queue, cast(Any, None), [], 100, 10**9)
         self.domain._outside.order = self._order  # type: ignore[method-assign]
 
     async def restart(self) -> None:

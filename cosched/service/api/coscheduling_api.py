@@ -13,8 +13,7 @@ from cosched.core.protocol import Domain, Found, GetMateJobId, MateJobId, MateSt
 from cosched.service.api.answering import Context, answer, as_refusal
 from cosched.service.domain.draining import check_seconds
 from cosched.service.domain.live_domain import LiveDomain
-from cosched.service.manager.offering import Offering
-from cosched.service.manager.running import Runner
+from cosched.service.manager.queues import Queue
 from cosched.service.metrics import Metrics
 from cosched.service.peers.agreed_start import AgreedStart
 from cosched.service.store import AuditRecord
@@ -39,10 +38,10 @@ class CoschedulingApi(CoschedulingServiceServicer):
         identify: Identify,
         metrics: Metrics,
         agreed: AgreedStart,
-        runner: Runner | Offering,
+        queue: Queue,
     ) -> None:
         self._domain = domain
-        self._runner = runner
+        self._queue = queue
         self._peers = peers
         self._identify = identify
         self._metrics = metrics
@@ -131,7 +130,7 @@ class CoschedulingApi(CoschedulingServiceServicer):
         """Whether a mate is sought that is unknown so far, and the resource manager does not say whether it has it."""
         if not isinstance(asked.request, GetMateJobId):
             return False
-        answered = await self._runner.look_for_mate(asked.peer, asked.request)
+        answered = await self._queue.look_for_mate(asked.peer, asked.request)
         return not answered and self._domain.core.mates.find(asked.peer, asked.request) is None
 
     async def _reply(self, call: str, asked: Asked, caller: Caller) -> Reply:

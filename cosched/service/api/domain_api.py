@@ -14,12 +14,15 @@ from cosched.core.coscheduling.peers import MAX_ABSENCE
 from cosched.core.job import JobState
 from cosched.core.protocol import JobId
 from cosched.service.api.answering import Context, answer, as_refusal
-from cosched.service.api.operations import Asking, Operations
+from cosched.service.api.domain_operations import DomainOperations
+from cosched.service.api.operations import Operations
 from cosched.service.api.reads import Reads, in_slices
+from cosched.service.api.requests import Asking, Requests
 from cosched.service.api.views import Views
 from cosched.service.domain.draining import EXPECTED, MAX_SETTLE, SETTLE, check_seconds
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.domain.watching import Watcher, Watchers
+from cosched.service.manager.queues import Queue
 from cosched.service.metrics import Metrics
 from cosched.service.store import EventRecord, JobRecord, StoreError
 from cosched.service.wire.callers import Caller, Identify
@@ -50,7 +53,10 @@ class Serving:
     """What the API of a domain needs; shared by all listeners."""
 
     domain: LiveDomain
+    requests: Requests
     operations: Operations
+    domain_operations: DomainOperations
+    queue: Queue
     views: Views
     reads: Reads
     watchers: Watchers
@@ -65,7 +71,9 @@ class DomainApi(DomainServiceServicer):
     def __init__(self, serving: Serving, identify: Identify) -> None:
         self._serving = serving
         self._domain = serving.domain
+        self._requests = serving.requests
         self._operations = serving.operations
+        self._queue = serving.queue
         self._views = serving.views
         self._reads = serving.reads
         self._identify = identify
@@ -126,7 +134,7 @@ class DomainApi(DomainServiceServicer):
         def drain(asking: Asking) -> None:
             expected = request.expected if request.HasField("expected") else None
             settle = request.settle if request.HasField("settle") else None
-            self._operations.drain(
+            self._serving.domain_operations.drain(
                 asking,
                 check_seconds("expected", expected, MAX_ABSENCE, EXPECTED),
                 check_seconds("settle", settle, MAX_SETTLE, SETTLE),
@@ -138,7 +146,7 @@ class DomainApi(DomainServiceServicer):
         self, request: domain_pb2.ResumeDomainRequest, context: Context
     ) -> domain_pb2.ResumeDomainResponse:
         """See the protocol."""
-        domain = await self._change_domain("ResumeDomain", request, context, self._operations.resume)
+        domain = await self._change_domain("ResumeDomain", request, context, self._serving.domain_operations.resume)
         return domain_pb2.ResumeDomainResponse(domain=domain)
 
     async def _change_domain(
@@ -150,7 +158,7 @@ class DomainApi(DomainServiceServicer):
                 check_text("request_id", request.request_id, MAX_REQUEST_ID)
                 operate(asking)
             except FieldError as error:
-                self._operations.refused(asking, as_refusal(error))
+                self._requests.refused(asking, as_refusal(error))
                 raise
             self._serving.tell_peers()
             return self._serving.about()
@@ -166,7 +174,7 @@ class DomainApi(DomainServiceServicer):
                 check_text("request_id", request.request_id, MAX_REQUEST_ID)
                 return self._views.job(await operate(asking))
             except FieldError as error:
-                self._operations.refused(asking, as_refusal(error))
+                self._requests.refused(asking, as_refusal(error))
                 raise
 
         return await answer(method, work(), context, self._domain)
@@ -175,12 +183,12 @@ class DomainApi(DomainServiceServicer):
 
     async def GetJob(self, request: domain_pb2.GetJobRequest, context: Context) -> domain_pb2.GetJobResponse:
         """See the protocol."""
-        look = partial(self._operations.look_for, request.job.job_id)
+        look = partial(self._queue.look_for, request.job.job_id)
         return await self._read("GetJob", context, lambda: self._get_job(request), look)
 
     async def ListJobs(self, request: domain_pb2.ListJobsRequest, context: Context) -> domain_pb2.ListJobsResponse:
         """See the protocol."""
-        return await self._read("ListJobs", context, lambda: self._list_jobs(request), self._operations.look)
+        return await self._read("ListJobs", context, lambda: self._list_jobs(request), self._queue.look)
 
     async def ListNodes(self, request: domain_pb2.ListNodesRequest, context: Context) -> domain_pb2.ListNodesResponse:
         """See the protocol."""

@@ -1,15 +1,9 @@
-"""What users and operators do: submit, cancel, link, unlink, release. Checked, carried out in turns, audited.
-
-An operation that has begun is finished even if its caller goes away meanwhile; one that is repeated with its request id
-changes nothing more.
-"""
+"""What users do with jobs: submit, cancel, link, unlink, release. Checked, and carried out in turns."""
 
 from __future__ import annotations
 
-import asyncio
-import logging
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 
 import grpc
 
@@ -18,62 +12,42 @@ from cosched.core.coscheduling.mates import WAITING
 from cosched.core.events import Linked, ReleaseDue, Submitted, Unlinked
 from cosched.core.job import JobState
 from cosched.core.protocol import Domain, Failure, GetMateJobId, JobId, MateJobId
+from cosched.service.api.requests import Asking, Requests, not_owner
 from cosched.service.domain import story
-from cosched.service.domain.changes import DoneRequest
 from cosched.service.domain.live_domain import LiveDomain
-from cosched.service.manager.offering import Offering
-from cosched.service.manager.running import Runner, spec_of
-from cosched.service.metrics import Metrics
+from cosched.service.manager.queues import Queue
+from cosched.service.manager.runner import Runner
 from cosched.service.peers.announcing import Announcer
-from cosched.service.peers.linking import names, no_pair, refusal_of_mate, until_linkable
+from cosched.service.peers.linking import names, no_pair, peer_meant, refusal_of_mate, until_linkable
 from cosched.service.peers.peers import CallError
-from cosched.service.store import AuditRecord, JobRecord, StoreError
-from cosched.service.wire.callers import Caller
+from cosched.service.store import JobRecord, StoreError
 from cosched.service.wire.errors import Refusal
 from cosched.service.wire.fields import number
 from cosched.service.wire.submissions import MateNamed, Submission
 from cosched.service.wire.translation import FOUND
 
-_LOG = logging.getLogger(__name__)
 QUICK = 2.0  # seconds in which a cancellation is done, as a rule; it goes on after that
 UNASKED = 0  # MATE_LOOKUP_UNSPECIFIED
 REFUSED = "refused: "  # begins the end of a job that was refused because of its mate
-
-
-@dataclass(frozen=True, slots=True)
-class Asking:
-    """Who asks for what, for request ids and the audit."""
-
-    caller: Caller
-    method: str
-    request_id: str
-
-    @property
-    def user(self) -> str:
-        """The user's name; Refusal if it is none of this domain."""
-        if self.caller.user is None:
-            raise Refusal(
-                grpc.StatusCode.PERMISSION_DENIED,
-                "USER_UNKNOWN",
-                f"only known users may change something, not {self.caller.via}: use the domain's Unix socket",
-            )
-        return self.caller.user
 
 
 class Operations:
     """The operations of one domain."""
 
     def __init__(
-        self, domain: LiveDomain, runner: Runner | Offering, announcer: Announcer, peer_names: Mapping[Domain, object],
-        most_jobs: int, most_bytes: int, metrics: Metrics,
+        self, domain: LiveDomain, requests: Requests, runner: Runner, queue: Queue, announcer: Announcer,
+        peers: Sequence[Domain], most_jobs: int, most_bytes: int,
     ) -> None:  # fmt: skip
+        """`peers`: the domains that are configured. One user may have `most_jobs` jobs that have not ended, and
+        `most_bytes` bytes of their scripts.
+        """
         self._domain = domain
+        self._requests = requests
         self._runner = runner
+        self._queue = queue
         self._announcer = announcer
-        self._peer_names = list(peer_names)
+        self._peers = peers
         self._most_jobs, self._most_bytes = most_jobs, most_bytes
-        self._metrics = metrics
-        self._under_way: dict[tuple[str, str], asyncio.Task[JobRecord]] = {}  # by user and request id
 
     # The operations; each returns the job as it is then
 
@@ -97,69 +71,11 @@ class Operations:
         """ReleaseHold."""
         return await self._once(asking, lambda: self._release(asking, job))
 
-    def drain(self, asking: Asking, expected: int, settle: int) -> None:
-        """DrainDomain, for so many seconds as far as is known; holds last for `settle` seconds at most."""
-        self._change_domain(asking, f"for {expected} s", lambda: self._domain.drain(expected, settle))
-
-    def resume(self, asking: Asking) -> None:
-        """ResumeDomain."""
-        self._change_domain(asking, "", self._domain.resume)
-
-    def _change_domain(self, asking: Asking, detail: str, change: Callable[[], None]) -> None:
-        """What operators do with the domain as a whole; once for each request id."""
-        try:
-            if not asking.caller.operator:
-                raise not_owner(f"only an operator may drain or resume {self._domain.name}, not {asking.user}")
-            if self._domain.store.reply(asking.user, asking.request_id) is not None:
-                return
-            with self._domain.turn():
-                self._domain.changes.requests.append(DoneRequest(asking.user, asking.request_id, asking.method, None))
-                self._domain.audit(self._audit(asking, None, "OK", detail))
-                change()
-        except Refusal as refusal:
-            self.refused(asking, refusal)
-            raise
-
-    async def look(self) -> None:
-        """Somebody asks for the queue: all jobs of this domain are known."""
-
-    async def look_for(self, job: str) -> None:
-        """Somebody asks for this job: all jobs of this domain are known."""
-
-    async def close(self) -> None:
-        """Wait for what has begun."""
-        await asyncio.gather(*self._under_way.values(), return_exceptions=True)
-
-    def abandon(self) -> None:
-        """Wait for nothing: after a fault what has begun may never end. It is on record, or was not answered."""
-        for task in self._under_way.values():
-            task.cancel()
-
     async def _once(self, asking: Asking, operate: Callable[[], Awaitable[JobRecord]]) -> JobRecord:
-        """Carry an operation out to its end, unless that is being done or was done before."""
-        try:
-            begun = self._under_way.get((asking.user, asking.request_id))
-            if begun is not None:
-                _check_same(asking, begun.get_name())
-                return await asyncio.shield(begun)
-            done = self._domain.store.reply(asking.user, asking.request_id)
-            if done is not None:
-                return self._done(asking, done[0], done[1])
-            return await asyncio.shield(self._begin(asking, operate))
-        except Refusal as refusal:
-            self.refused(asking, refusal)
-            raise
+        return await self._requests.once(asking, operate, self._done)
 
-    def _begin(self, asking: Asking, operate: Callable[[], Awaitable[JobRecord]]) -> asyncio.Task[JobRecord]:
-        key, task = (asking.user, asking.request_id), asyncio.ensure_future(operate())
-        assert isinstance(task, asyncio.Task)
-        task.set_name(asking.method)
-        self._under_way[key] = task
-        task.add_done_callback(lambda _: self._under_way.pop(key))
-        return task
-
-    def _done(self, asking: Asking, method: str, job: int | None) -> JobRecord:
-        _check_same(asking, method)
+    def _done(self, job: int | None) -> JobRecord:
+        """A job for which the same was asked before."""
         record = self.job(str(job))
         if record.state is JobState.CANCELLED and record.end_text.startswith(REFUSED):
             raise no_pair(record.end_text.removeprefix(REFUSED))
@@ -168,6 +84,7 @@ class Operations:
     # Submission
 
     async def _submit(self, asking: Asking, wanted: Submission) -> JobRecord:
+        self._queue.check_open()
         owner = self._owner(asking, wanted.owner)
         mate = self._named(wanted.mate) if wanted.mate is not None else None
         self._check_room(owner, wanted.nodes)
@@ -176,7 +93,7 @@ class Operations:
         or_alone = mate is not None and mate.or_alone
         job = str(record.id)
         with self._domain.turn():
-            self._on_record(asking, record, "")
+            self._requests.on_record(asking, record.id, "")
             self._add(record, wanted)
             self._domain.feed(Submitted(job, record.peer or "", record.pair, record.mate, record.owner, or_alone))
             if mate is None and not wanted.hold:
@@ -222,7 +139,7 @@ class Operations:
 
     def _add(self, record: JobRecord, wanted: Submission) -> None:
         try:
-            self._runner.check(spec_of(record, wanted.script))
+            self._queue.check(record, wanted.script)
             self._domain.add(record, wanted.script)
         except ManagerError as error:
             self._domain.forget_changes()
@@ -263,9 +180,9 @@ class Operations:
 
     def _named(self, mate: MateNamed) -> MateNamed:
         """The mate, its domain filled in; Refusal if this domain does not speak to that one."""
-        peer = mate.peer or (self._peer_names[0] if len(self._peer_names) == 1 else "")
-        if peer not in self._peer_names:
-            known = ", ".join(self._peer_names) or "none"
+        peer = peer_meant(mate.peer, self._peers)
+        if peer not in self._peers:
+            known = ", ".join(self._peers) or "none"
             said = f"no domain {mate.peer}" if mate.peer else "the mate's domain must be named"
             if peer == self._domain.name:
                 said = f"{peer} is this domain: a mate is a job of another one"
@@ -289,18 +206,35 @@ class Operations:
             )
 
     async def _link(self, asking: Asking, job: str, named: MateNamed) -> JobRecord:
+        await self._queue.look_for(job)
+        if self._queue.must_adopt(job):
+            return await self._adopt(asking, job, self._named(named))
         record, mate = self._owned(asking, job), self._named(named)
+        self._queue.check_name(mate)
         self._check_linkable(record, mate)
         answer = await self._agreed(record, mate)
-        await self._write_link(record, mate)
+        await self._queue.relink(job, mate)
         self._check_linkable(record, mate)  # it may have started meanwhile
         with self._domain.turn():
-            self._on_record(asking, record, mate.named)
+            self._requests.on_record(asking, record.id, mate.named)
             if not names(record, mate):
                 known = mate.mate or answer.job
                 self._domain.feed(Linked(job, mate.peer, mate.pair, known, mate.or_alone))
                 record.mate_status = UNASKED
             record.lookup = FOUND[answer.found]
+        return record
+
+    async def _adopt(self, asking: Asking, job: str, mate: MateNamed) -> JobRecord:
+        """Link a job of the caller that has named no mate so far, and may be unknown here."""
+        if (known := self._domain.jobs.get(job)) is not None:
+            self._check_linkable(known, mate)
+        self._check_mate(asking.user, mate)
+        await self._queue.adopt(job, mate, asking.user)
+        if job not in self._domain.jobs:
+            raise not_owner(f"{asking.user} has no queued job {job[:40]} here that names no mate")
+        record = self._domain.jobs[job]
+        with self._domain.turn():
+            self._requests.on_record(asking, record.id, mate.named)
         return record
 
     async def _agreed(self, record: JobRecord, mate: MateNamed) -> MateJobId:
@@ -310,9 +244,6 @@ class Operations:
             raise refusal
         await until_linkable(self._domain, str(record.id))
         return answer
-
-    async def _write_link(self, record: JobRecord, mate: MateNamed) -> None:
-        """Have the link noted elsewhere than here: only we know it."""
 
     def _check_linkable(self, record: JobRecord, mate: MateNamed) -> None:
         if record.state not in WAITING:
@@ -342,38 +273,40 @@ class Operations:
         return record
 
     async def _unlink(self, asking: Asking, job: str, peer: Domain) -> JobRecord:
+        await self._queue.look_for(job)
         record = self._linked(asking, job, peer)
-        await self._part(job)
+        await self._queue.part(job)
         self._linked(asking, job, peer)  # it may have started meanwhile
         with self._domain.turn():
-            self._on_record(asking, record, f"{record.peer}:{record.mate or record.pair}")
+            self._requests.on_record(asking, record.id, f"{record.peer}:{record.mate or record.pair}")
             record.lookup = record.mate_status = UNASKED
             self._domain.feed(Unlinked(job))
         return record
 
-    async def _part(self, job: str) -> None:
-        """Have the job's mate forgotten elsewhere than here: only we know it."""
-
     # Cancellation and release
 
     async def _cancel(self, asking: Asking, job: str) -> JobRecord:
+        await self._queue.look_for(job)
         record = self.job(job)
         self._check_owner(asking, record)
         if record.state is JobState.CANCELLED:
             return record
         if record.state.final:
             raise _wrong_state(record, "be cancelled")
+        ordered = self._queue.leaves_end_to_manager(record)
         with self._domain.turn():
-            self._on_record(asking, record, "")
-            if record.state is not JobState.RUNNING:
-                self._domain.end(job, JobState.CANCELLED, f"by {asking.user}")
-            else:
+            self._requests.on_record(asking, record.id, "")
+            if ordered:
                 self._domain.order_cancellation(record, asking.user)
-        if record.state is JobState.RUNNING:
-            await self._runner.cancelled(job, QUICK)
+            else:
+                self._domain.end(job, JobState.CANCELLED, f"by {asking.user}")
+        if ordered and await self._runner.cancelled(job, QUICK):
+            await self._queue.look(0.0)  # by then it has ended, as a rule
         return record
 
     async def _release(self, asking: Asking, job: str) -> JobRecord:
+        await self._queue.look_for(job)
+        self._check_releasable(job)
         record = self._owned(asking, job)
         if not record.user_hold and record.state is not JobState.HOLDING:
             raise _wrong_state(record, "be released: it does not hold")
@@ -383,7 +316,7 @@ class Operations:
                 "link it with another mate, unlink it (it then starts alone) or cancel it"
             )
         with self._domain.turn():
-            self._on_record(asking, record, "")
+            self._requests.on_record(asking, record.id, "")
             if record.user_hold:
                 record.user_hold = False
                 self._domain.enqueue(record)
@@ -391,6 +324,15 @@ class Operations:
             else:
                 self._domain.feed(ReleaseDue(job))
         return record
+
+    def _check_releasable(self, job: str) -> None:
+        held = self._domain.core.jobs.get(job)
+        if held is not None and held.cannot_yield and held.state is JobState.HOLDING:
+            raise Refusal(
+                grpc.StatusCode.FAILED_PRECONDITION,
+                "JOB_STATE",
+                f"job {job} would be lost with its nodes (srun, salloc or --no-requeue): it cannot be released",
+            )
 
     # Who may; what is kept
 
@@ -418,43 +360,6 @@ class Operations:
     def _check_owner(self, asking: Asking, record: JobRecord) -> None:
         if asking.user != record.owner and not asking.caller.operator:
             raise not_owner(f"job {record.id} is {record.owner}'s, and {asking.user} is no operator")
-
-    def _on_record(self, asking: Asking, record: JobRecord, detail: str) -> None:
-        done = DoneRequest(asking.user, asking.request_id, asking.method, record.id)
-        self._domain.changes.requests.append(done)
-        self._domain.audit(self._audit(asking, str(record.id), "OK", detail))
-
-    def _audit(self, asking: Asking, job: str | None, outcome: str, detail: str) -> AuditRecord:
-        caller = asking.caller
-        now = self._domain.clock.now()
-        return AuditRecord(now, caller.user or caller.peer or "", caller.via, asking.method, job, outcome, detail)
-
-    def refused(self, asking: Asking, refusal: Refusal) -> None:
-        """A change that was refused is on record too, if that can be written."""
-        denied = refusal.code is grpc.StatusCode.PERMISSION_DENIED
-        level = logging.WARNING if denied else logging.INFO
-        _LOG.log(level, "%s of %s: %s", asking.method, asking.caller.via, refusal.message)
-        if denied:
-            self._metrics.denied(refusal.reason).inc()
-        if not self._domain.problem:
-            record = self._audit(asking, None, refusal.code.name, refusal.message)
-            self._domain.refused_changes.add(record, refusal.reason)
-
-
-def _check_same(asking: Asking, method: str) -> None:
-    """Refusal if the request id was used for another method."""
-    if method != asking.method:
-        raise Refusal(
-            grpc.StatusCode.INVALID_ARGUMENT,
-            "INVALID_FIELD",
-            f"request_id: was used for {method} before",
-            {"field": "request_id"},
-        )
-
-
-def not_owner(message: str) -> Refusal:
-    """The caller may not do that."""
-    return Refusal(grpc.StatusCode.PERMISSION_DENIED, "NOT_OWNER", message)
 
 
 def _wrong_state(record: JobRecord, what: str) -> Refusal:

@@ -5,30 +5,20 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from typing import Protocol
 
 from cosched.adapters.manager import ManagerError, UnknownJobError
 from cosched.core.protocol import JobId
-from cosched.service.store import JobRecord
+from cosched.service.domain.live_domain import LiveDomain
 
 AGAIN = 1.0  # seconds until a manager that did not take an order is given it again, doubled each time,
 AT_MOST = 60.0  # up to this
 _LOG = logging.getLogger(__name__)
 
 
-class _Domain(Protocol):
-    """What is needed of a LiveDomain."""
-
-    jobs: dict[JobId, JobRecord]
-
-    async def durable(self) -> None:
-        """See Turns."""
-
-
 class Cancellations:
     """The jobs of one domain that are to end. Belongs to one asyncio loop."""
 
-    def __init__(self, domain: _Domain, cancel: Callable[[JobId], Awaitable[None]]) -> None:
+    def __init__(self, domain: LiveDomain, cancel: Callable[[JobId], Awaitable[None]]) -> None:
         """`cancel`: gives the order to the manager; ManagerError."""
         self._domain = domain
         self._cancel = cancel

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 
 import grpc
 
-from cosched.core.protocol import Found, JobId, MateJobId, StartJob, TryStartMate
+from cosched.core.protocol import Domain, Found, JobId, MateJobId, StartJob, TryStartMate
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.store import JobRecord
 from cosched.service.wire.errors import Refusal
@@ -14,6 +15,11 @@ from cosched.service.wire.submissions import MateNamed
 from cosched.wrong_mates import WAY_OUT, wrong_mate
 
 LOOK = 0.05  # seconds
+
+
+def peer_meant(named: Domain, peers: Sequence[Domain]) -> Domain:
+    """The domain that is meant: the only one of the `peers` if none is named; empty if there are several."""
+    return named or (peers[0] if len(peers) == 1 else "")
 
 
 def names(record: JobRecord, mate: MateNamed) -> bool:

@@ -9,7 +9,8 @@ import pytest
 
 from cosched.adapters.batch_system import Known
 from cosched.core.job import JobState
-from cosched.service.manager.offering import Offering
+from cosched.service.manager.offers import Offers
+from cosched.service.tasks import Tasks
 
 pytestmark = pytest.mark.asyncio
 
@@ -31,10 +32,8 @@ class Domain:
 async def lost(on_record: JobState, *, offered: bool) -> bool:
     """Whether a job in this state has lost its nodes, as the manager finds it."""
     domain = Domain(j=on_record)
-    served = Offering(cast(Any, domain), cast(Any, None), cast(Any, None), [], pytest.fail)
-    await served.reconcile(
-        {"j": Known(job_id="j", submitted_at=0, nodes=1, owner="ann", link=None, offered=offered)}, ()
-    )
+    offers = Offers(cast(Any, domain), cast(Any, None), cast(Any, None), [], Tasks(pytest.fail))
+    await offers.take_up({"j": Known(job_id="j", submitted_at=0, nodes=1, owner="ann", link=None, offered=offered)}, ())
     return domain.lost == ["j"]
 
 

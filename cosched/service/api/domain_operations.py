@@ -1,0 +1,38 @@
+"""What operators do with the domain as a whole: drain it before a maintenance, and resume it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from cosched.service.api.requests import Asking, Requests, not_owner
+from cosched.service.domain.live_domain import LiveDomain
+from cosched.service.wire.errors import Refusal
+
+
+class DomainOperations:
+    """The operations on one domain; each is done once for each request id. Refusal."""
+
+    def __init__(self, domain: LiveDomain, requests: Requests) -> None:
+        self._domain = domain
+        self._requests = requests
+
+    def drain(self, asking: Asking, expected: int, settle: int) -> None:
+        """DrainDomain, for so many seconds as far as is known; holds last for `settle` seconds at most."""
+        self._change(asking, f"for {expected} s", lambda: self._domain.drain(expected, settle))
+
+    def resume(self, asking: Asking) -> None:
+        """ResumeDomain."""
+        self._change(asking, "", self._domain.resume)
+
+    def _change(self, asking: Asking, detail: str, change: Callable[[], None]) -> None:
+        try:
+            if not asking.caller.operator:
+                raise not_owner(f"only an operator may drain or resume {self._domain.name}, not {asking.user}")
+            if self._domain.store.reply(asking.user, asking.request_id) is not None:
+                return
+            with self._domain.turn():
+                self._requests.on_record(asking, None, detail)
+                change()
+        except Refusal as refusal:
+            self._requests.refused(asking, refusal)
+            raise

@@ -1,0 +1,43 @@
+"""What of a service depends on the kind of its resource manager; nothing else asks for that."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from cosched.adapters.batch_system import BatchSystem
+from cosched.adapters.loading import ResourceManager
+from cosched.core.protocol import Domain
+from cosched.service.domain.live_domain import LiveDomain
+from cosched.service.domain.offered_domain import OfferedDomain
+from cosched.service.manager.launches import Launches
+from cosched.service.manager.offers import Offers
+from cosched.service.manager.queues import BatchQueue, Queue
+from cosched.service.manager.runner import Runner
+from cosched.service.peers.announcing import Announcer
+from cosched.service.tasks import Tasks
+
+
+def kind_of_domain(manager: ResourceManager) -> type[LiveDomain]:
+    """Who schedules: the batch system, or our embedded scheduler."""
+    if isinstance(manager, BatchSystem):
+        return OfferedDomain
+    from cosched.service.kernels import load_kernels  # and the compiler, which batch systems do not need
+
+    load_kernels()
+    return LiveDomain
+
+
+def deal_with(
+    manager: ResourceManager,
+    domain: LiveDomain,
+    announcer: Announcer,
+    peers: Sequence[Domain],
+    fail: Callable[[BaseException], None],
+) -> tuple[Runner, Queue]:
+    """What is between a domain and its manager. `peers`: the domains that are configured; `fail`: see Tasks."""
+    tasks = Tasks(fail)
+    if isinstance(manager, BatchSystem):
+        assert isinstance(domain, OfferedDomain)
+        offers = Offers(domain, manager, announcer, peers, tasks)
+        return Runner(domain, manager, offers, tasks), BatchQueue(domain, manager, peers)
+    return Runner(domain, manager, Launches(domain, manager, tasks), tasks), Queue(manager)

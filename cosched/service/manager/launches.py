@@ -1,0 +1,162 @@
+"""The work of a runner whose manager runs what our scheduler has chosen: see `adapters.launcher`."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Collection, Mapping
+from contextlib import suppress
+
+from cosched.adapters.launcher import JobSpec, Launcher, NodesBusyError, NoRoomError
+from cosched.adapters.manager import Ended, ManagerError, Report, Started
+from cosched.core.effects import Start
+from cosched.core.job import JobState
+from cosched.core.protocol import JobId
+from cosched.service.domain.live_domain import LiveDomain
+from cosched.service.manager.ends import forget, tell_end
+from cosched.service.manager.work import Orders, Reports, Work
+from cosched.service.store import JobRecord, JobScript, StoreError
+from cosched.service.tasks import Tasks
+
+BUSY_PATIENCE = 30  # seconds that a launch waits for nodes which the manager still cleans up
+TRY_AGAIN = 1.0  # seconds between the attempts to launch a job while there is no room for it
+HOST_RESTARTED = "the host was restarted before it is known to have started"
+UNSTARTED = "before its processes were started"
+_LOG = logging.getLogger(__name__)
+
+
+def spec_of(record: JobRecord, script: JobScript) -> JobSpec:
+    """What the manager is to run."""
+    return JobSpec(
+        job_id=str(record.id),
+        nodes=record.nodes,
+        walltime=record.time_limit,
+        directory=script.directory,
+        command=script.arguments,
+        script=script.script,
+        name=record.name,
+        environment=script.environment,
+        user=record.owner,
+        mate=f"{record.peer}:{record.mate}" if record.mate is not None else None,
+        pair=record.pair,
+    )
+
+
+class Launches(Work):
+    """See Work: the domain's scheduler is its own, so that its manager has to start and end jobs only."""
+
+    start_lead = None  # a launch comes at once
+
+    def __init__(self, domain: LiveDomain, launcher: Launcher, tasks: Tasks) -> None:
+        self._domain = domain
+        self._launcher = launcher
+        self._tasks = tasks
+        self._delayed: dict[JobId, asyncio.Task[None]] = {}  # launches that wait for room on the disk
+        self._no_room = ""
+        self.orders: Orders = {Start: self._start}
+        self.reports: Reports = {Started: self._started, Ended: self._ended}
+
+    @property
+    def problem(self) -> str:
+        """Why launches wait; empty if none does."""
+        return self._no_room if self._delayed else ""
+
+    # Orders
+
+    async def _start(self, start: Start) -> None:
+        if (record := self._domain.jobs.get(start.job)) is not None:
+            await self._launch(record)
+
+    async def _launch(self, record: JobRecord) -> None:
+        """Start a job. One that cannot be started has failed; but while a disk or descriptors are short it waits."""
+        try:
+            await self._try(record)
+        except NoRoomError as error:
+            if not self._delayed:  # however many jobs wait
+                _LOG.error("stalled: %s; it is tried again until it can be written", error)
+            if (job := str(record.id)) not in self._delayed:
+                self._no_room = str(error)
+                self._delayed[job] = self._tasks.run(self._launch_later(record))
+                self._delayed[job].add_done_callback(lambda _: self._delayed.pop(job))
+
+    async def _launch_later(self, record: JobRecord) -> None:
+        while True:
+            await asyncio.sleep(TRY_AGAIN)
+            with suppress(NoRoomError):
+                await self._try(record)
+                return
+
+    async def _try(self, record: JobRecord) -> None:
+        """Start a job; one that cannot be started has failed. NoRoomError."""
+        job = str(record.id)
+        if record.cancelled_by is not None:
+            self._domain.ended(job, JobState.CANCELLED, UNSTARTED)
+            return
+        try:
+            await self._launch_when_free(spec_of(record, self._script(record)))
+        except NoRoomError:
+            raise
+        except ManagerError as error:
+            _LOG.warning("job %s cannot be started: %s", job, error)
+            self._domain.metrics.launch_failures.inc()
+            self._domain.ended(job, JobState.FAILED, f"it could not be started: {error}")
+
+    def _script(self, record: JobRecord) -> JobScript:
+        try:
+            script = self._domain.script(record)
+        except StoreError as error:
+            raise ManagerError(f"its script cannot be read: {error.reason}") from error
+        if script is None:
+            raise ManagerError("its script is not on record")
+        return script
+
+    async def _launch_when_free(self, spec: JobSpec) -> None:
+        for _ in range(BUSY_PATIENCE):
+            try:
+                await self._launcher.launch(spec)
+            except NodesBusyError:
+                await asyncio.sleep(1)
+            else:
+                return
+        await self._launcher.launch(spec)
+
+    async def cancel(self, job: JobId) -> None:
+        """See Work."""
+        if job in self._delayed:
+            self._delayed[job].cancel()
+            self._domain.ended(job, JobState.CANCELLED, UNSTARTED)
+            return
+        await self._launcher.cancel(job)
+
+    # Reports
+
+    def _started(self, report: Started) -> None:
+        """The domain counts its job as started since it gave the order."""
+
+    def _ended(self, report: Ended) -> None:
+        if report.job_id in self._domain.jobs:
+            tell_end(self._domain, report)
+        else:  # its end has been written already
+            self._tasks.run(self._forget_durably(report.job_id))
+
+    async def _forget_durably(self, job: JobId) -> None:
+        await self._domain.durable()
+        await forget(self._launcher, job)
+
+    # After a restart
+
+    async def take_up(self, found: Mapping[str, Report | None], running: Collection[JobId]) -> None:
+        """See Work."""
+        for job in running:
+            record = self._domain.jobs.get(job)
+            if record is None or job in found:
+                continue
+            if self._launcher.may_have_forgotten:  # it may have run: it does not run twice
+                self._domain.ended(job, JobState.FAILED, HOST_RESTARTED)
+            else:
+                await self._launch(record)  # its launch was on record here, but not carried out yet
+        for job, report in found.items():
+            if isinstance(report, Ended):
+                self._ended(report)
+            elif job not in self._domain.jobs:
+                _LOG.error("the manager runs job %s, which is not on record as running here", job)

@@ -1,0 +1,203 @@
+"""The work of a runner whose manager schedules by itself: see `adapters.batch_system` and `offered_domain`."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+
+from cosched.adapters.batch_system import BatchSystem, Known, Link, Offered, Refused, Relinked, Submitted, Withdrawn
+from cosched.adapters.manager import Ended, ManagerError, Started
+from cosched.core.effects import Release, Reschedule, Start, Try, Yield
+from cosched.core.job import JobState
+from cosched.core.protocol import Domain, JobId
+from cosched.service.domain import story
+from cosched.service.domain.changes import PassOver
+from cosched.service.domain.offered_domain import OfferedDomain
+from cosched.service.manager.ends import tell_end
+from cosched.service.manager.work import Orders, Reports, Work
+from cosched.service.peers.announcing import Announcer
+from cosched.service.peers.linking import peer_meant, until_linkable
+from cosched.service.store import JobRecord
+from cosched.service.tasks import Tasks
+
+DOUBT = 1.0  # seconds, after which a try is likely to fail if another job is in its way
+WANTED_FIRST = 5.0  # seconds; a forced release takes one to three, unless Slurm does not answer
+PASSED_OVER = 3.0  # seconds for which a job is not offered that others have come before
+_LOG = logging.getLogger(__name__)
+
+
+class Offers(Work):
+    """See Work."""
+
+    problem = ""  # orders never wait for room here
+
+    def __init__(
+        self, domain: OfferedDomain, system: BatchSystem, announcer: Announcer, peers: Sequence[Domain], tasks: Tasks
+    ) -> None:
+        """`peers`: the domains that are configured."""
+        self._domain = domain
+        self._system = system
+        self._announcer = announcer
+        self._peers = peers
+        self._tasks = tasks
+        self.orders: Orders = {
+            Start: self._start,
+            Yield: self._give_back,
+            PassOver: self._give_back,
+            Release: self._release,
+            Try: self._try,
+            Reschedule: self._reschedule,
+        }
+        self.reports: Reports = {
+            Submitted: self._submitted,
+            Refused: self._refused,
+            Relinked: self._relinked,
+            Offered: self._offered,
+            Withdrawn: self._withdrawn,
+            Started: self._started,
+            Ended: self._ended,
+        }
+
+    @property
+    def start_lead(self) -> float:
+        """See Work."""
+        return self._system.start_lead
+
+    # Orders
+
+    async def _start(self, start: Start) -> None:
+        await self._system.start(start.job, start.at)
+
+    async def _give_back(self, order: Yield | PassOver) -> None:
+        with self._giving_back(order.job):
+            await self._system.give_back(order.job, PASSED_OVER if isinstance(order, PassOver) else None)
+
+    @contextmanager
+    def _giving_back(self, job: JobId) -> Iterator[None]:
+        """The time of an order by which the job loses its nodes."""
+        try:
+            yield
+        finally:
+            self._domain.giving_back.discard(job)
+
+    async def _release(self, order: Release) -> None:
+        """End a hold; the jobs for which mates hold nodes elsewhere come first now, for a while at most."""
+        wanted = self._domain.cluster.wanted(self._domain.now)
+        with self._giving_back(order.job), ExitStack() as while_it_lasts:
+            while_it_lasts.enter_context(self._domain.favouring(wanted))
+            asyncio.get_running_loop().call_later(WANTED_FIRST, while_it_lasts.close)
+            for job in wanted:
+                self._tasks.run(self._hasten(job))
+            await self._system.release(order.job)
+
+    async def _reschedule(self, order: Reschedule) -> None:
+        await self._hasten(order.job)
+
+    async def _hasten(self, job: JobId) -> None:
+        try:
+            await self._system.hasten(job)
+        except ManagerError as error:
+            _LOG.info("job %s: %s", job, error)
+
+    async def _try(self, order: Try) -> None:
+        offered = False
+        doubt = asyncio.get_running_loop().call_later(DOUBT, self._domain.give_way, order.job)
+        try:
+            offered = await self._system.try_start(order.job)
+        finally:
+            doubt.cancel()
+            self._domain.tried(order.job, offered)
+
+    async def cancel(self, job: JobId) -> None:
+        """See Work."""
+        await self._system.cancel(job)
+
+    # Reports
+
+    def _submitted(self, job: Submitted | Known) -> None:
+        if job.link is None:
+            return
+        peer = peer_meant(job.link.peer, self._peers)
+        if peer not in self._peers:
+            known = ", ".join(self._peers) or "none"
+            said = f"no domain {job.link.peer}" if job.link.peer else "a pair's name, but not in which domain"
+            reason = f"its comment names {said} (configured: {known})"
+            _LOG.warning("job %s of %s starts alone: %s", job.job_id, job.owner, reason)
+            self._domain.refused(job.job_id, reason)
+            return
+        self._domain.submitted(self._record(job, peer, job.link), or_alone=job.link.or_alone)
+        self._tasks.run(self._announce(job.job_id))
+
+    async def _announce(self, job: JobId) -> None:
+        await self._announcer.announce(job)
+
+    def _record(self, job: Submitted | Known, peer: Domain, link: Link) -> JobRecord:
+        clock = self._domain.clock
+        return JobRecord(
+            id=int(job.job_id),
+            name="".join(character if character.isprintable() else "?" for character in job.name),
+            owner=job.owner,
+            uid=None,
+            nodes=job.nodes,
+            time_limit=job.time_limit,
+            submitted_at=min(clock.from_wall(job.submitted_at), clock.now()),
+            state=JobState.QUEUED,
+            reason=story.WAITS_IN_QUEUE,
+            peer=peer,
+            pair=link.pair,
+            mate=link.mate,
+        )
+
+    def _refused(self, report: Refused) -> None:
+        self._domain.refused(report.job_id, report.reason)
+
+    def _relinked(self, report: Relinked) -> None:
+        link = report.link or Link()
+        peer = peer_meant(link.peer, self._peers) if report.link is not None else ""
+        self._tasks.run(self._follow_link(report.job_id, peer if peer in self._peers else "", link))
+
+    async def _follow_link(self, job: JobId, peer: Domain, link: Link) -> None:
+        await until_linkable(self._domain, job)
+        self._domain.relinked(job, peer, link.pair, link.mate, or_alone=link.or_alone)
+        await self._announce(job)
+
+    def _offered(self, report: Offered) -> None:
+        self._domain.offered(report.job_id, report.nodes, can_yield=report.can_yield)
+
+    def _withdrawn(self, report: Withdrawn) -> None:
+        self._domain.withdrawn(report.job_id)
+
+    def _started(self, report: Started) -> None:
+        self._domain.started(report.job_id)
+
+    def _ended(self, report: Ended) -> None:
+        if report.started_at is not None:
+            self._domain.started(report.job_id)
+        tell_end(self._domain, report)
+
+    # After a restart
+
+    async def take_up(self, found: Mapping[str, Known], running: Collection[JobId]) -> None:  # noqa: ARG002
+        """See Work.
+
+        Those that wait for their mates on record do so still if they have nodes, be they offered again soon or late;
+        those that run go on when they are offered.
+        """
+        for job in list(self._domain.jobs):
+            if job not in found:
+                self._domain.ended(job, JobState.FAILED, "its resource manager does not know it any more")
+        for known in found.values():
+            self._find(known)
+
+    def _find(self, known: Known) -> None:
+        if known.end is not None:
+            self._ended(known.end)
+            return
+        if known.job_id not in self._domain.jobs:
+            self._submitted(known)
+        if known.running:
+            self._domain.started(known.job_id)
+        elif not known.offered and self._domain.state(known.job_id) in (JobState.READY, JobState.HOLDING):
+            self._domain.withdrawn(known.job_id)

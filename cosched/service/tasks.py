@@ -1,0 +1,44 @@
+"""Tasks under way at the same time; a fault in one of them is not lost."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+
+class Tasks:
+    """Tasks of one owner. Belongs to one asyncio loop."""
+
+    def __init__(self, fail: Callable[[BaseException], None]) -> None:
+        """`fail`: called with a fault of ours, after which nothing can be relied on."""
+        self._fail = fail
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._settled: asyncio.Future[None] | None = None  # resolved when no task is left
+
+    def run(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Begin another one."""
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._done)
+        return task
+
+    def _done(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not self._tasks and self._settled is not None:
+            self._settled.set_result(None)
+            self._settled = None
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self._fail(error)
+
+    async def settled(self) -> None:
+        """Wait until no task is left, also of those that begin meanwhile."""
+        if self._tasks:
+            self._settled = asyncio.get_running_loop().create_future()
+            await self._settled
+
+    async def close(self) -> None:
+        """Cancel all of them."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
