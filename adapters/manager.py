@@ -15,6 +15,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol, TypeVar
 
+from cosched.adapters.findings import Finding
+from cosched.adapters.permissions import Account
+
 Found = TypeVar("Found", covariant=True)
 AnyReport = TypeVar("AnyReport", covariant=True)
 
@@ -107,6 +110,13 @@ class Manager(Protocol[Found, AnyReport]):
 
         Raises ManagerError if it has not ended.
         """
+
+    async def examine(self, service: Account, *, serving: bool) -> list[Finding]:  # noqa: ARG002
+        """What is right and wrong with its set-up, for `cosched doctor`, which does not `open` it.
+
+        `service`: the service's user; `serving`: whether the service runs.
+        """
+        return []
 
     async def close(self) -> None:
         """Stop watching. Jobs go on, and are found again by the next `open`."""

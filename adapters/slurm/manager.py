@@ -12,7 +12,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from cosched.adapters.batch_system import BatchReport, BatchSystem, Known, Link
+from cosched.adapters.findings import Finding
 from cosched.adapters.manager import ManagerError, UnknownJobError
+from cosched.adapters.permissions import Account
 from cosched.adapters.slurm import commands, comments
 from cosched.adapters.slurm.book import Book, Job, Phase
 from cosched.adapters.slurm.calls import Slurm
@@ -216,6 +218,12 @@ class SlurmManager(BatchSystem):
 
     async def forget(self, job_id: str) -> None:
         """See the protocol: a job is forgotten when Slurm forgets it."""
+
+    async def examine(self, service: Account, *, serving: bool) -> list[Finding]:
+        """See the protocol."""
+        from cosched.adapters.slurm.doctor import examine  # which no service needs
+
+        return await examine(self.settings, service, serving=serving)
 
     async def close(self) -> None:
         """Stop watching. Jobs wait on in their hooks, for as long as these are patient, and are offered again."""

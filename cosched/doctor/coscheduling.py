@@ -9,7 +9,6 @@ from cosched.core.settings import Scheme
 from cosched.service.configuration import Configuration
 
 _HERE = section("coscheduling")
-_SLURM = "slurm"
 _LEAST_GRACE = 30.0  # seconds: systemd's pause, a start that loads kernels, a busy host
 _LEAST_TIMEOUT = 4.0  # seconds: a peer with Slurm tries for 2.5 s by default, and its answer must come back
 _DEFAULT_INTERVAL, _DEFAULT_JITTER, _DEFAULT_SHARE = '"20m"', "0.25", "0.5"
@@ -33,7 +32,7 @@ def check_coscheduling(configuration: Configuration) -> Iterator[Finding]:
     if not configuration.coscheduling.heartbeat_interval:
         found = "0: neither a peer that has gone nor its clock is noticed, and pairs start at no agreed instant"
         yield warning("heartbeat_interval", found, "ask peers now and then", _HERE, "heartbeat_interval = 10")
-    if settings.scheme is Scheme.HOLD or settings.max_yields or configuration.manager.kind == _SLURM:
+    if settings.scheme is Scheme.HOLD or settings.max_yields or configuration.manager.schedules:
         yield from _check_holds(configuration)
 
 

@@ -9,22 +9,17 @@ from cosched.adapters.permissions import Account
 from cosched.extras import SCHEDULER, install_command, missing
 from cosched.service.configuration import Configuration
 
-_SLURM = "slurm"
-
 
 async def check_manager(configuration: Configuration, account: Account, *, serving: bool) -> list[Finding]:
     """`account`: the service's user; `serving`: whether it runs."""
     manager, state = configuration.manager, configuration.domain.state
     directory = state.with_name(f"{state.name}.{manager.kind}")
     try:
-        if manager.kind == _SLURM:
-            from cosched.adapters.slurm.doctor import examine
-
-            return await examine(directory, manager.settings, account, serving=serving)
-        if packages := missing(SCHEDULER):
+        if not manager.schedules and (packages := missing(SCHEDULER)):
             found = f"{', '.join(packages)}: not installed"
             return [problem("embedded scheduler", found, "install them", "shell", install_command(SCHEDULER))]
-        load_manager(manager.kind)(configuration.domain.name, directory, manager.settings)
+        made = load_manager(manager.kind)(configuration.domain.name, directory, manager.settings)
     except SettingError as error:
         return [problem(error.key, error.problem, "correct it", section("manager"))]
-    return [ok("settings", f"nothing is wrong with those of the {manager.kind} manager")]
+    settings = ok("settings", f"nothing is wrong with those of the {manager.kind} manager")
+    return await made.examine(account, serving=serving) or [settings]

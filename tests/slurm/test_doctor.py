@@ -15,6 +15,7 @@ import pytest
 from cosched.adapters.findings import Finding, Grade
 from cosched.adapters.permissions import Account
 from cosched.adapters.slurm.doctor import examine
+from cosched.adapters.slurm.settings import read_settings
 from deploy.slurm.lab import Cluster, CoupledLab, Domain, wait_for
 from tests.slurm.cosched_hooks import Site, site
 from tests.slurm.coupled import check_for_compiler
@@ -59,7 +60,9 @@ def found(lab: tuple[Cluster, Site]):
         usual = {"conf": str(cluster.conf), "hook_socket": str(hooks.socket), "gate_lead": 0.3, "command_timeout": 30}
         usual["waiting_folder"] = str(hooks.waiting)
         return asyncio.run(
-            examine(cluster.directory, usual | (settings or {}), Account.of(os.geteuid()), serving=serving)
+            examine(
+                read_settings(cluster.directory, usual | (settings or {})), Account.of(os.geteuid()), serving=serving
+            )
         )
 
     yield found

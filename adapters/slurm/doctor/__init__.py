@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 
 from cosched.adapters.findings import Finding, ok, problem, section
 from cosched.adapters.manager import ManagerError
@@ -19,20 +17,16 @@ from cosched.adapters.slurm.doctor.reading import check_reading
 from cosched.adapters.slurm.doctor.tries import check_tries
 from cosched.adapters.slurm.doctor.turns import check_turns
 from cosched.adapters.slurm.parameters import text
-from cosched.adapters.slurm.settings import SlurmSettings, read_settings
+from cosched.adapters.slurm.settings import SlurmSettings
 
 __all__ = ["Facts", "examine", "judge"]
 
 
-async def examine(directory: Path, settings: Mapping[str, object], service: Account, *, serving: bool) -> list[Finding]:
-    """What is found with these keys of [manager] and the adapter's folder; `service`: the service's user. SettingError.
-
-    `serving`: whether the service runs.
-    """
-    known = read_settings(directory, settings)
-    commands = check_commands(known)
+async def examine(settings: SlurmSettings, service: Account, *, serving: bool) -> list[Finding]:
+    """See `adapters.manager.Manager`."""
+    commands = check_commands(settings)
     try:
-        return [commands, *judge(await _facts(known, service, serving=serving))]
+        return [commands, *judge(await _facts(settings, service, serving=serving))]
     except ManagerError as error:
         start = "start it, or name the slurm.conf of its cluster"
         line = 'conf = "/etc/slurm/slurm.conf"'
