@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
@@ -37,16 +38,23 @@ def prepare(configuration: Configuration) -> Prepared:
 
 def _manager(configuration: Configuration) -> ResourceManager:
     section, state = configuration.manager, configuration.domain.state
-    try:
+    with mistakes_of_manager():
         create = load_manager(section.kind)
         manager = create(configuration.domain.name, state.with_name(f"{state.name}.{section.kind}"), section.settings)
         if manager.nodes:  # else it is known once the manager is open
             configuration.cluster_settings(manager.nodes)
+    return manager
+
+
+@contextmanager
+def mistakes_of_manager() -> Iterator[None]:
+    """What the manager cannot use is a mistake in [manager]: InputError."""
+    try:
+        yield
     except SettingError as error:
         raise InputError("manager", error.key, error.problem) from error
     except ManagerError as error:
         raise InputError("manager", None, str(error)) from error
-    return manager
 
 
 def _tls(configuration: Configuration) -> TlsFiles | None:

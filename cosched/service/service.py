@@ -21,9 +21,8 @@ from grpc_health.v1 import health_pb2
 
 from cosched import __version__
 from cosched.adapters.loading import ResourceManager
-from cosched.adapters.manager import ManagerError, SettingError, UnavailableError
+from cosched.adapters.manager import UnavailableError
 from cosched.core.protocol import Domain
-from cosched.errors import InputError
 from cosched.pem import expires
 from cosched.service import systemd
 from cosched.service.api.coscheduling_api import CoschedulingApi
@@ -43,7 +42,7 @@ from cosched.service.outside import ServiceOutside
 from cosched.service.peers.agreed_start import AgreedStart
 from cosched.service.peers.announcing import Announcer
 from cosched.service.peers.peers import Peers, PeerView
-from cosched.service.preparing import check_addresses, prepare
+from cosched.service.preparing import check_addresses, mistakes_of_manager, prepare
 from cosched.service.replay.replaying import replay_of
 from cosched.service.store import Store, StoreError
 from cosched.service.store.durability import Durability
@@ -147,15 +146,11 @@ class Service:
     async def _open_manager(
         self, stack: AsyncExitStack, manager: ResourceManager
     ) -> tuple[ResourceManager, Mapping[str, Any]]:
-        try:
+        with mistakes_of_manager():
             found = await self._found(manager)
             stack.push_async_callback(manager.close)
             self._cluster = self.configuration.cluster_settings(manager.nodes)
             self._replay = replay_of(manager, self._peer_names)
-        except SettingError as error:
-            raise InputError("manager", error.key, error.problem) from error
-        except ManagerError as error:
-            raise InputError("manager", None, str(error)) from error
         self.clock = opened_clock(self.store) if self._replay is None else self._replay.clock
         self.serving_since = self.clock.now()
         return manager, found
