@@ -42,7 +42,7 @@ class Submitted:
     submitted_at: int  # seconds since 1970; it may change whenever the job is requeued
     nodes: int
     owner: str
-    link: Link
+    link: Link | None  # None, of one that is Known: it names none any more
     name: str = ""
     time_limit: int = 0  # seconds; 0: none
 
@@ -87,17 +87,10 @@ class Withdrawn:
 BatchReport = Submitted | Refused | Relinked | Offered | Withdrawn | Started | Ended
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Known:
-    """A job that names a mate, as it is known now; as in `Submitted`, and what became of it."""
+@dataclass(frozen=True, slots=True)
+class Known(Submitted):
+    """A job that names a mate, as it is known now."""
 
-    job_id: str
-    submitted_at: int
-    nodes: int
-    owner: str
-    link: Link | None  # None: it names none any more
-    name: str = ""
-    time_limit: int = 0
     offered: bool = False  # it has nodes, and the manager waits to be told, or soon will: Offered or Withdrawn follows
     running: bool = False  # it has started and not ended
     end: Ended | None = None  # how it ended, if it has

@@ -24,8 +24,7 @@ from cosched.service.clock import Clock
 from cosched.service.domain.changes import Order
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.domain.watching import Watchers
-from cosched.service.manager.ends import over
-from cosched.service.manager.runner import Runner
+from cosched.service.manager.runner import Runner, over
 from cosched.service.metrics import Metrics
 from cosched.service.peers.agreed_start import AgreedStart
 from cosched.service.peers.peers import CallError, Peers
@@ -69,7 +68,7 @@ class ServiceOutside:
         self._metrics = metrics
         self._fail = fail
         self._loop = asyncio.get_running_loop()
-        self._tasks = Tasks(fail)
+        self.tasks = Tasks(fail)  # calls and orders: they are on record, and taken up again at the next start
         self._stalled = ""  # why, as far as it has been told
         self._patience: tuple[JobId, asyncio.TimerHandle] | None = None
         self._look_at: float | None = None
@@ -78,7 +77,7 @@ class ServiceOutside:
 
     def call(self, call: Call) -> None:
         """See the protocol."""
-        self._tasks.run(self._call(call))
+        self.tasks.run(self._call(call))
 
     async def _call(self, call: Call) -> None:
         began, kind = self._loop.time(), type(call.request).__name__
@@ -118,7 +117,7 @@ class ServiceOutside:
 
     def order(self, order: Order) -> None:
         """See the protocol."""
-        self._tasks.run(self.runner.order(order))
+        self.tasks.run(self.runner.order(order))
 
     # Timers
 
@@ -157,7 +156,7 @@ class ServiceOutside:
         """See the protocol."""
         self._watchers.tell(events)
         for job in over(events):
-            self._tasks.run(self.runner.forget(job))
+            self.tasks.run(self.runner.forget(job))
 
     def when_durable(self, commit: int, act: Callable[[], None], *, hurry: bool = True) -> None:
         """See the protocol."""
@@ -181,16 +180,6 @@ class ServiceOutside:
     def broken(self, error: BaseException) -> None:
         """See the protocol."""
         self._fail(error)
-
-    # Tasks
-
-    async def settled(self) -> None:
-        """Wait until nothing is under way: all calls are answered, and all that follows from them is done."""
-        await self._tasks.settled()
-
-    async def close(self) -> None:
-        """Leave all that is under way: it is on record, and taken up again at the next start."""
-        await self._tasks.close()
 
 
 def _spread(instant: int, times: int = 1) -> float:

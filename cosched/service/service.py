@@ -190,12 +190,12 @@ class Service:
         self.announcer = Announcer(self.domain, self.peers)
         self.runner, self.queue = deal_with(manager, self.domain, self.announcer, self._peer_names, self.fail)
         most = float(configuration.coscheduling.max_clock_offset)
-        self._agreed = outside.agreed = AgreedStart(self.runner.start_lead, self.peers.clock_offset, most)
+        self._agreed = outside.agreed = AgreedStart(self.runner.work.start_lead, self.peers.clock_offset, most)
         if isinstance(self.domain, OfferedDomain):
             self.domain.accepted = self._agreed.accepted
         outside.domain, outside.peers, outside.runner = self.domain, self.peers, self.runner
         stack.push_async_callback(self.peers.close)
-        stack.push_async_callback(outside.close)
+        stack.push_async_callback(outside.tasks.close)
         stack.push_async_callback(self.announcer.close)
         stack.push_async_callback(self.runner.close)
         stack.callback(self.domain.refused_changes.close)
@@ -310,7 +310,7 @@ class Service:
         """Why the service is not healthy; None if it is."""
         if not self._serving:
             return "starting or stopping"
-        problem = self.domain.problem or self.runner.problem
+        problem = self.domain.problem or self.runner.work.problem
         return f"stalled: {problem}" if problem else None
 
     def _follow_health(self) -> None:

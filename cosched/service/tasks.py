@@ -13,17 +13,17 @@ class Tasks:
     def __init__(self, fail: Callable[[BaseException], None]) -> None:
         """`fail`: called with a fault of ours, after which nothing can be relied on."""
         self._fail = fail
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: set[asyncio.Task[Any]] = set()
         self._settled: asyncio.Future[None] | None = None  # resolved when no task is left
 
-    def run(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+    def run(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
         """Begin another one."""
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._done)
         return task
 
-    def _done(self, task: asyncio.Task[None]) -> None:
+    def _done(self, task: asyncio.Task[Any]) -> None:
         self._tasks.discard(task)
         if not self._tasks and self._settled is not None:
             self._settled.set_result(None)

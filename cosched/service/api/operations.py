@@ -163,18 +163,12 @@ class Operations:
         except ValueError as error:
             raise Refusal(grpc.StatusCode.FAILED_PRECONDITION, "JOB_TOO_LARGE", str(error)) from None
         if self._domain.holdings.jobs(owner) >= self._most_jobs:
-            raise Refusal(
-                grpc.StatusCode.RESOURCE_EXHAUSTED,
-                "TOO_MANY_JOBS",
-                f"{owner} has {self._most_jobs} jobs that have not ended, the most that one user may have",
-            )
+            said = f"{owner} has {self._most_jobs} jobs that have not ended, the most that one user may have"
+            raise Refusal(grpc.StatusCode.RESOURCE_EXHAUSTED, "TOO_MANY_JOBS", said)
         if self._domain.holdings.script_bytes(owner) >= self._most_bytes:
-            raise Refusal(
-                grpc.StatusCode.RESOURCE_EXHAUSTED,
-                "TOO_MUCH_STORED",
-                f"the scripts of {owner}'s jobs that have not ended take {self._most_bytes} bytes, the most that those"
-                " of one user may take",
-            )
+            size = f"{self._most_bytes} bytes, the most that those of one user may take"
+            said = f"the scripts of {owner}'s jobs that have not ended take {size}"
+            raise Refusal(grpc.StatusCode.RESOURCE_EXHAUSTED, "TOO_MUCH_STORED", said)
 
     # Mates
 
@@ -198,12 +192,8 @@ class Operations:
         taken = self._domain.core.mates.taken(mate.peer, owner, mate.pair, mate.mate)
         if taken not in (None, job):
             what = f"pair {mate.pair}" if mate.pair is not None else f"{mate.peer}:{mate.mate}"
-            raise Refusal(
-                grpc.StatusCode.FAILED_PRECONDITION,
-                "PAIR_TAKEN",
-                f"{what} is that of job {taken} already",
-                {"job_id": str(taken)},
-            )
+            said = f"{what} is that of job {taken} already"
+            raise Refusal(grpc.StatusCode.FAILED_PRECONDITION, "PAIR_TAKEN", said, {"job_id": str(taken)})
 
     async def _link(self, asking: Asking, job: str, named: MateNamed) -> JobRecord:
         await self._queue.look_for(job)
@@ -328,11 +318,8 @@ class Operations:
     def _check_releasable(self, job: str) -> None:
         held = self._domain.core.jobs.get(job)
         if held is not None and held.cannot_yield and held.state is JobState.HOLDING:
-            raise Refusal(
-                grpc.StatusCode.FAILED_PRECONDITION,
-                "JOB_STATE",
-                f"job {job} would be lost with its nodes (srun, salloc or --no-requeue): it cannot be released",
-            )
+            said = f"job {job} would be lost with its nodes (srun, salloc or --no-requeue): it cannot be released"
+            raise Refusal(grpc.StatusCode.FAILED_PRECONDITION, "JOB_STATE", said)
 
     # Who may; what is kept
 
@@ -364,9 +351,5 @@ class Operations:
 
 def _wrong_state(record: JobRecord, what: str) -> Refusal:
     state = record.state.name
-    return Refusal(
-        grpc.StatusCode.FAILED_PRECONDITION,
-        "JOB_STATE",
-        f"job {record.id} is {state}: it cannot {what}",
-        {"state": state},
-    )
+    said = f"job {record.id} is {state}: it cannot {what}"
+    return Refusal(grpc.StatusCode.FAILED_PRECONDITION, "JOB_STATE", said, {"state": state})

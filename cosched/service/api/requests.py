@@ -30,11 +30,8 @@ class Asking:
     def user(self) -> str:
         """The user's name; Refusal if it is none of this domain."""
         if self.caller.user is None:
-            raise Refusal(
-                grpc.StatusCode.PERMISSION_DENIED,
-                "USER_UNKNOWN",
-                f"only known users may change something, not {self.caller.via}: use the domain's Unix socket",
-            )
+            said = f"only known users may change something, not {self.caller.via}: use the domain's Unix socket"
+            raise Refusal(grpc.StatusCode.PERMISSION_DENIED, "USER_UNKNOWN", said)
         return self.caller.user
 
 
@@ -114,9 +111,5 @@ def not_owner(message: str) -> Refusal:
 def _check_same(asking: Asking, method: str) -> None:
     """Refusal if the request id was used for another method."""
     if method != asking.method:
-        raise Refusal(
-            grpc.StatusCode.INVALID_ARGUMENT,
-            "INVALID_FIELD",
-            f"request_id: was used for {method} before",
-            {"field": "request_id"},
-        )
+        said = f"request_id: was used for {method} before"
+        raise Refusal(grpc.StatusCode.INVALID_ARGUMENT, "INVALID_FIELD", said, {"field": "request_id"})

@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable
 from cosched.adapters.manager import ManagerError, UnknownJobError
 from cosched.core.protocol import JobId
 from cosched.service.domain.live_domain import LiveDomain
+from cosched.service.tasks import Tasks
 
 AGAIN = 1.0  # seconds until a manager that did not take an order is given it again, doubled each time,
 AT_MOST = 60.0  # up to this
@@ -18,17 +19,18 @@ _LOG = logging.getLogger(__name__)
 class Cancellations:
     """The jobs of one domain that are to end. Belongs to one asyncio loop."""
 
-    def __init__(self, domain: LiveDomain, cancel: Callable[[JobId], Awaitable[None]]) -> None:
+    def __init__(self, domain: LiveDomain, cancel: Callable[[JobId], Awaitable[None]], tasks: Tasks) -> None:
         """`cancel`: gives the order to the manager; ManagerError."""
         self._domain = domain
         self._cancel = cancel
-        self._tasks: dict[JobId, asyncio.Task[None]] = {}
+        self._tasks = tasks
+        self._under_way: dict[JobId, asyncio.Task[None]] = {}
 
     def begin(self, job: JobId) -> None:
         """The job is to end, which is on record."""
-        if job not in self._tasks:
-            task = self._tasks[job] = asyncio.create_task(self._repeat(job))
-            task.add_done_callback(lambda _: self._tasks.pop(job))
+        if job not in self._under_way:
+            task = self._under_way[job] = self._tasks.run(self._repeat(job))
+            task.add_done_callback(lambda _: self._under_way.pop(job))
 
     def resume(self) -> None:
         """After a restart: give all orders that are on record again."""
@@ -39,17 +41,10 @@ class Cancellations:
     async def taken(self, job: JobId, patience: float) -> bool:
         """Wait until the manager has taken an order that was just written, for so many seconds at most."""
         await self._domain.durable()  # by then it has begun
-        task = self._tasks.get(job)
+        task = self._under_way.get(job)
         if task is not None:
             await asyncio.wait([task], timeout=patience)
         return task is None or task.done()
-
-    async def close(self) -> None:
-        """Leave what has not been done: it is on record."""
-        tasks = list(self._tasks.values())
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _repeat(self, job: JobId) -> None:
         pause, said = AGAIN, ""

@@ -13,8 +13,7 @@ from cosched.core.effects import Start
 from cosched.core.job import JobState
 from cosched.core.protocol import JobId
 from cosched.service.domain.live_domain import LiveDomain
-from cosched.service.manager.ends import forget, tell_end
-from cosched.service.manager.work import Orders, Reports, Work
+from cosched.service.manager.runner import Orders, Reports, Work, forget, tell_end
 from cosched.service.store import JobRecord, JobScript, StoreError
 from cosched.service.tasks import Tasks
 
@@ -137,11 +136,7 @@ class Launches(Work):
         if report.job_id in self._domain.jobs:
             tell_end(self._domain, report)
         else:  # its end has been written already
-            self._tasks.run(self._forget_durably(report.job_id))
-
-    async def _forget_durably(self, job: JobId) -> None:
-        await self._domain.durable()
-        await forget(self._launcher, job)
+            self._tasks.run(forget(self._domain, self._launcher, report.job_id))
 
     # After a restart
 

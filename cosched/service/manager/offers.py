@@ -15,8 +15,7 @@ from cosched.core.protocol import Domain, JobId
 from cosched.service.domain import story
 from cosched.service.domain.changes import PassOver
 from cosched.service.domain.offered_domain import OfferedDomain
-from cosched.service.manager.ends import tell_end
-from cosched.service.manager.work import Orders, Reports, Work
+from cosched.service.manager.runner import Orders, Reports, Work, tell_end
 from cosched.service.peers.announcing import Announcer
 from cosched.service.peers.linking import peer_meant, until_linkable
 from cosched.service.store import JobRecord
@@ -48,15 +47,15 @@ class Offers(Work):
             PassOver: self._give_back,
             Release: self._release,
             Try: self._try,
-            Reschedule: self._reschedule,
+            Reschedule: self._hasten,
         }
         self.reports: Reports = {
             Submitted: self._submitted,
-            Refused: self._refused,
+            Refused: lambda report: domain.refused(report.job_id, report.reason),
             Relinked: self._relinked,
-            Offered: self._offered,
-            Withdrawn: self._withdrawn,
-            Started: self._started,
+            Offered: lambda report: domain.offered(report.job_id, report.nodes, can_yield=report.can_yield),
+            Withdrawn: lambda report: domain.withdrawn(report.job_id),
+            Started: lambda report: domain.started(report.job_id),
             Ended: self._ended,
         }
 
@@ -89,17 +88,14 @@ class Offers(Work):
             while_it_lasts.enter_context(self._domain.favouring(wanted))
             asyncio.get_running_loop().call_later(WANTED_FIRST, while_it_lasts.close)
             for job in wanted:
-                self._tasks.run(self._hasten(job))
+                self._tasks.run(self._hasten(Reschedule(job)))
             await self._system.release(order.job)
 
-    async def _reschedule(self, order: Reschedule) -> None:
-        await self._hasten(order.job)
-
-    async def _hasten(self, job: JobId) -> None:
+    async def _hasten(self, order: Reschedule) -> None:
         try:
-            await self._system.hasten(job)
+            await self._system.hasten(order.job)
         except ManagerError as error:
-            _LOG.info("job %s: %s", job, error)
+            _LOG.info("job %s: %s", order.job, error)
 
     async def _try(self, order: Try) -> None:
         offered = False
@@ -116,7 +112,7 @@ class Offers(Work):
 
     # Reports
 
-    def _submitted(self, job: Submitted | Known) -> None:
+    def _submitted(self, job: Submitted) -> None:
         if job.link is None:
             return
         peer = peer_meant(job.link.peer, self._peers)
@@ -128,12 +124,9 @@ class Offers(Work):
             self._domain.refused(job.job_id, reason)
             return
         self._domain.submitted(self._record(job, peer, job.link), or_alone=job.link.or_alone)
-        self._tasks.run(self._announce(job.job_id))
+        self._tasks.run(self._announcer.announce(job.job_id))
 
-    async def _announce(self, job: JobId) -> None:
-        await self._announcer.announce(job)
-
-    def _record(self, job: Submitted | Known, peer: Domain, link: Link) -> JobRecord:
+    def _record(self, job: Submitted, peer: Domain, link: Link) -> JobRecord:
         clock = self._domain.clock
         return JobRecord(
             id=int(job.job_id),
@@ -150,9 +143,6 @@ class Offers(Work):
             mate=link.mate,
         )
 
-    def _refused(self, report: Refused) -> None:
-        self._domain.refused(report.job_id, report.reason)
-
     def _relinked(self, report: Relinked) -> None:
         link = report.link or Link()
         peer = peer_meant(link.peer, self._peers) if report.link is not None else ""
@@ -161,16 +151,7 @@ class Offers(Work):
     async def _follow_link(self, job: JobId, peer: Domain, link: Link) -> None:
         await until_linkable(self._domain, job)
         self._domain.relinked(job, peer, link.pair, link.mate, or_alone=link.or_alone)
-        await self._announce(job)
-
-    def _offered(self, report: Offered) -> None:
-        self._domain.offered(report.job_id, report.nodes, can_yield=report.can_yield)
-
-    def _withdrawn(self, report: Withdrawn) -> None:
-        self._domain.withdrawn(report.job_id)
-
-    def _started(self, report: Started) -> None:
-        self._domain.started(report.job_id)
+        await self._announcer.announce(job)
 
     def _ended(self, report: Ended) -> None:
         if report.started_at is not None:

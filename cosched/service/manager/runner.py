@@ -3,20 +3,44 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Mapping
-from typing import Any
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from typing import Any, Protocol
 
 from cosched.adapters.loading import ResourceManager
-from cosched.adapters.manager import ManagerError, UnknownJobError
+from cosched.adapters.manager import End, Ended, ManagerError, UnknownJobError
+from cosched.core.job import JobState
 from cosched.core.protocol import JobId
 from cosched.service.domain.changes import Cancel, Order
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.manager.cancelling import Cancellations
-from cosched.service.manager.ends import forget
-from cosched.service.manager.work import Work
+from cosched.service.store import EventRecord
 from cosched.service.tasks import Tasks
+from cosched.v1.domain_pb2 import EVENT_KIND_ENDED
 
 _LOG = logging.getLogger(__name__)
+Orders = Mapping[type, Callable[[Any], Awaitable[None]]]  # how each is carried out; cancellations are the runner's
+Reports = Mapping[type, Callable[[Any], None]]  # what each is for the domain
+
+
+class Work(Protocol):
+    """What a runner does that depends on the kind of its manager: `Launches` or `Offers`."""
+
+    orders: Orders
+    reports: Reports
+
+    @property
+    def start_lead(self) -> float | None:
+        """Seconds that a job needs at least to start at an exact instant; None: it cannot."""
+
+    @property
+    def problem(self) -> str:
+        """Why orders wait; empty if none does."""
+
+    async def cancel(self, job: JobId) -> None:
+        """End a job; its end is reported. ManagerError."""
+
+    async def take_up(self, found: Mapping[str, Any], running: Collection[JobId]) -> None:
+        """After a restart: compare what the manager has `found` with the jobs, of which these should be running."""
 
 
 class Runner:
@@ -25,19 +49,9 @@ class Runner:
     def __init__(self, domain: LiveDomain, manager: ResourceManager, work: Work, tasks: Tasks) -> None:
         self._domain = domain
         self._manager = manager
-        self._work = work
+        self.work = work
         self._tasks = tasks
-        self._cancellations = Cancellations(domain, work.cancel)
-
-    @property
-    def start_lead(self) -> float | None:
-        """See Work."""
-        return self._work.start_lead
-
-    @property
-    def problem(self) -> str:
-        """See Work."""
-        return self._work.problem
+        self._cancellations = Cancellations(domain, work.cancel, tasks)
 
     async def order(self, order: Order) -> None:
         """Tell the manager. What it cannot do shows in its reports."""
@@ -45,7 +59,7 @@ class Runner:
             self._cancellations.begin(order.job)
             return
         try:
-            await self._work.orders[type(order)](order)
+            await self.work.orders[type(order)](order)
         except UnknownJobError as error:
             _LOG.info("job %s: %s", order.job, error)
         except ManagerError as error:
@@ -57,7 +71,7 @@ class Runner:
 
     async def reconcile(self, found: Mapping[str, Any], running: Collection[JobId]) -> None:
         """After a restart: see `Work.take_up`; then jobs that are to end are cancelled again."""
-        await self._work.take_up(found, running)
+        await self.work.take_up(found, running)
         self._cancellations.resume()
 
     def start(self) -> None:
@@ -66,13 +80,50 @@ class Runner:
 
     async def _read(self) -> None:
         async for report in self._manager.reports():
-            self._work.reports[type(report)](report)
+            self.work.reports[type(report)](report)
 
     async def close(self) -> None:
         """Listen no more, and leave orders that wait: they are on record."""
-        await self._cancellations.close()
         await self._tasks.close()
 
     async def forget(self, job: JobId) -> None:
         """Let the manager drop what it keeps of a job that has ended."""
-        await forget(self._manager, job)
+        await forget(self._domain, self._manager, job)
+
+
+def tell_end(domain: LiveDomain, end: Ended) -> None:
+    """Tell the domain of the end of a job."""
+    if end.how is End.UNSTARTED:
+        domain.metrics.launch_failures.inc()
+    domain.ended(end.job_id, _state_of(end), _explained(end), end.exit_code)
+
+
+def _state_of(end: Ended) -> JobState:
+    if end.succeeded:
+        return JobState.COMPLETED
+    return JobState.CANCELLED if end.how is End.CANCELLED else JobState.FAILED
+
+
+def _explained(end: Ended) -> str:
+    """Why it ended, for people; empty for a plain success."""
+    if end.reason:
+        return end.reason
+    if end.how is End.SIGNALLED:
+        return f"ended by signal {end.signal}"
+    if end.how is End.EXITED and end.exit_code:
+        return f"exit code {end.exit_code}"
+    return ""
+
+
+def over(events: Sequence[EventRecord]) -> list[JobId]:
+    """The jobs whose ends are among these events."""
+    return [str(event.job) for event in events if event.kind == EVENT_KIND_ENDED]
+
+
+async def forget(domain: LiveDomain, manager: ResourceManager, job: JobId) -> None:
+    """Let the manager drop what it keeps of a job whose end is on record, once no power failure takes that back."""
+    await domain.durable()
+    try:
+        await manager.forget(job)
+    except ManagerError as error:
+        _LOG.warning("job %s: %s", job, error)

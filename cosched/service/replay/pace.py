@@ -157,7 +157,7 @@ class Lockstep:
         self._timers_fired = True
         while (fire := self._timers.due(now)) is not None:
             fire()
-            await self._outside.settled()
+            await self._outside.tasks.settled()
 
     async def _turn(self, now: int, phases: Sequence[int]) -> None:
         """All in one turn, since nothing but an iteration asks for answers."""
@@ -170,5 +170,5 @@ class Lockstep:
                     self._submissions.submit()
             if PHASE_ITERATIONS in phases:
                 self.domain.wake()
-        await self._outside.settled()
+        await self._outside.tasks.settled()
         self.domain.rest()
