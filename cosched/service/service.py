@@ -46,6 +46,7 @@ from cosched.service.preparing import check_addresses, mistakes_of_manager, prep
 from cosched.service.replay.replaying import replay_of
 from cosched.service.store import Store, StoreError
 from cosched.service.store.durability import Durability
+from cosched.service.tasks import Tasks
 from cosched.service.timers import Timers
 from cosched.service.upkeep import Upkeep, opened_clock, pat_watchdog
 from cosched.service.wire.tls import PeerCredentials
@@ -187,8 +188,9 @@ class Service:
         self.peers = kind(
             self.name, configuration.peers, timeout, credentials, self._peer_changed, self.domain.peer_answers
         )
-        self.announcer = Announcer(self.domain, self.peers)
-        self.runner, self.queue = deal_with(manager, self.domain, self.announcer, self._peer_names, self.fail)
+        tasks = Tasks(self.fail)
+        self.announcer = Announcer(self.domain, self.peers, tasks)
+        self.runner, self.queue = deal_with(manager, self.domain, self.announcer, self._peer_names, tasks)
         most = float(configuration.coscheduling.max_clock_offset)
         self._agreed = outside.agreed = AgreedStart(self.runner.work.start_lead, self.peers.clock_offset, most)
         if isinstance(self.domain, OfferedDomain):
@@ -196,8 +198,7 @@ class Service:
         outside.domain, outside.peers, outside.runner = self.domain, self.peers, self.runner
         stack.push_async_callback(self.peers.close)
         stack.push_async_callback(outside.tasks.close)
-        stack.push_async_callback(self.announcer.close)
-        stack.push_async_callback(self.runner.close)
+        stack.push_async_callback(tasks.close)
         stack.callback(self.domain.refused_changes.close)
         self._running = self.domain.recover()
         self.views = Views(self.domain, self.clock)

@@ -18,6 +18,7 @@ from cosched.service.peers import announcing
 from cosched.service.peers.announcing import Announcer
 from cosched.service.peers.peers import CallError
 from cosched.service.store import JobRecord
+from cosched.service.tasks import Tasks
 from cosched.service.wire.translation import FOUND
 from tests.service.world import Faults, World
 
@@ -60,7 +61,7 @@ def submit(world: World, **named: Any) -> LiveDomain:
 
 
 def announcer(domain: LiveDomain, peers: Peers) -> Announcer:
-    return Announcer(domain, cast(Any, peers))
+    return Announcer(domain, cast(Any, peers), Tasks(pytest.fail))
 
 
 async def settled(announcer: Announcer) -> None:
@@ -106,7 +107,7 @@ async def test_after_a_restart_what_was_not_answered_is_announced(world: World) 
     domain, peers = submit(world, mate="7"), Peers(AWAY)
     before = announcer(domain, peers)
     await before.announce("1")
-    await before.close()
+    await before._tasks.close()
     peers = Peers(MATE)
     again = announcer(domain, peers)
     again.resume()

@@ -71,13 +71,14 @@ class Site:
 
     def begin(self) -> None:
         manager, tasks = cast(Any, self.manager), Tasks(pytest.fail)
+        self.running = tasks
         self.runner = Runner(self.domain, manager, Launches(self.domain, manager, tasks), tasks)
         requests, queue = Requests(self.domain), Queue(manager)
         self.operations = Operations(self.domain, requests, self.runner, queue, cast(Any, None), [], 100, 10**9)
         self.domain._outside.order = self._order  # type: ignore[method-assign]
 
     async def restart(self) -> None:
-        await self.runner.close()
+        await self.running.close()
         self.node.store.close()
         self.node.begin()
         self.begin()
@@ -112,7 +113,7 @@ async def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator
     world.nodes["a"].run_times["1"] = 10
     made = Site(world.nodes["a"])
     yield made
-    await made.runner.close()
+    await made.running.close()
     world.close()
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from cosched.adapters.batch_system import BatchSystem
 from cosched.adapters.loading import ResourceManager
@@ -28,14 +28,9 @@ def kind_of_domain(manager: ResourceManager) -> type[LiveDomain]:
 
 
 def deal_with(
-    manager: ResourceManager,
-    domain: LiveDomain,
-    announcer: Announcer,
-    peers: Sequence[Domain],
-    fail: Callable[[BaseException], None],
+    manager: ResourceManager, domain: LiveDomain, announcer: Announcer, peers: Sequence[Domain], tasks: Tasks
 ) -> tuple[Runner, Queue]:
-    """What is between a domain and its manager. `peers`: the domains that are configured; `fail`: see Tasks."""
-    tasks = Tasks(fail)
+    """What is between a domain and its manager. `peers`: the domains that are configured; `tasks`: see Runner."""
     if isinstance(manager, BatchSystem):
         assert isinstance(domain, OfferedDomain)
         offers = Offers(domain, manager, announcer, peers, tasks)

@@ -47,6 +47,7 @@ class Runner:
     """The jobs of a domain in its resource manager."""
 
     def __init__(self, domain: LiveDomain, manager: ResourceManager, work: Work, tasks: Tasks) -> None:
+        """`tasks`: which are ended with the service; orders that wait are on record."""
         self._domain = domain
         self._manager = manager
         self.work = work
@@ -81,10 +82,6 @@ class Runner:
     async def _read(self) -> None:
         async for report in self._manager.reports():
             self.work.reports[type(report)](report)
-
-    async def close(self) -> None:
-        """Listen no more, and leave orders that wait: they are on record."""
-        await self._tasks.close()
 
     async def forget(self, job: JobId) -> None:
         """Let the manager drop what it keeps of a job that has ended."""

@@ -15,6 +15,7 @@ from cosched.core.protocol import Domain, Found, GetMateJobId, JobId, MateJobId
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.peers.peers import CallError, Peers
 from cosched.service.store import JobRecord
+from cosched.service.tasks import Tasks
 from cosched.service.wire.translation import FOUND
 
 AGAIN = 5.0  # seconds until a mate's domain is asked again, doubled each time,
@@ -25,10 +26,11 @@ _LOG = logging.getLogger(__name__)
 class Announcer:
     """Tells the domains of mates about links."""
 
-    def __init__(self, domain: LiveDomain, peers: Peers) -> None:
+    def __init__(self, domain: LiveDomain, peers: Peers, tasks: Tasks) -> None:
         self._domain = domain
         self._peers = peers
-        self._again: dict[JobId, tuple[asyncio.Task[None], asyncio.Event]] = {}
+        self._tasks = tasks
+        self._again: dict[JobId, asyncio.Event] = {}  # what is announced again; set: at once
 
     async def ask(self, peer: Domain, question: GetMateJobId) -> MateJobId:
         """What the peer knows of a mate. CallError."""
@@ -49,7 +51,7 @@ class Announcer:
 
     def hurry(self, peer: Domain) -> None:
         """This peer answers again: announce at once what waits for that."""
-        for job, (_, now) in self._again.items():
+        for job, now in self._again.items():
             record = self._domain.jobs.get(job)
             if record is not None and record.peer == peer:
                 now.set()
@@ -60,19 +62,10 @@ class Announcer:
             if record.mate is not None and record.lookup != FOUND[Found.MATE] and record.state in WAITING:
                 self._announce_later(job)
 
-    async def close(self) -> None:
-        """Announce nothing more."""
-        tasks = [task for task, _ in self._again.values()]
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-
     def _announce_later(self, job: JobId) -> None:
         if job not in self._again:
-            now = asyncio.Event()
-            task = asyncio.create_task(self._repeat(job, now))
-            self._again[job] = task, now
-            task.add_done_callback(lambda _: self._again.pop(job))
+            now = self._again[job] = asyncio.Event()
+            self._tasks.run(self._repeat(job, now)).add_done_callback(lambda _: self._again.pop(job))
 
     async def _repeat(self, job: JobId, now: asyncio.Event) -> None:
         pause = AGAIN
