@@ -311,15 +311,6 @@ def _expected(error: Exception) -> bool:
 
 
 def _known(job: Job) -> Known:
-    return Known(
-        job_id=job.job_id,
-        submitted_at=job.first_submitted,
-        nodes=job.nodes,
-        owner=job.owner,
-        link=job.link,
-        name=job.name,
-        time_limit=job.time_limit,
-        offered=job.phase in (Phase.CHOSEN, Phase.OFFERED),
-        running=job.phase is Phase.RUNNING,
-        end=job.end,
-    )
+    offered, running = job.phase in (Phase.CHOSEN, Phase.OFFERED), job.phase is Phase.RUNNING
+    submitted = job.job_id, job.first_submitted, job.nodes, job.owner, job.link, job.name, job.time_limit
+    return Known(*submitted, offered, running, job.end)

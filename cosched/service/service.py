@@ -259,23 +259,14 @@ class Service:
         return Served(
             self.configuration,
             Serving(
-                self.domain,
-                self.requests,
-                self.operations,
-                DomainOperations(self.domain, self.requests),
-                self.queue,
-                self.views,
-                self.reads,
-                self.watchers,
-                self.metrics,
-                self.about,
-                self._tell_peers,
+                self.domain, self.requests, self.operations, DomainOperations(self.domain, self.requests), self.queue,
+                self.views, self.reads, self.watchers, self.about, self._tell_peers,
             ),
-            lambda identify: CoschedulingApi(self.domain, peers, identify, self.metrics, self._agreed, self.queue),
+            lambda identify: CoschedulingApi(self.domain, peers, identify, self._agreed, self.queue),
             self._tls,
             self._replay.lockstep if self._replay is not None else None,
             self.problem,
-        )
+        )  # fmt: skip
 
     # While it serves
 

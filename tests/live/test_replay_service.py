@@ -108,7 +108,7 @@ def test_a_wrong_step_changes_nothing(stub, told, instant, phases, field):
 def test_only_operators_lead(loop, service):
     async def serve():
         server = grpc.aio.server()
-        api = ReplayApi(service._replay.lockstep, plaintext_callers(lambda _: "here"), service.metrics)
+        api = ReplayApi(service._replay.lockstep, plaintext_callers(lambda _: "here"))
         add_ReplayServiceServicer_to_server(api, server)
         port = server.add_insecure_port("127.0.0.1:0")
         await server.start()

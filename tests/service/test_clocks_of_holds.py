@@ -17,7 +17,7 @@ from cosched.service.peers.clock_offset import Offset
 from cosched.service.store import JobRecord
 from cosched.service.wire.callers import PLAINTEXT, Caller
 from cosched.v1 import coscheduling_pb2 as wire
-from tests.service.world import METRICS, Faults, World
+from tests.service.world import Faults, World
 
 PEER = Caller(None, None, operator=False, via=PLAINTEXT)
 
@@ -45,10 +45,8 @@ async def test_a_domain_gives_way_for_as_long_as_the_peer_s_job_holds(tmp_path: 
         node._submit(JobRecord(job, "j", "ann", None, nodes, 100, world.now, JobState.QUEUED, **peer))
     node.domain.clock = cast(Any, _Clock(world))
     offset = {"b": Offset(ahead, 0.01) if ahead is not None else None}
-    api = CoschedulingApi(
-        node.domain, frozenset("b"), lambda _: PEER, METRICS, AgreedStart(None, offset.get, 0.5),
-        Queue(cast(Any, None)),
-    )  # fmt: skip
+    agreed, queue = AgreedStart(None, offset.get, 0.5), Queue(cast(Any, None))
+    api = CoschedulingApi(node.domain, frozenset("b"), lambda _: PEER, agreed, queue)
     caller = wire.JobRef(domain="b", job_id="7")
     await api._asked("GetMateJobId", wire.GetMateJobIdRequest(job=caller, pair="p", owner="ann"), PEER)
     ours = wire.JobRef(domain="a", job_id="2")

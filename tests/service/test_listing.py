@@ -23,7 +23,7 @@ from cosched.service.store import JobRecord
 from cosched.service.wire.callers import plaintext_callers
 from cosched.v1 import domain_pb2
 from cosched.v1.domain_pb2_grpc import DomainServiceStub, add_DomainServiceServicer_to_server
-from tests.service.world import METRICS, Faults, World
+from tests.service.world import Faults, World
 
 
 @pytest.fixture
@@ -51,9 +51,7 @@ async def served(domain: LiveDomain) -> AsyncIterator[DomainServiceStub]:
     requests, queue = Requests(domain), Queue(None)
     operations = Operations(domain, requests, None, queue, None, [], 1, 1)  # its runner and its peers are not asked
     reads = Reads(domain.store.reader())
-    serving = Serving(
-        domain, requests, operations, None, queue, Views(domain, Clock()), reads, None, METRICS, None, None
-    )
+    serving = Serving(domain, requests, operations, None, queue, Views(domain, Clock()), reads, None, None, None)
     server = grpc.aio.server()
     add_DomainServiceServicer_to_server(DomainApi(serving, plaintext_callers(lambda _: "here")), server)
     port = server.add_insecure_port("127.0.0.1:0")

@@ -14,7 +14,6 @@ from cosched.service.api.answering import Context, answer, as_refusal
 from cosched.service.domain.draining import check_seconds
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.manager.queues import Queue
-from cosched.service.metrics import Metrics
 from cosched.service.peers.agreed_start import AgreedStart
 from cosched.service.store import AuditRecord
 from cosched.service.wire.callers import Caller, Identify
@@ -36,7 +35,6 @@ class CoschedulingApi(CoschedulingServiceServicer):
         domain: LiveDomain,
         peers: frozenset[Domain],
         identify: Identify,
-        metrics: Metrics,
         agreed: AgreedStart,
         queue: Queue,
     ) -> None:
@@ -44,7 +42,6 @@ class CoschedulingApi(CoschedulingServiceServicer):
         self._queue = queue
         self._peers = peers
         self._identify = identify
-        self._metrics = metrics
         self._agreed = agreed
 
     async def GetMateJobId(self, request: wire.GetMateJobIdRequest, context: Context) -> wire.GetMateJobIdResponse:
@@ -163,7 +160,7 @@ class CoschedulingApi(CoschedulingServiceServicer):
             self._refuse(caller, "CALLER_NOT_PEER", f"{caller.via} may not ask for jobs of {self._domain.name}")
 
     def _refuse(self, caller: Caller, reason: str, message: str) -> None:
-        self._metrics.denied(reason).inc()
+        self._domain.metrics.denied(reason).inc()
         _LOG.warning("refused: %s (%s)", message, caller.via)
         raise Refusal(grpc.StatusCode.PERMISSION_DENIED, reason, message)
 

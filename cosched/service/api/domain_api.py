@@ -23,7 +23,6 @@ from cosched.service.domain.draining import EXPECTED, MAX_SETTLE, SETTLE, check_
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.domain.watching import Watcher, Watchers
 from cosched.service.manager.queues import Queue
-from cosched.service.metrics import Metrics
 from cosched.service.store import EventRecord, JobRecord, StoreError
 from cosched.service.wire.callers import Caller, Identify
 from cosched.service.wire.errors import Refusal, abort
@@ -60,7 +59,6 @@ class Serving:
     views: Views
     reads: Reads
     watchers: Watchers
-    metrics: Metrics
     about: Callable[[], cluster_pb2.Domain]
     tell_peers: Callable[[], None]  # whether this domain drains
 
@@ -217,7 +215,7 @@ class DomainApi(DomainServiceServicer):
     def _checked_reader(self, context: Context) -> Caller:
         caller = self._identify(context)
         if caller.user is None and not caller.plaintext:
-            self._serving.metrics.denied("USER_UNKNOWN").inc()
+            self._domain.metrics.denied("USER_UNKNOWN").inc()
             _LOG.warning("refused: %s is no user's", caller.via)
             raise Refusal(grpc.StatusCode.PERMISSION_DENIED, "USER_UNKNOWN", f"{caller.via} is no user's")
         return caller

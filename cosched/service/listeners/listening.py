@@ -69,7 +69,7 @@ class Listeners:
     def __init__(self, served: Served) -> None:
         self._served = served
         self._section = served.configuration.domain
-        self._reception = Reception(served.users.metrics)
+        self._reception = Reception(served.users.domain.metrics)
         self._health = health.aio.HealthServicer()
         self._told = health_pb2.HealthCheckResponse.UNKNOWN
 
@@ -128,7 +128,7 @@ class Listeners:
         """The same for users of this host, whose connections are kept from the first, and the conductor of a replay."""
         server = self._make_server(identify, lambda context, caller: None)  # noqa: ARG005
         if self._served.lockstep is not None:
-            replay = ReplayApi(self._served.lockstep, identify, self._served.users.metrics)
+            replay = ReplayApi(self._served.lockstep, identify)
             add_ReplayServiceServicer_to_server(replay, server)
         return server
 

@@ -8,7 +8,6 @@ import grpc
 
 from cosched.core.job import JobState
 from cosched.service.api.answering import Context, answer
-from cosched.service.metrics import Metrics
 from cosched.service.replay.pace import ALL, Lockstep
 from cosched.service.store import JobRecord
 from cosched.service.wire.callers import Identify
@@ -24,11 +23,10 @@ PAGE = 1000
 class ReplayApi(ReplayServiceServicer):
     """The API for callers of one listener."""
 
-    def __init__(self, lockstep: Lockstep, identify: Identify, metrics: Metrics) -> None:
+    def __init__(self, lockstep: Lockstep, identify: Identify) -> None:
         self._lockstep = lockstep
         self._domain = lockstep.domain
         self._identify = identify
-        self._metrics = metrics
 
     async def Advance(self, request: wire.AdvanceRequest, context: Context) -> wire.AdvanceResponse:
         """See the protocol."""

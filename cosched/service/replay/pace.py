@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import grpc
 
@@ -11,15 +12,13 @@ from cosched.adapters.replay.manager import ReplayManager
 from cosched.adapters.replay.time import SharedTime
 from cosched.core.job import JobState
 from cosched.core.protocol import Domain, MateStarted, MateTried, Reply, Request
-from cosched.service.configuration import Peer
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.outside import ServiceOutside
-from cosched.service.peers.peers import CallError, Peers, PeerView
+from cosched.service.peers.peers import CallError, Peers
 from cosched.service.replay.submissions import Submissions
 from cosched.service.replay.timers import PacedTimers
 from cosched.service.timers import Timers
 from cosched.service.wire.errors import Refusal
-from cosched.service.wire.tls import PeerCredentials
 from cosched.v1.replay_pb2 import PHASE_COMPLETIONS, PHASE_ITERATIONS, PHASE_SUBMISSIONS, PHASE_TIMERS
 
 ALL = (PHASE_COMPLETIONS, PHASE_TIMERS, PHASE_SUBMISSIONS, PHASE_ITERATIONS)
@@ -53,16 +52,8 @@ class RealPace:
 class NotingPeers(Peers):
     """Notes which peers started a job because they were asked to, and whether a call has failed."""
 
-    def __init__(
-        self,
-        here: Domain,
-        peers: Sequence[Peer],
-        timeout: float,
-        credentials: PeerCredentials | None,
-        told: Callable[[PeerView], None],
-        health: Callable[[Domain, bool], None] = lambda *_: None,
-    ) -> None:
-        super().__init__(here, peers, timeout, credentials, told, health)
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
         self.changed: list[Domain] = []
         self.problem = ""
 
