@@ -48,7 +48,7 @@ class Caller:
     async def make(self, *requests: Request) -> None:
         for request in requests:
             self.outside.call(Call("eureka", "17", request))
-            await self.outside.settled()
+            await self.outside.tasks.settled()
 
     def started(self, kind: str) -> float:
         return float(self.metrics.pair_starts[kind]._value.get())
