@@ -73,7 +73,7 @@ async def a_caller(offset: Offset | None) -> AsyncIterator[Caller]:
         outside.agreed = AgreedStart(LEAD, lambda _: offset, AHEAD + 1)
         outside.domain, outside.peers = answers, world.peers  # type: ignore[assignment]
         yield Caller(outside, world.eureka.seen, metrics, answers)
-        await outside.close()
+        await outside.tasks.close()
     assert not failed
 
 
