@@ -136,7 +136,11 @@ class Launches(Work):
         if report.job_id in self._domain.jobs:
             tell_end(self._domain, report)
         else:  # its end has been written already
-            self._tasks.run(forget(self._domain, self._launcher, report.job_id))
+            self._tasks.run(self._forget_durably(report.job_id))
+
+    async def _forget_durably(self, job: JobId) -> None:
+        await self._domain.durable()
+        await forget(self._launcher, job)
 
     # After a restart
 

@@ -48,7 +48,6 @@ class Runner:
 
     def __init__(self, domain: LiveDomain, manager: ResourceManager, work: Work, tasks: Tasks) -> None:
         """`tasks`: which are ended with the service; orders that wait are on record."""
-        self._domain = domain
         self._manager = manager
         self.work = work
         self._tasks = tasks
@@ -85,7 +84,7 @@ class Runner:
 
     async def forget(self, job: JobId) -> None:
         """Let the manager drop what it keeps of a job that has ended."""
-        await forget(self._domain, self._manager, job)
+        await forget(self._manager, job)
 
 
 def tell_end(domain: LiveDomain, end: Ended) -> None:
@@ -117,9 +116,8 @@ def over(events: Sequence[EventRecord]) -> list[JobId]:
     return [str(event.job) for event in events if event.kind == EVENT_KIND_ENDED]
 
 
-async def forget(domain: LiveDomain, manager: ResourceManager, job: JobId) -> None:
-    """Let the manager drop what it keeps of a job whose end is on record, once no power failure takes that back."""
-    await domain.durable()
+async def forget(manager: ResourceManager, job: JobId) -> None:
+    """Let the manager drop what it keeps of a job whose end is on record."""
     try:
         await manager.forget(job)
     except ManagerError as error:
