@@ -10,6 +10,7 @@
 #   bench       speed, as ratios on this machine (needs a C compiler)
 #   proto       lint the protocol's files and generate the modules of cosched/v1
 #   lint        ruff, mypy (strict), import-linter
+#   dist        the source distribution and the wheel of this tree, into dist, both checked
 #   deb         the Debian package of this tree, into dist; `make deb EXTRA=scheduler` for domains that schedule themselves
 #   docs        the documentation as a site, into dist/docs
 #   man         the manual pages of all commands, into dist/man
@@ -21,7 +22,7 @@ BIN := .venv/bin
 TESTERS := $(shell expr 3 \* $$(nproc) / 2)
 READY := .venv/.ready
 
-.PHONY: setup demo slurm-demo test soak tools bench lint lock proto docs man deb clean
+.PHONY: setup demo slurm-demo test soak tools bench lint lock proto docs man dist deb clean
 
 setup: $(READY)
 
@@ -50,6 +51,8 @@ tools: setup
 	    echo "without chromium the reports are not tested in a browser" >&2
 	@command -v slurmctld >/dev/null || sh deploy/install-packages.sh slurm-wlm || \
 	    echo "without slurm-wlm nothing is tested with Slurm" >&2
+	@command -v zsh >/dev/null && command -v fish >/dev/null || sh deploy/install-packages.sh zsh fish || \
+	    echo "without zsh and fish their completion is not tested" >&2
 	@command -v cc >/dev/null || sh deploy/install-packages.sh gcc libc6-dev || \
 	    echo "without a C compiler the hooks for Slurm are not tested" >&2
 	$(BIN)/python -m tests.kernels
@@ -81,6 +84,9 @@ docs: setup
 
 man: setup
 	$(BIN)/python -m deploy.man_pages dist/man
+
+dist: setup
+	@PYTHON=$(CURDIR)/$(BIN)/python sh deploy/dist.sh dist
 
 deb:
 	@/usr/bin/python3 -c 'import ensurepip, venv' 2>/dev/null || sh deploy/install-packages.sh python3-venv

@@ -1,0 +1,148 @@
+"""What is handed out: the source distribution, and the wheel in an environment that has nothing else of the tree."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tarfile
+import tomllib
+from collections.abc import Iterator
+from fnmatch import fnmatch
+from pathlib import Path
+
+import pytest
+
+from cosched.cli.main import COMMANDS
+from cosched.version import VERSION
+from tests.live import services
+from tests.live.services import Service
+
+TOP = Path(__file__).resolve().parents[2]
+PROJECT = tomllib.loads((TOP / "pyproject.toml").read_text())
+# Of another process: one that inherits nothing from this one's environment.
+PLAIN = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "NUMBA", "COSCHED"))}
+
+
+def run(folder: Path, *command: object, **environment: str) -> str:
+    ran = subprocess.run(
+        [str(part) for part in command],
+        cwd=folder, env=PLAIN | environment, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL,
+    )  # fmt: skip
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    return ran.stdout
+
+
+def sources() -> Iterator[tuple[str, str]]:
+    """The files of the package that are no modules: the package that each is in, and the path from there."""
+    data = PROJECT["tool"]["setuptools"]["package-data"]
+    for folder, _, files in os.walk(TOP / "cosched", followlinks=True):
+        for name in files:
+            path = Path(folder, name).relative_to(TOP)
+            if path.suffix not in (".py", ".pyc"):
+                owners = [".".join(parent.parts) for parent in path.parents if ".".join(parent.parts) in data]
+                owner = owners[0] if owners else ""
+                yield owner, str(path.relative_to(Path(*owner.split("."))))
+
+
+def test_every_file_of_the_package_is_declared() -> None:
+    data = PROJECT["tool"]["setuptools"]["package-data"]
+    forgotten = [
+        (owner, path) for owner, path in sources() if not any(fnmatch(path, one) for one in data.get(owner, ()))
+    ]
+    assert forgotten == []
+
+
+def test_the_project_says_what_it_is() -> None:
+    assert PROJECT["project"]["version"] == VERSION
+    classifiers = PROJECT["project"]["classifiers"]
+    assert classifiers == sorted(classifiers)
+    assert "Typing :: Typed" in classifiers
+    minimum = PROJECT["project"]["requires-python"].removeprefix(">=")
+    assert f"Programming Language :: Python :: {minimum}" in classifiers
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory) -> Path:
+    """The folder with both distributions, built and checked as `make dist` does."""
+    folder = tmp_path_factory.mktemp("dist")
+    run(TOP, "sh", "deploy/dist.sh", folder, PYTHON=sys.executable)
+    return folder
+
+
+def the(kind: str, made: Path) -> Path:
+    (path,) = made.glob(kind)
+    return path
+
+
+@pytest.mark.soak
+def test_a_source_distribution_has_what_a_developer_of_a_package_needs(made: Path) -> None:
+    with tarfile.open(the("*.tar.gz", made)) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    assert names >= {"LICENSE", "README.md", "CHANGELOG.md", "docs/operating.md", "proto/cosched/v1/common.proto"}
+    assert not [name for name in names if "__pycache__" in name]
+
+
+@pytest.mark.soak
+def test_a_source_distribution_installs_what_the_wheel_does(made: Path, tmp_path: Path) -> None:
+    for kind in ("*.whl", "*.tar.gz"):
+        run(tmp_path, sys.executable, "-m", "pip", "install", "--no-deps", "--target", kind[2:], the(kind, made))
+    listed = [
+        {str(path.relative_to(tmp_path / kind)) for path in (tmp_path / kind / "cosched").rglob("*.[!p]*")}
+        for kind in ("whl", "tar.gz")
+    ]
+    assert listed[0] == listed[1] != set()
+
+
+@pytest.fixture(scope="module")
+def installed(made: Path, tmp_path_factory) -> Path:
+    """The `bin` of an empty environment that got the wheel and what the simulator needs."""
+    folder = tmp_path_factory.mktemp("installed")
+    lines = (TOP / "requirements.lock").read_text().splitlines()
+    versions = [line.split()[0] for line in lines if line[:1].isalnum() and "==" in line]
+    (folder / "versions").write_text("\n".join(versions))
+    run(folder, sys.executable, "-m", "venv", "venv")
+    run(folder, "venv/bin/pip", "install", "--quiet", "--constraint", "versions", f"{the('*.whl', made)}[sim]")
+    return folder / "venv/bin"
+
+
+@pytest.mark.soak
+def test_all_commands_have_help(installed: Path, tmp_path: Path) -> None:
+    assert run(tmp_path, installed / "cosched", "--version") == f"cosched {VERSION}\n"
+    for command in COMMANDS:
+        assert run(tmp_path, installed / "cosched", command, "-h").startswith("Usage:"), command
+
+
+@pytest.mark.soak
+def test_the_entry_points_are_found(installed: Path, tmp_path: Path) -> None:
+    code = "from importlib.metadata import entry_points\n"
+    code += "for point in entry_points(group='cosched.adapters'): print(point.name, callable(point.load()))"
+    said = run(tmp_path, installed / "python", "-c", code)
+    assert sorted(said.splitlines()) == ["local True", "replay True", "slurm True"]
+
+
+@pytest.mark.soak
+def test_the_simulator_works(installed: Path, tmp_path: Path) -> None:
+    cosched = installed / "cosched"
+    assert "hold" in run(tmp_path, cosched, "demo")
+    run(tmp_path, cosched, "trace", "generate", "eureka", "a.swf", "--days", "1")
+    run(tmp_path, cosched, "replay", "--domain", "a,trace=a.swf,nodes=100", "--out", "run")
+    assert (tmp_path / "run/jobs.csv").exists()
+    run(tmp_path, cosched, "report", "run")
+    assert "<html" in next((tmp_path / "run").glob("*.html")).read_text()
+    run(tmp_path, cosched, "study", "tang2011", "--quick", "--replications", "1", "--days", "3", "--out", "study")
+    assert (tmp_path / "study/report.html").exists()
+
+
+@pytest.mark.soak
+def test_a_service_works(installed: Path, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr(services, "COMMAND", (str(installed / "cosched"),))
+    service = Service(tmp_path / "a", "a")
+    service.wrapper = services.COMMAND
+    try:
+        service.start()
+        with service.client() as client:
+            job = client.submit("#!/bin/sh\ntrue\n")
+            services.wait_until(lambda: client.job(job).state == "completed")
+    finally:
+        service.clear()
