@@ -18,7 +18,7 @@ from cosched.service.wire.tls_files import TlsFiles
 from tests.live.attacked import Peer, write_history
 from tests.live.attacks import under_attack
 from tests.live.secured import USERS, secure
-from tests.live.services import Service, free_port
+from tests.live.services import COMMAND, Service, free_port
 from tests.service.pki import Pki
 
 JOBS = 300_000
@@ -37,6 +37,7 @@ def main(jobs: int) -> None:
 
 def _measure(folder: Path, jobs: int, *, tls: bool) -> None:
     service = Service(folder / "a", "a")
+    service.wrapper = COMMAND
     service.config["domain"]["log_level"] = "info"
     service.add_peer("b", f"127.0.0.1:{free_port()}")
     pki = Pki(folder / "pki") if tls else None

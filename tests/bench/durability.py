@@ -17,7 +17,7 @@ from pathlib import Path
 
 from tests.bench import unsynchronised
 from tests.bench.peer_calls import SLOTS, decisions, queue_pairs
-from tests.live.services import Service, free_port
+from tests.live.services import COMMAND, Service, free_port
 
 ROUNDS = 3  # of each kind of service, in turn
 SUBMISSIONS, AT_ONCE, BURST = 100, 8, 100
@@ -62,7 +62,7 @@ def _syncs(folder: Path) -> Iterator[float]:
 @contextmanager
 def _service(folder: Path, kind: str) -> Iterator[Service]:
     service = Service(folder, "a")
-    service.wrapper = KINDS[kind] or service.wrapper
+    service.wrapper = KINDS[kind] or COMMAND
     service.config["domain"].update(log_level="info", schedule_interval="30s", max_jobs_per_user=10_000)
     service.config["manager"].update(slots=SLOTS)
     service.config["coscheduling"].update(scheme="hold", on_peer_unreachable="hold", heartbeat_interval=0)

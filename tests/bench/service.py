@@ -23,7 +23,7 @@ from cosched.core.job import JobState
 from cosched.service.store import AuditRecord, EventRecord, JobRecord, JobScript, Store
 from cosched.v1 import domain_pb2
 from tests.bench.peer_calls import SLOTS, PeerCalls, measure_peer_calls
-from tests.live.services import Service, free_port
+from tests.live.services import COMMAND, Service, free_port
 
 JOBS = 10_000  # queued
 HISTORY, ACTIVE = 100_000, 20
@@ -63,6 +63,7 @@ def main() -> None:
 def _service(folder: Path, **domain: Any) -> Iterator[Service]:
     """A domain a whose peer b is never there."""
     service = Service(folder, "a")
+    service.wrapper = COMMAND
     service.config["domain"].update(log_level="info", schedule_interval="30s", max_jobs_per_user=2 * JOBS, **domain)
     service.config["manager"].update(slots=SLOTS, policy="wfp")
     service.config["coscheduling"].update(

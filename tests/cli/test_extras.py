@@ -15,7 +15,7 @@ import pytest
 
 from cosched.cli.commands import commands
 from cosched.extras import DASK, DISTRIBUTION, PACKAGES, SCHEDULER, SIMULATOR
-from tests.live.services import Service, free_port
+from tests.live.services import COMMAND, Service, free_port
 
 TOP = Path(__file__).parents[2]
 RECORDED = TOP / "tests/adapters/slurm/recorded"
@@ -109,6 +109,7 @@ def beside_slurm(bare: dict[str, str], tmp_path: Path) -> Iterator[Service]:
         path.write_text(f"#!/bin/sh\nexec cat {RECORDED / printed}\n")
         path.chmod(0o755)
     service = Service(tmp_path / "slurm", "slurm")
+    service.wrapper = COMMAND
     service.config["manager"] = {"kind": "slurm", "bin": str(commands), "hook_socket": str(tmp_path / "hooks")}
     service.environment |= bare
     yield service

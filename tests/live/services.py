@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from cosched.client import Client, Job, Unreachable
+from tests.live.forked import Forked
 
 COMMAND = (str(Path(sys.executable).with_name("cosched")),)
 PATIENCE = 600.0  # seconds; a safety net, not a measure
@@ -81,9 +82,9 @@ class Service:
     def __init__(self, folder: Path, name: str, port: int | None = None) -> None:
         self.folder, self.name, self.port = folder, name, port or free_port()
         folder.mkdir(parents=True, exist_ok=True)
-        self.process: subprocess.Popen[bytes] | None = None
+        self.process: subprocess.Popen[bytes] | Forked | None = None
         self.environment: dict[str, str] = {}
-        self.wrapper: tuple[str, ...] = COMMAND  # what is run instead of the plain command
+        self.wrapper: tuple[str, ...] = ()  # what is run, COMMAND say; else it is forked from what has loaded it all
         self._said_before = 0  # bytes in its log when it was started
         self.config: dict[str, Any] = {
             "domain": {
@@ -121,19 +122,21 @@ class Service:
     def start(self, *, wait: bool = True) -> Service:
         path = self.folder / "config.toml"
         path.write_text(toml(self.config))
-        with (self.folder / "log").open("ab") as log:
-            self._said_before = log.tell()
-            self.process = subprocess.Popen(
-                [*self.wrapper, "serve", "--config", str(path)],
-                stdout=log,
-                stderr=log,
-                stdin=subprocess.DEVNULL,
-                cwd=self.folder,
-                env={**os.environ, **self.environment},
-            )
+        self.process = self._process(["serve", "--config", str(path)], {**os.environ, **self.environment})
         if wait:
             wait_until(self.is_serving, f"{self.name} serves:\n{self.log}")
         return self
+
+    def _process(self, arguments: list[str], environment: dict[str, str]) -> subprocess.Popen[bytes] | Forked:
+        path = self.folder / "log"
+        with path.open("ab") as log:
+            self._said_before = log.tell()
+            if not self.wrapper:
+                return Forked(arguments, self.folder, path, environment)
+            return subprocess.Popen(
+                [*self.wrapper, *arguments],
+                stdout=log, stderr=log, stdin=subprocess.DEVNULL, cwd=self.folder, env=environment,
+            )  # fmt: skip
 
     def is_serving(self) -> bool:
         """Whether it listens wherever it should, as it says when it does, and answers."""

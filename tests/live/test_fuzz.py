@@ -21,7 +21,7 @@ from tests.live.services import Pair, Service, free_port, noted, script_that_not
 from tests.live.workloads import are_together
 from tests.tiers import SEED, soaked
 
-ATTACKS = (2011, 8_000), (SEED, 100_000)  # seed and number of requests: in the short tier, and in soak
+ATTACKS = (2011, 4_000), (SEED, 100_000)  # seed and number of requests: in the short tier, and in soak
 PATIENCE = 3600  # seconds; a safety net, not a measure
 HOSTILE = "nobody"
 NODES = 8

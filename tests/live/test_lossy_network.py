@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import time
 from collections import Counter
@@ -24,8 +23,8 @@ from tests.service.faulty_proxy import (
     cut_after,
     delay_replies,
 )
+from tests.tiers import SEED, soaked
 
-SEED = int(os.environ.get("COSCHED_NETWORK_SEED", "7"))
 TOGETHER = {"its mate could start", "its holding mate started", "asked by a", "asked by b"}
 FAULTS = (PASS, PASS, REFUSE, BLACK_HOLE, SWALLOW_REPLIES, delay_replies(0.3), cut_after(100))
 A_REPLY = 40  # bytes, about
@@ -101,11 +100,11 @@ def heard_nothing(client: Client, job: Job) -> bool:
     return any("gets no answer" in event.text for event in told)
 
 
-def test_with_enough_patience_all_pairs_start_together_whatever_the_network_does(make_world):
-    print(f"{SEED=}")
+@pytest.mark.parametrize(("seed", "pairs"), soaked([(7, 6), (SEED, 24)], 1))
+def test_with_enough_patience_all_pairs_start_together_whatever_the_network_does(make_world, seed, pairs):
     world = make_world(on_peer_unreachable="hold", peer_patience=1000, peer_timeout=1, max_held_fraction=1)
-    choose = random.Random(SEED)
-    for number in range(24):
+    choose = random.Random(seed)
+    for number in range(2 * pairs):
         name = str(number // 2)
         world.submit((world.a, world.b)[number % 2], name)
         world.have(choose.choice(FAULTS), choose.choice(FAULTS))

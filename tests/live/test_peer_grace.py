@@ -65,7 +65,7 @@ def test_a_job_that_waits_for_its_mate_outlives_a_restart_of_the_mates_domain(ma
 
 @pytest.mark.parametrize("schemes", soaked(SCHEMES, 1))
 def test_no_pair_comes_apart_though_both_services_are_stopped_and_killed_again_and_again(make, schemes):
-    check_campaign(make, schemes, pairs=20, kills=6)
+    check_campaign(make, schemes, pairs=10, kills=4)
 
 
 @pytest.mark.soak

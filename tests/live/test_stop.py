@@ -11,12 +11,14 @@ import pytest
 
 from cosched.v1 import domain_pb2 as wire
 from cosched.v1.domain_pb2_grpc import DomainServiceStub
-from tests.live.services import PATIENCE, Service, noted, script_that_waits, wait_until
+from tests.live.services import COMMAND, PATIENCE, Service, noted, script_that_waits, wait_until
 
 
 @pytest.fixture
 def service(make_service) -> Service:
-    return make_service("a")
+    made = make_service("a")
+    made.wrapper = COMMAND
+    return made
 
 
 @pytest.fixture

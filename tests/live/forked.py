@@ -1,0 +1,123 @@
+"""Services without the wait for what they load: each is forked from one process that has loaded it all.
+
+Imports and kernels are most of what a service does in a short test, and the same in every test. `python -m
+tests.live.forked` is that process; it reads and answers one line of JSON a request, and ends with whoever started it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+LOADED = (
+    "cosched.cli.serve",
+    "cosched.service.service",
+    "cosched.service.description",
+    "cosched.adapters.local.manager",
+    "cosched.adapters.replay.manager",
+)
+
+
+class Forked:
+    """A process `cosched ARGUMENT...`; what of subprocess.Popen tests of services use."""
+
+    def __init__(self, arguments: list[str], folder: Path, log: Path, environment: dict[str, str]) -> None:
+        self.returncode: int | None = None
+        wanted = {"arguments": arguments, "folder": str(folder), "log": str(log), "environment": environment}
+        self.pid = int(_ask(wanted))
+
+    def poll(self) -> int | None:
+        """Its exit code, or minus the signal that ended it; None while it runs."""
+        if self.returncode is None:
+            self.returncode = _ask({"poll": self.pid})
+        return self.returncode
+
+    def wait(self, timeout: float = 600.0) -> int:
+        """Its exit code, once it has ended; subprocess.TimeoutExpired."""
+        end = time.monotonic() + timeout
+        while (code := self.poll()) is None:
+            if time.monotonic() > end:
+                raise subprocess.TimeoutExpired("cosched", timeout)
+            time.sleep(0.01)
+        return code
+
+    def send_signal(self, number: int) -> None:
+        """Send a signal, unless it is known to have ended."""
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        """End it at once."""
+        self.send_signal(signal.SIGKILL)
+
+
+@cache
+def _source() -> subprocess.Popen[str]:
+    """The process that forks them, one for this tester."""
+    return subprocess.Popen(
+        [sys.executable, "-m", __name__], cwd=Path(__file__).parents[2], text=True,
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+    )  # fmt: skip
+
+
+def _ask(request: dict[str, Any]) -> Any:
+    source = _source()
+    assert source.stdin is not None
+    assert source.stdout is not None
+    source.stdin.write(json.dumps(request) + "\n")
+    source.stdin.flush()
+    return json.loads(source.stdout.readline())
+
+
+def _load() -> None:
+    from cosched.compilation import use_kernel_cache
+
+    use_kernel_cache()
+    for module in LOADED:
+        import_module(module)
+    from cosched.service.kernels import load_kernels
+
+    load_kernels()
+
+
+def _forks() -> list[str]:
+    """Answer requests to their end; returns in each forked process, with the arguments of its command."""
+    for line in iter(sys.stdin.readline, ""):
+        request = json.loads(line)
+        if "poll" in request:
+            pid, status = os.waitpid(request["poll"], os.WNOHANG)
+            answer = os.waitstatus_to_exitcode(status) if pid else None
+        elif (answer := os.fork()) == 0:
+            _become(request)
+            return list(request["arguments"])
+        print(json.dumps(answer), flush=True)
+    os._exit(0)
+
+
+def _become(request: dict[str, Any]) -> None:
+    """A process as it is started by a command: folder, environment, standard files."""
+    os.chdir(request["folder"])
+    os.environ.clear()
+    os.environ.update(request["environment"])
+    log = os.open(request["log"], os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    for source, target in ((nothing, 0), (log, 1), (log, 2)):
+        os.dup2(source, target)
+    os.close(log)
+    os.close(nothing)
+
+
+if __name__ == "__main__":
+    _load()
+    arguments = _forks()
+    from cosched.cli.main import main
+
+    main(arguments, prog_name="cosched")
