@@ -5,8 +5,9 @@ import pytest
 from cosched.workload.traces import clean, machine_nodes, read_trace
 from tests.reference import RefDomain, RefJob, simulate
 from tests.sim.exact import run_production
+from tests.tiers import soaked
 
-TRACES = ["lublin_256_new2", "KTH-SP2-1996-2", "CTC-SP2-1996-3.1-cln.nowait", "ANL-Mira-2018"]
+TRACES = ["lublin_256_new2", "KTH-SP2-1996-2", "ANL-Mira-2018", "CTC-SP2-1996-3.1-cln.nowait"]
 
 
 def ref_domain(name: str, path, policy: str) -> RefDomain:
@@ -19,7 +20,7 @@ def ref_domain(name: str, path, policy: str) -> RefDomain:
 
 
 @pytest.mark.parametrize("policy", ["fcfs", "wfp"])
-@pytest.mark.parametrize("trace", TRACES)
+@pytest.mark.parametrize("trace", soaked(TRACES, 2))
 def test_every_job_of_the_trace_starts_as_in_the_reference(traces, trace, policy):
     domain = ref_domain("A", traces / f"{trace}.swf.gz", policy)
     assert run_production([domain], []) == simulate([domain], [])

@@ -63,7 +63,7 @@ def random_case(seed: int):
     return domains, random_pairs(rng, domains, rng.choice(SHARES))
 
 
-@pytest.mark.parametrize("batch", seeds(2, 40))
+@pytest.mark.parametrize("batch", seeds(1, 40))
 def test_all_start_all_pairs_together_and_nothing_is_oversubscribed(batch):
     checked = 0
     for seed in range(batch * CASES, (batch + 1) * CASES):

@@ -28,6 +28,7 @@ def agreed(domain: Domain, job: str) -> float | None:
     return float(path.read_text().removeprefix("at=")) if path.exists() else None
 
 
+@pytest.mark.soak
 def test_tasks_begin_at_the_agreed_instant_by_the_file_in_the_folder_which_goes_afterwards(coupled: Coupled) -> None:
     jobs = [coupled.submit(domain, Work("p", nodes=2, seconds=0)) for domain in coupled.lab]
     instants = [

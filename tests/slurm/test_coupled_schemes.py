@@ -119,6 +119,7 @@ def test_a_job_above_the_cap_yields_and_says_so(coupled: Coupled) -> None:
     assert known(here)[first].holds.holds == 0
 
 
+@pytest.mark.soak
 def test_a_deadlock_lasts_without_a_release_timer_and_is_broken_by_one(coupled: Coupled) -> None:
     """Figure 2 of Tang et al.: each of the first jobs holds most of a machine, and its mate waits for the other's."""
     here, there = coupled.here, coupled.there
@@ -136,6 +137,7 @@ def test_a_deadlock_lasts_without_a_release_timer_and_is_broken_by_one(coupled: 
     assert "its hold is over" in here.service.run("show", ids[0][0])
 
 
+@pytest.mark.soak
 def test_a_hold_that_is_released_is_taken_up_again_and_others_come_between(coupled: Coupled) -> None:
     here, there = coupled.here, coupled.there
     serve(coupled, "hold", RELEASE)

@@ -23,12 +23,13 @@ from tests.slurm.coupled_checks import (
     whys,
 )
 from tests.slurm.relay import AFTER, BEFORE, RelayedLab
+from tests.tiers import soaked
 
 NODES = 8
 CALLS = ("GetMateJobId", "GetMateStatus", "TryStartMate", "StartJob")
 OUTAGE = 2.0  # seconds
 PATIENCE = 300  # seconds, of hooks: more than a service needs to start on a busy machine
-SHORT_PATIENCE = 8  # more than any pause of a service that runs
+SHORT_PATIENCE = 20  # more than any pause of a service that runs
 WAITING = {"backoff": 600, "release_interval": 2, "on_peer_unreachable": "hold"}
 P, Q = (Work(name, 1, 0.1) for name in "pq")
 AGREEING = {"gate_lead": 1.5, "on_peer_unreachable": "hold"}  # time enough to kill services that have agreed
@@ -99,7 +100,7 @@ def waits(domain: Domain, job_id: str) -> bool:
     return job is not None and (job.state == "holding" or (job.state == "queued" and job.holds.yields > 0))
 
 
-@pytest.mark.parametrize("victims", ["called", "both"])
+@pytest.mark.parametrize("victims", soaked(["both", "called"], 1))
 def test_pairs_start_together_whose_services_are_killed_before_and_after_any_call(
     coupled: Served, victims: str
 ) -> None:
@@ -134,6 +135,7 @@ def updated(domain: Domain, job: str) -> bool:
     return f"_slurm_rpc_update_job: complete JobId={job} " in domain.cluster.controller_log.read_text()
 
 
+@pytest.mark.soak
 def test_a_hold_goes_on_when_its_service_comes_back_and_else_the_job_starts_and_cosched_says_so(
     coupled: Served,
 ) -> None:

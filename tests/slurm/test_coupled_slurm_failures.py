@@ -50,6 +50,7 @@ def coupled(running: Served) -> Iterator[Served]:
     check_nothing_is_left(running)
 
 
+@pytest.mark.soak
 def test_a_hold_outlives_slurmctld_and_a_job_waits_for_a_mate_whose_slurmctld_hangs(coupled: Served) -> None:
     here, there = coupled.here, coupled.there
     held, waiting = hold(coupled, here, P), coupled.submit(there, Q, "--hold")
@@ -109,6 +110,7 @@ def test_a_hold_whose_hook_is_killed_is_taken_up_again(coupled: Served) -> None:
     assert {*whys(here, held), *whys(there, mate)} <= TOGETHER_OR_ASKED
 
 
+@pytest.mark.soak
 def test_a_job_whose_node_dies_holds_another(coupled: Served) -> None:
     here, there = coupled.here, coupled.there
     held = hold(coupled, here, P)
@@ -138,6 +140,7 @@ def test_the_mate_of_a_job_that_is_cancelled_while_it_holds_starts(coupled: Serv
     assert {why for mate in mates for why in whys(there, mate)} == {"its mate will not run: cancelled"}
 
 
+@pytest.mark.soak
 def test_jobs_that_are_requeued_held_or_updated_while_they_hold_start_with_their_mates(coupled: Served) -> None:
     here, there = coupled.here, coupled.there
     held, requeued, requeued_held = (hold(coupled, here, work) for work in (P, Q, R))
@@ -189,6 +192,7 @@ def start_again(coupled: Served, domain: Domain, job: str) -> str:
     return coupled.until(lambda: whys(domain, job)[1:], f"{job} to start again")[0]
 
 
+@pytest.mark.soak
 def test_a_hundred_jobs_hold_at_once_and_start_with_their_mates(coupled: Served) -> None:
     works = [Work(f"p{number}", 1, 0) for number in range(100)]
     ids = [[coupled.submit(coupled.here, work, "--no-requeue") for work in works]]  # such jobs need not mind the cap

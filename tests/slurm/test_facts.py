@@ -15,6 +15,7 @@ from cosched.adapters.slurm.versions import kills_hooks, reconfigures_anew
 from deploy.slurm.lab import Cluster, LabError
 from tests.slurm.hooks import Held, Hooks, alive
 from tests.slurm.versions import config_of
+from tests.tiers import soaked
 
 Hold = Callable[..., Held]
 BATCH_STEP = ("step=batch", "step=-5")  # how the batch script's task prolog is told its step, up to 24.05 and in 26.05
@@ -219,6 +220,7 @@ def test_a_held_job_whose_node_goes_down_is_requeued_once_its_prolog_has_ended(
         cluster.resume_node(node)
 
 
+@pytest.mark.soak
 def test_a_hundred_jobs_are_held_at_once(cluster: Cluster, hooks: Hooks) -> None:
     jobs = [cluster.sbatch("true") for _ in range(100)]
     cluster.wait_for(lambda: all(map(hooks.calls, jobs)), "a hundred prologs", MANY_PATIENCE)
@@ -230,7 +232,7 @@ def test_a_hundred_jobs_are_held_at_once(cluster: Cluster, hooks: Hooks) -> None
     assert all(len(hooks.calls(job)) == 1 for job in jobs)
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("number", soaked([signal.SIGKILL, signal.SIGTERM], 1))
 def test_a_restarted_controller_calls_the_prolog_of_a_held_job_again(tmp_path: Path, number: signal.Signals) -> None:
     """The old one is dead at once, so what it would have decided is lost, and no job starts by the restart.
 

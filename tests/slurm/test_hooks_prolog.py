@@ -22,6 +22,7 @@ from tests.slurm.cosched_hooks import Service, Site, check_for_compiler, ready, 
 
 END = 300  # seconds: a safety net
 PATIENCE = 6  # seconds, of hooks that find a service first: more than one that lives keeps them waiting
+SHORT_PATIENCE = 3  # of those that wait for nobody: after four times as long they have noticed
 YIELD, START = 1, 0
 
 
@@ -190,7 +191,7 @@ def test_when_the_service_comes_back_the_hold_resumes(hooks: Site, service: Serv
 
 
 def test_a_service_that_hangs_is_noticed_by_those_who_wait() -> None:
-    with site(PATIENCE) as hooks, Babbler(hooks.socket, lambda peer: peer.sendall(b"parked\n")) as silent:
+    with site(SHORT_PATIENCE) as hooks, Babbler(hooks.socket, lambda peer: peer.sendall(b"parked\n")) as silent:
         assert hooks.prolog().wait(END) == START
         wait_for(lambda: silent.heard.endswith(b"\nwaiting\nstarting\tjob=17\trestarts=0\n"), "its question and end")
         assert (silent.heard.count(b"waiting"), len(hooks.messages())) == (1, 1)

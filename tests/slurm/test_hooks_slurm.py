@@ -191,6 +191,7 @@ def test_a_comment_arrives_whole_through_slurm(cluster: Cluster, service: Servic
     service.wait_for(f"COMPLETED {job}")
 
 
+@pytest.mark.soak
 def test_a_hundred_jobs_are_held_and_started(cluster: Cluster, service: Service) -> None:
     jobs = [cluster.sbatch("true", PAIR) for _ in range(100)]
     cluster.wait_for(lambda: len(service.offers) >= 100, "a hundred offers", MANY_PATIENCE)

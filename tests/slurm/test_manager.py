@@ -333,6 +333,7 @@ async def test_the_queue_is_looked_at_once_a_second_at_most(place: Place, tmp_pa
         assert len(counted.calls("squeue")) == before + len(looks) + 1  # what the new job is
 
 
+@pytest.mark.soak
 async def test_a_hundred_jobs_are_offered_at_once_yield_at_once_and_start(place: Place, tmp_path: Path) -> None:
     counted = Counted(tmp_path)
     async with Managed(*place, bin=str(tmp_path)) as slurm:

@@ -34,6 +34,7 @@ def place(one: Place) -> Iterator[Place]:
     clear(one[0])
 
 
+@pytest.mark.soak
 async def test_when_slurmctld_dies_held_jobs_are_offered_again_and_lost_starts_given_again(place: Place) -> None:
     async with Managed(*place, command_timeout=8) as slurm:
         held, starting = await slurm.hold(), await slurm.hold()
@@ -77,6 +78,7 @@ async def test_a_held_job_whose_node_goes_down_is_offered_again_on_another(place
             await asyncio.to_thread(slurm.cluster.resume_node, node)
 
 
+@pytest.mark.soak
 async def test_many_turns_given_back_keep_the_priority(place: Place) -> None:
     async with Managed(*place) as slurm:
         job = await slurm.hold("true", "--nice=3")

@@ -79,6 +79,7 @@ def test_the_queue_is_looked_at_once_a_second_at_most_under_load(coupled: Couple
     assert len(calls) <= 3 * most, "who looks, and who hears of a hook, asks about new jobs"
 
 
+@pytest.mark.soak
 def test_an_idle_service_looks_at_the_queue_once_an_interval_at_most(coupled: Coupled, counted: Counted) -> None:
     coupled.lab.restart(poll_interval=POLL_INTERVAL)
     assert not any(queued(domain) for domain in coupled.lab)

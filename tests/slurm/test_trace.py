@@ -17,6 +17,7 @@ LOGS = ("--intrepid", f"generated:intrepid/{DRAWN}", "--eureka", f"generated:eur
 PACE = ("--speed", "1440", "--release-interval", "2", "--backoff", "1", "--try-patience", "1.2")
 
 
+@pytest.mark.soak
 def test_pairs_of_a_trace_start_together_on_real_clusters(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     check_for_compiler()
     assert main([*LOGS, *PACE, "--out", str(tmp_path)]) == 0

@@ -76,6 +76,7 @@ def check_page(out: Path) -> None:
         assert wide == 0
 
 
+@pytest.mark.soak
 def test_the_report_of_a_study_is_made_anew(cosched, tiny, tmp_path):
     out = tmp_path / "out"
     out.mkdir()

@@ -67,7 +67,7 @@ def test_only_failed_cases(tmp_path, workers):
 
 
 def test_a_killed_worker_changes_nothing(tmp_path):
-    sweep = small_sweep(replications=40)
+    sweep = small_sweep(replications=16)
     others = {*children(os.getpid())}
     with local_workers(2) as workers:
         expected = run(sweep, tmp_path / "quiet", workers)
