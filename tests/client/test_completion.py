@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pty
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -43,29 +44,42 @@ def test_what_the_shell_reads(shell):
     assert f"_COSCHED_COMPLETE={shell}_complete" in run("completion", shell).stdout
 
 
-READS = {  # each without the user's own settings, and what it is told first
-    "bash": (["bash", "--norc", "--noprofile", "-i"], "source {script}"),
-    "zsh": (["zsh", "-f", "-i"], "autoload -U compinit; compinit -u -D; source {script}"),
-    "fish": (["fish", "--no-config", "-i"], "source {script}"),
+PAGE = (Path(__file__).parents[2] / "docs/installing.md").read_text()
+SHELLS = {  # how each is started, and what it is told first
+    "bash": (["bash", "--norc", "--noprofile", "-i"], "source {script}"),  # as its package for completions does
+    "zsh": (["zsh", "-i"], ""),
+    "fish": (["fish", "-i"], ""),
 }
 
 
-@pytest.mark.parametrize("shell", [pytest.param(name, marks=_installed(name)) for name in READS])
-def test_the_tab_key_completes(shell, tmp_path):
-    command, first = READS[shell]
-    script = tmp_path / "completion"
-    script.write_text(run("completion", shell).stdout)
+@pytest.mark.parametrize("shell", [pytest.param(name, marks=_installed(name)) for name in SHELLS])
+def test_the_tab_key_completes_once_the_page_s_commands_have_run(shell, tmp_path):
+    command, first = SHELLS[shell]
+    script = install(shell, tmp_path)
     typed = f"{first.format(script=script)}\ncosched sub\t-h\nexit\n"
-    assert "Usage: cosched submit" in said_to(command, typed, tmp_path)
+    assert "Usage: cosched submit" in said_to(command, typed, environment(tmp_path))
 
 
-def said_to(command: list[str], typed: str, home: Path) -> str:
+def install(shell: str, home: Path) -> Path:
+    """What the page says for this shell, for a user with this home; the file that the shell reads."""
+    line, target = re.search(rf"^    (cosched completion {shell} > (\S+))$", PAGE, re.MULTILINE).groups()
+    script = home / target.removeprefix("~/")
+    script.parent.mkdir(parents=True)
+    (home / ".zshrc").write_text("".join(re.findall(r"^    ((?:fpath|autoload).*\n)", PAGE, re.MULTILINE)))
+    subprocess.run(["sh", "-c", line], env=environment(home), check=True)
+    return script
+
+
+def environment(home: Path) -> dict[str, str]:
+    """A user's who has nothing but this home, and the command in the path."""
+    return {"PATH": f"{Path(COMMAND[0]).parent}:{os.environ['PATH']}", "HOME": str(home), "TERM": "xterm"}
+
+
+def said_to(command: list[str], typed: str, env: dict[str, str]) -> str:
     """What a shell shows on a terminal of its own, until it ends."""
-    path = f"{Path(COMMAND[0]).parent}:{os.environ['PATH']}"
     keyboard, terminal = pty.openpty()
-    environment = {**os.environ, "PATH": path, "HOME": str(home), "TERM": "xterm"}
     with subprocess.Popen(
-        ["setsid", "--ctty", *command], stdin=terminal, stdout=terminal, stderr=terminal, env=environment
+        ["setsid", "--ctty", *command], stdin=terminal, stdout=terminal, stderr=terminal, env=env
     ) as process:
         os.close(terminal)
         os.write(keyboard, typed.encode())
