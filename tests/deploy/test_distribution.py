@@ -79,7 +79,7 @@ def the(kind: str, made: Path) -> Path:
 def test_a_source_distribution_has_what_a_developer_of_a_package_needs(made: Path) -> None:
     with tarfile.open(the("*.tar.gz", made)) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
-    assert names >= {"LICENSE", "README.md", "CHANGELOG.md", "docs/operating.md", "proto/cosched/v1/common.proto"}
+    assert names >= {"LICENSE", "README.md", "CHANGELOG.md", "docs/operating.md", "proto/cosched/v1/domain.proto"}
     assert not [name for name in names if "__pycache__" in name]
 
 
