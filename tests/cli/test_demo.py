@@ -13,15 +13,15 @@ from tests.once import made_once
 
 @pytest.fixture(scope="module")
 def kept(tmp_path_factory):
-    """The folder of a demo that keeps its files, and what it printed there."""
+    """The folder of a demo that keeps its files, and what it said, as JSON."""
 
     def make(folder):
-        command = [CONSOLE_SCRIPT, "demo", "--no-report", "--out", folder / "kept"]
+        command = [CONSOLE_SCRIPT, "demo", "--no-report", "--json", "--out", folder / "kept"]
         said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
         (folder / "said").write_text(said)
 
     folder = made_once(tmp_path_factory, "demo", make)
-    return folder / "kept", (folder / "said").read_text()
+    return folder / "kept", json.loads((folder / "said").read_text())
 
 
 def processes_of(folder):
@@ -75,14 +75,15 @@ def test_what_it_says_of_the_schemes_is_so(kept):
         )
 
 
-def test_it_says_where_the_files_are(kept):
+@pytest.mark.soak
+def test_it_says_where_the_files_are(cosched):
+    said = cosched("demo", "--no-report", "--out", "kept").stdout
+    assert said.splitlines()[-1].startswith("kept: traces, pairs and each run's files")
+
+
+def test_json(kept):
     folder, said = kept
-    assert said.splitlines()[-1].startswith(f"{folder}: traces, pairs and each run's files")
-
-
-def test_json(cosched):
-    said = json.loads(cosched("demo", "--json").stdout)
-    assert (said["command"], said["seed"]) == ("cosched demo --json", 1)
+    assert (said["command"], said["seed"]) == (f"cosched demo --no-report --json --out {folder}", 1)
     assert list(said["combinations"]) == ["none", "HH", "HY", "YH", "YY"]
     live = said["live"]["pairs"]
     assert [pair["pair"] for pair in live] == [f"p{number}" for number in range(1, 9)]

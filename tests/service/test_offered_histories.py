@@ -19,7 +19,7 @@ from tests.service.test_histories import (
     worlds,
 )
 from tests.service.world import Faults
-from tests.tiers import seeds
+from tests.tiers import seeds, soaked
 
 PATIENT = {"on_peer_unreachable": OnUnreachable.HOLD, "peer_patience": 10**6}
 
@@ -32,7 +32,7 @@ def world(tmp_path):
 
 
 @pytest.mark.parametrize("schemes", SCHEMES)
-@pytest.mark.parametrize("seed", seeds(3, 25))
+@pytest.mark.parametrize("seed", seeds(2, 25))
 def test_without_faults_mates_start_together(world, seed, schemes):
     made = world(seed, schemes, Faults())
     made.run()
@@ -43,7 +43,7 @@ def test_without_faults_mates_start_together(world, seed, schemes):
 
 
 @pytest.mark.parametrize("schemes", SCHEMES)
-@pytest.mark.parametrize("seed", seeds(3, 25))
+@pytest.mark.parametrize("seed", seeds(2, 25))
 def test_with_patience_enough_no_fault_lets_a_job_start_alone(world, seed, schemes, monkeypatch):
     monkeypatch.setattr(SlurmNode, "hook_patience", 1000)
     faults = Faults(lose=0.05, duplicate=0.2, delay=2, kill=0.02, outage=30)
@@ -54,7 +54,7 @@ def test_with_patience_enough_no_fault_lets_a_job_start_alone(world, seed, schem
 
 
 @pytest.mark.parametrize("schemes", SCHEMES)
-@pytest.mark.parametrize("seed", seeds(3, 25))
+@pytest.mark.parametrize("seed", seeds(2, 25))
 def test_whatever_fails_every_job_runs_once(world, seed, schemes, monkeypatch):
     monkeypatch.setattr(SlurmNode, "lost_nodes", 0.1)
     faults = Faults(lose=0.1, duplicate=0.2, delay=4, kill=0.03)
@@ -64,7 +64,7 @@ def test_whatever_fails_every_job_runs_once(world, seed, schemes, monkeypatch):
 
 
 @pytest.mark.parametrize("schemes", SCHEMES)
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", soaked(range(6), 2))
 def test_no_pair_comes_apart_if_every_outage_is_within_the_grace(world, seed, schemes, monkeypatch):
     monkeypatch.setattr(SlurmNode, "hook_patience", 1000)
     made = world(seed, schemes, Faults(), peer_grace=random.Random(seed).choice([120, 300, 600]))
