@@ -34,6 +34,7 @@ CONTENTS = """
 :caption: Using it
 
 docs/tour
+docs/installing
 docs/simulator
 docs/configuration
 docs/operating
