@@ -32,7 +32,7 @@ def on_terminal(tmp_path):
         reader = threading.Thread(target=_read, args=(master, written))
         reader.start()
         other = [text.decode() for text in process.communicate(timeout=600) if text is not None]
-        reader.join(60)
+        reader.join(600)
         os.close(master)
         assert process.returncode == 0
         return b"".join(written).decode(), "".join(other)

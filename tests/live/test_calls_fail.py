@@ -119,7 +119,10 @@ class Moments:
         """Whether all its threads are."""
         assert self._service.process is not None
         tasks = Path(f"/proc/{self._service.process.pid}/task").glob("*/stat")
-        return all(task.read_text().rpartition(")")[2].split()[0] == "T" for task in tasks)
+        try:
+            return all(task.read_text().rpartition(")")[2].split()[0] == "T" for task in tasks)
+        except (FileNotFoundError, ProcessLookupError):  # one has just ended: they are not stopped yet
+            return False
 
     def _signal(self, number: int) -> None:
         assert self._service.process is not None

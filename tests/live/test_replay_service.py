@@ -65,7 +65,7 @@ def stub(service):
 
 def refusal(call, request) -> tuple[str, str, str]:
     with pytest.raises(grpc.RpcError) as refused:
-        for _ in call(request, timeout=30):  # of a stream, the error comes with its first page
+        for _ in call(request, timeout=600):  # of a stream, the error comes with its first page
             pass
     reason, metadata = error_info(refused.value) or ("", {})
     return refused.value.code().name, reason, metadata.get("field", "")

@@ -95,7 +95,7 @@ class FaultyProxy:
         return len(self._writers)
 
     def _run(self, action: Coroutine[Any, Any, None]) -> None:
-        asyncio.run_coroutine_threadsafe(action, self._loop).result(timeout=30)
+        asyncio.run_coroutine_threadsafe(action, self._loop).result(timeout=600)
 
     # In the proxy's thread
 

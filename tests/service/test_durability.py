@@ -17,7 +17,7 @@ from cosched.service.metrics import Metrics
 from cosched.service.store import Store, StoreError
 from cosched.service.store.durability import Durability
 
-PATIENCE = 60.0
+PATIENCE = 300.0
 
 
 class Disk:

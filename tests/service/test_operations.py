@@ -31,7 +31,7 @@ from cosched.service.wire.submissions import Submission
 from tests.service.world import SCRIPT, Faults, Node, World
 
 pytestmark = pytest.mark.asyncio
-PATIENCE = 60
+PATIENCE = 300
 ANN = Caller(None, "ann", operator=False, via="test")
 WANTED = Submission("j", 3, 100, SCRIPT, None, hold=False, owner="")
 

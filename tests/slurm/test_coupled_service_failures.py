@@ -64,7 +64,7 @@ class Gate:
         pair = f"{when}-{call}"
         if self._callers.get(pair) == caller and not self._open.is_set():
             self._arrived.add(pair)
-            self._open.wait(60)
+            self._open.wait(PATIENCE)
 
     def all_arrived(self) -> bool:
         return self._arrived == self._callers.keys()

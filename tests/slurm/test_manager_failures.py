@@ -18,7 +18,7 @@ from tests.slurm.versions import config_of
 
 pytestmark = pytest.mark.asyncio
 Place = tuple[Cluster, Site]
-SHORT_PATIENCE = 8  # seconds for which its hook waits for a service: more than any pause of ours
+SHORT_PATIENCE = 20  # seconds for which its hook waits for a service: more than any pause of ours
 
 
 @pytest.fixture(scope="module")
