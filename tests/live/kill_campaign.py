@@ -17,7 +17,7 @@ from tests.live.services import PATIENCE, Pair, Service, script_that_notes, wait
 from tests.live.workloads import RUN_PATIENCE, TIME_LIMIT, Sides, Work, is_idle
 
 MOST_ALIVE = 0.7  # seconds between the first answer of both services and the next kill
-OPENING = 0.4  # seconds, about, that a forked service takes before its first answer
+OPENING = 1.0  # seconds, about, that a service takes before its first answer
 SUBMIT_EVERY = 0.4  # seconds, on average
 LOOK_EVERY = 0.1  # seconds between two looks at what holds
 

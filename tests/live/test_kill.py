@@ -8,10 +8,10 @@ from cosched.client import Event
 from tests.live.kill_campaign import Seen, campaign
 from tests.live.services import Pair, Service
 from tests.live.workloads import Outcome, contended, outcome
-from tests.tiers import soaked
 
 SEED = 20251121
-KILLS, PAIRS, UNPAIRED = 8, 36, 18  # of each campaign; in the short tier half of that
+KILLS = 8  # in each campaign
+PAIRS, UNPAIRED = 36, 18
 SLOTS = 6
 RELEASE_INTERVAL = 2  # seconds; jitter included, a hold lasts at most a quarter more
 LONG = 30  # seconds: a hold that outlasts a kill, however long a start takes; the other domain ends their deadlocks
@@ -24,9 +24,7 @@ LATE = "its mate started before it: desynchronised"
 def killed(make_pair):
     """Lets a pair of these schemes go through a campaign: the pair and what was seen."""
 
-    def run(
-        first: str, second: str, unreachable: str, of_a: int = RELEASE_INTERVAL, part: int = 1
-    ) -> tuple[Pair, Seen]:
+    def run(first: str, second: str, unreachable: str, of_a: int = RELEASE_INTERVAL) -> tuple[Pair, Seen]:
         pair = make_pair(
             release_interval=RELEASE_INTERVAL, max_held_fraction="0.75", on_peer_unreachable=unreachable,
             peer_patience="30s", peer_timeout=10,
@@ -35,16 +33,15 @@ def killed(make_pair):
         for service, scheme in zip(pair.both, (first, second), strict=True):
             service.config["coscheduling"]["scheme"] = scheme
             service.config["manager"]["slots"] = SLOTS
-        return pair, campaign(pair.start(), contended(SEED, PAIRS // part, UNPAIRED // part), SEED, KILLS // part)
+        return pair, campaign(pair.start(), contended(SEED, PAIRS, UNPAIRED), SEED, KILLS)
 
     return run
 
 
-@pytest.mark.parametrize("part", soaked([2, 1], 1))
-def test_killed_services_start_all_pairs_together_if_they_wait_for_each_other(killed, part):
-    pair, seen = killed("hold", "hold", "hold", LONG, part)
+def test_killed_services_start_all_pairs_together_if_they_wait_for_each_other(killed):
+    pair, seen = killed("hold", "hold", "hold", LONG)
     found = outcome(pair)
-    assert_all_ran_once(seen, found, part)
+    assert_all_ran_once(seen, found)
     assert found.alone() == {}
     assert_holds_were_kept(pair, seen)
     assert any(len({outages for outages, _ in shown}) > 1 for shown in seen.holds.values()), "no hold met a kill"
@@ -59,9 +56,9 @@ def test_killed_services_start_pairs_together_or_say_that_the_peer_was_away(kill
     assert_holds_were_kept(pair, seen)
 
 
-def assert_all_ran_once(seen: Seen, found: Outcome, part: int = 1) -> None:
+def assert_all_ran_once(seen: Seen, found: Outcome) -> None:
     """No job was lost, doubled or started twice, as the records and the jobs' own notes tell."""
-    jobs = (PAIRS + UNPAIRED) // part
+    jobs = PAIRS + UNPAIRED
     assert {domain: len(set(ids)) for domain, ids in seen.jobs.items()} == {"a": jobs, "b": jobs}
     assert found.states == {"completed": 2 * jobs}
     assert found.runs == {(domain, job): 1 for domain, ids in seen.jobs.items() for job in ids}

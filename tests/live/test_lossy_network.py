@@ -100,8 +100,9 @@ def heard_nothing(client: Client, job: Job) -> bool:
     return any("gets no answer" in event.text for event in told)
 
 
-@pytest.mark.parametrize(("seed", "pairs"), soaked([(7, 6), (SEED, 24)], 1))
-def test_with_enough_patience_all_pairs_start_together_whatever_the_network_does(make_world, seed, pairs):
+@pytest.mark.parametrize("of", soaked([(7, 6), (SEED, 24)], 1), ids=str)
+def test_with_enough_patience_all_pairs_start_together_whatever_the_network_does(make_world, of):
+    seed, pairs = of
     world = make_world(on_peer_unreachable="hold", peer_patience=1000, peer_timeout=1, max_held_fraction=1)
     choose = random.Random(seed)
     for number in range(2 * pairs):

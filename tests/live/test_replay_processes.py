@@ -65,7 +65,7 @@ def test_jobs_of_two_real_traces(traces, schemes, total):
     assert sum(domain.metrics["holds"] + domain.metrics["yields"] for domain in simulated.domains.values()) > total / 20
 
 
-BUSY = ",cut=54h..58h"  # some hours that are
+BUSY = ",cut=54h..61h"  # some hours that are
 
 
 def month_flags(tmp_path, cut):
