@@ -87,7 +87,7 @@ class LocalWorkers(AbstractContextManager["LocalWorkers"]):
 
     def _compile_kernels(self) -> None:
         """In one process, so that not every worker has to do it."""
-        code = "from sim.warm_up import run_all_kernels; run_all_kernels()"
+        code = "from cosched.sim.warm_up import run_all_kernels; run_all_kernels()"
         subprocess.run([*PYTHON, code], stdout=self._log, stderr=self._log, check=False)
 
     def _last_words(self) -> str:
@@ -108,7 +108,12 @@ class _Worker:
         ours, theirs = socket.socketpair()
         with theirs:
             self._process = subprocess.Popen(
-                [*PYTHON, "from sim.sweeps.local_worker import main; main()", str(theirs.fileno()), str(os.getpid())],
+                [
+                    *PYTHON,
+                    "from cosched.sim.sweeps.local_worker import main; main()",
+                    str(theirs.fileno()),
+                    str(os.getpid()),
+                ],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
