@@ -132,6 +132,7 @@ def test_jobs_are_linked_unlinked_released_and_cancelled(coupled: Served) -> Non
     check_started_together(coupled, [held], [second])
     here.service.run("cancel", third)
     coupled.until(lambda: known(here)[third].state == "cancelled", "its end")
+    here.service.run("cancel", third)  # again: it is answered as it is
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can submit jobs as somebody else")
