@@ -66,7 +66,7 @@ class Relinked:
 
 @dataclass(frozen=True, slots=True)
 class Offered:
-    """The manager has chosen the job and its nodes, and waits to be told."""
+    """The manager has chosen the job and its nodes, and keeps these for the job until it is told."""
 
     job_id: str
     submitted_at: int
