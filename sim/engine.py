@@ -1,49 +1,31 @@
 """N policy domains on one virtual clock with an in-memory link: the shell of the core in a simulation.
 
 The kernels run on through arrivals, completions and iterations; the engine is asked where a paired job is concerned
-or a timer is due. It hands events to each domain's `Coscheduler` and carries the effects out. Calls between domains
-are answered at once, so equal inputs give equal outputs to the byte.
+or a timer is due. It hands events to each `PolicyDomain` and does what comes back. Calls between domains are answered
+at once, so equal inputs give equal outputs to the byte.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
 from cosched.core.coscheduling.coscheduler import Coscheduler
 from cosched.core.coscheduling.ledger import PairedJob
-from cosched.core.effects import (
-    Answer,
-    AskAgain,
-    Call,
-    ClearTimer,
-    Hold,
-    Record,
-    Release,
-    Reschedule,
-    SetTimer,
-    Start,
-    Timer,
-    Try,
-    Yield,
-)
+from cosched.core.domain import TIMER_EVENTS, PolicyDomain
+from cosched.core.effects import Answer, Call, ClearTimer, Record, SetTimer
 from cosched.core.events import (
     Answered,
     Asked,
     CallFailed,
     Event,
     Finished,
-    GraceOver,
-    PatienceOver,
     PeerThere,
     Ready,
-    ReleaseDue,
-    RetryDue,
     Submitted,
-    Tried,
 )
 from cosched.core.job import JobState
 from cosched.core.protocol import Failure, GetMateJobId, GetMateStatus, Reply, Request
@@ -52,7 +34,7 @@ from cosched.core.scheduling.batch.kernels import loop
 from cosched.core.scheduling.primitives.tables import MAX_TIME, NEVER, Tables, new_tables
 from cosched.core.scheduling.scheduler import ClusterSettings
 from cosched.core.settings import CoschedulingSettings
-from cosched.sim.holds_and_yields import HoldEnd, HoldLog, YieldLog
+from cosched.sim.batch_domain import BatchDomain
 from cosched.sim.timers import Timers
 from cosched.workload.jobs import Workload
 from cosched.workload.pairing import Pairing
@@ -115,18 +97,16 @@ class Engine:
             Coscheduler(domain.name, domain.cluster.nodes, domain.coscheduling, story=story is not None)
             for domain in domains
         ]
+        self.schedulers = [BatchDomain(cluster) for cluster in self.clusters]
+        self.policies = list(map(PolicyDomain, self.coschedulers, self.schedulers))
         self.index = {domain.name: i for i, domain in enumerate(domains)}
         self._mate: dict[int, tuple[int, str]] = {}  # row -> (peer, pair name)
         self.job_id: dict[int, str] = {}  # row -> job id, of paired jobs
-        self.row: list[dict[str, int]] = [{} for _ in domains]
         self.timers = Timers()
         self.script = script or NoScript()
         self._cut: set[frozenset[int]] = set()
         self._reply: Reply | None = None
         self.job_idle_rounds = 0
-        self.holds = [HoldLog() for _ in domains]
-        self.yields = [YieldLog() for _ in domains]
-        self.releases = [0] * len(domains)
         self._link_pairs()
 
     # The run
@@ -181,50 +161,24 @@ class Engine:
             held = job.held_node_seconds
             if job.state is JobState.HOLDING:
                 held += job.nodes * (self.now - job.held_since)
-            yield self.row[domain][job.id] - self.first[domain], job, held
+            yield self.schedulers[domain].row[job.id] - self.first[domain], job, held
 
     # Events in, effects out
 
     def feed(self, domain: int, event: Event) -> None:
-        """Tell a domain's coscheduler an event and carry out what it wants done."""
-        for effect in self.coschedulers[domain].handle(event, self.now):
-            CARRY_OUT[type(effect)](self, domain, effect)
-
-    def _start(self, domain: int, effect: Start) -> None:
-        row = self.row[domain][effect.job]
-        self.holds[domain].end(row, self.now, HoldEnd.STARTED)
-        self.clusters[domain].start(row, self.now)
-
-    def _hold(self, domain: int, effect: Hold) -> None:
-        row = self.row[domain][effect.job]
-        self.holds[domain].begin(row, self.now)
-        self.clusters[domain].hold(row, self.now, effect.until)
-
-    def _yield(self, domain: int, effect: Yield) -> None:
-        row = self.row[domain][effect.job]
-        self.holds[domain].end(row, self.now, HoldEnd.RELEASED)  # if it asked again after one
-        self.yields[domain].note(row, self.now)
-        self.clusters[domain].pass_over(row, self.now, effect.boost)
-
-    def _release(self, domain: int, effect: Release) -> None:
-        row = self.row[domain][effect.job]
-        self.releases[domain] += 1
-        self.holds[domain].end(row, self.now, HoldEnd.RELEASED)
-        self.clusters[domain].release(row, self.now)
-
-    def _ask_again(self, domain: int, effect: AskAgain) -> None:
-        """All answers come at this instant: as far as anybody sees it holds on."""
-
-    def _try(self, domain: int, effect: Try) -> None:
-        started = self.clusters[domain].try_start(self.row[domain][effect.job], self.now, effect.wanted_until)
-        self.feed(domain, Tried(effect.job, started))
-
-    def _reschedule(self, domain: int, effect: Reschedule) -> None:  # noqa: ARG002
-        self.clusters[domain].reschedule()
-
-    def _record(self, domain: int, effect: Record) -> None:
-        if self.story is not None:
-            self.story(self.now, self.domains[domain].name, effect.job, effect.what, effect.detail)
+        """Tell a domain an event, and do what it wants done."""
+        for change in self.policies[domain].handle(event, self.now):
+            if type(change) is Call:
+                self._call(domain, change)
+            elif type(change) is Answer:
+                self._reply = change.answer
+            elif type(change) is SetTimer:
+                self.timers.set((domain, change.job, change.timer), change.at)
+            elif type(change) is ClearTimer:
+                self.timers.clear((domain, change.job, change.timer))
+            elif type(change) is Record and self.story is not None:
+                self.story(self.now, self.domains[domain].name, change.job, change.what, change.detail)
+            # Else a job starts, which needs no launch, or is wanted.
 
     # The in-memory link
 
@@ -251,16 +205,7 @@ class Engine:
         assert self._reply is not None
         return self._reply
 
-    def _answer(self, domain: int, effect: Answer) -> None:  # noqa: ARG002
-        self._reply = effect.answer
-
     # Timers
-
-    def _set_timer(self, domain: int, effect: SetTimer) -> None:
-        self.timers.set((domain, effect.job, effect.timer), effect.at)
-
-    def _clear_timer(self, domain: int, effect: ClearTimer) -> None:
-        self.timers.clear((domain, effect.job, effect.timer))
 
     def _next_stop(self) -> int:
         """The next instant at which the engine wants to be asked between completions and submissions."""
@@ -300,39 +245,16 @@ class Engine:
             for row, domain, peer in ((rows[0], a, b), (rows[1], b, a)):
                 self._mate[row] = peer, str(number)
                 self.job_id[row] = str(self.domains[domain].workload.job_id[row - self.first[domain]])
-                self.row[domain][self.job_id[row]] = row
+                self.schedulers[domain].row[self.job_id[row]] = row
                 self.tables.jobs[row]["paired"] = 1
-        self.note_alone()
+        self.note_paired()
 
-    def note_alone(self) -> None:
-        """Dry runs count a job as unpaired if coscheduling is off in its domain or its mate's."""
+    def note_paired(self) -> None:
+        """Dry runs count a job as paired unless coscheduling is off in its domain or its mate's."""
         on = [coscheduler.settings.enabled for coscheduler in self.coschedulers]
-        for domain, rows in enumerate(self.row):
-            for row in rows.values():
-                self.clusters[domain].count_alone(row, not (on[domain] and on[self._mate[row][0]]))
-
-
-CARRY_OUT: dict[type, Callable[[Engine, int, Any], None]] = {
-    Start: Engine._start,
-    Hold: Engine._hold,
-    Yield: Engine._yield,
-    Release: Engine._release,
-    AskAgain: Engine._ask_again,
-    Try: Engine._try,
-    Reschedule: Engine._reschedule,
-    Record: Engine._record,
-    Call: Engine._call,
-    Answer: Engine._answer,
-    SetTimer: Engine._set_timer,
-    ClearTimer: Engine._clear_timer,
-}
-
-TIMER_EVENTS: dict[Timer, type] = {
-    Timer.RELEASE: ReleaseDue,
-    Timer.PATIENCE: PatienceOver,
-    Timer.RETRY: RetryDue,
-    Timer.GRACE: GraceOver,
-}
+        for domain, scheduler in enumerate(self.schedulers):
+            for job, row in scheduler.row.items():
+                scheduler.count_paired(job, on[domain] and on[self._mate[row][0]])
 
 
 def _fill_tables(domains: Sequence[DomainSetup]) -> Tables:

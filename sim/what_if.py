@@ -42,7 +42,7 @@ def _cancel(engine: Engine, domain: int, event: ScriptedEvent) -> None:
     if before is JobState.PENDING:
         engine.submitted(domain, row)  # so that its mate learns of it
     engine.feed(domain, Finished(engine.job_id[row], JobState.CANCELLED))
-    engine.holds[domain].end(row, engine.now, HoldEnd.CANCELLED)
+    engine.schedulers[domain].holds.end(row, engine.now, HoldEnd.CANCELLED)
 
 
 def _drain(engine: Engine, domain: int, event: ScriptedEvent) -> None:
@@ -59,7 +59,7 @@ def _down(engine: Engine, domain: int, event: ScriptedEvent) -> None:
         if row in engine.job_id:
             job = engine.job_id[row]
             engine.feed(domain, NodesLost(job) if state is JobState.QUEUED else Finished(job, state))
-            engine.holds[domain].end(row, engine.now, HoldEnd.CANCELLED)
+            engine.schedulers[domain].holds.end(row, engine.now, HoldEnd.CANCELLED)
 
 
 def _up(engine: Engine, domain: int, event: ScriptedEvent) -> None:
@@ -69,7 +69,7 @@ def _up(engine: Engine, domain: int, event: ScriptedEvent) -> None:
 def _switch_scheme(engine: Engine, domain: int, event: ScriptedEvent) -> None:
     coscheduler = engine.coschedulers[domain]
     coscheduler.ledger.configure(replace(coscheduler.settings, scheme=Scheme(event.scheme)))
-    engine.note_alone()
+    engine.note_paired()
     engine.clusters[domain].reschedule()
 
 

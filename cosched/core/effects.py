@@ -1,4 +1,4 @@
-"""What a policy domain wants done: the effects of `coscheduling`, to be carried out in order by its shell.
+"""What coscheduling wants done, to be carried out in order: on the scheduler (by `domain`), and by the shell.
 
 Records come before what is sent, so that a domain killed at any point restarts in a state that it had promised.
 """
@@ -70,6 +70,25 @@ class Reschedule(NamedTuple):
     job: JobId
 
 
+class PassOver(NamedTuple):
+    """Take an offered job's nodes back, since others come first; it is offered again soon. An external scheduler's."""
+
+    job: JobId
+
+
+class HasMate(NamedTuple):
+    """The job has a mate now, or has none any more."""
+
+    job: JobId
+
+
+class Wanted(NamedTuple):
+    """The queued job could not be started for its mate, which holds nodes until then."""
+
+    job: JobId
+    until: int
+
+
 class Call(NamedTuple):
     """Send a request of `job` to a peer; tell with Answered or CallFailed."""
 
@@ -109,4 +128,5 @@ class Record(NamedTuple):
     detail: dict[str, object]
 
 
-Effect = Start | Hold | Yield | Release | AskAgain | Try | Reschedule | Call | Answer | SetTimer | ClearTimer | Record
+ForScheduler = Start | Hold | Yield | Release | AskAgain | Try | Reschedule | HasMate
+Effect = ForScheduler | Wanted | Call | Answer | SetTimer | ClearTimer | Record

@@ -36,14 +36,14 @@ def _use_all() -> None:
     cluster = OpenCluster(ClusterSettings(9, parse_ordering("fcfs"), BACKFILLING["easy"]))
     for job in ("1", "2", "3"):
         cluster.submit(_job(job))
-        cluster.next_ready(1)
+        cluster.next(1)
         cluster.pass_over(job, 1, 1.0)
     cluster.try_start("3", 2, 3)
-    cluster.next_ready(2)
+    cluster.next(2)
     cluster.reschedule()  # although the answer of 1 is awaited
     cluster.hold("1", 2, 9)
     cluster.release("1", 3)
-    cluster.next_ready(4)
+    cluster.next(4)
     cluster.start("1", 4)
     cluster.submit(_job("4", JobState.RUNNING))
     cluster.leave("4", 5, JobState.COMPLETED)
@@ -51,7 +51,7 @@ def _use_all() -> None:
 
 
 def _job(name: str, state: JobState = JobState.QUEUED) -> ClusterJob:
-    return ClusterJob(name, 1, 1, 0, alone=True, state=state, block=0, expected=9)
+    return ClusterJob(name, 1, 1, 0, paired=False, state=state, block=0, expected=9)
 
 
 def _compiler_code() -> Iterator[tuple[int, int]]:

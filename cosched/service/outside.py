@@ -119,6 +119,10 @@ class ServiceOutside:
         """See the protocol."""
         self.tasks.run(self.runner.order(order))
 
+    def agreed_start(self, start_at: float | None, job: JobId) -> float | None:
+        """See the protocol."""
+        return self.agreed.accepted(start_at, job)
+
     # Timers
 
     def set_timer(self, timer: SetTimer) -> None:

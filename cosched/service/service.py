@@ -33,7 +33,6 @@ from cosched.service.api.reads import Reads
 from cosched.service.api.requests import Requests
 from cosched.service.api.views import Views
 from cosched.service.configuration import Configuration
-from cosched.service.domain.offered_domain import OfferedDomain
 from cosched.service.domain.watching import Watchers
 from cosched.service.listeners.listening import Listeners, Served
 from cosched.service.manager.kinds import deal_with, kind_of_domain
@@ -193,8 +192,6 @@ class Service:
         self.runner, self.queue = deal_with(manager, self.domain, self.announcer, self._peer_names, tasks)
         most = float(configuration.coscheduling.max_clock_offset)
         self._agreed = outside.agreed = AgreedStart(self.runner.work.start_lead, self.peers.clock_offset, most)
-        if isinstance(self.domain, OfferedDomain):
-            self.domain.accepted = self._agreed.accepted
         outside.domain, outside.peers, outside.runner = self.domain, self.peers, self.runner
         stack.push_async_callback(self.peers.close)
         stack.push_async_callback(outside.tasks.close)

@@ -237,10 +237,10 @@ def collect(engine: Engine, settings: list[Domain], timing: dict[str, float], ev
             setup.cluster.nodes,
             setup.workload,
             _jobs(engine, i),
-            engine.releases[i],
+            engine.schedulers[i].releases,
             engine.last_event(i),
-            engine.holds[i].holds(engine.first[i], engine.now),
-            engine.yields[i].yields(),
+            engine.schedulers[i].holds.holds(engine.first[i], engine.now),
+            engine.schedulers[i].yields.yields(),
         )
         for i, setup in enumerate(engine.domains)
     }

@@ -56,11 +56,11 @@ def live(work: Workload, cluster: OpenCluster) -> list[int]:
             cluster.leave(str(heapq.heappop(ends)[1]), now, JobState.COMPLETED)
         while arrivals and work.submit[arrivals[0]] == now:
             i = arrivals.pop(0)
-            cluster.submit(ClusterJob(str(i), int(work.nodes[i]), int(work.requested[i]), now, alone=True))
-        while (ready := cluster.next_ready(now)) is not None:
-            cluster.start(ready.id, now)
-            start[int(ready.id)] = now
-            heapq.heappush(ends, (now + int(work.run[int(ready.id)]), int(ready.id)))
+            cluster.submit(ClusterJob(str(i), int(work.nodes[i]), int(work.requested[i]), now, paired=False))
+        while (ready := cluster.next(now)) is not None:
+            cluster.start(ready.job, now)
+            start[int(ready.job)] = now
+            heapq.heappush(ends, (now + int(work.run[int(ready.job)]), int(ready.job)))
     return start
 
 
@@ -104,16 +104,16 @@ class Waiting:
             self.submit()
         else:
             self.happen(*choice.split())
-        while (ready := self.cluster.next_ready(self.now)) is not None:
-            assert self.states[ready.id] is JobState.QUEUED
-            self.states[ready.id] = JobState.READY
+        while (ready := self.cluster.next(self.now)) is not None:
+            assert self.states[ready.job] is JobState.QUEUED
+            self.states[ready.job] = JobState.READY
         self.check()
 
     def submit(self) -> None:
         self.submitted += 1
         job = str(self.submitted)
         nodes = self.cluster.rounded(self.data.draw(st.integers(1, 8)))
-        self.cluster.submit(ClusterJob(job, nodes, self.data.draw(st.integers(1, 20)), self.now, alone=False))
+        self.cluster.submit(ClusterJob(job, nodes, self.data.draw(st.integers(1, 20)), self.now, paired=True))
         self.states[job] = JobState.QUEUED
 
     def happen(self, job: str, state: str) -> None:
@@ -169,8 +169,8 @@ class Waiting:
                     self.start(job)
                 elif state is JobState.RUNNING:
                     self.leave(job)
-            while (ready := self.cluster.next_ready(self.now)) is not None:
-                self.states[ready.id] = JobState.READY
+            while (ready := self.cluster.next(self.now)) is not None:
+                self.states[ready.job] = JobState.READY
         assert not self.states
         assert self.cluster.free == self.cluster.nodes
 
@@ -190,7 +190,7 @@ def test_answers_may_be_late_and_other_things_happen_meanwhile(backfill, pool, d
 
 def submitted(cluster: OpenCluster, *sizes: int) -> None:
     for number, nodes in enumerate(sizes, 1):
-        cluster.submit(ClusterJob(str(number), nodes, 10, 0, alone=False))
+        cluster.submit(ClusterJob(str(number), nodes, 10, 0, paired=True))
 
 
 def test_an_instant_lasts_as_long_as_its_iteration():
@@ -198,40 +198,40 @@ def test_an_instant_lasts_as_long_as_its_iteration():
     cluster = OpenCluster(machine("fcfs", "easy", "flat"))
     submitted(cluster, 8, 8)
     cluster.enter(0)
-    assert cluster.next_ready(0).id == "1"
+    assert cluster.next(0).job == "1"
     cluster.hold("1", 0, 100)
-    assert cluster.next_ready(0) is None
+    assert cluster.next(0) is None
     cluster.enter(100)
     cluster.release("1", 100)
-    assert cluster.next_ready(100).id == "2"
+    assert cluster.next(100).job == "2"
     cluster.enter(103)
-    cluster.submit(ClusterJob("3", 8, 10, 103, alone=False))  # the domain changed
-    assert cluster.next_ready(103) is None, "job 2 keeps its nodes"
+    cluster.submit(ClusterJob("3", 8, 10, 103, paired=True))  # the domain changed
+    assert cluster.next(103) is None, "job 2 keeps its nodes"
     cluster.enter(103)
     cluster.pass_over("2", 103, 1.0)
-    assert cluster.next_ready(103).id == "3", "job 1 was released, job 2 has yielded"
+    assert cluster.next(103).job == "3", "job 1 was released, job 2 has yielded"
 
 
 def test_late_yields_alone_do_not_keep_iterations_going():
     """Two jobs that each need the whole machine, and whose answers take longer than an iteration waits."""
     cluster = OpenCluster(machine("fcfs", "easy", "flat"))
     for job in ("1", "2"):
-        cluster.submit(ClusterJob(job, 8, 10, 0, alone=False))
+        cluster.submit(ClusterJob(job, 8, 10, 0, paired=True))
     for now, job in ((10, "1"), (20, "2")):
-        ready = cluster.next_ready(now)
+        ready = cluster.next(now)
         assert ready is not None
-        assert ready.id == job
+        assert ready.job == job
         cluster.enter(now + 1)
         cluster.reschedule()  # patience is over
-        assert cluster.next_ready(now + 1) is None
+        assert cluster.next(now + 1) is None
         cluster.enter(now + 10)
         cluster.pass_over(job, now + 10, 1.0)
-    assert cluster.next_ready(30) is None
+    assert cluster.next(30) is None
     cluster.enter(31)
     cluster.reschedule()  # anything else that happens
-    ready = cluster.next_ready(31)
+    ready = cluster.next(31)
     assert ready is not None
-    assert ready.id == "1"
+    assert ready.job == "1"
 
 
 def test_what_is_read_of_a_job_can_be_submitted_again():
@@ -239,9 +239,9 @@ def test_what_is_read_of_a_job_can_be_submitted_again():
     cluster = OpenCluster(machine("fcfs", "easy", "partitioned:4x2"))
     submitted(cluster, 4, 2, 8)
     cluster.enter(0)
-    assert cluster.next_ready(0).id == "1"
+    assert cluster.next(0).job == "1"
     cluster.start("1", 0)
-    assert cluster.next_ready(0).id == "2"
+    assert cluster.next(0).job == "2"
     cluster.hold("2", 0, 50)
     assert cluster.try_start("3", 0, 77) is False
     again = OpenCluster(cluster.settings)

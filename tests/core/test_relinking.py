@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cosched.core.effects import AskAgain, Call, ClearTimer, Hold, Reschedule, SetTimer, Start, Timer
+from cosched.core.effects import AskAgain, Call, ClearTimer, HasMate, Hold, Reschedule, SetTimer, Start, Timer
 from cosched.core.events import Answered, Linked
 from cosched.core.protocol import FOREVER, Found, GetMateJobId, MateJobId, MateProblem, MateStatus, Status
 from cosched.core.settings import Scheme
@@ -21,7 +21,7 @@ def test_a_queued_job_takes_another_mate_and_says_which_it_had():
     a.now = 20
     effects = a.feed(RELINKED)
     assert detail(effects, "is linked")["was"] == "tvice@B"
-    assert effects[1:] == [SetTimer("j", Timer.PATIENCE, 520), Reschedule("j")]
+    assert effects[1:] == [HasMate("j"), SetTimer("j", Timer.PATIENCE, 520), Reschedule("j")]
     assert a.asked_id("k", pair="twice") == MateJobId(Found.MATE, "j")
     assert a.asked_id("k2", pair="tvice") == UNSUBMITTED
 
@@ -42,7 +42,8 @@ def test_a_holding_job_asks_for_its_new_mate_with_its_nodes():
     effects = a.feed(RELINKED)
     assert decided(effects) == []
     assert effects[1:] == [
-        ClearTimer("j", Timer.RELEASE), AskAgain("j"), Call("B", "j", GetMateJobId("j", "twice", None, "")),
+        HasMate("j"), ClearTimer("j", Timer.RELEASE), AskAgain("j"),
+        Call("B", "j", GetMateJobId("j", "twice", None, "")),
     ]  # fmt: skip
     assert decided(a.reply(UNSUBMITTED)) == [Hold]
     assert a.job().held_until == 1200, "the hold is no longer for it"

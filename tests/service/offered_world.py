@@ -11,14 +11,14 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
-from cosched.core.effects import Answer, Call, Release, Reschedule, Start, Try, Yield
+from cosched.core.effects import Answer, Call, PassOver, Release, Reschedule, Start, Try, Yield
 from cosched.core.events import Asked
 from cosched.core.job import JobState
 from cosched.core.protocol import MateTried, StartJob, TryStartMate
 from cosched.core.scheduling.policies.backfilling import BACKFILLING
 from cosched.core.scheduling.policies.ordering import parse_ordering
 from cosched.core.scheduling.scheduler import ClusterSettings
-from cosched.service.domain.changes import Order, PassOver
+from cosched.service.domain.changes import Order
 from cosched.service.domain.offered_domain import OfferedDomain
 from cosched.service.store import JobRecord
 from cosched.service.wire.errors import Refusal
@@ -210,6 +210,9 @@ class SlurmOutside(Outside):
 
     later = Outside._later
 
+    def agreed_start(self, start_at: float | None, job: str) -> float | None:  # noqa: ARG002
+        return None
+
     def order(self, order: Order) -> None:
         self.node.may_die()
         _ORDERS[type(order)](self, order)
@@ -228,7 +231,7 @@ class SlurmOutside(Outside):
         node = self.node
         stack = ExitStack()
         wanted = node.domain.cluster.wanted(self.world.now)
-        stack.enter_context(node.domain.favouring(wanted))
+        stack.enter_context(node.domain.cluster.favouring(wanted))
         for job in wanted:
             node.slurm[job].eligible_at = 0
         node.requeue(order.job, OTHERS_TURN)

@@ -45,20 +45,20 @@ before = loaded()
 machine = ClusterSettings(16, parse_ordering("wfp"), BACKFILLING["conservative"], pools.Partitions(8, 2))
 cluster = OpenCluster(machine)
 for number in range(300):  # more than there is room for at first
-    cluster.submit(ClusterJob(str(number), 2, 100, number, alone=number % 2 == 0))
+    cluster.submit(ClusterJob(str(number), 2, 100, number, paired=number % 2 == 1))
 for number in range(6):
-    ready = cluster.next_ready(1000)
+    ready = cluster.next(1000)
     answer = (cluster.start, cluster.hold, cluster.pass_over)[number % 3]
-    answer(ready.id, 1000, *((), (2000,), (2.0,))[number % 3])
+    answer(ready.job, 1000, *((), (2000,), (2.0,))[number % 3])
 held = [str(n) for n in range(300) if str(n) in cluster and cluster.job(str(n)).state is JobState.HOLDING]
 cluster.release(held[0], 1001)
 cluster.try_start("299", 1001, 1100)
-ready = cluster.next_ready(1002)
+ready = cluster.next(1002)
 cluster.reschedule()
-cluster.leave(ready.id, 1002, JobState.CANCELLED)
+cluster.leave(ready.job, 1002, JobState.CANCELLED)
 cluster.leave("298", 1002, JobState.CANCELLED)
 cluster.leave("299", 1003, JobState.COMPLETED)
-cluster.submit(ClusterJob("found", 2, 100, 1, alone=True, state=JobState.RUNNING, block=0, expected=2000))
+cluster.submit(ClusterJob("found", 2, 100, 1, paired=False, state=JobState.RUNNING, block=0, expected=2000))
 print(json.dumps({"loaded": before, "needed": loaded(), "compiler_kb": resident, "blocks": blocks}))
 """
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from cosched.core.coscheduling.outgoing import NO_SUCH_PAIR
-from cosched.core.effects import Call, Release, Start, Try, Yield
+from cosched.core.effects import Call, PassOver, Release, Start, Try, Yield
 from cosched.core.events import Asked
 from cosched.core.job import JobState
 from cosched.core.protocol import (
@@ -28,7 +28,7 @@ from cosched.core.scheduling.policies.backfilling import BACKFILLING
 from cosched.core.scheduling.policies.ordering import parse_ordering
 from cosched.core.scheduling.scheduler import ClusterSettings
 from cosched.core.settings import CoschedulingSettings, OnMateUnknown, Scheme
-from cosched.service.domain.changes import Order, PassOver
+from cosched.service.domain.changes import Order
 from cosched.service.domain.offered_domain import OfferedDomain
 from cosched.service.metrics import Metrics
 from cosched.service.store import JobRecord, Store
@@ -359,7 +359,7 @@ def test_a_wanted_job_and_one_that_cannot_yield_are_not_passed_over(site):
 
 def test_after_a_release_the_wanted_come_first(site):
     site.submit(1, 2)
-    with site.domain.favouring(["1"]):
+    with site.domain.cluster.favouring(["1"]):
         site.offer(2)
         assert site.orders == [PassOver("2")]
         site.offer(1)
@@ -399,7 +399,7 @@ def test_a_try_of_the_first_of_two_pairs_goes_on(site):
 
 
 def test_an_agreed_instant_goes_to_the_manager_and_to_the_peer(site):
-    site.domain.accepted = lambda start_at, _: start_at + 1
+    site.outside.agreed_start = lambda start_at, _: start_at + 1
     site.submit(1)
     site.domain.ask(Asked("b", TryStartMate("b/1/1", "1", "1", 0, 50.5)))
     site.orders  # noqa: B018
@@ -413,7 +413,7 @@ def test_an_agreed_instant_goes_to_the_manager_and_to_the_peer(site):
 
 def test_an_agreed_instant_outlives_a_restart(site, store):
     """That of the launch, if the manager has not heard of it, and that of the answer, if its caller asks again."""
-    site.domain.accepted = lambda start_at, _: start_at + 1
+    site.outside.agreed_start = lambda start_at, _: start_at + 1
     site.submit(1)
     request = TryStartMate("b/1/1", "1", "1", 0, 50.5)
     site.domain.ask(Asked("b", request))

@@ -1,16 +1,16 @@
 """An engine that stops at every instant and checks what must always hold (coscheduling.md)."""
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 
-from cosched.core.effects import Hold
 from cosched.core.job import JobState
 from cosched.core.scheduling.batch.kernels import loop
 from cosched.core.scheduling.primitives.codes import NONE
 from cosched.core.scheduling.primitives.tables import FREE, NEVER, OUT
-from cosched.sim import engine as engine_module
 from cosched.sim.engine import Engine
 from cosched.sim.holds_and_yields import HoldEnd
 
@@ -30,6 +30,8 @@ class WatchedEngine(Engine):
     reservations_checked = 0
 
     def run(self) -> None:
+        for domain, scheduler in enumerate(self.schedulers):
+            scheduler.hold = partial(self._hold_and_check, domain, scheduler.hold)
         super().run()
         for domain in range(len(self.domains)):
             self._check_logs(domain)
@@ -37,15 +39,15 @@ class WatchedEngine(Engine):
     def _check_logs(self, domain: int) -> None:
         """What was noted hold by hold and yield by yield is what each job's counters say."""
         first = self.first[domain]
-        log = self.holds[domain].holds(first, self.now)
+        log = self.schedulers[domain].holds.holds(first, self.now)
         jobs = list(self.paired_outcomes(domain))
         for row, job, held in jobs:
             own = log.row == row
             assert own.sum() == job.holds
             assert int((log.end - log.begin)[own].sum()) * int(self._rows(domain)[row]["nodes"]) == held
         assert len(log.row) == sum(job.holds for _, job, _ in jobs)
-        assert (log.ended == HoldEnd.RELEASED).sum() == self.releases[domain]
-        assert self.yields[domain].yields().count.sum() == sum(job.yields for _, job, _ in jobs)
+        assert (log.ended == HoldEnd.RELEASED).sum() == self.schedulers[domain].releases
+        assert self.schedulers[domain].yields.yields().count.sum() == sum(job.yields for _, job, _ in jobs)
 
     def _next_stop(self) -> int:
         timer = super()._next_stop()
@@ -101,19 +103,23 @@ class WatchedEngine(Engine):
         for job in holding:
             assert settings.release_interval == 0 or self.now <= job.held_until <= job.held_since + longest
 
-    def check_reservation(self, domain: int, effect: Hold) -> None:
+    def _hold_and_check(self, domain: int, hold: Callable, job: str, now: int, until: int) -> None:
+        self._check_reservation(domain, job, until)
+        hold(job, now, until)
+
+    def _check_reservation(self, domain: int, name: str, until: int) -> None:
         """3: no hold of a job behind a reservation, nor the run that follows it, delays that reservation."""
         record = self.tables.domains[domain]
         if not record["backfilled"] or record["shadow"] >= NEVER or record["reserved"] == NONE:
             return
         self.reservations_checked += 1
-        row = self.row[domain][effect.job]
+        row = self.schedulers[domain].row[name]
         reserved, shadow = self.tables.jobs[int(record["reserved"])], int(record["shadow"])
         rows = self._rows(domain)
         busy = with_nodes(rows) & (np.arange(len(rows)) != row - self.first[domain])
         after = rows[busy & (rows["expected"] > shadow)]
         job = self.tables.jobs[row]
-        over = effect.until < NEVER and effect.until + int(job["requested"]) <= shadow
+        over = until < NEVER and until + int(job["requested"]) <= shadow
         if record["units"]:
             self._check_block(record, reserved, after if over else np.append(after, job))
         else:
@@ -130,12 +136,3 @@ class WatchedEngine(Engine):
         )
         for job in after:
             assert job["block"] >= end or job["block"] + job["nodes"] // size <= start
-
-
-def _hold_and_check(engine: Engine, domain: int, effect: Hold) -> None:
-    if isinstance(engine, WatchedEngine):
-        engine.check_reservation(domain, effect)
-    Engine._hold(engine, domain, effect)
-
-
-engine_module.CARRY_OUT[Hold] = _hold_and_check

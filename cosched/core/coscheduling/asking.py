@@ -66,13 +66,14 @@ class Asking:
 
     def heard_of(self, peer: Domain, now: int, *, itself: bool = False) -> list[Effect]:
         """The peer answers; `itself`: not a question of a job, whose answer may have been under way as it left."""
-        if not self.peers.there(peer, even_if_it_left=itself):
+        if not self.ledger.settings.peer_grace or not self.peers.there(peer, even_if_it_left=itself):
             return []
         return [ClearTimer(peer, Timer.GRACE), *self._all_ask(peer, now, lambda job: job.missed)]
 
     def missed(self, peer: Domain, now: int) -> list[Effect]:
         """The peer gives no answer."""
-        return self._await(peer) if self.peers.away(peer, now) else []
+        news = self.ledger.settings.peer_grace and self.peers.away(peer, now)
+        return self._await(peer) if news else []
 
     def _await(self, peer: Domain) -> list[Effect]:
         end = self.peers.grace_end(peer)

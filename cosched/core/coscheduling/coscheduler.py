@@ -97,6 +97,8 @@ class Coscheduler:
         self.incoming = Incoming(ledger, mates, allocations)
         self.table = self._transitions()
         self.others = self._other_events()
+        kinds = {kind for _, kind in self.table}
+        self._rows = {kind: [self.table.get((state, kind)) for state in JobState] for kind in kinds}  # quick to look up
 
     @property
     def settings(self) -> CoschedulingSettings:
@@ -113,22 +115,24 @@ class Coscheduler:
         job = self.jobs.get(event.job)
         if job is None:
             raise IllegalEvent(f"{kind.__name__} of unknown job {event.job}")
-        transition: Transition = self._answered if kind is Answered else self._row(job, kind)
-        effects = transition(job, event, now)
-        self.ledger.changed[job.id] = None
-        return effects
+        return self._answered(job, event, now) if type(event) is Answered else self._carry_out(job, event, now)
 
     def _answered(self, job: PairedJob, event: Answered, now: int) -> list[Effect]:
         if job.call is not event.request and job.call != event.request:
             return []  # the answer to a question that nobody asks any more
-        effects = self._row(job, type(event.answer))(job, event.answer, now)
-        return effects + self.asking.heard_of(job.peer, now)
+        effects = self._carry_out(job, event.answer, now)
+        heard = self.asking.heard_of(job.peer, now)
+        return effects + heard if heard else effects
 
-    def _row(self, job: PairedJob, kind: type) -> Transition:
-        try:
-            return self.table[job.state, kind]
-        except KeyError:
-            raise IllegalEvent(f"{kind.__name__} while job {job.id} is {job.state.name}") from None
+    def _carry_out(self, job: PairedJob, what: object, now: int) -> list[Effect]:
+        """The transition of the job's state and this kind of event or answer."""
+        kind = type(what)
+        transition = self._rows[kind][job.state]
+        if transition is None:
+            raise IllegalEvent(f"{kind.__name__} while job {job.id} is {job.state.name}")
+        effects = transition(job, what, now)
+        self.ledger.changed[job.id] = None
+        return effects
 
     # The tables
 

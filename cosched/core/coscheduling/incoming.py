@@ -11,7 +11,7 @@ from typing import cast
 from cosched.core.coscheduling.allocations import HOLDING, QUEUED, READY, Allocations
 from cosched.core.coscheduling.ledger import IllegalEvent, Ledger, PairedJob
 from cosched.core.coscheduling.mates import Mates, no_pair
-from cosched.core.effects import Answer, Effect, Try
+from cosched.core.effects import Answer, Effect, HasMate, Try, Wanted
 from cosched.core.events import Asked, Tried
 from cosched.core.job import JobState
 from cosched.core.protocol import (
@@ -75,7 +75,7 @@ class Incoming:
         if job is None or job.mate == named:
             return [answer]
         self.ledger.changed[job.id] = None
-        return [*self.ledger.note(job, "is linked", mate=job.mate, peer=peer), answer]
+        return [*self.ledger.note(job, "is linked", mate=job.mate, peer=peer), HasMate(job.id), answer]
 
     def mate_job_id(self, peer: Domain, request: GetMateJobId) -> MateJobId:
         """Answer GetMateJobId; a job here that names no id yet takes the caller's."""
@@ -124,8 +124,11 @@ class Incoming:
         if job.id not in self.trying:
             raise IllegalEvent(f"Tried, but nobody asked for job {job.id}")
         peer, request = self.trying.pop(job.id)
-        starts = event.started and job.state is QUEUED
-        effects = self.allocations.runs(job, now, f"asked by {peer}", event.at) if starts else []
+        effects: list[Effect] = []
+        if event.started and job.state is QUEUED:
+            effects = self.allocations.runs(job, now, f"asked by {peer}", event.at)
+        elif job.state is QUEUED and request.hold_until > now:
+            effects = [Wanted(job.id, request.hold_until)]
         return self._reply(job, peer, request, job.state in STARTED, effects, event.at)
 
     def _reply(

@@ -11,7 +11,7 @@ from cosched.core.coscheduling.allocations import HOLDING, QUEUED, Allocations
 from cosched.core.coscheduling.asking import Asking
 from cosched.core.coscheduling.ledger import IllegalEvent, Ledger, PairedJob
 from cosched.core.coscheduling.mates import Mates
-from cosched.core.effects import ClearTimer, Effect, Reschedule, Timer
+from cosched.core.effects import ClearTimer, Effect, HasMate, Reschedule, Timer
 from cosched.core.events import Linked, Submitted, Unlinked
 from cosched.core.protocol import StartJob, TryStartMate
 
@@ -45,7 +45,7 @@ class Links:
         else:
             changed = {"was": before} if before else {}
         noted = self.ledger.note(job, "is linked", pair=event.pair, mate=event.mate, peer=event.peer, **changed)
-        return [*noted, *self.allocations.patience(job, now), *self._asks_for_it(job, now)]
+        return [*noted, HasMate(job.id), *self.allocations.patience(job, now), *self._asks_for_it(job, now)]
 
     def _asks_for_it(self, job: PairedJob, now: int) -> list[Effect]:
         if job.state is QUEUED:
@@ -59,6 +59,7 @@ class Links:
         noted = self.ledger.note(job, "is unlinked", mate=job.mate, peer=job.peer)
         self.mates.unlink(job)
         job.alone, job.problem = False, ""
+        noted.append(HasMate(job.id))
         if job.state is not QUEUED:  # it has nodes, and nobody to wait for
             return noted + self.allocations.start(job, now, "unlinked from its mate")
         return [*noted, ClearTimer(job.id, Timer.PATIENCE), Reschedule(job.id)]

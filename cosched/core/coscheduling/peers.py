@@ -37,8 +37,6 @@ class Peers:
 
     def there(self, peer: Domain, *, even_if_it_left: bool) -> bool:
         """It was heard of; whether it had been away."""
-        if not self.ledger.settings.peer_grace:
-            return False
         known = self.known.get(peer)
         if known is None:
             self.known[peer] = Presence()
@@ -52,7 +50,7 @@ class Peers:
 
     def away(self, peer: Domain, now: int) -> bool:
         """It gives no answer; whether that is news of a peer that was there."""
-        known = self.known.get(peer) if self.ledger.settings.peer_grace else None
+        known = self.known.get(peer)
         if known is None or known.away_since is not None:
             return False
         known.away_since = now

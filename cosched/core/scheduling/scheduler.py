@@ -1,9 +1,11 @@
-"""What a cluster scheduler is told, and what it says: its settings, its jobs, and those that are ready."""
+"""What a policy domain asks of its scheduler, and what a cluster is told: its settings, its jobs."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
+from cosched.core.events import Ready
 from cosched.core.job import JobState
 from cosched.core.protocol import JobId
 from cosched.core.scheduling.policies.ordering import Ordering
@@ -32,7 +34,7 @@ class ClusterJob:
     nodes: int
     requested: int
     submitted: int
-    alone: bool  # it has no mate, or coscheduling is off
+    paired: bool  # it waits for a mate
     state: JobState = JobState.QUEUED
     block: int = NONE  # first unit of its nodes on a partitioned pool
     expected: int = NONE  # when its nodes are expected back
@@ -42,10 +44,82 @@ class ClusterJob:
     released: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class ReadyJob:
-    """A job that was selected; nodes are assigned to it."""
+class Scheduler(Protocol):
+    """Who chooses jobs and their nodes, for one policy domain; it knows no mates.
 
-    id: JobId
+    A job that it has chosen is `next`; it keeps its nodes until it is answered by start, hold or pass_over. Whatever a
+    scheduler cannot tell at once comes later, as an event (Tried, Started, NodesLost).
+
+    What only some schedulers will be able to do (an exact quote, a booking, another size, preemption) belongs here as
+    a set of capabilities, asked for before use: what is missing degrades as stated, never silently.
+    """
+
+    def next(self, now: int) -> Ready | None:
+        """The next job that is ready; None: nothing is left to do, or an answer is awaited."""
+
+    def start(self, job: JobId, now: int) -> None:
+        """Start a job that has nodes (ready or holding)."""
+
+    def hold(self, job: JobId, now: int, until: int) -> None:
+        """Keep a ready job's nodes; they are expected back at `until`."""
+
+    def ask_again(self, job: JobId) -> None:
+        """A holding job is ready again, on its nodes."""
+
+    def pass_over(self, job: JobId, now: int, boost: float) -> None:
+        """Take a ready job's nodes back, and pass it over for the rest of this instant; its score is `boost` times."""
+
+    def release(self, job: JobId, now: int) -> None:
+        """End a hold by force."""
+
+    def try_start(self, job: JobId, now: int, wanted_until: int, start_at: float | None = None) -> bool | None:
+        """TryStartMate: start a queued job if an iteration run now would; else it is wanted until then. None: later.
+
+        `start_at`: the instant at which its mate could start, in seconds since 1970.
+        """
+
+    def reschedule(self, job: JobId | None = None) -> None:
+        """Run an iteration, though an answer may be awaited: something about this job (None: anything) changed."""
+
+    def count_paired(self, job: JobId, paired: bool) -> None:
+        """Whether the job waits for a mate; `try_start` takes one that does not as any other job."""
+
+
+class OpenScheduler(Scheduler, Protocol):
+    """The scheduler of a live domain, whose jobs come and go."""
+
     nodes: int
-    hold_limit: int  # until when a hold may last at most without delaying a reserved job, or FOREVER
+
+    def submit(self, job: ClusterJob) -> None:
+        """A job is queued, or (after a restart) has the nodes that it had."""
+
+    def leave(self, job: JobId, now: int, how: JobState) -> None:
+        """The job ended, or was cancelled, in the final state `how`; its nodes are free."""
+
+    def job(self, job: JobId) -> ClusterJob:
+        """All that is known of a job."""
+
+    def __contains__(self, job: JobId) -> bool: ...
+
+    def fits(self, nodes: int) -> bool:
+        """Whether a job of this size can run at all."""
+
+    def rounded(self, nodes: int) -> int:
+        """The nodes that a job of this size takes; ValueError if it is larger than the machine."""
+
+    def enter(self, now: int) -> None:
+        """It is `now`."""
+
+    @property
+    def awaited(self) -> JobId | None:
+        """The ready job for whose answer an iteration waits."""
+
+    def next_event(self, now: int) -> int | None:
+        """When the scheduler wants to go on though nothing is told to it; None: at no time of its own."""
+
+    def used(self) -> dict[JobState, int]:
+        """Nodes of ready, holding and running jobs."""
+
+    @property
+    def free(self) -> int:
+        """Nodes that nobody has."""

@@ -5,15 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from cosched.core.effects import Answer, Call, ClearTimer, Release, Reschedule, SetTimer, Start, Try, Yield
+from cosched.core.effects import Answer, Call, ClearTimer, PassOver, Release, Reschedule, SetTimer, Start, Try, Yield
 from cosched.core.protocol import Domain, JobId, MateStarted, MateTried
 from cosched.service.store import AuditRecord, EventRecord, JobRecord, Store
-
-
-class PassOver(NamedTuple):
-    """Take an offered job's nodes back, since others come first; it is offered again soon."""
-
-    job: JobId
 
 
 class Cancel(NamedTuple):

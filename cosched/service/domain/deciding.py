@@ -3,41 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
+
+from prometheus_client import Counter
 
 from cosched.core.coscheduling.coscheduler import Coscheduler
 from cosched.core.coscheduling.ledger import PairedJob
-from cosched.core.effects import (
-    Answer,
-    AskAgain,
-    Call,
-    ClearTimer,
-    Effect,
-    Hold,
-    Record,
-    Release,
-    Reschedule,
-    SetTimer,
-    Start,
-    Try,
-    Yield,
-)
-from cosched.core.events import Event, Ready, Tried
+from cosched.core.domain import Change, PolicyDomain
+from cosched.core.effects import Answer, Call, ClearTimer, Effect, Record, SetTimer, Start, Wanted
+from cosched.core.events import Event, Ready
 from cosched.core.job import JobState
-from cosched.core.protocol import Domain, Found, JobId, Reply, StartJob, TryStartMate
-from cosched.core.scheduling.scheduler import ClusterSettings
+from cosched.core.protocol import Domain, Found, JobId, MateTried, Reply, StartJob, TryStartMate
+from cosched.core.scheduling.scheduler import ClusterSettings, OpenScheduler
 from cosched.core.settings import CoschedulingSettings
 from cosched.service.clock import Clock
 from cosched.service.domain import story
 from cosched.service.domain.memory import PEERS, remember, remember_peers
-from cosched.service.domain.offered_jobs import OfferedJobs
 from cosched.service.domain.turns import Outside, Turns
 from cosched.service.metrics import Metrics
 from cosched.service.store import JobRecord, Store
 from cosched.service.wire.translation import FOUND
-
-if TYPE_CHECKING:
-    from cosched.core.scheduling.batch.open_cluster import OpenCluster
 
 
 class DecidingDomain(Turns):
@@ -66,13 +51,14 @@ class DecidingDomain(Turns):
         known_as = self._name_of if of_traces else str
         self.core = Coscheduler(name, cluster.nodes, coscheduling, owners=owners, known_as=known_as)
         self.cluster = self._make_cluster(cluster)
+        self.policy = PolicyDomain(self.core, self.cluster)
         self._paced = paced
         self._iterating = not paced
         self._looks = 0  # since anything has happened
         self._why_yielded: dict[JobId, str] = {}
         self._reply: Reply | None = None
 
-    def _make_cluster(self, settings: ClusterSettings) -> OpenCluster | OfferedJobs:
+    def _make_cluster(self, settings: ClusterSettings) -> OpenScheduler:
         """Who schedules: the embedded scheduler."""
         from cosched.core.scheduling.batch.open_cluster import (
             OpenCluster,  # and the compiler, which no other scheduler needs
@@ -91,8 +77,8 @@ class DecidingDomain(Turns):
         self._refresh_touched()
 
     def feed(self, event: Event) -> None:
-        """Tell the core; only in a turn."""
-        self.carry_out(self.core.handle(event, self.now))
+        """Tell the policy domain; only in a turn."""
+        self._do_all(self.policy.handle(event, self.now))
         if self.core.peers.changed:
             self._note_peers()
 
@@ -112,12 +98,11 @@ class DecidingDomain(Turns):
         return "peer is there", None
 
     def carry_out(self, effects: Iterable[Effect]) -> None:
-        """Do what the core wants done; only in a turn."""
-        for effect in effects:
-            _CARRY_OUT[type(effect)](self, effect)
+        """Do what follows from a restart; only in a turn."""
+        self._do_all(self.policy.follow(effects, self.now))
 
     def _refresh_touched(self) -> None:
-        for job in self.core.ledger.take_changed():
+        for job in self.policy.take_changed():
             self.touch(job)
         for job in self._changes.touched:
             record, paired = self.jobs.get(job), self.core.jobs.get(job)
@@ -152,29 +137,22 @@ class DecidingDomain(Turns):
         """Iterate until nothing changes, or an answer is awaited."""
         if not self._iterating:
             return
-        if self.cluster.changed and self.cluster.passes_over(self.now):
-            self._look_again()
+        if (look_at := self.cluster.next_event(self.now)) is not None:
+            self._look_again(look_at)
         with self.metrics.iteration.time():
-            while (ready := self.cluster.next_ready(self.now)) is not None:
-                self._ready(Ready(ready.id, ready.nodes, ready.hold_limit))
+            self._do_all(self.policy.schedule(self.now))
         awaited = self.cluster.awaited
         if awaited is not None and not self._paced:
             self._outside.awaits(awaited)
-
-    def _ready(self, ready: Ready) -> None:
-        job = self.core.jobs[ready.job]
-        if job.peer and job.ready_at is None:
-            self.note(job.id, "is ready", nodes=ready.nodes)
-        self.feed(ready)
 
     def go_on(self, job: JobId) -> None:
         """The iteration has waited long enough for the answers of `job`, which keeps its nodes; others come next."""
         if self.cluster.awaited == job:
             self._inside(self.cluster.reschedule)
 
-    def _look_again(self) -> None:
+    def _look_again(self, at: int) -> None:
         if not self._paced:
-            self._outside.look_again(self.now + 1, self._looks)
+            self._outside.look_again(at, self._looks)
 
     def look(self) -> None:
         """Run the iteration that `Outside.look_again` was asked for."""
@@ -193,83 +171,70 @@ class DecidingDomain(Turns):
         """Of a paced domain: no more iterations until `wake`."""
         self._iterating = False
 
-    # Effects
+    # What is left to do
 
-    def _start(self, effect: Start) -> None:
-        self.cluster.start(effect.job, self.now)
-        self._launch(effect)
+    def _do_all(self, changes: Iterable[Change]) -> None:
+        """Note what the domain wants done; it is done after the turn."""
+        for change in changes:
+            _DO[type(change)](self, change)
 
-    def _launch(self, start: Start) -> None:
+    def _first_ready(self, ready: Ready) -> None:
+        if self.core.jobs[ready.job].peer:
+            self.note(ready.job, "is ready", nodes=ready.nodes)
+
+    def _start(self, start: Start) -> None:
         self._looks = 0
         self._changes.orders.append(start)
 
-    def _hold(self, effect: Hold) -> None:
-        self.cluster.hold(effect.job, self.now, effect.until)
-        self.metrics.holds.inc()
+    def _wanted(self, wanted: Wanted) -> None:
+        self._set_reason(wanted.job, story.MATE_HOLDS)
 
-    def _yield(self, effect: Yield) -> None:
-        self.cluster.pass_over(effect.job, self.now, effect.boost)
-        self.metrics.yields.inc()
+    def _call(self, call: Call) -> None:
+        self._changes.calls.append(call)
 
-    def _release(self, effect: Release) -> None:
-        self.cluster.release(effect.job, self.now)
-        self.metrics.releases.inc()
-
-    def _ask_again(self, effect: AskAgain) -> None:
-        self.cluster.ask_again(effect.job)
-
-    def _try(self, effect: Try) -> None:
-        waits = effect.job in self.cluster  # a job that its user holds does not
-        started = waits and bool(self.cluster.try_start(effect.job, self.now, effect.wanted_until))
-        if started:
-            self._launch(Start(effect.job))
-        else:
-            self._refused_for_now(effect)
-        self.feed(Tried(effect.job, started))
-
-    def _refused_for_now(self, effect: Try) -> None:
-        if effect.wanted_until > self.now:
-            self._set_reason(effect.job, story.MATE_HOLDS)
-        if self.cluster.awaited is not None:
+    def _answer(self, answer: Answer) -> None:
+        self._reply, request = answer.answer, answer.request
+        if not isinstance(request, (TryStartMate, StartJob)):
+            return
+        self._changes.replies.append(answer)
+        last = self.core.incoming.last_answer(answer.peer, request.caller)
+        if last is not None and last[0] == request.request_id:
+            self._changes.answers[answer.peer, request.caller] = cast(Any, last)
+        if self.cluster.awaited is not None and self._refuses(answer.peer, request, answer.answer):
             # That job's nodes may be what is missing. If it gives them back, the iteration goes on behind it, perhaps
             # past this one: two domains that ask each other for different pairs would leave it at that.
-            self._look_again()
+            self._look_again(self.now + 1)
 
-    def _reschedule(self, effect: Reschedule) -> None:  # noqa: ARG002
-        self.cluster.reschedule()
+    def _refuses(self, peer: Domain, request: TryStartMate | StartJob, answer: Reply) -> bool:
+        """Whether a queued job could not be started for its mate."""
+        tried = type(answer) is MateTried and not answer.started
+        mates = tried and self.core.mates.is_mate(peer, request.caller, request.job)
+        return mates and self.core.jobs[request.job].state is JobState.QUEUED
 
-    def _call(self, effect: Call) -> None:
-        self._changes.calls.append(effect)
-
-    def _answer(self, effect: Answer) -> None:
-        self._reply = effect.answer
-        if type(effect.request) in (TryStartMate, StartJob):
-            self._changes.replies.append(effect)
-            last = self.core.incoming.last_answer(effect.peer, effect.request.caller)
-            if last is not None and last[0] == effect.request.request_id:  # type: ignore[union-attr]
-                self._changes.answers[effect.peer, effect.request.caller] = cast(Any, last)
-
-    def _timer(self, effect: SetTimer | ClearTimer) -> None:
-        self._changes.timers.append(effect)
+    def _timer(self, timer: SetTimer | ClearTimer) -> None:
+        self._changes.timers.append(timer)
 
     def _record(self, effect: Record) -> None:
         job = effect.job
-        if effect.what in ("is linked", "is unlinked") and job in self.cluster:
-            self.cluster.count_alone(job, self._is_alone(self.core.jobs[job]))
         record = self.jobs.get(job)
         if story.is_told(effect, self._why_yielded.get(job)):
             ended = {"why": record.end_text} if record is not None and record.end_text else {}
             self.note(job, effect.what, **effect.detail, **ended)
+        if effect.what in COUNTED:
+            COUNTED[effect.what](self.metrics).inc()
         if effect.what == "yields":
             self._why_yielded[job] = str(effect.detail["why"])
-        if record is None:
-            return
+        if record is not None:
+            self._bring_up_to_date(record, effect)
+
+    def _bring_up_to_date(self, record: JobRecord, effect: Record) -> None:
+        job, linked = effect.job, effect.what == "is linked"
         reason = story.reason(effect)
-        if effect.what == "is linked" and self.core.jobs[job].state is JobState.HOLDING:
+        if linked and self.core.jobs[job].state is JobState.HOLDING:
             reason = story.MATE_QUEUES
         if reason is not None:
             self._set_reason(job, reason)
-        if effect.what == "is linked" and effect.detail.get("mate") is not None:
+        if linked and effect.detail.get("mate") is not None:
             record.lookup = FOUND[Found.MATE]
         if effect.what == "started":
             self._count_start(record, effect)
@@ -289,19 +254,17 @@ class DecidingDomain(Turns):
             record.gap_s = int(str(gap))
             self.metrics.pair_gap.observe(record.gap_s)
 
-    def _is_alone(self, job: PairedJob) -> bool:
-        return not job.peer or not self.core.settings.enabled
 
-
-_CARRY_OUT: dict[type, Callable[[DecidingDomain, Any], None]] = {
-    Start: DecidingDomain._start,
-    Hold: DecidingDomain._hold,
-    Yield: DecidingDomain._yield,
-    Release: DecidingDomain._release,
-    AskAgain: DecidingDomain._ask_again,
-    Try: lambda domain, effect: domain._try(effect),  # otherwise where a resource manager schedules
-    Reschedule: lambda domain, effect: domain._reschedule(effect),  # likewise
+COUNTED: dict[str, Callable[[Metrics], Counter]] = {
+    "holds": lambda metrics: metrics.holds,
+    "yields": lambda metrics: metrics.yields,
+    "is released": lambda metrics: metrics.releases,
+}
+_DO: dict[type, Callable[[DecidingDomain, Any], None]] = {
     Record: DecidingDomain._record,
+    Ready: DecidingDomain._first_ready,
+    Wanted: DecidingDomain._wanted,
+    Start: DecidingDomain._start,
     Call: DecidingDomain._call,
     Answer: DecidingDomain._answer,
     SetTimer: DecidingDomain._timer,

@@ -11,6 +11,7 @@ from typing import Any
 
 from cosched.core.coscheduling.ledger import PairedJob
 from cosched.core.coscheduling.mates import NOT_WAITING, WAITING
+from cosched.core.domain import TIMER_EVENTS
 from cosched.core.effects import Call, SetTimer, Timer
 from cosched.core.events import (
     Answered,
@@ -18,15 +19,11 @@ from cosched.core.events import (
     CallFailed,
     Drained,
     Finished,
-    GraceOver,
-    PatienceOver,
     PeerAway,
     PeerDrains,
     PeerLeaves,
     PeerThere,
-    ReleaseDue,
     Resumed,
-    RetryDue,
 )
 from cosched.core.job import JobState
 from cosched.core.protocol import (
@@ -61,12 +58,6 @@ LIFE = "life"  # what the store calls the number of times that the domain was st
 SKIPPED = 1000  # numbers of calls; more than a job can have used that are not on disk yet
 KEEP_ENDED = 600  # seconds that an ended job stays in memory, for its mate's questions
 ANSWERS: dict[str, type[MateTried | MateStarted]] = {kind.__name__: kind for kind in (MateTried, MateStarted)}
-TIMER_EVENTS: dict[Timer, type[ReleaseDue | PatienceOver | RetryDue | GraceOver]] = {
-    Timer.RELEASE: ReleaseDue,
-    Timer.PATIENCE: PatienceOver,
-    Timer.RETRY: RetryDue,
-    Timer.GRACE: GraceOver,
-}
 
 
 class LiveDomain(DecidingDomain):
@@ -372,10 +363,10 @@ class LiveDomain(DecidingDomain):
             self.cluster.submit(self._place(record, kept))
 
     def _place(self, record: JobRecord, kept: Mapping[str, Any]) -> ClusterJob:
-        alone = self._is_alone(self.core.jobs[str(record.id)])
+        paired = self.policy.is_paired(str(record.id))
         # A job that does not fit runs, and the machine has become smaller.
         nodes = self.cluster.rounded(record.nodes) if self.cluster.fits(record.nodes) else record.nodes
-        return ClusterJob(str(record.id), nodes, record.time_limit, record.submitted_at, alone, record.state, **kept)
+        return ClusterJob(str(record.id), nodes, record.time_limit, record.submitted_at, paired, record.state, **kept)
 
 
 def _paired(record: JobRecord) -> PairedJob:

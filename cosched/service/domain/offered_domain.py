@@ -1,27 +1,22 @@
 """A domain whose resource manager schedules: what it reports becomes events of the core, and orders follow.
 
-See `adapters.batch_system`. The core decides as ever; here is no queue of ours (`offered_jobs`).
+See `adapters.batch_system`. The core decides as ever; here is no queue of ours (`core.scheduling.external`).
 """
 
 from __future__ import annotations
 
 import zlib
-from collections import Counter
-from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager
 from typing import Any
 
 from cosched.core.coscheduling.ledger import PairedJob
 from cosched.core.coscheduling.mates import WAITING
-from cosched.core.effects import Release, Reschedule, Start, Try, Yield
-from cosched.core.events import Linked, NodesLost, Ready, Requeued, Started, Submitted, Tried, Unlinked
+from cosched.core.effects import PassOver, Release, Start, Yield
+from cosched.core.events import Linked, NodesLost, Requeued, Started, Submitted, Tried, Unlinked
 from cosched.core.job import JobState
-from cosched.core.protocol import FOREVER, Domain, GetMateJobId, JobId, MateProblem, TryStartMate
+from cosched.core.protocol import Domain, GetMateJobId, JobId, MateProblem, TryStartMate
+from cosched.core.scheduling.external import ExternalScheduler
 from cosched.core.scheduling.scheduler import ClusterSettings
-from cosched.service.domain import story
-from cosched.service.domain.changes import PassOver
 from cosched.service.domain.live_domain import LiveDomain
-from cosched.service.domain.offered_jobs import OfferedJobs
 from cosched.service.store import JobRecord
 
 GIVE_BACK = (Yield, Release, PassOver)
@@ -30,17 +25,14 @@ GIVE_BACK = (Yield, Release, PassOver)
 class OfferedDomain(LiveDomain):
     """The state of one such domain; constructed as `DecidingDomain`. Only jobs that name a mate are known to it."""
 
-    cluster: OfferedJobs
+    cluster: ExternalScheduler
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
-        self._trying: dict[JobId, Try] = {}
-        self._favoured: Counter[JobId] = Counter()
         self.giving_back: set[JobId] = set()  # of which the manager has been told, and is at it
-        self.accepted: Callable[[float | None, JobId], float | None] = lambda *_: None  # see AgreedStart
 
-    def _make_cluster(self, settings: ClusterSettings) -> OfferedJobs:
-        return OfferedJobs(settings.nodes)
+    def _make_cluster(self, settings: ClusterSettings) -> ExternalScheduler:
+        return ExternalScheduler(settings.nodes)
 
     def _settle(self) -> None:
         super()._settle()
@@ -50,11 +42,6 @@ class OfferedDomain(LiveDomain):
     def unsettled(self) -> list[JobId]:
         """Those too whose nodes are just being given back."""
         return sorted({*super().unsettled(), *self.giving_back}, key=int)
-
-    def _reschedule(self, effect: Reschedule) -> None:
-        """A job that yielded is kept back by the manager for a while."""
-        if self.state(effect.job) is JobState.QUEUED and self.core.jobs[effect.job].yields:
-            self._changes.orders.append(effect)
 
     def state(self, job: JobId) -> JobState | None:
         """The job's state; None: it is not coscheduled."""
@@ -102,37 +89,12 @@ class OfferedDomain(LiveDomain):
         if state is None or state not in WAITING:  # not coscheduled, or it was to start before
             started = self.core.jobs.get(job)
             self._changes.orders.append(Start(job, started.start_at if started is not None else None))
-        elif state is JobState.QUEUED and job not in self._trying:
-            if can_yield and self._others_first(job):
-                self._changes.orders.append(PassOver(job))
-                return
-            self._find_ready(job, nodes)
-            self._ready(Ready(job, nodes, FOREVER, cannot_yield=not can_yield))
+        elif state is JobState.QUEUED and job not in self.cluster.trying:
+            record = self.jobs[job]
+            if self.cluster.offer(job, nodes, self.now, can_yield=can_yield) and record.nodes != nodes:
+                record.nodes = nodes
+                self.save(record)
         # Else it is ready or holds already, and its offer came back after a restart; or `tried` tells of it.
-
-    def _others_first(self, job: JobId) -> bool:
-        """Whether other paired jobs come first: those that peers try to start, and after a release the wanted ones.
-
-        "Every other paired job that could start [is] passed over as if it had yielded" (TryStartMate in the protocol).
-        """
-        others = self._trying.keys() | self._favoured.keys()
-        return bool(others) and job not in others and job not in self.cluster.wanted(self.now)
-
-    @contextmanager
-    def favouring(self, jobs: Collection[JobId]) -> Iterator[None]:
-        """In this block these jobs come before other paired ones."""
-        self._favoured.update(jobs)
-        try:
-            yield
-        finally:
-            self._favoured -= Counter(jobs)
-
-    def _find_ready(self, job: JobId, nodes: int) -> None:
-        self.cluster.ready(job, nodes)
-        record = self.jobs[job]
-        if record.nodes != nodes:
-            record.nodes = nodes
-            self.save(record)
 
     def withdrawn(self, job: JobId) -> None:
         """The manager has taken the job's nodes and queued it again."""
@@ -183,16 +145,12 @@ class OfferedDomain(LiveDomain):
 
     # Tries, which take a while
 
-    def _try(self, effect: Try) -> None:
-        self._trying[effect.job] = effect
-        self.cluster.try_start(effect.job, self.now, effect.wanted_until, effect.start_at)
-
     def tried(self, job: JobId, offered: bool) -> None:
         """What came of a try: the manager offers the job, or does not for now."""
         self._inside(lambda: self._tried(job, offered))
 
     def _tried(self, job: JobId, offered: bool) -> None:
-        if job in self._trying:
+        if job in self.cluster.trying:
             self._end_try(job, offered)
         elif offered and job in self.jobs:  # that try was given up
             self._offered(job, self.jobs[job].nodes, can_yield=True)
@@ -207,7 +165,7 @@ class OfferedDomain(LiveDomain):
 
     def _give_way(self, job: JobId) -> None:
         tried = self.core.jobs.get(job)
-        if tried is None or job not in self._trying:
+        if tried is None or job not in self.cluster.trying:
             return
         rivals = (paired for paired in self.core.jobs.values() if self._tries_mate(paired, tried.peer))
         if any(self._rank(rival) < self._rank(tried) for rival in rivals):
@@ -223,14 +181,9 @@ class OfferedDomain(LiveDomain):
         return zlib.crc32(f"{pair} {minute}".encode())
 
     def _end_try(self, job: JobId, offered: bool) -> None:
-        effect = self._trying.pop(job)
+        tried = self.cluster.trying.pop(job)
         if job not in self.core.jobs:
             return
-        at = None
-        if offered and self.state(job) is JobState.QUEUED:
-            at = self.accepted(effect.start_at, job)
-            self.cluster.start(job, self.now)
-            self._launch(Start(job, at))
-        elif effect.wanted_until > self.now:
-            self._set_reason(job, story.MATE_HOLDS)
-        self.feed(Tried(job, offered, at))
+        starts = offered and self.state(job) is JobState.QUEUED
+        at = self._outside.agreed_start(tried.start_at, job) if starts else None
+        self._do_all(self.policy.tried(Tried(job, offered, at), self.now))

@@ -42,6 +42,9 @@ class Outside(Protocol):
     def order(self, order: Order) -> None:
         """Tell the resource manager, as to start a job; `LiveDomain.ended` follows that, once."""
 
+    def agreed_start(self, start_at: float | None, job: JobId) -> float | None:
+        """When our `job` starts if a peer asks for it, proposing this instant; None: at once."""
+
     def set_timer(self, timer: SetTimer) -> None:
         """Call `LiveDomain.timer_due` at that instant."""
 

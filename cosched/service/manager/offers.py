@@ -9,11 +9,10 @@ from contextlib import ExitStack, contextmanager
 
 from cosched.adapters.batch_system import BatchSystem, Known, Link, Offered, Refused, Relinked, Submitted, Withdrawn
 from cosched.adapters.manager import Ended, ManagerError, Started
-from cosched.core.effects import Release, Reschedule, Start, Try, Yield
+from cosched.core.effects import PassOver, Release, Reschedule, Start, Try, Yield
 from cosched.core.job import JobState
 from cosched.core.protocol import Domain, JobId
 from cosched.service.domain import story
-from cosched.service.domain.changes import PassOver
 from cosched.service.domain.offered_domain import OfferedDomain
 from cosched.service.manager.runner import Orders, Reports, Work, tell_end
 from cosched.service.peers.announcing import Announcer
@@ -85,7 +84,7 @@ class Offers(Work):
         """End a hold; the jobs for which mates hold nodes elsewhere come first now, for a while at most."""
         wanted = self._domain.cluster.wanted(self._domain.now)
         with self._giving_back(order.job), ExitStack() as while_it_lasts:
-            while_it_lasts.enter_context(self._domain.favouring(wanted))
+            while_it_lasts.enter_context(self._domain.cluster.favouring(wanted))
             asyncio.get_running_loop().call_later(WANTED_FIRST, while_it_lasts.close)
             for job in wanted:
                 self._tasks.run(self._hasten(Reschedule(job)))

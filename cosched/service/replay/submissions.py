@@ -46,7 +46,7 @@ class Submissions:
         self._domain.feed(Submitted(str(record.id), job.peer, job.pair, None, OWNER))
         self._domain.enqueue(record)
         if job.alone:
-            self._domain.cluster.count_alone(str(record.id), alone=True)
+            self._domain.cluster.count_paired(str(record.id), False)
 
 
 def _record(job: TraceJob) -> JobRecord:

@@ -96,9 +96,9 @@ class Cluster:
         """Run an iteration at this instant."""
         self._record["changed"] = 1
 
-    def count_alone(self, row: int, alone: bool) -> None:
-        """Whether a dry run counts the paired job as unpaired: coscheduling is off here or in its mate's domain."""
-        self.tables.jobs[row]["alone"] = alone
+    def count_paired(self, row: int, paired: bool) -> None:
+        """Whether a dry run counts the job as paired: not if coscheduling is off here or in its mate's domain."""
+        self.tables.jobs[row]["alone"] = not paired
 
     # Nodes out of service
 

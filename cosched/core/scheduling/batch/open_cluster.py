@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from cosched.core.events import Ready
 from cosched.core.job import JobState
 from cosched.core.protocol import FOREVER, JobId
 from cosched.core.scheduling.batch.cluster import Cluster
@@ -17,7 +18,7 @@ from cosched.core.scheduling.batch.kernels import answers, iteration
 from cosched.core.scheduling.primitives import occupancy, ordering
 from cosched.core.scheduling.primitives.codes import NONE
 from cosched.core.scheduling.primitives.tables import NEVER, Tables, new_tables
-from cosched.core.scheduling.scheduler import WITH_NODES, ClusterJob, ClusterSettings, ReadyJob
+from cosched.core.scheduling.scheduler import WITH_NODES, ClusterJob, ClusterSettings
 
 FIRST_ROWS = 256
 
@@ -65,7 +66,7 @@ class OpenCluster:
 
     # Iterations
 
-    def next_ready(self, now: int) -> ReadyJob | None:
+    def next(self, now: int) -> Ready | None:
         """Go on with the scheduling iterations; a ready job, to be answered by start, hold or pass_over.
 
         None if nothing is left to do, or if a ready job's answer is awaited and nothing else has changed.
@@ -80,7 +81,7 @@ class OpenCluster:
             return None
         limit = int(self._record["hold_limit"])
         nodes = int(self._tables.jobs[row]["nodes"])
-        return ReadyJob(self._job[row], nodes, FOREVER if limit >= NEVER else limit)
+        return Ready(self._job[row], nodes, FOREVER if limit >= NEVER else limit)
 
     @property
     def awaited(self) -> JobId | None:
@@ -109,16 +110,17 @@ class OpenCluster:
         if self._yielded_at >= since:
             self._yielded_at = now
 
-    def passes_over(self, now: int) -> bool:
-        """Whether some queued job has yielded at this instant."""
-        if self._yielded_at != now:
-            return False
+    def next_event(self, now: int) -> int | None:
+        """The next instant, if an iteration of this one is due and passes over some job that has yielded."""
+        if not self.changed or self._yielded_at != now:
+            return None
         count = len(self._job)
         yielded = self._tables.marks["passed_over"][:count] == now + 1
-        return bool((yielded & (self._tables.jobs["state"][:count] == JobState.QUEUED)).any())
+        passed_over = yielded & (self._tables.jobs["state"][:count] == JobState.QUEUED)
+        return now + 1 if passed_over.any() else None
 
-    def reschedule(self) -> None:
-        """Run an iteration."""
+    def reschedule(self, job: JobId | None = None) -> None:  # noqa: ARG002
+        """Run an iteration; an answer that is awaited comes late."""
         self._interrupt()
         self._cluster.reschedule()
 
@@ -155,9 +157,14 @@ class OpenCluster:
         """End a hold by force."""
         self._cluster.release(self._known(job), now)
 
-    def try_start(self, job: JobId, now: int, wanted_until: int) -> bool:
-        """TryStartMate: start a queued job if an iteration run now would; else it is wanted until then."""
-        row = self._row[job]
+    def try_start(self, job: JobId, now: int, wanted_until: int, start_at: float | None = None) -> bool:  # noqa: ARG002
+        """TryStartMate: start a queued job if an iteration run now would; else it is wanted until then.
+
+        A job that is not here, since its user holds it, does not start.
+        """
+        row = self._row.get(job)
+        if row is None:
+            return False
         started = self._cluster.try_start(row, now, wanted_until)
         if started:
             self._interrupt()
@@ -173,9 +180,10 @@ class OpenCluster:
         else:
             self._cluster.finish(row, now, how)
 
-    def count_alone(self, job: JobId, alone: bool) -> None:
-        """Whether a dry run counts the job as unpaired."""
-        self._cluster.count_alone(self._row[job], alone)
+    def count_paired(self, job: JobId, paired: bool) -> None:
+        """Whether a dry run counts the job as paired."""
+        if job in self._row:
+            self._cluster.count_paired(self._row[job], paired)
 
     # Numbers
 
@@ -233,7 +241,7 @@ class OpenCluster:
     def _write(self, row: int, job: ClusterJob) -> None:
         record, mark = self._tables.jobs[row], self._tables.marks[row]
         record["submit"], record["nodes"], record["requested"] = job.submitted, job.nodes, job.requested
-        record["run"], record["paired"], record["alone"] = job.requested, 1, job.alone
+        record["run"], record["paired"], record["alone"] = job.requested, 1, not job.paired
         record["state"], record["block"], record["expected"] = job.state, job.block, job.expected
         mark["boost"], mark["passed_over"] = job.boost, job.passed_over
         mark["wanted_until"], mark["released"] = job.wanted_until, job.released
@@ -248,7 +256,7 @@ class OpenCluster:
             int(record["nodes"]),
             int(record["requested"]),
             int(record["submit"]),
-            bool(record["alone"]),
+            not record["alone"],
             JobState(int(record["state"])),
             int(record["block"]),
             int(record["expected"]),

@@ -1,0 +1,143 @@
+"""A policy domain: the rules of coscheduling and a scheduler, joined.
+
+A shell tells it what happens (`handle`), and when the scheduler may go on (`schedule`). What the rules want of the
+scheduler is carried out here, at once; the rest comes back as changes, in an order in which a domain may be killed at
+any point: notes first, which are to be recorded together with the jobs that changed (`take_changed`); what is sent or
+launched leaves after that. What comes of it is another event.
+
+Whoever owns the clock decides when `schedule` is called: a simulation at the end of an instant, for one domain after
+the other; a service at the end of a turn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, cast
+
+from cosched.core.coscheduling.coscheduler import Coscheduler
+from cosched.core.effects import (
+    Answer,
+    AskAgain,
+    Call,
+    ClearTimer,
+    Effect,
+    HasMate,
+    Hold,
+    Record,
+    Release,
+    Reschedule,
+    SetTimer,
+    Start,
+    Timer,
+    Try,
+    Wanted,
+    Yield,
+)
+from cosched.core.events import Event, GraceOver, PatienceOver, Ready, ReleaseDue, RetryDue, Tried
+from cosched.core.job import JobState
+from cosched.core.protocol import JobId
+from cosched.core.scheduling.scheduler import Scheduler
+
+# What is left for a shell. Ready: a job is so for the first time. Start: launch the job.
+Change = Record | Ready | Wanted | Start | Call | Answer | SetTimer | ClearTimer
+
+TIMER_EVENTS: dict[Timer, type[ReleaseDue | PatienceOver | RetryDue | GraceOver]] = {  # what a timer that is due tells
+    Timer.RELEASE: ReleaseDue,
+    Timer.PATIENCE: PatienceOver,
+    Timer.RETRY: RetryDue,
+    Timer.GRACE: GraceOver,
+}
+
+
+class PolicyDomain:
+    """One policy domain."""
+
+    def __init__(self, coscheduler: Coscheduler, scheduler: Scheduler) -> None:
+        self.coscheduler = coscheduler
+        self.scheduler = scheduler
+        self._carry_out: dict[type, Callable[[Any, int, list[Change]], None]] = {
+            Start: self._start,
+            Hold: self._hold,
+            Yield: self._yield,
+            Release: self._release,
+            AskAgain: self._ask_again,
+            Try: self._try,
+            Reschedule: self._reschedule,
+            HasMate: self._has_mate,
+        }
+
+    def handle(self, event: Event, now: int) -> list[Change]:
+        """Something happens at `now`; what follows for others. IllegalEvent, ValueError: nothing was changed."""
+        left: list[Change] = []
+        self._follow(self.coscheduler.handle(event, now), now, left)
+        return left
+
+    def follow(self, effects: Iterable[Effect], now: int) -> list[Change]:
+        """What follows from effects that are no event's: those of a restart."""
+        left: list[Change] = []
+        self._follow(effects, now, left)
+        return left
+
+    def _follow(self, effects: Iterable[Effect], now: int, left: list[Change]) -> None:
+        """Carry out what concerns the scheduler; the rest is left."""
+        for effect in effects:
+            carry_out = self._carry_out.get(type(effect))
+            if carry_out is None:
+                left.append(cast("Change", effect))
+            else:
+                carry_out(effect, now, left)
+
+    def schedule(self, now: int) -> list[Change]:
+        """Let the scheduler go on until nothing changes, or it waits for an answer about a ready job."""
+        changes: list[Change] = []
+        while (ready := self.scheduler.next(now)) is not None:
+            if self.coscheduler.jobs[ready.job].ready_at is None:
+                changes.append(ready)
+            changes += self.handle(ready, now)
+        return changes
+
+    def tried(self, event: Tried, now: int) -> list[Change]:
+        """What came of a Try, of a scheduler that tells it later: if it offers the job, that starts."""
+        starts = event.started and self.coscheduler.jobs[event.job].state is JobState.QUEUED
+        started = self.follow([Start(event.job, event.at)], now) if starts else []
+        return started + self.handle(event, now)
+
+    def take_changed(self) -> list[JobId]:
+        """The jobs that may have changed since the last time."""
+        return self.coscheduler.ledger.take_changed()
+
+    # What the rules want of the scheduler
+
+    def _start(self, effect: Start, now: int, left: list[Change]) -> None:
+        self.scheduler.start(effect.job, now)
+        left.append(effect)
+
+    def _hold(self, effect: Hold, now: int, _: list[Change]) -> None:
+        self.scheduler.hold(effect.job, now, effect.until)
+
+    def _yield(self, effect: Yield, now: int, _: list[Change]) -> None:
+        self.scheduler.pass_over(effect.job, now, effect.boost)
+
+    def _release(self, effect: Release, now: int, _: list[Change]) -> None:
+        self.scheduler.release(effect.job, now)
+
+    def _ask_again(self, effect: AskAgain, now: int, _: list[Change]) -> None:  # noqa: ARG002
+        self.scheduler.ask_again(effect.job)
+
+    def _try(self, effect: Try, now: int, left: list[Change]) -> None:
+        started = self.scheduler.try_start(effect.job, now, effect.wanted_until, effect.start_at)
+        if started is None:
+            return  # it tells later
+        if started:
+            left.append(Start(effect.job))
+        self._follow(self.coscheduler.handle(Tried(effect.job, started), now), now, left)
+
+    def _reschedule(self, effect: Reschedule, now: int, _: list[Change]) -> None:  # noqa: ARG002
+        self.scheduler.reschedule(effect.job)
+
+    def _has_mate(self, effect: HasMate, now: int, _: list[Change]) -> None:  # noqa: ARG002
+        self.scheduler.count_paired(effect.job, self.is_paired(effect.job))
+
+    def is_paired(self, job: JobId) -> bool:
+        """Whether the job waits for a mate: not if it has none, or coscheduling is off."""
+        return bool(self.coscheduler.jobs[job].peer) and self.coscheduler.settings.enabled

@@ -1,0 +1,171 @@
+"""A batch system that schedules by itself: its queue and its nodes, as far as they are known here.
+
+It offers jobs (`offer`), and tells later what came of a try; what it is to be told is kept as orders until the turn of
+the domain is on record.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+from cosched.core.effects import PassOver, Release, Reschedule, Try, Yield
+from cosched.core.events import Ready
+from cosched.core.job import JobState
+from cosched.core.protocol import FOREVER, JobId
+from cosched.core.scheduling.scheduler import WITH_NODES, ClusterJob
+
+Order = Yield | Release | Try | Reschedule | PassOver
+
+
+class ExternalScheduler:
+    """The jobs that name a mate, on a machine of `nodes` nodes. Jobs without a mate are unknown here."""
+
+    def __init__(self, nodes: int) -> None:
+        self.nodes = nodes
+        self.trying: dict[JobId, Try] = {}  # what came of these is told later
+        self._favoured: Counter[JobId] = Counter()
+        self._jobs: dict[JobId, ClusterJob] = {}
+        self._offers: deque[Ready] = deque()
+        self._orders: list[Order] = []
+
+    def take_orders(self) -> list[Order]:
+        """What the batch system is to be told since the last time."""
+        orders, self._orders = self._orders, []
+        return orders
+
+    @property
+    def awaited(self) -> JobId | None:
+        """No iteration of ours waits for answers."""
+        return None
+
+    # What it offers
+
+    def offer(self, job: JobId, nodes: int, now: int, *, can_yield: bool) -> bool:
+        """The batch system has chosen a queued job and its nodes: it is the next, unless others come first."""
+        if can_yield and self._others_first(job, now):
+            self._orders.append(PassOver(job))
+            return False
+        self._jobs[job] = replace(self._jobs[job], state=JobState.READY, nodes=nodes)
+        self._offers.append(Ready(job, nodes, FOREVER, cannot_yield=not can_yield))
+        return True
+
+    def _others_first(self, job: JobId, now: int) -> bool:
+        """Whether other paired jobs come first: those that peers try to start, and after a release the wanted ones.
+
+        "Every other paired job that could start [is] passed over as if it had yielded" (TryStartMate in the protocol).
+        """
+        others = self.trying.keys() | self._favoured.keys()
+        return bool(others) and job not in others and job not in self.wanted(now)
+
+    @contextmanager
+    def favouring(self, jobs: Collection[JobId]) -> Iterator[None]:
+        """In this block these jobs come before other paired ones."""
+        self._favoured.update(jobs)
+        try:
+            yield
+        finally:
+            self._favoured -= Counter(jobs)
+
+    # Jobs in and out
+
+    def submit(self, job: ClusterJob) -> None:
+        """The batch system has this job."""
+        self._jobs[job.id] = job
+
+    def job(self, job: JobId) -> ClusterJob:
+        """All that is known of a job."""
+        return self._jobs[job]
+
+    def __contains__(self, job: JobId) -> bool:
+        return job in self._jobs
+
+    def leave(self, job: JobId, now: int, how: JobState) -> None:  # noqa: ARG002
+        """The job has ended."""
+        del self._jobs[job]
+
+    def fits(self, nodes: int) -> bool:  # noqa: ARG002
+        """The batch system judges that."""
+        return True
+
+    def rounded(self, nodes: int) -> int:
+        """The nodes that a job of this size takes."""
+        return nodes
+
+    # What becomes of them
+
+    def start(self, job: JobId, now: int) -> None:  # noqa: ARG002
+        """The job has nodes and starts."""
+        self._put(job, JobState.RUNNING)
+
+    def hold(self, job: JobId, now: int, until: int) -> None:  # noqa: ARG002
+        """The job keeps its nodes: the batch system waits."""
+        self._put(job, JobState.HOLDING)
+
+    def ask_again(self, job: JobId) -> None:
+        """A holding job is ready again, on its nodes."""
+        self._put(job, JobState.READY)
+
+    def pass_over(self, job: JobId, now: int, boost: float) -> None:
+        """The job gives its nodes back."""
+        self._jobs[job] = replace(self._jobs[job], state=JobState.QUEUED, passed_over=now + 1)
+        self._orders.append(Yield(job, boost))
+
+    def release(self, job: JobId, now: int) -> None:  # noqa: ARG002
+        """End a hold by force."""
+        self._put(job, JobState.QUEUED)
+        self._orders.append(Release(job))
+
+    def requeue(self, job: JobId) -> None:
+        """The batch system has taken the job's nodes."""
+        self._put(job, JobState.QUEUED)
+
+    def try_start(self, job: JobId, now: int, wanted_until: int, start_at: float | None = None) -> None:  # noqa: ARG002
+        """The batch system is asked to offer the queued job; what comes of it is told later."""
+        self._jobs[job] = replace(self._jobs[job], wanted_until=wanted_until)
+        self.trying[job] = tried = Try(job, wanted_until, start_at)
+        self._orders.append(tried)
+
+    def wanted(self, now: int) -> list[JobId]:
+        """The queued jobs whose mates hold nodes for them."""
+        jobs = self._jobs.values()
+        return [job.id for job in jobs if job.state is JobState.QUEUED and job.wanted_until > now]
+
+    # Iterations are the batch system's
+
+    def enter(self, now: int) -> None:
+        """It is `now`."""
+
+    def next(self, now: int) -> Ready | None:  # noqa: ARG002
+        """The next job that was offered."""
+        return self._offers.popleft() if self._offers else None
+
+    def next_event(self, now: int) -> int | None:  # noqa: ARG002
+        """Nothing is due here."""
+        return None
+
+    def reschedule(self, job: JobId | None = None) -> None:
+        """A job that has yielded is kept back by the batch system for a while: not any more."""
+        known = self._jobs.get(job) if job is not None else None
+        if known is not None and known.state is JobState.QUEUED and known.passed_over:
+            self._orders.append(Reschedule(known.id))
+
+    def count_paired(self, job: JobId, paired: bool) -> None:
+        """Nobody foresees anything."""
+
+    # Numbers
+
+    def used(self) -> dict[JobState, int]:
+        """Nodes of ready, holding and running jobs."""
+        jobs = self._jobs.values()
+        return {state: sum(job.nodes for job in jobs if job.state is state) for state in WITH_NODES}
+
+    @property
+    def free(self) -> int:
+        """Nodes that no job with a mate has."""
+        return max(0, self.nodes - sum(self.used().values()))
+
+    def _put(self, job: JobId, state: JobState) -> None:
+        self._jobs[job] = replace(self._jobs[job], state=state)

@@ -1,0 +1,64 @@
+"""The scheduler of one domain in the compiled world: jobs by their ids, and a log of holds and yields."""
+
+from __future__ import annotations
+
+from cosched.core.events import Ready
+from cosched.core.protocol import JobId
+from cosched.core.scheduling.batch.cluster import Cluster
+from cosched.sim.holds_and_yields import HoldEnd, HoldLog, YieldLog
+
+
+class BatchDomain:
+    """The paired jobs of one domain of the tables, by row: `core.scheduling.scheduler.Scheduler`."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self.cluster = cluster
+        self.row: dict[JobId, int] = {}
+        self.holds = HoldLog()
+        self.yields = YieldLog()
+        self.releases = 0
+
+    def next(self, now: int) -> Ready | None:  # noqa: ARG002
+        """The world goes on with all its domains together, and tells what is ready."""
+        return None
+
+    def start(self, job: JobId, now: int) -> None:
+        """See the protocol."""
+        row = self.row[job]
+        self.holds.end(row, now, HoldEnd.STARTED)
+        self.cluster.start(row, now)
+
+    def hold(self, job: JobId, now: int, until: int) -> None:
+        """See the protocol."""
+        row = self.row[job]
+        self.holds.begin(row, now)
+        self.cluster.hold(row, now, until)
+
+    def ask_again(self, job: JobId) -> None:
+        """All answers come at this instant: as far as anybody sees the job holds on."""
+
+    def pass_over(self, job: JobId, now: int, boost: float) -> None:
+        """See the protocol."""
+        row = self.row[job]
+        self.holds.end(row, now, HoldEnd.RELEASED)  # if it asked again after one
+        self.yields.note(row, now)
+        self.cluster.pass_over(row, now, boost)
+
+    def release(self, job: JobId, now: int) -> None:
+        """See the protocol."""
+        row = self.row[job]
+        self.releases += 1
+        self.holds.end(row, now, HoldEnd.RELEASED)
+        self.cluster.release(row, now)
+
+    def try_start(self, job: JobId, now: int, wanted_until: int, start_at: float | None = None) -> bool:  # noqa: ARG002
+        """See the protocol."""
+        return self.cluster.try_start(self.row[job], now, wanted_until)
+
+    def reschedule(self, job: JobId | None = None) -> None:  # noqa: ARG002
+        """See the protocol."""
+        self.cluster.reschedule()
+
+    def count_paired(self, job: JobId, paired: bool) -> None:
+        """See the protocol."""
+        self.cluster.count_paired(self.row[job], paired)
