@@ -1,1 +1,1 @@
-"""Resource managers, of two kinds: `launcher` and `batch_system`. Imports nothing: supervisors start through it."""
+"""Resource managers of two kinds: `launcher` and `batch_system`. Imports nothing, as supervisors start through it."""

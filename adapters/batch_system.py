@@ -1,11 +1,11 @@
-"""The protocol of resource managers that schedule by themselves (Slurm, PBS): what they report, what they are told.
+"""The protocol of resource managers that schedule by themselves (Slurm, PBS): their reports and our calls.
 
-A batch system chooses a job and its nodes, and offers it: that is the paper's RunJob (Tang et al., 2011, Algorithm 1).
-How the core's effects map to it: `Start` is `start`; `Hold` is to let the offer wait; `Yield` is `give_back`; `Release`
-is `release`; `Try` is `try_start`, followed by `start`. Its reports become the core's events: `Offered` is Ready,
-`Withdrawn` NodesLost or Requeued, `Started` (unless it was told to) Started, `Ended` Finished.
+A batch system chooses a job and its nodes, and offers it: this is the paper's RunJob (Tang et al., 2011, Algorithm 1).
+The core's effects map to calls: `Start` is `start`; `Hold` lets the offer wait; `Yield` is `give_back`; `Release` is
+`release`; `Try` is `try_start`, followed by `start`. Reports become the core's events: `Offered` is Ready, `Withdrawn`
+is NodesLost or Requeued, `Started` is Started (unless we asked for the start), `Ended` is Finished.
 
-Only jobs that name a mate are known here; all others are none of cosched's business.
+A batch system reports only jobs that name a mate. cosched ignores all others.
 
 To add one: a package beside `slurm` whose manager implements `BatchSystem`, an entry point, and its name in
 `BATCH_SYSTEMS`.
@@ -18,7 +18,7 @@ from typing import Protocol, runtime_checkable
 
 from cosched.adapters.manager import Ended, Manager, Started
 
-BATCH_SYSTEMS = frozenset({"slurm"})  # the kinds of managers that schedule by themselves
+BATCH_SYSTEMS = frozenset({"slurm"})  # kinds of managers that schedule by themselves
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,13 +36,13 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Submitted:
-    """A job that names a mate is new here. The first report of each job, unless it is Refused."""
+    """A job that names a mate has appeared. This is the first report of each job, unless it is Refused."""
 
     job_id: str
-    submitted_at: int  # seconds since 1970; it may change whenever the job is requeued
+    submitted_at: int  # seconds since 1970; may change with each requeue
     nodes: int
     owner: str
-    link: Link | None  # None, of one that is Known: it names none any more
+    link: Link | None  # None (only in Known): the job no longer names a mate
     name: str = ""
     time_limit: int = 0  # seconds; 0: none
 
@@ -66,7 +66,7 @@ class Relinked:
 
 @dataclass(frozen=True, slots=True)
 class Offered:
-    """The manager has chosen the job and its nodes, and keeps these for the job until it is told."""
+    """The manager has chosen the job and its nodes, and keeps the nodes for it until we decide."""
 
     job_id: str
     submitted_at: int
@@ -74,12 +74,12 @@ class Offered:
     nodelist: str
     owner: str
     link: Link | None
-    can_yield: bool  # else it can only hold: the manager would cancel it
+    can_yield: bool  # False: it can only hold, since the manager would cancel it
 
 
 @dataclass(frozen=True, slots=True)
 class Withdrawn:
-    """The job has no nodes any more, without having given them back: offered or running before, it is queued again."""
+    """The job was offered or running, lost its nodes without giving them back, and is queued again."""
 
     job_id: str
 
@@ -89,59 +89,59 @@ BatchReport = Submitted | Refused | Relinked | Offered | Withdrawn | Started | E
 
 @dataclass(frozen=True, slots=True)
 class Known(Submitted):
-    """A job that names a mate, as it is known now."""
+    """A job that names a mate, and its present state."""
 
-    offered: bool = False  # it has nodes, and the manager waits to be told, or soon will: Offered or Withdrawn follows
+    offered: bool = False  # it has nodes and waits for our decision, or soon will: Offered or Withdrawn follows
     running: bool = False  # it has started and not ended
     end: Ended | None = None  # how it ended, if it has
 
 
 @runtime_checkable
 class BatchSystem(Manager[Known, BatchReport], Protocol):
-    """A `Manager` that schedules. `open` finds the jobs that name a mate, also those that ended not long ago."""
+    """A `Manager` that schedules. `open` finds the jobs that name a mate, including those that ended recently."""
 
     @property
     def start_lead(self) -> float:
-        """Seconds from `start` on that a job needs at least to start at an exact instant."""
+        """How many seconds before an exact instant `start` must be called, at the latest."""
 
     async def look(self, age: float = 0.0) -> bool:
-        """Look at the queue now, unless that was done `age` seconds ago at most. All that is new has been read by then.
+        """Look at the queue now, unless the last look is at most `age` seconds old. Returns after reading all news.
 
         False: the manager does not answer.
         """
 
     async def start(self, job_id: str, at: float | None = None) -> bool:
-        """Let an offered job start, at an instant (seconds since 1970, at most 10 s ahead) if given.
+        """Let an offered job start, at instant `at` if given (seconds since 1970, at most 10 s ahead).
 
-        False: it is not offered (any more); then a report says so.
+        False: it is not offered, or no longer; a report says so.
         """
 
     async def give_back(self, job_id: str, backoff: float | None = None) -> bool:
         """Yield: the job is queued again, and is not offered for `backoff` seconds (None: as configured).
 
-        Returns when that is so. False: it is not offered (any more).
+        Returns when the job is queued. False: it is not offered, or no longer.
         """
 
     async def release(self, job_id: str) -> bool:
-        """End a hold by force: the nodes are offered to all others first; what is left may be offered to it again."""
+        """End a hold by force: the nodes are offered to all other jobs first, and then perhaps to this one again."""
 
     async def try_start(self, job_id: str, patience: float | None = None) -> bool:
-        """Have the manager schedule, and wait for the job's offer (None: as configured). True: it is offered now.
+        """Make the manager schedule, and wait up to `patience` seconds for the job's offer (None: as configured).
 
-        That offer is not reported. One that comes later is.
+        True: it is offered now, and this offer is not reported. An offer that comes later is reported.
         """
 
     async def hasten(self, job_id: str) -> None:
-        """Have the manager consider a queued job that it keeps back; its offer is reported."""
+        """Make the manager consider a queued job that it keeps back. An offer is reported."""
 
     async def adopt(self, job_id: str, link: Link, owner: str) -> None:
-        """Have a queued job of this owner that names no mate name this one; all that is new has been read by then.
+        """Give a mate to a queued job of this owner that names none. Returns after all news has been read.
 
-        Does nothing where there is no such job. ValueError: the manager's jobs cannot name this mate.
+        Does nothing if there is no such job. ValueError: the manager's jobs cannot name this mate.
         """
 
     async def relink(self, job_id: str, link: Link) -> None:
-        """Have a job that names a mate name this one instead. That is not reported. ValueError as of `adopt`."""
+        """Replace a job's mate by this one. The change is not reported. ValueError as for `adopt`."""
 
     async def part(self, job_id: str) -> None:
-        """Have a job name no mate any more. That is not reported."""
+        """Remove a job's mate. The change is not reported."""

@@ -2,12 +2,12 @@
 
 How the core's effects map to it:
 
-* `Start` is `launch`. `Hold`, `Yield`, `Release`, `Try` and `Reschedule` are the embedded scheduler's own; the manager
-  is not told, since a job that does not run yet has no processes.
-* The event `Finished` comes of the report `Ended`, with the state that `Ended.succeeded` and `Ended.how` give. Nodes
+* `Start` is `launch`. `Hold`, `Yield`, `Release`, `Try` and `Reschedule` concern the embedded scheduler only: a job
+  that does not run yet has no processes.
+* The report `Ended` becomes the event `Finished`, with the state that `Ended.succeeded` and `Ended.how` give. Nodes
   are free for other jobs at `Ended`, not at `cancel`.
-* After a restart `open` tells what became of the jobs launched before. A job that the service had recorded as started
-  and that `open` does not know was never launched: `launch` it, which is safe to repeat.
+* After a restart `open` says what became of the jobs launched before. A job that the service recorded as started but
+  `open` does not know was never launched: `launch` it, which is safe to repeat.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from cosched.adapters.manager import Manager, ManagerError, Report
 
 
 class SpecError(ManagerError):
-    """`field` of a job specification cannot be used. The text never repeats the value, which may be long or secret."""
+    """A job specification's `field` cannot be used. The text never repeats the value, which may be long or secret."""
 
     def __init__(self, field: str, problem: str) -> None:
         self.field = field
@@ -29,45 +29,45 @@ class SpecError(ManagerError):
 
 
 class NodesBusyError(ManagerError):
-    """Other jobs have the nodes. The scheduler's count and the manager's differ, e.g. before an `Ended` has come."""
+    """Other jobs have the nodes. The scheduler's count and the manager's differ, for example before `Ended` arrives."""
 
 
 class NoRoomError(ManagerError):
-    """There is no room on the disk to put the launch on record. It can be tried again when there is."""
+    """The disk is too full to record the launch. The launch can be tried again when there is room."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobSpec:
-    """What is to run. `repr` leaves out whatever may hold a secret."""
+    """What to run. `repr` leaves out fields that may hold a secret."""
 
     job_id: str
     nodes: int
-    walltime: int  # seconds that it may run, at least 1
+    walltime: int  # seconds, at least 1
     directory: str  # working directory, absolute
-    command: tuple[str, ...] = field(default=(), repr=False)  # command and arguments; of a script: its arguments
+    command: tuple[str, ...] = field(default=(), repr=False)  # command and arguments; for a script, its arguments
     script: bytes | None = field(default=None, repr=False)  # contents, beginning with #!
     name: str = ""
-    # Besides COSCHED_*, which are dropped here, and PATH, HOME, USER, LOGNAME, SHELL of its user, which it may replace.
+    # COSCHED_* are dropped. PATH, HOME, USER, LOGNAME and SHELL of the job's user are added unless they are set here.
     environment: Mapping[str, str] = field(default_factory=dict, repr=False)
     output: str | None = None  # file, relative to the directory; None: cosched-JOBID.out
     error: str | None = None  # file; None: where the output goes
-    user: str | None = None  # whose processes they are; None: the service's own user
+    user: str | None = None  # the user that the processes run as; None: the service's own
     mate: str | None = None  # "domain:id", if known at the start
     pair: str | None = None  # the pair's name, if it has one
 
 
 class Launcher(Manager[Report | None, Report], Protocol):
-    """A `Manager` that is told what to run. `open` finds the last report of each job, None before the first."""
+    """A `Manager` that runs jobs on request. `open` returns the last report of each job, None before the first."""
 
     may_have_forgotten: bool = False
     """Set by `open`: launches may have been forgotten in a crash of the host. Jobs not found are not launched again."""
 
     def check(self, spec: JobSpec) -> None:
-        """Refuse at its submission a job that `launch` would refuse, as far as that can be told: SpecError."""
+        """Raise SpecError at submission for a job that `launch` would refuse, as far as this can be known."""
 
     async def launch(self, spec: JobSpec) -> None:
-        """Start a job. One that is known already is left as it is: a repeated launch starts nothing twice.
+        """Start a job. A repeated launch of the same job does nothing.
 
-        On return the launch is on record and survives a restart; whether it started comes as a report. Raises
-        SpecError, NodesBusyError, NoRoomError or ManagerError, and then nothing was launched.
+        On return the launch is recorded and survives a restart; a report says whether the job started. Raises
+        SpecError, NodesBusyError, NoRoomError or ManagerError if nothing was launched.
         """

@@ -16,17 +16,17 @@ ResourceManager = Launcher | BatchSystem  # of either kind
 
 
 class ManagerFactory(Protocol):
-    """What an entry point of the group `cosched.adapters` names."""
+    """The callable that an entry point of the group `cosched.adapters` names."""
 
     def __call__(self, domain: str, directory: Path, settings: Mapping[str, object]) -> ResourceManager:
-        """The manager of `domain`; `directory` is the adapter's own, for what it keeps.
+        """Return the manager of `domain`. The adapter keeps its files in `directory`, which it shares with nobody.
 
-        `settings` are the keys of [manager] that are the adapter's. Raises SettingError.
+        `settings` are the adapter's keys of [manager]. Raises SettingError.
         """
 
 
 def load_manager(kind: str) -> ManagerFactory:
-    """What makes managers of this kind; SettingError if there is none, or if its adapter cannot be imported."""
+    """Return the factory of this kind of manager; SettingError if there is none or its adapter cannot be imported."""
     found = {entry.name: entry for entry in entry_points(group=GROUP)}
     if kind not in found:
         known = ", ".join(sorted(found)) or "none"

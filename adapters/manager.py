@@ -1,9 +1,9 @@
-"""What all resource managers have in common: what is asked of them, what they report of a job, what goes wrong.
+"""What all resource managers have in common: calls, reports and errors.
 
-A resource manager is one of two kinds, each with a protocol of its own that begins with `Manager`:
+A resource manager is one of two kinds, each with its own protocol, which extends `Manager`:
 
 * a `launcher` runs what our scheduler has chosen (local, replay);
-* a `batch_system` chooses by itself, and is told whether the chosen job starts (Slurm, PBS).
+* a `batch_system` chooses by itself, and we say whether the chosen job starts (Slurm, PBS).
 
 An adapter is a callable in the entry-point group `cosched.adapters`: see `loading`.
 """
@@ -36,22 +36,22 @@ class SettingError(ManagerError):
 
 
 class UnavailableError(ManagerError):
-    """The manager does not answer at present. What was asked may have been done all the same."""
+    """The manager does not answer at present. It may have carried out the request all the same."""
 
 
 class UnknownJobError(ManagerError):
-    """The manager has no such job, or has forgotten it."""
+    """The manager does not know this job, or has forgotten it."""
 
 
 class End(StrEnum):
     """How a job ended."""
 
-    EXITED = "exited"  # by itself; `exit_code` says whether well
+    EXITED = "exited"  # by itself; `exit_code` says whether it succeeded
     SIGNALLED = "signalled"  # by a signal that the manager did not send
     TIMEOUT = "timeout"  # its walltime was over
     CANCELLED = "cancelled"  # by `cancel`
     UNSTARTED = "unstarted"  # it could not be started; nothing of it ran
-    LOST = "lost"  # what watched it died; whatever was left of it has been killed
+    LOST = "lost"  # its supervisor died, or its node failed; what was left has been killed
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ class Ended:
 
     @property
     def succeeded(self) -> bool:
-        """It ended by itself with exit code 0: COMPLETED. All others are FAILED, or CANCELLED if `how` says so."""
+        """Whether it exited with code 0: COMPLETED. All others are FAILED, or CANCELLED if `how` says so."""
         return self.how is End.EXITED and self.exit_code == 0
 
 
@@ -86,7 +86,7 @@ Report = Started | Ended
 class Manager(Protocol[Found, AnyReport]):
     """One resource manager of one policy domain. All calls come from one event loop, `open` first and `close` last.
 
-    Calls raise ManagerError if the manager cannot do what it is asked.
+    Calls raise ManagerError if the manager cannot do what we ask.
     """
 
     @property
@@ -94,29 +94,29 @@ class Manager(Protocol[Found, AnyReport]):
         """The size of the machine; it may be 0 before `open`."""
 
     async def open(self) -> Mapping[str, Found]:
-        """Find the jobs again that are not forgotten, by their ids. What happens from now on is reported.
+        """Find all jobs that are not forgotten, by id. Report what happens from now on.
 
-        SettingError or ManagerError: it cannot be used. UnavailableError: it does not answer yet, and is asked again.
+        SettingError or ManagerError: the manager cannot be used. UnavailableError: it does not answer yet; try again.
         """
 
     def reports(self) -> AsyncIterator[AnyReport]:
-        """What happens to jobs from `open` on, as it happens, without end; for one reader."""
+        """Yield what happens to jobs from `open` on, without end, for one reader."""
 
     async def cancel(self, job_id: str) -> None:
         """End a job's processes; `Ended` follows. Does nothing to a job that has ended; raises UnknownJobError."""
 
     async def forget(self, job_id: str) -> None:
-        """Drop what is kept of an ended job, once its end is on the service's record; a job that is unknown is none.
+        """Drop the records of an ended job, after the service has stored its end. Does nothing if the job is unknown.
 
         Raises ManagerError if it has not ended.
         """
 
     async def examine(self, service: Account, *, serving: bool) -> list[Finding]:  # noqa: ARG002
-        """What is right and wrong with its set-up, for `cosched doctor`, which does not `open` it.
+        """Return what is right and wrong with the set-up, for `cosched doctor`, which does not call `open`.
 
         `service`: the service's user; `serving`: whether the service runs.
         """
         return []
 
     async def close(self) -> None:
-        """Stop watching. Jobs go on, and are found again by the next `open`."""
+        """Stop watching. Jobs keep running; the next `open` finds them again."""

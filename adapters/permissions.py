@@ -1,4 +1,4 @@
-"""What a user may do with a file, whoever asks: by owners and modes, not by access control lists."""
+"""What a user may do with a file, by owners and modes. Access control lists are not considered."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Account:
 
     @classmethod
     def of(cls, uid: int) -> Account:
-        """The user with this id; one without a name is in no group."""
+        """Return the user with this id; a user without a name is in no group."""
         try:
             entry = pwd.getpwuid(uid)
         except KeyError:
@@ -31,11 +31,11 @@ class Account:
         return cls(uid, entry.pw_name, frozenset(os.getgrouplist(entry.pw_name, entry.pw_gid)))
 
     def may(self, path: Path, wanted: int) -> bool:
-        """Whether it may READ, WRITE or EXECUTE (enter, if it is a folder) this path; False if it is not there."""
+        """Whether the user may READ, WRITE or EXECUTE this path (a folder: enter it); False if it does not exist."""
         return self.barrier(path, wanted) is None
 
     def barrier(self, path: Path, wanted: int) -> Path | None:
-        """What keeps it from that: a folder on the way that it may not enter, or the path itself."""
+        """Return what keeps the user from that: a folder on the way that it may not enter, or the path itself."""
         path = path.resolve()
         needed = [*((folder, EXECUTE) for folder in reversed(path.parents)), (path, wanted)]
         return next((place for place, what in needed if not self._may_there(place, what)), None)
@@ -47,7 +47,7 @@ class Account:
             return False
 
     def may_with(self, about: os.stat_result, wanted: int) -> bool:
-        """Whether it may do this with what has this owner, group and mode."""
+        """Whether the user may do this with a file of this owner, group and mode."""
         mode = about.st_mode
         if self.uid == _ROOT:
             return bool(not wanted & EXECUTE or stat.S_ISDIR(mode) or mode & 0o111)
@@ -56,7 +56,7 @@ class Account:
 
 
 def opening(barrier: Path, mode: str) -> str:
-    """The command that takes a barrier away; `mode`: of a file, as chmod has it."""
+    """Return the command that removes a barrier; `mode` is for files, in chmod's notation."""
     return f"chmod {'a+x' if barrier.is_dir() else mode} {shlex.quote(str(barrier))}"
 
 

@@ -12,19 +12,19 @@ MAX_TEXT = 32768  # characters of an argument or of a variable, as in proto/cosc
 MAX_ITEMS = 4096  # arguments; variables
 MAX_TOTAL = 1 << 20  # bytes of all arguments and variables; Linux takes about twice that
 MAX_SCRIPT = 1 << 20  # bytes
-MAX_PATH = 4095  # bytes, as Linux has it
+MAX_PATH = 4095  # bytes, Linux's limit
 _JOB_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")  # also the name of a folder
 _VARIABLE = re.compile(r"[^=\0]{1,256}")
 _MATE = re.compile(r"[A-Za-z0-9_.-]{1,64}:[!-~]{1,128}")
 
 
 def is_job_id(text: str) -> bool:
-    """Whether the local manager can have a job of this id."""
+    """Whether the local manager accepts this text as the id of a job."""
     return _JOB_ID.fullmatch(text) is not None
 
 
 def check_spec(spec: JobSpec, slots: int) -> None:
-    """SpecError if a machine of `slots` nodes cannot run this."""
+    """Raise SpecError if a machine of `slots` nodes cannot run this job."""
     if not is_job_id(spec.job_id):
         raise SpecError("job_id", "must be 1 to 100 of A-Z a-z 0-9 _ . - and begin with a letter or digit")
     _check_number("nodes", spec.nodes, slots)

@@ -1,7 +1,8 @@
-"""The job's own process, from fork to exec: everything that needs the user's rights is done with those only.
+"""The job's own process, from fork to exec: whatever needs the user's rights is done with these rights only.
 
-It tells its supervisor b"R" when all is prepared, waits for one byte (none: the supervisor died, and nothing may start
-that is not on record), tells b"S" and the time, and becomes the job. b"F" and a reason: it cannot. Imports little.
+It sends its supervisor b"R" when all is prepared, and waits for one byte. (If the pipe closes instead, the supervisor
+has died, and a job that is not recorded must not start.) Then it sends b"S" and the time, and becomes the job. It sends
+b"F" and a reason if it cannot. Imports little.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
 READY, STARTING, FAILED = b"R", b"S", b"F"
-IGNORED = (signal.SIGPIPE, signal.SIGXFSZ)  # by supervisors, which see the error
+IGNORED = (signal.SIGPIPE, signal.SIGXFSZ)  # by supervisors, which get the error instead
 DEFAULT_PATH = "/usr/local/bin:/usr/bin:/bin"
 _BUSY_TRIES = 50
 
@@ -54,16 +55,16 @@ def become(job: JobFile, folder: str, go: int, tell: int) -> NoReturn:
 
 def _reset_signals() -> None:
     for number in IGNORED:
-        signal.signal(number, signal.SIG_DFL)  # all others are so since the fork server began
+        signal.signal(number, signal.SIG_DFL)  # the fork server has reset all others
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
 
 
 def _open_script(job: JobFile, folder: str) -> str | None:
-    """What to execute as the script; None if there is none."""
+    """Return the path to execute as the script; None if there is no script."""
     path = os.path.join(folder, "script")
     if not job.script or job.uid is None:
         return path if job.script else None
-    # Another user cannot enter the spool, but can read this one file through a descriptor that is open already.
+    # Another user cannot enter the spool, but can read this one file through an open descriptor.
     fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
     os.set_inheritable(fd, True)
     return f"/proc/self/fd/{fd}"
@@ -96,7 +97,7 @@ def _connect(job: JobFile) -> None:
 
 
 def _open_output(what: str, path: str) -> int:
-    """The file for writing, empty. Never through a link, nor into a pipe, nor into a file that others have too."""
+    """Open a new or empty file for writing. Refuse links, pipes, and files that others own or that have two names."""
     flags = os.O_WRONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     try:
         try:
@@ -120,7 +121,7 @@ def _check_old(fd: int) -> None:
 
 
 def _execute(program: str | None, job: JobFile) -> None:
-    """Returns only by raising."""
+    """Execute the job's program; return only by raising."""
     if program is not None:
         _try(program, [program, *job.arguments], job.environment, "script")
     name = job.arguments[0]
@@ -144,7 +145,7 @@ def _try(path: str, arguments: list[str], environment: dict[str, str], what: str
         try:
             os.execve(path, arguments, environment)
         except OSError as error:
-            # Busy: a process that the service was just starting still has the file open, for an instant.
+            # Busy: a process that the service is starting right now still has the file open, for an instant.
             if error.errno != errno.ETXTBSY:
                 raise CannotStartError(f"{what}: {error.strerror}") from None
             time.sleep(0.01)
@@ -152,5 +153,5 @@ def _try(path: str, arguments: list[str], environment: dict[str, str], what: str
 
 
 def mark(job: JobFile) -> bytes:
-    """The environment entry by which the job's processes are known."""
+    """Return the environment entry that identifies the job's processes."""
     return f"{TOKEN}={job.token}".encode()

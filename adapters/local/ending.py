@@ -1,4 +1,4 @@
-"""Ending all processes of a job, wherever they went: other process groups and sessions included. Imports little."""
+"""Ending all processes of a job, in other process groups and sessions too. Imports little."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import time
 from cosched.adapters.local.processes import Identity, members
 
 PAUSE = 0.02  # seconds between two looks
-PATIENCE = 10.0  # seconds that processes may take to vanish after SIGKILL, before they are reported as they are
+PATIENCE = 10.0  # seconds that processes may take to vanish after SIGKILL; what is left then is reported
 
 
 def send_all(leader: Identity | None, mark: bytes, number: int, ancestor: int = 0) -> int:
-    """Send the signal to every process of the job (see `members`); how many there were."""
+    """Send the signal to every process of the job (see `members`); return their number."""
     found = members(leader, mark, ancestor)
     for process in found:
         process.send(number)
@@ -20,13 +20,13 @@ def send_all(leader: Identity | None, mark: bytes, number: int, ancestor: int = 
 
 
 def terminate(leader: Identity | None, mark: bytes, ancestor: int) -> None:
-    """Ask all processes of the job to end; stopped ones wake up to hear it."""
+    """Ask all processes of the job to end; continue stopped ones, so that they notice."""
     send_all(leader, mark, signal.SIGTERM, ancestor)
     send_all(leader, mark, signal.SIGCONT, ancestor)
 
 
 def kill_rest(leader: Identity | None, mark: bytes, ancestor: int = 0, grace: float = 0.0) -> tuple[int, int]:
-    """Kill what there is of the job after `grace` seconds, until nothing is left: how many there were, and are."""
+    """Kill the job's processes after `grace` seconds, until none is left; return how many there were and are left."""
     patience_over = time.monotonic() + grace
     while grace and time.monotonic() < patience_over and members(leader, mark, ancestor):
         time.sleep(PAUSE)

@@ -1,4 +1,4 @@
-"""What a job gets: its user and its environment. Nothing of the service's own environment is handed down."""
+"""A job's user and environment. A job inherits nothing of the service's own environment."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from cosched.adapters.local.jobfile import TOKEN
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """Whose processes a job's are; `uid` None: the service's own user, no change needed."""
+    """The user whose processes a job runs; `uid` None: the service's own user, no change needed."""
 
     uid: int | None
     groups: tuple[int, ...]
@@ -21,7 +21,7 @@ class Account:
 
 
 def account(user: str | None) -> Account:
-    """The account of a user, None for the service's own; SpecError if there is none or the service may not use it."""
+    """Return a user's account (None: the service's own); SpecError if there is none or the service may not use it."""
     try:
         entry = pwd.getpwuid(os.geteuid()) if user is None else pwd.getpwnam(user)
     except KeyError:
@@ -44,7 +44,7 @@ def account(user: str | None) -> Account:
 
 
 def environment(spec: JobSpec, domain: str, account: Account, slots: list[int], token: str) -> dict[str, str]:
-    """The job's environment: defaults of its user, then what it was submitted with, then COSCHED_*."""
+    """Return the job's environment: its user's defaults, then the variables of the submission, then COSCHED_*."""
     ours = {
         "COSCHED_JOB_ID": spec.job_id,
         "COSCHED_NODES": str(spec.nodes),

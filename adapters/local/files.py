@@ -1,4 +1,4 @@
-"""Small JSON files that are replaced as a whole, and are not believed when read. Imports little: supervisors use it."""
+"""Small JSON files, replaced as a whole and checked when read. Imports little: supervisors use it."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ import json
 import os
 import stat
 
-SHORTAGES = (errno.EMFILE, errno.ENFILE, errno.ENOMEM)  # of descriptors or memory: they pass, and say nothing of a file
-MAX_BYTES = 8 << 20  # of a file that is read
+SHORTAGES = (errno.EMFILE, errno.ENFILE, errno.ENOMEM)  # of descriptors or memory: they pass; the file may be good
+MAX_BYTES = 8 << 20  # of a file
 
 
 class BadFileError(Exception):
-    """A file is not what this program writes; `str()` is one line without its contents."""
+    """This program did not write such a file; `str()` is one line without its contents."""
 
 
 def write_json(path: str, data: dict[str, object], *, settle: bool = True) -> None:
-    """Replace the file by `data`, in one step; with `settle` also safely on disk. OSError if that fails."""
+    """Replace the file by `data` in one step; with `settle`, flush it to disk. OSError if that fails."""
     beside = f"{path}.new"
     fd = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
@@ -32,7 +32,7 @@ def write_json(path: str, data: dict[str, object], *, settle: bool = True) -> No
 
 
 def write_all(fd: int, content: bytes) -> None:
-    """Write all of it."""
+    """Write all of `content`, in several steps if need be."""
     rest = memoryview(content)
     while rest:
         rest = rest[os.write(fd, rest) :]
@@ -48,7 +48,7 @@ def sync_folder(path: str) -> None:
 
 
 def read_json(path: str) -> dict[str, object] | None:
-    """The file's object; None if there is no such file. BadFileError if it is not ours or not an object.
+    """Return the file's object; None if there is no such file. BadFileError if it is not ours or not an object.
 
     OSError, one of SHORTAGES: it cannot be read just now.
     """
@@ -81,7 +81,7 @@ def _parse(name: str, content: bytes) -> dict[str, object]:
 
 
 def whole(data: dict[str, object], key: str, least: int = 0, most: int = 1 << 62) -> int:
-    """The whole number under `key`, if it is one in these bounds; else BadFileError."""
+    """Return the whole number under `key`; BadFileError if it is not one within the bounds."""
     value = data.get(key)
     if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
         raise BadFileError(f"{key}: not a whole number from {least} to {most}")
@@ -94,7 +94,7 @@ def whole_or_none(data: dict[str, object], key: str) -> int | None:
 
 
 def text(data: dict[str, object], key: str, most: int = 1 << 16) -> str:
-    """The text under `key`, if it is one that long at most and without NUL; else BadFileError."""
+    """Return the text under `key`; BadFileError if it is not one, has a NUL or more than `most` characters."""
     value = data.get(key)
     if not isinstance(value, str) or len(value) > most or "\0" in value:
         raise BadFileError(f"{key}: not a text of at most {most} characters")
@@ -107,7 +107,7 @@ def text_or_none(data: dict[str, object], key: str) -> str | None:
 
 
 def texts(data: dict[str, object], key: str) -> list[str]:
-    """The list of texts under `key`; else BadFileError."""
+    """Return the list of texts under `key`; BadFileError if it is not one."""
     value = data.get(key)
     if not isinstance(value, list):
         raise BadFileError(f"{key}: not a list")
@@ -115,7 +115,7 @@ def texts(data: dict[str, object], key: str) -> list[str]:
 
 
 def section(data: dict[str, object], key: str) -> dict[str, object]:
-    """The object under `key`; else BadFileError."""
+    """Return the object under `key`; BadFileError if it is not one."""
     value = data.get(key)
     if not isinstance(value, dict):
         raise BadFileError(f"{key}: not an object")
@@ -125,7 +125,7 @@ def section(data: dict[str, object], key: str) -> dict[str, object]:
 def lock(path: str, *, wait: bool) -> int:
     """Lock a file for this process, until the descriptor is closed or the process dies; BlockingIOError if it is taken.
 
-    A record lock, since that is not inherited: neither a job nor a child on its way to exec can keep it.
+    It is a record lock, which is not inherited: neither a job nor a child on its way to exec can keep it.
     """
     fd = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:

@@ -1,4 +1,4 @@
-"""A job as the service follows it: from its launch, or from where it was found again, to its end."""
+"""The service follows a job from its launch, or from the moment when it is found again, to its end."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from cosched.adapters.local.record import Record
 from cosched.adapters.local.spool import Spool
 from cosched.adapters.manager import End, Ended, Report, Started
 
-TRIES = 3  # supervisors that may fail before the job is given up
+TRIES = 3  # supervisors that may fail before we give up the job
 PAUSE = 1.0  # seconds between them
 POLL = 0.05  # seconds between looks at the record of a supervisor that another service has started
 _LOG = logging.getLogger(__name__)
 
 
 class Job:
-    """One launch: its slots, the last that was told of it, and its supervisor while it is watched."""
+    """One launch: its slots, the last report, and its supervisor while we watch it."""
 
     def __init__(self, job_id: str, slots: list[int], *, found: bool = False) -> None:
         self.job_id = job_id
@@ -36,11 +36,11 @@ class Job:
 
     @property
     def ended(self) -> bool:
-        """Nothing of it runs, and its slots are free."""
+        """Whether nothing of it runs any more, and its slots are free."""
         return isinstance(self.last, Ended)
 
     def look(self, spool: Spool) -> list[Report]:
-        """What its record says that was not told yet."""
+        """Return the reports that its record gives and that were not made yet."""
         state = self.read(spool)
         news: list[Report] = []
         if state is not None and state.started is not None and self.last is None:
@@ -52,7 +52,7 @@ class Job:
         return news
 
     def read(self, spool: Spool) -> Record | None:
-        """Its record; None if there is none, or none that can be used (a supervisor will see to that)."""
+        """Return its record; None if there is none or it cannot be used (a supervisor will deal with that)."""
         try:
             return record.read(spool.folder(self.job_id))
         except BadFileError as error:
@@ -60,20 +60,20 @@ class Job:
             return None
 
     def adopt(self, spool: Spool) -> bool:
-        """Watch the supervisor that is on record, if it lives; OSError."""
+        """Watch the supervisor named in the record; whether it lives. OSError."""
         state = self.read(spool)
         watcher = state.watcher() if state is not None else None
         self.process = find_supervisor(watcher) if watcher is not None else None
         return self.process is not None
 
     def close(self) -> None:
-        """Stop watching its supervisor, which runs on."""
+        """Stop watching its supervisor, which keeps running."""
         if self.process is not None:
             self.process.close()
             self.process = None
 
     def cancel(self, spool: Spool) -> None:
-        """Make its supervisor look at the mark `cancel`; one that is not on record yet looks by itself. OSError."""
+        """Make its supervisor look at the mark `cancel`; one that is not in the record yet looks by itself. OSError."""
         state = self.read(spool)
         watcher = state.watcher() if state is not None else None
         if watcher is not None:
@@ -81,7 +81,7 @@ class Job:
 
 
 async def follow(job: Job, spool: Spool, forks: ForkServer, tell: Callable[[Report], None]) -> None:
-    """Tell what happens to a job until it has ended; while there are no descriptors to find that out, wait."""
+    """Report what happens to a job until it has ended; during a shortage of descriptors or memory, wait."""
     told = False
     while True:
         try:
@@ -97,7 +97,7 @@ async def follow(job: Job, spool: Spool, forks: ForkServer, tell: Callable[[Repo
 
 
 async def _follow(job: Job, spool: Spool, forks: ForkServer, tell: Callable[[Report], None]) -> None:
-    """With a new supervisor whenever one died. OSError, one of SHORTAGES: to be begun again."""
+    """Follow the job, with a new supervisor whenever one has died. OSError, one of SHORTAGES: call this again."""
     failures = 0
     while True:
         for report in job.look(spool):
@@ -138,7 +138,7 @@ async def _until_exit(job: Job, spool: Spool, tell: Callable[[Report], None]) ->
 
 
 def ended(job_id: str, state: Record) -> Ended:
-    """The report of a record with an end."""
+    """Return the report of a record that has an end."""
     return Ended(
         job_id,
         End(state.how or End.LOST),
@@ -151,7 +151,7 @@ def ended(job_id: str, state: Record) -> Ended:
 
 
 def _give_up(job: Job, spool: Spool) -> list[Report]:
-    """No supervisor could settle the job: settle it here, on record if possible. Nothing if one runs after all."""
+    """End a job that no supervisor could end, on record if possible. Return nothing if a supervisor runs after all."""
     folder = spool.folder(job.job_id)
     complaint = spool.complaint(job.job_id)
     why = "its supervisor cannot run" + (f" ({complaint})" if complaint else "")
@@ -169,7 +169,7 @@ def _give_up(job: Job, spool: Spool) -> list[Report]:
         if error.errno in SHORTAGES:
             raise
         with contextlib.suppress(OSError):
-            os.unlink(f"{folder}/{jobfile.NAME}")  # so that no later service starts what is told to have ended
+            os.unlink(f"{folder}/{jobfile.NAME}")  # so that no later service starts a job that was reported as ended
         return [_end_unrecorded(job, End.LOST, f"{why}; its end cannot be put on record ({error.strerror})")]
     finally:
         os.close(taken)

@@ -1,6 +1,6 @@
-"""The fork server: forks a supervisor for each launch, since an interpreter takes several times longer to start.
+"""The fork server forks a supervisor for each launch. Starting an interpreter would take several times longer.
 
-The service writes the name of a job's folder to the socket on standard input, with a descriptor that becomes the
+The service sends the name of a job's folder over the socket on standard input, with a descriptor that becomes the
 supervisor's standard output. Supervisors outlive the fork server, which ends with the service.
 """
 
@@ -25,7 +25,7 @@ def serve() -> None:
     """Fork supervisors in this folder, the spool, until the service closes its end of the socket or dies."""
     for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
         signal.signal(number, signal.SIG_IGN if number in IGNORED else signal.SIG_DFL)  # Python and nohup differ
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for supervisors: no zombies
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for supervisors: avoid zombies
     os.umask(0o077)
     with socket.socket(fileno=0) as service:
         while True:
@@ -38,12 +38,12 @@ def serve() -> None:
 
 
 def _supervise(folder: str, output: int) -> NoReturn:
-    """Be the supervisor of this job; never returns."""
+    """Become the supervisor of this job; never returns."""
     code = 1
     try:
-        signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)  # kept waiting until it can take them
-        signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # ignored, it would not be told
-        os.setsid()  # what somebody sends to the fork server's group is not for jobs
+        signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)  # they stay pending until the supervisor takes them
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # if ignored, the supervisor would not get it
+        os.setsid()  # signals to the fork server's group must not reach jobs
         _connect(folder, output)
         os.chdir(folder)
         code = main(os.getcwd())

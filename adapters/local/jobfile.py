@@ -1,25 +1,25 @@
-"""`job.json`: what a supervisor is to run, all decisions made. Imports little: supervisors use it."""
+"""`job.json` says what a supervisor runs, with all decisions made. Imports little: supervisors use it."""
 
 from __future__ import annotations
 
 from cosched.adapters.local import files
 
 NAME = "job.json"
-TOKEN = "COSCHED_LAUNCH"  # the variable by which processes of a launch are known, wherever they went
+TOKEN = "COSCHED_LAUNCH"  # the variable that identifies all processes of a launch
 MAX_SECONDS = 1 << 31
 
 
 class JobFile:
-    """One launch. Texts may hold bytes that are no UTF-8, as surrogates."""
+    """One launch. Texts may hold bytes that are not UTF-8, as surrogates."""
 
     def __init__(
         self,
         *,
         job_id: str,
         token: str,  # random, also in the job's environment
-        boot: str,  # the boot of the host at which it was launched
-        arguments: list[str],  # command and arguments; of a script its arguments
-        script: bool,  # whether the file `script` is to be run
+        boot: str,  # the boot of the host when it was launched
+        arguments: list[str],  # command and arguments; for a script, its arguments
+        script: bool,  # whether to run the file `script`
         environment: dict[str, str],
         directory: str,
         output: str,
@@ -46,7 +46,7 @@ class JobFile:
         self.slots = slots
 
     def write(self, folder: str) -> None:
-        """Write it into the job's folder, not flushed to the disk; OSError."""
+        """Write it into the job's folder, without flushing it to disk; OSError."""
         files.write_json(f"{folder}/{NAME}", dict(vars(self)), settle=False)
 
 

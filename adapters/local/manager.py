@@ -1,4 +1,4 @@
-"""The local manager: jobs as processes of this host, on slots that are only counted."""
+"""The local manager runs jobs as processes of this host. It counts slots, but binds no job to processors."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _LOG = logging.getLogger(__name__)
 
 
 def create(domain: str, directory: Path, settings: Mapping[str, object]) -> LocalManager:
-    """The entry point `local` of the group `cosched.adapters`; SettingError."""
+    """Make the manager: the entry point `local` of the group `cosched.adapters`; SettingError."""
     return LocalManager(domain, read_settings(directory, settings))
 
 
@@ -48,11 +48,11 @@ class LocalManager(Launcher):
 
     @property
     def nodes(self) -> int:
-        """The slots."""
+        """The number of slots."""
         return self.settings.slots
 
     async def open(self) -> dict[str, Report | None]:
-        """See the protocol. Launches that were put on record, but not started yet, are started."""
+        """See the protocol. Launches that were recorded but not started yet are started now."""
         for job_id in await asyncio.to_thread(self._spool.open):
             self._jobs[job_id] = Job(job_id, _slots_of(self._spool.folder(job_id)), found=True)
             self._jobs[job_id].look(self._spool)
@@ -87,7 +87,7 @@ class LocalManager(Launcher):
         except ManagerError:
             del self._jobs[spec.job_id]
             raise
-        with contextlib.suppress(OSError):  # `follow` tries again, and says why it cannot
+        with contextlib.suppress(OSError):  # `follow` tries again, and logs why it fails
             job.process = self._forks.start(job.job_id)
         self._follow(job)
 
@@ -180,7 +180,7 @@ def _slots_of(folder: str) -> list[int]:
     try:
         return read_job(folder).slots
     except BadFileError:
-        return []  # its end is to come, since nothing can run by such a file
+        return []  # its end will follow, since such a file cannot be run
 
 
 def _say_failure(task: asyncio.Task[None]) -> None:

@@ -1,4 +1,4 @@
-"""Supervisors as the service sees them: processes that it has started or found again, and waits for."""
+"""Supervisors as the service sees them: processes that it has started or found again, and watches."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from cosched.adapters.local.supervise import LOG
 from cosched.descriptors import limit_before
 
 PROGRAM = str(Path(__file__).with_name("supervisor.py"))
-# -I -S -E: no site packages, no user's settings: a small process that starts fast. UTF-8 whatever the locale.
+# -I -S -E: without site packages and users' settings, for a small process that starts fast. UTF-8 in any locale.
 _COMMAND = (sys.executable, "-I", "-S", "-E", "-X", "utf8", PROGRAM)
-_PATIENCE = 1.0  # seconds for the fork server to end, or to make room if hundreds of launches wait for it
+_PATIENCE = 1.0  # seconds for the fork server to end, or to read when hundreds of launches have filled its socket
 
 
 class SupervisorProcess:
-    """Tells the running loop when the process has news or has exited. To be closed; the process runs on."""
+    """Tells the running loop when the process has news or has exited. Close it; the process keeps running."""
 
     def __init__(self, fd: int, *, speaks: bool) -> None:
-        """`fd`: of a pipe from a process that speaks, else a descriptor of the process (pidfd)."""
+        """`fd` is a pipe from a process that `speaks`, else a descriptor of the process (pidfd)."""
         self.news = asyncio.Event()  # its record has changed, or it has exited
         self.exited = False
         self._fd = fd
@@ -49,13 +49,13 @@ class SupervisorProcess:
 
 
 def find_supervisor(identity: Identity) -> SupervisorProcess | None:
-    """A supervisor that an earlier service has started; None if it has ended."""
+    """Return a supervisor that an earlier service has started; None if it has ended."""
     fd = identity.open() if identity.alive() else None
     return None if fd is None else SupervisorProcess(fd, speaks=False)
 
 
 class ForkServer:
-    """The process that forks the supervisors of a spool, started again whenever it has died."""
+    """The process that forks the supervisors of a spool. It is restarted when it has died."""
 
     def __init__(self, spool: Path) -> None:
         self._spool = spool
@@ -63,7 +63,7 @@ class ForkServer:
         self._process: subprocess.Popen[bytes] | None = None
 
     def begin(self, log: str = os.devnull) -> None:
-        """Start it, ready for the first launch; `log` is for its complaints. OSError."""
+        """Start it, so that it is ready for the first launch; `log` is for its error messages. OSError."""
         self._leave()
         if self._process is not None:
             self._process.wait()
@@ -79,12 +79,12 @@ class ForkServer:
                 env={},
                 start_new_session=True,
             )
-        resource.prlimit(self._process.pid, resource.RLIMIT_NOFILE, limit_before())  # not the service's own, for jobs
+        resource.prlimit(self._process.pid, resource.RLIMIT_NOFILE, limit_before())  # for jobs; the service's is higher
 
     def start(self, job_id: str) -> SupervisorProcess:
         """Start a supervisor for this job, whose folder is in the spool; OSError.
 
-        It may die at any instant, before it has heard of the job too: all of that is seen as the supervisor's exit.
+        The fork server may die at any instant, even before it reads the job's name. The supervisor then has exited.
         """
         hear, tell = os.pipe()
         try:
@@ -103,14 +103,14 @@ class ForkServer:
                 raise ConnectionError(errno.EPIPE, "the fork server ended at once")
 
     def _send(self, job_id: str, tell: int) -> bool:
-        """Whether there is a fork server to hear it; OSError, e.g. if it is stuck."""
+        """Send the job's name; whether a fork server is there to read it. OSError, for example if it is stuck."""
         try:
             return self._socket is not None and socket.send_fds(self._socket, [os.fsencode(job_id)], [tell]) > 0
         except ConnectionError:  # it died
             return False
 
     async def close(self) -> None:
-        """Let it end, once it has forked what it was asked to."""
+        """Let it end after it has forked all requested supervisors."""
         self._leave()
         if self._process is not None:
             with contextlib.suppress(TimeoutError):

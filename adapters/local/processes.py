@@ -1,7 +1,7 @@
-"""What /proc says of processes, and signals that never reach another process than meant. Imports little.
+"""Reading /proc, and sending signals that never reach the wrong process. Imports little.
 
-A process is known by its number and its start time (field 22 of /proc/PID/stat, in clock ticks since boot), since
-numbers are used again.
+Numbers of processes are reused. So a process is identified by its number and its start time (field 22 of
+/proc/PID/stat, in clock ticks since boot).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ BOOT = "/proc/sys/kernel/random/boot_id"
 
 
 class Identity:
-    """One process, and no other that has its number later."""
+    """One process, distinct from any later one with the same number."""
 
     __slots__ = ("pid", "start")
 
@@ -24,28 +24,28 @@ class Identity:
         self.start = start
 
     def alive(self) -> bool:
-        """It exists and has not ended."""
+        """Whether it exists and has not ended."""
         about = look(self.pid)
         return about is not None and about.start == self.start and not about.ended
 
     def known(self) -> bool:
-        """It exists, maybe as a zombie: its number is not another's."""
+        """Whether it exists, maybe as a zombie: then no other process has its number."""
         about = look(self.pid)
         return about is not None and about.start == self.start
 
     def open(self) -> int | None:
-        """A descriptor (pidfd) of it, which becomes readable as it ends; None if it is gone."""
+        """Return a descriptor (pidfd) of it, which becomes readable when it ends; None if it is gone."""
         try:
             fd = os.pidfd_open(self.pid)
         except ProcessLookupError:
             return None
-        if self.known():  # looked at after opening: the descriptor is this one's
+        if self.known():  # checked after opening: so the descriptor is of this process
             return fd
         os.close(fd)
         return None
 
     def send(self, number: int) -> None:
-        """Send it a signal; nothing if it is gone."""
+        """Send it a signal; do nothing if it is gone."""
         fd = self.open()
         if fd is None:
             return
@@ -58,7 +58,7 @@ class Identity:
 
 
 class Look:
-    """A line of /proc/PID/stat."""
+    """The fields of /proc/PID/stat that we use."""
 
     __slots__ = ("ended", "group", "parent", "session", "start")
 
@@ -71,19 +71,19 @@ class Look:
 
 
 def look(pid: int) -> Look | None:
-    """The process that has this number now; None if there is none."""
+    """Read /proc/PID/stat of the process that has this number now; None if there is none."""
     content = _content(f"/proc/{pid}/stat")
     # The name, in parentheses, may hold anything, parentheses included.
     return Look(content[content.rindex(b")") + 2 :].split()) if content else None
 
 
 def myself() -> Identity:
-    """This process."""
+    """Return the identity of this process."""
     return identify(os.getpid())
 
 
 def identify(pid: int) -> Identity:
-    """The process that has this number now, which must not have been waited for; ProcessLookupError."""
+    """Return the process that has this number now. Nobody may have waited for it yet. ProcessLookupError."""
     about = look(pid)
     if about is None:
         raise ProcessLookupError(pid)
@@ -91,25 +91,25 @@ def identify(pid: int) -> Identity:
 
 
 def boot() -> str:
-    """Which boot of this host this is; OSError."""
+    """Return the id of the host's present boot; OSError."""
     return _content(BOOT).decode("ascii", "replace").strip()[:64]
 
 
 def adopt_orphans() -> None:
-    """From now on what descends from this process, and loses its parent, becomes its child: nothing gets away from it.
+    """Make this process the parent of all its descendants that lose theirs, so that none escapes.
 
-    Children that it forks do not have that from it. OSError.
+    Forked children do not inherit this. OSError.
     """
     if ctypes.CDLL(None, use_errno=True).prctl(_CHILD_SUBREAPER, 1, 0, 0, 0):
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
 
 
 def members(leader: Identity | None, mark: bytes, ancestor: int = 0) -> list[Identity]:
-    """The living processes of a job: of its leader's group or session, with `mark` in their environment, or descended
-    from `ancestor`, which has adopted orphans since before the job began.
+    """Return the living processes of a job: those in its leader's group or session, those with `mark` in their
+    environment, and the descendants of `ancestor`, which has adopted orphans since before the job began.
 
-    The mark is NAME=VALUE; an empty one marks none. Group and session count only while the leader exists, at least as a
-    zombie: else they may be another's by now. OSError, if it cannot be found out.
+    The mark is NAME=VALUE; an empty mark matches none. Group and session count only while the leader exists, at least
+    as a zombie: later their numbers may belong to others. OSError if /proc cannot be read.
     """
     lead = leader.pid if leader is not None and leader.known() else 0
     earliest = leader.start if leader is not None else 0
@@ -145,5 +145,5 @@ def _content(path: str) -> bytes:
     try:
         with open(path, "rb") as file:
             return file.read()
-    except (FileNotFoundError, ProcessLookupError, PermissionError):  # it ended, or is not ours to look at
+    except (FileNotFoundError, ProcessLookupError, PermissionError):  # it ended, or we may not look at it
         return b""

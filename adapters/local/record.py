@@ -1,4 +1,4 @@
-"""`record.json`: what became of a launch, written by its supervisor. Imports little: supervisors use it."""
+"""`record.json` says what became of a launch. Its supervisor writes it. Imports little: supervisors use it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Record:
 
     def __init__(self, boot: str, supervisor: Identity | None, leader: Identity | None) -> None:
         self.boot = boot
-        self.supervisor = supervisor  # None: written by the service, in place of a supervisor that could not
+        self.supervisor = supervisor  # None: the service wrote this record, since no supervisor could
         self.leader = leader  # the job's first process, leader of its session; None: there was none
         self.started: int | None = None
         self.ended: int | None = None
@@ -29,11 +29,11 @@ class Record:
         self.reason = ""
 
     def watcher(self) -> Identity | None:
-        """The supervisor that sees to the job; None after the end, or if it was of another boot of the host."""
+        """Return the supervisor in charge of the job; None after the end, or if the host has been rebooted since."""
         return self.supervisor if self.how is None and self.boot == boot() else None
 
     def write(self, folder: str, *, settle: bool = True) -> None:
-        """Write it into the job's folder; with `settle` both are safely on disk then. OSError."""
+        """Write it into the job's folder; with `settle`, flush both to disk. OSError."""
         data: dict[str, object] = {name: getattr(self, name) for name in self.__slots__}
         for name in ("supervisor", "leader"):
             identity = getattr(self, name)
@@ -62,7 +62,7 @@ def read(folder: str) -> Record | None:
 
 
 def one_line(reason: str) -> str:
-    """The reason on one printable line of limited length."""
+    """Return the reason as one printable line of limited length."""
     return "".join(char if char.isprintable() else "?" for char in reason[:MAX_REASON])
 
 

@@ -1,4 +1,4 @@
-"""A launch whose supervisor died: end what is left of it, and put that on record. Imports little."""
+"""Recovery of a launch after its supervisor died: end what is left of it, and record that. Imports little."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ RESTARTED = "the host was restarted"
 
 
 def recover(folder: str) -> JobFile | None:
-    """The job, if nothing of it has been started yet and it is to be. Else its end is on record when this returns.
+    """Return the job if it has not been started yet and should be. Else record its end and return None.
 
-    To be called with the folder's lock held. Raises OSError if the record cannot be written.
+    Call it with the folder's lock held. OSError if the record cannot be written.
     """
     old: Record | None = None
     try:
@@ -44,7 +44,7 @@ def recover(folder: str) -> JobFile | None:
 
 
 def give_up(folder: str, why: str) -> None:
-    """End a launch for which no supervisor can be had. With the lock held; OSError if the record cannot be written."""
+    """End a launch that gets no supervisor. Call it with the lock held; OSError if the record cannot be written."""
     try:
         old = record.read(folder)
     except BadFileError:
@@ -56,14 +56,14 @@ def give_up(folder: str, why: str) -> None:
 
 
 def cancelled(folder: str) -> bool:
-    """Whether the job was to be cancelled."""
+    """Whether somebody has asked to cancel the job."""
     return os.path.lexists(os.path.join(folder, CANCEL))
 
 
 def _clean_up(folder: str, old: Record | None, why: str) -> None:
     now = old or Record(boot(), None, None)
     if now.boot != boot():
-        why = RESTARTED  # its processes are gone, and their numbers may be others' now
+        why = RESTARTED  # its processes are gone, and other processes may have their numbers now
     else:
         before, left = kill_rest(now.leader, _mark(folder))
         why += f"; {before} of its processes were killed" if before else "; none of its processes was found"

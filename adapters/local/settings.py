@@ -1,4 +1,4 @@
-"""The settings of the local manager: the keys of [manager] that are its own."""
+"""The settings of the local manager: its own keys of [manager]."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MAX_GRACE = 3600.0
 
 @dataclass(frozen=True, slots=True)
 class LocalSettings:
-    """What the local manager is told."""
+    """The settings of the local manager."""
 
     slots: int  # jobs of one node that can run at once
     spool: Path  # folder of its own, absolute
@@ -22,7 +22,7 @@ class LocalSettings:
 
 
 def read_settings(directory: Path, settings: Mapping[str, object]) -> LocalSettings:
-    """The settings, with the spool in `directory` unless it is named; SettingError."""
+    """Read the settings. The spool is in `directory` unless `spool` names another place. SettingError."""
     unknown = sorted(settings.keys() - {"slots", "spool", "grace"})
     if unknown:
         raise SettingError(str(unknown[0]), "is not a setting of the local manager (slots, spool, grace)")

@@ -1,4 +1,4 @@
-"""The spool: a folder for each launch, complete as soon as it is there under its name, until the job is forgotten.
+"""The spool has a folder for each launch, until the job is forgotten. A folder is complete when its name appears.
 
 One service uses it at a time. All calls may block on the disk.
 """
@@ -24,14 +24,14 @@ _MAX_TAIL = 300  # bytes of it that are shown
 
 
 class Spool:
-    """The folder at `root`, to be opened first."""
+    """The folder at `root`. Call `open` first."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
         self._lock: int | None = None
 
     def open(self) -> list[str]:
-        """Take the spool; the ids of the jobs in it. SettingError, or ManagerError if another service has it."""
+        """Take the spool, and return the ids of its jobs. SettingError; ManagerError if another service uses it."""
         try:
             self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
             about = self.root.lstat()
@@ -54,13 +54,13 @@ class Spool:
         self._lock = fd
 
     def close(self) -> None:
-        """Give the spool back."""
+        """Release the spool."""
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
 
     def is_of_another_boot(self) -> bool:
-        """Whether the host was restarted since the last launch: of launches just before that nothing may be left."""
+        """Whether the host was restarted since the last launch. Launches just before that may have left nothing."""
         try:
             noted = files.read_json(str(self.root / _BOOT))
         except files.BadFileError:
@@ -68,7 +68,7 @@ class Spool:
         return noted is not None and noted.get("boot") != boot()
 
     def note_boot(self) -> None:
-        """Launches are of this boot from now on; safely on disk when this returns. OSError."""
+        """Note on disk that launches belong to the present boot from now on. OSError."""
         try:
             files.write_json(str(self.root / _BOOT), {"boot": boot()})
         except OSError:
@@ -76,17 +76,17 @@ class Spool:
             raise
 
     def folder(self, job_id: str) -> str:
-        """The folder of a job."""
+        """Return the path of a job's folder."""
         return str(self.root / job_id)
 
     def commit(self, job: JobFile, script: bytes | None) -> None:
-        """Put a launch on record, as a whole or not at all; OSError.
+        """Record a launch, as a whole or not at all; OSError.
 
-        Nothing is flushed to the disk, which may take long just when the job should start: what is written survives the
-        end of any process. Only a crash of the host can undo the last seconds (half a minute at most, by the kernel's
-        usual settings), and no process survives that either. Then the folder is gone as if never launched, which
-        `is_of_another_boot` tells; or its files are empty or missing, and the job is found again as lost. The end of a
-        job is flushed, with its folder.
+        Nothing is flushed to disk, which may take long just when the job should start. The files survive the end of any
+        process. Only a crash of the host can undo the last seconds (at most half a minute, by the kernel's usual
+        settings), and it ends all processes too. Then the folder is gone, as if the job was never launched
+        (`is_of_another_boot` detects this), or its files are empty or missing, and the job is found again as lost. The
+        end of a job is flushed, with its folder.
         """
         fresh = self.root / f".new-{job.job_id}"
         shutil.rmtree(fresh, ignore_errors=True)
@@ -103,14 +103,14 @@ class Spool:
             raise
 
     def mark_cancelled(self, job_id: str) -> None:
-        """Note that the job is to be cancelled, whoever supervises it then; OSError."""
+        """Tell the job's present and later supervisors to cancel it; OSError."""
         folder = self.folder(job_id)
         fd = os.open(f"{folder}/{CANCEL}", os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         os.close(fd)
         files.sync_folder(folder)
 
     def complaint(self, job_id: str) -> str:
-        """The last line that a supervisor of the job wrote, if any."""
+        """Return the last line of the log of the job's supervisors; empty if there is none."""
         try:
             with open(f"{self.folder(job_id)}/{LOG}", "rb") as file:
                 file.seek(max(0, os.fstat(file.fileno()).st_size - _MAX_TAIL))
@@ -120,7 +120,7 @@ class Spool:
         return next((line for line in reversed(lines) if line.strip()), "")
 
     def remove(self, job_id: str) -> None:
-        """Remove what is kept of a job; nothing if there is nothing. OSError."""
+        """Remove a job's folder; do nothing if there is none. OSError."""
         old = self.root / f".old-{job_id}"
         shutil.rmtree(old, ignore_errors=True)
         try:

@@ -1,7 +1,7 @@
-"""A supervisor: starts one job, enforces its walltime, cancels it, and keeps its end on record. Imports little.
+"""A supervisor starts one job, enforces its walltime, cancels it, and records its end. Imports little.
 
-Signals are blocked from its birth on and taken one by one, so that none is lost or comes amiss. SIGTERM
-with the mark `cancel` in the folder means: cancel. Without it: the host or an operator ends this process, and the job.
+Signals are blocked from the start and taken one by one, so that none is lost or interrupts a step. SIGTERM with the
+mark `cancel` in the folder means: cancel. Without the mark, the host or an operator ends this process and the job.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from cosched.adapters.local.processes import adopt_orphans, boot, identify, myse
 from cosched.adapters.local.record import Record
 from cosched.adapters.local.recovery import LOCK, cancelled, recover
 
-LOG = "log"  # standard error: what a supervisor has to complain about
+LOG = "log"  # standard error: the supervisor's error messages
 STARTED = b"started\n"  # on standard output, once `record.json` says so
 SIGNALS = (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 RETRY = 1.0  # seconds
@@ -34,11 +34,11 @@ class Supervisor:
         self.mark = child.mark(job)
         self.pid = 0
         self.record = Record(boot(), myself(), None)
-        self.why: str | None = None  # the end that was forced on it
+        self.why: str | None = None  # why we end it; None: it ends by itself
         self.status = 0
 
     def run(self) -> None:
-        """Start the job and see it to its end."""
+        """Start the job, and watch it to its end."""
         adopt_orphans()
         hear, go = self._fork()
         failure = self._let_go(hear, go)
@@ -54,16 +54,16 @@ class Supervisor:
         wait, go = os.pipe()
         self.pid = os.fork()
         if self.pid == 0:
-            os.close(go)  # else it would wait for itself
+            os.close(go)  # else the child would hold its own pipe open
             child.become(self.job, self.folder, wait, tell)
         os.close(tell)
         os.close(wait)
         return hear, go
 
     def _let_go(self, hear: int, go: int) -> str | None:
-        """Let the prepared process become the job, once it is on record; why it did not ("": cancelled), else None."""
-        self.record.leader = identify(self.pid)  # not waited for: it exists, at least as a zombie
-        self.record.write(self.folder, settle=False)  # survives any process; after a crash of the host nothing runs
+        """Record the prepared process, then let it become the job; why it did not ("": cancelled), else None."""
+        self.record.leader = identify(self.pid)  # nobody has waited for it: it exists, at least as a zombie
+        self.record.write(self.folder, settle=False)  # outlives any process; after a crash of the host nothing runs
         said = os.read(hear, 4096)
         if said[:1] != child.READY:
             return _reason(said)
@@ -73,7 +73,7 @@ class Supervisor:
         os.write(go, b"g")
         os.close(go)
         said = b""
-        while part := os.read(hear, 4096):  # it ends when the job has its own program: its copy closes on exec
+        while part := os.read(hear, 4096):  # ends at exec, which closes the child's end
             said += part
         time_told, failed, reason = said[1:].partition(child.FAILED)
         if failed or not time_told.isdigit():
@@ -84,7 +84,7 @@ class Supervisor:
         return None
 
     def _watch(self) -> None:
-        """Wait for the first process to end, by itself or not."""
+        """Wait for the first process to end, by itself or by us."""
         deadline = time.monotonic() + self.job.walltime
         while not self._exited():
             number = _next_signal(deadline - time.monotonic())
@@ -99,10 +99,10 @@ class Supervisor:
             deadline = time.monotonic() + self.job.grace / 1000
 
     def _exited(self) -> bool:
-        """Whether the first process has ended. What others of the job have left is waited for, so that it is gone."""
+        """Whether the first process has ended. Reap the job's other processes that have ended."""
         while (ended := os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOWAIT | os.WNOHANG)) and ended.si_pid != self.pid:
             os.waitpid(ended.si_pid, 0)
-        # Not waited for yet: the zombie keeps its number, and so its group's, from being used again.
+        # Do not reap it yet: as a zombie it keeps its number, and its group's, from being reused.
         return os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG) is not None
 
     def _end_rest(self) -> None:
@@ -118,7 +118,7 @@ class Supervisor:
         self._finish(self.why or ("exited" if by_itself else "signalled"), "; ".join(filter(None, words)))
 
     def _finish(self, how: str, reason: str) -> None:
-        """Put the end on record, however long the disk may be full: nobody else knows it."""
+        """Record the end, and retry for as long as the disk is full: nobody else knows the end."""
         self.record.ended = time.time_ns()
         self.record.how = how
         self.record.reason = reason
@@ -158,11 +158,11 @@ def _recovered(folder: str) -> JobFile | None:
 
 
 def main(folder: str) -> int:
-    """Run the job of this folder, or settle what an earlier supervisor of it has left; 0 if its end is on record.
+    """Run the job of this folder, or clean up after an earlier supervisor; 0 if the end is recorded.
 
-    To be called in that folder, with SIGNALS blocked.
+    Call it in that folder, with SIGNALS blocked.
     """
-    files.lock(LOCK, wait=True)  # kept as long as this process lives; a second supervisor waits here for the first
+    files.lock(LOCK, wait=True)  # held while this process lives; a second supervisor waits here for the first
     job = _recovered(folder)
     if job is None:
         return 0

@@ -1,4 +1,4 @@
-"""The fork server: `python -I -S -E supervisor.py SPOOL`. This short since it is compiled each time."""
+"""The fork server: `python -I -S -E supervisor.py SPOOL`. It is this short since Python compiles it at each start."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""What a replay manager keeps of its jobs over a restart: a line for each launch, and one more if it was cancelled."""
+"""The jobs of a replay manager, kept over a restart: a line for each launch, and one more if it was cancelled."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from cosched.adapters.manager import End, ManagerError
 
 
 class Launch(NamedTuple):
-    """A job that runs from `started` to `end`, instants of the service's time; `how` it ends."""
+    """A job that runs from `started` to `end` (instants of the service's time), and `how` it ends."""
 
     job: str
     started: int
@@ -25,7 +25,7 @@ class Journal:
         self._path = folder / "launches"
 
     def read(self) -> dict[str, Launch]:
-        """The last word on each job; a line that was not written to its end is none."""
+        """Return the last line of each job. Ignore a line that was not written completely."""
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             text = self._path.read_text() if self._path.exists() else ""
@@ -35,7 +35,7 @@ class Journal:
         return {launch.job: launch for launch in launches}
 
     def keep(self, launches: Iterable[Launch]) -> None:
-        """Only these from now on."""
+        """Replace the file's contents by these launches."""
         new = self._path.with_suffix(".new")
         try:
             new.write_text("".join(map(_line, launches)))
@@ -44,7 +44,7 @@ class Journal:
             raise ManagerError(f"{self._path} cannot be written: {error.strerror}") from None
 
     def note(self, launch: Launch) -> None:
-        """This is the last word on its job."""
+        """Append a launch, which replaces earlier lines of its job."""
         try:
             with self._path.open("a") as file:
                 file.write(_line(launch))

@@ -1,4 +1,4 @@
-"""The job log of a replay, as the keys of [manager] describe it; apart, since numpy is an extra."""
+"""The job log of a replay, from keys of [manager]. A module of its own, since numpy is an optional dependency."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from cosched.workload.job_log import JobLog, Overrun
 
 
 class ReplayedLog(JobLog):
-    """The job log of one domain, and the file of pairs."""
+    """The job log of one domain and the file of pairs."""
 
     overrun: Overrun = "extend"
     pairs: Path | None = None
 
 
 def replayed_log(values: Mapping[str, object]) -> ReplayedLog:
-    """Check `values`; SettingError."""
+    """Check the values, and return the log; SettingError."""
     try:
         return ReplayedLog.model_validate(values)
     except ValidationError as error:

@@ -1,4 +1,4 @@
-"""The replay manager: notes when jobs start, and tells when they have run as long as in the trace."""
+"""The replay manager notes when jobs start, and reports their ends when they have run as long as in the trace."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ SECOND = 1_000_000_000  # nanoseconds
 
 
 def create(domain: str, directory: Path, settings: Mapping[str, object]) -> ReplayManager:
-    """The entry point `replay` of the group `cosched.adapters`; SettingError."""
+    """Make the manager: the entry point `replay` of the group `cosched.adapters`; SettingError."""
     return ReplayManager(read_settings(domain, directory.parent, settings), directory)
 
 
 class ReplayManager(Launcher):
     """See `adapters.launcher`.
 
-    Beside that it has the `jobs` that are to be submitted, and the `time` that its service is to keep. In lock-step it
-    reports nothing by itself: `ended` tells the ends of an instant.
+    It also has the `jobs` to submit, and the `time` for its service. In lock-step it reports nothing by itself:
+    `ended` returns the ends of an instant.
     """
 
     def __init__(self, settings: ReplaySettings, directory: Path) -> None:
@@ -41,7 +41,7 @@ class ReplayManager(Launcher):
         self._nodes = 0
         self._journal = None if self.lockstep else Journal(directory)
         self._launched: dict[str, Launch] = {}
-        self._ends: list[tuple[int, int]] = []  # heap of end and number, of those that run
+        self._ends: list[tuple[int, int]] = []  # heap of (end, number) of running jobs
         self._alarms: dict[str, asyncio.TimerHandle] = {}
         self._reports: asyncio.Queue[Report] = asyncio.Queue()
 
@@ -53,7 +53,7 @@ class ReplayManager(Launcher):
     async def open(self) -> dict[str, Report | None]:
         """See the protocol."""
         from cosched.adapters.replay.trace import (
-            read_trace_jobs,  # and all that reads traces, which other managers do not need
+            read_trace_jobs,  # imports all readers of traces, which other managers do not need
         )
 
         self.jobs, self._nodes = await asyncio.to_thread(read_trace_jobs, self._settings)
@@ -121,11 +121,11 @@ class ReplayManager(Launcher):
 
     @property
     def next_end(self) -> int | None:
-        """When the next running job ends."""
+        """Return when the next running job ends; None if none runs."""
         return self._ends[0][0] if self._ends else None
 
     def ended(self, now: int) -> list[str]:
-        """The jobs that end up to now, in the order of their ends; each is told once."""
+        """Return the jobs that have ended by now, in the order of their ends, each once."""
         ended = []
         while self._ends and self._ends[0][0] <= now:
             ended.append(str(heapq.heappop(self._ends)[1]))

@@ -1,12 +1,12 @@
-"""The settings of the replay manager: the keys of [manager] that are its own.
+"""The settings of the replay manager: its own keys of [manager].
 
     trace = "FILE"           job log; also format, nodes, procs_per_node, cut, load, scale, overrun, as for a replay
     pairs = "FILE"           CSV: a column for each domain, a row of two job ids for each pair
-    off = ["NAME", ...]      other domains that do not coschedule, though pairs name them: their mates count as none
+    off = ["NAME", ...]      other domains that do not coschedule, though pairs name them: their jobs are no mates
     clock = "real"           the wall clock, from `start` on `speed` times as fast
     start = INSTANT          when the trace's time 0 is or was (what is past happens at once); the same in all domains
     speed = 60               seconds of the trace in one second (1)
-    clock = "lockstep"       what a conductor tells in the file `time`
+    clock = "lockstep"       the instant that a conductor writes into the file `time`
 
 Relative paths are relative to the folder of the domain's database.
 """
@@ -33,7 +33,7 @@ KEYS = (*MACHINE, "overrun", "pairs", "off", "clock", *CLOCKS["real"], *CLOCKS["
 
 @dataclass(frozen=True, slots=True)
 class ReplaySettings:
-    """What the replay manager is told. The trace's time 0 is at `start` by `time`."""
+    """The settings of the replay manager. The trace's time 0 is at `start` by `time`."""
 
     log: ReplayedLog
     off: frozenset[str]
@@ -42,7 +42,7 @@ class ReplaySettings:
 
 
 def read_settings(domain: str, folder: Path, settings: Mapping[str, object]) -> ReplaySettings:
-    """The settings of `domain`; SettingError. Relative paths are relative to `folder`."""
+    """Read the settings of `domain`; SettingError. Relative paths are relative to `folder`."""
     for key in settings:
         if key not in KEYS:
             raise SettingError(str(key), f"is not a setting of the replay manager ({', '.join(KEYS)})")
@@ -82,7 +82,7 @@ def _off(value: object) -> frozenset[str]:
 
 
 def _start(value: object) -> int:
-    """Seconds since 1970 of an instant: a number, a TOML date and time, or RFC 3339 text."""
+    """Return an instant in seconds since 1970. It is given as a number, a TOML date and time, or RFC 3339 text."""
     if isinstance(value, str):
         value = _instant(value)
     if isinstance(value, datetime) and value.tzinfo is not None:

@@ -1,4 +1,4 @@
-"""The time of a replay: the wall clock's, perhaps faster, or what a conductor tells to all its domains."""
+"""The time of a replay: the wall clock's, perhaps faster, or an instant that a conductor sets for all its domains."""
 
 from __future__ import annotations
 
@@ -14,49 +14,49 @@ _INSTANT = struct.Struct("<q")
 
 
 class Time(Protocol):
-    """The time of a service, in seconds; never goes back."""
+    """The time of a service, in seconds; it never goes back."""
 
     @property
     def speed(self) -> float:
-        """Seconds of this time that pass in one second."""
+        """How many seconds of this time pass in one real second."""
 
     def now(self) -> float:
-        """This time."""
+        """Return the present instant."""
 
 
 class SharedTime:
-    """An instant in a file that all processes of a replay in lock-step map: one tells it, the others read it."""
+    """An instant in a file that all processes of a replay in lock-step map: one process sets it, the others read it."""
 
-    speed = 1.0  # what is awaited is told, whatever time that takes
+    speed = 1.0  # unused: in lock-step no timer runs by the clock
 
     def __init__(self, path: Path) -> None:
-        """The file must be there; OSError or ValueError if it is no such file."""
+        """Map an existing file; OSError or ValueError if it cannot be used."""
         with path.open("r+b") as file:
             self._bytes = mmap.mmap(file.fileno(), _INSTANT.size)
 
     @classmethod
     def make(cls, path: Path) -> SharedTime:
-        """A new one, at instant 0."""
+        """Make a new file, at instant 0."""
         path.write_bytes(_INSTANT.pack(0))
         return cls(path)
 
     def tell(self, instant: int) -> None:
-        """It is `instant` from now on."""
+        """Set the instant."""
         _INSTANT.pack_into(self._bytes, 0, instant)
 
     def now(self) -> int:
-        """The instant that was told last."""
+        """Return the instant that was set last."""
         return int(_INSTANT.unpack_from(self._bytes)[0])
 
     def close(self) -> None:
-        """Let the file go."""
+        """Unmap the file."""
         self._bytes.close()
 
 
 class ScaledTime:
-    """The wall clock's time at `start`, and from there on (and before) `speed` times as fast.
+    """A time that equals the wall clock's at `start`, and runs `speed` times as fast before and after.
 
-    The wall clock is looked at once; a step of it later changes nothing.
+    The wall clock is read once; later steps of it change nothing.
     """
 
     def __init__(self, start: float, speed: float) -> None:
@@ -65,12 +65,12 @@ class ScaledTime:
         self._began = _steady()
 
     def now(self) -> float:
-        """The time, in seconds since 1970 as the replay counts them."""
+        """Return the replay's time in seconds since 1970."""
         return self._now + (_steady() - self._began) * self.speed
 
 
 def open_shared_time(path: Path) -> SharedTime:
-    """The time that a conductor tells; SettingError."""
+    """Open the time that a conductor sets; SettingError."""
     try:
         return SharedTime(path)
     except (OSError, ValueError) as error:
@@ -78,5 +78,5 @@ def open_shared_time(path: Path) -> SharedTime:
 
 
 def _steady() -> float:
-    """Seconds since this host started, those in which it slept included."""
+    """Return seconds since this host started, including those in which it slept."""
     return time.clock_gettime(time.CLOCK_BOOTTIME)

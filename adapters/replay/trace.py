@@ -1,4 +1,4 @@
-"""The jobs of one domain's trace, each with the mate that the file of pairs names for it."""
+"""The jobs of one domain's trace, with their mates from the file of pairs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from cosched.workload.traces.opening import numbered, read_blocks
 
 @dataclass(frozen=True, slots=True)
 class TraceJob:
-    """A job to be submitted at `submit`, by the service's time; it will run for `run` seconds."""
+    """A job to submit at `submit`, by the service's time. It will run for `run` seconds."""
 
     number: int  # in trace order, from 1
     name: str  # its id in the trace
@@ -31,11 +31,11 @@ class TraceJob:
     run: int
     peer: str = ""  # its mate's domain
     pair: str | None = None
-    alone: bool = False  # its mate's domain does not coschedule: a dry run counts it as unpaired
+    alone: bool = False  # its mate's domain does not coschedule; a dry run counts the job as unpaired
 
 
 def read_trace_jobs(settings: ReplaySettings) -> tuple[list[TraceJob], int]:
-    """The jobs in trace order, and the nodes of the machine; SettingError."""
+    """Return the jobs in trace order, and the machine's number of nodes; SettingError."""
     log = settings.log
     try:
         workload, nodes = read_jobs(log, overrun=log.overrun, has_pairs=log.pairs is not None)
@@ -52,7 +52,7 @@ def read_trace_jobs(settings: ReplaySettings) -> tuple[list[TraceJob], int]:
 
 
 def _mates(path: Path | None, name: str, workload: Workload) -> Mapping[int, tuple[str, str]]:
-    """By row of this domain's jobs: the mate's domain, and the pair's name, which is its row in the file."""
+    """Map rows of this domain's paired jobs to the mate's domain and the pair's name, its row number in the file."""
     if path is None:
         return {}
     try:
@@ -72,7 +72,7 @@ def _mates(path: Path | None, name: str, workload: Workload) -> Mapping[int, tup
 
 
 def _columns(path: Path) -> tuple[list[str], dict[str, Workload]]:
-    """The domains that the file names, and for each the jobs that it names: theirs are not known here."""
+    """Return the domains that the file names, and for each the jobs that it names; nothing else is known of these."""
     with closing(read_blocks(path)) as blocks:
         rows = csv.reader(text for _, text in numbered(blocks))
         names = [cell.strip() for cell in next(rows, [])]

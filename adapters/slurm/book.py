@@ -1,4 +1,4 @@
-"""What is known of the jobs that name a mate, from squeue's rows and the hooks' words; changes become reports."""
+"""The book of jobs that name a mate. squeue's rows and the hooks' messages change it; changes become reports."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ class Phase(Enum):
     """Where a job is."""
 
     QUEUED = "queued"
-    CHOSEN = "chosen"  # it has nodes, since before it became known here; its hook is about to come, or to come again
-    OFFERED = "offered"  # its hook waits to be told
+    CHOSEN = "chosen"  # it had nodes before we knew it; its hook will connect soon, perhaps again
+    OFFERED = "offered"  # its hook waits for our answer
     GIVING_BACK = "giving back"  # its hook was told to yield, and Slurm has not requeued it yet
     LET_GO = "let go"  # its hook was told to start it
     RUNNING = "running"
-    UNLAUNCHED = "unlaunched"  # its hook was killed: Slurm takes it for running, and does not launch it
+    UNLAUNCHED = "unlaunched"  # its hook was killed: Slurm shows it as running, but never launches it
     ENDED = "ended"
 
 
 @dataclass
 class Job:
-    """A job that names a mate. Times in seconds since 1970, but `changed` by the event loop's clock."""
+    """A job that names a mate. Times are in seconds since 1970, but `changed` is by the event loop's clock."""
 
     job_id: str
     owner: str
@@ -44,69 +44,67 @@ class Job:
     nodes: int
     can_yield: bool
     first_submitted: int
-    submitted: int  # the last time that it was submitted or requeued, and how often it was requeued, by squeue
+    submitted: int  # by squeue: when it was last submitted or requeued, and how often it was requeued
     restarts: int
     name: str = ""
     time_limit: int = 0  # seconds; 0: none
     phase: Phase = Phase.QUEUED
     reason: str = ""  # why it waits, by squeue
-    eligible: float = 0.0  # before which it does not start
-    kept_back: float = 0.0  # until when we have kept it back
-    offer: Offer | None = None  # the last
+    eligible: float = 0.0  # it does not start earlier
+    kept_back: float = 0.0  # until when we keep it back
+    offer: Offer | None = None  # the latest
     started: float | None = None  # when it started, or is to start
-    hung_up: bool = (
-        False  # its hook has, without having been told anything, and what Slurm makes of it is not known yet
-    )
-    killed: int | None = None  # of which turn (`restarts`) the hook was killed
-    let_go: int | None = None  # of which turn the hook has said that it lets the job start
+    hung_up: bool = False  # its hook has hung up unanswered, and we do not know yet what Slurm makes of it
+    killed: int | None = None  # the turn (`restarts`) whose hook was killed
+    let_go: int | None = None  # the turn whose hook has said that it lets the job start
     end: Ended | None = None
-    changed: float = 0.0  # when a hook, or we, last changed its phase: older rows say nothing of it
-    moved: asyncio.Event = field(default_factory=asyncio.Event)  # something has become known
+    changed: float = 0.0  # when a hook, or we, last changed its phase: ignore older rows
+    moved: asyncio.Event = field(default_factory=asyncio.Event)  # set when something changes
     sequence: asyncio.Lock = field(default_factory=asyncio.Lock)  # one sequence of commands at a time
-    wanted: asyncio.Future[None] | None = None  # somebody waits for its offer, who gets it instead of a report
+    wanted: asyncio.Future[None] | None = None  # who waits for its offer gets it through this, not by a report
 
 
 class Hooks(Protocol):
-    """Of the hook server: what the book says to hooks."""
+    """The part of the hook server that the book uses."""
 
     def start(self, job_id: str, at: float | None = None) -> bool:
-        """Let a job start."""
+        """Let a job start, at an instant (seconds since 1970) if given. False: no hook waits."""
 
     def end(self, job_id: str) -> bool:
-        """End a stale hook."""
+        """End a stale hook. False: no hook waits."""
 
 
 class Book:
-    """Reports go to `report`. `clock` is the event loop's. `waits`: whether a job's hook has noted that it waits."""
+    """Reports go to `report`; `clock` is the loop's; `waits` says whether a job's hook has noted that it waits."""
 
     def __init__(
         self, report: Callable[[BatchReport], None], clock: Callable[[], float], waits: Callable[[JobRow], bool]
     ) -> None:
         self.jobs: dict[str, Job] = {}
-        self.unseen: dict[str, Offer] = {}  # whose hooks wait until it is known what jobs they are
+        self.unseen: dict[str, Offer] = {}  # offers of jobs that we have to look up first
         self.hooks: Hooks
         self._report = report
         self._clock = clock
         self._waits = waits
-        self._others: dict[str, int] = {}  # jobs without a mate, and when they were submitted
+        self._others: dict[str, int] = {}  # jobs without a mate: when they were submitted
         self._refused: set[str] = set()
         self._unlaunched: list[Job] = []
 
     # What squeue shows
 
     def unknown(self, rows: Sequence[JobRow]) -> list[str]:
-        """The jobs of which it has to be asked what they are."""
+        """Return the jobs whose details have to be queried."""
         for row in rows:
             self._drop_if_reused(row)
         return [r.job_id for r in rows if r.job_id not in self.jobs and self._others.get(r.job_id) != r.submitted_at]
 
     def names_no_mate(self, job_id: str) -> bool:
-        """Whether this is a queued job that names no mate, so far or any more."""
+        """Whether this is a queued job that names no mate at present."""
         job = self.jobs.get(job_id)
         return job_id in self._others if job is None else job.link is None and job.phase is Phase.QUEUED
 
     def learn(self, row: JobRow) -> None:
-        """Take up a job, from a row with its comment."""
+        """Add a job from a row with its comment."""
         if row.job_id in self.jobs:
             return
         offer = self.unseen.pop(row.job_id, None)
@@ -128,9 +126,9 @@ class Book:
             self._take_offer(job, offer)
 
     def see(self, rows: Iterable[JobRow], began: float) -> list[JobRow]:
-        """All that Slurm knows, in a look that began at that time by the loop's clock.
+        """Take in all rows of a look at the queue that began at `began` by the loop's clock.
 
-        Returns the jobs that were requeued while their hooks waited, or were about to come, or after they were killed.
+        Returns the jobs that Slurm has requeued although their hooks waited, were about to connect, or were killed.
         """
         known = {row.job_id: row for row in rows}
         waiting = (Phase.CHOSEN, Phase.OFFERED, Phase.UNLAUNCHED)
@@ -146,7 +144,7 @@ class Book:
 
     def _follow(self, job: Job, row: JobRow) -> None:
         now = states.stage(row.state)
-        if now is not Stage.BETWEEN:  # of a requeue Slurm counts the restart first, and notes the submission later
+        if now is not Stage.BETWEEN:  # on a requeue Slurm counts the restart first, and notes the submission later
             job.submitted, job.restarts = row.submitted_at, row.restarts
         job.reason, job.eligible = row.reason, float(row.eligible_at or 0)
         job.nodes, job.can_yield = row.nodes, row.can_yield
@@ -165,7 +163,7 @@ class Book:
     def _queued(self, job: Job) -> None:
         before, job.phase, job.hung_up = job.phase, Phase.QUEUED, False
         if before is Phase.OFFERED:
-            self.hooks.end(job.job_id)  # Slurm has requeued the job, and does not call it again while this hook lives
+            self.hooks.end(job.job_id)  # Slurm has requeued the job, and calls no new hook while this one lives
         if before in (Phase.CHOSEN, Phase.OFFERED) or job.started is not None:
             self._report(Withdrawn(job.job_id))
         job.started = None
@@ -173,15 +171,15 @@ class Book:
     def _running(self, job: Job, row: JobRow) -> None:
         if self._is_unlaunched(job, row):
             self._note_unlaunched(job, row)
-        elif job.phase not in (Phase.OFFERED, Phase.RUNNING):  # offered: the end of its hook is about to be noticed
+        elif job.phase not in (Phase.OFFERED, Phase.RUNNING):  # offered: we are about to notice that its hook has ended
             self._started(job, row)
 
     def _is_unlaunched(self, job: Job, row: JobRow) -> bool:
         """Whether Slurm will not launch a job that it shows as running.
 
         Hooks are killed when slurmctld is stopped: by Slurm 25.05.7, 25.11.4 and later, and by systemd with any
-        version. Slurm counts that as leave to start, and saves the job as running, though no node is ever told. It
-        cannot requeue jobs that must not yield: srun and salloc do run then.
+        version. Slurm takes this for permission to start, and saves the job as running, but never launches it on the
+        nodes. It cannot requeue jobs that must not yield: jobs of srun and salloc do run then.
         """
         if not row.can_yield or job.let_go == row.restarts:
             return False
@@ -189,7 +187,7 @@ class Book:
         return job.killed == row.restarts or gave_up or self._was_killed_unseen(job, row)
 
     def _was_killed_unseen(self, job: Job, row: JobRow) -> bool:
-        """Whether the hook was killed while no service heard it."""
+        """Whether the hook was killed while no service was connected."""
         return job.offer is None and job.phase is not Phase.RUNNING and self._waits(row)
 
     def _note_unlaunched(self, job: Job, row: JobRow) -> None:
@@ -214,7 +212,7 @@ class Book:
             self._lose(job)
 
     def _drop_if_reused(self, row: JobRow) -> None:
-        """Forget a job that was lost with slurmctld's state, when its id has been given to another one."""
+        """Forget a job that was lost with slurmctld's state, if another job has its id now."""
         job = self.jobs.get(row.job_id)
         if job is not None and row.submitted_at > job.submitted and row.restarts <= job.restarts:
             self._lose(job)
@@ -230,14 +228,14 @@ class Book:
         self._report(end)
 
     def take_unlaunched(self) -> list[Job]:
-        """The jobs that have turned out, since the last call, to have to be requeued: Slurm does not launch them."""
+        """Return the jobs, found since the last call, that Slurm does not launch and that must be requeued."""
         found, self._unlaunched = self._unlaunched, []
         return found
 
     # What hooks say
 
     def offered(self, offer: Offer) -> bool:
-        """A hook waits. False: it has to be asked first what job that is."""
+        """Take in that a hook waits. False: the job's details have to be queried first."""
         if offer.array is not None or offer.het is not None:
             name = (offer.array or offer.het or "").replace("+", "_").partition("_")[0]
             self._refuse_alone(name or offer.job_id, offer, ARRAY if offer.array is not None else HET)
@@ -250,12 +248,12 @@ class Book:
         return True
 
     def _take_offer(self, job: Job, offer: Offer) -> None:
-        job.hung_up, job.killed, job.let_go = False, None, None  # those were of a hook before this one
+        job.hung_up, job.killed, job.let_go = False, None, None  # they concerned an earlier hook
         if not self._keeps_its_mate(job, offer):
             return
         let_go_before = job.started is not None and job.offer is not None
         if let_go_before and job.offer is not None and offer.restarts == job.offer.restarts:
-            self.hooks.start(job.job_id, job.started)  # slurmctld was restarted before it knew
+            self.hooks.start(job.job_id, job.started)  # slurmctld was restarted before it got the answer
             return
         if let_go_before:
             self._report(Withdrawn(job.job_id))
@@ -267,13 +265,13 @@ class Book:
         self.report_offer(job)
 
     def report_offer(self, job: Job) -> None:
-        """BatchReport the offer that a job has."""
+        """Report the job's offer, if it has one."""
         if job.offer is not None and job.phase is Phase.OFFERED:
             nodes, nodelist = job.offer.nodes, job.offer.nodelist
             self._report(Offered(job.job_id, job.submitted, nodes, nodelist, job.owner, job.link, job.can_yield))
 
     def _keeps_its_mate(self, job: Job, offer: Offer) -> bool:
-        """Whether the job is still to be coscheduled, by its comment of now; else it starts."""
+        """Whether the job is still to be coscheduled, by its present comment; else let it start."""
         if job.phase is Phase.ENDED:
             _LOG.warning("job %s was requeued after its end: it starts alone", job.job_id)
             self.hooks.start(job.job_id)
@@ -289,7 +287,7 @@ class Book:
         return True
 
     def withdrawn(self, job_id: str) -> None:
-        """A hook has gone without having been told anything."""
+        """Take in that a hook has gone before it got an answer."""
         self.unseen.pop(job_id, None)
         job = self.jobs.get(job_id)
         if job is not None and job.phase is Phase.OFFERED:
@@ -298,18 +296,18 @@ class Book:
             self._report(Withdrawn(job_id))
 
     def starting(self, job_id: str, restarts: int) -> None:
-        """A hook lets its job start, told to or not, the job having been requeued so often."""
+        """Take in that a hook lets its job start, on our answer or not. The job was requeued `restarts` times."""
         if (job := self.jobs.get(job_id)) is not None:
             job.let_go = restarts
 
     def killed(self, offer: Offer) -> None:
-        """A hook was killed before it let its job start, told to or not."""
+        """Take in that a hook was killed before it let its job start, whether it had our answer or not."""
         job = self.jobs.get(offer.job_id)
         if job is not None and job.offer is not None and job.offer.restarts == offer.restarts:
             job.killed = offer.restarts
 
     def ended(self, end: HookEnd) -> bool:
-        """Slurm has noted an end, or that a job was requeued. True: the queue should be looked at."""
+        """Take in that a job has ended or was requeued. True: the queue should be looked at."""
         job = self.jobs.get(end.job_id)
         if job is None or job.phase is Phase.ENDED:
             return False
@@ -318,7 +316,7 @@ class Book:
         if end.state in states.UNCERTAIN:
             return True
         if end.submitted_at is not None and end.submitted_at < job.first_submitted:
-            return False  # of another job that had this id
+            return False  # an earlier job with this id
         code, _, signal = end.exit_code.partition(":")
         started = job.started or (end.started_at if end.state != "CANCELLED" else None)
         at = float(end.ended_at or time.time())
@@ -328,7 +326,7 @@ class Book:
     def _requeued(self, job: Job, at: int | None) -> bool:
         ran = job.started is not None and at is not None and at >= int(job.started)
         if job.phase is not Phase.GIVING_BACK and not ran:
-            return True  # it may be an old word of a turn before: squeue knows
+            return True  # this may be a late message about an earlier turn: squeue knows
         self._queued(job)
         job.reason, job.changed = "", self._clock()
         job.moved.set()
@@ -337,7 +335,7 @@ class Book:
     # Mates
 
     def _link_of(self, row: JobRow) -> Link | None:
-        """The mate that a job names, None also if it cannot be coscheduled."""
+        """Return the mate that a job names; None also if the job cannot be coscheduled."""
         try:
             link = find(row.comment or "")
         except CommentError as error:
@@ -351,7 +349,7 @@ class Book:
         return None
 
     def relink(self, job: Job, link: Link | None) -> None:
-        """A job names another mate than before, or none."""
+        """Take in that a job names another mate, or none."""
         job.link = link
         self._report(Relinked(job.job_id, link))
 

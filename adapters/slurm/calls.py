@@ -1,4 +1,4 @@
-"""Slurm's commands, run: with a deadline, a limit for what they print, and the environment of nobody."""
+"""Runs Slurm's commands, with a deadline, a limit for their output, and an environment of our own making."""
 
 from __future__ import annotations
 
@@ -18,67 +18,67 @@ from cosched.adapters.slurm.settings import SlurmSettings
 
 _T = TypeVar("_T")
 _MOST_PRINTED = 256 << 20  # bytes: a million jobs
-_MOST_CONTROLS = 4  # commands at once that change jobs
+_MOST_CONTROLS = 4  # concurrent commands that change jobs
 _MOST_IDS = 1000  # in one command
 _CHUNK = 1 << 16
 
 
 class Slurm:
-    """The cluster that SLURM_CONF names. Calls raise ManagerError, UnavailableError if slurmctld does not answer."""
+    """One cluster. Calls raise ManagerError, or UnavailableError if slurmctld does not answer."""
 
     def __init__(self, settings: SlurmSettings) -> None:
         self._bin = settings.bin
         self._timeout = settings.command_timeout
         self._controls = asyncio.Semaphore(_MOST_CONTROLS)
-        # Nothing else of ours, where SQUEUE_* and the like would change what is printed.
+        # Nothing else of our environment: variables such as SQUEUE_* change the output.
         self._environment = {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C", "SLURM_TIME_FORMAT": "%s"}
         conf = settings.conf or os.environ.get("SLURM_CONF")
         if conf:
             self._environment["SLURM_CONF"] = str(conf)
 
     async def queue(self) -> list[JobRow]:
-        """All jobs, without their comments."""
+        """Return all jobs, without their comments."""
         return commands.parse_rows(await self._run(commands.queue()))
 
     async def details(self, job_ids: Sequence[str]) -> list[JobRow]:
-        """Those of the jobs that Slurm knows, with their comments."""
+        """Return those of the jobs that Slurm knows, with their comments."""
         rows: list[JobRow] = []
         for start in range(0, len(job_ids), _MOST_IDS):
-            with suppress(UnknownJobError):  # said of a single one
+            with suppress(UnknownJobError):  # Slurm says so if only one job is asked for
                 printed = await self._run(commands.details(job_ids[start : start + _MOST_IDS]))
                 rows += commands.parse_rows(printed, comments=True)
         return rows
 
     async def set_start(self, job_id: str, delay: int) -> None:
-        """Let a job start in so many seconds at the earliest. UnknownJobError, NotPendingError."""
+        """Let a job start in `delay` seconds at the earliest. UnknownJobError, NotPendingError."""
         async with self._controls:
             await self._run(commands.set_start(job_id, delay))
 
     async def set_comment(self, job_id: str, comment: str) -> None:
-        """Give a job another comment. UnknownJobError."""
+        """Replace a job's comment. UnknownJobError."""
         async with self._controls:
             await self._run(commands.set_comment(job_id, comment))
 
     async def requeue(self, job_id: str) -> None:
-        """End a batch job and queue it again. UnknownJobError; ManagerError: it has not been launched, or is ending."""
+        """End a batch job and queue it again. UnknownJobError; ManagerError if it is not launched yet or is ending."""
         async with self._controls:
             await self._run(commands.requeue(job_id))
 
     async def cancel(self, job_id: str) -> None:
-        """Cancel a job; one that has ended or is unknown is left alone."""
+        """Cancel a job; do nothing if it has ended or is unknown."""
         async with self._controls:
             await self._run(commands.cancel(job_id))
 
     async def config(self) -> dict[str, str]:
-        """Slurm's configuration by parameter."""
+        """Return Slurm's configuration: parameters and values."""
         return commands.parse_config(await self._run(commands.show_config()))
 
     async def nodes(self) -> int:
-        """How many nodes the cluster has, in whatever state."""
+        """Return how many nodes the cluster has, in any state."""
         return commands.parse_nodes(await self._run(commands.nodes()))
 
     async def addresses(self) -> list[str]:
-        """Where the nodes are reached, each address once."""
+        """Return the addresses of the nodes, each once."""
         return commands.parse_addresses(await self._run(commands.addresses()))
 
     async def _run(self, argv: list[str]) -> bytes:
@@ -111,14 +111,14 @@ class Slurm:
                 stderr=PIPE,
                 cwd="/",
                 env=self._environment,
-                start_new_session=True,  # so that it can be ended with what it has started
+                start_new_session=True,  # so that it can be killed with its children
             )
         except OSError as error:
             raise ManagerError(f"{argv[0]} cannot be run: {error.strerror}") from error
 
 
 async def _read(process: Process, stream: asyncio.StreamReader | None) -> bytes:
-    """What is printed; a little more than the limit, and then the end of the process, if it is more than that."""
+    """Return the output. If it exceeds the limit, return a little more than the limit, and kill the process."""
     assert stream is not None
     parts: list[bytes] = []
     size = 0
@@ -132,7 +132,7 @@ async def _read(process: Process, stream: asyncio.StreamReader | None) -> bytes:
 
 
 async def _end(process: Process) -> None:
-    """The end of a process, whatever it is at; its pipes are read to their ends, since `wait` waits for these."""
+    """Kill a process, and read its pipes to their ends, since `wait` waits for these."""
     if process.returncode is None:
         _kill(process)
         await asyncio.gather(_discard(process.stdout), _discard(process.stderr))
@@ -151,7 +151,7 @@ async def _discard(stream: asyncio.StreamReader | None) -> None:
 
 
 async def until_it_answers(call: Callable[[], Awaitable[_T]], pauses: Sequence[float] = (0.2, 0.5, 1, 2, 5)) -> _T:
-    """What a call returns, tried again and again while slurmctld does not answer; the last pause for ever."""
+    """Repeat a call while slurmctld does not answer; return its result. The last pause is used for all later tries."""
     tries = 0
     while True:
         try:

@@ -1,6 +1,6 @@
-"""The commands of Slurm: their arguments, and what they print. Nothing is run here.
+"""Slurm's commands: making their arguments and parsing their output. Nothing is run here.
 
-squeue prints rows of fixed widths in bytes, which are read by position: a newline in a comment then forges nothing.
+squeue prints rows of fixed widths in bytes, and we read them by position. So a newline in a comment cannot forge a row.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from cosched.adapters.slurm.comments import MAX_COMMENT
 _JOB_ID = re.compile(r"[1-9][0-9]{0,9}")
 _DURATION = re.compile(r"(?:([0-9]+)-)?(?:([0-9]+):)?([0-9]+):([0-9]+)")
 _DIGITS = re.compile(r"[0-9]+")
-_WIDTHS = {  # as squeue --Format names the fields; what is longer is cut off
+_WIDTHS = {  # fields of squeue --Format, with their widths; longer values are cut off
     "JobID": 11,
     "ArrayJobID": 11,
     "ArrayTaskID": 8,
@@ -37,7 +37,7 @@ _DETAILS = {"TimeLimit": 16, "Name": 64, "Comment": MAX_COMMENT + 16}
 _SQUEUE = ("squeue", "-h", "-a", "-t", "all", "--noconvert")
 _NONE = ("N/A", "0", "")
 _NO_COMMENT = "(null)"
-_SHOWN = 200  # characters of what a command says, in an error
+_SHOWN = 200  # characters of a command's message that an error repeats
 
 _UNKNOWN = ("Invalid job id",)
 _FINISHED = ("already finished", "already completing or completed")
@@ -53,35 +53,35 @@ _UNAVAILABLE = (
 
 
 class NotPendingError(ManagerError):
-    """The job has nodes at present, so that this cannot be changed."""
+    """The job has nodes at present, so its start time cannot be changed."""
 
 
 @dataclass(frozen=True, slots=True)
 class JobRow:
-    """A job as squeue shows it. Times in seconds since 1970; None: not known."""
+    """A job as squeue shows it. Times are in seconds since 1970; None: unknown."""
 
     job_id: str
-    array: str | None  # the array job that it is, or is a task of
-    het: str | None  # the heterogeneous job that it is a component of
+    array: str | None  # the array job of this job or task
+    het: str | None  # the heterogeneous job of this component
     state: str  # PENDING, CONFIGURING, RUNNING, COMPLETED, ...
-    reason: str  # why it waits: BeginTime, Cleaning, Resources, ...; None where Slurm has not looked at it yet
+    reason: str  # why it waits: BeginTime, Cleaning, Resources, ...; "None" if Slurm has not looked at it yet
     nodes: int
-    submitted_at: int  # or requeued
+    submitted_at: int  # submitted or requeued
     eligible_at: int | None
     started_at: int | None
     ended_at: int | None
     exit_code: int  # of the job's first process
-    signal: int  # that ended it; 0: none
+    signal: int  # the signal that ended it; 0: none
     restarts: int
-    can_yield: bool  # Slurm requeues it when its hook says so; others it cancels
+    can_yield: bool  # Slurm requeues it when its hook fails; other jobs are cancelled then
     user: str
-    comment: str | None = None  # None: not asked for, nor the following
+    comment: str | None = None  # None: not queried, nor are the following fields
     name: str = ""
     time_limit: int = 0  # seconds; 0: none
 
 
 def checked(job_id: str) -> str:
-    """A job's id that may stand in a command. UnknownJobError: no job of Slurm is named like that."""
+    """Return the id if it may stand in a command. UnknownJobError: Slurm has no such ids."""
     if not _JOB_ID.fullmatch(job_id):
         raise UnknownJobError(f"no job of Slurm is named {job_id[:64]!a}")
     return job_id
@@ -91,12 +91,12 @@ def checked(job_id: str) -> str:
 
 
 def queue() -> list[str]:
-    """All jobs that Slurm has not forgotten, without their comments; for `parse_rows`."""
+    """Show all jobs that Slurm has not forgotten, without their comments; for `parse_rows`."""
     return [*_SQUEUE, "-O", _format(_WIDTHS)]
 
 
 def details(job_ids: Iterable[str]) -> list[str]:
-    """Some jobs, with their comments, names and time limits; for `parse_rows`. UnknownJobError."""
+    """Show some jobs, with their comments, names and time limits; for `parse_rows`. UnknownJobError."""
     ids = ",".join(map(checked, job_ids))
     return [*_SQUEUE, "-j", ids, "-O", _format(_WIDTHS | _DETAILS)]
 
@@ -108,7 +108,7 @@ def set_start(job_id: str, delay: int) -> list[str]:
 
 
 def set_comment(job_id: str, comment: str) -> list[str]:
-    """Give a job another comment. UnknownJobError."""
+    """Replace a job's comment. UnknownJobError."""
     return ["scontrol", "update", f"jobid={checked(job_id)}", f"comment={comment}"]
 
 
@@ -123,24 +123,24 @@ def cancel(job_id: str) -> list[str]:
 
 
 def show_config() -> list[str]:
-    """Slurm's configuration; for `parse_config`."""
+    """Show Slurm's configuration; for `parse_config`."""
     return ["scontrol", "show", "config"]
 
 
 def nodes() -> list[str]:
-    """All nodes, once for each partition; for `parse_nodes`."""
+    """Show all nodes, once for each partition; for `parse_nodes`."""
     return ["sinfo", "-h", "-a", "-N", "-o", "%N"]
 
 
 def addresses() -> list[str]:
-    """The addresses of all nodes; for `parse_addresses`."""
+    """Show the addresses of all nodes; for `parse_addresses`."""
     return ["sinfo", "-h", "-a", "-N", "-o", "%o"]
 
 
 def submit(options: Sequence[str], script: str | None, arguments: Sequence[str]) -> list[str]:
-    """Submit a script's file (None: what is given on standard input); for `parse_submitted`.
+    """Submit a script's file (None: the script comes on standard input); for `parse_submitted`.
 
-    `options` are of sbatch and win over those in the script.
+    `options` are sbatch's, and override those in the script.
     """
     file = [] if script is None and not arguments else ["--", script or "/dev/stdin", *arguments]
     return ["sbatch", "--parsable", *options, *file]
@@ -154,7 +154,7 @@ def _format(widths: dict[str, int]) -> str:
 
 
 def parse_rows(printed: bytes, *, comments: bool = False) -> list[JobRow]:
-    """The jobs that `queue` or (with comments) `details` shows. ManagerError: that is not what it prints."""
+    """Parse the jobs that `queue` or (with comments) `details` shows. ManagerError if the output has another form."""
     widths = _WIDTHS | _DETAILS if comments else _WIDTHS
     size = sum(widths.values()) + 1
     if len(printed) % size:
@@ -163,14 +163,14 @@ def parse_rows(printed: bytes, *, comments: bool = False) -> list[JobRow]:
 
 
 def parse_config(printed: bytes) -> dict[str, str]:
-    """The parameters of slurm.conf by name; `parameters` and `versions` read them."""
+    """Parse the configuration's parameters by name; `parameters` and `versions` read them."""
     lines = _text(printed).splitlines()
     pairs = (line.partition(" = ") for line in lines)
     return {key.strip(): value.strip() for key, equals, value in pairs if equals}
 
 
 def parse_user(value: str) -> int:
-    """The user id in `name(id)`, as the configuration gives SlurmUser. ManagerError."""
+    """Return the user id of `name(id)`, the form of SlurmUser in the configuration. ManagerError."""
     match = re.fullmatch(r".*\(([0-9]{1,10})\)", value)
     if match is None:
         raise ManagerError(f"scontrol show config has the SlurmUser {value[:_SHOWN]!a}, not name(id)")
@@ -178,17 +178,17 @@ def parse_user(value: str) -> int:
 
 
 def parse_nodes(printed: bytes) -> int:
-    """How many nodes there are."""
+    """Return how many nodes there are."""
     return len(set(printed.split()))
 
 
 def parse_addresses(printed: bytes) -> list[str]:
-    """The different addresses of nodes, in order."""
+    """Return the addresses of the nodes, in order, each once."""
     return list(dict.fromkeys(_text(printed).split()))
 
 
 def parse_submitted(printed: bytes) -> str:
-    """The id of the job that was submitted. ManagerError."""
+    """Return the id of the submitted job. ManagerError."""
     job_id = _text(printed).strip().partition(";")[0]
     if not _JOB_ID.fullmatch(job_id):
         raise ManagerError(f"sbatch printed {job_id[:_SHOWN]!a}, not a job's id")
@@ -196,13 +196,13 @@ def parse_submitted(printed: bytes) -> str:
 
 
 def parse_said(said: bytes) -> list[str]:
-    """The lines that sbatch says to its user on standard error, without `sbatch: error:` before them."""
+    """Return sbatch's lines for its user on standard error, without the prefix `sbatch: error:`."""
     lines = (re.sub(r"^sbatch: (error: |fatal: )?", "", line).strip() for line in _text(said).splitlines())
     return [line for line in lines if line]
 
 
 def failure(command: str, code: int, said: bytes) -> ManagerError:
-    """Why a command has failed, from its exit code and what it printed to standard error."""
+    """Return the error for a failed command, from its exit code and its standard error."""
     text = _text(said)
     line = next((line.strip() for line in text.splitlines() if line.strip()), f"exit {code}")
     kinds = (
@@ -241,7 +241,7 @@ def _job_row(fields: dict[str, str]) -> JobRow:
         exit_code=code,
         signal=signal,
         restarts=_number(fields["RestartCnt"]),
-        can_yield=fields["Requeue"] == "1" and fields["BatchFlag"] not in _NONE,  # it counts launches that failed
+        can_yield=fields["Requeue"] == "1" and fields["BatchFlag"] not in _NONE,  # BatchFlag counts failed launches
         user=fields["UserName"],
         comment="" if fields.get("Comment") == _NO_COMMENT else fields.get("Comment"),
         name=fields.get("Name", ""),
@@ -250,20 +250,20 @@ def _job_row(fields: dict[str, str]) -> JobRow:
 
 
 def _ended_with(text: str) -> tuple[int, int]:
-    """Exit code and signal of `CODE:SIGNAL`, as squeue prints it since 23.02, or of the number that wait(2) gives."""
+    """Parse exit code and signal from `CODE:SIGNAL` (squeue since 23.02) or from the number that wait(2) gives."""
     code, colon, signal = text.partition(":")
     status = _number(code)
     return (status, _number(signal)) if colon else (status >> 8, status & 0x7F)
 
 
 def _number(text: str) -> int:
-    """The number that a text begins with, 0 if none: what one job has there must not hide all others."""
+    """Return the number that a text begins with, 0 if none: one odd job must not make all others unreadable."""
     match = _DIGITS.match(text)
     return int(match[0]) if match else 0
 
 
 def _seconds(text: str) -> int:
-    """Of D-HH:MM:SS, shortened from the left; 0: UNLIMITED, INVALID, Partition_Limit."""
+    """Parse D-HH:MM:SS, whose left parts may be missing; 0 for UNLIMITED, INVALID, Partition_Limit."""
     match = _DURATION.fullmatch(text)
     if match is None:
         return 0

@@ -1,7 +1,7 @@
-"""How a job of Slurm names its mate: a word of its comment. The rest of the comment is the user's.
+"""A Slurm job names its mate by a word of its comment. The rest of the comment is the user's.
 
-`cosched:mate=eureka/1234` names job 1234 of the domain eureka; `cosched:pair=NAME` the job of another domain that names
-the same pair. `cosched:or-alone`, a word beside it, lets the job start alone if there is no such mate.
+`cosched:mate=eureka/1234` names job 1234 of the domain eureka. `cosched:pair=NAME` names the job of another domain that
+has the same pair name. The additional word `cosched:or-alone` lets the job start alone if there is no such mate.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from cosched.validation.pair_names import ALLOWED, is_pair_name
 
 MARK = "cosched:"
 OR_ALONE = f"{MARK}or-alone"
-MAX_COMMENT = 1024  # bytes that Slurm takes
+MAX_COMMENT = 1024  # bytes, Slurm's limit
 MAX_NAME = 128  # characters of a job's id
-# Which jobs cannot have a mate, or only half; job_submit.lua has the same words.
+# Why a job cannot have a mate, or cannot yield; job_submit.lua has the same texts.
 ARRAY = "a job array cannot have a mate: its tasks start one by one"
 HET = "a heterogeneous job cannot have a mate: its components start one by one"
 NO_REQUEUE = "with --no-requeue this job waits for its mate on its nodes only, it cannot give its turn up"
@@ -26,17 +26,17 @@ _FORMS = f"{MARK}mate=DOMAIN/ID or {MARK}pair=NAME (a name is {ALLOWED})"
 
 
 class CommentError(ValueError):
-    """A comment's words for cosched cannot be used; `str()` is one line for the user, without what the comment says."""
+    """A comment's words for cosched cannot be used; `str()` is one line for the user, without quoting the comment."""
 
 
 def word(link: Link) -> str:
-    """How a comment names this mate."""
+    """Return the word that names this mate in a comment."""
     mate = f"{MARK}pair={link.pair}" if link.mate is None else f"{MARK}mate={link.peer}/{link.mate}"
     return f"{mate} {OR_ALONE}" if link.or_alone else mate
 
 
 def find(comment: str) -> Link | None:
-    """The mate that a comment names; None if it has no word for cosched. CommentError."""
+    """Return the mate that a comment names; None if it has no word for cosched. CommentError."""
     words = [word for word in _BLANKS.split(comment) if word.startswith(MARK)]
     mates = [word for word in words if word != OR_ALONE]
     if not words:
@@ -49,9 +49,9 @@ def find(comment: str) -> Link | None:
 
 
 def add(comment: str, link: Link) -> str:
-    """A comment that names a mate after the user's text, or does already. CommentError: it names another; too long.
+    """Add a mate's word to the user's comment, if it is not there yet. CommentError: it names another mate; too long.
 
-    One that names this mate and has `cosched:or-alone` keeps it.
+    A comment that names this mate and has `cosched:or-alone` keeps it.
     """
     named = find(comment)
     if named in (link, replace(link, or_alone=True)):
@@ -74,7 +74,7 @@ def _names(comment: str, link: Link) -> bool:
 
 
 def remove(comment: str) -> str:
-    """The user's text alone, from a comment that may name a mate."""
+    """Return a comment without its words for cosched."""
     parts = re.split(f"({_BLANKS.pattern})", comment)
     kept = [part for part in parts if not part.startswith(MARK)]
     return "".join(kept).rstrip(" ") if len(kept) < len(parts) else comment

@@ -1,11 +1,11 @@
-"""The folder that all nodes see: there tasks find the instant at which they may begin.
+"""A folder that all nodes see, where tasks find the instant at which they may begin.
 
-For each job that is let go with an instant there is a file, named by the job's id alone, with the line
-`at=SECONDS.NANOSECONDS` (CLOCK_REALTIME); readers pass over other lines. `cosched-hook gate` waits by it. The file
-goes soon after the instant, when tasks pass with and without it.
+Each job that may start at an instant has a file, whose name is the job's id, with the line
+`at=SECONDS.NANOSECONDS` (CLOCK_REALTIME); readers ignore other lines. `cosched-hook gate` reads it and waits. The file
+is removed soon after the instant, when tasks do not wait any more, with or without it.
 
-File servers fail, and hang. All that touches the folder is done by threads that nobody waits for long, and a start
-whose file cannot be written is a start without one.
+File servers fail, and hang. So threads access the folder, and nobody waits for them long. If the file cannot be
+written, the job starts without it.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ from cosched.adapters.manager import SettingError
 from cosched.adapters.slurm.hook_protocol import instant
 
 _T = TypeVar("_T")
-_NAME = re.compile(r"(0|[1-9][0-9]{0,9})(\.new)?")  # ours; 0 is for trial, .new not there yet
+_NAME = re.compile(r"(0|[1-9][0-9]{0,9})(\.new)?")  # our files; 0 is a test, .new not complete yet
 _TEXT = re.compile(rb"at=(\d+\.\d{9})\n")
-_MOST = 64  # bytes of our files
-_KEPT = 2.0  # seconds for which a file is kept after its instant
-_UNFINISHED = 300.0  # seconds after which nobody writes a file any more that is empty
+_MOST = 64  # bytes that our files have at most
+_KEPT = 2.0  # seconds that a file is kept after its instant
+_UNFINISHED = 300.0  # seconds after which an empty file was abandoned by its writer
 _OPEN_PATIENCE, _SWEEP_PATIENCE = 5.0, 10.0  # seconds
 _LOG = logging.getLogger(__name__)
 
 
 class GateFolder:
-    """For one service, whose folder no other service shares. `patience`: seconds that a start may wait for its file."""
+    """The folder of one service, used by no other. `patience`: seconds that a start may wait for its file."""
 
     def __init__(self, folder: Path, patience: float) -> None:
         self._folder = folder
@@ -47,7 +47,7 @@ class GateFolder:
         self._hanging: Future[Any] | None = None
 
     async def open(self) -> None:
-        """See that files can be written, and remove those of an earlier service. SettingError."""
+        """Check that files can be written, and remove those of an earlier service. SettingError."""
         try:
             await self._within(_OPEN_PATIENCE, partial(_try_out, self._folder))
         except TimeoutError as error:
@@ -58,7 +58,7 @@ class GateFolder:
         self._written.set()
 
     async def announce(self, job_id: str, at: float) -> None:
-        """Write the file of a job that is about to be let go; a warning, at the latest after the patience, if not."""
+        """Write the file of a job that is about to start; log a warning if this fails or exceeds the patience."""
         text = f"at={instant(at)['at']}\n".encode()
         try:
             await self._within(self._patience, partial(_write, self._folder, job_id, text))
@@ -80,7 +80,7 @@ class GateFolder:
                 _LOG.warning("gate_folder %s is not cleared: %s", self._folder, _reason(error))
 
     async def _within(self, patience: float, work: Callable[[], _T]) -> _T:
-        """What `work` returns; TimeoutError if that takes longer, and at once while something that did is not done."""
+        """Run `work` in a thread. TimeoutError if it takes longer; at once if earlier work that did so still runs."""
         if self._hanging is not None and not self._hanging.done():
             raise TimeoutError
         done = _in_thread(work)
@@ -93,7 +93,7 @@ class GateFolder:
 
 
 def _in_thread(work: Callable[[], _T]) -> Future[_T]:
-    """Run it in a thread that keeps neither the event loop nor the process from ending."""
+    """Run `work` in a thread that lets the event loop and the process end."""
     future: Future[_T] = Future()
     future.set_running_or_notify_cancel()
 
@@ -117,7 +117,7 @@ def _try_out(folder: Path) -> None:
 
 
 def _write(folder: Path, job_id: str, text: bytes) -> None:
-    """A file that appears whole, for everybody to read. OSError."""
+    """Write a file that appears complete, and that everybody may read. OSError."""
     path, aside = folder / job_id, folder / f"{job_id}.new"
     aside.unlink(missing_ok=True)
     try:
@@ -132,7 +132,7 @@ def _write(folder: Path, job_id: str, text: bytes) -> None:
 
 
 def _sweep(folder: Path) -> bool:
-    """Remove files of ours that are over. True: others will be. OSError."""
+    """Remove our files that have expired. True: others will expire later. OSError."""
     now, left = time.time(), False
     with os.scandir(folder) as entries:
         ends = {entry.path: _end(entry) for entry in entries if _NAME.fullmatch(entry.name)}
@@ -146,7 +146,7 @@ def _sweep(folder: Path) -> bool:
 
 
 def _end(entry: os.DirEntry[str]) -> float | None:
-    """When a file may go, in seconds since 1970; None: it is not ours, whatever its name, or has gone."""
+    """Return when a file expires, in seconds since 1970; None: it is not ours, whatever its name, or is gone."""
     with suppress(OSError), open(entry.path, "rb", opener=_plainly) as file:
         about = os.fstat(file.fileno())
         text = file.read(_MOST) if stat.S_ISREG(about.st_mode) else b"?"
@@ -158,5 +158,5 @@ def _end(entry: os.DirEntry[str]) -> float | None:
 
 
 def _plainly(path: str, flags: int) -> int:
-    """Open it without following a symbolic link, or waiting for who writes to a pipe."""
+    """Open a file without following a symbolic link, and without waiting for the writer of a pipe."""
     return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY)

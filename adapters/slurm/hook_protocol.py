@@ -1,16 +1,16 @@
 """The lines that Slurm's hooks and the service exchange over a Unix stream socket.
 
-A line is a verb and fields `key=value`, separated by TABs and ended by LF, printable ASCII of at most MAX_LINE bytes
-without its end. Values are percent-encoded (RFC 3986), so that no value can forge a field or a line.
+A line is a verb and fields `key=value`, separated by TABs and ended by LF: printable ASCII, at most MAX_LINE bytes
+without the LF. Values are percent-encoded (RFC 3986), so that no value can forge a field or a line.
 
     prolog -> service    ready  job nodes restarts uid comment user name nodelist [array] [het] [batch] [farewell]
     service -> prolog    parked                 received: wait
                          start [at]             exit 0, at that instant of CLOCK_REALTIME (SECONDS.NANOSECONDS)
                          yield                  exit 1
     prolog -> service    waiting                now and then while parked; answered by `parked`
-                         starting  job restarts it exits 0 now; not answered. With `farewell` in its `ready`, a hook
-                                                that hangs up without having been told `yield`, or having said this,
-                                                was killed. Also said on a connection of its own
+                         starting  job restarts it exits 0 now; not answered. A hook with `farewell` in its `ready`
+                                                that hangs up before it has sent this or received `yield` was
+                                                killed. Also sent over a connection of its own
     jobcomp -> service   ended  job state exit submitted start end [array] [het]       not answered
     gate -> service      gate  job [step]
     service -> gate      open [at]
@@ -32,14 +32,14 @@ Fields = Mapping[str, str]
 
 
 class LineError(Exception):
-    """A line is not of this protocol; `str()` says why, without repeating what it says."""
+    """A line does not follow this protocol; `str()` says why, without quoting the line."""
 
 
 @dataclass(frozen=True)
 class Offer:
-    """Slurm has chosen a job and its nodes; the job's hook waits to be told.
+    """Slurm has chosen a job and its nodes; the job's hook waits for an answer.
 
-    The texts are as Slurm has them, bytes that are not UTF-8 as surrogates ("surrogateescape").
+    The texts are Slurm's, with bytes that are not UTF-8 as surrogates ("surrogateescape").
     """
 
     job_id: str
@@ -58,10 +58,10 @@ class Offer:
 
 @dataclass(frozen=True)
 class HookEnd:
-    """A job has ended, or was requeued (`state` PENDING): what jobcomp/script is called with. Seconds since 1970."""
+    """A job has ended, or was requeued (`state` PENDING), as Slurm tells jobcomp/script. Times: seconds since 1970."""
 
     job_id: str
-    state: str  # as Slurm names it: COMPLETED, FAILED, CANCELLED, TIMEOUT, NODE_FAIL, PENDING, ...
+    state: str  # Slurm's name: COMPLETED, FAILED, CANCELLED, TIMEOUT, NODE_FAIL, PENDING, ...
     exit_code: str  # "status:signal"
     submitted_at: int | None
     started_at: int | None
@@ -71,13 +71,13 @@ class HookEnd:
 
 
 def encode(verb: str, fields: Fields | None = None) -> bytes:
-    """The line, with its LF."""
+    """Return the line, with its LF."""
     words = [verb, *(f"{key}={_quoted(value)}" for key, value in (fields or {}).items())]
     return ("\t".join(words) + "\n").encode()
 
 
 def decode(line: bytes) -> tuple[str, dict[str, str]]:
-    """The verb and the fields of a line without its LF. LineError."""
+    """Return the verb and the fields of a line without its LF. LineError."""
     if not _LINE.fullmatch(line):
         raise LineError("not printable ASCII")
     verb, *words = line.decode("ascii").split("\t")
@@ -91,7 +91,7 @@ def decode(line: bytes) -> tuple[str, dict[str, str]]:
 
 
 def offer_from(fields: Fields) -> Offer:
-    """What a `ready` says. LineError."""
+    """Parse the fields of `ready`. LineError."""
     return Offer(
         job_id=job_id_from(fields),
         nodes=_number(fields, "nodes"),
@@ -109,12 +109,12 @@ def offer_from(fields: Fields) -> Offer:
 
 
 def turn_from(fields: Fields) -> tuple[str, int]:
-    """Of which job a `starting` is, and how often that was requeued. LineError."""
+    """Parse the fields of `starting`: the job, and how often it was requeued. LineError."""
     return job_id_from(fields), _number(fields, "restarts")
 
 
 def end_from(fields: Fields) -> HookEnd:
-    """What an `ended` says. LineError."""
+    """Parse the fields of `ended`. LineError."""
     return HookEnd(
         job_id=job_id_from(fields),
         state=fields.get("state", ""),
@@ -128,7 +128,7 @@ def end_from(fields: Fields) -> HookEnd:
 
 
 def job_id_from(fields: Fields) -> str:
-    """The job that a line is about. LineError."""
+    """Return the job that a line is about. LineError."""
     job = fields.get("job", "")
     if not _JOB_ID.fullmatch(job):
         raise LineError("no job")
@@ -136,8 +136,8 @@ def job_id_from(fields: Fields) -> str:
 
 
 def instant(at: float) -> dict[str, str]:
-    """The field that names an instant, in seconds since 1970. ValueError if it is none."""
-    if not 0 <= at < 1e11:  # nor a NaN
+    """Return the field `at` for an instant, in seconds since 1970. ValueError if it is no instant."""
+    if not 0 <= at < 1e11:  # false for a NaN too
         raise ValueError(f"not an instant: {at}")
     return {"at": f"{at:.9f}"}
 

@@ -1,4 +1,4 @@
-"""The service's side of Slurm's hooks: jobs that are ready come in, what they shall do goes out (see hook_protocol)."""
+"""The server for Slurm's hooks: they report ready jobs, and get answers (see hook_protocol)."""
 
 from __future__ import annotations
 
@@ -33,22 +33,22 @@ from cosched.adapters.slurm.hook_protocol import (
 __all__ = ["HookEnd", "HookServer", "Offer"]
 
 _LOG = logging.getLogger(__name__)
-_FIRST_LINE = 2.0  # seconds within which a connection must say what it is
-_MOST = 4096  # connections at once
-_MOST_OF_A_USER = 64  # of one who is neither root nor SlurmUser
+_FIRST_LINE = 2.0  # seconds within which a connection must send its first line
+_MOST = 4096  # concurrent connections
+_MOST_OF_A_USER = 64  # of a user who is neither root nor SlurmUser
 _BACKLOG = 1024
 _ROOT = 0
 
 
 class HookServer:
-    """Serves the hooks on the Unix socket `path`, in an existing folder; for one event loop, which calls back.
+    """Serves the hooks on the Unix socket `path`, in an existing folder. Callbacks come from the event loop.
 
-    `slurm_user` (user id) and root alone may offer jobs and tell their ends. `on_offer` gets each job whose hook waits
-    now, also one that waited before the service or slurmctld was restarted. `on_withdrawn` gets the job whose hook has
-    gone without having been told anything. `on_starting` gets the job, and how often it was requeued, whose hook lets
-    it start now, told to or not; `on_killed` the offer whose hook was killed before it could, told to or not.
-    `gate_lead` is for sites with the task-prolog gate: how many seconds before an agreed instant a job is let go, to
-    wait at its gate for the rest.
+    Only `slurm_user` (user id) and root may offer jobs and report their ends. `on_offer` gets each job whose hook waits
+    now, even if it waited before the service or slurmctld was restarted. `on_withdrawn` gets a job whose hook has gone
+    before it got an answer. `on_starting` gets a job whose hook lets it start now, and how often it was requeued;
+    `on_killed` gets an offer whose hook was killed before that. Both happen with and without an answer of ours.
+    `gate_lead` is for sites with the task-prolog gate: a job starts so many seconds before an agreed instant, and waits
+    at its gate for the rest.
     """
 
     def __init__(
@@ -78,24 +78,24 @@ class HookServer:
         self._complained: set[int] = set()
         self._waiting: dict[str, _Connection] = {}
         self._offers: dict[str, Offer] = {}
-        self._gates: dict[str, tuple[float, int]] = {}  # instant and user of jobs that start later
+        self._gates: dict[str, tuple[float, int]] = {}  # instant and user of jobs that wait at their gates
 
     async def open(self) -> None:
-        """Listen. OSError: the folder cannot be used, or another process serves this socket."""
+        """Start listening. OSError: the folder cannot be used, or another process serves this socket."""
         listening = _listen(self._path)
         self._inode = self._path.stat().st_ino
         loop = asyncio.get_running_loop()
         self._listening = await loop.create_unix_server(lambda: _Connection(self), sock=listening, backlog=_BACKLOG)
 
     async def close(self) -> None:
-        """Stop listening and leave the hooks waiting: they come again to who serves the socket next."""
+        """Stop listening and leave the hooks waiting: they connect to the next server of this socket."""
         if self._listening is None:
             return
         self._listening.close()
         self._waiting.clear()
         self._offers.clear()
         for connection in list(self._connections):
-            connection.close()  # which is not the end of its hook
+            connection.close()  # its hook lives on
         await self._listening.wait_closed()
         self._listening = None
         with suppress(OSError):
@@ -103,14 +103,14 @@ class HookServer:
                 self._path.unlink()
 
     def offered(self) -> Mapping[str, Offer]:
-        """The jobs whose hooks wait now, by id."""
+        """The offers whose hooks wait now, by job id."""
         return dict(self._offers)
 
     def start(self, job_id: str, at: float | None = None) -> bool:
-        """Let the job start, at an instant (seconds since 1970, at most 10 s ahead) if given. False: no hook waits.
+        """Let the job start, at instant `at` if given (seconds since 1970, at most 10 s ahead). False: no hook waits.
 
-        Whether it has started is not known from here: the hook may be killed before it can act. Then the job's end is
-        told, or it is offered again.
+        This does not say that the job has started: the hook may be killed before it can act. Then the job's end is
+        reported, or the job is offered again.
         """
         if job_id not in self._waiting:
             return False
@@ -121,11 +121,11 @@ class HookServer:
         return self._tell(job_id, "start", fields)
 
     def give_back(self, job_id: str) -> bool:
-        """Let the job's turn pass: Slurm requeues a batch job and cancels any other. False: no hook waits."""
+        """Make the job yield: Slurm requeues a batch job and cancels any other. False: no hook waits."""
         return self._tell(job_id, "yield")
 
     def end(self, job_id: str) -> bool:
-        """End the hook of a job that Slurm has requeued meanwhile, so that it can come again. False: no hook waits."""
+        """End the hook of a job that Slurm has requeued, so that Slurm can call a new one. False: no hook waits."""
         return self._tell(job_id, "yield")
 
     def _set_gate(self, job_id: str, at: float) -> None:
@@ -136,16 +136,16 @@ class HookServer:
     def _tell(self, job_id: str, verb: str, fields: Fields | None = None) -> bool:
         connection = self._waiting.get(job_id)
         if connection is None or not connection.send(verb, fields) or connection.has_gone:
-            return False  # `gone` tells of one that has hung up
+            return False  # `gone` reports a hook that has hung up
         del self._waiting[job_id], self._offers[job_id]
         if verb != "start" or not connection.expects_farewell:
             connection.close()
         return True
 
-    # What connections tell
+    # Calls of connections
 
     def admit(self, connection: _Connection, uid: int) -> bool:
-        """Whether there is room for one more."""
+        """Whether there is room for one more connection of this user."""
         if len(self._connections) >= _MOST:
             return False
         if uid not in self._trusted and self._of_user[uid] >= _MOST_OF_A_USER:
@@ -155,7 +155,7 @@ class HookServer:
         return True
 
     def told(self, connection: _Connection, verb: str, fields: Fields) -> None:
-        """Act on a connection's first line. LineError."""
+        """Act on a connection's line. LineError."""
         if verb == "gate":
             self._gate(connection, fields)
         elif connection.uid not in self._trusted:
@@ -171,9 +171,9 @@ class HookServer:
 
     def _ready(self, connection: _Connection, offer: Offer) -> None:
         connection.send("parked")
-        if connection.has_gone:  # we were slow, and it has lost its patience: it comes again
+        if connection.has_gone:  # we were slow, and the hook has given up: it will connect again
             return
-        if offer.job_id in self._waiting:  # Slurm calls the newest hook only; another one of that job is stale
+        if offer.job_id in self._waiting:  # only a job's newest hook counts for Slurm; the other one is stale
             self.end(offer.job_id)
             self._on_withdrawn(offer.job_id)
         connection.offer = offer
@@ -188,7 +188,7 @@ class HookServer:
         connection.send("open", instant(at) if at > time.time() else None)
 
     def gone(self, connection: _Connection) -> None:
-        """Note a connection's end."""
+        """Take in that a connection has ended."""
         if connection not in self._connections:
             return
         self._connections.remove(connection)
@@ -202,19 +202,19 @@ class HookServer:
             self._on_killed(offer)
 
     def refused(self, uid: int, reason: str) -> None:
-        """Log what a user's connection was closed for, once a user, who could fill the log."""
+        """Log why a user's connection was closed, once for each user: nobody shall fill the log."""
         if uid not in self._complained:
             self._complained.add(uid)
             _LOG.warning("%s: a connection of user %d is refused: %s", self._path, uid, reason)
 
 
 class _Connection(asyncio.Protocol):
-    """One hook. It says one line; who has said `ready` may add `waiting` as often as it likes, and `starting` last."""
+    """One hook. It sends one line; after `ready` it may send `waiting` any number of times, and `starting` last."""
 
     def __init__(self, server: HookServer) -> None:
         self.uid = -1
-        self.offer: Offer | None = None  # whose hook this is
-        self._dismissed = False  # it may go without a word: it has said its last, or we have hung up
+        self.offer: Offer | None = None  # the offer of this hook
+        self._dismissed = False  # it may hang up: it has sent its last line, or we have hung up
         self._server = server
         self._transport: asyncio.Transport
         self._unread = b""
@@ -246,12 +246,12 @@ class _Connection(asyncio.Protocol):
 
     @property
     def has_gone(self) -> bool:
-        """Whether the hook had hung up by the time of what was said last."""
+        """Whether the hook had hung up when its last line arrived."""
         return self._transport.is_closing()
 
     @property
     def expects_farewell(self) -> bool:
-        """Whether this hook was killed if it hangs up now."""
+        """Whether the hook was killed if it hangs up now."""
         return self.offer is not None and self.offer.farewell and not self._dismissed
 
     def _take(self, line: bytes) -> None:
@@ -272,14 +272,14 @@ class _Connection(asyncio.Protocol):
                 self.close()
 
     def send(self, verb: str, fields: Fields | None = None) -> bool:
-        """Say a line; False if the hook has gone."""
+        """Send a line; False if the hook has gone."""
         if self._transport.is_closing():
             return False
         self._transport.write(encode(verb, fields))
         return True
 
     def close(self) -> None:
-        """Hang up once all is said."""
+        """Hang up when all is sent."""
         self._dismissed = True
         self._transport.close()
 
@@ -295,14 +295,14 @@ class _Connection(asyncio.Protocol):
 
 
 def _peer(transport: asyncio.Transport) -> int:
-    """The user id of who has connected."""
+    """Return the user id of the connection's other end."""
     ucred = struct.Struct("iII")  # process, user, group
     credentials = transport.get_extra_info("socket").getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, ucred.size)
     return int(ucred.unpack(credentials)[1])
 
 
 def _listen(path: Path) -> socket.socket:
-    """A listening socket that appears under its name once it can be used; one that nobody serves any more goes."""
+    """Return a listening socket. It appears under its name when it is usable, and replaces one that nobody serves."""
     _check_free(path)
     aside = path.with_name(f"{path.name}.new")
     aside.unlink(missing_ok=True)
@@ -310,7 +310,7 @@ def _listen(path: Path) -> socket.socket:
     try:
         listening.setblocking(False)
         listening.bind(os.fspath(aside))
-        aside.chmod(0o666)  # the folder and the credentials say who may do what
+        aside.chmod(0o666)  # the folder and the credentials decide who may do what
         listening.listen(_BACKLOG)
         aside.rename(path)
     except BaseException:
@@ -326,6 +326,6 @@ def _check_free(path: Path) -> None:
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as trial:
         trial.setblocking(False)
         with suppress(FileNotFoundError, ConnectionRefusedError):
-            with suppress(BlockingIOError):  # somebody serves it, with a full queue
+            with suppress(BlockingIOError):  # somebody serves it, and its queue is full
                 trial.connect(os.fspath(path))
             raise OSError(EADDRINUSE, "another process serves this socket", str(path))

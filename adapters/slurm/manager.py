@@ -1,4 +1,4 @@
-"""The Slurm manager: jobs that name a mate, as Slurm's hooks offer them and squeue shows them."""
+"""The Slurm manager handles jobs that name a mate: Slurm's hooks offer them, and squeue shows them."""
 
 from __future__ import annotations
 
@@ -30,22 +30,22 @@ from cosched.adapters.slurm.waiting_folder import WaitingFolder
 from cosched.adapters.slurm.watch import PACE, Watch
 
 _T = TypeVar("_T")
-_HOOK_LEAD = 0.05  # seconds for a word to reach a hook
-_OF_LEAD = 1 / 3  # of the gate's lead: what may be spent on writing for it
-_AFTER_A_RUN = 10  # seconds that Slurm needs before a job starts again, if it may have run before it was requeued
+_HOOK_LEAD = 0.05  # seconds for an answer to reach a hook
+_OF_LEAD = 1 / 3  # the part of the gate's lead that writing its file may take
+_AFTER_A_RUN = 10  # seconds that Slurm needs before a requeued job that may have run starts again
 _LOG = logging.getLogger(__name__)
 
 
 def create(domain: str, directory: Path, settings: Mapping[str, object]) -> SlurmManager:  # noqa: ARG001
-    """The entry point `slurm` of the group `cosched.adapters`; SettingError."""
+    """Make the manager: the entry point `slurm` of the group `cosched.adapters`; SettingError."""
     return SlurmManager(read_settings(directory, settings))
 
 
 class SlurmManager(BatchSystem):
     """See `adapters.batch_system`.
 
-    Jobs become known (Submitted) and are offered (Offered) as reports, and each offer is answered by `start`,
-    `give_back` or `release`, or kept waiting: a hold.
+    Reports say that a job is known (Submitted) and that it is offered (Offered). `start`, `give_back` or `release`
+    answers an offer; until then the job holds.
     """
 
     def __init__(self, settings: SlurmSettings) -> None:
@@ -108,7 +108,7 @@ class SlurmManager(BatchSystem):
         return {job.job_id: _known(job) for job in self._book.jobs.values()}
 
     async def _take_stock(self) -> list[JobRow]:
-        """Load existing jobs, and drop reports that only repeat what `open` tells."""
+        """Load existing jobs, and drop reports that only repeat what `open` returns."""
         rows = await self._slurm.details(self._book.unknown(await self._slurm.queue()))
         for row in rows:
             self._book.learn(row)
@@ -121,7 +121,7 @@ class SlurmManager(BatchSystem):
         return rows
 
     def _claim_pauses(self) -> None:
-        """A requeued job that begins so soon is kept back by us, from before a restart, and not by its user."""
+        """Take over delays that an earlier service has set: no user has set a begin time so near."""
         latest = time.time() + max(self.settings.backoff, OTHERS_TURN)
         for job in self._book.jobs.values():
             if job.restarts and job.eligible <= latest:
@@ -135,13 +135,13 @@ class SlurmManager(BatchSystem):
             self._reports.task_done()
 
     async def look(self, age: float = 0.0) -> bool:
-        """See the protocol; once a second at most."""
+        """See the protocol; at most once a second."""
         answered = await self._watch.fresh(age)
         await self._reports.join()
         return answered
 
     async def adopt(self, job_id: str, link: Link, owner: str) -> None:
-        """See the protocol: the job's comment names the mate. Which jobs there are is known by the last look."""
+        """See the protocol: the job's comment names the mate. The last look says which jobs there are."""
         if not self._book.names_no_mate(job_id):
             return
         async with self._learning:
@@ -161,7 +161,7 @@ class SlurmManager(BatchSystem):
             self._book.relink(job, named)
 
     async def start(self, job_id: str, at: float | None = None) -> bool:
-        """See the protocol. If Slurm loses the answer by a restart and offers the job again, it is given again."""
+        """See the protocol. If slurmctld restarts, loses the answer and offers the job again, we repeat the answer."""
         job = self._book.jobs.get(job_id)
         if job is None or job.phase is not Phase.OFFERED:
             return False
@@ -174,19 +174,19 @@ class SlurmManager(BatchSystem):
         return True
 
     async def _announced(self, job: Job, at: float) -> bool:
-        """Let the gates of the nodes know. False: meanwhile its hook has gone."""
+        """Tell the gates of all nodes the instant. False: meanwhile the job's hook has gone."""
         offer = job.offer
         if self._gates is not None and self.settings.gate_lead:
             await self._gates.announce(job.job_id, at)
         return job.phase is Phase.OFFERED and job.offer is offer
 
     async def give_back(self, job_id: str, backoff: float | None = None) -> bool:
-        """See the protocol; goes on if the caller is cancelled. ManagerError: it must not yield."""
+        """See the protocol; continues if the caller is cancelled. ManagerError: the job must not yield."""
         pause = self.settings.backoff if backoff is None else backoff
         return await asyncio.shield(self._own(self._sequences.give_back(self._of(job_id), pause)))
 
     async def release(self, job_id: str) -> bool:
-        """See the protocol; goes on as `give_back` does."""
+        """See the protocol; continues if the caller is cancelled. ManagerError: the job must not yield."""
         return await asyncio.shield(self._own(self._sequences.release(self._of(job_id))))
 
     async def try_start(self, job_id: str, patience: float | None = None) -> bool:
@@ -221,12 +221,12 @@ class SlurmManager(BatchSystem):
 
     async def examine(self, service: Account, *, serving: bool) -> list[Finding]:
         """See the protocol."""
-        from cosched.adapters.slurm.doctor import examine  # which no service needs
+        from cosched.adapters.slurm.doctor import examine  # a service does not need it
 
         return await examine(self.settings, service, serving=serving)
 
     async def close(self) -> None:
-        """Stop watching. Jobs wait on in their hooks, for as long as these are patient, and are offered again."""
+        """Stop watching. Jobs keep waiting in their hooks as long as these are patient, and are offered again."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -239,7 +239,7 @@ class SlurmManager(BatchSystem):
             raise UnknownJobError(f"no job {job_id[:64]!a} with a mate is known to Slurm")
         return job
 
-    # What hooks say
+    # Calls of the hook server
 
     def _offered(self, offer: Offer) -> None:
         if not self._book.offered(offer) and self._learner is None:
@@ -257,7 +257,7 @@ class SlurmManager(BatchSystem):
         if self._book.ended(end):
             self._watch.hint()
 
-    # What squeue shows
+    # Looks at the queue
 
     async def _look(self) -> None:
         began = self._now()
@@ -279,10 +279,10 @@ class SlurmManager(BatchSystem):
                 self._book.learn(row)
 
     async def _learn_of_offers(self) -> None:
-        """One call of squeue for all that have come during the last one."""
+        """Query the jobs of all offers that came during the last query, with one call of squeue."""
         try:
             while unseen := list(self._book.unseen):
-                with suppress(ManagerError):  # its hooks are gone soon
+                with suppress(ManagerError):  # its hooks will be gone soon
                     await self._learn(unseen)
                 if self._book.unseen.keys() & set(unseen):
                     await asyncio.sleep(PACE)

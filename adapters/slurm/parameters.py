@@ -1,4 +1,4 @@
-"""Parameters as `scontrol show config` prints them."""
+"""Reading parameters in the form in which `scontrol show config` prints them."""
 
 from __future__ import annotations
 
@@ -7,36 +7,36 @@ from collections.abc import Mapping
 
 Config = Mapping[str, str]
 _UNSET = ("", "(null)", "none", "n/a")
-_NO_LIMIT = 65533  # and more: Slurm's INFINITE and NO_VAL of 16 bits
+_NO_LIMIT = 65533  # from here on: Slurm's INFINITE and NO_VAL of 16 bits
 _NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?")
 
 
 def text(config: Config, key: str) -> str:
-    """A parameter; empty if it is not set."""
+    """Return a parameter; empty if it is not set."""
     value = config.get(key, "")
     return "" if value.lower() in _UNSET else value
 
 
 def texts(config: Config, key: str) -> list[str]:
-    """The values of a parameter that may be given several times, as KEY or KEY[0], KEY[1], ..."""
+    """Return the values of a parameter that may occur several times, as KEY or KEY[0], KEY[1], ..."""
     keys = [name for name in config if name == key or name.startswith(f"{key}[")]
     return [value for name in keys if (value := text(config, name))]
 
 
 def words(config: Config, key: str) -> list[str]:
-    """The words of a list with commas."""
+    """Return the words of a comma-separated list."""
     return [word.strip() for word in text(config, key).split(",") if word.strip()]
 
 
 def number(config: Config, key: str) -> float | None:
-    """The number that a parameter begins with, such as `300 sec`; None: none, or no limit."""
+    """Return the number at the start of a parameter such as `300 sec`; None if there is none, or no limit."""
     match = _NUMBER.match(text(config, key))
     value = float(match[0]) if match else None
     return None if value is None or value >= _NO_LIMIT else value
 
 
 def option(config: Config, key: str, name: str, default: float) -> float:
-    """`name=NUMBER` among the words of a parameter."""
+    """Return the number of `name=NUMBER` among the words of a parameter."""
     for word in words(config, key):
         if word.lower().startswith(f"{name}="):
             match = _NUMBER.fullmatch(word.partition("=")[2])
@@ -45,6 +45,6 @@ def option(config: Config, key: str, name: str, default: float) -> float:
 
 
 def with_options(config: Config, key: str, options: Mapping[str, str]) -> str:
-    """The line of slurm.conf that sets options of a parameter and keeps its others."""
+    """Return the line of slurm.conf that sets these options of a parameter and keeps its others."""
     others = [word for word in words(config, key) if word.lower().partition("=")[0] not in options]
     return f"{key}={','.join([*others, *(f'{name}={value}' for name, value in options.items())])}"

@@ -1,7 +1,7 @@
-"""What the `#SBATCH` lines of a script ask of sbatch, as far as it matters to a job with a mate.
+"""Reads the options of a script's `#SBATCH` lines that matter to a job with a mate.
 
-Read as sbatch 22.05 does, which has the last word: up to the first command, with quotes, backslashes, comments after
-`#` and abbreviated options; variables of the environment win over the script.
+It reads as sbatch 22.05 does: up to the first command, with quotes, backslashes, comments after `#` and abbreviated
+options. Variables of the environment override the script. sbatch has the last word.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ _QUOTED = re.compile(r"""\\(?P<escaped>.)|(?P<quote>["'])(?P<text>(?:\\.|(?!(?P=
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 _WORD = re.compile(rf"""\s*(?P<word>(?:{_QUOTED.pattern}|[^\s"'\\#])+)""", re.ASCII | re.DOTALL)
 _COMPONENT = re.compile(r"\s*(?:hetjob|packjob)", re.ASCII | re.IGNORECASE)
-_ABBREVIATED = {"--array": "--ar", "--comment": "--com", "--no-requeue": "--no-r", "--requeue": "--req"}  # at the most
+_ABBREVIATED = {"--array": "--ar", "--comment": "--com", "--no-requeue": "--no-r", "--requeue": "--req"}  # shortest
 _SHORT_ARRAY = re.compile(r"-[hHOQsuvVW]*a(.*)", re.DOTALL)
 _VARIABLES = {"SBATCH_ARRAY_INX": "--array", "SBATCH_NO_REQUEUE": "--no-requeue", "SBATCH_REQUEUE": "--requeue"}
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a job is to be."""
+    """The options of a job."""
 
     comment: str = ""
     array: bool = False
@@ -33,7 +33,7 @@ class Asked:
 
 
 def read_script(script: bytes, environment: Mapping[str, str]) -> Asked:
-    """What a script asks, and the environment of the user who calls sbatch."""
+    """Read the options from a script and from the environment of the user who calls sbatch."""
     lines = list(_directives(script.decode("utf-8", "surrogateescape")))
     words = [word for line in lines if not _COMPONENT.match(line) for word in _words(line)]
     options = [*_options(words), *((name, environment[v]) for v, name in _VARIABLES.items() if v in environment)]
@@ -63,7 +63,7 @@ def _words(line: str) -> Iterator[str]:
 
 
 def _options(words: list[str]) -> Iterator[tuple[str, str]]:
-    """Options by their full names, each with its value, or else with the next word."""
+    """Yield options by their full names, each with its value, or else with the next word."""
     for word, following in zip_longest(words, words[1:], fillvalue=""):
         name, equals, value = word.partition("=")
         for option, least in _ABBREVIATED.items():

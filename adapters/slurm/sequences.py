@@ -1,9 +1,8 @@
-"""What takes several steps in Slurm: giving a turn back, a forced release, a try to start.
+"""Sequences of several steps in Slurm: a yield, a forced release, a try to start.
 
-Whatever step the service dies at, nothing of the job is lost: it waits in its hook, or is queued with a start time that
-Slurm (two minutes ahead by default, which `mend` shortens) or we have set. Priorities and nice values are never
-touched: a change of nice would free a job that its user holds, and could not be undone exactly where priorities are
-small.
+The service may die at any step without losing the job: it waits in its hook, or is queued with a start time that Slurm
+(two minutes ahead by default, which `mend` shortens) or we have set. Priorities and nice values never change: a change
+of nice would release a job that its user holds, and could not be undone exactly where priorities are small.
 """
 
 from __future__ import annotations
@@ -23,16 +22,16 @@ from cosched.adapters.slurm.hook_server import HookServer
 from cosched.adapters.slurm.watch import Watch
 
 _LOG = logging.getLogger(__name__)
-_UNTOLD = 1.0  # seconds to wait for a hook's word before squeue is asked
+_UNTOLD = 1.0  # seconds to wait for a hook's message before we ask squeue
 _STILL_BUSY = 0.2  # seconds between two tries to move a start time
-OTHERS_TURN = 60  # seconds that a released job is kept back at most, so that others are offered its nodes first
+OTHERS_TURN = 60  # seconds that a released job is kept back at most, so that others get its nodes offered first
 _MOST_LOOKS = 30  # at a released job
-_NOT_CONSIDERED = ("", "None", "Cleaning")  # reasons of a job that Slurm has not looked at since it was requeued
-_CLOCK_TICKS = 2  # seconds by which that may be off: it reads the time more than once
+_NOT_CONSIDERED = ("", "None", "Cleaning")  # reasons of a job that Slurm has not looked at since its requeue
+_CLOCK_TICKS = 2  # seconds by which Slurm's times may differ: it reads the clock more than once
 
 
 class Sequences:
-    """For one cluster, which keeps a requeued job back for `requeue_delay` seconds."""
+    """The sequences for one cluster, which keeps a requeued job back for `requeue_delay` seconds."""
 
     def __init__(
         self,
@@ -51,7 +50,7 @@ class Sequences:
         self._requeue_delay = requeue_delay
 
     async def give_back(self, job: Job, backoff: float) -> bool:
-        """Give a turn back, and keep the job queued for `backoff` seconds.
+        """Make a job yield, and keep it queued for `backoff` seconds.
 
         False: its hook does not wait. ManagerError: it must not yield.
         """
@@ -63,7 +62,7 @@ class Sequences:
             return True
 
     async def release(self, job: Job) -> bool:
-        """Give a turn back, let Slurm offer the nodes to all others, then let the job take part again.
+        """Make a job yield, let Slurm offer its nodes to all other jobs, then let the job take part again.
 
         False: its hook does not wait. ManagerError: it must not yield.
         """
@@ -77,7 +76,7 @@ class Sequences:
             return True
 
     async def try_start(self, job: Job, patience: float) -> bool:
-        """Whether Slurm offers the queued job within `patience` seconds."""
+        """Make Slurm consider the queued job; whether Slurm offers it within `patience` seconds."""
         if job.phase in (Phase.QUEUED, Phase.CHOSEN, Phase.GIVING_BACK):
             await self._wait_for_offer(job, patience)
         return job.phase is Phase.OFFERED
@@ -91,13 +90,13 @@ class Sequences:
                     await wanted
         except asyncio.CancelledError:
             if wanted.done() and not wanted.cancelled():
-                self._book.report_offer(job)  # nobody is there to take it
+                self._book.report_offer(job)  # nobody waits for it any more
             raise
         finally:
             job.wanted = None
 
     async def mend(self, row: JobRow, delay: int) -> None:
-        """Shorten to `delay` seconds the time for which Slurm keeps a job back that it has requeued."""
+        """Shorten the time that Slurm keeps a requeued job back to `delay` seconds."""
         job = self._book.jobs.get(row.job_id)
         if job is None:
             return
@@ -106,9 +105,9 @@ class Sequences:
                 await self._set_start(job, delay)
 
     async def requeue(self, job: Job) -> None:
-        """Have a job queued again that Slurm takes for running and does not launch. Then `mend` lets it begin.
+        """Requeue a job that Slurm shows as running but does not launch. Then `mend` lets it begin.
 
-        It is tried until the queue shows it: a slurmctld that is about to stop may forget.
+        Repeats the command until the queue shows the requeue: a slurmctld that is about to stop may forget it.
         """
         async with job.sequence:
             while job.phase is Phase.UNLAUNCHED:
@@ -116,7 +115,7 @@ class Sequences:
                     await until_it_answers(lambda: self._slurm.requeue(job.job_id))
                 except UnknownJobError:
                     return
-                except ManagerError as error:  # perhaps it has been, and is ending still
+                except ManagerError as error:  # perhaps it was requeued before, and is still ending
                     _LOG.info("job %s is to be requeued: %s", job.job_id, error)
                 await self._watch.fresh()
 
@@ -144,7 +143,7 @@ class Sequences:
         return job.phase is Phase.QUEUED
 
     async def _considered(self, job: Job) -> None:
-        """Wait until Slurm has gone through the queue without this job, which stays for its start time."""
+        """Wait until Slurm has gone through the queue without this job, which its start time keeps back."""
         for _ in range(_MOST_LOOKS):
             if job.phase is not Phase.QUEUED or job.reason not in _NOT_CONSIDERED:
                 return
@@ -157,7 +156,7 @@ class Sequences:
                 job.reason = ""
                 job.eligible = job.kept_back = time.time() + delay
                 return
-            except NotPendingError:  # not yet, or not any more: a word of its hook, or the queue, will say
+            except NotPendingError:  # not yet, or no longer: a message of its hook, or the queue, will say
                 self._watch.hint()
                 await asyncio.sleep(_STILL_BUSY)
             except UnknownJobError:
@@ -168,19 +167,19 @@ class Sequences:
                 return
 
     async def hasten(self, job: Job) -> None:
-        """Have Slurm consider the queued job now, unless its user wants it to begin later."""
+        """Make Slurm consider the queued job now, unless its user wants it to begin later."""
         async with job.sequence:
-            with suppress(NotPendingError):  # it has been chosen, and its hook is about to come
+            with suppress(NotPendingError):  # Slurm has chosen it, and its hook is about to connect
                 if job.phase is Phase.QUEUED and not self._begins_later(job):
                     await self._slurm.set_start(job.job_id, 0)
 
     def _begins_later(self, job: Job) -> bool:
-        """Whether its user has given it a time to begin that is still to come."""
+        """Whether its user has set a begin time that is still ahead."""
         by_us = abs(job.eligible - job.kept_back) <= _CLOCK_TICKS
         later = job.eligible > time.time() + _CLOCK_TICKS
         return later and not by_us and not self._kept_back_by_slurm(job)
 
     def _kept_back_by_slurm(self, job: Job) -> bool:
-        """Whether Slurm keeps the job back since it has requeued it."""
+        """Whether Slurm keeps the job back because of its requeue."""
         delay = job.eligible - job.submitted
         return job.restarts > 0 and abs(delay - self._requeue_delay) <= _CLOCK_TICKS

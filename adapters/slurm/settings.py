@@ -1,4 +1,4 @@
-"""The settings of the Slurm manager: the keys of [manager] that are its own."""
+"""The settings of the Slurm manager: its own keys of [manager]."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ _NUMBERS = {  # key: default, least, most; seconds
     "gate_lead": (0.0, 0.0, 10.0),
 }
 _PATHS = ("conf", "bin", "hook_socket", "gate_folder", "waiting_folder")
-_LONGEST_SOCKET = 103  # bytes: a Unix socket's path has 107, and it appears under a name with a suffix first
+_LONGEST_SOCKET = 103  # bytes: Linux allows 107, and the socket is first made under a name with a suffix
 
 
 @dataclass(frozen=True, slots=True)
 class SlurmSettings:
-    """What the Slurm manager is told; times in seconds."""
+    """The settings of the Slurm manager; times are in seconds."""
 
     hook_socket: Path  # where the hooks find the service, absolute
-    conf: Path | None = None  # slurm.conf; None: where Slurm's commands look themselves
-    bin: Path | None = None  # the folder of Slurm's commands; None: they are found by PATH
-    backoff: float = 30.0  # a job that has given its turn up is not offered again for so long
-    try_patience: float = 2.5  # how long Slurm may take to offer a job that the peer wants started
+    conf: Path | None = None  # slurm.conf; None: the default of Slurm's commands
+    bin: Path | None = None  # the folder of Slurm's commands; None: those in PATH
+    backoff: float = 30.0  # how long a job that has yielded is not offered again
+    try_patience: float = 2.5  # how long Slurm may take to offer a job that a peer wants to start
     poll_interval: float = 30.0  # between two looks at the queue if nothing happens
     command_timeout: float = 5.0  # how long a command of Slurm may take
-    gate_lead: float = 0.0  # with the task prolog's gate: how long before an agreed instant a job is let go
+    gate_lead: float = 0.0  # with the task prolog's gate: how long before an agreed instant a job starts
     gate_folder: Path | None = None  # where the gates of all nodes find that instant; None: on the service's host only
     waiting_folder: Path | None = None  # where hooks note which jobs wait; None: they do not
 
 
 def read_settings(directory: Path, settings: Mapping[str, object]) -> SlurmSettings:
-    """The settings; relative paths, and the socket if it is not named, are in `directory`. SettingError."""
+    """Read the settings. Relative paths, and the socket if it is not named, are in `directory`. SettingError."""
     known = sorted([*_PATHS, *_NUMBERS])
     for key in sorted(settings.keys() - set(known)):
         raise SettingError(str(key), f"is not a setting of the Slurm manager ({', '.join(known)})")

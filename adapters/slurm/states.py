@@ -1,4 +1,4 @@
-"""Slurm's job states, and what its ends are here."""
+"""Slurm's job states and ends, translated into ours."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ SECOND = 1_000_000_000  # nanoseconds
 
 
 class Stage(Enum):
-    """What a state of Slurm is for us."""
+    """The stage of a job, by its state in Slurm."""
 
     QUEUED = "queued"
-    CHOSEN = "chosen"  # it has nodes, and its hook is running, or about to
+    CHOSEN = "chosen"  # it has nodes, and its hook runs or will soon
     RUNNING = "running"
-    BETWEEN = "between"  # on its way from one to another; nothing follows from it
+    BETWEEN = "between"  # between two stages; we draw no conclusion
     ENDED = "ended"
 
 
@@ -35,12 +35,12 @@ _ENDS = {
     "LAUNCH_FAILED": (End.UNSTARTED, "it could not be launched"),
 }
 
-# Ends that are noted also when Slurm requeues the job: squeue knows which it was.
+# Slurm notes these ends also when it requeues the job: squeue knows which is the case.
 UNCERTAIN = {"NODE_FAIL", "BOOT_FAIL", "LAUNCH_FAILED", "PREEMPTED"}
 
 
 def stage(state: str) -> Stage:
-    """What squeue's state is for us; a state that we do not know is on its way to one that we do."""
+    """Return the stage of a state that squeue shows; BETWEEN for an unknown state."""
     if state in _QUEUED:
         return Stage.QUEUED
     if state in _RUNNING:
@@ -51,9 +51,9 @@ def stage(state: str) -> Stage:
 
 
 def ended(job_id: str, state: str, code: int, signal: int, at: float, started_at: float | None) -> Ended:
-    """The report of an end; `code` and `signal` are of the job's first process, times in seconds since 1970.
+    """Return the report of an end; `code` and `signal` are the first process's, times are in seconds since 1970.
 
-    A state that we do not know counts as lost: nothing good may be concluded from it.
+    An unknown state counts as lost, to be on the safe side.
     """
     how, reason = _ENDS.get(state, (End.LOST, f"Slurm says {state[:32]!a}"))
     if how is End.EXITED and signal:
@@ -71,6 +71,6 @@ def ended(job_id: str, state: str, code: int, signal: int, at: float, started_at
 
 
 def gone(job_id: str, at: float, started_at: float | None) -> Ended:
-    """The report of a job that Slurm does not know any more, without having told its end."""
+    """Return the report for a job that Slurm has forgotten before we saw its end."""
     ran = round(started_at * SECOND) if started_at is not None else None
     return Ended(job_id, End.LOST, round(at * SECOND), started_at=ran, reason="Slurm does not know it any more")

@@ -1,6 +1,6 @@
-"""What differs between versions of Slurm, by what `scontrol show config` says.
+"""Differences between versions of Slurm, as far as `scontrol show config` shows them.
 
-Tried: 22.05.8, 24.05.8 and 26.05.3; since when something is so was read from Slurm's history.
+Tried: 22.05.8, 24.05.8 and 26.05.3. The versions in which something changed are from Slurm's history.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ Version = tuple[int, int, int]
 _VERSION = re.compile(r"([0-9]{1,3})\.([0-9]{1,2})(?:\.([0-9]{1,3}))?")
 _DELAY_OPTION_SINCE = (25, 11, 0)
 _RECONFIGURES_ANEW_SINCE = (23, 11, 0)
-_KILLS_HOOKS_SINCE = ((25, 5, 7), (25, 11, 4))  # of these releases; of all later ones from the beginning
+_KILLS_HOOKS_SINCE = ((25, 5, 7), (25, 11, 4))  # in these release series; in later series always
 _EXPIRY, _LEAST_EXPIRY = 120, 5  # seconds: default and least of cred_expire
 
 
 def version_of(config: Config) -> Version | None:
-    """Major, minor, micro; None: not said."""
+    """Return major, minor and micro number; None if they are not shown."""
     match = _VERSION.match(text(config, "SLURM_VERSION"))
     return None if match is None else (int(match[1]), int(match[2]), int(match[3] or 0))
 
 
 def requeue_delay(config: Config) -> int:
-    """Seconds for which Slurm keeps a job back that it has requeued."""
+    """Return for how many seconds Slurm keeps a requeued job back."""
     expiry = option(config, "AuthInfo", "cred_expire", _EXPIRY)
     delay = expiry if expiry >= _LEAST_EXPIRY else _EXPIRY
     if takes_requeue_delay(config):
@@ -38,14 +38,14 @@ def takes_requeue_delay(config: Config) -> bool:
 
 
 def reconfigures_anew(config: Config) -> bool:
-    """Whether `scontrol reconfigure` starts slurmctld again: hooks that are added count, those that wait are ended."""
+    """Whether `scontrol reconfigure` restarts slurmctld: then new hooks are used, and waiting hooks are ended."""
     return (version_of(config) or (0, 0, 0)) >= _RECONFIGURES_ANEW_SINCE
 
 
 def kills_hooks(config: Config) -> bool:
-    """Whether a slurmctld that is stopped or reconfigured kills hooks, and takes their jobs for started.
+    """Whether a slurmctld that is stopped or reconfigured kills hooks, and counts their jobs as started.
 
-    Slurm 25.05.7 and 25.11.4 moved the end of all scripts before the last saving of the state.
+    Since 25.05.7 and 25.11.4 Slurm ends all scripts before it saves its state for the last time.
     """
     version = version_of(config)
     if version is None:

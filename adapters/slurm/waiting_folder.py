@@ -1,8 +1,8 @@
-"""The folder in which hooks note which jobs wait: how the service learns what happened while it did not run.
+"""A folder in which hooks note which jobs wait. It tells the service what happened while it did not run.
 
-Before it asks the service, the hook of a job writes a file there, named by the job's id, with the line
-`restarts=NUMBER` (how often the job was requeued). It removes the file when it lets the job start. So where the file is
-still there and Slurm shows the job as running, the hook was killed and Slurm does not launch the job (see `book`).
+Before a job's hook asks the service, it writes a file there, whose name is the job's id, with the line
+`restarts=NUMBER` (how often the job was requeued). It removes the file when it lets the job start. If the file is still
+there and Slurm shows the job as running, the hook was killed and Slurm does not launch the job (see `book`).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from cosched.adapters.slurm.states import Stage, stage
 _NAME = re.compile(r"[1-9][0-9]{0,9}")
 _TEXT = re.compile(rb"restarts=([0-9]{1,9})\n")
 _MOST = 64  # bytes of a note
-_LEAST_AGE = 3600.0  # seconds for which a note stays at least: its job may be newer than the look that does not show it
+_LEAST_AGE = 3600.0  # seconds that a note stays at least: its job may be newer than the look that lacks it
 _BETWEEN_SWEEPS = 600.0  # seconds
 _LOG = logging.getLogger(__name__)
 
@@ -52,7 +52,7 @@ class WaitingFolder:
         return note is not None and note[0] == row.restarts and note[1] >= row.submitted_at
 
     async def sweep(self, rows: Iterable[JobRow]) -> None:
-        """Now and then remove old notes that mean nothing any more, by all jobs that Slurm knows."""
+        """Now and then remove old notes that have no meaning any more; `rows` are all jobs that Slurm knows."""
         now = asyncio.get_running_loop().time()
         if self._folder is None or now - self._swept < _BETWEEN_SWEEPS:
             return
@@ -65,7 +65,7 @@ class WaitingFolder:
 
 
 def _read(path: Path) -> tuple[int, float] | None:
-    """How often the job was requeued, and when the note was written (seconds since 1970); None: there is no note."""
+    """Return the job's number of requeues and the time of the note (seconds since 1970); None if there is no note."""
     with suppress(OSError), open(path, "rb", opener=_plainly) as file:
         about = os.fstat(file.fileno())
         match = _TEXT.fullmatch(file.read(_MOST)) if stat.S_ISREG(about.st_mode) else None
@@ -74,12 +74,12 @@ def _read(path: Path) -> tuple[int, float] | None:
 
 
 def _plainly(path: str, flags: int) -> int:
-    """Open it without following a symbolic link, or waiting for who writes to a pipe."""
+    """Open a file without following a symbolic link, and without waiting for the writer of a pipe."""
     return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY)
 
 
 def _sweep(folder: Path, turns: Mapping[str, int]) -> None:
-    """Remove notes of jobs that have ended, or were requeued since. OSError."""
+    """Remove notes of jobs that have ended or were requeued since. OSError."""
     latest = time.time() - _LEAST_AGE
     for path in [folder / name for name in os.listdir(folder) if _NAME.fullmatch(name)]:
         note = _read(path)

@@ -1,4 +1,4 @@
-"""When the queue is looked at: rarely if nothing happens, soon on a hint, and never more often than once a second."""
+"""Schedules looks at the queue: rarely if nothing happens, soon on a hint, and at most once a second."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from contextlib import suppress
 from cosched.adapters.manager import ManagerError
 
 _LOG = logging.getLogger(__name__)
-PACE = 1.0  # seconds from one look to the next, at least
+PACE = 1.0  # least seconds from one look to the next
 
 
 class Watch:
@@ -22,16 +22,16 @@ class Watch:
         self._wanted = asyncio.Event()
         self._waiting: list[asyncio.Future[bool]] = []
         self._failing = False
-        self._seen: float | None = None  # when the last look began that has not failed
+        self._seen: float | None = None  # when the last successful look began
 
     def hint(self) -> None:
-        """Something has happened: look soon."""
+        """Look soon, since something has happened."""
         self._wanted.set()
 
     async def fresh(self, age: float = 0.0) -> bool:
-        """Wait for the end of a look that begins from now on, unless one began `age` seconds ago at most.
+        """Wait for the end of a look that begins now or later, unless one began at most `age` seconds ago.
 
-        False: it has failed.
+        False: the look has failed.
         """
         if self._seen is not None and asyncio.get_running_loop().time() - self._seen <= age:
             return True
@@ -41,7 +41,7 @@ class Watch:
         return await waiter
 
     async def run(self) -> None:
-        """Look, until cancelled. The first look is on a hint or after an interval."""
+        """Look at the queue until cancelled. The first look comes on a hint or after an interval."""
         clock = asyncio.get_running_loop().time
         last = clock() - PACE
         while True:
@@ -58,7 +58,7 @@ class Watch:
                 _tell(waiting, done)
 
     def close(self) -> None:
-        """Let nobody wait any more."""
+        """Wake all who wait."""
         _tell(self._waiting, False)
 
     async def _wait_for_hint(self) -> None:

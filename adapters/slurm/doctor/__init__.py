@@ -1,4 +1,4 @@
-"""An examination of a cluster for `cosched doctor`: what of Slurm's set-up coscheduling depends on."""
+"""Examines a cluster for `cosched doctor`: those parts of Slurm's set-up that coscheduling depends on."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ async def _facts(settings: SlurmSettings, service: Account, *, serving: bool) ->
 
 
 def judge(facts: Facts) -> list[Finding]:
-    """What is to be said of a cluster that answers."""
+    """Return the findings about a cluster that answers."""
     version, name = text(facts.config, "SLURM_VERSION"), text(facts.config, "ClusterName")
     found = [
         ok("slurmctld", f"Slurm {version or 'of unknown version'} answers for the cluster {name or 'without a name'}"),
@@ -63,5 +63,5 @@ def judge(facts: Facts) -> list[Finding]:
 
 
 def _located(finding: Finding, conf: str) -> Finding:
-    """With the path of the slurm.conf that is in use."""
+    """Return the finding with the path of the slurm.conf that is in use."""
     return replace(finding, file=conf) if conf and finding.file == "slurm.conf" else finding

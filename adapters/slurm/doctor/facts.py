@@ -1,4 +1,4 @@
-"""What an examination knows of a cluster before it judges."""
+"""The facts that the checks of a cluster use."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from cosched.adapters.slurm.settings import SlurmSettings
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """A cluster, and the service that coschedules it."""
+    """A cluster and its service."""
 
-    config: Config  # as Slurm shows it
+    config: Config  # as scontrol shows it
     settings: SlurmSettings
     service: Account  # the service's user
     slurm_user: Account
     serving: bool = False  # whether the service runs
-    elsewhere: str | None = None  # the address of a node that is not this host, if there is a gate to care about
+    elsewhere: str | None = None  # the address of a node other than this host, if there is a gate to check

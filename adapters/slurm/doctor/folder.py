@@ -1,4 +1,4 @@
-"""What lies beside the scripts, cosched-hook and cosched.conf, and the socket by which they ask the service."""
+"""Checks of cosched-hook and cosched.conf, beside the scripts, and of the socket by which they ask the service."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from cosched.adapters.slurm.doctor.scripts import (
     settings_in,
 )
 
-_USAGE = b"usage: "  # what cosched-hook says of itself
-_NEEDED = (b"|starting|", b" waiting ")  # what it says there, too, if it is as new as this service
-_PATIENCE = 20.0  # seconds for that, which takes it a millisecond
-_SOCKET, _WAIT = "/run/cosched/hooks.sock", "10"  # what cosched-hook takes where cosched.conf says nothing
+_USAGE = b"usage: "  # how cosched-hook's usage begins
+_NEEDED = (b"|starting|", b" waiting ")  # parts of the usage if it is as new as this service
+_PATIENCE = 20.0  # seconds for printing the usage, which takes a millisecond
+_SOCKET, _WAIT = "/run/cosched/hooks.sock", "10"  # cosched-hook's defaults
 _LEAST_WAIT, _MOST_WAIT = 1, 3600  # seconds
 
 
 def check_folder(folder: Path, facts: Facts) -> Iterator[Finding]:
-    """The folder of the scripts."""
+    """Check the folder of the scripts."""
     owners = _check_owners(folder, facts.slurm_user)
     yield owners
     yield _check_program(folder / PROGRAM, facts.slurm_user, trusted=not owners.change)
@@ -66,7 +66,7 @@ def _check_program(path: Path, user: Account, *, trusted: bool) -> Finding:
 
 
 def _usage(path: Path) -> bytes:
-    """What it says of how it is used, when it is told nothing; empty if it does not run."""
+    """Return the usage that the program prints if it has no arguments; empty if it does not run."""
     try:
         done = subprocess.run([path], stdin=subprocess.DEVNULL, capture_output=True, env={}, cwd="/", timeout=_PATIENCE)
     except (OSError, subprocess.TimeoutExpired):
@@ -94,7 +94,7 @@ def _check_configuration(path: Path, hook_socket: Path, reader: Account) -> Find
 
 
 def check_socket(facts: Facts) -> Finding:
-    """Whether the service can make its socket, the hooks can reach it, and, if the service runs, it is served."""
+    """Check that the service can make its socket, that hooks can reach it, and that a running service listens on it."""
     path, service, subject = facts.settings.hook_socket, facts.service, "hook_socket"
     folder = path.parent
     if not folder.is_dir():

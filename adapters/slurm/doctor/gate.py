@@ -1,4 +1,4 @@
-"""The optional gate just before a job's first instruction, and the setting gate_lead: they belong together."""
+"""Checks of the optional gate just before a job's first instruction, and of gate_lead, which belongs to it."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from cosched.adapters.slurm.parameters import Config, text
 from cosched.adapters.slurm.settings import SlurmSettings
 
 _CONF = "slurm.conf"
-_LEAD = 0.3  # seconds: what a job takes from its hook's end to the gate (measured: 0.2 to 0.3)
+_LEAD = 0.3  # seconds from the end of a job's hook to its gate (measured: 0.2 to 0.3)
 
 
 def gate_script(config: Config) -> Path | None:
-    """cosched's gate, if TaskProlog is that or calls it."""
+    """Return the path of cosched's gate, if TaskProlog is the gate or calls it."""
     named = text(config, GATE.parameter)
     return script_of(GATE, Path(named)) if named else None
 
 
 def check_gate(facts: Facts, usual: Path) -> Iterator[Finding]:
-    """Whether gate and gate_lead are both there, or both not, and whether tasks find the service or its folder."""
+    """Check that gate and gate_lead are set both or neither, and that tasks find the service or its folder."""
     gate = gate_script(facts.config)
     if gate is None:
         yield _without_gate(facts.settings, usual)
@@ -47,7 +47,7 @@ def _check_script(facts: Facts, gate: Path) -> Finding:
 
 
 def _closed(gate: Path, hook_socket: Path | None) -> tuple[Path, str] | None:
-    """What keeps users from the gate, if anything does, and the mode that it must have. The gate runs as they do."""
+    """Return what keeps users from running the gate, and the mode that it must have; None if nothing does."""
     needed = [
         (gate, READ | EXECUTE, "755"),
         (gate.with_name(PROGRAM), EXECUTE, "755"),

@@ -1,4 +1,4 @@
-"""The folder by which the gates of all nodes learn the agreed instant: gate_folder, and gates= in cosched.conf."""
+"""Checks of the folder that tells the gates of all nodes the agreed instant: gate_folder, and gates= of the hooks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SUBJECT = "gate_folder"
 
 
 def check_gate_folder(facts: Facts, gate: Path) -> Iterator[Finding]:
-    """Nothing, if neither the service nor the gate beside `gate` is told of a folder."""
+    """Check the folder; no findings if neither the service nor `gate` is configured to use one."""
     ours, theirs = facts.settings.gate_folder, gates_of(gate)
     if ours is not None:
         yield _check_folder(ours, facts.service) or _check_named(ours, theirs, gate)
@@ -25,13 +25,13 @@ def check_gate_folder(facts: Facts, gate: Path) -> Iterator[Finding]:
 
 
 def gates_of(gate: Path) -> Path | None:
-    """The folder that cosched.conf beside the gate names."""
+    """Return the folder that cosched.conf beside the gate names."""
     named = settings_in(gate.with_name(CONFIGURATION)).get("gates", "")
     return Path(named) if named.startswith("/") else None
 
 
 def _check_folder(folder: Path, service: Account) -> Finding | None:
-    """What is wrong with the folder."""
+    """Return what is wrong with the folder, if anything is."""
     name = shlex.quote(str(folder))
     if not folder.is_dir():
         make = f"install -d -o {service.name} -m 755 {name}"
@@ -50,7 +50,7 @@ def _check_folder(folder: Path, service: Account) -> Finding | None:
 
 
 def _check_named(ours: Path, theirs: Path | None, gate: Path) -> Finding:
-    """Whether the gate looks there."""
+    """Check that the gate looks into the service's folder."""
     conf = gate.with_name(CONFIGURATION)
     if theirs is None or theirs.resolve() != ours.resolve():
         found = f"the service writes into {ours}, but tasks look {f'into {theirs}' if theirs else 'nowhere'}"

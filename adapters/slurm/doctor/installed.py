@@ -1,4 +1,4 @@
-"""Which hooks slurm.conf names, and whether those can do their work."""
+"""Checks of the hooks that slurm.conf names."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _COMPLETIONS = "jobcomp/script"
 
 
 def check_hooks(facts: Facts) -> Iterator[Finding]:
-    """All hooks."""
+    """Check all hooks."""
     folders = hook_folders(facts.config)
     usual = next(iter(folders), USUAL_FOLDER)
     yield check_prolog(facts, usual)
@@ -34,14 +34,14 @@ def check_hooks(facts: Facts) -> Iterator[Finding]:
 
 
 def hook_folders(config: Config) -> list[Path]:
-    """Where those of cosched's scripts lie that Slurm calls."""
+    """Return the folders of cosched's scripts that Slurm calls."""
     named = [(role, script) for role in (PROLOG, JOBCOMP, GATE) for script in texts(config, role.parameter)]
     ours = (script_of(role, Path(script)) for role, script in named)
     return list(dict.fromkeys(script.parent for script in ours if script is not None))
 
 
 def check_prolog(facts: Facts, usual: Path) -> Finding:
-    """The hook that holds jobs; newer versions of Slurm call several."""
+    """Check the hook that holds jobs; newer versions of Slurm can call several."""
     scripts = texts(facts.config, PROLOG.parameter)
     if not scripts:
         return problem(
@@ -63,7 +63,7 @@ def check_prolog(facts: Facts, usual: Path) -> Finding:
 
 
 def check_completions(facts: Facts, usual: Path) -> Finding:
-    """The words about ends of jobs, without which the queue must be looked at."""
+    """Check the hook that reports ends of jobs. Without it the service has to poll the queue."""
     kind, script = text(facts.config, "JobCompType"), text(facts.config, JOBCOMP.parameter)
     if kind == _COMPLETIONS:
         found = check_script(JOBCOMP, Path(script), facts.slurm_user, usual)
@@ -83,7 +83,7 @@ def check_completions(facts: Facts, usual: Path) -> Finding:
 
 
 def check_submission(config: Config) -> Finding:
-    """The optional check of comments when jobs are submitted."""
+    """Check the optional hook that checks comments at submission."""
     subject, without = "JobSubmitPlugins", "optional; users are not told at sbatch what is wrong with their comment"
     script = Path(text(config, "SLURM_CONF") or "/etc/slurm/slurm.conf").with_name(_LUA)
     if "lua" not in words(config, subject):

@@ -1,4 +1,4 @@
-"""Where things run: the service must be on slurmctld's host, as a user to whom Slurm lets it change jobs."""
+"""Checks of host and user: the service must run on slurmctld's host, as a user who may change all jobs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _HOST = re.compile(r"([^()]+)(?:\((.+)\))?")
 
 
 def check_commands(settings: SlurmSettings) -> Finding:
-    """Slurm's commands, of which sbatch is needed by `cosched submit` only."""
+    """Check that Slurm's commands are there; only `cosched submit` needs sbatch."""
     where = str(settings.bin) if settings.bin else "PATH"
     paths = {name: shutil.which(name, path=settings.bin) for name in (*COMMANDS, _SUBMIT)}
     missing = [name for name, path in paths.items() if path is None]
@@ -41,7 +41,7 @@ def check_commands(settings: SlurmSettings) -> Finding:
 
 
 def check_user(service: Account, slurm_user: Account) -> Finding:
-    """Only SlurmUser and root see and change all jobs, and get on with the hooks."""
+    """Check the service's user: only SlurmUser and root see and change all jobs, and work with the hooks."""
     if service.uid in (0, slurm_user.uid):
         return ok("SlurmUser", f"the service's user, {service.name}, may change all jobs")
     return problem(
@@ -54,7 +54,7 @@ def check_user(service: Account, slurm_user: Account) -> Finding:
 
 
 def check_controllers(config: Config) -> Iterable[Finding]:
-    """The hooks find the service by a Unix socket, so on one host only."""
+    """Check that slurmctld runs on this host: its hooks find the service by a Unix socket."""
     hosts = texts(config, "SlurmctldHost")
     if hosts and not is_here(address_of(hosts[0])):
         yield problem(
@@ -75,13 +75,13 @@ def check_controllers(config: Config) -> Iterable[Finding]:
 
 
 def address_of(host: str) -> str:
-    """The address in `host(address)`, as Slurm shows its controllers; the host, if it has none."""
+    """Return the address of `host(address)`, the form in which Slurm shows its controllers; the host if it has none."""
     match = _HOST.fullmatch(host)
     return (match[2] or match[1]) if match else host
 
 
 def is_here(host: str) -> bool:
-    """Whether a host's name or address is one of this host's: whether a socket can be bound to it."""
+    """Whether a name or address is this host's, which is so if a socket can be bound to it."""
     if host.partition(".")[0] == socket.gethostname().partition(".")[0]:
         return True
     with suppress(OSError, UnicodeError):

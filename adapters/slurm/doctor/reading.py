@@ -1,4 +1,4 @@
-"""What slurmctld has read of slurm.conf, and what its next restart or reconfiguration does to holds."""
+"""Checks of what slurmctld has read of slurm.conf, and of what its next restart or reconfiguration does to holds."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from cosched.adapters.slurm.doctor.scripts import PROLOG
 from cosched.adapters.slurm.parameters import Config, text
 from cosched.adapters.slurm.versions import kills_hooks, reconfigures_anew, requeue_delay, takes_requeue_delay
 
-_DIFFERENT = "different"  # what HASH_VAL begins with where slurmctld has read another slurm.conf than lies here
+_DIFFERENT = "different"  # how HASH_VAL begins if slurmctld has read a slurm.conf other than the present one
 _BOOTS_RESOLUTION = 1  # seconds: BOOT_TIME is rounded down
 _FEW = 5  # seconds
 
 
 def check_reading(config: Config) -> Iterator[Finding]:
-    """Whether slurmctld goes by this slurm.conf; what becomes of holds when it is restarted or reconfigured."""
+    """Check whether slurmctld uses this slurm.conf, and what happens to holds when it is restarted or reconfigured."""
     yield from _check_read(config)
     yield _check_restarts(config)
     yield _check_delay(config)
@@ -38,7 +38,7 @@ def _check_read(config: Config) -> Iterator[Finding]:
 
 
 def _changed_since_start(config: Config) -> bool:
-    started = text(config, "BOOT_TIME")  # in seconds since 1970, as we have it shown
+    started = text(config, "BOOT_TIME")  # in seconds since 1970: we set SLURM_TIME_FORMAT
     try:
         changed = Path(text(config, "SLURM_CONF")).stat().st_mtime
     except OSError:

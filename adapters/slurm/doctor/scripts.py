@@ -1,4 +1,4 @@
-"""The scripts that slurm.conf names: are they cosched's hooks, and can Slurm run them?"""
+"""Checks of the scripts that slurm.conf names: are they cosched's hooks, and can Slurm run them?"""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 from cosched.adapters.findings import SHELL, Finding, ok, problem
 from cosched.adapters.permissions import EXECUTE, READ, Account, opening
 
-USUAL_FOLDER = Path("/etc/slurm/cosched")  # as the documentation has it
+USUAL_FOLDER = Path("/etc/slurm/cosched")  # the documentation's folder
 PROGRAM, CONFIGURATION = "cosched-hook", "cosched.conf"  # beside the scripts
 _ROOT = 0
 _OTHERS_WRITE = 0o022
@@ -22,14 +22,14 @@ _CALL = re.compile(rb"cosched-hook[\"']?\s+(prolog|gate|ended)\b")
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """One of the scripts: the parameter that names it, its name here, and what it asks cosched-hook for."""
+    """A kind of script: the parameter that names it, its name here, and the arguments that it gives cosched-hook."""
 
     parameter: str
     name: str
     verb: bytes
 
     def line(self, folder: Path) -> str:
-        """What names it in slurm.conf."""
+        """Return the line of slurm.conf that names the script."""
         return f"{self.parameter}={folder / self.name}"
 
 
@@ -39,7 +39,7 @@ GATE = Role("TaskProlog", "task-prolog", b"gate")
 
 
 def script_of(role: Role, script: Path) -> Path | None:
-    """The script of cosched's hooks that a script is, or calls by its absolute path; None: neither."""
+    """Return the script of cosched that `script` is or calls by its absolute path; None if neither."""
     text = beginning(script)
     if _does(role, text):
         return script
@@ -48,7 +48,7 @@ def script_of(role: Role, script: Path) -> Path | None:
 
 
 def check_script(role: Role, script: Path, runner: Account, usual: Path) -> Finding:
-    """Whether `runner` can run this script for `role`, and whether it is cosched's; `usual`: where that should be."""
+    """Check that `runner` can run this script, and that it is cosched's, which should be in the folder `usual`."""
     if not script.is_file():
         found, change = f"{script} is not there", "install the hooks, or name them as they are called"
         return problem(role.parameter, found, change, "slurm.conf", role.line(usual))
@@ -68,18 +68,18 @@ def _does(role: Role, text: bytes) -> bool:
 
 
 def others_can_change(about: os.stat_result, user: Account) -> bool:
-    """Whether anybody but root and this user may write what has this owner and mode."""
+    """Whether anybody except root and this user may write a file of this owner and mode."""
     return about.st_uid not in (_ROOT, user.uid) or bool(stat.S_IMODE(about.st_mode) & _OTHERS_WRITE)
 
 
 def settings_in(path: Path) -> dict[str, str]:
-    """What a cosched.conf says; nothing, if it cannot be read."""
+    """Return the settings in a cosched.conf; none if it cannot be read."""
     lines = beginning(path).decode(errors="replace").splitlines()
     return {key: value for key, _, value in (line.partition("=") for line in lines if not line.startswith("#"))}
 
 
 def beginning(path: Path) -> bytes:
-    """What a file begins with; nothing, if it cannot be read."""
+    """Return a file's first bytes; none if it cannot be read."""
     try:
         if path.is_file():
             with path.open("rb") as file:

@@ -1,9 +1,9 @@
-"""How soon Slurm looks at a job whose mate wants it started: a try succeeds only if it does within try_patience.
+"""Checks of how soon Slurm looks at a job whose mate wants to start: a try succeeds only within try_patience.
 
-Measured with Slurm 22.05 (`scontrol update starttime=now` to the hook): the main scheduler runs at most once in
-batch_sched_delay, and slurmctld looks each second whether it shall; `defer` changes nothing. The main scheduler passes
-over all jobs of a partition behind one that waits for nodes: those are looked at once in bf_interval (8 s: after 3 and
-8 s; 1 s: after 0.2 and 0.4 s), and never without backfilling.
+Measured with Slurm 22.05 (from `scontrol update starttime=now` to the hook): the main scheduler runs at most once in
+batch_sched_delay, and slurmctld checks each second whether it is due; `defer` changes nothing. The main scheduler skips
+all jobs of a partition behind one that waits for nodes. Backfilling looks at those, once in bf_interval (8 s: after 3
+and 8 s; 1 s: after 0.2 and 0.4 s); without backfilling nothing does.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from cosched.adapters.slurm.parameters import Config, number, option, text, with
 from cosched.adapters.slurm.settings import SlurmSettings
 
 _CONF, _PARAMETERS = "slurm.conf", "SchedulerParameters"
-_LOOP = 1.0  # seconds between two looks of slurmctld at whether it shall schedule
-_CALL = 1.0  # seconds by which a peer must wait longer for the answer than Slurm may take
+_LOOP = 1.0  # seconds between slurmctld's checks whether scheduling is due
+_CALL = 1.0  # seconds that a peer must wait for the answer beyond the time that Slurm may take
 _PEERS_WAIT = 5.0  # seconds: the default of peer_timeout
 _BACKFILL = "sched/backfill"
 
 
 def check_tries(config: Config, settings: SlurmSettings) -> Iterator[Finding]:
-    """Whether tries to start a mate can succeed."""
+    """Check whether tries to start a mate can succeed."""
     patience = settings.try_patience
     pace = _Pace(config, patience)
     yield pace.batch_delay()
@@ -38,7 +38,7 @@ def check_tries(config: Config, settings: SlurmSettings) -> Iterator[Finding]:
 
 
 class _Pace:
-    """Slurm's intervals against the patience of a try. All mended, they are one line: Slurm takes the last."""
+    """Slurm's intervals and the patience of a try. One line proposes all changes, since only the last line counts."""
 
     def __init__(self, config: Config, patience: float) -> None:
         self._patience = patience

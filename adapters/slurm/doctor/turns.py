@@ -1,4 +1,4 @@
-"""What of Slurm's set-up a hold and a requeue depend on, and what a requeue costs."""
+"""Checks of the parameters that holds and requeues depend on, and of the cost of a requeue."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SHOWN_AGE = 300  # seconds, Slurm's default of MinJobAge
 
 
 def check_turns(config: Config, settings: SlurmSettings) -> Iterator[Finding]:
-    """Whether a job can hold its nodes and give its turn up."""
+    """Check that a job can hold its nodes and yield."""
     yield check_requeue(config)
     yield check_timeout(config)
     yield check_plugin(config)
@@ -24,7 +24,7 @@ def check_turns(config: Config, settings: SlurmSettings) -> Iterator[Finding]:
 
 
 def check_requeue(config: Config) -> Finding:
-    """A turn that is given up is a requeue."""
+    """Check that jobs can be requeued: that is how a job yields."""
     if number(config, "JobRequeue") == 0:
         return problem(
             "JobRequeue",
@@ -37,7 +37,7 @@ def check_requeue(config: Config) -> Finding:
 
 
 def check_timeout(config: Config) -> Finding:
-    """Slurm must not end hooks that hold. PrologTimeout is what newer versions call it."""
+    """Check that Slurm does not kill hooks that hold. Newer versions call the parameter PrologTimeout."""
     for key in ("PrologEpilogTimeout", "PrologTimeout"):
         if limit := number(config, key):
             return problem(
@@ -51,7 +51,7 @@ def check_timeout(config: Config) -> Finding:
 
 
 def check_plugin(config: Config) -> Finding:
-    """PrologSlurmctld is called by a plugin, which is there by default."""
+    """Check the plugin that calls PrologSlurmctld. It is there by default."""
     plugins = words(config, "PrEpPlugins")
     if plugins and "prep/script" not in plugins:
         return problem(
@@ -65,7 +65,7 @@ def check_plugin(config: Config) -> Finding:
 
 
 def check_prolog_flags(config: Config) -> Finding:
-    """No flag conflicts with a hold: nodes' prologs run after PrologSlurmctld has ended, with Alloc or Contain too."""
+    """Explain PrologFlags. None conflicts with a hold: nodes' prologs run after it, with Alloc or Contain too."""
     flags = text(config, "PrologFlags") or "none"
     if prologs := text(config, "Prolog"):
         return ok(
@@ -76,7 +76,7 @@ def check_prolog_flags(config: Config) -> Finding:
 
 
 def check_priority(config: Config) -> Finding:
-    """A requeue sets AccrueTime again, from which priority/multifactor counts the age."""
+    """Check the cost of a yield: a requeue resets AccrueTime, from which priority/multifactor counts a job's age."""
     kind, weight = text(config, "PriorityType") or "priority/basic", number(config, "PriorityWeightAge")
     if kind != "priority/multifactor":
         return ok("PriorityType", f"{kind}: a job that gives its turn up keeps its priority")
@@ -92,7 +92,7 @@ def check_priority(config: Config) -> Finding:
 
 
 def check_age(config: Config, settings: SlurmSettings) -> Finding:
-    """How long an ended job can still be asked for, by a peer or after a time without service."""
+    """Check how long ended jobs stay known, to peers and to a service that was away."""
     age = number(config, "MinJobAge")
     least = 2 * settings.poll_interval
     if not age or age >= least:

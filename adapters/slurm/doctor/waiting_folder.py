@@ -1,4 +1,4 @@
-"""The folder in which hooks note which jobs wait: waiting_folder, and waiting= in cosched.conf."""
+"""Checks of the folder in which hooks note which jobs wait: waiting_folder, and waiting= in cosched.conf."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _EMPTIED = ("/run", "/dev/shm")  # by a boot; /var/run is a link to /run
 
 
 def check_waiting_folder(facts: Facts, hooks: Path) -> Finding:
-    """Whether the hooks in the folder `hooks` write there, and the service reads there."""
+    """Check that the hooks in the folder `hooks` write there, and that the service reads there."""
     conf = hooks / CONFIGURATION
     ours, named = facts.settings.waiting_folder, settings_in(conf).get("waiting", "")
     if ours is None:
