@@ -1,8 +1,8 @@
-"""Certificates of a site's policy domains and users: a small certificate authority, and what it issues.
+"""A small certificate authority, and the certificates it issues to a site's policy domains and users.
 
-A certificate says who its holder is by a URI: `spiffe://SITE/cosched/NAME` is a domain, `spiffe://SITE/cosched/user/NAME`
-a user. A domain's certificate also has the DNS name that `server_name` makes of the URI (cosched/service/wire/tls.py
-tells why), and the hosts under which users reach it. Keys are on the curve P-256.
+A URI in the certificate names its holder: `spiffe://SITE/cosched/NAME` is a domain, `spiffe://SITE/cosched/user/NAME`
+a user. A domain's certificate also contains the DNS name that `server_name` makes of the URI
+(cosched/service/wire/tls.py says why), and the hosts under which users reach it. Keys are on the curve P-256.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ __all__ = ["Authority", "Issued", "expires", "init_authority", "issue", "open_au
 
 CA_CERTIFICATE, CA_KEY = "ca.pem", "ca.key"
 LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")
-_BACKDATED = timedelta(minutes=5)  # for clocks of other hosts that are behind
+_BACKDATED = timedelta(minutes=5)  # the clocks of other hosts may be behind
 _PUBLIC, _SECRET = 0o644, 0o600
 _NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 _SITE = re.compile(r"[a-z0-9_.-]{1,64}")
@@ -39,7 +39,7 @@ _HOST = re.compile(rf"(?=.{{1,253}}\Z)({_LABEL}\.)*(?![0-9]+\Z){_LABEL}")
 
 @dataclass(frozen=True, slots=True)
 class Issued:
-    """A certificate and its key as they were written; `until`: seconds since 1970; `identity`: its URI."""
+    """The files of a new certificate and its key; `until`: its end in seconds since 1970; `identity`: its URI."""
 
     certificate: Path
     key: Path
@@ -52,19 +52,19 @@ class Issued:
 
 @dataclass(frozen=True, slots=True)
 class Authority:
-    """What signs certificates; `site` is the trust domain of their URIs."""
+    """A certificate authority; `site` is the trust domain of the URIs in its certificates."""
 
     certificate: x509.Certificate
     key: EllipticCurvePrivateKey
     site: str
 
     def identity(self, name: str, user: bool) -> str:
-        """The URI of a domain or a user."""
+        """Return the URI of a domain or a user."""
         return f"spiffe://{self.site}/cosched/{'user/' if user else ''}{name}"
 
 
 def init_authority(folder: Path, site: str = "site", days: int = 3650) -> Issued:
-    """Make a certificate authority in a folder, which is made if need be; InputError, OSError. Overwrites nothing."""
+    """Make a certificate authority in a folder, which need not exist; InputError, OSError. Overwrite nothing."""
     if not _SITE.fullmatch(site):
         raise InputError("--site", None, "must be 1 to 64 of a-z 0-9 _ . -")
     pem, key_file = folder / CA_CERTIFICATE, folder / CA_KEY
@@ -90,7 +90,7 @@ def init_authority(folder: Path, site: str = "site", days: int = 3650) -> Issued
 
 
 def open_authority(folder: Path) -> Authority:
-    """The certificate authority in a folder; InputError if it cannot sign."""
+    """Load the certificate authority of a folder; InputError if it cannot sign."""
     pem, key_file = folder / CA_CERTIFICATE, folder / CA_KEY
     if not pem.exists():
         raise InputError(str(pem), None, "is missing; make the certificate authority first, by `cosched certs init`")
@@ -128,8 +128,8 @@ def issue(
 ) -> Issued:
     """Write NAME.pem and NAME.key for a domain or a user; InputError, OSError.
 
-    A domain's has also the `hosts`. It is valid for so many days, but not longer than the authority. Files that
-    exist are replaced only with `force`.
+    A domain's certificate also names `hosts`. It is valid for `days` days, but not longer than the authority's own.
+    Existing files are replaced only with `force`.
     """
     _check_name(name)
     pem, key_file = folder / f"{name}.pem", folder / f"{name}.key"
@@ -238,7 +238,7 @@ def _write(
 
 
 def _write_together(files: Sequence[tuple[Path, bytes, int]]) -> None:
-    """Write files beside their places, then rename all of them there; OSError that names the file."""
+    """Write all files under temporary names in their folders, then rename them; the OSError names the file."""
     with ExitStack() as cleaning:
         written = []
         for path, content, mode in files:

@@ -1,7 +1,7 @@
-"""Where compiled kernels are kept between runs, and what a first run says while it compiles them.
+"""The cache of compiled kernels, and the message of a first run, which compiles them.
 
-Numba looks at the time stamp of a kernel's own file only, so a change in one file could leave kernels of other files
-that call it as they were. Here the cache has a folder of its own for each state of all kernel sources.
+Numba checks only the time stamp of the file that a kernel is in. Kernels of other files that call it could stay
+stale. So the cache has one folder for each state of all kernel sources.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ _prepared: set[Callable[[], None]] = set()
 
 
 def use_kernel_cache() -> None:
-    """Point numba to the cache of these sources; to be called before any kernel is imported.
+    """Point numba to the cache for these sources; call this before any kernel is imported.
 
-    A cache folder that the user has set stays, unless it is one of ours (of another version, say, that started us).
-    A folder that cannot be written is replaced by a private one.
+    A cache folder set by the user stays, unless it is one of ours, as when another version started this process.
+    If the folder cannot be written, a private temporary one takes its place.
     """
-    # Large pages do not suit tables that are touched here and there: making them can double a simulation's time.
+    # Large pages do not suit tables with scattered accesses: creating the pages can double a simulation's time.
     os.environ.setdefault("NUMPY_MADVISE_HUGEPAGE", "0")  # numpy reads this when it is imported
     if _OURS not in os.environ.get(_CACHE, _OURS):
         return
@@ -38,9 +38,9 @@ def use_kernel_cache() -> None:
 
 
 def prepare_kernels(run_all: Callable[[], None], say: Callable[[str], None]) -> float:
-    """Compile or load every kernel by `run_all`, a tiny simulation; the seconds it took. `say` is told of compiling.
+    """Compile or load every kernel by calling `run_all`, a tiny simulation; return the seconds that took.
 
-    Once in a process: the next time there is nothing to do.
+    `say` gets a message if kernels must be compiled. A second call with the same `run_all` does nothing.
     """
     if run_all in _prepared:
         return 0.0
@@ -55,11 +55,11 @@ def prepare_kernels(run_all: Callable[[], None], say: Callable[[str], None]) -> 
 
 @contextmanager
 def _without_algebra() -> Iterator[None]:
-    """Numba loads SciPy's if it is there. Kernels do not use it, and it is a fifth of what a service does to start."""
+    """Keep numba from loading SciPy's linear algebra: kernels do not use it, and it takes a fifth of a service's start."""
     if _ALGEBRA in sys.modules:
         yield
         return
-    sys.modules[_ALGEBRA] = None  # type: ignore[assignment]  # an import of it fails
+    sys.modules[_ALGEBRA] = None  # type: ignore[assignment]  # makes its import fail
     try:
         yield
     finally:
@@ -67,7 +67,7 @@ def _without_algebra() -> Iterator[None]:
 
 
 def kernels_are_compiled() -> bool:
-    """Whether the cache has kernels."""
+    """Whether the cache contains any kernels."""
     return any(Path(os.environ[_CACHE]).rglob("*.nbi"))
 
 
@@ -80,13 +80,13 @@ def _cache_folder() -> Path:
             return folder
     except OSError:
         pass
-    import tempfile  # slow to import, and hardly ever needed
+    import tempfile  # slow to import, and rarely needed
 
     return Path(tempfile.mkdtemp(prefix=_OURS))
 
 
 def _source_digest() -> str:
-    """Of the kernels and of the one other module whose constants are compiled into them."""
+    """Hash the kernels, and the one other module whose constants are compiled into them."""
     digest = hashlib.sha256()
     core = Path(__file__).parent / "core"
     folders = (core / "scheduling" / "primitives", core / "scheduling" / "batch" / "kernels")

@@ -1,4 +1,4 @@
-"""What the errors of the API carry: a google.rpc.ErrorInfo of the domain "cosched", in the trailing metadata."""
+"""The details of the API's errors: a google.rpc.ErrorInfo of the domain "cosched", in the trailing metadata."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ DETAILS = "grpc-status-details-bin"
 
 
 def error_info(error: grpc.RpcError) -> tuple[str, Mapping[str, str]] | None:
-    """Reason and metadata of an error that a cosched service answered; None of any other error."""
+    """Return the reason and metadata of an error from a cosched service; None for any other error."""
     for key, value in error.trailing_metadata() or ():
         if key == DETAILS:
             return _parse(value)
@@ -25,7 +25,7 @@ def error_info(error: grpc.RpcError) -> tuple[str, Mapping[str, str]] | None:
 def _parse(details: bytes) -> tuple[str, Mapping[str, str]] | None:
     try:
         return next(filter(None, map(_ours, Status.FromString(details).details)), None)
-    except DecodeError:  # somebody else's, a proxy's say
+    except DecodeError:  # not ours: a proxy's, for example
         return None
 
 

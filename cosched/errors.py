@@ -1,12 +1,12 @@
-"""What a user can get wrong, said in one line."""
+"""Mistakes of users, each described in one line."""
 
 from __future__ import annotations
 
 
 class InputError(Exception):
-    """A file, a line of it, a key or an option that cannot be used; `str()` is the one line to show.
+    """A file, a line, a key or an option that cannot be used; `str()` is the one line to show.
 
-    `source` names the file or option, `where` the line number or key inside it (None: the whole of it).
+    `source` names the file or option, `where` the line number or key inside it (None: all of it).
     """
 
     def __init__(self, source: str, where: int | str | None, reason: str) -> None:

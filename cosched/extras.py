@@ -1,4 +1,4 @@
-"""What an installation may lack: packages that some commands need and others do not, and how to install them."""
+"""Optional packages, which only some commands need: whether they are installed, and how to install them."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import ParamSpec, TypeVar
 
 from cosched.errors import InputError
 
-DISTRIBUTION = "coscheduling"  # what the package index calls us; `cosched` there is somebody else's
+DISTRIBUTION = "coscheduling"  # our name in the package index, where `cosched` is another project
 
-# By extra, as they are imported. The extras themselves are in pyproject.toml.
+# The packages of each extra, by import name. pyproject.toml defines the extras.
 SCHEDULER, SIMULATOR, DASK = "scheduler", "sim", "dask"
 PACKAGES = {
     SCHEDULER: ("numba", "numpy"),
@@ -32,18 +32,18 @@ class MissingPackagesError(InputError):
 
 
 def missing(extra: str) -> tuple[str, ...]:
-    """The packages of an extra that are not installed."""
+    """Return the packages of an extra that are not installed."""
     return tuple(package for package in PACKAGES[extra] if find_spec(package) is None)
 
 
 def need(extra: str) -> None:
-    """MissingPackagesError if packages of an extra are not installed; imports none of them."""
+    """Raise MissingPackagesError if packages of an extra are not installed; import none of them."""
     if packages := missing(extra):
         raise MissingPackagesError(extra, packages)
 
 
 def needing(extra: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Decorator of a function that needs an extra."""
+    """Decorate a function that needs an extra: it raises MissingPackagesError where the extra is not installed."""
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
         @wraps(function)
@@ -57,5 +57,5 @@ def needing(extra: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
 
 
 def install_command(extra: str) -> str:
-    """What installs an extra."""
+    """Return the shell command that installs an extra."""
     return f"pip install '{DISTRIBUTION}[{extra}]'"

@@ -1,16 +1,16 @@
-"""Locks of files, by which one process at a time uses what is beside them."""
+"""File locks, so that only one process at a time uses a folder."""
 
 from __future__ import annotations
 
 import fcntl
 import time
 
-# Seconds. A process that a dead service was just starting has its locks too, until it is another program.
+# Seconds. A child that a dead service had just forked keeps the service's locks until it executes its own program.
 PATIENCE = 1.0
 
 
 def lock(descriptor: int) -> bool:
-    """Lock an open file until it is closed here; False if somebody else has it, still after `PATIENCE`."""
+    """Lock an open file until this process closes it; False if another process still has the lock after `PATIENCE`."""
     over = time.monotonic() + PATIENCE
     while not _locked(descriptor):
         if time.monotonic() > over:

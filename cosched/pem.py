@@ -1,4 +1,4 @@
-"""Certificates and keys in PEM files, and the names by which a certificate says whose it is."""
+"""Certificates and keys in PEM files, and the names of a certificate's holder."""
 
 from __future__ import annotations
 
@@ -13,34 +13,34 @@ from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
 from cosched.errors import InputError
 
-RESERVED_ZONE = ".cosched.internal"  # of the names that `server_name` makes
+RESERVED_ZONE = ".cosched.internal"  # the end of all names that `server_name` makes
 
 
 def server_name(identity: str) -> str:
-    """The DNS name that the certificate of a server with this URI must have too, and that its clients check."""
+    """Return the DNS name for a server with this URI: its certificate must contain it, and its clients check it."""
     digest = hashlib.sha256(identity.encode()).digest()
     return base64.b32encode(digest).decode().rstrip("=").lower() + RESERVED_ZONE
 
 
 def identities(certificate: x509.Certificate) -> list[str]:
-    """The URIs among a certificate's alternative names."""
+    """Return the URIs among a certificate's alternative names."""
     return _names(certificate).get_values_for_type(x509.UniformResourceIdentifier)
 
 
 def dns_names(certificate: x509.Certificate) -> list[str]:
-    """The DNS names among a certificate's alternative names."""
+    """Return the DNS names among a certificate's alternative names."""
     return _names(certificate).get_values_for_type(x509.DNSName)
 
 
 def _names(certificate: x509.Certificate) -> x509.SubjectAlternativeName:
     try:
         return certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
-    except (x509.ExtensionNotFound, ValueError):  # none, or one that cannot be read
+    except (x509.ExtensionNotFound, ValueError):  # the extension is absent or unreadable
         return x509.SubjectAlternativeName([])
 
 
 def read(path: str | Path) -> bytes:
-    """The contents of a file; InputError."""
+    """Read a file; InputError if that fails."""
     try:
         return Path(path).read_bytes()
     except OSError as error:
@@ -48,7 +48,7 @@ def read(path: str | Path) -> bytes:
 
 
 def parse_certificates(path: str | Path, pem: bytes) -> list[x509.Certificate]:
-    """The certificates in the contents of the file `path`, at least one; InputError."""
+    """Parse the certificates in `pem`, the contents of the file `path`; InputError if there is none."""
     try:
         return x509.load_pem_x509_certificates(pem)
     except ValueError:
@@ -56,7 +56,7 @@ def parse_certificates(path: str | Path, pem: bytes) -> list[x509.Certificate]:
 
 
 def parse_key(path: str | Path, pem: bytes, certificate: x509.Certificate) -> PrivateKeyTypes:
-    """The private key in the contents of the file `path`, which must be the certificate's; InputError."""
+    """Parse the private key in `pem`, the contents of `path`; InputError if it does not belong to the certificate."""
     try:
         key = load_pem_private_key(pem, password=None)
     except TypeError:
@@ -76,5 +76,5 @@ def _public_key(path: str | Path, certificate: x509.Certificate) -> CertificateP
 
 
 def expires(path: str | Path) -> float:
-    """When the first of the certificates in a file ends to be valid, in seconds since 1970; InputError."""
+    """Return when the first of a file's certificates expires, in seconds since 1970; InputError."""
     return min(end.not_valid_after_utc.timestamp() for end in parse_certificates(path, read(path)))

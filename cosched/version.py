@@ -1,3 +1,3 @@
-"""The version, in a file that no other project's package `cosched` writes over."""
+"""The version. It is in its own file because the other project `cosched` overwrites `cosched/__init__.py`."""
 
 VERSION = "0.1.0"

@@ -1,4 +1,4 @@
-"""Why a job cannot have the mate that it names, in one line for people: in refusals, stories and listings. Pure."""
+"""Why a job cannot have the mate it names, in one line for refusals, stories and listings. Pure."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ _NOT_SAID = "{domain} knows no such pair: {mate} is not there, has ended, or is 
 
 
 def wrong_mate(domain: str, job: str | None, pair: str | None, problem: str | None) -> str:
-    """What is wrong with the mate on `domain` that is named by its id `job`, or by a pair's name.
+    """Say what is wrong with a mate on `domain` that is named by its id, `job`, or by the name of its pair.
 
-    `problem`: a MateProblem; of a peer that does not say what it is, or says what is not known here, None.
+    `problem`: a MateProblem; None if the peer gave none, or one that this version does not know.
     """
     mate = f"{domain}:{job}" if job else f"the job of pair {pair} on {domain}"
     return _TEXTS.get(problem or "", _NOT_SAID).format(domain=domain, job=job, mate=mate)
