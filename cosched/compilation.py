@@ -55,7 +55,7 @@ def prepare_kernels(run_all: Callable[[], None], say: Callable[[str], None]) -> 
 
 @contextmanager
 def _without_algebra() -> Iterator[None]:
-    """Keep numba from loading SciPy's linear algebra: kernels do not use it, and it takes a fifth of a service's start."""
+    """Keep numba from loading SciPy's linear algebra. Kernels do not use it, and it is a fifth of a service's start."""
     if _ALGEBRA in sys.modules:
         yield
         return

@@ -1,1 +1,1 @@
-"""Job logs: as they were read or drawn, as a machine can run them, and which jobs of two machines are mates."""
+"""Job logs: reading and generating them, fitting them to a machine, and pairing the jobs of two machines."""

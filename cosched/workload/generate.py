@@ -1,11 +1,11 @@
 """Generated workloads: months like those of Intrepid and Eureka, of any length and load, from a seed.
 
-Of the number of jobs, the span and the load, what is not given follows from the rest:
+The number of jobs, the span and the load depend on one another. Those that are not given follow from the rest:
 
-* jobs (and a load): the span is as long as their work needs, so that any number of jobs makes the same load;
-* a span (and a load): as many jobs as the machine gets in that time at that load;
-* jobs and a span: the load that such jobs make;
-* all three: the run times are scaled.
+* jobs (and a load): the span is long enough for their work, so any number of jobs makes the same load;
+* a span (and a load): the machine gets as many jobs as usual in that time at that load;
+* jobs and a span: the load is what such jobs make;
+* all three: the run times are scaled to fit.
 
 The load is the offered load: run times x nodes of all jobs / (the machine's nodes x the time from the first
 to the last submission). Time 0 is a Monday, 00:00.
@@ -44,11 +44,11 @@ def generate(
 ) -> Workload:
     """Draw a workload for one machine: `jobs` rows in submission order, ids from 1, first submission at 0 s.
 
-    `span_s` is the time from the first to the last submission in seconds (neither it nor `jobs` given: 30
-    days) and `utilisation` the offered load (default: the model's); the module says what follows from what.
-    Of three given the load is met within 0.01 %, or as near as whole seconds allow. The same arguments make
-    the same workload; two machines with one seed are independent. Peak memory is below 200 bytes a job
-    beyond the result.
+    `span_s` is the time from the first to the last submission in seconds (30 days if neither it nor `jobs` is
+    given). `utilisation` is the offered load (default: the model's). The module's docstring says what follows
+    from what. If all three are given, the load is met within 0.01 %, or as closely as whole seconds allow. The
+    same arguments give the same workload; two machines with one seed are independent. Peak memory is below
+    200 bytes a job beyond the result.
 
     Raises InputError for an unknown machine, a value out of range, or a load that such jobs cannot make.
     """
@@ -59,7 +59,7 @@ def generate(
         utilisation = utilisation or model.utilisation
         jobs = max(2, round(model.jobs_per_month / MONTH_S * span_s * utilisation / model.utilisation))
 
-    # The model's name keeps two machines with one seed apart: else their submissions would coincide.
+    # The seed includes the model's name: else the submissions of two machines with one seed would coincide.
     rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence([seed, crc32(model.name.encode())])))
     nodes = _draw(rng, model.sizes, jobs)
     run = _runs(rng, model, nodes, utilisation, span_s)
@@ -72,7 +72,7 @@ def generate(
 
 
 def swf_header(machine: str, nodes: int, seed: int) -> dict[str, str]:
-    """What a file of generated jobs says of them."""
+    """Return the SWF header of a file of generated jobs."""
     return {
         "Computer": f"like {machine.capitalize()}",
         "MaxNodes": str(nodes),
@@ -82,7 +82,7 @@ def swf_header(machine: str, nodes: int, seed: int) -> dict[str, str]:
 
 
 def hourly_rates(model: MachineModel) -> Floats:
-    """Relative rate of session beginnings by hour of the week from Monday 00:00: shape (168,), mean 1."""
+    """Return the relative rate at which sessions begin, by hour of the week from Monday 00:00: shape (168,), mean 1."""
     hour = np.arange(WEEK_S // HOUR_S)
     rate: Floats = 1 + model.daily_swing * np.cos((hour % 24 + 0.5 - model.peak_hour) * (2 * math.pi / 24))
     rate[hour >= SATURDAY * 24] *= model.weekend_rate
@@ -114,7 +114,7 @@ def _work(run: Ints, nodes: Ints) -> int:
 
 
 def _draw(rng: np.random.Generator, shares: Sequence[tuple[int, float]], count: int) -> Ints:
-    """`count` values, each with the probability of its share."""
+    """Draw `count` values; `shares` are pairs of a value and its relative frequency."""
     values, weights = zip(*shares, strict=True)
     cumulative = np.cumsum(weights)
     picked = np.searchsorted(cumulative[:-1] / cumulative[-1], rng.random(count), side="right")
@@ -122,7 +122,7 @@ def _draw(rng: np.random.Generator, shares: Sequence[tuple[int, float]], count: 
 
 
 def _runs(rng: np.random.Generator, model: MachineModel, nodes: Ints, load: float | None, span_s: int | None) -> Ints:
-    """Run times: the mixture of log-normals, clipped; scaled by one factor if load and span are both set."""
+    """Draw run times from the mixture of log-normals and clip them; scale by one factor if load and span are set."""
     part = _draw(rng, [(i, c.share) for i, c in enumerate(model.runs)], len(nodes))
     raw = rng.standard_normal(len(nodes))
     raw *= np.array([c.sigma for c in model.runs])[part]
@@ -141,7 +141,7 @@ def _clipped(raw: Floats, factor: float, model: MachineModel) -> Ints:
 
 
 def _scaled_to_load(raw: Floats, nodes: Ints, model: MachineModel, load: float, span_s: int) -> Ints:
-    """Bisect the factor: the work grows with it, from all jobs at the least run time to all at the most."""
+    """Find the factor by bisection. Work grows with it, from all jobs at the least run time to all at the greatest."""
     target = load * model.nodes * span_s
     least, most = (limit * int(nodes.sum()) for limit in (model.min_run_s, model.limit_s))
     if not least <= target <= most:
@@ -163,7 +163,7 @@ def _scaled_to_load(raw: Floats, nodes: Ints, model: MachineModel, load: float, 
 
 
 def _requests(rng: np.random.Generator, model: MachineModel, run: Ints) -> Ints:
-    """Requested times: an estimate not below the run time, rounded up as people do, at most the limit."""
+    """Draw requested times: estimates of at least the run time, rounded up as people do, at most the limit."""
     quantiles, ratios = zip(*model.accuracy, strict=True)
     estimate = run / np.interp(rng.random(len(run)), quantiles, ratios)
     step = _draw(rng, model.rounding, len(run))
@@ -175,9 +175,9 @@ def _requests(rng: np.random.Generator, model: MachineModel, run: Ints) -> Ints:
 
 
 def _submissions(rng: np.random.Generator, model: MachineModel, count: int, span_s: int) -> Ints:
-    """Sorted submit times, the first 0 and the last `span_s`.
+    """Draw submit times in ascending order, the first 0 and the last `span_s`.
 
-    A session's jobs follow one another; what would pass the end of the span goes on at its start.
+    The jobs of a session follow one another. Times beyond the end of the span wrap round to its start.
     """
     begins = rng.random(count) * model.session_jobs < 1
     begins[0] = True
@@ -195,7 +195,7 @@ def _submissions(rng: np.random.Generator, model: MachineModel, count: int, span
 
 
 def _session_times(rng: np.random.Generator, model: MachineModel, count: int, span_s: int) -> Floats:
-    """A Poisson process of this rate, given the number of its points: independent draws from the rate."""
+    """Draw when sessions begin: a Poisson process with a given number of points is as many independent draws."""
     edges = np.arange(0, WEEK_S + 1, HOUR_S)
     expected = np.concatenate(([0.0], np.cumsum(hourly_rates(model))))
     weeks, rest = divmod(span_s, WEEK_S)

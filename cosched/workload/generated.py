@@ -1,4 +1,4 @@
-"""Traces that no file holds: `generated:MODEL/key=value/...` as a domain's trace draws a workload."""
+"""Generated traces: `generated:MODEL/key=value/...` as a domain's trace draws a workload instead of reading a file."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MOST_DAYS = 10**6
 
 @dataclass(frozen=True, slots=True)
 class GeneratedTrace:
-    """What is drawn; None: what follows from the rest (`generate`), and the replay's seed."""
+    """What to draw. None: the value follows from the others (`generate`); for `seed`, from the replay."""
 
     machine: MachineName
     jobs: int | None = None
@@ -28,7 +28,7 @@ class GeneratedTrace:
     seed: int | None = None
 
     def log(self, seed: int) -> TraceLog:
-        """The drawn jobs, as if read from a file; `seed` unless the trace states its own. InputError."""
+        """Draw the jobs as if read from a file, with `seed` unless the trace states its own; InputError."""
         if self.seed is not None:
             seed = self.seed
         span_s = None if self.days is None else max(1, round(self.days * DAY_S))
@@ -37,12 +37,12 @@ class GeneratedTrace:
 
 
 def is_generated(trace: object) -> bool:
-    """Whether a domain's trace is drawn, not read."""
+    """Whether a domain's trace is generated rather than read from a file."""
     return isinstance(trace, str) and trace.startswith(PREFIX)
 
 
 def parse_generated(text: str) -> GeneratedTrace:
-    """The trace that `generated:...` names; ValueError."""
+    """Parse `generated:...`; ValueError."""
     machine, *settings = text.removeprefix(PREFIX).split("/")
     if machine not in MODELS:
         raise ValueError(f"no machine is called {machine!r}; there are {', '.join(MODELS)} ({FORM})")
@@ -69,7 +69,7 @@ def _number(key: str, text: str) -> int | float:
 
 
 def read_generated(text: str, seed: int, source: str) -> TraceLog:
-    """The jobs of a valid `generated:...`; InputError names `source`."""
+    """Draw the jobs of a valid `generated:...`; InputError names `source`."""
     try:
         return parse_generated(text).log(seed)
     except InputError as error:
@@ -77,7 +77,7 @@ def read_generated(text: str, seed: int, source: str) -> TraceLog:
 
 
 def _as_log(workload: Workload) -> TraceLog:
-    """The same jobs as a file would have them."""
+    """Return the same jobs as a log read from a file."""
     unknown = np.full(len(workload), UNKNOWN, np.int64)
     lines = np.arange(1, len(workload) + 1, dtype=np.int64)
     return TraceLog(

@@ -1,4 +1,4 @@
-"""The settings of a job log, and the jobs that it gives a machine."""
+"""The settings of a job log, and the workload that follows from them."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ Overrun = Literal["extend", "kill"]
 class JobLog(Settings):
     """A domain's name and machine, and the jobs that it gets.
 
-    The log is a file ('-': standard input), drawn ('generated:...', see `generated`) or a Workload. Durations are
-    seconds or text such as '20m'. `cut` keeps what is submitted in a time window ('0..20d'); `load` scales the
-    arrivals to an offered load, `scale` multiplies the times between them; `estimates` multiplies what the requested
-    times are above the run times (0: users know them exactly).
+    The log is a file ('-': standard input), generated ('generated:...', see `generated`) or a Workload. Durations are
+    seconds or text such as '20m'. `cut` keeps the jobs submitted in a time window ('0..20d'); `load` scales the
+    arrivals to an offered load; `scale` multiplies the times between arrivals; `estimates` multiplies the excess of
+    the requested times over the run times (0: users know their run times exactly).
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
@@ -67,10 +67,10 @@ class JobLog(Settings):
 def read_jobs(
     job_log: JobLog, *, partitions: Partitions | None = None, overrun: Overrun, seed: int = 0, has_pairs: bool
 ) -> tuple[Workload, int]:
-    """The workload and number of nodes of a machine, in `partitions` or flat; InputError.
+    """Return a machine's workload and its number of nodes, which are in `partitions` or flat; InputError.
 
-    `overrun` says what becomes of jobs that ran past their request, `seed` draws a generated log. If a file of pairs
-    will name jobs (`has_pairs`), jobs cut away count as left out, so that pairs that name them are dropped.
+    `overrun` says what happens to jobs that ran past their request; `seed` is for a generated log. With `has_pairs` a
+    file of pairs will name jobs: jobs cut away then count as left out, so pairs that name them are dropped.
     """
     if isinstance(job_log.trace, Workload):
         workload, nodes = job_log.trace, _nodes(job_log, None, partitions)
@@ -94,7 +94,7 @@ def _read(job_log: JobLog, seed: int) -> TraceLog:
 
 
 def _nodes(job_log: JobLog, log: TraceLog | None, partitions: Partitions | None) -> int:
-    """As configured, else by the node pool, else by the log's header."""
+    """Return the number of nodes as configured, else that of the node pool, else that of the log's header."""
     stated = traces.machine_nodes(log, job_log.procs_per_node) if log is not None else None
     nodes = job_log.nodes or (partitions.nodes if partitions else stated)
     if nodes is None:
@@ -113,7 +113,7 @@ def _cut(job_log: JobLog, log: TraceLog) -> TraceLog:
 
 
 def _shaped(job_log: JobLog, workload: Workload, nodes: int) -> Workload:
-    """With other arrivals and requested times, if they are wanted."""
+    """Change arrivals and requested times as configured."""
     try:
         if job_log.load is not None:
             workload = traces.scale_to_load(workload, nodes, job_log.load)

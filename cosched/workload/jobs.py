@@ -1,4 +1,4 @@
-"""The two forms of a job log: as it was read, and as one machine can run it."""
+"""The two forms of a job log: the log as read, and the jobs that one machine can run."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ UNKNOWN = -1
 
 @dataclass(frozen=True, slots=True)
 class TraceLog:
-    """A job log as it was read: one row a job in file order, seconds, `UNKNOWN` where the log is silent.
+    """A job log as read: one row a job in file order, times in seconds, `UNKNOWN` where the log says nothing.
 
     `allocated` and `requested_procs` count processors; `status` and `user` are the SWF columns 11 and 12.
-    `header` has the machine facts that the file states (for SWF its `; Key: value` lines).
+    `header` holds the facts about the machine that the file states (for SWF its `; Key: value` lines).
     `line` is the line number of each row, for messages.
     """
 
@@ -43,11 +43,11 @@ class TraceLog:
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """Jobs that one machine can run: one row a job in trace order, whole nodes, seconds, run <= requested.
+    """The jobs that one machine can run: one row a job in trace order, whole nodes, seconds, run <= requested.
 
-    `rejected` counts what was left out by reason; `left_out_ids` are those jobs' ids, so that a pair that
-    names one can be told from a pair that names an unknown job. `first_rejected_line` is, by reason, the line
-    of the first job left out.
+    `rejected` counts the jobs left out, by reason. `left_out_ids` are their ids: they tell a pair that names such
+    a job from one that names an unknown job. `first_rejected_line` is the line of the first job left out, by
+    reason.
     """
 
     source: str

@@ -1,18 +1,18 @@
-"""Parameters of the generated workloads: what a month on each machine is like, and where each figure is from.
+"""Parameters of the generated workloads: what a month on each machine is like, and the source of each figure.
 
 The logs named here are public: ANL-Intrepid-2009-1 (its first 3,000 jobs: submit, run and size),
 ANL-Mira-2018 (Intrepid's successor: requested times and users) and KTH-SP2-1996-2 (100 nodes, as Eureka
 has; 2,514 jobs and a load of 0.69 in 30 days). No log of Eureka is public. "Tang" is Tang et al., Job
 Coscheduling on Coupled High-End Computing Systems (2011), section V.
 
-What is marked "fitted" was set once so that months without coscheduling are, in the mean over seeds 1 to 240,
-what section V states of the workload alone. Under WFP and EASY on flat nodes, Intrepid waits 60.9 min (Tang: 61)
-with a slowdown of 6.04 (6.1). Months of Eureka packed to loads of 0.25, 0.5 and 0.75 have slowdowns of 2.5 (the
-median month 1.5), 11.3 and 38.5 (Tang: 1.7, 12.5 and 37.1), and a window of two minutes pairs 4.3, 7.5 and 10.8 %
-of Intrepid's jobs (5 to 10 %). Not to be met together: the three loads differ by three in their jobs, and so
-nearly by three in their pairs, where the paper's shares differ by two; and what raises the slowdown to 12 at 0.5
-leaves some months above 2 at 0.25. Nothing was fitted to results of coscheduling. Single months vary widely:
-Intrepid's wait has a standard deviation of 14 min over seeds.
+Values marked "fitted" were set once so that months without coscheduling have, in the mean over seeds 1 to 240, the
+figures that section V states for the workload alone. Under WFP and EASY on flat nodes, jobs wait 60.9 min on Intrepid
+(Tang: 61) with a slowdown of 6.04 (6.1). Months of Eureka packed to loads of 0.25, 0.5 and 0.75 have slowdowns of 2.5
+(the median month 1.5), 11.3 and 38.5 (Tang: 1.7, 12.5 and 37.1), and a window of two minutes pairs 4.3, 7.5 and
+10.8 % of Intrepid's jobs (5 to 10 %). The paper's figures cannot all be met at once. Its shares of pairs differ by a
+factor of two, but the jobs at the three loads differ by a factor of three, and the pairs by nearly as much. And a
+workload with a slowdown of 12 at 0.5 has some months above 2 at 0.25. Nothing was fitted to results of coscheduling.
+Single months vary widely: Intrepid's wait has a standard deviation of 14 min over seeds.
 """
 
 from __future__ import annotations
@@ -38,18 +38,17 @@ class RunClass:
 
 @dataclass(frozen=True, slots=True)
 class MachineModel:
-    """All that the generator knows of a machine; `dataclasses.replace` makes a variant.
+    """The generator's parameters for one machine; `dataclasses.replace` makes a variant.
 
     Shares need not sum to 1. A job's size, run time and estimate are independent of one another and of its
-    session. Raises ValueError for a model that cannot be drawn.
+    session. ValueError for a model that cannot be drawn.
 
-    * `jobs_per_month` and `utilisation` (offered load) describe the default month of 30 days together:
-      another load comes from another arrival rate in proportion, as Tang packs several months of Eureka
-      into one.
+    * `jobs_per_month` and `utilisation` (offered load) together describe the default month of 30 days. The
+      arrival rate changes in proportion to the load, as Tang packs several months of Eureka into one.
     * `sizes`: (nodes, share of the jobs).
     * `runs`, `min_run_s`, `limit_s`: the run times, clipped; requested times are at most `limit_s` too.
-    * `accuracy`: (quantile, run / estimate), the inverse distribution, linear between points, from quantile
-      0 to 1.
+    * `accuracy`: (quantile, run / estimate) points of the inverse distribution, from quantile 0 to 1, linear in
+      between.
     * `rounding`: (seconds, share): the user's estimate is rounded up to a multiple of this.
     * `session_jobs`, `session_gap_s`: users submit in sessions of this mean number of jobs (geometric; 1: a
       plain Poisson process) with these mean gaps (exponential).
@@ -96,7 +95,7 @@ INTREPID = MachineModel(
     jobs_per_month=9_219,
     # Fitted: to Tang's base wait of 61 min.
     utilisation=0.745,
-    # ANL-Intrepid-2009-1: the shares among its jobs of 512 nodes or more.
+    # ANL-Intrepid-2009-1: shares of the jobs of 512 nodes or more.
     sizes=(
         (512, 0.630),
         (1_024, 0.153),
@@ -110,22 +109,22 @@ INTREPID = MachineModel(
     # class is fitted to Tang's base slowdown of 6.1, which needs more short jobs than that log begins with;
     # the long median is set so that 9,219 jobs make the load above.
     runs=(RunClass(0.42, 115.0, 0.8), RunClass(0.58, 6_030.0, 0.7)),
-    # ANL-Mira-2018: the shortest jobs, a partition's boot included, take a minute or two.
+    # ANL-Mira-2018: the shortest jobs take a minute or two, including a partition's boot.
     min_run_s=60,
-    # ANL-Intrepid-2009-1: 99 % of the jobs of 512 nodes or more end by 43,257 s, that is, by a limit of 12 h.
+    # ANL-Intrepid-2009-1: 99 % of the jobs of 512 nodes or more end by 43,257 s, which suggests a limit of 12 h.
     limit_s=43_200,
     # ANL-Mira-2018: run / request has its quartiles at 0.34, 0.64 and 0.93, and a fifth of the jobs reach
-    # their request. These are nearer to 1, since the estimates are yet to be rounded up.
+    # their request. The values here are nearer to 1, since the estimates are still to be rounded up.
     accuracy=((0.0, 0.02), (0.08, 0.12), (0.25, 0.6), (0.5, 0.9), (0.7, 1.0), (1.0, 1.0)),
     # ANL-Mira-2018: of the requests, 55 % are whole hours, 71 % half hours, 75 % quarters and 99 % 5 minutes.
     rounding=((300, 0.25), (900, 0.05), (1_800, 0.20), (3_600, 0.50)),
-    # ANL-Mira-2018: with a pause of 20 minutes ending a user's session, 2.6 jobs a session, 188 s apart.
+    # ANL-Mira-2018: if a pause of 20 minutes ends a user's session, sessions have 2.6 jobs, 188 s apart.
     session_jobs=2.6,
     session_gap_s=188.0,
     # ANL-Mira-2018, hours in Chicago: from 0.52 of the mean at 8 h to 1.43 at 19 h, high from 13 to 22.
     peak_hour=17.0,
     daily_swing=0.40,
-    # ANL-Mira-2018: Saturday 0.89 and Sunday 0.80 of the mean, that is, 0.80 of a working day.
+    # ANL-Mira-2018: Saturday has 0.89 and Sunday 0.80 of the mean; together that is 0.80 of a working day.
     weekend_rate=0.80,
 )
 
@@ -133,13 +132,14 @@ EUREKA = MachineModel(
     name="eureka",
     # Tang: 100 nodes, jobs of 1 to 100 nodes, loads of 0.25, 0.5 and 0.75.
     nodes=100,
-    # Fitted: to pairs by two minutes of about 5 % to 10 % of Intrepid's jobs (Tang gives no count). KTH-SP2 has
-    # 1,822 a month if its 2,514 at a load of 0.69 are thinned to this one.
+    # Fitted so that a window of two minutes pairs about 5 % to 10 % of Intrepid's jobs (Tang gives no count).
+    # KTH-SP2 has 1,822 a month if its 2,514 at a load of 0.69 are thinned to this load.
     jobs_per_month=1_760,
     utilisation=0.5,
-    # KTH-SP2-1996-2: the shares of its sizes up to 32 nodes, the rare ones merged into their neighbours. Above,
-    # fitted: KTH-SP2 has 4 % of its jobs there. With as many, jobs wait at a load of 0.25 too, where Tang's
-    # slowdown of 1.7 leaves room for next to no waiting; so one or two a month, some of the whole machine.
+    # Up to 32 nodes: the shares of KTH-SP2-1996-2, with rare sizes merged into their neighbours. Above 32 nodes:
+    # fitted. 4 % of KTH-SP2's jobs are that large. With so many, jobs would wait at a load of 0.25 too, but Tang's
+    # slowdown of 1.7 there leaves room for hardly any waiting. So there are one or two a month, some of them of the
+    # whole machine.
     sizes=(
         (1, 0.329),
         (2, 0.134),
@@ -159,24 +159,24 @@ EUREKA = MachineModel(
         (50, 0.0006),
         (100, 0.0002),
     ),
-    # KTH-SP2-1996-2: two humps, tests of seconds to minutes (42 % end within 5 minutes, their median is 25 s)
-    # and production of hours; its deciles are 14, 22, 63, 221, 848, 2,680, 7,064, 12,518 and 28,696 s. The
+    # KTH-SP2-1996-2 has two humps: tests of seconds to minutes (42 % end within 5 minutes, with a median of 25 s)
+    # and production of hours. Its deciles are 14, 22, 63, 221, 848, 2,680, 7,064, 12,518 and 28,696 s. The
     # short class is fitted to Tang's base slowdowns; the long median is set so that 1,760 jobs make the load.
     runs=(RunClass(0.52, 20.0, 1.3), RunClass(0.48, 16_000.0, 1.3)),
     # KTH-SP2-1996-2: the first decile is 14 s.
     min_run_s=10,
-    # KTH-SP2-1996-2: 99 % of the jobs end by 77,550 s, that is, by a limit of 24 h.
+    # KTH-SP2-1996-2: 99 % of the jobs end by 77,550 s, which suggests a limit of 24 h.
     limit_s=86_400,
-    # KTH-SP2-1996-2: run / request has its quartiles at 0.08, 0.41 and 0.88; nearer to 1, as on Intrepid.
+    # KTH-SP2-1996-2: run / request has its quartiles at 0.08, 0.41 and 0.88; here nearer to 1, as for Intrepid.
     accuracy=((0.0, 0.02), (0.1, 0.1), (0.25, 0.3), (0.5, 0.75), (0.75, 1.0), (1.0, 1.0)),
     # KTH-SP2-1996-2: of the requests, 28 % are whole hours, 36 % half hours, 41 % quarters, 84 % 5 minutes.
     rounding=((300, 0.59), (900, 0.05), (1_800, 0.08), (3_600, 0.28)),
-    # KTH-SP2-1996-2: with a pause of 20 minutes ending a user's session, 2.2 jobs a session; fitted: longer
-    # sessions make too much wait at a load of 0.25. The gaps are those of ANL-Mira-2018.
+    # KTH-SP2-1996-2: if a pause of 20 minutes ends a user's session, sessions have 2.2 jobs. Fitted to fewer, since
+    # longer sessions make jobs wait too long at a load of 0.25. The gaps are those of ANL-Mira-2018.
     session_jobs=1.5,
     session_gap_s=188.0,
     # ANL-Mira-2018: the rhythm of Argonne's users, as on Intrepid. KTH-SP2's nights (0.06 of the mean at 4 h)
-    # are those of one university, and make days busy even at a load of 0.25.
+    # are those of one university, and would make the days busy even at a load of 0.25.
     peak_hour=17.0,
     daily_swing=0.40,
     weekend_rate=0.80,

@@ -1,4 +1,4 @@
-"""Which job starts together with which: pairs from a file, by submission window, or as a drawn fraction."""
+"""Pairs of jobs that are to start together: from a file, by submission window, or as a drawn fraction."""
 
 from __future__ import annotations
 
@@ -26,12 +26,11 @@ NO_LIMIT = sys.maxsize
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pairing:
-    """n pairs of jobs in the order of their rows; a job is in at most one.
+    """n pairs of jobs in the order of their rows; a job is in at most one pair.
 
-    `row` (n,) is the row in the pairs file from 1, dropped rows counted, blank lines and the header not.
-    `domain` and `job` (n, 2) have a column for each mate: the index of its policy domain, ascending, and
-    its row index in that domain's workload. `dropped` counts the rows that named a job left out in
-    cleaning.
+    `row` (n,) is the row in the pairs file, counted from 1: dropped rows count, blank lines and the header do not.
+    `domain` and `job` (n, 2) have a column for each mate: the index of its policy domain, ascending, and its row
+    in that domain's workload. `dropped` counts the rows that named a job left out in cleaning.
     """
 
     row: Ints
@@ -45,14 +44,14 @@ class Pairing:
 
 
 def pairs_from_file(path: StrPath, names: Sequence[str], workloads: Sequence[Workload]) -> Pairing:
-    """Read a CSV whose header names policy domains and whose rows hold job ids, an empty cell for no member.
+    """Read a CSV file: its header names policy domains, its rows are job ids; an empty cell is no member.
 
-    `names` and `workloads` list the domains in the same order; not every one needs a column. '-' is standard
-    input. A row that names a job left out in cleaning is dropped and counted, and keeps its number.
+    `names` and `workloads` list the domains in the same order; a domain need not have a column. '-' is standard
+    input. A row that names a job left out in cleaning is dropped, but still counted in the numbering.
 
-    InputError with the line for a column that is no domain or comes twice, a wrong number of cells, a row
-    that has not two members, a job that its trace does not have, and a job named twice; also for a file
-    that cannot be read, is not text or has no header.
+    InputError names the line of an unknown or repeated column, a wrong number of cells, a row without exactly two
+    members, a job that its trace does not have, or a job named twice. It is also raised for a file that cannot be
+    read, is not text or has no header.
     """
     source = source_name(path)
     lines = numbered(read_blocks(path))
@@ -78,9 +77,9 @@ def pairs_from_file(path: StrPath, names: Sequence[str], workloads: Sequence[Wor
 def pairs_by_window(workloads: Sequence[Workload], window_s: int) -> Pairing:
     """Pair two domains' jobs by submit time; rows are numbered in the order of the first domain's jobs.
 
-    Each job of the first domain, in trace order, takes the nearest not yet paired job of the second that was
-    submitted within `window_s` seconds of it (inclusive); ties go to the earlier. Near-linear in the jobs.
-    InputError if there are not two workloads or the window is negative.
+    Each job of the first domain, in trace order, takes the nearest job of the second that is not paired yet and was
+    submitted at most `window_s` seconds before or after it; of two equally near ones it takes the earlier. The time
+    is nearly linear in the number of jobs. InputError if there are not two workloads or the window is negative.
     """
     first, second = _two(workloads, "--pair-window")
     if window_s < 0:
@@ -91,25 +90,24 @@ def pairs_by_window(workloads: Sequence[Workload], window_s: int) -> Pairing:
 def pairs_by_fraction(workloads: Sequence[Workload], fraction: Decimal | str, seed: int) -> Pairing:
     """Pair floor(`fraction` x jobs) jobs of the first of two domains, drawn with `seed`.
 
-    In trace order they take mates as by a window without bounds. The fraction is exact (no binary
-    rounding). There are at most as many pairs as the second domain has jobs. InputError if there are not
-    two workloads, the fraction is not from 0 to 1, or the seed is negative.
+    The drawn jobs take mates in trace order, as with an unlimited window. The fraction is exact (no binary rounding).
+    There are at most as many pairs as the second domain has jobs. InputError if there are not two workloads, the
+    fraction is not from 0 to 1, or the seed is negative.
     """
     first, second = _two(workloads, "--pair-fraction")
     if seed < 0:
         raise InputError("--seed", None, f"{seed} is not a seed; give 0 or more")
     count = min(_share_of(len(first), fraction), len(second))
-    # Keyed, so that the draw does not depend on a workload that was generated with the same seed.
+    # The extra key makes the draw independent of a workload that was generated with the same seed.
     rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence([seed, crc32(b"pair-fraction")])))
     drawn = rng.choice(np.arange(len(first)), count, replace=False, shuffle=False)
     return _nearest(first, second, np.sort(drawn), NO_LIMIT)
 
 
 def write_pairs(path: StrPath, names: Sequence[str], workloads: Sequence[Workload], pairing: Pairing) -> None:
-    """Write the CSV that `pairs_from_file` reads, a column a domain; '-' is standard output.
+    """Write the CSV file that `pairs_from_file` reads, one column a domain; '-' is standard output.
 
-    Its rows are the pairs there are: dropped ones leave no gap. The file appears whole or not at all; OSError
-    passes through.
+    Dropped rows are not written and leave no gap. The file appears whole or not at all; OSError passes through.
     """
     text = _csv_text(names, workloads, pairing)
     if path == "-":
@@ -121,7 +119,7 @@ def write_pairs(path: StrPath, names: Sequence[str], workloads: Sequence[Workloa
 
 
 class _Jobs:
-    """The jobs of one domain that a pairs file may name, each once."""
+    """The jobs of one domain that a pairs file may name; each may be named once."""
 
     def __init__(self, domain: str, workload: Workload) -> None:
         self._domain = domain
@@ -131,7 +129,7 @@ class _Jobs:
         self._lines: dict[int | str, int] = {}
 
     def claim(self, cell: str, line: int) -> int | None:
-        """The row of the job with this id, None if it was left out; ValueError if unknown or paired."""
+        """Return the row of the job with this id, None if it was left out; ValueError if unknown or already paired."""
         is_number = cell.isascii() and cell.isdecimal() and len(cell) <= LONGEST_NUMBER
         job_id = int(cell) if self._numeric and is_number else cell
         if job_id not in self._rows and job_id not in self._left_out:
@@ -143,7 +141,7 @@ class _Jobs:
 
 
 def _columns(header: str, names: Sequence[str], source: str, line: int) -> list[int]:
-    """The domain index of each column."""
+    """Return the domain index of each column."""
     expected = f"expected the names of domains ({', '.join(names)})"
     if not header:
         raise InputError(source, line, f"no header line: {expected}")
@@ -160,7 +158,7 @@ def _columns(header: str, names: Sequence[str], source: str, line: int) -> list[
 
 
 def _members(text: str, columns: Sequence[int]) -> list[tuple[int, str]]:
-    """The two (domain index, job id) of a row, by domain index; ValueError if they are not two."""
+    """Return the two (domain index, job id) of a row by domain index; ValueError if it does not have two members."""
     cells = _cells(text)
     if len(cells) != len(columns):
         raise ValueError(f"{len(cells)} cells, but the header has {len(columns)}")
@@ -173,9 +171,9 @@ def _members(text: str, columns: Sequence[int]) -> list[tuple[int, str]]:
 
 
 def _cells(text: str) -> list[str]:
-    """The cells of a line; ValueError if its quotes are wrong."""
+    """Split a line into cells; ValueError if its quotes are wrong."""
     try:
-        # Nearly always there are no quotes, and splitting is faster.
+        # Quotes are rare, and splitting is faster.
         cells = next(csv.reader([text], strict=True)) if '"' in text else text.split(",")
     except csv.Error as error:
         raise ValueError(f"not CSV: {error}") from None
@@ -206,7 +204,7 @@ def _two(workloads: Sequence[Workload], option: str) -> tuple[Workload, Workload
 
 
 def _share_of(count: int, fraction: Decimal | str) -> int:
-    """floor(fraction x count), exactly."""
+    """Return floor(fraction x count), exactly."""
     try:
         share = Decimal(fraction)
     except (decimal.InvalidOperation, TypeError, ValueError):
@@ -221,17 +219,17 @@ def _nearest(first: Workload, second: Workload, takers: Ints, limit_s: int) -> P
     """Let the `takers` (rows of `first`), in this order, each take the nearest free job of `second`."""
     order = np.argsort(second.submit, kind="stable")
     times = second.submit[order]
-    # Places 1 to m are the second domain's jobs by submit time; 0 and m + 1 stand for "none".
+    # Places 1 to m are the second domain's jobs by submit time; 0 and m + 1 mean "none".
     time: list[float] = [-math.inf, *times.tolist(), math.inf]
     first_of_equals = [0, *(np.searchsorted(times, times) + 1).tolist()]
-    # Following the links from a place leads to the nearest free one on that side, the place itself included.
+    # Following the links from a place leads to the nearest free place on that side, or to the place itself if free.
     earlier, later = list(range(len(time))), list(range(len(time)))
     wanted = first.submit[takers]
     pairs: list[tuple[int, int]] = []
     for taker, submit, place in zip(
         takers.tolist(), wanted.tolist(), np.searchsorted(times, wanted).tolist(), strict=True
     ):
-        # Up to `place`, jobs were submitted before this one; after it, at the same time or later.
+        # Jobs up to `place` were submitted before this one, jobs after it at the same time or later.
         before, after = _free(earlier, place), _free(later, place + 1)
         nearest = before if submit - time[before] <= time[after] - submit else after
         if abs(time[nearest] - submit) > limit_s:
@@ -250,7 +248,7 @@ def _nearest(first: Workload, second: Workload, takers: Ints, limit_s: int) -> P
 
 
 def _free(link: list[int], place: int) -> int:
-    """The end of the links from `place`; halves the path behind it."""
+    """Follow the links from `place` to their end, and halve the path on the way."""
     while link[place] != place:
         link[place] = link[link[place]]
         place = link[place]

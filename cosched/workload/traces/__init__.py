@@ -1,4 +1,4 @@
-"""Job logs: read in four formats, written as SWF, cleaned of what cannot be run, cut and scaled."""
+"""Job logs: read in four formats, written as SWF, cleaned of jobs that cannot be run, cut and scaled."""
 
 from __future__ import annotations
 
@@ -43,11 +43,10 @@ FORMATS: Mapping[str, Reader] = MappingProxyType(
 
 
 def read_trace(path: StrPath, format: str | None = None) -> TraceLog:
-    """Read a job log, plain or gzip ('-': standard input), in one of `FORMATS` (None: told by its first
-    line).
+    """Read a job log, plain or gzip ('-': standard input), in one of `FORMATS` (None: detected from the first line).
 
-    InputError if the file cannot be read or used: one line with the file, the line and the reason. ValueError
-    if there is no such format.
+    InputError names the file, the line and the reason if the file cannot be read or used. ValueError if there is
+    no such format.
     """
     if format is not None and format not in FORMATS:
         raise ValueError(f"{format!r} is no trace format; there are {', '.join(FORMATS)}")
@@ -59,7 +58,7 @@ def read_trace(path: StrPath, format: str | None = None) -> TraceLog:
 
 
 def _detect(blocks: list[Block], source: str) -> str:
-    """The format that the first line with anything on it looks like."""
+    """Detect the format from the first line that is not blank."""
     line, text = next(numbered(blocks), (None, ""))
     if line is None:
         raise InputError(source, None, "no jobs: the file is empty")

@@ -18,8 +18,7 @@ LINE_START = re.compile(r"(\d\d/\d\d/\d{4} \d\d:\d\d:\d\d)(?:\.\d+)?;", re.ASCII
 _LINE = re.compile(LINE_START.pattern + r"([A-Za-z]{1,2});([^;]*);?(.*)", re.ASCII | re.DOTALL)
 _FIELD = re.compile(r'([^\s=]+)=("(?:[^"\\]|\\.)*"|\S*)')
 
-# Queued, started, ended, deleted, aborted. The others (reservations, tasks, holds, licences) say nothing
-# here.
+# Queued, started, ended, deleted, aborted. Other records (reservations, tasks, holds, licences) are ignored.
 _KINDS = frozenset("QSEDA")
 _COMPLETED, _FAILED, _CANCELLED = 1, 0, 5
 
@@ -29,9 +28,9 @@ def read_accounting(blocks: Iterable[Block], source: str) -> TraceLog:
 
     Submission is ctime, else qtime, else etime, else the stamp of the Q record (taken as UTC); run is end -
     start, else resources_used.walltime. Sizes are nodes (Resource_List.nodect, else the nodes of .nodes or
-    .select) if any job has them, else processors (.ncpus): `header["Unit"]` says which. Times count from the
-    earliest submission, `header["UnixStartTime"]`. A job without an end has no run time. One row a job, in
-    the order of first mention. InputError names the line of a record that cannot be read.
+    .select) if any job states them, else processors (.ncpus): `header["Unit"]` says which. Times count from the
+    earliest submission, `header["UnixStartTime"]`. A job without an end has no run time. There is one row a job,
+    in the order of first mention. InputError names the line of a record that cannot be read.
     """
     jobs = list(_collect(_records(blocks, source)))
     builder = LogBuilder(source)
@@ -67,7 +66,7 @@ class _Record:
 
 @dataclass(slots=True)
 class _Job:
-    """What the records of one job say together; a later record overrules an earlier one."""
+    """The records of one job, merged; a later record overrides an earlier one."""
 
     line: int
     job_id: str
@@ -83,7 +82,7 @@ class _Job:
 
     @property
     def stated_submit(self) -> int:
-        """The submission that a key states; PBS writes 0 for a time that it does not know."""
+        """The submit time that a key states; PBS writes 0 for an unknown time."""
         times = (self.numbers.get(key, 0) for key in ("ctime", "qtime", "etime"))
         return next((time for time in times if time > 0), UNKNOWN)
 
@@ -120,12 +119,12 @@ class _Job:
 
 
 def _collect(records: Iterable[_Record]) -> Iterator[_Job]:
-    """The jobs of the records, in the order of their first records."""
+    """Merge the records into jobs, in the order of their first records."""
     jobs: list[_Job] = []
     latest: dict[str, _Job] = {}
     for record in records:
         job = latest.get(record.job_id)
-        # Job numbers start again some day: what is queued after its end is another job.
+        # Job numbers are reused one day: a job that is queued after its end is another job.
         if job is None or (record.kind == "Q" and "E" in job.kinds):
             job = latest[record.job_id] = _Job(record.line, record.job_id, record.stamp)
             jobs.append(job)
@@ -134,7 +133,7 @@ def _collect(records: Iterable[_Record]) -> Iterator[_Job]:
 
 
 def _first_submission(jobs: list[_Job]) -> int:
-    """The time to count from. A stamp is local time, so it counts only where no job states its submission."""
+    """Return the time to count from. Stamps are local time, so they are used only if no job states its submission."""
     stated = [job.stated_submit for job in jobs if job.stated_submit != UNKNOWN]
     return min(stated or [job.stamp for job in jobs], default=0)
 
@@ -161,12 +160,12 @@ def _stamp(text: str) -> int:
 
 
 def _node_count(text: str) -> int:
-    """Nodes of '4:ppn=8+2:ppn=4', 'host1+host2' or '3'."""
+    """Count the nodes of '4:ppn=8+2:ppn=4', 'host1+host2' or '3'."""
     counts = (part.split(":")[0] for part in text.split("+"))
     return sum(whole(count) if count.isdecimal() else 1 for count in counts)
 
 
-# Key in the log: name here, how it is read. Where two have one name, the later in this table wins.
+# By key in the log: our name, and the parser of its value. If two keys have one name, the later one here wins.
 _KEYS: dict[str, tuple[str, Callable[[str], int]]] = {
     "ctime": ("ctime", seconds),
     "qtime": ("qtime", seconds),
@@ -184,7 +183,7 @@ _KEYS: dict[str, tuple[str, Callable[[str], int]]] = {
 
 
 def _fields(message: str) -> tuple[dict[str, int], str]:
-    """The numbers that matter, by our names, and the user."""
+    """Return the numbers that we need, by our names, and the user."""
     fields = dict(_FIELD.findall(message))
     numbers = {}
     for key, (name, parse) in _KEYS.items():

@@ -1,4 +1,4 @@
-"""Writes a file so that it is there whole or not at all."""
+"""Writes a file so that it appears whole or not at all."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from typing import BinaryIO
 def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """Open a new file beside `path` for writing and rename it to `path` when the block ends without an error.
 
-    After an error nothing of it remains, and what was at `path` is untouched. A device or a pipe cannot be
-    replaced and is written to directly. OSError passes through.
+    After an error the new file is gone and the old one at `path` untouched. A device or a pipe cannot be replaced and
+    is written to directly. OSError passes through.
     """
     target = os.path.realpath(path)
     if os.path.exists(target) and not os.path.isfile(target):

@@ -1,4 +1,4 @@
-"""Collects the jobs of a log that is read row by row into the columns of a TraceLog."""
+"""Collects jobs that are read row by row into the columns of a TraceLog."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _COLUMNS = (
 
 
 class LogBuilder:
-    """A TraceLog in the making."""
+    """A TraceLog under construction."""
 
     def __init__(self, source: str) -> None:
         """`source` names the file in messages."""
@@ -50,7 +50,7 @@ class LogBuilder:
         status: int = UNKNOWN,
         user: str = "",
     ) -> None:
-        """Add one job: seconds, processors, SWF status; `user` is a name or a number."""
+        """Add one job: times in seconds, sizes in processors, status as in SWF; `user` is a name or a number."""
         if not 0 < len(job_id) <= LONGEST_ID:
             raise InputError(self._source, line, f"{shown(job_id)} cannot be a job id")
         self._ids.append(job_id)
@@ -60,7 +60,7 @@ class LogBuilder:
             column.append(value)
 
     def build(self, header: Mapping[str, str], start: int | None = None) -> TraceLog:
-        """The log; known submit times count from `start`, if given. InputError if there is no job."""
+        """Return the log, with known submit times counted from `start` if given; InputError if there is no job."""
         if not self._ids:
             raise InputError(self._source, None, "no jobs")
         columns = {name: np.array(column, dtype=np.int64) for name, column in self._columns.items()}
@@ -71,15 +71,15 @@ class LogBuilder:
         return TraceLog(source=self._source, job_id=job_ids(self._ids), header=header, **columns)
 
     def _user_numbers(self, index: Ints) -> Ints:
-        """Users as numbers: their own if all are numbers, else 1, 2, ... by first appearance."""
+        """Return users as numbers: their own if all are numbers, else 1, 2, ... by first appearance."""
         names = list(self._users)
         own = all(_is_int64(name) for name in names)
         table = np.array([int(n) for n in names] if own else range(1, len(names) + 1), dtype=np.int64)
-        return np.append(table, UNKNOWN)[index]  # index -1 takes the last
+        return np.append(table, UNKNOWN)[index]  # index -1 selects the last entry
 
 
 def job_ids(ids: list[str]) -> JobIds:
-    """Job ids as int64 if every one is a plain number (none would be written differently), else as text."""
+    """Return job ids as int64 if every one is a plain number without leading zeros, else as text."""
     if all(map(_is_int64, ids)):
         return np.array([int(text) for text in ids], dtype=np.int64)
     return np.array(ids, dtype=np.str_)

@@ -1,4 +1,4 @@
-"""Makes of a job log what one machine can run, and counts what has to be left out and why."""
+"""Turns a job log into the jobs that one machine can run, and counts those left out, by reason."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ REASONS = {
     "negative_submit": "negative submit time",
     "duplicate_id": "a job id seen before",
 }
-"""Why a job is left out, and how to say it; a job counts under the first that applies."""
+"""Why a job is left out, with the words for it; a job counts under the first reason that applies."""
 
 
 def clean(
@@ -34,12 +34,12 @@ def clean(
     overrun: Overrun = "extend",
     sizes: Sizes | None = None,
 ) -> Workload:
-    """The jobs of `log` that a machine of `nodes` nodes can run, by submit time, equals in file order.
+    """Return the jobs of `log` that a machine of `nodes` nodes can run, by submit time, ties in file order.
 
-    A job's size is its requested processors, else the allocated ones, divided by `procs_per_node` and rounded
-    up; `sizes`, if given, rounds node counts further up to what the machine can allocate. An unknown or zero
-    request is the run time. A job that ran past its request: 'extend' makes the request its run, 'kill' cuts
-    the run. What is left out is in `rejected` by reason (see REASONS). InputError if nothing is left;
+    A job's size is its requested processors, else the allocated ones, divided by `procs_per_node` and rounded up;
+    `sizes`, if given, rounds node counts further up to sizes that the machine can allocate. An unknown or zero
+    request becomes the run time. For a job that ran past its request, 'extend' makes the request as long as the run,
+    'kill' cuts the run. `rejected` counts the jobs left out, by reason (see REASONS). InputError if no job is left;
     ValueError for a machine without nodes or an unknown `overrun`.
     """
     _check(nodes, procs_per_node, overrun)
@@ -69,7 +69,7 @@ def clean(
 
 
 def left_out_messages(workload: Workload) -> list[str]:
-    """One line for each reason: how many jobs were left out, and where the first of them stands."""
+    """Return one line for each reason: how many jobs were left out, and where the first of them is."""
     return [
         f"{workload.source}: left out {count} job{'s' * (count != 1)}: {REASONS[reason]} "
         f"(first in line {workload.first_rejected_line[reason]})"
@@ -78,7 +78,7 @@ def left_out_messages(workload: Workload) -> list[str]:
 
 
 def machine_nodes(log: TraceLog, procs_per_node: int = 1) -> int | None:
-    """The machine's nodes by the log's header: MaxProcs / `procs_per_node` rounded up, else MaxNodes."""
+    """Return the machine's nodes from the log's header: MaxProcs / `procs_per_node` rounded up, else MaxNodes."""
     procs = _stated(log, "MaxProcs")
     return _stated(log, "MaxNodes") if procs is None else -(-procs // procs_per_node)
 
@@ -113,7 +113,7 @@ def _faults(log: TraceLog, job_nodes: Ints, nodes: int) -> dict[str, Bools]:
 
 
 def _repeated(ids: NDArray[Any]) -> Bools:
-    """True for every row whose id stands in an earlier row."""
+    """Return for each row whether an earlier row has its id."""
     repeated = np.zeros(len(ids), dtype=np.bool_)
     if (ids[1:] > ids[:-1]).all():
         return repeated
@@ -144,7 +144,7 @@ def _by_first_reason(log: TraceLog, faults: dict[str, Bools]) -> _LeftOut:
 
 
 def _times(run: Ints, requested: Ints, overrun: Overrun) -> tuple[Ints, Ints]:
-    """Run and requested time with run <= requested."""
+    """Return run and requested times with run <= requested."""
     requested = np.where(requested > 0, requested, run)
     if overrun == "kill":
         return np.minimum(run, requested), requested
@@ -152,7 +152,7 @@ def _times(run: Ints, requested: Ints, overrun: Overrun) -> tuple[Ints, Ints]:
 
 
 def _ids_left_out(ids: JobIds, kept: Ints) -> frozenset[int | str]:
-    """Ids of which no row stays; of a repeated id the first row may."""
+    """Return the ids that have no row left; the first row of a repeated id may still be there."""
     out = np.ones(len(ids), dtype=np.bool_)
     out[kept] = False
     gone = np.unique(ids[out])

@@ -1,4 +1,4 @@
-"""What a job log has in it: counts, machine, load, and how sizes and times are distributed."""
+"""Facts about a job log: counts, machine, load, and how sizes and times are distributed."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ QUANTILES = {"min": 0, "p25": 25, "median": 50, "p75": 75, "p95": 95, "p99": 99,
 
 
 def facts(log: TraceLog, workload: Workload, nodes: int | None) -> dict[str, Any]:
-    """The facts of a log; those of jobs are about `workload`, the jobs that can be run. JSON, seconds, nodes.
+    """Return facts about a log for JSON, in seconds and nodes.
 
-    `nodes` is the size of the machine, None if it is not known.
+    `workload` are the jobs of the log that can be run; sizes, run times and load are theirs. `nodes` is the size of
+    the machine, None if unknown.
     """
     ran = log.run > 0
     asked = ran & (log.requested_time > 0)
@@ -49,7 +50,7 @@ def facts(log: TraceLog, workload: Workload, nodes: int | None) -> dict[str, Any
 
 
 def _start(header: Mapping[str, str]) -> str | None:
-    """Time 0 of the log, in UTC, if the log says it."""
+    """Return time 0 of the log in UTC, if the log states it."""
     try:
         start = datetime.fromtimestamp(int(header.get("UnixStartTime", "").split()[0]), UTC)
     except (IndexError, ValueError, OverflowError, OSError):

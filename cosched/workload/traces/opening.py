@@ -16,8 +16,7 @@ from cosched.errors import InputError
 StrPath = str | os.PathLike[str]
 
 BLOCK_BYTES = 1 << 20
-# An accounting record names every processor of a job, so a line can be long; a file without any line end is
-# not text.
+# Bytes. An accounting record names every processor of a job, so lines can be long; a file with longer ones is not text.
 LONGEST_LINE = 16 << 20
 
 _GZIP = b"\x1f\x8b"
@@ -40,15 +39,15 @@ class Block(NamedTuple):
 
 
 def source_name(path: StrPath) -> str:
-    """What messages call the file: its path as given, or 'standard input' for '-'."""
+    """Return the file's name for messages: its path as given, or 'standard input' for '-'."""
     return "standard input" if path == "-" else os.fspath(path)
 
 
 def read_blocks(path: StrPath, block_bytes: int = BLOCK_BYTES) -> Generator[Block, None, None]:
     """Yield the lines of a file ('-': standard input) in blocks of about `block_bytes`.
 
-    Gzip is recognised by its first bytes, not by the name. InputError if the file cannot be read, is a
-    damaged gzip file or is not UTF-8 text; in SWF comments (lines that begin with ';') Latin-1 is tolerated.
+    Gzip is recognised by the first bytes, not by the name. InputError if the file cannot be read, is a damaged gzip
+    file or is not UTF-8 text; SWF comments (lines that begin with ';') may also be Latin-1.
     """
     name = source_name(path)
     line = 1
@@ -67,7 +66,7 @@ def read_blocks(path: StrPath, block_bytes: int = BLOCK_BYTES) -> Generator[Bloc
 
 
 def numbered(blocks: Iterable[Block]) -> Iterator[tuple[int, str]]:
-    """Yield (line number, line) of every line that is not blank."""
+    """Yield (line number, line) for every line that is not blank."""
     for first, lines in blocks:
         for number, text in enumerate(lines, first):
             if text and not text.isspace():
@@ -112,7 +111,7 @@ def _open_raw(path: StrPath) -> contextlib.AbstractContextManager[BinaryIO]:
 
 
 def _whole_lines(stream: BinaryIO, name: str, block_bytes: int) -> Iterator[bytes]:
-    """Cut the stream into pieces that end with a line end; the last need not."""
+    """Cut the stream into pieces that end with a line end; the last piece may lack it."""
     pieces: list[bytes] = []
     line_bytes = 0
     chunk = stream.read(block_bytes)

@@ -1,4 +1,4 @@
-"""Reads what Slurm's `sacct --parsable2` prints: a line of column names, then one line a job or step."""
+"""Reads the output of Slurm's `sacct --parsable2`: a line of column names, then one line a job or step."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ _FAILED = 0
 def read_sacct(blocks: Iterable[Block], source: str) -> TraceLog:
     """Read sacct output from its blocks of lines; `source` names it in messages.
 
-    Columns are found by name: JobIDRaw or JobID; Submit; ElapsedRaw, Elapsed, or Start and End; a size; and,
-    if there, Timelimit(Raw), Start, End, State, User. Sizes are nodes (AllocNodes, NNodes, ReqNodes) if there
-    is such a column, else CPUs: `header["Unit"]` says which. ReqNodes is only the least that a job asked for,
-    so what it got is its size, and its request only where it got nothing. Times without a zone are taken as
-    UTC and count from the earliest submission, `header["UnixStartTime"]`. Steps are skipped; a job that has
-    not ended has no run time. InputError names a missing column, or the line and column of a value that
-    cannot be read.
+    Columns are found by name: JobIDRaw or JobID; Submit; ElapsedRaw, Elapsed, or Start and End; a size; and
+    optionally Timelimit(Raw), Start, End, State, User. Sizes are nodes (AllocNodes, NNodes, ReqNodes) if there is
+    such a column, else CPUs: `header["Unit"]` says which. ReqNodes is only the minimum that a job asked for, so a
+    job's size is what it was allocated; its request is used only if nothing was allocated. Times without a zone are
+    taken as UTC and count from the earliest submission, `header["UnixStartTime"]`. Steps are skipped; a job that has
+    not ended has no run time. InputError names a missing column, or the line and column of a value that cannot be
+    read.
     """
     rows = numbered(blocks)
     first = next(rows, None)
@@ -55,7 +55,7 @@ def read_sacct(blocks: Iterable[Block], source: str) -> TraceLog:
 
 
 class _Table:
-    """The column names, and where each is."""
+    """The column names and their positions."""
 
     def __init__(self, source: str, line: int, text: str) -> None:
         self.source = source
@@ -93,11 +93,11 @@ class _Row:
     cells: list[str]
 
     def text(self, *names: str) -> str:
-        """The first of these columns that is there and says anything, else ''."""
+        """Return the value of the first of these columns that exists and is known, else ''."""
         return self._find(names)[1]
 
     def value(self, parse: Callable[[str], int], *names: str) -> int:
-        """As `text`, read by `parse`; UNKNOWN if nothing is said."""
+        """Return the same value read by `parse`; UNKNOWN if there is none."""
         name, text = self._find(names)
         try:
             return optional(parse, text)
@@ -136,14 +136,14 @@ def _add(builder: LogBuilder, row: _Row, job_id: str, submit: int, unit_nodes: b
 
 
 def _size(row: _Row, unit_nodes: bool) -> tuple[int, int]:
-    """Allocated and requested nodes or CPUs."""
+    """Return the allocated and requested nodes or CPUs."""
     if unit_nodes:
         return row.value(whole, *_ALLOCATED_NODES), row.value(whole, *_REQUESTED_NODES)
     return row.value(whole, *_ALLOCATED_CPUS), row.value(whole, *_REQUESTED_CPUS)
 
 
 def _state(text: str) -> str:
-    """'CANCELLED by 1000' is CANCELLED, 'NODE_FAIL+' NODE_FAIL."""
+    """Reduce 'CANCELLED by 1000' to CANCELLED, 'NODE_FAIL+' to NODE_FAIL."""
     return text.split(" ")[0].rstrip("+").upper()
 
 
@@ -153,7 +153,7 @@ def _status(text: str) -> int:
 
 
 def _run(row: _Row, start: int) -> int:
-    """Seconds that the job ran; unknown while it has not ended, whatever has elapsed so far."""
+    """Return the seconds that the job ran; UNKNOWN if it has not ended, whatever has elapsed so far."""
     end = row.value(instant, "End")
     if _state(row.text("State")) in _UNFINISHED or ("end" in row.table.index and end == UNKNOWN):
         return UNKNOWN

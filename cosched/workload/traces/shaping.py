@@ -1,4 +1,4 @@
-"""Cuts a time window out of a trace, and stretches or compresses its arrivals; times stay whole seconds."""
+"""Cuts a time window out of a trace, and stretches or compresses its arrivals. Times stay whole seconds."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _ROWS_AT_ONCE = 65_536
 
 
 def cut(jobs: Jobs, start: int | None, end: int | None) -> Jobs:
-    """The jobs with start <= submit < end (None: no bound); their times do not change.
+    """Return the jobs with start <= submit < end (None: no bound); their times do not change.
 
-    What a workload says about jobs left out is about the whole trace. ValueError if no job is in the window.
+    A workload's counts of jobs left out are still those of the whole trace. ValueError if no job is in the window.
     """
     low = -math.inf if start is None else start
     high = math.inf if end is None else end
@@ -41,7 +41,7 @@ def cut(jobs: Jobs, start: int | None, end: int | None) -> Jobs:
 def scale(jobs: Jobs, factor: Exact) -> Jobs:
     """Multiply the times between arrivals: submit becomes first + floor((submit - first) * factor), exactly.
 
-    A float counts as it is written: 1.3 is 13/10. ValueError if `factor` is not a number above 0, or if times
+    A float is taken as it is written: 1.3 is 13/10. ValueError if `factor` is not a number above 0, or if times
     become larger than a trace can have.
     """
     ratio = _positive(factor, "a scale factor")
@@ -53,8 +53,7 @@ def scale(jobs: Jobs, factor: Exact) -> Jobs:
 
 
 def scale_to_load(workload: Workload, nodes: int, load: Exact) -> Workload:
-    """Scale the arrivals so that the offered load on `nodes` nodes becomes `load` (0.5: half of what they can
-    do).
+    """Scale the arrivals so that the offered load on `nodes` nodes becomes `load` (0.5: half of their capacity).
 
     ValueError if `load` is not a number above 0, or if all jobs are submitted at one time.
     """
@@ -62,21 +61,20 @@ def scale_to_load(workload: Workload, nodes: int, load: Exact) -> Workload:
 
 
 def load_factor(workload: Workload, nodes: int, load: Exact) -> Fraction:
-    """By what `scale_to_load` multiplies the times between arrivals, exactly; ValueError as there."""
+    """Return the exact factor by which `scale_to_load` multiplies the times between arrivals; ValueError as there."""
     target = _positive(load, "a target load")
     return _offered(workload, nodes) / target
 
 
 def with_estimates(workload: Workload, factor: Decimal) -> Workload:
-    """Requested times that are above the run times by `factor` times as much, rounded up to whole seconds."""
+    """Multiply the excess of the requested times over the run times by `factor`, rounded up to whole seconds."""
     ratio = Fraction(factor)
     above = workload.requested - workload.run
     return replace(workload, requested=workload.run - _times_ratio(-above, ratio))
 
 
 def offered_load(workload: Workload, nodes: int) -> float:
-    """Node-seconds of work over the node-seconds that `nodes` nodes have between the first and the last
-    arrival.
+    """Return the work in node-seconds, divided by what `nodes` nodes offer between the first and the last arrival.
 
     ValueError if all jobs are submitted at one time.
     """
@@ -91,14 +89,14 @@ def _offered(workload: Workload, nodes: int) -> Fraction:
 
 
 def _work(run: Ints, nodes: Ints) -> int:
-    """Sum of run * nodes, exactly."""
+    """Return the exact sum of run * nodes."""
     if float(run.max()) * float(nodes.max()) * len(run) < 2**62:
         return int(run @ nodes)
     return sum(r * n for r, n in zip(run.tolist(), nodes.tolist(), strict=True))
 
 
 def _times_ratio(values: Ints, ratio: Fraction) -> Ints:
-    """floor(values * ratio), where all products are known to fit in 64 bits."""
+    """Return floor(values * ratio); all results must fit in 64 bits."""
     up, down = ratio.numerator, ratio.denominator
     if down < 2**63 and int(np.abs(values).max()) * up < 2**63:
         return values * up // down
@@ -123,5 +121,5 @@ def _as_written(text: str) -> Fraction:
     if "/" in text:
         return Fraction(text)
     value = Decimal(text)
-    # As a fraction, 1e999999999 would have a thousand million digits.
+    # 1e999999999 as a fraction would have a thousand million digits.
     return Fraction(value) if value.is_finite() and abs(value.adjusted()) <= 30 else Fraction(0)

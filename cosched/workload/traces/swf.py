@@ -42,7 +42,7 @@ def _job_number(text: str) -> int:
     return whole(text, _INT64_MAX)
 
 
-# The columns that a TraceLog keeps: index from 0, and how one value is read.
+# The columns that a TraceLog keeps: index from 0, and the parser of a value.
 _KEPT: dict[str, tuple[int, Callable[[str], int]]] = {
     "job_id": (0, _job_number),
     "submit": (1, seconds),
@@ -64,9 +64,9 @@ _HEADER_LINE = re.compile(r";+\s*([A-Za-z]\w*)\s*:(?!//)\s*(.*)", re.ASCII)
 def read_swf(blocks: Iterable[Block], source: str) -> TraceLog:
     """Read an SWF file from its blocks of lines; `source` names it in messages.
 
-    Fractions of seconds are rounded down; in the columns that are not kept any number will do. A repeated
-    header key has one line of its value per occurrence; a line of the value that begins with a blank
-    continues the one before. InputError names the line and the column of anything that is not a number.
+    Fractions of seconds are rounded down; columns that are not kept may hold any number. The value of a repeated
+    header key has one line per occurrence; a line of the value that begins with a blank continues the one before.
+    InputError names the line and the column of anything that is not a number.
     """
     header: dict[str, str] = {}
     comments = _Comments(header)
@@ -77,15 +77,13 @@ def read_swf(blocks: Iterable[Block], source: str) -> TraceLog:
             parts.append(np.vstack([_columns(rows, lines, source), lines]))
     if not parts:
         raise InputError(source, None, "no jobs")
-    # Column by column: the parts and the result are all that exists twice.
+    # Column by column, so that memory holds no third copy beside the parts and the result.
     *kept, line = (np.concatenate([part[i] for part in parts]) for i in range(len(_KEPT) + 1))
     return TraceLog(source=source, line=line, header=header, **dict(zip(_KEPT, kept, strict=True)))
 
 
 class _Comments:
-    """Collects `; Key: value` lines in `header`; other comments continue the key before, an empty one ends
-    it.
-    """
+    """Collects `; Key: value` lines in `header`; other comments continue the key before, an empty one ends it."""
 
     def __init__(self, header: dict[str, str]) -> None:
         self._header = header
@@ -107,7 +105,7 @@ class _Comments:
 
 
 def _split(block: Block, comments: _Comments) -> tuple[Ints, list[str]]:
-    """The rows of jobs in a block and their line numbers; its comments go to `comments`."""
+    """Return the line numbers and rows of the jobs in a block; pass its comments to `comments`."""
     lines = block.lines
     kept = [i for i, text in enumerate(lines) if (start := text.lstrip()) and start[0] != ";"]
     if len(kept) == len(lines):
@@ -120,7 +118,7 @@ def _split(block: Block, comments: _Comments) -> tuple[Ints, list[str]]:
 
 
 def _columns(rows: list[str], lines: Ints, source: str) -> Ints:
-    """The kept columns, shape (columns, rows): by NumPy's reader, and row by row where that one refuses."""
+    """Return the kept columns, shape (columns, rows), by NumPy's reader, or row by row where that one fails."""
     for fast in (_whole_numbers, _any_numbers):
         columns = fast(rows)
         if columns is not None and _within_limit(columns[1:]):
@@ -158,7 +156,7 @@ def _any_numbers(rows: list[str]) -> Ints | None:
 
 
 def _row_by_row(rows: list[str], lines: Ints, source: str) -> Ints:
-    """As the fast readers, but slowly and exactly, with the line and the column of the first mistake."""
+    """Read slowly but exactly what the fast readers cannot; InputError names the line and column of a mistake."""
     values = [_row(text.split(), int(line), source) for text, line in zip(rows, lines, strict=True)]
     return np.array(values, dtype=np.int64).T
 

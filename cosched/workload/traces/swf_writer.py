@@ -23,10 +23,9 @@ _RENUMBERED = "the job ids of the source are not numbers; the jobs are numbered 
 def write_swf(jobs: TraceLog | Workload, path: str | os.PathLike[str], header: Mapping[str, str] | None = None) -> None:
     """Write `jobs` to `path`: gzip if it ends in '.gz', standard output if it is '-'.
 
-    `header` are the `; Key: value` lines (None: those of the log); MaxJobs and MaxRecords are set here, and
-    Version if it is not given. What the jobs do not say is -1. Job ids that are not numbers are replaced by
-    1, 2, ..., with a note in the header. The file appears whole or not at all; OSError passes through,
-    ValueError for a bad header key.
+    `header` are the `; Key: value` lines (None: those of the log); MaxJobs and MaxRecords are set here, as is Version
+    if it is not given. Unknown values are -1. Job ids that are not numbers are replaced by 1, 2, ..., with a note in
+    the header. The file appears whole or not at all; OSError passes through; ValueError for a bad header key.
     """
     given = (jobs.header if isinstance(jobs, TraceLog) else {}) if header is None else header
     lines = _lines(jobs, _header(jobs, given))
@@ -43,7 +42,7 @@ def _packed(raw: BinaryIO, packed: bool) -> Iterator[BinaryIO | gzip.GzipFile]:
     if not packed:
         yield raw
         return
-    # Neither name nor time inside: the same jobs give the same bytes.
+    # Without name and time, so that the same jobs give the same bytes.
     with gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0) as stream:
         yield stream
 

@@ -1,4 +1,4 @@
-"""Reads a CSV file with named columns: job_id, submit, run, nodes or procs; perhaps requested, user, wait."""
+"""Reads a CSV file with named columns: job_id, submit, run, nodes or procs; optionally requested, user, wait."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ SIZES = ("nodes", "procs")
 def read_table(blocks: Iterable[Block], source: str) -> TraceLog:
     """Read a CSV file from its blocks of lines; `source` names it in messages.
 
-    Times are seconds (fractions are rounded down), taken as they are; an empty cell is unknown. Sizes are
-    nodes if there is a column `nodes`, else processors: `header["Unit"]` says which. Other columns are
-    ignored. InputError names a missing column, or the line and column of a value that cannot be read.
+    Times are seconds (fractions are rounded down) and are not shifted; an empty cell is unknown. Sizes are nodes if
+    there is a column `nodes`, else processors: `header["Unit"]` says which. Other columns are ignored. InputError
+    names a missing column, or the line and column of a value that cannot be read.
     """
     reader = csv.reader((text for _, lines in blocks for text in lines), strict=True)
     rows = _rows(reader, source)
@@ -66,10 +66,10 @@ class _Row:
 
 
 def _rows(reader: Iterator[list[str]], source: str) -> Iterator[tuple[int, list[str]]]:
-    """(line number, cells) of every row that is not blank."""
+    """Yield (line number, cells) for every row that is not blank."""
     line = 0
     while True:
-        # A quoted cell may hold line ends, so a row starts on the line after the last one's end.
+        # A quoted cell may contain line ends, so a row starts on the line after the end of the row before.
         line = getattr(reader, "line_num", line) + 1
         try:
             cells = next(reader)

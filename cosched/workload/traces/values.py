@@ -1,4 +1,4 @@
-"""Numbers, durations and points in time as job logs write them; ValueError says what is wrong with one."""
+"""Parsers for numbers, durations and points in time in job logs; a ValueError says what is wrong with one."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ from datetime import UTC, datetime
 from cosched.validation.text import shown
 from cosched.workload.jobs import UNKNOWN
 
-# 31,700 years in seconds. A product of two such values, one of them a node count of at most a few million,
-# fits in 64 bits, and a time in milliseconds or microseconds since 1970 is recognised as the mistake that it
-# is.
+# 31,700 years in seconds. The product of such a time and a node count of up to a few million fits in 64 bits, and
+# a time in milliseconds or microseconds since 1970 is above it, so that mistake is noticed.
 LIMIT = 10**12
 
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
@@ -22,7 +21,7 @@ _UNKNOWN_WORDS = frozenset({"", "unknown", "none", "n/a", "invalid", "unlimited"
 
 
 def number(text: str) -> int | float:
-    """A decimal number (no NaN, no infinity, no hexadecimal, no underscores)."""
+    """Parse a decimal number (no NaN, no infinity, no hexadecimal, no underscores)."""
     if not _NUMBER.fullmatch(text):
         raise ValueError(f"{shown(text)} is not a number")
     value = float(text)
@@ -33,7 +32,7 @@ def number(text: str) -> int | float:
 
 
 def whole(text: str, limit: int = LIMIT) -> int:
-    """A whole number of at most `limit` either way; '12.0' is one."""
+    """Parse a whole number from -`limit` to `limit`; '12.0' is one."""
     value = number(text)
     if value != math.floor(value):
         raise ValueError(f"{shown(text)} is not a whole number")
@@ -41,17 +40,17 @@ def whole(text: str, limit: int = LIMIT) -> int:
 
 
 def seconds(text: str) -> int:
-    """A number of seconds, a fraction rounded down."""
+    """Parse a number of seconds and round it down."""
     return _within(text, math.floor(number(text)), LIMIT)
 
 
 def known(text: str) -> bool:
-    """Whether `text` says anything: not empty, Unknown, None, UNLIMITED, Partition_Limit or the like."""
+    """Whether `text` is a value: not empty, Unknown, None, UNLIMITED, Partition_Limit or the like."""
     return text.strip().lower() not in _UNKNOWN_WORDS
 
 
 def duration(text: str) -> int:
-    """[[D-]HH:]MM:SS, D:HH:MM:SS or plain seconds, as seconds; a fraction is rounded down."""
+    """Parse [[D-]HH:]MM:SS, D:HH:MM:SS or plain seconds to whole seconds, rounded down."""
     if ":" not in text:
         return seconds(text)
     match = _DURATION.fullmatch(text)
@@ -62,7 +61,7 @@ def duration(text: str) -> int:
 
 
 def instant(text: str) -> int:
-    """An ISO time (UTC where it names no zone) or seconds since 1970, as whole seconds since 1970 UTC."""
+    """Parse an ISO time (UTC if it names no zone) or seconds since 1970 to whole seconds since 1970 UTC."""
     if _NUMBER.fullmatch(text):
         return seconds(text)
     try:
@@ -73,7 +72,7 @@ def instant(text: str) -> int:
 
 
 def optional(parse: Callable[[str], int], text: str) -> int:
-    """`parse(text)`, or UNKNOWN where the log says nothing."""
+    """Return `parse(text)`, or UNKNOWN if the log does not know the value."""
     return parse(text) if known(text) else UNKNOWN
 
 
