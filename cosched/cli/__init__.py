@@ -1,1 +1,1 @@
-"""The command line; what is slow to import is imported by the command that needs it."""
+"""The command line. A command that needs a slow import makes it itself."""

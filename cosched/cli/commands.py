@@ -1,6 +1,6 @@
-"""The subcommands of `cosched`: those of the service, and those of other packages, which join by entry points.
+"""The subcommands of `cosched`: those of the service, and those that other packages add by entry points.
 
-An entry point of the group `cosched.commands` names a table such as `OWN`. The simulator's commands join in this way.
+An entry point of the group `cosched.commands` names a table such as `OWN`. The simulator adds its commands this way.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Lazy(NamedTuple):
     short_help: str
 
     def load(self) -> click.Command:
-        """Import it."""
+        """Import the command."""
         command: click.Command = getattr(import_module(self.module), self.name)
         return command
 
@@ -62,20 +62,20 @@ OWN: Table = {
 
 
 def command(name: str) -> Lazy | None:
-    """The command of this name, None if there is none. InputError: a foreign one, and `joined` fails."""
+    """Return the command of this name, or None. InputError if it is not ours and `joined` fails."""
     return OWN[name] if name in OWN else joined().get(name)
 
 
 def commands() -> Table:
-    """All commands, those that join merged by name into ours. InputError as `joined`."""
+    """Return all commands, ours and those that join, in the order of their names. InputError as `joined`."""
     return {name: OWN.get(name) or joined()[name] for name in heapq.merge(OWN, joined())}
 
 
 @cache
 def joined() -> Table:
-    """The commands of other packages, by name.
+    """Return the commands of other packages, by name.
 
-    InputError if there are none, since the simulator's belong to every installation, or if a table cannot be loaded.
+    InputError if there are none, since every installation includes the simulator's, or if a table cannot be loaded.
     """
     tables = [_load(name, value) for name, value in sorted(_entry_points())]
     if not tables:
@@ -93,21 +93,21 @@ def _load(name: str, value: str) -> Table:
 
 
 def _entry_points() -> Iterator[tuple[str, str]]:
-    """Name and value of each entry point of the group.
+    """Yield name and value of each entry point of the group.
 
-    importlib.metadata finds the same, but its import takes half as long as all of `cosched -h`.
+    importlib.metadata finds the same ones, but importing it takes half as long as all of `cosched -h`.
     """
     seen = set()
     for folder in filter(os.path.isdir, sys.path):
         for file in sorted(Path(folder).glob("*.dist-info/entry_points.txt")):
             distribution = file.parent.name.partition("-")[0]
-            if distribution not in seen:  # the first on the path counts, as for imports
+            if distribution not in seen:  # the first on the path wins, as for imports
                 seen.add(distribution)
                 yield from _of_group(file.read_text())
 
 
 def _of_group(text: str) -> Iterator[tuple[str, str]]:
-    """The entries of our group in an entry_points.txt."""
+    """Yield the entries of our group in an entry_points.txt."""
     _, _, rest = text.partition(f"[{GROUP}]\n")
     for line in rest.partition("\n[")[0].splitlines():
         name, equals, value = line.partition("=")

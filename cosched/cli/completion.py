@@ -1,4 +1,4 @@
-"""`cosched completion`: what a shell reads to complete the commands and options of cosched."""
+"""`cosched completion`: the script with which a shell completes the commands and options of cosched."""
 
 from __future__ import annotations
 

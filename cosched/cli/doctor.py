@@ -35,8 +35,8 @@ def doctor(config: str, as_json: bool) -> None:
     """
     from cosched.compilation import use_kernel_cache
 
-    use_kernel_cache()  # before a kernel is imported, as the configuration's model does
-    os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # what it says is said better here, as is what our own parts log
+    use_kernel_cache()  # must come before the configuration's model, which imports kernels
+    os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # the findings say it better; the same holds for our own logs
     logging.getLogger().addHandler(logging.NullHandler())
     from cosched.doctor import examine
     from cosched.service.configuration import read_configuration
@@ -98,5 +98,5 @@ def _several(count: int, what: str) -> str:
 
 
 def _painted(text: str, *, fg: str | None = None, bold: bool | None = None) -> str:
-    """In colours, which click leaves out where nobody looks."""
+    """Colour the text; click drops the colours unless the output is a terminal."""
     return text if os.environ.get("NO_COLOR") else click.style(text, fg=fg, bold=bold)

@@ -1,4 +1,4 @@
-"""`cosched files`: the unit files, hooks, examples and the like that come with the package."""
+"""`cosched files`: the unit files, hooks, examples and other files that come with the package."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def files(folder: str, force: bool) -> None:
 
 
 def _source() -> Path:
-    """Inside an installed package; in a source tree, its top."""
+    """Return the folder of the files: in an installed package a part of it, in a source tree its top."""
     installed = _PACKAGE / "files"
     return installed if installed.is_dir() else _PACKAGE.parent
 
@@ -43,7 +43,7 @@ def _purposes(source: Path) -> dict[str, str]:
 
 
 def _copy(source: Path, target: Path) -> None:
-    """With the mode that it should have, whoever installed the package: none of them is secret."""
+    """Copy a file and set its proper mode, whatever the installation made of it; none of the files is secret."""
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_bytes(source.read_bytes())
     target.chmod(0o755 if source.stat().st_mode & 0o100 else 0o644)

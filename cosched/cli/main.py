@@ -1,4 +1,4 @@
-"""The command `cosched`: its subcommands, and how each kind of mistake ends."""
+"""The command `cosched`: its subcommands, and the exit code of each kind of error."""
 
 from __future__ import annotations
 
@@ -23,48 +23,48 @@ from cosched.errors import InputError
 from cosched.extras import DISTRIBUTION
 from cosched.version import VERSION
 
-# At its exit Python would search the compiler's objects for garbage: a third of a second for nothing.
+# At exit Python would collect garbage among the compiler's objects, which wastes a third of a second.
 atexit.register(gc.freeze)
 
 
 class Commands(click.Group):
-    """The subcommands, of which only the one that is called is imported.
+    """The group of the subcommands; it imports only the one that is called.
 
-    It remembers how it was called and turns errors into failures.
+    It records the command line and turns errors into failures.
     """
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
-        """Their names."""
+        """Return the names of the subcommands."""
         return list(commands())
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        """A subcommand, imported."""
+        """Import a subcommand."""
         found = command(cmd_name)
         return found.load() if found is not None else None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        """Their names and short helps, without an import."""
+        """List the subcommands with their short help, without importing them."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, found.short_help) for name, found in _usable(say).items()])
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """Names that may follow, without an import."""
+        """Complete the name of a subcommand without importing any."""
         names = {name: found for name, found in _usable().items() if name.startswith(incomplete)}
         return [CompletionItem(name, help=found.short_help) for name, found in names.items()] + (
             click.Command.shell_complete(self, ctx, incomplete)
         )
 
     def make_context(self, info_name: str | None, args: list[str], *rest: Any, **extra: Any) -> click.Context:
-        """Note the command line and the time for the files of a run."""
+        """Note the command line and the time; a run's files contain them."""
         command, began = shlex.join(["cosched", *args]), time.perf_counter()
-        with _failures():  # it prints the help
+        with _failures():  # this also prints the help
             _check_package()
             context = super().make_context(info_name, args, *rest, **extra)
         context.meta.update({COMMAND: command, BEGAN: began})
         return context
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the subcommand; what it has printed is out, or the command has failed."""
+        """Run the subcommand and flush its output; the command fails if that fails."""
         with _failures():
             result = super().invoke(ctx)
             if sys.stdout is not None:
@@ -73,7 +73,7 @@ class Commands(click.Group):
 
 
 def _usable(say: Callable[[str], None] = lambda _: None) -> Table:
-    """All commands; ours alone if others cannot join, which `say` is told."""
+    """Return all commands, or only ours, with a message to `say`, if the others cannot be loaded."""
     try:
         return commands()
     except InputError as error:
@@ -82,7 +82,7 @@ def _usable(say: Callable[[str], None] = lambda _: None) -> Table:
 
 
 class _failures(contextlib.AbstractContextManager[None]):  # noqa: N801
-    """Errors of the block as failures. A closed pipe is left to click, which ends quietly."""
+    """Turn errors of the block into failures. A closed pipe is left to click, which ends quietly."""
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if isinstance(error, InputError):
@@ -96,14 +96,14 @@ class _failures(contextlib.AbstractContextManager[None]):  # noqa: N801
 
 
 def _check_package() -> None:
-    """The package index has another `cosched`, which writes its own file over the one that makes ours a package."""
+    """Refuse a broken installation: the package index has another `cosched`, which overwrites our `__init__.py`."""
     if getattr(cosched, "__version__", None) != VERSION:
         mend = f"pip uninstall cosched, then pip install --force-reinstall --no-deps {DISTRIBUTION}"
         raise InputError(str(cosched.__file__), None, f"another project's cosched was installed over this one: {mend}")
 
 
 def _drop_what_cannot_be_printed() -> None:
-    """Else Python would try again at its exit, and complain in its own words."""
+    """Drop unprinted output, which Python would otherwise try to print at exit, with a message of its own."""
     try:
         if sys.stdout is not None:
             sys.stdout.flush()

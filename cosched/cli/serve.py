@@ -28,7 +28,7 @@ def serve(config: str, check: bool) -> None:
     """
     from cosched.compilation import use_kernel_cache
 
-    use_kernel_cache()  # before a kernel is imported, as the configuration's model does
+    use_kernel_cache()  # must come before the configuration's model, which imports kernels
     from cosched.service.configuration import read_configuration
     from cosched.service.description import describe
     from cosched.service.preparing import prepare
@@ -42,7 +42,7 @@ def serve(config: str, check: bool) -> None:
         for line in describe(configuration, prepared.doubts):
             click.echo(line)
         return
-    os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # what it says is said better by the service
+    os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # the service's own messages say it better
     _serve(configuration, config)
 
 
@@ -74,7 +74,7 @@ def _serve(configuration: Configuration, source: str) -> None:
 
 @contextmanager
 def _of_file(source: str) -> Iterator[None]:
-    """Mistakes are those of sections, or of files that are named, in this file."""
+    """Let InputErrors name this file first, then the section, or the file that a section names."""
     try:
         yield
     except InputError as error:

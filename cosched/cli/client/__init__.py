@@ -1,1 +1,1 @@
-"""The commands that ask a running domain."""
+"""The commands that call a running domain."""

@@ -1,4 +1,4 @@
-"""`cosched cancel`, `link`, `unlink` and `release`: what is changed of jobs that have been submitted."""
+"""`cosched cancel`, `link`, `unlink` and `release`: commands that change submitted jobs."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def link(job: str, mate: str | None, pair: str | None, server: str | None, **how
 
 
 def _mates_before(client: Client, job: str) -> tuple[Mate, ...]:
-    """Its mates so far; where Slurm schedules, a job without one is not known."""
+    """Return the job's mates so far; where Slurm schedules, the domain does not know jobs without one."""
     from cosched.client import ClientError
 
     try:

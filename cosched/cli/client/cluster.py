@@ -1,4 +1,4 @@
-"""`cosched nodes` and `cosched domains`: the machine, and who it is coupled with."""
+"""`cosched nodes` and `cosched domains`: the machine, and the domains it is coupled with."""
 
 from __future__ import annotations
 
@@ -77,13 +77,13 @@ def _rows(domain: Domain) -> Iterator[tuple[str, ...]]:
 
 
 def _clock(peer: Peer) -> str:
-    """How far its clock is ahead, `+1.2 ms ± 0.3 ms`."""
+    """Return how far the peer's clock is ahead, as `+1.2 ms ± 0.3 ms`."""
     if peer.clock_offset is None or peer.clock_uncertainty is None:
         return "unknown"
     return f"{_length(peer.clock_offset, '+')} ± {_length(peer.clock_uncertainty)}"
 
 
 def _length(span: timedelta, sign: str = "") -> str:
-    """In milliseconds, or seconds if it is longer."""
+    """Return the time in milliseconds, or in seconds if it is long."""
     seconds = span.total_seconds()
     return f"{seconds * 1000:{sign}.1f} ms" if abs(seconds) < 1 else f"{seconds:{sign},.3f} s"

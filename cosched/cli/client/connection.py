@@ -1,4 +1,4 @@
-"""The domain that a command speaks to: which, and what of the calls that fail."""
+"""The connection of a command to its domain."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 def server_option(command: Command) -> Command:
-    """`--server`, to be given to `connected`."""
+    """Add `--server`, whose value `connected` takes."""
     return click.option(
         "--server",
         metavar="ADDRESS",
@@ -29,14 +29,14 @@ def server_option(command: Command) -> Command:
 
 
 def json_option(command: Command) -> Command:
-    """`--json`."""
+    """Add `--json`."""
     return click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")(command)
 
 
 @contextmanager
 def connected(server: str | None) -> Iterator[Client]:
-    """A client for the block, whose errors become failures."""
-    os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # else gRPC says on standard error what the failure says, too
+    """Yield a client for the block; its errors become failures of the command."""
+    os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # else gRPC repeats the failure on standard error
     from cosched.client import Client, ClientError, Unreachable
 
     try:

@@ -16,7 +16,7 @@ _FOREIGN = re.compile(r"#(?:SBATCH|PBS|BSUB|COBALT|FLUX)(?=\s|:|$)")
 
 
 def read_directives(script: bytes, path: str, options: click.Command) -> dict[str, Any]:
-    """The parameters of `options` that the script's directives give; later lines win. InputError: PATH:LINE: why."""
+    """Return parameters of `options` from the script's directives; later lines win. InputError names the line."""
     given: dict[str, Any] = {}
     for number, text in _directives(script):
         try:
@@ -29,27 +29,27 @@ def read_directives(script: bytes, path: str, options: click.Command) -> dict[st
 
 
 def given_options(ctx: click.Context) -> dict[str, Any]:
-    """The parameters that were given, rather than left to their defaults."""
+    """Return the parameters that were given, without those left to their defaults."""
     here = click.core.ParameterSource.COMMANDLINE
     return {name: value for name, value in ctx.params.items() if ctx.get_parameter_source(name) is here}
 
 
 def foreign_directives(script: bytes) -> Iterator[tuple[int, str]]:
-    """Line numbers and first words of lines at the script's head that are options for a resource manager."""
+    """Yield line number and first word of each line at the script's head that holds options for a resource manager."""
     for number, text in _head(script):
         if match := _FOREIGN.match(text):
             yield number, match[0]
 
 
 def _directives(script: bytes) -> Iterator[tuple[int, str]]:
-    """Line numbers and texts of the directives."""
+    """Yield line numbers and texts of the directives."""
     for number, text in _head(script):
         if match := _DIRECTIVE.fullmatch(text):
             yield number, match[1] or ""
 
 
 def _head(script: bytes) -> Iterator[tuple[int, str]]:
-    """The lines before the first that is no comment, numbered."""
+    """Yield the numbered lines before the first that is not a comment."""
     for number, line in enumerate(script.split(b"\n"), 1):
         text = line.decode("utf-8", "replace").strip()
         if text and not text.startswith("#"):

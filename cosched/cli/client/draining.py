@@ -1,4 +1,4 @@
-"""`cosched drain` and `cosched resume`: before and after a domain's maintenance."""
+"""`cosched drain` and `cosched resume`: the commands before and after a domain's maintenance."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Span(click.ParamType[int]):
     name = "time"
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Seconds."""
+        """Parse a span to seconds."""
         try:
             return parse_seconds(value)
         except ValueError as error:
@@ -65,7 +65,7 @@ def resume(server: str | None) -> None:
 
 
 def _wait(client: Client) -> None:
-    """Until the domain is drained, or resumed by somebody else; say what is waited for whenever that changes."""
+    """Wait until the domain is drained, or somebody else has resumed it; say which jobs it waits for on each change."""
     told: tuple[str, ...] = ()
     while True:
         domain = client.domain()

@@ -1,4 +1,4 @@
-"""`--export`: which variables of the user's environment a job gets."""
+"""`--export`: the variables of the user's environment that a job gets."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ MAX_VARIABLE = 32768  # characters, as the protocol has it
 
 
 def exported(choice: str, environment: Mapping[str, str]) -> dict[str, str]:
-    """`ALL`, `NONE`, or names and NAME=VALUE, with commas in between; InputError.
+    """Return the variables for `choice`: `ALL`, `NONE`, or a comma-separated list of NAME and NAME=VALUE; InputError.
 
-    With ALL, variables that cannot be sent (no text, or too long) are left out.
+    ALL leaves out variables that cannot be sent (not text, or too long).
     """
     chosen: dict[str, str] = {}
     for item in choice.split(","):
@@ -32,5 +32,5 @@ def exported(choice: str, environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def _can_be_sent(text: str) -> bool:
-    """Whether it is Unicode (what is not has been read with surrogates) and not too long."""
+    """Whether the text is valid Unicode (invalid bytes were read as surrogates) and not too long."""
     return len(text) <= MAX_VARIABLE and not any("\ud800" <= character <= "\udfff" for character in text)

@@ -1,4 +1,4 @@
-"""Jobs and mates on a command line."""
+"""Jobs and mates as parameters of commands."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 class JobId(click.ParamType[str]):
-    """`17` or `intrepid:17`; with `anywhere` only the latter."""
+    """A job's id, `17` or `intrepid:17`; with `anywhere` only the latter."""
 
     name = "job"
 
@@ -41,7 +41,7 @@ class PairName(click.ParamType[str]):
 
 
 def pair_options(command: Command) -> Command:
-    """`--pair`, `--pair-domain` and `--or-alone`."""
+    """Add `--pair`, `--pair-domain` and `--or-alone`."""
     command = click.option("--or-alone", is_flag=True, help="Start it alone if there is no such mate.")(command)
     command = click.option(
         "--pair-domain", metavar="DOMAIN", default="", help="The mate's domain, where there is a choice."

@@ -1,4 +1,4 @@
-"""Names of nodes in short: `n[1-3,7],gpu2`."""
+"""Lists of node names in short form: `n[1-3,7],gpu2`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _DIGITS = "0123456789"
 
 
 def fold(names: Iterable[str]) -> str:
-    """The names, with runs of numbers after the same beginning folded; those without numbers first."""
+    """Fold names that differ only in their number into ranges; names without a number come first."""
     alone: list[str] = []
     runs: dict[str, list[tuple[str, str]]] = {}
     expected: tuple[str, str] | None = None
@@ -24,7 +24,7 @@ def fold(names: Iterable[str]) -> str:
 
 
 def _parts(name: str) -> tuple[str, int, str]:
-    """The beginning, and the digits after it so that they sort by their number."""
+    """Split a name into its beginning and the digits after it; the parts sort by number."""
     beginning = name.rstrip(_DIGITS)
     digits = name[len(beginning) :]
     return beginning, len(digits), digits

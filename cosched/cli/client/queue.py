@@ -24,12 +24,12 @@ WITH_NODES = {"ready", "holding", "running"}
 
 
 class States(click.ParamType[tuple[str, ...]]):
-    """States by words or codes, with commas in between."""
+    """A comma-separated list of states, as words or codes."""
 
     name = "states"
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, ...]:
-        """The words."""
+        """Return the states as words."""
         words = {code.lower(): word for word, code in STATE_CODES.items()} | {word: word for word in STATE_CODES}
         states = [text.strip().lower() for text in value.split(",")]
         for state in states:
@@ -111,7 +111,7 @@ def _run_time(job: Job, now: datetime | None) -> str:
 
 
 def _place(job: Job, state: str) -> str:
-    """The nodes of a job that has some, else why it has none."""
+    """Return the names of the job's nodes, or in parentheses why it has none."""
     reason = f"({printable(job.reason)})" if job.reason else ""
     nodes = printable(fold(job.node_names)) if state in WITH_NODES else ""
     return nodes + reason if state == "holding" else nodes or reason

@@ -1,4 +1,4 @@
-"""`cosched submit` where Slurm schedules: sbatch, run as the user who calls the command."""
+"""`cosched submit` where Slurm schedules: it runs sbatch as the calling user."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 def submit_to_slurm(
     domain: Domain, path: str, script: bytes, arguments: Sequence[str], given: Mapping[str, Any]
 ) -> tuple[str, bool]:
-    """Submit a script (where it is, and what is in it) with the options that were given; Slurm knows the others.
+    """Submit the script at `path`, with the contents `script`, and the options given by the user; Slurm has defaults.
 
-    Returns the job's id and whether it names a mate. InputError, Failure.
+    Return the job's id and whether it names a mate. InputError, Failure.
     """
     if given.get("pair") is not None:
         _check_pair_domain(domain, given.get("pair_domain", ""))
@@ -47,7 +47,7 @@ def submit_to_slurm(
 
 
 def sbatch_options(given: Mapping[str, Any]) -> list[str]:
-    """The options of `cosched submit` as sbatch has them, but those that its comment says."""
+    """Return the options for sbatch, except those that go into the job's comment."""
     options = {"nodes": given.get("nodes"), "job-name": given.get("name"), "export": given.get("export")}
     if given.get("time_limit") is not None:
         options["time"] = clock(given["time_limit"])
@@ -58,7 +58,7 @@ def sbatch_options(given: Mapping[str, Any]) -> list[str]:
 
 
 def _check_pair_domain(domain: Domain, asked: str) -> None:
-    """A comment cannot say in which domain a pair's other job is; there has to be only one."""
+    """Check that a pair's domain is the only peer: a comment cannot name the domain of a pair's other job."""
     peers = [peer.name for peer in domain.peers]
     if asked and asked not in peers:
         raise InputError("--pair-domain", None, f"{domain.name} is not coupled with {asked!r}")
@@ -68,7 +68,7 @@ def _check_pair_domain(domain: Domain, asked: str) -> None:
 
 
 def _comment(path: str, asked: Asked, given: Mapping[str, Any]) -> str | None:
-    """The comment to give to sbatch; None: the script's own, if it has one, stays."""
+    """Return the comment for sbatch; None keeps the script's own, if any."""
     own, link = given.get("comment"), _link(given)
     if link is None:
         return own
@@ -102,12 +102,12 @@ def _naming(source: str) -> Iterator[None]:
 
 
 def _file(path: str) -> str | None:
-    """The script's file, where sbatch can read it as well. It would look in --chdir and in PATH for a bare name."""
+    """Return a path of the script that sbatch finds too: it looks for a bare name in --chdir and in PATH."""
     return os.path.abspath(path) if os.path.isfile(path) else None
 
 
 def _sbatch(argv: list[str], script: bytes) -> tuple[str, list[str]]:
-    """The job's id, and what sbatch says beside it."""
+    """Run sbatch; return the job's id and the other lines that sbatch printed."""
     try:
         done = subprocess.run(argv, input=script, capture_output=True, check=False)
     except FileNotFoundError:

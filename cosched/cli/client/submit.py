@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 MAX_SCRIPT = 1 << 20  # bytes, as the protocol has it
-NAMES = frozenset({"mate", "pair", "pair_domain"})  # who gives one of them again means none of the others,
-MATES = NAMES | {"or_alone"}  # nor this
+NAMES = frozenset({"mate", "pair", "pair_domain"})  # one of these on the command line discards all the script's,
+MATES = NAMES | {"or_alone"}  # nor does this
 
 
 def job_options(command: Command) -> Command:
-    """The options that may stand in the script as well."""
+    """Add the options that may stand in the script as well."""
     options = [
         click.option("-N", "--nodes", type=click.IntRange(min=1), default=1, help="How many nodes (1)."),
         click.option("-t", "--time", "time_limit", type=TimeLimit(), help="How long it may run: D-HH:MM:SS."),
@@ -52,7 +52,7 @@ def job_options(command: Command) -> Command:
 @click.command(add_help_option=False)
 @job_options
 def directive(**_: Any) -> None:
-    """The options of a `#COSCHED` line."""
+    """Define the options of a `#COSCHED` line."""
 
 
 @click.command(context_settings={"allow_interspersed_args": False})
@@ -107,7 +107,7 @@ def submit(
 
 
 def _given(script: Mapping[str, Any], flags: Mapping[str, Any]) -> dict[str, Any]:
-    """The flags win over the script; a mate that they name also over one that the script names otherwise."""
+    """Merge the options. Flags win over the script; a mate in the flags replaces the script's, however it is named."""
     if NAMES & flags.keys():
         script = {key: value for key, value in script.items() if key not in MATES}
     return {**script, **flags}
@@ -133,7 +133,7 @@ def _read(path: str) -> bytes:
 
 
 def _specification(asked: Mapping[str, Any], script: str, domain: Domain) -> dict[str, Any]:
-    """What `client.submit` is given."""
+    """Return the arguments for `client.submit`."""
     job = dict(asked)
     if job.pop("comment") is not None:
         raise InputError("--comment", None, f"only jobs of Slurm have comments, and {domain.name} has none")
@@ -144,7 +144,7 @@ def _specification(asked: Mapping[str, Any], script: str, domain: Domain) -> dic
 
 
 def _look_up(client: Client, job_id: str) -> Job | None:
-    """What the domain knows of a job that Slurm has, which it learns of by being asked."""
+    """Return what the domain knows of a job in Slurm; asking makes it look at the job."""
     from cosched.client import ClientError
 
     try:
@@ -160,7 +160,7 @@ def _tell_id(job_id: str, domain: str, parsable: bool) -> None:
 
 
 def _tell_foreign(content: bytes, script: str, domain: Domain) -> None:
-    """Options for another resource manager are not silently passed over."""
+    """Tell the user that options for another resource manager are ignored."""
     for number, mark in foreign_directives(content):
         say(
             printable(f"{script}:{number}: {mark} lines are not read by {domain.name}: options stand in #COSCHED lines")
@@ -169,7 +169,7 @@ def _tell_foreign(content: bytes, script: str, domain: Domain) -> None:
 
 
 def _tell_cap(job: Job, domain: Domain) -> None:
-    """A job that is too large to hold may wait long where others are busy."""
+    """Tell the user if a job is too large to hold: it can only yield, and may wait long for a busy mate."""
     nodes = sum(domain.nodes.values())
     if not job.mates or domain.scheme != "hold" or job.nodes <= int(Fraction(domain.max_held_fraction or "1") * nodes):
         return

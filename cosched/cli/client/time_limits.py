@@ -1,4 +1,4 @@
-"""Run times as users of batch systems write and read them: minutes, M:S, H:M:S, D-H, D-H:M, D-H:M:S."""
+"""Time limits as users of batch systems write and read them: minutes, M:S, H:M:S, D-H, D-H:M, D-H:M:S."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import re
 import click
 
 MINUTE, HOUR, DAY = 60, 3600, 86400
-LONGEST = 10_000 * 365 * DAY  # seconds; about what the protocol can say
+LONGEST = 10_000 * 365 * DAY  # seconds; about the longest duration of the protocol
 _PATTERN = re.compile(r"(?:(?P<days>\d{1,9})-)?(?P<parts>\d{1,9}(?::\d{1,2}){0,2})", re.ASCII)
 _UNITS = {1: (MINUTE,), 2: (MINUTE, 1), 3: (HOUR, MINUTE, 1)}
 _UNITS_AFTER_DAYS = {1: (HOUR,), 2: (HOUR, MINUTE), 3: (HOUR, MINUTE, 1)}
 
 
 def parse_time_limit(text: str) -> int:
-    """Seconds, from 1 on; ValueError."""
+    """Return the seconds, at least 1; ValueError."""
     match = _PATTERN.fullmatch(text.strip())
     if match is None:
         raise ValueError(f"{text!r} is not a time such as 90 (minutes), 5:30, 1:00:00 or 2-12")
@@ -29,7 +29,7 @@ def parse_time_limit(text: str) -> int:
 
 
 def clock(seconds: int) -> str:
-    """`M:SS`, `H:MM:SS` or `D-HH:MM:SS`."""
+    """Format seconds as `M:SS`, `H:MM:SS` or `D-HH:MM:SS`."""
     minutes, second = divmod(max(seconds, 0), MINUTE)
     hours, minute = divmod(minutes, 60)
     days, hour = divmod(hours, 24)
@@ -39,7 +39,7 @@ def clock(seconds: int) -> str:
 
 
 class TimeLimit(click.ParamType[int]):
-    """An option's value in seconds."""
+    """A time limit as an option, converted to seconds."""
 
     name = "time"
 

@@ -1,4 +1,4 @@
-"""`cosched watch`: what happens in a domain, as it happens."""
+"""`cosched watch`: the events of a domain, as they happen."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def watch(jobs: tuple[str, ...], after: int | None, as_json: bool, server: str |
     Goes on by itself where it was if the domain is restarted meanwhile.
     """
     with connected(server) as client:
-        client.domain()  # nobody there: said at once, not after the patience with a restart
+        client.domain()  # fails at once if the domain is away, not only after waiting for a restart
         for event in client.events(after, jobs):
             if as_json:
                 show_text(json.dumps(json_value(event.as_dict())))

@@ -40,7 +40,7 @@ REASONS = {
 
 
 def mate_found(mate: Mate) -> str:
-    """What a mate's domain said when it was asked."""
+    """Say what the mate's domain answered."""
     if mate.lookup == "found":
         return f"its mate is {mate}{f' ({mate.status})' if mate.status else ''}"
     if mate.lookup == "unsubmitted":
@@ -52,12 +52,12 @@ def mate_found(mate: Mate) -> str:
 
 
 def local_time(instant: datetime | None) -> str:
-    """As the user's clock shows it; nothing for None."""
+    """Format an instant in the user's time zone; empty for None."""
     return "" if instant is None else instant.astimezone().strftime("%Y-%m-%d %H:%M:%S")
 
 
 def json_value(value: Any) -> Any:
-    """For JSON: instants as ISO 8601 in UTC, durations as seconds."""
+    """Convert a value for JSON: instants to ISO 8601 in UTC, durations to seconds."""
     if isinstance(value, dict):
         return {key: json_value(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

@@ -1,1 +1,1 @@
-"""How commands speak: data to standard output, messages to standard error, failures in one line."""
+"""The output of commands: data to standard output, messages to standard error, failures in one line."""

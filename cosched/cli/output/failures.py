@@ -1,4 +1,4 @@
-"""How commands end that cannot do what they should: one line on standard error and an exit code."""
+"""Failures of commands: one line on standard error and an exit code."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ FAILED, UNUSABLE, UNREACHABLE, INTERRUPTED = 1, 2, 3, 130  # exit codes
 
 
 class Failure(click.ClickException):
-    """The end of a command: one line on standard error and an exit code."""
+    """Ends a command with one line on standard error and an exit code."""
 
     def __init__(self, message: str, exit_code: int) -> None:
-        """`message` without the name of the program."""
+        """Take a `message` without the name of the program."""
         super().__init__(" ".join(message.splitlines()))
         self.exit_code = exit_code  # type: ignore[misc]
 
     def show(self, file: Any = None) -> None:  # noqa: ARG002
-        """Say it."""
+        """Print the line."""
         click.echo(f"cosched: {self.message}", err=True)

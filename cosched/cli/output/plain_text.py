@@ -1,6 +1,6 @@
-"""Tables as plain text, and texts of others that a terminal may be shown.
+"""Tables as plain text, and foreign text made safe for a terminal.
 
-`show` in `terminal` takes seconds for ten thousand rows.
+These tables are fast; `show` in `terminal` takes seconds for ten thousand rows.
 """
 
 from __future__ import annotations
@@ -8,11 +8,11 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable, Sequence
 
-WIDEST = 40  # columns of a cell that may be cut
+WIDEST = 40  # columns; longer cells may be cut
 
 
 def printable(text: str) -> str:
-    """The text with all that could steer a terminal as escapes such as \\x1b."""
+    """Escape all characters that could control a terminal, as in \\x1b."""
     if text.isprintable():
         return text
     return "".join(
@@ -21,12 +21,12 @@ def printable(text: str) -> str:
 
 
 def cut(text: str, most: int = WIDEST) -> str:
-    """The text, or its beginning."""
+    """Return the text, cut to `most` characters."""
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]], numbers: Sequence[str] = ()) -> str:
-    """A table as wide as need be; the columns called `numbers` are to the right."""
+    """Format a table as wide as needed; the columns named in `numbers` are right-aligned."""
     columns = [_aligned(column, right=column[0] in numbers) for column in zip(header, *rows, strict=True)]
     return "\n".join("  ".join(row).rstrip() for row in zip(*columns, strict=True))
 
@@ -40,7 +40,7 @@ def _aligned(cells: Sequence[str], right: bool) -> list[str]:
 
 
 def _width(text: str) -> int:
-    """Columns on a terminal."""
+    """Return how many columns the text takes on a terminal."""
     if text.isascii():
         return len(text)
     return sum(

@@ -1,4 +1,4 @@
-"""Where things go: data to standard output, messages and progress to standard error."""
+"""Output of commands: data to standard output, messages and progress to standard error."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.status import Status
 
-COMMAND, BEGAN = "cosched.command", "cosched.began"  # a context's `meta`: the command line, and when it began
-NARROWEST = 80  # columns of a table; a smaller terminal folds the lines itself
-WIDE = 160  # columns, where no terminal says how many there are
+COMMAND, BEGAN = "cosched.command", "cosched.began"  # keys of a context's `meta`: the command line, and its start
+NARROWEST = 80  # columns of a table; a narrower terminal folds the lines itself
+WIDE = 160  # columns, if there is no terminal to ask
 
 
 def say(message: str) -> None:
-    """One line for the user."""
+    """Print one line for the user."""
     click.echo(message, err=True)
 
 
 def show_json(value: Any) -> None:
-    """Data for a program."""
+    """Print data for a program."""
     show_text(json.dumps(value, indent=2, allow_nan=False))
 
 
 def show(*parts: RenderableType) -> None:
-    """Tables and paragraphs: in colours on a terminal that wants them, else as plain text."""
+    """Print tables and paragraphs: in colours on a terminal that wants them, else as plain text."""
     from rich.console import Console
 
-    # Not to standard output itself, which may be closed or full.
+    # Standard output itself may be closed or full; `show_text` handles that.
     page = io.StringIO()
     on_terminal = is_terminal(sys.stdout)
     console = Console(file=page, force_terminal=on_terminal, markup=False, highlight=False, emoji=False)
@@ -45,7 +45,7 @@ def show(*parts: RenderableType) -> None:
 
 
 def show_text(text: str) -> None:
-    """Data to standard output; an OSError that says so."""
+    """Print data; an OSError names standard output."""
     try:
         click.echo(text)
     except OSError as error:
@@ -53,24 +53,24 @@ def show_text(text: str) -> None:
 
 
 def is_terminal(stream: Any) -> bool:
-    """Whether somebody looks at `stream`."""
+    """Whether `stream` is a terminal."""
     return stream is not None and stream.isatty()
 
 
 class Progress:
-    """Says what is being done, in one line that changes, where somebody looks at it."""
+    """Shows on a terminal, in one changing line, what is being done."""
 
     def __init__(self, status: Status | None) -> None:
-        """`status` is None where nobody looks."""
+        """`status` is None if there is no terminal."""
         self._status = status
 
     def step(self, text: str) -> None:
-        """What is done from now on."""
+        """Show the next step."""
         if self._status is not None:
             self._status.update(text)
 
     def say(self, message: str) -> None:
-        """One line for the user, above the progress."""
+        """Print one line for the user, above the progress."""
         if self._status is not None:
             self._status.console.print(message, soft_wrap=True)
         else:
@@ -79,7 +79,7 @@ class Progress:
 
 @contextlib.contextmanager
 def progress(text: str) -> Iterator[Progress]:
-    """Progress on standard error while the block runs, if that is a terminal."""
+    """Show progress on standard error while the block runs, if that is a terminal."""
     if not is_terminal(sys.stderr):
         yield Progress(None)
         return
