@@ -1,4 +1,4 @@
-"""The client for programs on asyncio: the methods of Client, to be awaited."""
+"""The client for asyncio programs: the methods of Client as coroutines."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Item = TypeVar("Item")
 
 
 class AsyncClient(AbstractAsyncContextManager["AsyncClient"]):
-    """One policy domain, for its users and operators; see Client. To be made where an event loop runs."""
+    """One policy domain, for its users and operators; see Client. Create it while an event loop runs."""
 
     def __init__(self, server: str | None = None, *, timeout: float = TIMEOUT, tls: Tls | None = None) -> None:
         """See Client."""
@@ -38,7 +38,7 @@ class AsyncClient(AbstractAsyncContextManager["AsyncClient"]):
         self._stub = DomainServiceStub(self._channel)
 
     async def close(self) -> None:
-        """End the connection."""
+        """Close the connection."""
         await self._channel.close()
 
     async def __aexit__(self, *_: object) -> None:
@@ -79,19 +79,19 @@ class AsyncClient(AbstractAsyncContextManager["AsyncClient"]):
         )
 
     async def job(self, job: JobLike) -> Job:
-        """A job as it is now."""
+        """Return a job as it is now."""
         return await self._ask(calls.job(job))
 
     async def jobs(
         self, states: Iterable[str] | None = None, owner: str | None = None, paired_only: bool = False
     ) -> list[Job]:
-        """All jobs in one of these states (by default all that have not ended), in the order of submission."""
+        """Return all jobs in these states (by default all that have not ended), in the order of submission."""
         return [job async for job in self.iter_jobs(states, owner, paired_only)]
 
     def iter_jobs(
         self, states: Iterable[str] | None = None, owner: str | None = None, paired_only: bool = False
     ) -> AsyncIterator[Job]:
-        """The same jobs one by one."""
+        """Iterate over the same jobs."""
         return self._ask_for_pages(calls.jobs(states, owner, paired_only))
 
     async def cancel(self, job: JobLike) -> Job:
@@ -107,23 +107,23 @@ class AsyncClient(AbstractAsyncContextManager["AsyncClient"]):
         pair_domain: str = "",
         or_alone: bool = False,
     ) -> Job:
-        """Name the mate of a job that has not started, instead of the one that it has, if any."""
+        """Set the mate of a job that has not started; it replaces the job's present mate, if any."""
         return await self._ask(calls.link(job, mate, pair, pair_domain, or_alone))
 
     async def unlink(self, job: JobLike, mate_domain: str = "") -> Job:
-        """Dissolve a pair. A job that holds, or is ready, starts at once, alone."""
+        """Dissolve a pair. A holding or ready job then starts alone at once."""
         return await self._ask(calls.unlink(job, mate_domain))
 
     async def release(self, job: JobLike) -> Job:
-        """End a job's hold now; a holding job may be selected, and hold, again at once."""
+        """End a job's hold now. A holding job may be selected again at once, and hold again."""
         return await self._ask(calls.release(job))
 
     async def nodes(self) -> list[Nodes]:
-        """The nodes, in groups of equal state and job."""
+        """Return the nodes, in groups of equal state and job."""
         return [group async for group in self._ask_for_pages(calls.nodes())]
 
     async def domain(self) -> Domain:
-        """The domain itself, and the other domains that it speaks to."""
+        """Return the domain itself, and its peers."""
         return await self._ask(calls.domain())
 
     async def drain(
@@ -133,7 +133,7 @@ class AsyncClient(AbstractAsyncContextManager["AsyncClient"]):
         return await self._ask(calls.drain(expected, settle))
 
     async def resume(self) -> Domain:
-        """The end of `drain`."""
+        """End `drain`."""
         return await self._ask(calls.resume())
 
     def events(
@@ -144,7 +144,7 @@ class AsyncClient(AbstractAsyncContextManager["AsyncClient"]):
         *,
         until_now: bool = False,
     ) -> AsyncIterator[Event]:
-        """What happens in the domain, as it happens; see Client.events."""
+        """Iterate over the domain's events as they happen; see Client.events."""
         return self._follow(Feed(self.server, calls.events(after, jobs, kinds, until_now), self._tls))
 
     async def _ask(self, call: Call[Answer]) -> Answer:

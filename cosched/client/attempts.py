@@ -1,4 +1,4 @@
-"""How often a call is tried, and what is waited in between."""
+"""How often a call is tried, and the pauses in between."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from cosched.client.connection import Tls
 from cosched.client.errors import ClientError, TlsProblem, Unreachable, client_error
 from cosched.client.tls_problem import tls_problem
 
-CALL_PAUSES = (0.1, 0.3, 1.0)  # seconds: a failed call is tried three times more
-FEED_PAUSES = (0.1, 0.3, 1.0, 2.0, *[5.0] * 11)  # a broken stream for about a minute: a restart of the domain
+CALL_PAUSES = (0.1, 0.3, 1.0)  # seconds: a failed call is repeated three times
+FEED_PAUSES = (0.1, 0.3, 1.0, 2.0, *[5.0] * 11)  # seconds: about a minute for a restart of the domain
 
 
 class Attempts:
-    """The attempts of one call; a call is repeated only if it got no answer."""
+    """The attempts at one call, which is repeated only if there was no answer."""
 
     def __init__(self, server: str, pauses: Sequence[float], tls: Tls | None = None) -> None:
-        """`tls`: with which the calls are made."""
+        """`tls` is the TLS of the calls."""
         self._server = server
         self._tls = tls
         self._explained = server.startswith("unix:")
         self._pauses = iter(pauses)
 
     def pause_after(self, error: grpc.RpcError | None) -> float:
-        """Seconds to wait before the next attempt; ClientError if there is to be none.
+        """Return the seconds to wait before the next attempt; raise ClientError if there is none.
 
-        `error` None: a stream that has no end ended.
+        `error` None: an endless stream ended.
         """
         if error is None:
             failure: ClientError = Unreachable(
@@ -42,7 +42,7 @@ class Attempts:
         raise failure from None
 
     def _explain(self, failure: ClientError) -> ClientError:
-        """What is plainly a matter of TLS, and no repetition changes; looked for once."""
+        """Return a TlsProblem if TLS is the cause, since repeating the call then cannot help. Checked only once."""
         if self._explained or not isinstance(failure, Unreachable) or failure.reason != "UNAVAILABLE":
             return failure
         self._explained = True

@@ -1,4 +1,4 @@
-"""What both clients ask: the requests, and how their answers are read. Bad arguments are ValueErrors."""
+"""The requests of both clients, and the parsers of their answers. Bad arguments raise ValueError."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from cosched.v1.coscheduling_pb2 import JobRef
 from cosched.v1.job_pb2 import MateName, PairName
 from cosched.validation.pair_names import ALLOWED, is_pair_name
 
-JobLike = Job | str | int  # a job, "DOMAIN:ID", or its id in the domain that is asked
+JobLike = Job | str | int  # a job, "DOMAIN:ID", or an id in the called domain
 Answer = TypeVar("Answer")
 
 
 @dataclass(frozen=True, slots=True)
 class Call(Generic[Answer]):
-    """A method of DomainService, what is asked, and how the answer is read."""
+    """A method of DomainService, its request, and the parser of its answer."""
 
     method: str
     request: Any
@@ -108,7 +108,7 @@ def job(job: JobLike) -> Call[Job]:
 
 
 def jobs(states: Iterable[str] | None, owner: str | None, paired_only: bool) -> Call[list[Job]]:
-    """See Client.jobs; the first page."""
+    """Ask for the first page; see Client.jobs."""
     request = wire.ListJobsRequest(
         states=_enums(states or (), JOB_STATES, "JOB_STATE_"), owner=owner or "", paired_only=paired_only
     )
@@ -116,7 +116,7 @@ def jobs(states: Iterable[str] | None, owner: str | None, paired_only: bool) -> 
 
 
 def nodes() -> Call[list[Nodes]]:
-    """See Client.nodes; the first page."""
+    """Ask for the first page; see Client.nodes."""
     return Call("ListNodes", wire.ListNodesRequest(), lambda answer: list(map(Nodes, answer.groups)))
 
 
@@ -138,7 +138,7 @@ def events(
 
 
 def job_ref(job: JobLike) -> JobRef:
-    """A job as the protocol names it; without a domain where none is given."""
+    """Return a job's name in the protocol; without a domain if none is given."""
     domain, colon, job_id = str(job).partition(":")
     if not colon:
         domain, job_id = "", domain
@@ -148,7 +148,7 @@ def job_ref(job: JobLike) -> JobRef:
 
 
 def mate_name(mate: JobLike | None, pair: str | None, pair_domain: str) -> MateName:
-    """A mate as the protocol names it, by its id (which needs its domain) or by the name of the pair."""
+    """Return a mate's name in the protocol: by its id, which needs its domain, or by the name of the pair."""
     if (mate is None) == (pair is None):
         raise ValueError("a mate is named by DOMAIN:ID or by the name of the pair, one of the two")
     if pair is not None:

@@ -1,4 +1,4 @@
-"""The client for programs that wait for each answer."""
+"""The synchronous client."""
 
 from __future__ import annotations
 
@@ -29,17 +29,18 @@ Item = TypeVar("Item")
 class Client(AbstractContextManager["Client"]):
     """One policy domain, for its users and operators.
 
-    A call that gets no answer is repeated a few times; one that changes something carries an id, by which the domain
-    knows a repetition and changes nothing twice. All methods raise ClientError (Unreachable if there was no answer),
-    and ValueError for arguments that cannot be meant. A job is given as a Job, as "DOMAIN:ID" or by its id alone.
+    A call that gets no answer is repeated a few times. Calls that change something carry an id, so the domain
+    recognises a repetition and changes nothing twice. All methods raise ClientError (Unreachable if there was no
+    answer), and ValueError for impossible arguments. A job is given as a Job, as "DOMAIN:ID" or by its id alone.
     """
 
     def __init__(self, server: str | None = None, *, timeout: float = TIMEOUT, tls: Tls | None = None) -> None:
-        """`server`: `unix:PATH` or `HOST:PORT` (COSCHED_SERVER, client.toml, this host's only domain); `timeout`:
-        seconds for each attempt of a call.
+        """Connect to `server`, `unix:PATH` or `HOST:PORT`.
 
-        `tls`: for HOST:PORT; by default from COSCHED_CA, COSCHED_CERTIFICATE and COSCHED_KEY, else from client.toml
-        (`cosched.client.defaults`); without them there is no TLS. OSError: a file of it cannot be read.
+        Its default is COSCHED_SERVER, else the server of client.toml, else this host's only domain. `timeout` is in
+        seconds, for each attempt at a call. `tls` is for HOST:PORT; its default is COSCHED_CA, COSCHED_CERTIFICATE and
+        COSCHED_KEY, else the keys of client.toml (`cosched.client.defaults`), else no TLS. OSError if one of the files
+        cannot be read.
         """
         self.server = server_address(server)
         self._tls = chosen_tls(self.server, tls)
@@ -48,7 +49,7 @@ class Client(AbstractContextManager["Client"]):
         self._stub = DomainServiceStub(self._channel)
 
     def close(self) -> None:
-        """End the connection."""
+        """Close the connection."""
         self._channel.close()
 
     def __exit__(self, *_: object) -> None:
@@ -72,10 +73,10 @@ class Client(AbstractContextManager["Client"]):
     ) -> Job:
         """Submit a job: the script itself, or the Path of its file.
 
-        `time_limit` in seconds or as timedelta; `mate`: "DOMAIN:ID", or `pair`: a name that both jobs are submitted
-        with (`pair_domain`: the mate's domain, where there is a choice). A mate that is none is refused (ClientError,
-        NO_PAIR), unless `or_alone`: the job then starts alone. `hold`: not before `release`; `directory`: an absolute
-        path where it runs. What is not given, the domain chooses.
+        `time_limit`: seconds or a timedelta. `mate`: "DOMAIN:ID"; or `pair`: a name that both jobs are submitted with
+        (`pair_domain`: the mate's domain, needed only if there are several peers). A job that cannot be a mate is
+        refused (ClientError, NO_PAIR), unless `or_alone` is set: the job then starts alone. `hold`: do not start before
+        `release`. `directory`: the absolute path where the job runs. The domain chooses what is not given.
         """
         return self._ask(
             calls.submit(
@@ -95,19 +96,19 @@ class Client(AbstractContextManager["Client"]):
         )
 
     def job(self, job: JobLike) -> Job:
-        """A job as it is now."""
+        """Return a job as it is now."""
         return self._ask(calls.job(job))
 
     def jobs(
         self, states: Iterable[str] | None = None, owner: str | None = None, paired_only: bool = False
     ) -> list[Job]:
-        """All jobs in one of these states (by default all that have not ended), in the order of submission."""
+        """Return all jobs in these states (by default all that have not ended), in the order of submission."""
         return list(self.iter_jobs(states, owner, paired_only))
 
     def iter_jobs(
         self, states: Iterable[str] | None = None, owner: str | None = None, paired_only: bool = False
     ) -> Iterator[Job]:
-        """The same jobs one by one; while some are worked on, the next are on their way."""
+        """Iterate over the same jobs; the next page is fetched while you use the present one."""
         return self._ask_for_pages(calls.jobs(states, owner, paired_only))
 
     def cancel(self, job: JobLike) -> Job:
@@ -123,35 +124,35 @@ class Client(AbstractContextManager["Client"]):
         pair_domain: str = "",
         or_alone: bool = False,
     ) -> Job:
-        """Name the mate of a job that has not started, instead of the one that it has, if any."""
+        """Set the mate of a job that has not started; it replaces the job's present mate, if any."""
         return self._ask(calls.link(job, mate, pair, pair_domain, or_alone))
 
     def unlink(self, job: JobLike, mate_domain: str = "") -> Job:
-        """Dissolve a pair. A job that holds, or is ready, starts at once, alone."""
+        """Dissolve a pair. A holding or ready job then starts alone at once."""
         return self._ask(calls.unlink(job, mate_domain))
 
     def release(self, job: JobLike) -> Job:
-        """End a job's hold now; a holding job may be selected, and hold, again at once."""
+        """End a job's hold now. A holding job may be selected again at once, and hold again."""
         return self._ask(calls.release(job))
 
     def nodes(self) -> list[Nodes]:
-        """The nodes, in groups of equal state and job."""
+        """Return the nodes, in groups of equal state and job."""
         return list(self._ask_for_pages(calls.nodes()))
 
     def domain(self) -> Domain:
-        """The domain itself, and the other domains that it speaks to."""
+        """Return the domain itself, and its peers."""
         return self._ask(calls.domain())
 
     def drain(self, expected: float | timedelta | None = None, *, settle: float | timedelta | None = None) -> Domain:
-        """Make no holds and no pairs until `resume`, over restarts too: for maintenance, by operators.
+        """Prepare for maintenance: make no holds and no pairs until `resume`, even after a restart. For operators.
 
-        `expected`: how long that is likely to take, in whole seconds (an hour); peers wait so long. `settle`: how long
-        jobs that hold now may go on (30 s). Returns at once: `domain().drain.waits_for` tells what is to be settled.
+        `expected`: the likely length in whole seconds (default: an hour); peers wait that long. `settle`: how long jobs
+        that hold now may go on (default: 30 s). Returns at once; `domain().drain.waits_for` lists jobs that still hold.
         """
         return self._ask(calls.drain(expected, settle))
 
     def resume(self) -> Domain:
-        """The end of `drain`."""
+        """End `drain`."""
         return self._ask(calls.resume())
 
     def events(
@@ -162,9 +163,9 @@ class Client(AbstractContextManager["Client"]):
         *,
         until_now: bool = False,
     ) -> Iterator[Event]:
-        """What happens from now on; with `after` what happened after the event of that number too (0: all).
+        """Iterate over events from now on; with `after` also over earlier ones with numbers above `after` (0: all).
 
-        A stream that breaks is resumed after the last event that came. It ends only with `until_now`, or with
+        A broken stream is resumed after the last event received. It ends only if `until_now` is set, or with
         Unreachable when the domain is away for more than about a minute.
         """
         return self._follow(Feed(self.server, calls.events(after, jobs, kinds, until_now), self._tls))

@@ -1,4 +1,4 @@
-"""Where a domain is reached, and the channel to it."""
+"""The address of a domain, and the channel to it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from cosched.client.defaults import defaults, only_socket
 _UNIX = "unix:"
 _HOST_PORT = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9_.-]+):(\d{1,5})")
 _OPTIONS: list[tuple[str, str | int]] = [
-    ("grpc.enable_http_proxy", 0),  # a site's proxy knows nothing of its clusters
+    ("grpc.enable_http_proxy", 0),  # a site's HTTP proxy cannot reach its clusters
     ("grpc.initial_reconnect_backoff_ms", 100),
     ("grpc.max_reconnect_backoff_ms", 2000),
     ("grpc.max_receive_message_length", 64 << 20),  # a page of jobs with thousands of node names each
@@ -27,7 +27,7 @@ _OPTIONS: list[tuple[str, str | int]] = [
 
 @dataclass(frozen=True, slots=True)
 class Tls:
-    """Files (PEM) for TLS: who signs the domain's certificate, and the user's own certificate and key.
+    """PEM files for TLS: the authority of the domain's certificate, and the user's own certificate and key.
 
     `server_identity`: the URI in the domain's certificate, such as spiffe://site/cosched/eureka. Without it the
     certificate must name the HOST of HOST:PORT.
@@ -39,15 +39,15 @@ class Tls:
     server_identity: str | None = None
 
     def __post_init__(self) -> None:
-        """ValueError if only one of certificate and key is given."""
+        """Raise ValueError if only one of certificate and key is given."""
         if (self.certificate is None) != (self.key is None):
             raise ValueError("a certificate needs its key, and a key its certificate")
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> Tls | None:
-        """From COSCHED_CA, COSCHED_CERTIFICATE, COSCHED_KEY and COSCHED_SERVER_IDENTITY, else from client.toml.
+        """Return the TLS that the environment sets, else that of client.toml; None if no authority is set.
 
-        None without an authority.
+        The variables are COSCHED_CA, COSCHED_CERTIFICATE, COSCHED_KEY and COSCHED_SERVER_IDENTITY.
         """
         names = ("CA", "CERTIFICATE", "KEY", "SERVER_IDENTITY")
         given = [environment.get(f"COSCHED_{name}") or None for name in names]
@@ -60,13 +60,13 @@ class Tls:
         return cls(ca, certificate, key, identity) if ca is not None else None
 
     def credentials(self) -> grpc.ChannelCredentials:
-        """Of the files as they are now; OSError."""
+        """Read the files and return their credentials; OSError."""
         ca, certificate, key = (file and Path(file).read_bytes() for file in (self.ca, self.certificate, self.key))
         return grpc.ssl_channel_credentials(ca, key, certificate)
 
 
 def server_address(server: str | None) -> str:
-    """`unix:PATH` or `HOST:PORT`; if None from COSCHED_SERVER, client.toml, or this host's only domain; ValueError."""
+    """Return `server`, or its default: COSCHED_SERVER, client.toml, or this host's only domain; ValueError."""
     if server is None:
         server = os.environ.get("COSCHED_SERVER") or defaults(os.environ).get("server") or only_socket()
     address = server
@@ -78,12 +78,12 @@ def server_address(server: str | None) -> str:
 
 
 def chosen_tls(address: str, tls: Tls | None) -> Tls | None:
-    """The TLS for this address: what is given, else the environment's, else that of client.toml; ValueError."""
+    """Return the TLS for this address: the given one, else the environment's, else that of client.toml; ValueError."""
     return None if address.startswith(_UNIX) else tls or Tls.from_environment(os.environ)
 
 
 def open_channel(library: Any, address: str, tls: Tls | None) -> Any:
-    """A channel of `library`, which is grpc or grpc.aio. A Unix socket needs no TLS; without `tls` there is none."""
+    """Open a channel of `library`, which is grpc or grpc.aio. `tls` None: without TLS, as for every Unix socket."""
     if address.startswith(_UNIX):
         return library.insecure_channel(_UNIX + quote(address.removeprefix(_UNIX)), _OPTIONS)
     if tls is None:
@@ -94,6 +94,6 @@ def open_channel(library: Any, address: str, tls: Tls | None) -> Any:
 def _name_to_check(identity: str | None) -> list[tuple[str, str]]:
     if identity is None:
         return []
-    from cosched.pem import server_name  # which takes a tenth of a second
+    from cosched.pem import server_name  # slow: it takes a tenth of a second
 
     return [("grpc.ssl_target_name_override", server_name(identity))]

@@ -1,6 +1,7 @@
-"""Which domain a user's client calls, and how, without being told: by a file of the user's or the host's.
+"""The domain that a client calls by default, from a file of the user or of the host.
 
-The first of `~/.config/cosched/client.toml` (below XDG_CONFIG_HOME) and `/etc/cosched/client.toml` that exists counts:
+It is the first existing one of `~/.config/cosched/client.toml` (or below XDG_CONFIG_HOME) and
+`/etc/cosched/client.toml`:
 
     server = "unix:/run/cosched/intrepid.sock"      # or HOST:PORT, with the following
     ca = "ca.pem"                                   # files relative to this one's folder
@@ -8,7 +9,7 @@ The first of `~/.config/cosched/client.toml` (below XDG_CONFIG_HOME) and `/etc/c
     key = "ann.key"
     server_identity = "spiffe://site/cosched/intrepid"
 
-Without a server there or in COSCHED_SERVER it is the only domain whose socket is in /run/cosched.
+Without a server there or in COSCHED_SERVER, the client calls the only domain with a socket in /run/cosched.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ KEYS = ("server", *FILES, "server_identity")
 
 
 def defaults(environment: Mapping[str, str]) -> dict[str, str]:
-    """The keys of the first file there is; ValueError names the file and what is wrong with it."""
+    """Return the keys of the first file that exists; ValueError names the file and what is wrong with it."""
     for path in (_user_file(environment), HOST_FILE):
         try:
             text = path.read_text(encoding="utf-8")
@@ -39,7 +40,7 @@ def defaults(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def only_socket() -> str:
-    """unix:PATH of the only domain that is served on this host; ValueError if there are none, or several."""
+    """Return unix:PATH of the only domain served on this host; ValueError if there is none, or several."""
     found = sorted(SOCKETS.glob("*.sock")) if SOCKETS.is_dir() else []
     if len(found) == 1:
         return f"unix:{found[0]}"

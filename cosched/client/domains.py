@@ -1,4 +1,4 @@
-"""A domain, its nodes, and its peers, as the domain shows them."""
+"""A domain, its nodes and its peers, as the domain describes them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Domain(View[cluster_pb2.Domain]):
 
     @property
     def version(self) -> str:
-        """The software that serves it."""
+        """The version of the software that serves it."""
         return self._message.version
 
     @property
@@ -40,7 +40,7 @@ class Domain(View[cluster_pb2.Domain]):
 
     @property
     def release_interval(self) -> timedelta | None:
-        """After how long a hold is released; 0: never."""
+        """How long a hold lasts before it is released; 0: for ever."""
         return span(self._message, "release_interval")
 
     @property
@@ -55,53 +55,53 @@ class Domain(View[cluster_pb2.Domain]):
 
     @property
     def jobs(self) -> dict[str, int]:
-        """How many jobs it has that have not ended, by state."""
+        """How many of its jobs have not ended, by state."""
         return {name: getattr(self._message.jobs, name) for name in ("queued", "ready", "holding", "running")}
 
     @property
     def peers(self) -> tuple[Peer, ...]:
-        """The other domains that it speaks to."""
+        """The other domains that it is coupled with."""
         return tuple(map(Peer, self._message.peers))
 
     @property
     def drain(self) -> Drain | None:
-        """That it drains; None: it does not."""
+        """The drain in force; None: the domain does not drain."""
         return Drain(self._message.drain) if self._message.HasField("drain") else None
 
     @property
     def now(self) -> datetime | None:
-        """Its clock, when it answered."""
+        """The time on its clock when it answered."""
         return when(self._message, "now")
 
     @property
     def serving_since(self) -> datetime | None:
-        """Since when it serves."""
+        """When it began to serve."""
         return when(self._message, "serving_since")
 
 
 class Drain(View[cluster_pb2.Drain]):
-    """That a domain makes no holds and no pairs."""
+    """A drain: the domain makes no holds and no pairs."""
 
     __slots__ = ()
 
     @property
     def since(self) -> datetime | None:
-        """Since when."""
+        """When it began."""
         return when(self._message, "since")
 
     @property
     def until(self) -> datetime | None:
-        """Until when its peers were told that it does."""
+        """The expected end, as told to the peers."""
         return when(self._message, "until")
 
     @property
     def settled_by(self) -> datetime | None:
-        """Until when jobs that held before may go on holding."""
+        """Until when jobs that held already may go on holding."""
         return when(self._message, "settled_by")
 
     @property
     def waits_for(self) -> tuple[str, ...]:
-        """The jobs that still have nodes and wait for their mates, DOMAIN:ID; none: it is drained."""
+        """The jobs that still hold nodes for their mates, as DOMAIN:ID; empty: the domain is drained."""
         return tuple(map(reference, self._message.waits_for))
 
 
@@ -137,12 +137,12 @@ class Peer(View[cluster_pb2.Peer]):
 
     @property
     def clock_offset(self) -> timedelta | None:
-        """How far its clock is ahead of the domain's; None: not known."""
+        """How far its clock is ahead of the domain's; None: unknown."""
         return _seconds(self._message, "clock_offset")
 
     @property
     def clock_uncertainty(self) -> timedelta | None:
-        """By how much that may be wrong, either way; None: not known."""
+        """The error of the clock offset, in either direction; None: unknown."""
         return _seconds(self._message, "clock_uncertainty")
 
     @property
@@ -167,7 +167,7 @@ class Nodes(View[cluster_pb2.NodeGroup]):
 
     @property
     def count(self) -> int:
-        """How many they are."""
+        """How many nodes these are."""
         return self._message.count
 
     @property
@@ -177,7 +177,7 @@ class Nodes(View[cluster_pb2.NodeGroup]):
 
     @property
     def job(self) -> str | None:
-        """The job that has them, DOMAIN:ID."""
+        """The job that has them, as DOMAIN:ID."""
         return reference(self._message.job) if self._message.HasField("job") else None
 
     @property

@@ -1,4 +1,4 @@
-"""What can go wrong with a call, as the client's exceptions."""
+"""The client's exceptions."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import grpc
 
 from cosched.error_details import error_info
 
-# Nobody answered, or "not now; nothing was done": the same call again may be answered.
+# There was no answer, or "not now; nothing was done". The same call may succeed later.
 _NO_ANSWER = {grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.CANCELLED}
 _NOT_NOW = {"STARTING", "STOPPING", "STALLED", "WATCHER_TOO_SLOW"}
 
@@ -17,7 +17,7 @@ class ClientError(Exception):
     """A call failed. `str()` is one line for people.
 
     `reason` is one of those listed in domain.proto (`NOT_OWNER`, `JOB_NOT_FOUND`, ...), or the name of the gRPC status
-    code if the domain gave none; `metadata` holds the particulars, such as `field`, `state` or `job_id`.
+    code if the domain gave none; `metadata` holds the details, such as `field`, `state` or `job_id`.
     """
 
     def __init__(self, reason: str, message: str, metadata: Mapping[str, str] | None = None) -> None:
@@ -28,15 +28,15 @@ class ClientError(Exception):
 
 
 class Unreachable(ClientError):  # noqa: N818
-    """The domain gave no answer, or only "not now", in all attempts. Whether a change was made is unknown."""
+    """No attempt got an answer, or only "not now". It is unknown whether a change was made."""
 
 
 class TlsProblem(Unreachable):
-    """TLS is why the domain cannot be reached: one wants it, or does not trust the other's certificate."""
+    """TLS keeps the domain out of reach: only one side uses it, or one does not trust the other's certificate."""
 
 
 def client_error(error: grpc.RpcError, server: str) -> ClientError:
-    """The exception for a failed call of `server`: Unreachable if the call may be repeated."""
+    """Return the exception for a failed call of `server`: Unreachable if the call may be repeated."""
     code, details = error.code(), error.details() or ""
     info = error_info(error)
     if info is not None:

@@ -1,4 +1,4 @@
-"""What happened in a domain."""
+"""Events of a domain."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ EVENT_KINDS = words(domain_pb2.EventKind, "EVENT_KIND_")
 
 
 class Event(View[domain_pb2.Event]):
-    """Something that happened in a domain."""
+    """One event of a domain."""
 
     __slots__ = ()
 
     @property
     def sequence(self) -> int:
-        """Its number in the domain, growing."""
+        """Its number in the domain; later events have larger numbers."""
         return self._message.sequence
 
     @property
     def at(self) -> datetime | None:
-        """When."""
+        """When it happened."""
         return when(self._message, "at")
 
     @property
@@ -32,7 +32,7 @@ class Event(View[domain_pb2.Event]):
 
     @property
     def job(self) -> str | None:
-        """The job that it is about, DOMAIN:ID."""
+        """The job that it is about, as DOMAIN:ID."""
         return reference(self._message.job) if self._message.HasField("job") else None
 
     @property
@@ -42,5 +42,5 @@ class Event(View[domain_pb2.Event]):
 
     @property
     def detail(self) -> dict[str, str]:
-        """The particulars."""
+        """Its details, by name."""
         return dict(self._message.detail)

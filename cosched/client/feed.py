@@ -1,4 +1,4 @@
-"""A stream of events that is resumed where it broke."""
+"""A stream of events that resumes after a break."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from cosched.v1.domain_pb2 import WatchEventsRequest, WatchEventsResponse
 
 
 class Feed:
-    """What is to be asked for next, and how long to wait before."""
+    """The next request of a stream of events, and the pause before it."""
 
     def __init__(self, server: str, request: WatchEventsRequest, tls: Tls | None = None) -> None:
-        """`tls`: with which the domain is called."""
+        """`tls` is the TLS of the calls."""
         self.request = request
         self._server = server
         self._tls = tls
         self._attempts = Attempts(server, FEED_PAUSES, tls)
 
     def event(self, answer: WatchEventsResponse) -> Event:
-        """An event that came: the stream works, and would be resumed after it."""
+        """Take an event from an answer. The stream works again, and will resume after this event."""
         self.request.after_sequence = answer.event.sequence
         self._attempts = Attempts(self._server, FEED_PAUSES, self._tls)
         return Event(answer.event)

@@ -1,4 +1,4 @@
-"""A job, its mate, and its holds, as a domain shows them."""
+"""A job, its mate and its holds, as a domain describes them."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ class Job(View[job_pb2.Job]):
 
     @property
     def domain(self) -> str:
-        """The domain that it was submitted to."""
+        """The domain to which it was submitted."""
         return self._message.ref.domain
 
     @property
     def id(self) -> str:
-        """Its id there."""
+        """Its id in that domain."""
         return self._message.ref.job_id
 
     @property
     def name(self) -> str:
-        """What its owner calls it."""
+        """The name given by its owner."""
         return self._message.name
 
     @property
@@ -45,7 +45,7 @@ class Job(View[job_pb2.Job]):
 
     @property
     def reason(self) -> str:
-        """Why it is in this state, in one word, such as MateQueuing; perhaps empty."""
+        """Why it is in this state, in one word, such as MateQueuing; may be empty."""
         return self._message.reason
 
     @property
@@ -70,7 +70,7 @@ class Job(View[job_pb2.Job]):
 
     @property
     def ready_at(self) -> datetime | None:
-        """When it was selected first."""
+        """When it was first selected."""
         return when(self._message, "ready_at")
 
     @property
@@ -85,7 +85,7 @@ class Job(View[job_pb2.Job]):
 
     @property
     def exit_code(self) -> int | None:
-        """Its exit code, if it has ended and that is known."""
+        """Its exit code; None if it has not ended or the code is unknown."""
         return self._message.exit_code if self._message.HasField("exit_code") else None
 
     @property
@@ -109,27 +109,27 @@ class Mate(View[job_pb2.Mate]):
 
     @property
     def domain(self) -> str:
-        """Its domain."""
+        """The mate's domain."""
         return self._message.job.domain or self._message.name.job.domain or self._message.name.pair.domain
 
     @property
     def id(self) -> str | None:
-        """Its id there, if that is known."""
+        """Its id there, if known."""
         return self._message.job.job_id or self._message.name.job.job_id or None
 
     @property
     def pair(self) -> str | None:
-        """The pair name by which it was named, if so."""
+        """The name of the pair, if the mate was named by it."""
         return self._message.name.pair.name or None
 
     @property
     def lookup(self) -> str | None:
-        """What its domain said when asked for it: found, unsubmitted or no_pair; None: it gave no answer yet."""
+        """What its domain answered: found, unsubmitted or no_pair; None: no answer yet."""
         return word(LOOKUPS, self._message.lookup)
 
     @property
     def problem(self) -> str | None:
-        """Why there is no such mate, as its domain says: unknown, completed, other_owner, ...; None: it does not."""
+        """Why there is no such mate: unknown, completed, other_owner, ...; None: its domain gives no reason."""
         return PROBLEMS.get(self._message.problem)
 
     @property
@@ -139,17 +139,17 @@ class Mate(View[job_pb2.Mate]):
 
     @property
     def status(self) -> str | None:
-        """Its state when its domain was last heard: holding, queuing, running, ...; None: never heard."""
+        """Its last known state: holding, queuing, running, ...; None: its domain has not told any."""
         return word(MATE_STATUSES, self._message.status)
 
     @property
     def heard_at(self) -> datetime | None:
-        """When its domain was last heard about it."""
+        """When its domain last told its state."""
         return when(self._message, "heard_at")
 
     @property
     def gap(self) -> timedelta | None:
-        """How much later the job started than this mate, if they did not start together."""
+        """How much later than this mate the job started, if they did not start together."""
         return span(self._message, "gap")
 
     def __str__(self) -> str:
@@ -173,7 +173,7 @@ class Holds(View[job_pb2.HoldRecord]):
 
     @property
     def held_node_seconds(self) -> int:
-        """Node-seconds that it held without using them."""
+        """The node-seconds that it held without using them."""
         return self._message.held_node_seconds
 
     @property

@@ -1,4 +1,4 @@
-"""Why a user's connection fails, where TLS is the reason: of that gRPC says "Socket closed", or OpenSSL's words."""
+"""Explains connections that fail because of TLS; gRPC itself says only "Socket closed", or quotes OpenSSL."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NOT_TLS = ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "RECORD_LAYER_FAILURE", "PAC
 
 
 def tls_problem(address: str, tls: Tls | None) -> str | None:
-    """The problem in one line, with what to do; None: it is not TLS. Waits for `TIMEOUT` seconds at most, twice."""
+    """Return the problem and its remedy in one line; None: it is not TLS. Takes up to twice `TIMEOUT` seconds."""
     host, _, port = address.rpartition(":")
     place = host.strip("[]"), int(port)
     return _wants_tls(place, address) if tls is None else _refusal(place, address, tls)
@@ -60,7 +60,7 @@ def _refusal(place: tuple[str, int], address: str, tls: Tls) -> str | None:
 
 
 def _is_refused(place: tuple[str, int], context: ssl.SSLContext, name: str) -> bool:
-    """Whether the server refuses our certificate; SSLError: we refuse the server's, or it does not speak TLS."""
+    """Whether the server refuses our certificate; SSLError if we refuse the server's, or it does not speak TLS."""
     try:
         with _connected(place, context, name) as connection:
             return not connection.recv(1)  # a server of HTTP/2 speaks first, unless it refuses the certificate
@@ -105,6 +105,6 @@ def _connected(place: tuple[str, int], context: ssl.SSLContext, name: str) -> ss
 def _name(place: tuple[str, int], tls: Tls) -> str:
     if tls.server_identity is None:
         return place[0]
-    from cosched.pem import server_name  # which takes a tenth of a second
+    from cosched.pem import server_name  # slow: it takes a tenth of a second
 
     return server_name(tls.server_identity)

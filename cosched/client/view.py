@@ -1,7 +1,7 @@
-"""The base of what a domain answers: its messages with datetimes and plain words.
+"""The base of a domain's answers, which give the values of protocol messages as datetimes and plain words.
 
-Each is a thin cover over the message that came: nothing is converted before it is asked for, so ten thousand jobs cost
-little. Instants are aware datetimes in UTC, states lower-case words.
+A view is a thin wrapper round the message: values are converted only when they are read, so ten thousand jobs cost
+little. Instants are aware datetimes in UTC; states are lower-case words.
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ from google.protobuf.message import Message
 
 from cosched.v1.coscheduling_pb2 import JobRef
 
-UNKNOWN = "unknown"  # also for a word that only a newer version knows
+UNKNOWN = "unknown"  # also stands for a value that only a newer version knows
 
 Covered = TypeVar("Covered", bound=Message)
 
 
 def words(enum: Any, prefix: str) -> dict[int, str]:
-    """The words for the values of an enum."""
+    """Return the words for the values of an enum."""
     return {value: name.removeprefix(prefix).lower() for name, value in enum.items() if value}
 
 
 def word(words: dict[int, str], value: int) -> str | None:
-    """The word for a value; None for UNSPECIFIED."""
+    """Return the word for a value; None for UNSPECIFIED."""
     return words.get(value, UNKNOWN) if value else None
 
 
 def when(message: Any, field: str) -> datetime | None:
-    """An instant; None if it is absent."""
+    """Return an instant; None if the field is absent."""
     if not message.HasField(field):
         return None
     stamp = getattr(message, field)
@@ -38,7 +38,7 @@ def when(message: Any, field: str) -> datetime | None:
 
 
 def span(message: Any, field: str) -> timedelta | None:
-    """A duration; None if it is absent."""
+    """Return a duration; None if the field is absent."""
     if not message.HasField(field):
         return None
     length = getattr(message, field)
@@ -46,12 +46,12 @@ def span(message: Any, field: str) -> timedelta | None:
 
 
 def reference(job: JobRef) -> str:
-    """DOMAIN:ID."""
+    """Format a job as DOMAIN:ID."""
     return f"{job.domain}:{job.job_id}"
 
 
 class View(Generic[Covered]):
-    """Base of all: comparable, hashable, and shown with all that it has."""
+    """The base of all views: comparable, hashable, and with all values in its repr."""
 
     __slots__ = ("_message",)
 
@@ -59,7 +59,7 @@ class View(Generic[Covered]):
         self._message = message
 
     def as_dict(self) -> dict[str, Any]:
-        """All its values by name, those of its parts too: a row of a data frame, say."""
+        """Return all values by name, parts as nested tables; suits a row of a data frame, for example."""
         return {name: _plain(value) for name, value in self._values()}
 
     def _values(self) -> Iterator[tuple[str, Any]]:
