@@ -1,4 +1,4 @@
-"""`cosched doctor`: an examination of one policy domain's set-up, whether its service runs or not."""
+"""`cosched doctor`: examines the set-up of one policy domain, whether its service runs or not."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Examination = Mapping[str, Sequence[Finding]]
 
 
 def examine(configuration: Configuration, source: str) -> Examination:
-    """The findings by group, in the order in which they are to be shown; `source`: the configuration's file.
+    """Return the findings by group, in the order of display; `source`: the configuration's file.
 
     Asks the resource manager, the peers and, if it runs, the domain's service; changes nothing.
     """

@@ -1,4 +1,4 @@
-"""The files of [tls]: whether they fit together, until when they are valid, and who can read the key."""
+"""Checks the files of [tls]: whether they fit together, when they expire, and who can read the key."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from cosched.pem import dns_names, identities, parse_certificates, parse_key, re
 from cosched.service.configuration import Configuration, Tls
 from cosched.service.preparing import doubtful_identity, wrong_identity
 
-FEW_DAYS, SOME_DAYS = 7, 30  # a problem, a warning
+FEW_DAYS, SOME_DAYS = 7, 30  # days left: fewer are a problem, fewer are a warning
 _DAY = 86400
 _GROUP_READS, _OTHERS_READ = stat.S_IRGRP, stat.S_IROTH
 
 
 def check_certificates(configuration: Configuration, account: Account) -> Iterator[Finding]:
-    """Nothing of them is used without TLS. `account`: the service's user."""
+    """Check the files, unless TLS is not used. `account`: the service's user."""
     if configuration.domain.plaintext or configuration.tls is None:
         yield warning(
             "tls",
@@ -58,7 +58,7 @@ def _unusable(files: Tls, error: InputError, name: str) -> Finding:
 
 
 def check_days(subject: str, path: Path, certificates: Sequence[x509.Certificate], command: str) -> Finding:
-    """How long the first of them to end is still valid."""
+    """Check how long the first certificate to expire is still valid."""
     now = datetime.now(UTC)
     begin = max(certificate.not_valid_before_utc for certificate in certificates)
     end = min(certificate.not_valid_after_utc for certificate in certificates)

@@ -1,4 +1,4 @@
-"""[coscheduling]: settings that are permitted, but seldom meant. Pure."""
+"""Checks [coscheduling] for settings that are permitted but rarely intended. Pure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _DEFAULT_INTERVAL, _DEFAULT_JITTER, _DEFAULT_SHARE = '"20m"', "0.25", "0.5"
 
 
 def check_coscheduling(configuration: Configuration) -> Iterator[Finding]:
-    """Whether jobs here can have mates, and whether their holds end."""
+    """Check whether jobs here can have mates, and whether their holds end."""
     settings = configuration.coscheduling_settings()
     if not settings.enabled:
         yield warning(

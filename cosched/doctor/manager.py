@@ -1,4 +1,4 @@
-"""The resource manager: its settings, and what its adapter finds out about it."""
+"""Checks the resource manager: its settings, and what its adapter finds."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from cosched.service.configuration import Configuration
 
 
 async def check_manager(configuration: Configuration, account: Account, *, serving: bool) -> list[Finding]:
-    """`account`: the service's user; `serving`: whether it runs."""
+    """Check the resource manager. `account`: the service's user; `serving`: whether the service runs."""
     manager, state = configuration.manager, configuration.domain.state
     directory = state.with_name(f"{state.name}.{manager.kind}")
     try:

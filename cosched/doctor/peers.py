@@ -1,4 +1,4 @@
-"""The peers: whether each can be called with this domain's certificate, knows this domain, and has the same time."""
+"""Checks that each peer can be called with this domain's certificate, knows this domain, and has the same time."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
 
 async def check_peers(configuration: Configuration, serving: Domain | None) -> list[Finding]:
-    """Call each peer as the service does; `serving`: what the running service says, if it runs."""
+    """Call each peer as the service does; `serving`: the answer of the running service, if any."""
     try:
         files = _files(configuration)
-    except InputError:  # which the certificates' own checks tell
+    except InputError:  # the checks of the certificates report it
         return [problem("peers", "not called: the files of [tls] cannot be used", "correct those first")]
     views = await _views(configuration, PeerCredentials(files) if files else None)
     most = float(configuration.coscheduling.max_clock_offset)
@@ -44,13 +44,13 @@ def _files(configuration: Configuration) -> TlsFiles | None:
 
 
 def _names(here: str, files: TlsFiles | None) -> tuple[str, ...]:
-    """What a peer's file must say of this domain, but for the address."""
+    """Return the lines that a peer's configuration needs for this domain, without the address."""
     identity = [f'identity = "{files.current()[1].identity}"'] if files else []
     return ("[[peer]]", f'name = "{here}"', *identity)
 
 
 async def _views(configuration: Configuration, credentials: PeerCredentials | None) -> list[PeerView]:
-    """What is known of the peers once all have been asked."""
+    """Ask all peers; return what is then known of them."""
     timeout = float(configuration.coscheduling.peer_timeout)
     peers = Peers(configuration.domain.name, configuration.peers, timeout, credentials, lambda view: None)  # noqa: ARG005
     try:
@@ -64,8 +64,8 @@ async def _views(configuration: Configuration, credentials: PeerCredentials | No
 
 
 async def _ask_as_peer(peers: Peers, peer: str) -> None:
-    """A question that only peers may ask, and that changes nothing."""
-    with suppress(CallError):  # the view tells
+    """Make a call that only peers may make, and that changes nothing."""
+    with suppress(CallError):  # the view shows it
         await peers.call(peer, GetMateStatus(PROBE, PROBE))
 
 
@@ -77,7 +77,7 @@ def _judged(view: PeerView, ends: Ends, serving: Domain | None, most: float) -> 
 
 
 def check_answer(view: PeerView, ends: Ends) -> Finding:
-    """Whether a peer has answered this domain."""
+    """Check whether a peer has answered this domain."""
     if view.state == PEER_STATE_REACHABLE:
         trip = "" if view.round_trip is None else f" within {view.round_trip * 1000:.1f} ms"
         return ok(view.name, f"{view.address} answers{trip}")
@@ -95,7 +95,7 @@ def check_answer(view: PeerView, ends: Ends) -> Finding:
 
 
 def check_serving(here: str, peer: str, serving: Domain | None) -> Iterator[Finding]:
-    """Whether the running service gets on with it as well: it may use another configuration than the file's."""
+    """Check that the running service reaches the peer too; it may still use an older configuration."""
     for seen in serving.peers if serving else ():
         if seen.name == peer and seen.state in ("refused", "unreachable"):
             yield warning(
@@ -108,7 +108,7 @@ def check_serving(here: str, peer: str, serving: Domain | None) -> Iterator[Find
 
 
 def check_clock(view: PeerView, most: float) -> Finding:
-    """Whether pairs can start at an agreed instant; `most`: max_clock_offset, in seconds."""
+    """Check whether clocks allow agreed starts; `most`: max_clock_offset, in seconds."""
     subject, offset, doubt = f"{view.name} clock", view.clock_offset, view.clock_uncertainty
     if offset is None or doubt is None:
         return warning(

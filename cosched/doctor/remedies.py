@@ -1,6 +1,6 @@
-"""What mends a peer that refuses this domain, or is refused by it: told by what the call found. Pure.
+"""Remedies for peers that refuse this domain, or that it refuses, by the problem that a call found. Pure.
 
-The texts that are looked for are those of `cosched.service.wire.tls_probe`, and the reasons of the protocol's errors.
+The code looks for texts of `cosched.service.wire.tls_probe`, and for the reasons of the protocol's errors.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _SEEN = re.compile(r"the peer's certificate is that of (\S+), not of ")
 
 @dataclass(frozen=True, slots=True)
 class Ends:
-    """The two ends of the call. `ca`: this domain's authority; `named`: what a peer's file must say of this domain."""
+    """The two ends of a call. `ca`: this domain's authority; `named`: the lines for this domain in a peer's file."""
 
     here: str
     peer: str
@@ -29,7 +29,7 @@ Remedy = tuple[str, str, tuple[str, ...]]  # what to change, where, the lines
 
 
 def remedy(problem: str, ends: Ends) -> Remedy:
-    """What to change if the call ended with this problem."""
+    """Return what to change if the call ended with this problem."""
     for words, mend in _REMEDIES:
         if any(word in problem for word in words):
             return mend(problem, ends)

@@ -1,4 +1,4 @@
-"""The service itself: whether it runs, as whom, and whether it can write what it keeps."""
+"""Checks the service: whether it runs, as which user, and whether it can write its files."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ _PATIENCE = 5.0  # seconds
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """The service as it is found. One that does not run will run as `account`, as far as can be told."""
+    """The state of the service. If it does not run, `account` is the user that it will probably run as."""
 
     account: Account
-    domain: Domain | None = None  # what it says of itself; None: it does not run, or does not answer
-    trouble: str = ""  # why there is no answer, though there is somebody or should be
+    domain: Domain | None = None  # the service's answer; None: it does not run, or does not answer
+    trouble: str = ""  # why there is no answer although something listens, or the socket cannot be tried
 
 
 def running_service(section: DomainSection) -> Running:
-    """Ask at the domain's socket, if it has one."""
+    """Ask the service through the domain's socket, if it has one."""
     uid, trouble = _listening_user(section.socket) if section.socket else (None, "")
     if uid is None:
         return Running(Account.of(_owner(section.state)), None, trouble)
@@ -42,14 +42,14 @@ def running_service(section: DomainSection) -> Running:
 
 
 def check_service(section: DomainSection, service: Running, source: str) -> Iterator[Finding]:
-    """Whether it runs, its database and its socket."""
+    """Check that the service runs, its database and its socket."""
     yield _check_running(section, service, source)
     yield _check_state(section.state, service.account)
     yield _check_socket(section.socket, service.account)
 
 
 def _listening_user(path: Path) -> tuple[int | None, str]:
-    """The user id of who listens on a Unix socket, as the kernel says; None, and perhaps why."""
+    """Ask the kernel for the user id of the process that listens on a Unix socket; None and a reason if unknown."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as trial:
         trial.settimeout(_PATIENCE)
         try:
@@ -63,7 +63,7 @@ def _listening_user(path: Path) -> tuple[int | None, str]:
 
 
 def _owner(state: Path) -> int:
-    """Whose service it has been: the database's owner, or whoever asks."""
+    """Return the user id of the database's owner, or our own if there is no database."""
     with suppress(OSError):
         return state.stat().st_uid
     return os.geteuid()
