@@ -1,1 +1,1 @@
-"""What files and flags say, checked: types of settings, fields that several models share, mistakes said in one line."""
+"""Checks of files and flags: types of settings, fields shared by several models, mistakes described in one line."""

@@ -1,4 +1,4 @@
-"""Network addresses and identities as settings give them; ValueError says what is wrong with one."""
+"""Network addresses and identities in settings; a ValueError says what is wrong with one."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[A-Za-z0-9._~:/?#\[\]@!$&'()*+,;=%-]
 
 
 def parse_address(text: str) -> tuple[str, int]:
-    """Host and port of `HOST:PORT`; an IPv6 address stands in brackets there, and comes without them."""
+    """Return host and port of `HOST:PORT`. An IPv6 address has brackets in the text, but not in the result."""
     match = _ADDRESS.fullmatch(text)
     if match is None or int(match["port"]) > 65535:
         raise ValueError(f"{shown(text)} is not HOST:PORT, such as 127.0.0.1:7701 or [::1]:7701")
@@ -28,7 +28,7 @@ def parse_address(text: str) -> tuple[str, int]:
 
 
 def is_loopback(address: str) -> bool:
-    """Whether what is sent to `HOST:PORT` stays on this host: localhost, 127.0.0.0/8, ::1."""
+    """Whether `HOST:PORT` is on the loopback interface: localhost, 127.0.0.0/8, ::1."""
     host, _ = parse_address(address)
     try:
         return ip_address(host).is_loopback
@@ -78,4 +78,4 @@ Address = Annotated[str, AfterValidator(_reachable)]
 """HOST:PORT of another service."""
 
 Uri = Annotated[str, AfterValidator(_uri)]
-"""An absolute URI, as certificates name their holders."""
+"""An absolute URI, which names the holder of a certificate."""

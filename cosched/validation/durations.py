@@ -9,7 +9,7 @@ _PATTERN = re.compile(r"(\d{1,12})([smhdw]?)")
 
 
 def parse_seconds(text: str) -> int:
-    """Whole seconds of `90`, `90s`, `20m`, `12h`, `3d` or `2w`; ValueError for anything else."""
+    """Parse `90`, `90s`, `20m`, `12h`, `3d` or `2w` to whole seconds; ValueError for anything else."""
     match = _PATTERN.fullmatch(text.strip())
     if match is None:
         raise ValueError(f"{text!r} is not a duration such as 90, 20m, 12h or 3d")
@@ -17,7 +17,7 @@ def parse_seconds(text: str) -> int:
 
 
 def parse_window(text: str) -> tuple[int | None, int | None]:
-    """The time window `START..END` (`0..20d`, `2w..` without an end), ValueError for anything else."""
+    """Parse a time window `START..END` (`0..20d`; `2w..` has no end); ValueError for anything else."""
     start, dots, end = text.partition("..")
     if not dots:
         raise ValueError(f"{text!r} is not a time window START..END such as 0..20d")

@@ -1,4 +1,4 @@
-"""Says in one line what is wrong with settings: which key, and why."""
+"""Describes mistakes in settings in one line: the key and the reason."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ _BARE_KEY = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 @dataclass(frozen=True, slots=True)
 class Mistake:
-    """One mistake: `path` leads to the key (names of tables and keys, numbers of list entries from 0)."""
+    """One mistake; `path` leads to the key: names of tables and keys, and indices of list entries from 0."""
 
     path: tuple[int | str, ...]
-    kind: str  # pydantic's name of it
+    kind: str  # pydantic's name for it
     reason: str
 
     @property
     def unknown_key(self) -> bool:
-        """Whether the key is none of its table's."""
+        """Whether the table has no such key."""
         return self.kind == "extra_forbidden"
 
 
 class KeyedError(ValueError):
-    """A mistake that a model's validator finds at `path` below it."""
+    """A mistake that a model's validator finds at `path`, relative to the model."""
 
     def __init__(self, path: tuple[int | str, ...], reason: str) -> None:
         self.path = path
@@ -39,7 +39,7 @@ class KeyedError(ValueError):
 
 
 def first_mistake(error: ValidationError) -> Mistake:
-    """The first of pydantic's mistakes. A model's plain ValueError may begin with the key that it is about: `KEY: `."""
+    """Return pydantic's first mistake. A model's plain ValueError may begin with the key it is about, `KEY: `."""
     first = error.errors(include_url=False)[0]
     path, reason = first["loc"], _reason(first)
     cause = first.get("ctx", {}).get("error")
@@ -52,14 +52,14 @@ def first_mistake(error: ValidationError) -> Mistake:
 
 
 def no_such_key(key: str, names: Iterable[str]) -> str:
-    """The reason of an unknown key, with the known one that is meant."""
+    """Return the message for an unknown key, with the known key that was probably meant."""
     names = list(names)
     close = difflib.get_close_matches(key, names, n=1)
     return f"no such key; did you mean {close[0]}?" if close else f"no such key; there are {', '.join(names)}"
 
 
 def key_shown(key: str) -> str:
-    """A key as a dotted path shows it: one of odd characters in quotes."""
+    """Return a key as part of a dotted path; a key with special characters is quoted."""
     return key if _BARE_KEY.fullmatch(key) else shown(key)
 
 

@@ -1,4 +1,4 @@
-"""Names of pairs: what users may call them, wherever they write them (commands, scripts, API, comments of Slurm)."""
+"""Names of pairs: which are valid in commands, scripts, the API and Slurm's comments alike."""
 
 from __future__ import annotations
 
@@ -10,5 +10,5 @@ _NAME = re.compile(rf"[A-Za-z0-9_.:,+=@/-]{{1,{MOST}}}")
 
 
 def is_pair_name(text: str) -> bool:
-    """Whether a pair may be called so: no quotes in a shell, and no blanks that end it in a comment."""
+    """Whether a pair may have this name: it needs no quotes in a shell, and no blanks end it in a comment."""
     return _NAME.fullmatch(text) is not None

@@ -1,4 +1,4 @@
-"""Policies by name: ours, and those of other packages, as the entry points of the group `cosched.policies`."""
+"""Policies by name: ours, and those of other packages, from entry points of the group `cosched.policies`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ GROUP = "cosched.policies"
 
 
 def expression_of(policy: str) -> str:
-    """The expression of another package's policy; anything else is left as it is. ValueError: it cannot be used."""
+    """Return the expression of another package's policy, anything else unchanged; ValueError if it cannot be used."""
     if policy in NAMED or not policy.isidentifier():
         return policy
     for entry in entry_points(group=GROUP, name=policy):

@@ -1,4 +1,4 @@
-"""The settings that every policy domain has, simulated or live, and what the core makes of them."""
+"""The settings common to all policy domains, simulated or live, and their conversion to settings of the core."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class SchedulerFields(Settings):
         return parse_node_pool(self.node_pool)
 
     def scheduler_settings(self, nodes: int, release_order: ReleaseOrder) -> ClusterSettings:
-        """These settings for the embedded scheduler of a machine of `nodes` nodes."""
+        """Return these settings for the embedded scheduler of a machine of `nodes` nodes."""
         return ClusterSettings(
             nodes=nodes,
             ordering=parse_ordering(self.policy),
@@ -58,6 +58,6 @@ class CoschedulingFields(Settings):
         return self
 
     def coscheduling_settings(self) -> CoschedulingSettings:
-        """These settings for the core; ValueError, `KEY: reason`, for a value out of range."""
+        """Return these settings for the core; ValueError, `KEY: reason`, for a value out of range."""
         names = CoschedulingSettings.__dataclass_fields__.keys() & type(self).model_fields.keys()
         return CoschedulingSettings(**{name: getattr(self, name) for name in names})

@@ -10,7 +10,7 @@ from cosched.errors import InputError
 
 
 def read_toml(path: str) -> dict[str, Any]:
-    """The keys of a TOML file; InputError with the line if it is none."""
+    """Read the keys of a TOML file; InputError names the line if it is not valid."""
     try:
         return tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
@@ -20,5 +20,5 @@ def read_toml(path: str) -> dict[str, Any]:
     except tomllib.TOMLDecodeError as error:
         reason, _, line = str(error).partition(" (at line ")
         raise InputError(path, int(line.split(",")[0]) if line else None, reason) from None
-    except (ValueError, RecursionError):  # a number of thousands of digits, brackets nested by the thousand
+    except (ValueError, RecursionError):  # a number with thousands of digits, or thousands of nested brackets
         raise InputError(path, None, "a number is too long, or brackets are nested too deeply") from None

@@ -1,4 +1,4 @@
-"""Types of settings, for pydantic models; a mistake is a ValueError that says what is expected."""
+"""Types of settings for pydantic models; a mistake raises a ValueError that says what is expected."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def _seconds(value: object) -> object:
 
 
 def _no_bool(value: object) -> object:
-    """Python takes true for 1, a user does not."""
+    """Refuse true and false as numbers: Python takes true for 1, users do not."""
     if isinstance(value, bool):
         raise ValueError(f"a number is expected, not {str(value).lower()}")
     return value
@@ -45,6 +45,6 @@ NodePool = Annotated[str, AfterValidator(_node_pool)]
 
 
 class Settings(BaseModel):
-    """Settings that do not change; a key that the model does not know is a mistake."""
+    """Immutable settings; an unknown key is a mistake."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
