@@ -68,9 +68,13 @@ class PolicyDomain:
 
     def handle(self, event: Event, now: int) -> list[Change]:
         """Something happens at `now`; what follows for others. IllegalEvent, ValueError: nothing was changed."""
-        left: list[Change] = []
-        self._follow(self.coscheduler.handle(event, now), now, left)
-        return left
+        effects = self.coscheduler.handle(event, now)
+        for effect in effects:
+            if type(effect) in self._carry_out:
+                left: list[Change] = []
+                self._follow(effects, now, left)
+                return left
+        return cast("list[Change]", effects)  # as is most often so: a question, or an answer
 
     def follow(self, effects: Iterable[Effect], now: int) -> list[Change]:
         """What follows from effects that are no event's: those of a restart."""

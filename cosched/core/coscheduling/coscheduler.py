@@ -21,7 +21,7 @@ say), `outgoing` (what our jobs ask), `incoming` (what peers ask).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any
 
 from cosched.core.coscheduling.allocations import HOLDING, QUEUED, READY, RUNNING, Allocations
 from cosched.core.coscheduling.asking import Asking
@@ -88,6 +88,7 @@ class Coscheduler:
     ) -> None:
         self.ledger = ledger = Ledger(domain, nodes, settings, story, known_as)
         self.jobs = ledger.jobs
+        self._changed = ledger.changed
         self.mates = mates = Mates(ledger.jobs, owners or {})
         self.peers = peers = Peers(ledger)
         self.allocations = allocations = Allocations(ledger, peers)
@@ -111,28 +112,27 @@ class Coscheduler:
         other = self.others.get(kind)
         if other is not None:
             return other(event, now)
-        event = cast(JobEvent, event)
+        if TYPE_CHECKING:
+            assert isinstance(event, JobEvent)
         job = self.jobs.get(event.job)
         if job is None:
             raise IllegalEvent(f"{kind.__name__} of unknown job {event.job}")
-        return self._answered(job, event, now) if type(event) is Answered else self._carry_out(job, event, now)
-
-    def _answered(self, job: PairedJob, event: Answered, now: int) -> list[Effect]:
-        if job.call is not event.request and job.call != event.request:
+        if type(event) is not Answered:
+            effects = self._row(job, kind)(job, event, now)
+        elif job.call is event.request or job.call == event.request:
+            effects = self._row(job, type(event.answer))(job, event.answer, now)
+            if heard := self.asking.heard_of(job.peer, now):
+                effects = effects + heard
+        else:
             return []  # the answer to a question that nobody asks any more
-        effects = self._carry_out(job, event.answer, now)
-        heard = self.asking.heard_of(job.peer, now)
-        return effects + heard if heard else effects
+        self._changed[job.id] = None
+        return effects
 
-    def _carry_out(self, job: PairedJob, what: object, now: int) -> list[Effect]:
-        """The transition of the job's state and this kind of event or answer."""
-        kind = type(what)
+    def _row(self, job: PairedJob, kind: type) -> Transition:
         transition = self._rows[kind][job.state]
         if transition is None:
             raise IllegalEvent(f"{kind.__name__} while job {job.id} is {job.state.name}")
-        effects = transition(job, what, now)
-        self.ledger.changed[job.id] = None
-        return effects
+        return transition
 
     # The tables
 
