@@ -1,1 +1,1 @@
-"""The live service of one policy domain: the core behind gRPC, with a clock, a store and timers."""
+"""The live service of one policy domain: gRPC, a clock, a store and timers around the core."""

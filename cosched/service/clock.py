@@ -1,7 +1,7 @@
-"""The service's own time: whole seconds since 1970 that never step, and what the wall clock shows of them.
+"""The service's own time: whole seconds since 1970 that never step, and their relation to the wall clock.
 
-It is taken from the wall clock once, at the start, and driven by CLOCK_BOOTTIME from then on. When the wall clock is
-set meanwhile, the difference is noted as a shift: added to what is shown or sent, subtracted from what is received.
+Service time is read from the wall clock once, at the start, and follows CLOCK_BOOTTIME from then on. If the wall clock
+is set later, the difference is noted as a shift: added to times that are shown or sent, subtracted from received ones.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from collections.abc import Callable
 
 from cosched.core.protocol import FOREVER
 
-READING_TIME = 0.1  # seconds; a pair of readings that took longer says nothing about the difference of two clocks
+READING_TIME = 0.1  # seconds; if a pair of readings takes longer, the difference of the two clocks is unreliable
 
 
 def boottime() -> float:
-    """Seconds since this host started, those in which it slept included."""
+    """Return seconds since this host started, including those in which it slept."""
     return time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
 class Clock:
-    """Service time; `shift` is what the last run of this domain left in its store."""
+    """Service time; `shift` is from this domain's store, where the last run left it."""
 
     def __init__(
         self, shift: int = 0, *, wall: Callable[[], float] = time.time, steady: Callable[[], float] = boottime
@@ -32,35 +32,35 @@ class Clock:
         self._start = self._wall_ahead() - shift
 
     def now(self) -> int:
-        """Service time, whole seconds; never goes back."""
+        """Return service time in whole seconds; it never goes back."""
         return math.floor(self.exact())
 
     def exact(self) -> float:
-        """Service time with its fraction."""
+        """Return service time with its fraction."""
         return self._start + self._steady()
 
     @property
     def shift(self) -> int:
-        """Seconds to add to service time to get wall time, as of the last `look`."""
+        """Wall time minus service time in seconds, as of the last `look`."""
         return self._shift
 
     def look(self) -> int:
-        """Compare with the wall clock: the seconds by which it was set since the last look, which `shift` follows."""
+        """Compare with the wall clock and adjust `shift`; return how many seconds it was set by since the last look."""
         apart = self._wall_ahead() - self._start - self._shift
         step = round(apart) if abs(apart) >= 1 else 0
         self._shift += step
         return step
 
     def to_wall(self, instant: int) -> int:
-        """Service time as wall time; 0 (no instant) and FOREVER stay what they are."""
+        """Convert service time to wall time; 0 (no instant) and FOREVER stay."""
         return _shifted(instant, self._shift)
 
     def from_wall(self, instant: int) -> int:
-        """Wall time as service time; 0 (no instant) and FOREVER stay what they are."""
+        """Convert wall time to service time; 0 (no instant) and FOREVER stay."""
         return _shifted(instant, -self._shift)
 
     def _wall_ahead(self) -> float:
-        """Seconds by which the wall clock is ahead of the steady one; both are read without a pause between."""
+        """Return how many seconds the wall clock is ahead of the steady one, from readings without a pause between."""
         while True:
             before = self._steady()
             wall = self._wall()

@@ -34,7 +34,7 @@ from cosched.validation.types import DomainName, ExactSeconds, Seconds, Settings
 DAY = 86400
 MAX_RETENTION = 100 * MAX_INTERVAL
 PAPERS_RULES: Mapping[str, Any] = {"peer_grace": 0, "on_mate_unknown": OnMateUnknown.START}
-MAX_SOCKET_PATH = 107  # bytes: what a Unix socket's address has room for
+MAX_SOCKET_PATH = 107  # bytes, the limit of a Unix socket's address
 
 
 def _text(value: str) -> str:
@@ -48,7 +48,7 @@ def _endless(value: object) -> object:
 
 
 def _absolute(value: object, info: ValidationInfo) -> object:
-    """Relative to the configuration file's folder, which is the validation's context."""
+    """Return the path relative to the configuration file's folder, which is the validation's context."""
     if isinstance(value, str):
         if not value or "\0" in value:
             raise ValueError("must be a path")
@@ -86,7 +86,7 @@ ReadableFile = Annotated[FilePath, AfterValidator(_readable)]
 
 
 class DomainSection(Settings):
-    """[domain]: what the service is called, where it listens, what it keeps."""
+    """[domain]: the service's name, where it listens, its limits, and what it stores."""
 
     name: DomainName
     listen: ListenAddress
@@ -97,7 +97,7 @@ class DomainSection(Settings):
     operators: tuple[Text, ...] = ()
     schedule_interval: Annotated[Seconds, Field(le=MAX_INTERVAL)] = 30  # 0: no periodic iteration
     retention: Annotated[Seconds, Field(ge=1, le=MAX_RETENTION)] = 30 * DAY
-    max_jobs_per_user: Annotated[Whole, Field(ge=1, le=10**9)] = 10_000  # that have not ended
+    max_jobs_per_user: Annotated[Whole, Field(ge=1, le=10**9)] = 10_000  # jobs that have not ended
     max_script_bytes_per_user: Annotated[Whole, Field(ge=1, le=10**15)] = 256 << 20  # of those jobs, compressed
     log_level: Literal["debug", "info", "warning", "error"] = "info"
 
@@ -109,27 +109,27 @@ class DomainSection(Settings):
 
 
 class Coscheduling(CoschedulingFields):
-    """[coscheduling]: scheme, enhancements, and patience with other domains."""
+    """[coscheduling]: the scheme, enhancements, and time limits for other domains."""
 
     enabled: Flag = True
-    peer_grace: Seconds = 120  # 0 if the manager replays, unless it is given
-    on_mate_unknown: OnMateUnknown = OnMateUnknown.WAIT  # start if the manager replays, unless it is given
+    peer_grace: Seconds = 120  # default 0 if the manager replays
+    on_mate_unknown: OnMateUnknown = OnMateUnknown.WAIT  # default START if the manager replays
     mate_patience: Annotated[Seconds | None, BeforeValidator(_endless)] = 7 * DAY
     peer_timeout: Annotated[ExactSeconds, Field(gt=0, le=300)] = Decimal(5)
     peer_patience: Seconds = 30
     heartbeat_interval: Annotated[Seconds, Field(le=MAX_INTERVAL)] = 10  # 0: none
-    # Clocks that a time service looks after differ by milliseconds, and ntpd steps one that is 0.128 s off: one that is
-    # four times as far off may be stepped at any moment.
-    max_clock_offset: Annotated[ExactSeconds, Field(le=DAY)] = Decimal("0.5")  # for an agreed start; 0: none ever
+    # A time service keeps clocks within milliseconds, and ntpd steps a clock that is 0.128 s off. So a clock that is
+    # four times as far off may step at any moment.
+    max_clock_offset: Annotated[ExactSeconds, Field(le=DAY)] = Decimal("0.5")  # for agreed starts; 0: never agree
 
     def coscheduling_settings(self) -> CoschedulingSettings:
-        """These settings for the core; without `enabled` the scheme is off."""
+        """Return these settings for the core; without `enabled` the scheme is off."""
         settings = super().coscheduling_settings()
         return settings if self.enabled else replace(settings, scheme=Scheme.OFF)
 
 
 class Peer(Settings):
-    """[[peer]]: another domain; `owners` maps its users' names to those here, where they differ."""
+    """[[peer]]: another domain; `owners` maps its users' names to ours where they differ."""
 
     name: DomainName
     address: Address
@@ -138,7 +138,7 @@ class Peer(Settings):
 
 
 class Tls(Settings):
-    """[tls]: PEM files. A certificate whose URI is `user_identity` and a name is that user's."""
+    """[tls]: PEM files. A certificate whose URI is `user_identity` followed by a name belongs to that user."""
 
     ca: ReadableFile
     certificate: ReadableFile
@@ -154,7 +154,7 @@ class Tls(Settings):
 
 
 class Manager(SchedulerFields):
-    """[manager]: the resource manager, how the embedded scheduler works for it, and the adapter's own `settings`."""
+    """[manager]: the resource manager, the embedded scheduler, and the adapter's own `settings`."""
 
     kind: Text
     settings: Mapping[str, object] = Field(default_factory=dict, repr=False)  # they may hold secrets
@@ -213,7 +213,7 @@ class Configuration(Settings):
         return self
 
     def coscheduling_settings(self) -> CoschedulingSettings:
-        """[coscheduling] for the core; a replay keeps the paper's rules unless it is given others."""
+        """Return [coscheduling] for the core; the defaults of a replay are the paper's rules."""
         settings = self.coscheduling.coscheduling_settings()
         if self.manager.kind != "replay":
             return settings
@@ -221,7 +221,7 @@ class Configuration(Settings):
         return replace(settings, **{key: rule for key, rule in PAPERS_RULES.items() if key not in given})
 
     def cluster_settings(self, nodes: int) -> ClusterSettings:
-        """[manager] for the embedded scheduler of a machine of `nodes` nodes; SettingError if they do not fit."""
+        """Return [manager] for the embedded scheduler of a machine with `nodes` nodes; SettingError if it does not fit."""
         partitions = self.manager.partitions
         if partitions and partitions.nodes != nodes:
             raise SettingError("node_pool", f"{self.manager.node_pool} has {partitions.nodes} nodes, not {nodes}")
@@ -238,7 +238,7 @@ _SECTIONS: Mapping[str, type[Settings]] = {
 
 
 def read_configuration(path: str | Path) -> Configuration:
-    """The configuration in a file; InputError, one line, names the file, the key and the reason of the first mistake.
+    """Read a configuration file. InputError, one line, names the file, the key and the reason of the first mistake.
 
     The files of [tls] and the folder of `state` must exist now.
     """
@@ -251,7 +251,7 @@ def read_configuration(path: str | Path) -> Configuration:
 
 
 def _with_settings(values: dict[str, Any]) -> dict[str, Any]:
-    """The keys of [manager] that are none of Manager's are the adapter's `settings`."""
+    """Move keys of [manager] that Manager does not define into the adapter's `settings`."""
     manager = values.get("manager")
     if not isinstance(manager, dict):
         return values
@@ -261,7 +261,7 @@ def _with_settings(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def _dotted(mistake: Mistake, values: Mapping[str, Any]) -> str | None:
-    """The key's dotted path: a peer goes by its name if it has one, else by its number from 1."""
+    """Return the key's dotted path. A peer is shown by its name if it has one, else by its number from 1."""
     parts = []
     for level, part in enumerate(mistake.path):
         if isinstance(part, int):

@@ -1,4 +1,4 @@
-"""What `cosched serve` would do with a configuration, in lines for people."""
+"""Describes in lines for people what `cosched serve` would do with a configuration."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _OTHERS_MAY_READ = 0o004
 
 
 def describe(configuration: Configuration, doubts: Iterable[str] = ()) -> list[str]:
-    """Aligned lines `KEY  VALUE`, then one `warning` line for each thing that is permitted but seldom meant."""
+    """Return aligned lines `KEY  VALUE`, then a `warning` line for each setting that is valid but seldom intended."""
     lines = [
         *_domain(configuration),
         *_coscheduling(configuration),
@@ -123,7 +123,7 @@ def _readable_by_others(path: Path) -> bool:
 
 
 def _duration(seconds: int) -> str:
-    """`30 s`, `20 min`, `1 h`, `7 d`, or a mixture as h:mm:ss."""
+    """Return `30 s`, `20 min`, `1 h`, `7 d`, or a mixture as h:mm:ss."""
     for unit, name in ((86400, "d"), (3600, "h"), (60, "min")):
         if seconds and seconds % unit == 0:
             return f"{seconds // unit} {name}"

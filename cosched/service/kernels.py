@@ -1,6 +1,7 @@
-"""The compiled kernels of a live domain: all of them are loaded at the start, so that no call waits for one.
+"""Loads all compiled kernels of a live domain at the start, so that no call waits for one.
 
-Loading one takes up to a third of a second, compiling those of `try_start` several; a peer waits 5 seconds at most.
+Loading a kernel takes up to a third of a second, compiling those of `try_start` several seconds. Peers wait 5 seconds
+by default.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ _CODE = re.compile(r"^([0-9a-f]+)-([0-9a-f]+) r-xp .*/libllvmlite\.so$", re.MULT
 
 
 def load_kernels() -> None:
-    """Load them, or compile them the first time; the compiler is not needed afterwards."""
+    """Load the kernels, or compile them the first time; then give back the memory of the compiler's code."""
     seconds = prepare_kernels(_use_all, _LOG.warning)
     _LOG.info("kernels ready in %.1f s", seconds)
     for start, length in _compiler_code():
@@ -32,7 +33,7 @@ def load_kernels() -> None:
 
 
 def _use_all() -> None:
-    """Have a small machine do all that one can; kernels are the same for every machine and policy."""
+    """Use all kernels on a small machine; they are the same for every machine and policy."""
     cluster = OpenCluster(ClusterSettings(9, parse_ordering("fcfs"), BACKFILLING["easy"]))
     for job in ("1", "2", "3"):
         cluster.submit(_job(job))
@@ -40,7 +41,7 @@ def _use_all() -> None:
         cluster.pass_over(job, 1, 1.0)
     cluster.try_start("3", 2, 3)
     cluster.next(2)
-    cluster.reschedule()  # although the answer of 1 is awaited
+    cluster.reschedule()  # although the answer for job 1 is pending
     cluster.hold("1", 2, 9)
     cluster.release("1", 3)
     cluster.next(4)
@@ -55,11 +56,11 @@ def _job(name: str, state: JobState = JobState.QUEUED) -> ClusterJob:
 
 
 def _compiler_code() -> Iterator[tuple[int, int]]:
-    """Where the compiler's code is in memory: address and bytes."""
+    """Yield the parts of memory with the compiler's code: address and bytes."""
     for start, end in _CODE.findall(Path("/proc/self/maps").read_text()):
         yield int(start, 16), int(end, 16) - int(start, 16)
 
 
 def _give_back(start: int, length: int) -> None:
-    """Have the operating system drop these pages of a file, 50 MB; what is needed again comes from the file."""
+    """Make the operating system drop these pages of a file, 50 MB in all; it reads them again if they are needed."""
     ctypes.CDLL(None).madvise(ctypes.c_void_p(start), ctypes.c_size_t(length), _DONTNEED)

@@ -1,7 +1,7 @@
 """The service's Prometheus metrics: `cosched_*`, in base units, without job or user names as labels.
 
-Those who observe use the attributes; series with fixed labels are kept in tables, since finding one costs more than
-counting. `Gauge.set_function` has a gauge read when it is scraped.
+Other modules use the attributes. Series with fixed labels are cached in tables, since finding one costs more than
+counting. `Gauge.set_function` makes a gauge be read when it is scraped.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ _GAP_SECONDS = (0, 1, 2, 5, 10, 30, 60, 300, 1200, 3600, 14400, 86400)
 
 
 class Metrics:
-    """All metrics of one service, on a registry of its own."""
+    """All metrics of one service, in its own registry."""
 
     def __init__(self, version: str) -> None:
-        prometheus_client.disable_created_metrics()  # type: ignore[no-untyped-call]  # they would double the number of series
+        prometheus_client.disable_created_metrics()  # type: ignore[no-untyped-call]  # they double the number of series
         self.registry = CollectorRegistry()
         Info("cosched_build", "The software.", registry=self.registry).info({"version": version})
         self._add_scheduling()
@@ -47,7 +47,7 @@ class Metrics:
         GCCollector(registry=self.registry)
 
     def text(self) -> bytes:
-        """All metrics in Prometheus' text format, version 0.0.4."""
+        """Return all metrics in Prometheus' text format, version 0.0.4."""
         return generate_latest(self.registry)
 
     def _add_scheduling(self) -> None:
@@ -125,12 +125,12 @@ class Metrics:
         self.clock_steps = self._counter("cosched_clock_steps", "Steps of the wall clock.")
 
     def peer_call(self, peer: str, call: str, outcome: str, seconds: float) -> None:
-        """A call to another domain has ended so, after so long."""
+        """Count a call to another domain, its outcome, and its duration in seconds."""
         self._peer_calls(peer, call, outcome).inc()
         self._peer_call_seconds(peer, call).observe(seconds)
 
     def request(self, call: str, code: str, seconds: float) -> None:
-        """A call was answered with a gRPC code, after so long."""
+        """Count an answered call, its gRPC code, and its duration in seconds."""
         self._requests(call, code).inc()
         self._request_seconds(call).observe(seconds)
 

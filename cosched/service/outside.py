@@ -1,4 +1,4 @@
-"""What a live domain wants done once a turn is on record: calls, launches, timers, news."""
+"""Carries out what a live domain decides, once the turn is recorded: calls, launches, timers, news."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ from cosched.service.tasks import Tasks
 from cosched.service.timers import Timers
 
 PATIENCE = 0.25  # seconds that a scheduling iteration waits for one job's answers
-SPREAD = 0.5  # seconds; what two domains would do at the same moment, crossing each other, is spread over so much
-MAX_DOUBLINGS = 6  # of that
-TRY_AGAIN = 1.0  # seconds between attempts to write what could not be written
+SPREAD = 0.5  # seconds over which actions are spread that two domains would else do at the same moment
+MAX_DOUBLINGS = 6  # of SPREAD
+TRY_AGAIN = 1.0  # seconds between attempts to write to the database
 
 _LOG = logging.getLogger(__name__)
 
 
 class ServiceOutside:
-    """`turns.Outside` for a service; `agreed`, `domain`, `peers` and `runner` are put in before the first turn."""
+    """`turns.Outside` of a service; set `agreed`, `domain`, `peers` and `runner` before the first turn."""
 
     agreed: AgreedStart
     domain: LiveDomain
@@ -58,8 +58,8 @@ class ServiceOutside:
         metrics: Metrics,
         fail: Callable[[BaseException], None],
     ) -> None:
-        """Without `durability` nothing waits: a replay in lock-step is not continued after a power failure, but run
-        again from its traces.
+        """Without `durability` nothing waits for the disk: after a power failure a replay in lock-step is run again from
+        its traces.
         """
         self._clock = clock
         self._timers = timers
@@ -68,8 +68,8 @@ class ServiceOutside:
         self._metrics = metrics
         self._fail = fail
         self._loop = asyncio.get_running_loop()
-        self.tasks = Tasks(fail)  # calls and orders: they are on record, and taken up again at the next start
-        self._stalled = ""  # why, as far as it has been told
+        self.tasks = Tasks(fail)  # calls and orders: they are recorded, and resumed at the next start
+        self._stalled = ""  # the problem that was last logged
         self._patience: tuple[JobId, asyncio.TimerHandle] | None = None
         self._look_at: float | None = None
 
@@ -94,7 +94,7 @@ class ServiceOutside:
             self.agreed.over(call.job)
 
     def _sent(self, call: Call) -> Request:
-        """A request with times as the peer reads them, and the instant of start that is proposed now."""
+        """Return the request with times by the peer's clock, and with the start that we propose."""
         request = call.request
         if isinstance(request, TryStartMate):
             request = request._replace(hold_until=self._clock.to_wall(request.hold_until))
@@ -103,10 +103,10 @@ class ServiceOutside:
         return request
 
     def _received(self, peer: Domain, reply: Reply) -> Reply:
-        """A reply with times as this domain reads them."""
+        """Return the reply with times by this domain's clock."""
         if isinstance(reply, MateStatus) and reply.started_at is not None:
             started_at = self._clock.from_wall(self.agreed.here(peer, reply.started_at))
-            return reply._replace(started_at=min(started_at, self._clock.now()))  # its offset may not be known
+            return reply._replace(started_at=min(started_at, self._clock.now()))  # the clock's offset may be unknown
         if isinstance(reply, (MateTried, MateStarted)) and reply.started:
             start_at = self.agreed.heard(peer, reply.start_at)
             self._metrics.pair_starts["at_once" if start_at is None else "agreed"].inc()
@@ -171,7 +171,7 @@ class ServiceOutside:
 
     def stalled(self, problem: str) -> None:
         """See the protocol."""
-        if problem != self._stalled:  # told once, not at each attempt
+        if problem != self._stalled:  # log it once, not at each attempt
             self._stalled = problem
             _LOG.error("stalled: %s; nothing is answered until it can be written", problem)
         self._loop.call_later(TRY_AGAIN, self._try_again)
@@ -187,9 +187,9 @@ class ServiceOutside:
 
 
 def _spread(instant: int, times: int = 1) -> float:
-    """A moment of this instant, or so many times as far off, by chance.
+    """Return a random moment within this instant, or within `times` as long a span after it.
 
-    Two domains that end their holds, or look at their queues again, at the same moment would each find the other's
-    nodes taken by a job that asks for its own mate, and would do it all again, for ever.
+    If two domains ended their holds, or looked at their queues, at the same moment, each would find the other's nodes
+    taken by a job that asks for its own mate. They would repeat this for ever.
     """
     return instant + random.uniform(0.0, SPREAD * times)

@@ -1,6 +1,6 @@
-"""What a service makes of its configuration before it opens anything: `cosched serve` and `serve --check` run the same.
+"""Checks a configuration and builds what follows from it alone, for `cosched serve` and `serve --check`.
 
-Raises InputError with a section as its source, or with the path of a file.
+Nothing is opened. Raises InputError with a section as its source, or with the path of a file.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from cosched.validation.addresses import parse_address
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """The parts of a service that need nothing but its configuration; nothing of them is open."""
+    """The parts of a service that need only its configuration; none of them is open."""
 
     manager: ResourceManager
     tls: TlsFiles | None
-    doubts: tuple[str, ...]  # what can be used, but is seldom meant
+    doubts: tuple[str, ...]  # settings that are valid but seldom intended
 
 
 def prepare(configuration: Configuration) -> Prepared:
-    """The manager, with its settings, and the files of [tls], which belong together and to this domain."""
+    """Make the manager and the files of [tls], and check that these fit each other and this domain."""
     manager, tls = _manager(configuration), _tls(configuration)
     used = tls is not None and not configuration.domain.plaintext
     doubt = doubtful_identity(configuration.domain.name, tls.current()[1].identity) if tls and used else None
@@ -41,14 +41,14 @@ def _manager(configuration: Configuration) -> ResourceManager:
     with mistakes_of_manager():
         create = load_manager(section.kind)
         manager = create(configuration.domain.name, state.with_name(f"{state.name}.{section.kind}"), section.settings)
-        if manager.nodes:  # else it is known once the manager is open
+        if manager.nodes:  # else the number is known when the manager is open
             configuration.cluster_settings(manager.nodes)
     return manager
 
 
 @contextmanager
 def mistakes_of_manager() -> Iterator[None]:
-    """What the manager cannot use is a mistake in [manager]: InputError."""
+    """Turn errors of the manager's settings into InputError for [manager]."""
     try:
         yield
     except SettingError as error:
@@ -70,7 +70,7 @@ def _tls(configuration: Configuration) -> TlsFiles | None:
 
 
 def wrong_identity(configuration: Configuration, identity: str) -> str | None:
-    """Why a certificate with this identity cannot be this domain's; None: it can."""
+    """Return why a certificate with this identity cannot be this domain's; None if it can."""
     for peer in configuration.peers:
         if identity == peer.identity:
             return f"is that of the peer {peer.name} ({identity}): give this domain one of its own"
@@ -81,7 +81,7 @@ def wrong_identity(configuration: Configuration, identity: str) -> str | None:
 
 
 def doubtful_identity(name: str, identity: str) -> str | None:
-    """Why a certificate with this identity is perhaps not the domain's; None: its last part is the domain's name."""
+    """Return why a certificate with this identity is perhaps not the domain's; None if it ends in the domain's name."""
     parts = urlsplit(identity)
     last = (parts.path or parts.netloc).replace(":", "/").rpartition("/")[2]
     if last == name:
@@ -90,7 +90,7 @@ def doubtful_identity(name: str, identity: str) -> str | None:
 
 
 def check_addresses(configuration: Configuration) -> None:
-    """InputError names an address that cannot be listened on, before anything is loaded or opened."""
+    """Raise InputError for an address that cannot be listened on, before anything is loaded or opened."""
     for key, address in _addresses(configuration):
         host, port = parse_address(address)
         try:
@@ -111,6 +111,6 @@ def _addresses(configuration: Configuration) -> Iterator[tuple[str, str]]:
 
 
 def not_bound(key: str, address: str, why: str | None = None) -> InputError:
-    """An address of [domain] cannot be listened on."""
+    """Return the error that an address of [domain] cannot be listened on."""
     said = f" ({why})" if why else ""
     return InputError("domain", key, f"{address} cannot be listened on: in use, or not this host's{said}")

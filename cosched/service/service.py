@@ -1,7 +1,7 @@
-"""One policy domain as a process: opens what it needs in order, serves, and closes it in the reverse order.
+"""One policy domain as a process: it opens its parts in order, serves, and closes them in reverse order.
 
-Order at the start: database, resource manager, the state as the last turn left it, the manager's jobs against that,
-listeners, readiness. A stop leaves jobs running; they are found again.
+Order at the start: database, resource manager, the state after the last turn, comparison with the manager's jobs,
+listeners, readiness. A stop leaves jobs running; the next start finds them.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ _LOG = logging.getLogger(__name__)
 
 
 class _StoppedError(Exception):
-    """The service is to stop before it has begun."""
+    """The service shall stop before it has begun."""
 
 
 class Service:
@@ -82,7 +82,7 @@ class Service:
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def run(self) -> None:
-        """Serve until SIGTERM or SIGINT. InputError or StoreError if it cannot; RuntimeError after its own fault."""
+        """Serve until SIGTERM or SIGINT. InputError or StoreError if this is impossible; RuntimeError after a fault."""
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._stop.set)
@@ -91,7 +91,7 @@ class Service:
                 await self._open(stack)
             except _StoppedError:
                 return
-            gc.freeze()  # what is there now stays; to look through it for garbage takes up to a tenth of a second
+            gc.freeze()  # these objects stay; a garbage collection over them takes up to a tenth of a second
             self._serving = True
             self._tell_peers()
             systemd.notify("READY=1")
@@ -108,7 +108,7 @@ class Service:
 
     @property
     def address(self) -> str:
-        """Where it listens."""
+        """The address at which it listens."""
         return self._listeners.address
 
     def fail(self, error: BaseException) -> None:
@@ -156,7 +156,7 @@ class Service:
         return manager, found
 
     async def _found(self, manager: ResourceManager) -> Mapping[str, Any]:
-        """The manager's jobs, once it answers: it may be started after us."""
+        """Wait until the manager answers, as it may start after us; return its jobs."""
         told = False
         while True:
             try:
@@ -219,7 +219,7 @@ class Service:
 
     @property
     def _paced(self) -> bool:
-        """Whether a conductor tells the time."""
+        """Whether a conductor sets the time."""
         return self._replay is not None and self._replay.paced
 
     def _start_timers(self) -> None:
@@ -239,7 +239,7 @@ class Service:
             every("peers away", ASK_AGAIN, self._look_for_peers)
         if section.coscheduling.heartbeat_interval and section.peers:
             every("heartbeat", section.coscheduling.heartbeat_interval, self._beat)
-            # Soon, so that the offsets of clocks are known; not at once, since peers may be starting as well.
+            # Soon, so that the offsets of clocks are known; not at once, since peers may be starting too.
             self.timers.set("first heartbeat", self.clock.now() + FIRST_BEAT, self._beat)
 
     async def _listen(self, stack: AsyncExitStack) -> None:
@@ -268,19 +268,19 @@ class Service:
     # While it serves
 
     def about(self) -> cluster_pb2.Domain:
-        """The domain itself, for users."""
+        """Return the description of the domain for users."""
         kind = self.configuration.manager.kind
         return self.views.domain(kind, f"cosched {__version__}", self.serving_since, self.peers.views())
 
     def _tell_peers(self, peers: Collection[Domain] | None = None) -> None:
-        """Tell these peers (None: all) that this domain is here, and whether it drains."""
+        """Tell these peers (None: all) that this domain is up, and whether it drains."""
         names = self._peer_names if peers is None else peers
         if not self._paced:
             timeout = float(self.configuration.coscheduling.peer_timeout)
             self._task(self.peers.tell(self._presence(PRESENCE_SERVING), names, timeout))
 
     async def _say_goodbye(self) -> None:
-        """Tell peers that are there that this domain stops, and when it will be back if that is known."""
+        """Tell reachable peers that this domain stops, and when it will be back if that is known."""
         await self._listeners.tell_health(health_pb2.HealthCheckResponse.NOT_SERVING)
         there = [view.name for view in self.peers.views() if view.state == cluster_pb2.PEER_STATE_REACHABLE]
         if not self._paced:
@@ -296,7 +296,7 @@ class Service:
         return TellPresenceRequest(domain=self.name, presence=presence, expected=expected)
 
     def problem(self) -> str | None:
-        """Why the service is not healthy; None if it is."""
+        """Return why the service is not healthy; None if it is."""
         if not self._serving:
             return "starting or stopping"
         problem = self.domain.problem or self.runner.work.problem
@@ -315,7 +315,7 @@ class Service:
 
     def _task(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)
-        self._tasks.add(task)  # the loop itself would let it be collected
+        self._tasks.add(task)  # the loop alone would let it be garbage-collected
         task.add_done_callback(self._tasks.discard)
 
     def _peer_changed(self, view: PeerView) -> None:
@@ -329,10 +329,10 @@ class Service:
         if up and self._serving:
             self._tell_peers([view.name])
         if up and self.configuration.coscheduling.heartbeat_interval and not self._paced:
-            self._beat()  # its clock is not known yet
+            self._beat()  # its clock's offset is not known yet
 
     def _measure(self) -> None:
-        """Gauges that are read when they are scraped."""
+        """Set up the gauges that are read when they are scraped."""
         for state, gauge in self.metrics.jobs.items():
             gauge.set_function(partial(_count, self.views.job_counts, state))
         for state, gauge in self.metrics.nodes.items():
@@ -349,12 +349,12 @@ class Service:
             self.metrics.certificate_expiry(certificate.name).set_function(lambda: expires(certificate))
 
     def _drained_until(self) -> float:
-        """In seconds since 1970; NaN: the domain does not drain."""
+        """Return the end of the drain in seconds since 1970; NaN if the domain does not drain."""
         drain = self.domain.drained
         return math.nan if drain is None else float(self.clock.to_wall(drain.until))
 
     def _peer_clock(self, peer: Domain, field: str) -> float:
-        """A field of the offset of its clock; NaN: not known."""
+        """Return a field of the offset of the peer's clock; NaN if it is unknown."""
         return float(getattr(self.peers.clock_offset(peer), field, math.nan))
 
 

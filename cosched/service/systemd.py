@@ -1,4 +1,4 @@
-"""Notices to the service manager: sd_notify's protocol, without its library."""
+"""Notifications to the service manager by sd_notify's protocol, without its library."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import os
 import socket
 import time
 
-TIMEOUT = 1.0  # seconds; the service manager is never waited for longer
+TIMEOUT = 1.0  # seconds; we never wait longer for the service manager
 
 
 def notify(state: str) -> bool:
-    """Tell systemd `READY=1`, `STOPPING=1`, `RELOADING=1`, `WATCHDOG=1` or `STATUS=...`; whether it was told.
+    """Send systemd `READY=1`, `STOPPING=1`, `RELOADING=1`, `WATCHDOG=1` or `STATUS=...`; whether this succeeded.
 
-    Does nothing where NOTIFY_SOCKET is not set. RELOADING=1 gets the time stamp that Type=notify-reload asks for.
+    Does nothing if NOTIFY_SOCKET is not set. RELOADING=1 gets the time stamp that Type=notify-reload requires.
     """
     path = os.environ.get("NOTIFY_SOCKET", "")
     if not path.startswith(("/", "@")):
@@ -23,7 +23,7 @@ def notify(state: str) -> bool:
 
 
 def watchdog_interval() -> float | None:
-    """Seconds between two WATCHDOG=1, half of what systemd waits for one; None if it expects none of this process."""
+    """Return the seconds between two WATCHDOG=1, half of systemd's timeout; None if it expects none of this process."""
     try:
         microseconds = int(os.environ.get("WATCHDOG_USEC", ""))
         process = int(os.environ.get("WATCHDOG_PID", os.getpid()))
@@ -35,7 +35,7 @@ def watchdog_interval() -> float | None:
 
 
 def _send(address: str, state: str) -> bool:
-    """Whether it could be sent. A service manager that is gone or stuck is no reason for the service to fail."""
+    """Send the state; whether this succeeded. The service does not fail if its manager is gone or stuck."""
     try:
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:
             sender.settimeout(TIMEOUT)

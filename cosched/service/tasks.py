@@ -1,4 +1,4 @@
-"""Tasks under way at the same time; a fault in one of them is not lost."""
+"""A set of concurrent tasks. A fault in one of them is not lost."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import Any
 
 
 class Tasks:
-    """Tasks of one owner. Belongs to one asyncio loop."""
+    """The tasks of one owner. Belongs to one asyncio loop."""
 
     def __init__(self, fail: Callable[[BaseException], None]) -> None:
-        """`fail`: called with a fault of ours, after which nothing can be relied on."""
+        """`fail` is called with a fault of ours, after which nothing can be relied on."""
         self._fail = fail
         self._tasks: set[asyncio.Task[Any]] = set()
         self._settled: asyncio.Future[None] | None = None  # resolved when no task is left
 
     def run(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
-        """Begin another one."""
+        """Start a task."""
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._done)
@@ -32,13 +32,13 @@ class Tasks:
             self._fail(error)
 
     async def settled(self) -> None:
-        """Wait until no task is left, also of those that begin meanwhile."""
+        """Wait until no task is left, including tasks that start meanwhile."""
         if self._tasks:
             self._settled = asyncio.get_running_loop().create_future()
             await self._settled
 
     async def close(self) -> None:
-        """Cancel all of them."""
+        """Cancel all tasks."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)

@@ -1,7 +1,7 @@
 """Timers on the event loop: single ones at an instant of service time, and periodic work.
 
-APScheduler reckons with the wall clock, so a step of it would delay or hasten everything. A watch on the loop's own
-clock sees that within a second and sets all timers again. A single timer never fires before its instant.
+APScheduler uses the wall clock, so a step of it would shift all timers. A watch on the loop's own clock notices a step
+within a second and sets all timers again. A single timer never fires before its instant.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from apscheduler.schedulers.asyncio import AsyncIOScheduler
 from cosched.service.clock import Clock, boottime
 
 WATCH_INTERVAL = 1.0  # seconds
-STEP = 0.5  # seconds by which the wall clock must have been set to be followed
-MAX_WAIT = 30 * 86400.0  # seconds; a timer further off is set again when they are over
+STEP = 0.5  # seconds; smaller steps of the wall clock are ignored
+MAX_WAIT = 30 * 86400.0  # seconds; a timer further ahead is set again after this time
 
 Fire = Callable[[], None]
 
@@ -32,13 +32,13 @@ _log = logging.getLogger(__name__)
 class _Timer:
     at: float  # service time
     fire: Fire
-    interval: float | None = None  # seconds, of periodic work
+    interval: float | None = None  # seconds, for periodic work
 
 
 class Timers:
-    """All timers of one service. `fire` is a plain function, called in the loop; what it raises is logged.
+    """All timers of one service. The loop calls `fire`, a plain function; its exceptions are logged.
 
-    `speed`: seconds of the clock in one second; where that is more than one, periodic work is done each second at most.
+    `speed`: seconds of the clock in one real second. If it is above one, periodic work is done at most once a second.
     """
 
     def __init__(self, clock: Clock, speed: float = 1.0) -> None:
@@ -48,18 +48,18 @@ class Timers:
         self._watch: asyncio.TimerHandle | None = None
         self._wall_ahead = 0.0
         # Without a grace time a late job is run, not dropped. Runs of one job never overlap, since each is one plain
-        # call, but APScheduler counts a run until after the loop's next turn and would drop one that follows at once.
+        # call. But APScheduler counts a run until after the loop's next turn, and would drop one that follows at once.
         defaults = {"misfire_grace_time": None, "coalesce": True, "max_instances": 1000}
         self._scheduler = AsyncIOScheduler(timezone=UTC, job_defaults=defaults)
 
     def start(self) -> None:
-        """Begin to fire, in the running event loop. Timers may have been set before."""
+        """Start firing, in the running event loop. Timers may be set before."""
         self._wall_ahead = time.time() - boottime()
         self._scheduler.start()
         self._watch = asyncio.get_running_loop().call_later(WATCH_INTERVAL, self._look)
 
     def stop(self) -> None:
-        """Fire no more."""
+        """Stop firing."""
         self._timers.clear()
         if self._watch is not None:
             self._watch.cancel()
@@ -67,25 +67,25 @@ class Timers:
             self._scheduler.shutdown(wait=False)
 
     def set(self, key: str, at: float, fire: Fire) -> None:
-        """Call `fire` once, at service time `at`, soon if that is past; in place of the timer `key` there was."""
+        """Call `fire` once, at service time `at`, or soon if that is past. Replaces an earlier timer `key`."""
         self._schedule(_single(key), _Timer(at, fire))
 
     def clear(self, key: str) -> None:
         """Forget the single timer `key`, if there is one."""
         if self._timers.pop(_single(key), None) is not None:
-            with suppress(JobLookupError):  # due: handed to the loop, but not called yet
+            with suppress(JobLookupError):  # it is due, and handed to the loop but not called yet
                 self._scheduler.remove_job(_single(key))
 
     def every(self, key: str, seconds: float, fire: Fire) -> None:
-        """Call `fire` each `seconds`, first in so many; in place of the periodic work `key` there was.
+        """Call `fire` every `seconds`, first after this time. Replaces earlier periodic work `key`.
 
-        Times that have passed without a call, since the loop was busy or the host asleep, are made up for by one.
+        Calls that were missed because the loop was busy or the host asleep are made up for by one call.
         """
         interval = max(seconds, self._speed) if self._speed > 1 else seconds
         self._schedule(f"every {key}", _Timer(self._clock.exact() + interval, fire, interval))
 
     def follow_clock(self) -> None:
-        """Set everything again by the wall clock as it is now."""
+        """Set all timers again by the present wall clock."""
         for name, timer in self._timers.items():
             self._schedule(name, timer)
 
@@ -96,7 +96,7 @@ class Timers:
         self._scheduler.add_job(self._due, "date", args=(name, timer), run_date=due, id=name, replace_existing=True)
 
     async def _due(self, name: str, timer: _Timer) -> None:
-        if self._timers.get(name) is not timer:  # cleared or replaced since it was handed to the loop
+        if self._timers.get(name) is not timer:  # it was cleared or replaced after it was handed to the loop
             return
         now = self._clock.exact()
         if now < timer.at:  # the wall clock was set forwards, or MAX_WAIT is over

@@ -1,4 +1,4 @@
-"""What a service does for itself now and then: follow the wall clock, remove old jobs, tell systemd that it lives."""
+"""Regular maintenance: follow the wall clock, remove old jobs, tell systemd that the service lives."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from cosched.service.timers import Timers
 
 LOOK_AT_CLOCK = 5.0  # seconds
 RETIRE = 3600.0
-PORTION = 500  # old jobs that are removed at a time, while everybody waits for less than a tenth of a second
-SHIFT = "clock shift"  # what the store calls it
+PORTION = 500  # old jobs removed at a time; everything else waits meanwhile, less than a tenth of a second
+SHIFT = "clock shift"  # its key in the store
 
 _LOG = logging.getLogger(__name__)
 
@@ -22,7 +22,7 @@ class Upkeep:
     """The clock's shift and the old jobs of one store."""
 
     def __init__(self, store: Store, clock: Clock, timers: Timers, metrics: Metrics, retention: int) -> None:
-        """`retention`: seconds for which ended jobs are kept."""
+        """`retention`: seconds that ended jobs are kept."""
         self._store = store
         self._clock = clock
         self._timers = timers
@@ -30,7 +30,7 @@ class Upkeep:
         self._retention = retention
 
     def start(self) -> None:
-        """From now on, as often as it needs."""
+        """Start the periodic work."""
         self._timers.every("clock", LOOK_AT_CLOCK, self._look_at_clock)
         self._timers.every("retire", RETIRE, self._retire)
 
@@ -68,7 +68,7 @@ def pat_watchdog() -> None:
 
 
 def opened_clock(store: Store) -> Clock:
-    """Service time as the last run left it: not before the last event, even if the wall clock was set back since."""
+    """Return the clock as the last run left it, never before the last event, even if the wall clock was set back."""
     clock = Clock(int(store.meta(SHIFT) or 0))
     last = store.events(store.last_sequence() - 1, (), (), 1)
     behind = last[-1].at - clock.now() if last else 0

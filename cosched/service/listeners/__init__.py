@@ -1,1 +1,1 @@
-"""Where connections come in, and how many may stand."""
+"""Listening sockets, connections, and their limits."""

@@ -1,6 +1,6 @@
-"""Connections are accepted as long as there are descriptors for them; while there are none, they wait in the kernel.
+"""Accepts connections while there are descriptors for them. During a shortage connections wait in the kernel.
 
-What asyncio has for this logs each of the attempts that fail, and makes more of them the more have failed.
+asyncio's own way logs each failed attempt, and makes more attempts the more have failed.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from collections.abc import Callable
 from cosched.service.logs.sparing_log import SparingLog
 from cosched.validation.addresses import parse_address
 
-AT_ONCE = 64  # connections that are accepted before others have their turn
+AT_ONCE = 64  # connections that are accepted before other work gets its turn
 BACKLOG = 128
-PAUSE = 1.0  # seconds until it is tried again
+PAUSE = 1.0  # seconds until the next attempt
 _NO_SUCH_ADDRESS = (errno.EAFNOSUPPORT, errno.EADDRNOTAVAIL)
 _NONE_HERE = (BlockingIOError, InterruptedError, ConnectionAbortedError)
 _LOG = logging.getLogger(__name__)
 
 
 class Acceptor:
-    """Accepts the connections of a listening socket, which becomes its own; belongs to the running loop."""
+    """Accepts the connections of a listening socket, which it owns; belongs to the running loop."""
 
     def __init__(self, listener: socket.socket, arrived: Callable[[socket.socket], None]) -> None:
-        """`arrived` gets each connection, which does not block, and closes it."""
+        """`arrived` gets each connection, non-blocking, and has to close it."""
         self._listener = listener
         self._arrived = arrived
         self._loop = asyncio.get_running_loop()
@@ -36,7 +36,7 @@ class Acceptor:
         self._go_on()
 
     def close(self) -> None:
-        """Accept no more."""
+        """Stop accepting."""
         if self._pause is not None:
             self._pause.cancel()
         self._loop.remove_reader(self._listener)
@@ -66,7 +66,7 @@ class Acceptor:
 
 
 def listen(address: str) -> list[socket.socket]:
-    """Sockets that listen at HOST:PORT, on each address of the host that this machine has, at one port; OSError."""
+    """Return sockets that listen at HOST:PORT, on each of the host's addresses that is ours, at one port; OSError."""
     host, port = parse_address(address)
     listeners: list[socket.socket] = []
     problem = OSError(errno.EADDRNOTAVAIL, "no such address")
@@ -75,7 +75,7 @@ def listen(address: str) -> list[socket.socket]:
         for family, _, _, _, (numeric, *_) in dict.fromkeys(found):
             try:
                 listeners.append(_listening(family, str(numeric), port))
-                port = listeners[-1].getsockname()[1]  # any free one is the same for all
+                port = listeners[-1].getsockname()[1]  # port 0: all use the first one's free port
             except OSError as error:
                 if error.errno not in _NO_SUCH_ADDRESS:
                     raise
@@ -93,7 +93,7 @@ def _listening(family: int, host: str, port: int) -> socket.socket:
     listener = socket.socket(family, socket.SOCK_STREAM)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        if family == socket.AF_INET6:  # the address of all interfaces is that of IPv4's, too
+        if family == socket.AF_INET6:  # `::` must not claim the IPv4 addresses too
             listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, host != "::")
         listener.bind((host, port))
         listener.listen(BACKLOG)

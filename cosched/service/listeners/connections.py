@@ -1,9 +1,9 @@
-"""How many connections may stand: of each origin, and in all.
+"""Limits on the number of connections: of each origin, and in all.
 
-Anybody can connect, from anywhere; who it is, is known at his first call, if at all. So a connection on which nobody
-known has called yet may be ended: when one too many comes, from the same origin or in all, the oldest of them goes:
-nobody shuts out others by connections that say nothing. Users may keep a limited number of connections each, and
-together no more than leaves room for other domains and operators.
+Anybody can connect, and the first call shows who it is, if at all. So a connection without a call of a known caller may
+be ended: when there is one too many, from the same origin or in all, the oldest of these goes. Nobody can shut out
+others by silent connections. Each user may keep a limited number of connections, and all users together leave room for
+other domains and operators.
 """
 
 from __future__ import annotations
@@ -20,31 +20,31 @@ Key = TypeVar("Key")
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """For how many connections there is room at one listener."""
+    """The limits of one listener."""
 
     most: int
-    of_origin: int  # of an address, of a user of this host
-    of_user: int  # that are not ended for others, of one caller
+    of_origin: int  # connections of one address, or of one user of this host
+    of_user: int  # kept connections of one caller
 
     @property
     def of_users(self) -> int:
-        """That are not ended for others, of all users."""
+        """Kept connections of all users together."""
         return self.most * 3 // 4
 
 
 @dataclass(eq=False, slots=True)
 class Connection:
-    """One that stands, or is about to."""
+    """One connection, established or about to be."""
 
     origin: str
     end: Callable[[], None]
-    stays: bool = False  # it is not ended for others, whoever uses it
-    keeper: tuple[str, str | None] | None = None  # the caller for whom it is not
-    of_user: bool = False  # the keeper
+    stays: bool = False  # it is kept, whoever uses it
+    keeper: tuple[str, str | None] | None = None  # the caller for whom it is kept
+    of_user: bool = False  # whether the keeper is a user
 
 
 class Connections:
-    """Those of one listener."""
+    """The connections of one listener."""
 
     def __init__(self, room: Room) -> None:
         self._room = room
@@ -57,7 +57,7 @@ class Connections:
         return len(self._standing)
 
     def admit(self, connection: Connection) -> bool:
-        """Whether it may stand; one that nobody known has used may have to go for it."""
+        """Whether to admit it. This may end a connection that no known caller has used."""
         room, origin = self._room, connection.origin
         if self._of_origin[origin] >= room.of_origin and not self._end_one(origin):
             return False
@@ -68,11 +68,11 @@ class Connections:
         return True
 
     def stands(self, connection: Connection) -> bool:
-        """Whether it was admitted, and has not ended."""
+        """Whether it was admitted and has not ended."""
         return connection in self._standing
 
     def keep(self, connection: Connection, caller: Caller) -> bool:
-        """Whether it is not ended for others from now on, since this caller uses it."""
+        """Keep it from being ended for others, since this caller uses it; whether the limits allow that."""
         if connection.keeper is not None or connection not in self._standing:
             return connection.keeper is not None
         keeper, is_user = (caller.via, caller.peer), caller.peer is None and not caller.operator
@@ -84,7 +84,7 @@ class Connections:
         return True
 
     def ended(self, connection: Connection) -> bool:
-        """It stands no more; whether it did."""
+        """Take in that it has ended; whether it was admitted."""
         if connection not in self._standing:
             return False
         del self._standing[connection]
@@ -95,7 +95,7 @@ class Connections:
         return True
 
     def _end_one(self, origin: str | None) -> bool:
-        """End the oldest that may be ended, of this origin or of any; whether there was one."""
+        """End the oldest connection that may be ended, of this origin (None: of any); whether there was one."""
         for connection in self._standing:
             if not connection.stays and connection.keeper is None and origin in (None, connection.origin):
                 self.ended(connection)

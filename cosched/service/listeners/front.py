@@ -1,9 +1,9 @@
-"""Connections that are accepted here and passed on to a gRPC server, which so learns where each of its calls is from.
+"""Accepts connections and passes them on to a gRPC server, so that the origin of each call is known.
 
-gRPC for Python limits neither connections nor their origins, and does not tell the credentials of a Unix socket's
-caller. So it listens in a private folder, which only this service's user can enter, and each connection accepted here
-is passed on to it from a file name of its own that is never used again. That name is what the server tells of its
-caller: it leads back to the connection. Nobody else can connect there, so nobody else can come under such a name.
+gRPC for Python does not limit connections, in all or by origin, and does not tell the credentials of a Unix socket's
+caller. So the server listens in a private folder, which only this service's user can enter. Each accepted connection
+is passed on to it from a file name that is used only once. The server reports this name as its caller, and so it leads
+back to the connection. Nobody else can connect in the folder, so nobody else can use such a name.
 """
 
 from __future__ import annotations
@@ -34,21 +34,21 @@ _LOG = logging.getLogger(__name__)
 
 @dataclass(eq=False, slots=True)
 class Passed:
-    """A connection that is passed on."""
+    """A connection that has been passed on."""
 
-    name: str  # of the file that its way to the server is bound to
+    name: str  # of the file that its connection to the server is bound to
     connection: Connection
-    caller: Caller | None = None  # if its origin says who it is
+    caller: Caller | None = None  # the caller, if the origin identifies it
     connecting: asyncio.Task[None] | None = None
 
 
 class Front:
-    """What stands before one gRPC server."""
+    """The front of one gRPC server."""
 
-    origins_are_callers = False  # an origin says who calls
+    origins_are_callers = False  # whether the origin identifies the caller
 
     def __init__(self, where: str, private: Path, room: Room) -> None:
-        """`where`: for the log; `private`: a folder to be made, beside nothing but files of this service."""
+        """`where`: for the log; `private`: a folder to make, in a place where only this service keeps files."""
         self._where = where
         self._private = private
         self._connections = Connections(room)
@@ -62,7 +62,7 @@ class Front:
     async def start(
         self, listeners: Sequence[socket.socket], server: grpc.aio.Server, add_port: Callable[[str], object]
     ) -> None:
-        """Serve these listening sockets, by a server that is not started; `add_port` gives it its address."""
+        """Serve these listening sockets by a server that is not started yet; `add_port` gives it its address."""
         self._server = server
         self._folder = _make_private(self._private)
         try:
@@ -74,7 +74,7 @@ class Front:
         self._acceptors = [Acceptor(listener, self._accepted) for listener in listeners]
 
     async def close(self, grace: float | None = None) -> None:
-        """Accept no more, give open calls `grace` seconds, end all connections, leave no file behind."""
+        """Stop accepting, give open calls `grace` seconds, end all connections, and remove all files."""
         for acceptor in self._acceptors:
             acceptor.close()
         await self._server.stop(grace)
@@ -91,33 +91,33 @@ class Front:
         shutil.rmtree(self._private, ignore_errors=True)
 
     def _way(self, name: str) -> str:
-        """The path of a file in the private folder, short enough for a socket whatever the folder's own."""
+        """Return the path of a file in the private folder, short enough for a socket even if the folder's is long."""
         return f"/proc/self/fd/{self._folder}/{name}"
 
-    # Whose a call is
+    # The caller of a call
 
     def passed(self, context: Context) -> Passed | None:
-        """The connection that a call came by; None if it has just ended."""
+        """Return the connection of a call; None if it has just ended."""
         return self._by_name.get(context.peer().rpartition("/")[2])
 
     def origin(self, context: Context) -> str:
-        """Where a call is from."""
+        """Return the origin of a call."""
         passed = self.passed(context)
         return passed.connection.origin if passed is not None else "nowhere"
 
     def keep(self, context: Context, caller: Caller) -> None:
-        """The connection that this call came by is not ended for others, since the caller uses it."""
+        """Keep the connection of this call from being ended for others, since a known caller uses it."""
         if (passed := self.passed(context)) is not None:
             self._connections.keep(passed.connection, caller)
 
     # Connections
 
     def _origin(self, accepted: socket.socket) -> str:
-        """Where a connection is from; OSError if it is gone."""
+        """Return the origin of a connection; OSError if it is gone."""
         raise NotImplementedError
 
     async def _prepare(self, passed: Passed, accepted: socket.socket) -> None:
-        """Whatever is to be known before the first call; ConnectionError: it is not to be passed on."""
+        """Find out what has to be known before the first call; ConnectionError: do not pass the connection on."""
 
     def _accepted(self, accepted: socket.socket) -> None:
         relay = Relay(self._arrived, self._ended)
@@ -167,7 +167,7 @@ class Front:
 
     def _ended(self, relay: Relay) -> None:
         passed = self._passed.pop(relay, None)
-        if passed is None:  # its way to the server was being made as it ended, and has ended now
+        if passed is None:  # it ended while it was being connected to the server
             return
         if passed.connecting is not None:
             passed.connecting.cancel()
@@ -178,7 +178,7 @@ class Front:
 
 
 def _connected(here: str, there: str) -> socket.socket:
-    """A connection to `there` that is bound to `here`, a file name that is free again afterwards; OSError."""
+    """Return a connection to `there` that is bound to `here`, and remove the file `here`; OSError."""
     connection = socket.socket(socket.AF_UNIX)
     try:
         connection.setblocking(False)
@@ -194,8 +194,8 @@ def _connected(here: str, there: str) -> socket.socket:
 
 
 def _make_private(folder: Path) -> int:
-    """A new folder that nobody else can enter, open; InputError."""
-    shutil.rmtree(folder, ignore_errors=True)  # a dead service has left it
+    """Make a folder that nobody else can enter; return its descriptor. InputError."""
+    shutil.rmtree(folder, ignore_errors=True)  # left by a dead service
     try:
         folder.mkdir(_NOBODY_ELSE)
         return os.open(folder, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)

@@ -1,7 +1,7 @@
 """/metrics and /healthz over plain HTTP, for Prometheus and health checks; nothing else.
 
-One small answer per connection, within a time limit, from a bounded number of connections: when one too many comes, the
-oldest is cut off, so that clients which keep theirs open cannot lock others out.
+Each connection gets one small answer, within a time limit. The number of connections is bounded: when there is one too
+many, the oldest is closed, so that clients which keep connections open cannot lock others out.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from http import HTTPStatus
 from cosched.service.listeners.accepting import Acceptor, listen
 
 MAX_HEAD = 8192  # bytes of a request's line and headers
-MAX_REASON = 500  # characters of what is wrong
+MAX_REASON = 500  # characters of the problem
 PATIENCE = 5.0  # seconds for a whole connection
 CONNECTIONS = 32
 
@@ -35,7 +35,7 @@ class _Answer:
 
 
 class HttpServer:
-    """Serves `metrics()`, in Prometheus' text format, and `health()`: None if healthy, else what is wrong."""
+    """Serves `metrics()`, in Prometheus' text format, and `health()`: None if healthy, else the problem."""
 
     def __init__(
         self,
@@ -53,16 +53,16 @@ class HttpServer:
         self._most = connections
         self._open: dict[asyncio.Task[None], None] = {}  # oldest first
         self._acceptors: list[Acceptor] = []
-        self.port = 0  # once it listens
+        self.port = 0  # set when it listens
 
     async def start(self) -> None:
-        """Listen; OSError if the address cannot be used."""
+        """Start listening; OSError if the address cannot be used."""
         listeners = listen(self._address)
         self.port = listeners[0].getsockname()[1]
         self._acceptors = [Acceptor(listener, self._accepted) for listener in listeners]
 
     async def stop(self) -> None:
-        """Stop listening and cut off what is open."""
+        """Stop listening and close open connections."""
         while self._acceptors:
             self._acceptors.pop().close()
         tasks = list(self._open)
@@ -81,7 +81,7 @@ class HttpServer:
 
     def _closed(self, task: asyncio.Task[None], accepted: socket.socket) -> None:
         self._open.pop(task, None)
-        accepted.close()  # if it was ended before it began
+        accepted.close()  # in case the task was cancelled before it began
 
     async def _serve(self, accepted: socket.socket) -> None:
         reader, writer = await asyncio.open_connection(sock=accepted, limit=MAX_HEAD)
@@ -92,7 +92,7 @@ class HttpServer:
                 await writer.drain()
                 writer.close()
                 await writer.wait_closed()
-        except (TimeoutError, OSError, EOFError):  # too slow, or gone: nobody to answer
+        except (TimeoutError, OSError, EOFError):  # the client is too slow or gone: nobody to answer
             return
         finally:
             writer.transport.abort()

@@ -1,4 +1,4 @@
-"""Where a service listens: for peers and users of other hosts, for users of this host, and for who measures it."""
+"""All listeners of a service: for peers and users of other hosts, for users of this host, and for monitoring."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ from cosched.v1.coscheduling_pb2_grpc import add_CoschedulingServiceServicer_to_
 from cosched.v1.domain_pb2_grpc import add_DomainServiceServicer_to_server
 from cosched.v1.replay_pb2_grpc import add_ReplayServiceServicer_to_server
 
-GRACE = 2.0  # seconds that open calls have at a stop
+GRACE = 2.0  # seconds that open calls get at a stop
 MAX_MESSAGE = 2 << 20  # bytes: a script of 1 MiB, its arguments and environment
 SILENCE = 10_000  # milliseconds that a new connection may take until it speaks HTTP/2 with us
 IDLENESS = 600_000  # milliseconds after which a connection without a call is closed
-LOCAL_CONNECTIONS, REMOTE_CONNECTIONS = 256, 512  # with as many descriptors as the unit file gives
+LOCAL_CONNECTIONS, REMOTE_CONNECTIONS = 256, 512  # if there are as many descriptors as with the unit file
 DESCRIPTORS_OF_A_CONNECTION = 3
 SERVER_OPTIONS = (
     ("grpc.max_receive_message_length", MAX_MESSAGE),
@@ -51,7 +51,7 @@ SERVER_OPTIONS = (
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """What the listeners of one service serve."""
+    """The parts of a service that its listeners serve."""
 
     configuration: Configuration
     users: Serving
@@ -62,7 +62,7 @@ class Served:
 
 
 class Listeners:
-    """All listeners of one service; they close with the stack that they are opened in."""
+    """All listeners of one service; they close with the stack given to `open`."""
 
     address: str
 
@@ -74,13 +74,13 @@ class Listeners:
         self._told = health_pb2.HealthCheckResponse.UNKNOWN
 
     async def open(self, stack: AsyncExitStack) -> None:
-        """Listen, and be healthy. InputError names an address that cannot be listened on."""
+        """Start listening, and report health. InputError names an address that cannot be used."""
         await self._open_local_socket(stack)
         await self._open_listener(stack)
         await self.tell_health(health_pb2.HealthCheckResponse.SERVING)
 
     async def open_http(self, stack: AsyncExitStack, metrics: Callable[[], bytes]) -> None:
-        """Serve metrics and health by HTTP, if that is wanted. InputError."""
+        """Serve metrics and health over HTTP, if this is configured. InputError."""
         if self._section.http is None:
             return
         http = HttpServer(self._section.http, metrics, self._served.problem)
@@ -91,7 +91,7 @@ class Listeners:
         stack.push_async_callback(http.stop)
 
     async def tell_health(self, status: int) -> None:
-        """Tell those who ask for the service's health, if it has changed."""
+        """Update the health that gRPC clients see, if it has changed."""
         if status != self._told:
             self._told = status
             await self._health.set("", status)
@@ -125,7 +125,7 @@ class Listeners:
         stack.push_async_callback(local.close, GRACE)
 
     def _make_local_server(self, identify: Identify) -> grpc.aio.Server:
-        """The same for users of this host, whose connections are kept from the first, and the conductor of a replay."""
+        """Make the server for the conductor of a replay and for users of this host, whose connections always stay."""
         server = self._make_server(identify, lambda context, caller: None)  # noqa: ARG005
         if self._served.lockstep is not None:
             replay = ReplayApi(self._served.lockstep, identify)
@@ -133,7 +133,7 @@ class Listeners:
         return server
 
     def _make_server(self, identify: Identify, keep: Keep) -> grpc.aio.Server:
-        """A server with all services, for callers that `identify` tells apart; without ports yet."""
+        """Return a server with all services, whose callers `identify` tells apart; without ports yet."""
         server = grpc.aio.server(options=SERVER_OPTIONS)
         receiving = ReceivingServer(server, self._reception, identify, keep)
         add_CoschedulingServiceServicer_to_server(self._served.peers(identify), receiving)
@@ -150,7 +150,7 @@ class Listeners:
 
 
 def _room(most: int) -> Room:
-    """For so many connections, or fewer where descriptors are few: half of them are for other things."""
+    """Return limits for `most` connections, or fewer if descriptors are few: half of those are for other uses."""
     limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     share = most / (LOCAL_CONNECTIONS + REMOTE_CONNECTIONS)
     most = max(8, min(most, int(limit / 2 * share / DESCRIPTORS_OF_A_CONNECTION)))

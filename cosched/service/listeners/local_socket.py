@@ -1,4 +1,4 @@
-"""The Unix socket for users of this host, who are known by what the kernel says of the process that connected."""
+"""The Unix socket for users of this host. The kernel tells the user of each connecting process."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from cosched.service.wire.callers import Caller, Identify, socket_caller
 _LONGEST = 107  # bytes of the path
 _EVERYBODY = 0o666  # mode of the socket
 _CREDENTIALS = struct.Struct("iII")  # SO_PEERCRED: process, user, group
-_PATIENCE = 1.0  # seconds in which a live service can be connected to
+_PATIENCE = 1.0  # seconds within which a live service accepts a connection
 _GONE = Caller(None, None, False, "socket")
 
 
@@ -37,14 +37,14 @@ class LocalSocket(Front):
         operators: Collection[str],
         room: Room,
     ) -> None:
-        """`make_server`: a server with its servicers, without ports, not started."""
+        """`make_server` returns a server with its servicers, without ports, not started."""
         super().__init__(str(path), path.with_name(f".{path.name}.d"), room)
         self._path = path
         self._make_server = make_server
         self._operators = operators
 
     async def open(self) -> None:
-        """Listen; InputError if the path cannot be used, or is in use."""
+        """Start listening; InputError if the path cannot be used, or is in use."""
         public = _listen(self._path)
         server = self._make_server(self._identify)
         try:
@@ -55,7 +55,7 @@ class LocalSocket(Front):
             raise
 
     async def close(self, grace: float | None = None) -> None:
-        """See Front; the socket goes first."""
+        """See Front; the socket is removed first."""
         self._path.unlink(missing_ok=True)
         await super().close(grace)
 
@@ -74,13 +74,13 @@ class LocalSocket(Front):
 
 
 def _uid(connection: socket.socket) -> int:
-    """Whose process connected; the kernel says so."""
+    """Return the user id of the process that connected, as the kernel tells it."""
     credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
     return int(_CREDENTIALS.unpack(credentials)[1])
 
 
 def _listen(path: Path) -> socket.socket:
-    """A socket at `path` to which everybody can connect; InputError."""
+    """Return a listening socket at `path` to which everybody can connect; InputError."""
     if len(os.fsencode(path)) > _LONGEST:
         raise InputError(str(path), None, f"is too long for a socket: at most {_LONGEST} bytes")
     public = socket.socket(socket.AF_UNIX)
@@ -98,7 +98,7 @@ def _listen(path: Path) -> socket.socket:
 
 
 def _make_way(path: Path) -> None:
-    """Remove the socket that a dead service has left; InputError if there is anything else."""
+    """Remove the socket of a dead service; InputError if there is anything else."""
     try:
         about = path.lstat()
     except FileNotFoundError:
@@ -112,6 +112,6 @@ def _make_way(path: Path) -> None:
         except ConnectionRefusedError:
             path.unlink(missing_ok=True)
             return
-        except (TimeoutError, BlockingIOError):  # it listens, but is slow to accept
+        except (TimeoutError, BlockingIOError):  # somebody listens, but is slow to accept
             pass
     raise InputError(str(path), None, "is in use by another service")

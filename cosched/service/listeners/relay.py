@@ -1,4 +1,4 @@
-"""A connection that is passed on: what one end receives the other sends, with flow control and half-closed ends."""
+"""Relays a connection: each end sends what the other receives, with flow control and half-closed ends."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import cast
 
 
 class Relay:
-    """Two connections made into one: `near`, which came first, and `far`, both protocols for asyncio.
+    """Two connections joined into one: `near`, which came first, and `far`; both are asyncio protocols.
 
-    `arrived` is called when there is the near connection, which is not read until its transport is told to resume
-    reading; `ended` when there is none any more.
+    `arrived` is called when the near connection is there; nothing is read from it before `resume_reading` of its
+    transport. `ended` is called when both have ended.
     """
 
     def __init__(self, arrived: Callable[[Relay, asyncio.Transport], None], ended: Callable[[Relay], None]) -> None:
@@ -29,7 +29,7 @@ class Relay:
                 end.transport.abort()
 
     def _made(self, transport: asyncio.Transport) -> None:
-        # Soon, not now: Python before 3.11.3 would begin to read after this call all the same.
+        # Soon, not now: Python before 3.11.3 would still begin to read after this call.
         asyncio.get_running_loop().call_soon(transport.pause_reading)
         self._arrived(self, transport)
 
@@ -39,7 +39,7 @@ class Relay:
 
 
 class _End(asyncio.Protocol):
-    """One of the two connections; `transport` is None before and after."""
+    """One of the two connections; `transport` is None before it is made and after it is lost."""
 
     other: _End
     made: Callable[[asyncio.Transport], None] | None = None
@@ -57,7 +57,7 @@ class _End(asyncio.Protocol):
             self.other.transport.write(data)
 
     def eof_received(self) -> bool:
-        """The other direction goes on until it ends too."""
+        """Keep the other direction open until it ends too."""
         self._at_end = True
         if self.other.transport is None or self.other._at_end:
             return False

@@ -1,4 +1,4 @@
-"""The address for other hosts: other domains, and users with certificates."""
+"""The listener for other hosts: other domains, and users with certificates."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from cosched.service.listeners.accepting import listen
 from cosched.service.listeners.connections import Room
 from cosched.service.listeners.front import Front
 
-_SAME_NETWORK = 64  # bits of an IPv6 address that one host may have many of
+_SAME_NETWORK = 64  # bits: one host may have many IPv6 addresses with this prefix
 
 
 class RemoteSocket(Front):
@@ -22,10 +22,10 @@ class RemoteSocket(Front):
     def __init__(self, address: str, private: Path, room: Room) -> None:
         super().__init__(address, private, room)
         self._address = address
-        self.port = 0  # once it is open
+        self.port = 0  # set by `open`
 
     async def open(self, server: grpc.aio.Server, add_port: Callable[[str], object]) -> None:
-        """Listen; OSError if the address cannot be used, InputError if the private folder cannot."""
+        """Start listening; OSError if the address cannot be used, InputError if the private folder cannot."""
         listeners = listen(self._address)
         self.port = listeners[0].getsockname()[1]
         try:

@@ -1,1 +1,1 @@
-"""What a service writes to its log, and how often."""
+"""The service's log: formats, limits, and how often it repeats itself."""

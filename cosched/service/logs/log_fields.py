@@ -1,4 +1,4 @@
-"""What may come out in a log: nothing that may be secret, nothing long, nothing that steers a terminal."""
+"""Filters for log entries: no secrets, nothing long, nothing that controls a terminal."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from structlog.typing import EventDict, WrappedLogger
 
 MAX_TEXT = 1000  # characters of one value
-MAX_TRACEBACK = 8000  # its last ones
+MAX_TRACEBACK = 8000  # characters of a traceback: its end
 MAX_LINE = 20_000  # characters of all keys and values of a line
 MAX_ENTRIES = 50  # of a table or list
 MAX_DEPTH = 3
@@ -26,19 +26,19 @@ _TRACEBACKS = ("exception", "stack")
 
 
 def without_secrets(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
-    """Hide the values under keys with a word such as environment, script, token, key or password, however deep."""
+    """Hide values whose key contains a word such as environment, script, token, key or password, at any depth."""
     return {key: HIDDEN if _is_secret(key) else _revealed(value, 0) for key, value in event.items()}
 
 
 def bounded(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
-    """Shorten values, so that a line has a bounded length; all of them become what JSON can say."""
+    """Shorten values, so that a line has a bounded length; convert them to what JSON can represent."""
     budget = _Budget()
     first = {key: event[key] for key in ("event", "level", "logger", "domain", "timestamp") if key in event}
     return {budget.text(key): budget.value(value, key) for key, value in _head({**first, **event})}
 
 
 def printable(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
-    """Escape what a terminal would obey, and line ends, except those of tracebacks."""
+    """Escape control characters and line ends, except the line ends of tracebacks."""
     return {_escaped(key): _visible(value, key in _TRACEBACKS) for key, value in event.items()}
 
 
@@ -47,7 +47,7 @@ def _is_secret(key: object) -> bool:
 
 
 def _revealed(value: object, depth: int) -> object:
-    """`value` with the secrets of its tables hidden; deeper than anything that is shown, all of it is."""
+    """Return `value` with the secrets in its tables hidden, and all of it hidden at a depth that is never shown."""
     if not isinstance(value, Mapping | list | tuple):
         return value
     if depth > MAX_DEPTH:
@@ -62,13 +62,13 @@ def _head(table: Mapping[Any, Any]) -> list[tuple[Any, Any]]:
 
 
 class _Budget:
-    """The characters that a line may still have."""
+    """The number of characters that a line may still get."""
 
     def __init__(self) -> None:
         self.left = MAX_LINE
 
     def value(self, value: object, key: object = None, depth: int = 0) -> object:
-        """`value`, as much of it as there is room for."""
+        """Return as much of `value` as there is room for."""
         self.left = max(0, self.left - 1)
         if value is None or isinstance(value, bool):
             return value
@@ -81,7 +81,7 @@ class _Budget:
         return self.text(value, last=key in _TRACEBACKS)
 
     def text(self, value: object, *, last: bool = False) -> str:
-        """`value` as text; of a traceback its last part."""
+        """Return `value` as text; with `last`, keep its end, as for tracebacks."""
         text = value if isinstance(value, str) else _represented(value)
         room = min(self.left, MAX_TRACEBACK if last else MAX_TEXT)
         if len(text) > room:
@@ -106,7 +106,7 @@ class _Budget:
 def _represented(value: object) -> str:
     try:
         return str(value)
-    except Exception as error:  # what cannot be shown must not keep the rest from being logged
+    except Exception as error:  # a value that cannot be shown must not suppress the rest
         return f"[{type(value).__name__}: {type(error).__name__}]"
 
 

@@ -1,6 +1,7 @@
-"""Logs of the service, on standard error: one bounded line for each thing, JSON or, on a terminal, for people.
+"""The service's log on standard error: one bounded line for each entry, as JSON, or readable text on a terminal.
 
-`structlog.get_logger()` and the logging module come out alike. Secrets never do: see `cosched.service.logs.log_fields`.
+Entries of `structlog.get_logger()` and of the logging module look alike. `cosched.service.logs.log_fields` removes
+secrets.
 """
 
 from __future__ import annotations
@@ -15,15 +16,15 @@ from structlog.typing import EventDict, Processor, WrappedLogger
 from cosched.service.logs.log_fields import bounded, printable, without_secrets
 
 CHATTY = ("apscheduler", "asyncio", "grpc", "numba")
-"""Libraries that tell of every step at level info."""
+"""Libraries that log every step at level info."""
 
 
 class _Handler(logging.StreamHandler):  # type: ignore[type-arg]
-    """Ours among the handlers of the root logger."""
+    """A class of its own, to recognise our handler among those of the root logger."""
 
 
 def configure_logs(level: str, domain: str) -> None:
-    """Log `level` (debug, info, warning, error) and above from now on, as `domain`."""
+    """Log entries of `level` (debug, info, warning, error) and above from now on, with the name `domain`."""
     readable = sys.stderr.isatty()
     shared = _shared(domain, timestamps=readable or not _to_journal())
     renderer: Processor = _for_people() if readable else structlog.processors.JSONRenderer()
@@ -51,7 +52,7 @@ def _for_people() -> Processor:
 
 
 def _shared(domain: str, *, timestamps: bool) -> list[Processor]:
-    """What every line gets, whoever wrote it."""
+    """Return the processors for all lines, of structlog and of the logging module."""
 
     def add_domain(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
         return {**event, "domain": domain}

@@ -1,4 +1,4 @@
-"""Warnings about what others do, as often as they like: the log says each at most once a minute."""
+"""Warnings about events that others can cause at will: the log has each at most once a minute."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ import time
 from collections.abc import Hashable
 
 PAUSE = 60.0  # seconds
-_MOST = 1000  # subjects that are remembered
+_MOST = 1000  # remembered subjects
 
 
 class SparingLog:
-    """Says what happens again and again once a minute for each subject, and how often it happened meanwhile."""
+    """Logs a repeated event once a minute for each subject, and how often it happened in between."""
 
     def __init__(self, log: logging.Logger) -> None:
         self._log = log
         self._said: dict[Hashable, tuple[float, int]] = {}  # when, and how often since
 
     def warning(self, subject: Hashable, message: str, *arguments: object) -> None:
-        """Warn, unless this subject was warned of within the last minute."""
+        """Warn, unless there was a warning about this subject within the last minute."""
         now = time.monotonic()
         at, since = self._said.get(subject, (-PAUSE, 0))
         if now - at < PAUSE:

@@ -1,1 +1,1 @@
-"""Messages of the protocol and who sends them: translated, checked, authenticated."""
+"""Translates and checks messages of the protocol, and authenticates their senders."""

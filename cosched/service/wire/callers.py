@@ -1,7 +1,7 @@
-"""Who asks: a peer or a user, as far as that is proved; for each kind of listener a way to tell.
+"""Identifies callers: peers and users, in a way for each kind of listener.
 
-Nobody is believed for what he says of himself. A certificate proves one identity, a URI; one with the identities of two
-known holders proves none. Users of the Unix socket are known by what the kernel says of the process that connected.
+What callers say of themselves counts for nothing. A certificate proves one identity, a URI; a certificate with the
+identities of two known holders proves none. For the Unix socket the kernel tells the user of the connecting process.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ _USER = re.compile(r"[A-Za-z0-9_.@+$-]{1,256}")
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who asks. One that is neither peer nor user may do nothing, but see `plaintext`."""
+    """Who calls. A caller that is neither peer nor user may do nothing, but see `plaintext`."""
 
     peer: str | None  # the domain that its certificate belongs to
     user: str | None  # the user's name
     operator: bool
-    # How that is known, for audit and logs: "socket uid 1000", "certificate spiffe://...", "plaintext from 127.0.0.1".
+    # How we know, for audit and logs: "socket uid 1000", "certificate spiffe://...", "plaintext from 127.0.0.1".
     via: str
 
     @property
     def plaintext(self) -> bool:
-        """Whether it came over a listener without TLS, where the peer's name in a request is believed."""
+        """Whether the call came over a listener without TLS, where we believe the peer's name in a request."""
         return self.via.startswith(PLAINTEXT)
 
 
@@ -44,11 +44,11 @@ Identify = Callable[[grpc.aio.ServicerContext[Any, Any]], Caller]
 def certificate_callers(
     peers: Mapping[str, str], user_identity: str | None = None, operators: Collection[str] = ()
 ) -> Identify:
-    """Callers of a TLS listener.
+    """Return the function that identifies callers of a TLS listener.
 
-    `peers`: the name of each peer by its identity; `user_identity`: how the identities of users begin, the rest being
-    the user's name (None: no users); `operators`: names of users. A name whose jobs would run as root, or as the
-    service itself, is nobody's unless it is among them.
+    `peers`: the name of each peer by its identity; `user_identity`: the prefix of users' identities, which is followed
+    by the user's name (None: no users); `operators`: names of users. A name whose jobs would run as root, or as the
+    service's own user, is accepted only if it is an operator's.
     """
     reserved = _powerful() - set(operators)
 
@@ -70,12 +70,12 @@ def certificate_callers(
 
 
 def plaintext_callers(origin: Callable[[grpc.aio.ServicerContext[Any, Any]], str]) -> Identify:
-    """Callers of a listener without TLS: nobody is known, but the address that a call comes from, its `origin`."""
+    """Return the function for listeners without TLS: only the address of a caller, its `origin`, is known."""
     return lambda context: Caller(None, None, False, f"{PLAINTEXT} from {origin(context)}")
 
 
 def socket_caller(uid: int, operators: Collection[str] = ()) -> Caller:
-    """The user of this host with this uid. May ask a directory server for the name, so it may block."""
+    """Return the user of this host with this uid. This may block, as it may ask a directory server for the name."""
     try:
         name = pwd.getpwuid(uid).pw_name
     except KeyError:
@@ -85,12 +85,12 @@ def socket_caller(uid: int, operators: Collection[str] = ()) -> Caller:
 
 
 def _powerful() -> set[str]:
-    """Names of this host's users who have the rights of root, or of this service."""
+    """Return the names of this host's users who have the rights of root, or of this service."""
     return {"root"} | {entry.pw_name for entry in pwd.getpwall() if entry.pw_uid in (0, os.geteuid())}
 
 
 def _user(uri: str, prefix: str | None) -> str | None:
-    """The user's name in the URI, if it is that of a user."""
+    """Return the user's name in the URI; None if it is not a user's."""
     if not prefix or not uri.startswith(prefix):
         return None
     name = uri.removeprefix(prefix)

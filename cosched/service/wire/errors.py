@@ -15,10 +15,10 @@ MAX_MESSAGE = 500  # characters: it travels twice, in headers that have about 8 
 
 
 class Refusal(Exception):  # noqa: N818  (the API's own word)
-    """A call is answered by an error; raised anywhere below the servicers.
+    """A call is answered by this error. Raise it anywhere below the servicers.
 
-    `reason` is one of those that the protocol files list, `message` one line for people, `metadata` the particulars
-    that the protocol files promise for that reason.
+    `reason` is one of the protocol files' reasons, `message` is one line for people, `metadata` has the details that
+    the protocol files promise for the reason.
     """
 
     def __init__(
@@ -32,7 +32,7 @@ class Refusal(Exception):  # noqa: N818  (the API's own word)
 
 
 async def abort(context: grpc.aio.ServicerContext, refusal: Refusal) -> NoReturn:
-    """End the call with this error; it raises what ends the handler."""
+    """End the call with this error, by an exception that ends the handler."""
     message = refusal.message[:MAX_MESSAGE]
     info = ErrorInfo(reason=refusal.reason, domain=DOMAIN, metadata=refusal.metadata)
     status = Status(code=refusal.code.value[0], message=message)

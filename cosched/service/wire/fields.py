@@ -1,4 +1,4 @@
-"""Checks of what another domain sends: a bad field is named, never guessed at. The limits are those of the protocol."""
+"""Checks of received messages, with the protocol's limits. An error names the bad field; no value is guessed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from cosched.core.protocol import Domain, JobId
 from cosched.v1.coscheduling_pb2 import JobRef
 
 MAX_JOB_ID = 128
-PROBE = "0"  # no job's id: `cosched doctor` asks for it, to see whether a peer takes its questions
+PROBE = "0"  # never a job's id: `cosched doctor` asks for it, to see whether a peer answers
 MAX_PAIR = 128
 MAX_REQUEST_ID = 256
 MAX_OWNER = 256
@@ -22,9 +22,9 @@ _DOMAIN = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 
 
 class FieldError(ValueError):
-    """`field` of a message cannot be used; to become INVALID_ARGUMENT with this `reason`.
+    """A `field` of a message cannot be used; it becomes INVALID_ARGUMENT with this `reason`.
 
-    The text never repeats what was sent, which may be long or hostile.
+    The text never repeats the value, which may be long or hostile.
     """
 
     reason: ClassVar[str] = "INVALID_FIELD"
@@ -36,13 +36,13 @@ class FieldError(ValueError):
 
 
 class WrongDomainError(FieldError):
-    """The field names another domain than it should: a misrouted call, or a misconfigured name."""
+    """The field names the wrong domain: the call is misrouted, or a name is misconfigured."""
 
     reason = "WRONG_DOMAIN"
 
 
 def check_text(field: str, value: str, most: int, least: int = 1) -> str:
-    """The text, if it has `least` to `most` characters, all of them printable."""
+    """Return the text if it has `least` to `most` characters, all printable."""
     if not least <= len(value) <= most:
         raise FieldError(field, f"must have {least} to {most} characters, has {len(value)}")
     if not value.isprintable():
@@ -51,14 +51,14 @@ def check_text(field: str, value: str, most: int, least: int = 1) -> str:
 
 
 def check_domain(field: str, value: str) -> Domain:
-    """The domain name, if it is one."""
+    """Return the text if it is a domain's name."""
     if not _DOMAIN.fullmatch(value):
         raise FieldError(field, "is not a domain name (1 to 64 of A-Z a-z 0-9 _ . -)")
     return value
 
 
 def check_job(field: str, ref: JobRef) -> tuple[Domain, JobId]:
-    """The domain and id of a job of any domain."""
+    """Return the domain and the id of a job of any domain."""
     if not ref.domain and not ref.job_id:
         raise FieldError(field, "is missing")
     domain = check_domain(f"{field}.domain", ref.domain)
@@ -66,7 +66,7 @@ def check_job(field: str, ref: JobRef) -> tuple[Domain, JobId]:
 
 
 def check_job_of(field: str, ref: JobRef, domain: Domain) -> JobId:
-    """The id of a job that must be one of `domain`."""
+    """Return the id of a job, which must belong to `domain`."""
     named, job = check_job(field, ref)
     if named != domain:
         raise WrongDomainError(f"{field}.domain", f"is not {domain}")
@@ -74,24 +74,24 @@ def check_job_of(field: str, ref: JobRef, domain: Domain) -> JobId:
 
 
 def number(text: str) -> int | None:
-    """The number that the text may be in a database: of a job, a page; None: it is none, or too large."""
+    """Return the number of a job or a page; None if the text is no number, or too large for a database."""
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 19 else None
 
 
 def check_generation(field: str, value: int) -> int:
-    """The generation of a hold."""
+    """Return the generation of a hold if it is in range."""
     if not 1 <= value <= MAX_GENERATION:
         raise FieldError(field, f"is not between 1 and {MAX_GENERATION}")
     return value
 
 
 def check_time(field: str, stamp: Timestamp, earliest: int = 0) -> int:
-    """Whole seconds since the epoch; a fraction is cut off."""
+    """Return whole seconds since 1970; a fraction is cut off."""
     if not earliest <= stamp.seconds <= MAX_TIME or not 0 <= stamp.nanos <= _MAX_NANOS:
         raise FieldError(field, f"is not a time between {earliest} and {MAX_TIME} seconds after 1970")
     return int(stamp.seconds)
 
 
 def check_instant(field: str, stamp: Timestamp) -> float:
-    """Seconds since the epoch with their fraction."""
+    """Return seconds since 1970 with their fraction."""
     return check_time(field, stamp) + float(stamp.nanos) / 1e9

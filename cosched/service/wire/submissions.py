@@ -1,4 +1,4 @@
-"""A submission as it comes, checked: what is to run, and which mate it names. FieldError names a bad field."""
+"""Checks submissions: what to run, and which mate is named. FieldError names a bad field."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ DEFAULT_TIME_LIMIT = 3600
 
 
 class TooManyMatesError(FieldError):
-    """More than one mate is named, which is to come."""
+    """More than one mate is named, which is not supported yet."""
 
     reason = "TOO_MANY_MATES"
 
 
 @dataclass(frozen=True, slots=True)
 class MateNamed:
-    """A mate as a user names it; `peer` empty: the only other domain."""
+    """A mate in the words of a user; an empty `peer` means the only other domain."""
 
     peer: Domain
     pair: str | None
@@ -37,13 +37,13 @@ class MateNamed:
 
     @property
     def named(self) -> str:
-        """How it was named, for people."""
+        """Return how it was named, for people."""
         return f"{self.peer}:{self.mate or self.pair}"
 
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """What a user wants to run."""
+    """A checked submission."""
 
     name: str
     nodes: int
@@ -55,7 +55,7 @@ class Submission:
 
 
 def read_submission(message: domain_pb2.SubmitJobRequest) -> Submission:
-    """The submission in a message; FieldError."""
+    """Check the submission in a message, and return it; FieldError."""
     return Submission(
         name=check_text("name", message.name, MAX_NAME, least=0) or "job",
         nodes=_nodes(message.nodes),
@@ -68,7 +68,7 @@ def read_submission(message: domain_pb2.SubmitJobRequest) -> Submission:
 
 
 def read_mate(field: str, name: job_pb2.MateName, or_alone: bool) -> MateNamed:
-    """A mate as it is named; FieldError."""
+    """Check the name of a mate, and return it; FieldError."""
     kind = name.WhichOneof("name")
     if kind is None:
         raise FieldError(field, "is missing: a pair's name or a job")

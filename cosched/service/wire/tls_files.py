@@ -1,4 +1,4 @@
-"""A domain's certificate, key and certificate authority: read from their files, checked, and followed while it runs."""
+"""A domain's certificate, key and certificate authority: reads and checks their files, and follows changes."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from cosched.errors import InputError
 from cosched.pem import identities, parse_certificates, parse_key, read
 
 _LOG = logging.getLogger(__name__)
-_Stamp = tuple[tuple[int, int, int] | None, ...]  # of each file: when it changed, its size, which inode it is
+_Stamp = tuple[tuple[int, int, int] | None, ...]  # for each file: when it changed, its size, its inode
 
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """What the three files held when they were read; nothing of it has been found wrong."""
+    """The contents of the three files, checked."""
 
     ca: bytes
     certificate: bytes
@@ -32,11 +32,11 @@ class Material:
 
     @property
     def identity(self) -> str:
-        """The URI by which others know this domain."""
+        """Return the URI by which others know this domain."""
         return identities(self.leaf)[0]
 
     def problem(self) -> str | None:
-        """Why others will refuse the certificate now, if its dates are the reason."""
+        """Return why others will refuse the certificate now because of its dates, if they will."""
         now = datetime.now(UTC)
         if now < self.leaf.not_valid_before_utc:
             return f"is not valid before {self.leaf.not_valid_before_utc:%Y-%m-%d %H:%M} UTC"
@@ -45,7 +45,7 @@ class Material:
         return None
 
     def client_context(self) -> SSLContext:
-        """A context of the module ssl that shows this certificate; names are for its user to check."""
+        """Return an ssl context with this certificate; it does not check names, which is left to the caller."""
         context = SSLContext(PROTOCOL_TLS_CLIENT)
         context.check_hostname = False
         context.load_verify_locations(cadata=self.ca.decode("ascii", "ignore"))
@@ -55,13 +55,13 @@ class Material:
 
 
 class TlsFiles:
-    """The files of [tls]. What they hold can change at any time; a set that cannot be used never replaces a good one.
+    """The files of [tls]. Their contents can change at any time; unusable contents never replace good ones.
 
     May be used by several threads.
     """
 
     def __init__(self, ca: Path, certificate: Path, key: Path) -> None:
-        """Reads them; InputError."""
+        """Read the files; InputError."""
         self._paths = (ca, certificate, key)
         self._lock = Lock()
         self._stamp = self._look()
@@ -71,7 +71,7 @@ class TlsFiles:
             _LOG.error("%s %s: nobody will accept it", certificate, problem)
 
     def current(self) -> tuple[int, Material]:
-        """What is to be used for a new connection, and a number that grows whenever that changes."""
+        """Return the contents for a new connection, and a number that grows whenever they change."""
         with self._lock:
             stamp = self._look()
             if stamp != self._stamp:
@@ -105,7 +105,7 @@ class TlsFiles:
         material = Material(ca, certificate, key, leaf)
         try:
             material.client_context()
-        except SSLError as error:  # OpenSSL is stricter: for instance a key that is too short
+        except SSLError as error:  # OpenSSL is stricter: it refuses short keys, for example
             raise InputError(str(certificate_path), None, f"cannot be used: {error.reason or error}") from None
         return material
 
@@ -126,7 +126,7 @@ def _stamp(path: Path) -> tuple[int, int, int] | None:
 
 @contextmanager
 def _in_memory(content: bytes) -> Iterator[str]:
-    """The path of a file that is on no disk: what wants a path gets what was checked, not what is there by now."""
+    """Yield the path of a file in memory: who needs a path gets the contents that were checked, not later ones."""
     fd = os.memfd_create("tls", os.MFD_CLOEXEC)
     try:
         with open(fd, "wb", closefd=False) as file:

@@ -1,7 +1,7 @@
-"""Why a TLS connection to a peer fails, told from "it cannot be reached": gRPC calls both UNAVAILABLE.
+"""Finds out why a TLS connection to a peer fails: gRPC reports it as UNAVAILABLE, like a peer that is down.
 
-In TLS 1.3 a server refuses a client's certificate after the client's handshake has succeeded. It may send an alert
-then; gRPC servers just close. So the probe waits for the first byte, which a server of HTTP/2 sends at once.
+In TLS 1.3 a server refuses a client's certificate after the client's handshake has succeeded. It may then send an
+alert; gRPC servers just close. So the probe waits for the first byte, which an HTTP/2 server sends at once.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ _ALERTS = {
     "CERTIFICATE_REQUIRED": "the peer did not get one",
 }
 _NOT_TLS = ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "RECORD_LAYER_FAILURE", "PACKET_LENGTH_TOO_LONG")
-_ATTEMPTS = 2  # a service that is being stopped may close a connection too; then the next one is not accepted
+_ATTEMPTS = 2  # a service that stops may close a connection too, but does not accept the next one
 
 
 async def probe(material: Material, address: str, timeout: float, identity: str | None) -> str | None:
-    """The TLS problem between here and HOST:PORT in one line; empty: there is none; None: it cannot be reached.
+    """Return the TLS problem between us and HOST:PORT in one line; empty: there is none; None: it cannot be reached.
 
-    `timeout` in seconds. With `identity`, the peer's certificate must be that one's.
+    `timeout` is in seconds. With `identity`, the peer's certificate must have this identity.
     """
     problem = None
     with suppress(TimeoutError):
@@ -47,7 +47,7 @@ async def probe(material: Material, address: str, timeout: float, identity: str 
 
 
 async def speaks_tls(address: str, timeout: float) -> bool:
-    """Whether HOST:PORT answers within `timeout` seconds to somebody who begins with TLS, be it by a refusal."""
+    """Whether HOST:PORT answers a client that begins with TLS within `timeout` seconds, even by a refusal."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
     context.set_alpn_protocols(["h2"])
@@ -123,7 +123,7 @@ def _identity_problem(certificate: Mapping[str, object], identity: str | None) -
 
 
 async def _refusal(reader: asyncio.StreamReader, material: Material) -> str | None:
-    """What the server makes of our certificate: it speaks (empty: nothing is wrong), or it closes."""
+    """Return why the server refuses our certificate, if it closes; empty if it sends something."""
     try:
         spoke = await reader.read(1)
     except ssl.SSLError as error:

@@ -1,6 +1,6 @@
-"""The core's messages between domains as protobuf messages, and back. Pure; what is read is checked first.
+"""Translates the core's messages between domains to protobuf messages and back. Pure; checks what it reads.
 
-What the fields mean is told in proto/cosched/v1/coscheduling.proto.
+proto/cosched/v1/coscheduling.proto explains the fields.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ _PROBLEM_OF = {value: problem for problem, value in PROBLEM.items()}
 
 
 def write_request(request: Request, here: Domain, peer: Domain) -> WireRequest:
-    """The message by which this domain makes a request of a peer."""
+    """Return the message for a request to a peer."""
     caller = wire.JobRef(domain=here, job_id=request.caller)
     if isinstance(request, GetMateJobId):
         mate = wire.JobRef(domain=peer, job_id=request.mate) if request.mate is not None else None
@@ -92,10 +92,10 @@ def write_request(request: Request, here: Domain, peer: Domain) -> WireRequest:
 
 
 def read_request(message: WireRequest, here: Domain) -> Asked:
-    """What a peer asks of this domain; FieldError.
+    """Return a peer's request to this domain; FieldError.
 
-    The peer is the one that the message names: whether the caller is that peer is for the service to check. It is
-    this domain itself where somebody asks GetMateJobId about a job of ours.
+    The peer is the one that the message names; the service has to check whether the caller is that peer. It is
+    this domain itself if somebody asks GetMateJobId about a job of ours.
     """
     if isinstance(message, wire.GetMateJobIdRequest):
         return _read_get_mate_job_id(message, here)
@@ -119,7 +119,7 @@ def _read_get_mate_job_id(message: wire.GetMateJobIdRequest, here: Domain) -> As
 
 
 def _read_hold(message: wire.TryStartMateRequest) -> int:
-    """Until when the caller will hold; 0: it will yield."""
+    """Return until when the caller will hold; 0: it will yield."""
     hold = message.WhichOneof("hold")
     if hold is None:
         return 0
@@ -137,19 +137,19 @@ def _read_start_at(
 
 
 def write_clock(received: float, sent: float) -> wire.CompareClocksResponse:
-    """What our clock showed when the question came, and shows now, in seconds since the epoch."""
+    """Return the message with our clock's readings when the question came and now, in seconds since 1970."""
     return wire.CompareClocksResponse(received_at=write_instant(received), sent_at=write_instant(sent))
 
 
 def read_clock(message: wire.CompareClocksResponse) -> tuple[float, float]:
-    """What a peer's clock showed, as in `write_clock`; FieldError."""
+    """Return the two readings of a peer's clock, as for `write_clock`; FieldError."""
     if not message.HasField("received_at") or not message.HasField("sent_at"):
         raise FieldError("received_at, sent_at", "must both be given")
     return check_instant("received_at", message.received_at), check_instant("sent_at", message.sent_at)
 
 
 def write_instant(instant: float | None) -> Timestamp | None:
-    """Seconds since the epoch, to the nanosecond; what is less is cut off."""
+    """Return the timestamp of seconds since 1970, cut off to nanoseconds."""
     if instant is None:
         return None
     seconds = math.floor(instant)
@@ -157,7 +157,7 @@ def write_instant(instant: float | None) -> Timestamp | None:
 
 
 def write_reply(reply: Reply, domain: Domain) -> WireReply:
-    """The message that answers a request; a mate that it names is a job of `domain`."""
+    """Return the message for a reply; a mate that it names is a job of `domain`."""
     if isinstance(reply, MateJobId):
         mate = wire.JobRef(domain=domain, job_id=reply.job) if reply.job is not None else None
         problem = PROBLEM[reply.problem] if reply.problem is not None else None
@@ -173,7 +173,7 @@ def write_reply(reply: Reply, domain: Domain) -> WireReply:
 
 
 def read_reply(message: WireReply, peer: Domain) -> Reply:
-    """What a peer answered; FieldError: the answer breaks the protocol, and the call counts as refused."""
+    """Return a peer's reply; FieldError: the answer breaks the protocol, and the call counts as refused."""
     if isinstance(message, wire.GetMateJobIdResponse):
         return _read_mate_job_id(message, peer)
     if isinstance(message, wire.GetMateStatusResponse):
@@ -190,7 +190,7 @@ def _read_mate_job_id(message: wire.GetMateJobIdResponse, peer: Domain) -> MateJ
     if message.HasField("mate") != (found is Found.MATE):
         raise FieldError("mate", "must be given if, and only if, lookup is FOUND")
     job = check_job_of("mate", message.mate, peer) if found is Found.MATE else None
-    return MateJobId(found, job, _PROBLEM_OF.get(message.problem))  # for people: what is not known here is not said
+    return MateJobId(found, job, _PROBLEM_OF.get(message.problem))  # None: an unknown problem
 
 
 def _read_mate_status(message: wire.GetMateStatusResponse) -> MateStatus:
@@ -198,7 +198,7 @@ def _read_mate_status(message: wire.GetMateStatusResponse) -> MateStatus:
     if status is None:
         raise FieldError("status", "is not known here")
     generation = message.hold_generation
-    if status is Status.HOLDING:  # of another job it has no meaning
+    if status is Status.HOLDING:  # in other states it has no meaning
         check_generation("hold_generation", generation)
     started_at = check_time("started_at", message.started_at) if message.HasField("started_at") else None
     return MateStatus(status, generation, started_at)
