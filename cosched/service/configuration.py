@@ -221,7 +221,7 @@ class Configuration(Settings):
         return replace(settings, **{key: rule for key, rule in PAPERS_RULES.items() if key not in given})
 
     def cluster_settings(self, nodes: int) -> ClusterSettings:
-        """Return [manager] for the embedded scheduler of a machine with `nodes` nodes; SettingError if it does not fit."""
+        """Return [manager] for the embedded scheduler of a machine of this size; SettingError if it does not fit."""
         partitions = self.manager.partitions
         if partitions and partitions.nodes != nodes:
             raise SettingError("node_pool", f"{self.manager.node_pool} has {partitions.nodes} nodes, not {nodes}")

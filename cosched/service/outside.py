@@ -58,9 +58,7 @@ class ServiceOutside:
         metrics: Metrics,
         fail: Callable[[BaseException], None],
     ) -> None:
-        """Without `durability` nothing waits for the disk: after a power failure a replay in lock-step is run again from
-        its traces.
-        """
+        """Without `durability` nothing waits for the disk: after a power failure a replay in lock-step is run again."""
         self._clock = clock
         self._timers = timers
         self._watchers = watchers

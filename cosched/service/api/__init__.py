@@ -1,1 +1,1 @@
-"""What users and peers may ask of a domain over gRPC, and how every call is checked, counted and answered."""
+"""The gRPC API of a domain for users and peers: checking, counting and answering calls."""

@@ -1,4 +1,4 @@
-"""How every call is answered: its refusals become gRPC errors, it is counted and timed."""
+"""Answers every call: counts and times it, and turns refusals into gRPC errors."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _LOG = logging.getLogger(__name__)
 
 
 async def answer(call: str, work: Awaitable[Reply], context: Context, domain: LiveDomain) -> Reply:
-    """The reply that `work` gives, or the end of the call by an error.
+    """Return the reply of `work`, or end the call by an error.
 
-    What it shows of the domain is on disk by then: a power failure would not take it back.
+    What the reply shows of the domain is on disk by then, so that a power failure cannot undo it.
     """
     metrics, began = domain.metrics, time.perf_counter()
     try:
@@ -42,7 +42,7 @@ async def answer(call: str, work: Awaitable[Reply], context: Context, domain: Li
 
 
 def as_refusal(error: Refusal | FieldError | StoreError) -> Refusal:
-    """What the caller is told of an error."""
+    """Return the refusal that the caller gets for an error."""
     if isinstance(error, Refusal):
         return error
     if isinstance(error, FieldError):

@@ -1,4 +1,4 @@
-"""CoschedulingService: what other domains ask. Who asks is checked, then the domain answers."""
+"""CoschedulingService, the API for other domains: checks the caller, then lets the domain answer."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _LOG = logging.getLogger(__name__)
 
 
 class CoschedulingApi(CoschedulingServiceServicer):
-    """The four calls of Algorithm 1, what time it is here, and who comes and goes, for callers of one listener."""
+    """The four calls of Algorithm 1, the comparison of clocks, and news of peers' presence, for one listener."""
 
     def __init__(
         self,
@@ -124,15 +124,15 @@ class CoschedulingApi(CoschedulingServiceServicer):
         return write_reply(self._written(reply), self._domain.name)
 
     async def _may_turn_up(self, asked: Asked) -> bool:
-        """Whether a mate is sought that is unknown so far, and the resource manager does not say whether it has it."""
+        """Whether an unknown mate is sought, and the resource manager does not say whether it has this job."""
         if not isinstance(asked.request, GetMateJobId):
             return False
         answered = await self._queue.look_for_mate(asked.peer, asked.request)
         return not answered and self._domain.core.mates.find(asked.peer, asked.request) is None
 
     async def _reply(self, call: str, asked: Asked, caller: Caller) -> Reply:
-        """What the domain answers: without a pause before it has been asked, so that a caller that goes away does not
-        leave half of it.
+        """Return the domain's answer. The domain is asked without a pause before, so that a caller that goes away
+        leaves nothing half done.
         """
         request, audit = asked.request, None
         if isinstance(request, (TryStartMate, StartJob)):
@@ -147,7 +147,7 @@ class CoschedulingApi(CoschedulingServiceServicer):
     # Who may
 
     def _check_peer(self, caller: Caller, peer: Domain) -> None:
-        """A peer speaks for its own jobs only; without TLS the name in the request is believed."""
+        """Check that the peer speaks for its own jobs; without TLS the name in the request counts."""
         if caller.peer is None and not caller.plaintext:
             self._refuse(caller, "PEER_UNKNOWN", f"{caller.via} is none of a peer")
         if caller.peer is not None and caller.peer != peer:
@@ -165,7 +165,7 @@ class CoschedulingApi(CoschedulingServiceServicer):
         raise Refusal(grpc.StatusCode.PERMISSION_DENIED, reason, message)
 
     def _is_of_no_mate(self, asked: Asked, reply: Reply) -> bool:
-        """Whether the caller has no business with the job: a mistake there, or somebody pries."""
+        """Whether the job is no mate of the caller's: the peer makes a mistake, or somebody pries."""
         request = asked.request
         if isinstance(request, GetMateJobId):
             return isinstance(reply, MateJobId) and reply.found is Found.NO_PAIR
@@ -173,10 +173,10 @@ class CoschedulingApi(CoschedulingServiceServicer):
             return False
         return not self._domain.core.mates.is_mate(asked.peer, request.caller, request.job)
 
-    # What is asked
+    # Requests and replies
 
     def _own_mate(self, job: str) -> wire.GetMateJobIdResponse:
-        """The mate of a job of ours, as it is known here; changes nothing."""
+        """Return what we know of the mate of a job of ours; changes nothing."""
         record = self._domain.jobs.get(job)
         if record is None and (id := number(job)) is not None:
             record = self._domain.store.job(id)
@@ -186,24 +186,24 @@ class CoschedulingApi(CoschedulingServiceServicer):
         return cast(wire.GetMateJobIdResponse, write_reply(known, record.peer))
 
     def _told(self, asked: Asked) -> Asked:
-        """The request with times as this domain reads them, and an instant of start that it can keep to."""
+        """Return the request with times by this domain's clock, and a start that we can keep to."""
         request = asked.request
         if isinstance(request, TryStartMate):
             hold_until = self._agreed.here(asked.peer, request.hold_until)
             request = request._replace(hold_until=self._domain.clock.from_wall(hold_until))
-        if isinstance(request, (TryStartMate, StartJob)):  # settled again if a try takes its time
+        if isinstance(request, (TryStartMate, StartJob)):  # agreed again if a try takes long
             request = request._replace(start_at=self._agreed.accepted(request.start_at, request.job))
         return asked._replace(request=request)
 
     def _written(self, reply: Reply) -> Reply:
-        """The reply with times as the peer reads them."""
+        """Return the reply with times by the peer's clock."""
         if isinstance(reply, MateStatus) and reply.started_at is not None:
             return reply._replace(started_at=self._domain.clock.to_wall(reply.started_at))
         return reply
 
 
 def _named(asked: Asked) -> tuple[Domain, str, str]:
-    """The caller's domain and job, and what it asks for."""
+    """Return the caller's domain, its job, and the job that it asks for."""
     request = asked.request
     if not isinstance(request, GetMateJobId):
         return asked.peer, request.caller, f"job {request.job}"

@@ -1,4 +1,4 @@
-"""DomainService: what users and operators ask. Fields are checked, then operations and views do the rest."""
+"""DomainService, the API for users and operators: checks fields, then operations and views do the rest."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ _LOG = logging.getLogger(__name__)
 Reply = TypeVar("Reply")
 MOST_ON_A_PAGE = 1000
 MAX_WATCHED = 1000  # jobs that one watcher may name
-LOOKED_THROUGH = 1000  # active jobs before others have their turn
+LOOKED_THROUGH = 1000  # active jobs to look through before other work gets its turn
 ACTIVE = [state for state in JobState if not state.final and state is not JobState.PENDING]
 
 
 @dataclass(frozen=True, slots=True)
 class Serving:
-    """What the API of a domain needs; shared by all listeners."""
+    """The parts of a service that its API uses; shared by all listeners."""
 
     domain: LiveDomain
     requests: Requests
@@ -60,7 +60,7 @@ class Serving:
     reads: Reads
     watchers: Watchers
     about: Callable[[], cluster_pb2.Domain]
-    tell_peers: Callable[[], None]  # whether this domain drains
+    tell_peers: Callable[[], None]  # tells peers whether this domain drains
 
 
 class DomainApi(DomainServiceServicer):
@@ -76,7 +76,7 @@ class DomainApi(DomainServiceServicer):
         self._reads = serving.reads
         self._identify = identify
 
-    # What changes something
+    # Changes
 
     async def SubmitJob(self, request: domain_pb2.SubmitJobRequest, context: Context) -> domain_pb2.SubmitJobResponse:
         """See the protocol."""
@@ -177,7 +177,7 @@ class DomainApi(DomainServiceServicer):
 
         return await answer(method, work(), context, self._domain)
 
-    # What is only read
+    # Reads
 
     async def GetJob(self, request: domain_pb2.GetJobRequest, context: Context) -> domain_pb2.GetJobResponse:
         """See the protocol."""
@@ -223,7 +223,7 @@ class DomainApi(DomainServiceServicer):
     async def _get_job(self, request: domain_pb2.GetJobRequest) -> domain_pb2.GetJobResponse:
         job = self._own("job", request.job)
         ended = None if job in self._domain.jobs else await self._reads.job(int(job))
-        record = self._domain.jobs.get(job, ended)  # one that began meanwhile is there by now
+        record = self._domain.jobs.get(job, ended)  # a job submitted meanwhile is there by now
         if record is None:
             raise self._operations.no_job(job)
         return domain_pb2.GetJobResponse(job=self._views.job(record))
@@ -242,7 +242,7 @@ class DomainApi(DomainServiceServicer):
     async def _select(
         self, states: Sequence[JobState] | None, owner: str | None, paired_only: bool, after: int, most: int
     ) -> list[JobRecord]:
-        """Jobs by id; those that have not ended as they are in memory, where all of them are, in this order."""
+        """Return jobs by id. Active jobs come from memory, where all of them are, in this order."""
         active = self._domain.jobs
         if states is None or any(state.final for state in states):
             records = await self._reads.jobs(states, owner, paired_only, after, most)
@@ -266,7 +266,7 @@ class DomainApi(DomainServiceServicer):
         token = str(first + most) if len(groups) > first + most else ""
         return domain_pb2.ListNodesResponse(groups=groups[first : first + most], next_page_token=token)
 
-    # What happens
+    # Events
 
     async def WatchEvents(
         self, request: domain_pb2.WatchEventsRequest, context: Context
@@ -292,7 +292,7 @@ class DomainApi(DomainServiceServicer):
         if request.until_now:
             return
         with self._serving.watchers.watch() as watcher:
-            async for event in story.told(None):  # what has happened meanwhile; from now on the watcher hears it
+            async for event in story.told(None):  # what has happened meanwhile; the watcher gets later events
                 yield event
             async for event in _as_it_happens(watcher, story.after):
                 if wanted.has(event):
@@ -312,7 +312,7 @@ class DomainApi(DomainServiceServicer):
             raise Refusal(grpc.StatusCode.OUT_OF_RANGE, "EVENTS_GONE", f"events before {first} are not kept")
 
     def _own(self, field: str, ref: coscheduling_pb2.JobRef) -> JobId:
-        """The id of a job of this domain, which need not be named."""
+        """Return the id of a job of this domain; the reference may leave out the domain."""
         if ref.domain not in ("", self._domain.name):
             raise WrongDomainError(f"{field}.domain", f"is not {self._domain.name}")
         job = check_text(f"{field}.job_id", ref.job_id, 128)
@@ -323,7 +323,7 @@ class DomainApi(DomainServiceServicer):
 
 @dataclass(frozen=True, slots=True)
 class _Wanted:
-    """What a watcher wants to hear of; nothing named: everything."""
+    """The events that a watcher wants; nothing named: all."""
 
     jobs: frozenset[int]
     kinds: frozenset[int]
@@ -334,7 +334,7 @@ class _Wanted:
 
 
 class _Story:
-    """Events that are on record, as one watcher reads them; `after` is the number of the last that was looked at."""
+    """Recorded events, read for one watcher; `after` is the number of the last one that was looked at."""
 
     def __init__(self, domain: LiveDomain, reads: Reads, caller: str, wanted: _Wanted, after: int) -> None:
         self._domain = domain
@@ -344,7 +344,7 @@ class _Story:
         self.after = after
 
     async def told(self, until: int | None) -> AsyncIterator[EventRecord]:
-        """Those to come, up to the number `until`; None: all that there are by then."""
+        """Yield the next events, up to the number `until`; None: all there are."""
         while until is None or self.after < until:
             async with self._reads.turn(self._caller):
                 events, after = await self._reads.events(self.after, self._jobs, self._kinds)
@@ -357,7 +357,7 @@ class _Story:
 
 
 async def _as_it_happens(watcher: Watcher, last: int) -> AsyncIterator[EventRecord]:
-    """Events after `last` without end; Refusal if they come faster than they are taken."""
+    """Yield events after `last`, without end; Refusal if they come faster than they are read."""
     while not watcher.behind:
         event = await watcher.queue.get()
         if event.sequence > last:
@@ -366,7 +366,7 @@ async def _as_it_happens(watcher: Watcher, last: int) -> AsyncIterator[EventReco
 
 
 def _job_states(states: Sequence[int]) -> Sequence[JobState] | None:
-    """The states wanted, None for any; without any the active ones."""
+    """Return the wanted states: None for all; if none is given, the active ones."""
     if job_pb2.JOB_STATE_UNSPECIFIED in states:
         return None
     known = {int(state) for state in JobState}

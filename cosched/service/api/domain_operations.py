@@ -1,4 +1,4 @@
-"""What operators do with the domain as a whole: drain it before a maintenance, and resume it."""
+"""Operators' changes of the whole domain: drain it before maintenance, and resume it."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from cosched.service.wire.errors import Refusal
 
 
 class DomainOperations:
-    """The operations on one domain; each is done once for each request id. Refusal."""
+    """The operations on one domain. Each is done once for each request id. They raise Refusal."""
 
     def __init__(self, domain: LiveDomain, requests: Requests) -> None:
         self._domain = domain
         self._requests = requests
 
     def drain(self, asking: Asking, expected: int, settle: int) -> None:
-        """DrainDomain, for so many seconds as far as is known; holds last for `settle` seconds at most."""
+        """DrainDomain, for about `expected` seconds; holds last at most `settle` seconds."""
         self._change(asking, f"for {expected} s", lambda: self._domain.drain(expected, settle))
 
     def resume(self, asking: Asking) -> None:

@@ -1,4 +1,4 @@
-"""What users do with jobs: submit, cancel, link, unlink, release. Checked, and carried out in turns."""
+"""Users' operations on jobs: submit, cancel, link, unlink, release. They are checked, and carried out in turns."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from cosched.service.wire.fields import number
 from cosched.service.wire.submissions import MateNamed, Submission
 from cosched.service.wire.translation import FOUND
 
-QUICK = 2.0  # seconds in which a cancellation is done, as a rule; it goes on after that
+QUICK = 2.0  # seconds that usually suffice for a cancellation, which may go on after that
 UNASKED = 0  # MATE_LOOKUP_UNSPECIFIED
-REFUSED = "refused: "  # begins the end of a job that was refused because of its mate
+REFUSED = "refused: "  # prefix of the end of a job that was refused because of its mate
 
 
 class Operations:
@@ -38,7 +38,7 @@ class Operations:
         self, domain: LiveDomain, requests: Requests, runner: Runner, queue: Queue, announcer: Announcer,
         peers: Sequence[Domain], most_jobs: int, most_bytes: int,
     ) -> None:  # fmt: skip
-        """`peers`: the domains that are configured. One user may have `most_jobs` jobs that have not ended, and
+        """`peers`: the configured domains. One user may have `most_jobs` jobs that have not ended, and
         `most_bytes` bytes of their scripts.
         """
         self._domain = domain
@@ -49,7 +49,7 @@ class Operations:
         self._peers = peers
         self._most_jobs, self._most_bytes = most_jobs, most_bytes
 
-    # The operations; each returns the job as it is then
+    # The operations; each returns the job as it is afterwards
 
     async def submit(self, asking: Asking, wanted: Submission) -> JobRecord:
         """SubmitJob."""
@@ -64,7 +64,7 @@ class Operations:
         return await self._once(asking, lambda: self._link(asking, job, mate))
 
     async def unlink(self, asking: Asking, job: str, peer: Domain) -> JobRecord:
-        """UnlinkJobs; `peer` empty: whatever its mate's domain."""
+        """UnlinkJobs; `peer` empty: any domain."""
         return await self._once(asking, lambda: self._unlink(asking, job, peer))
 
     async def release(self, asking: Asking, job: str) -> JobRecord:
@@ -75,7 +75,7 @@ class Operations:
         return await self._requests.once(asking, operate, self._done)
 
     def _done(self, job: int | None) -> JobRecord:
-        """A job for which the same was asked before."""
+        """Return the job of a request that was carried out before."""
         record = self.job(str(job))
         if record.state is JobState.CANCELLED and record.end_text.startswith(REFUSED):
             raise no_pair(record.end_text.removeprefix(REFUSED))
@@ -103,14 +103,14 @@ class Operations:
         return record
 
     async def _find_mate(self, record: JobRecord, mate: MateNamed) -> None:
-        """Ask for the mate of a new job, which is on record but not scheduled yet. Refusal: there is no such mate.
+        """Ask for the mate of a new job, which is recorded but not scheduled yet. Refusal: there is no such mate.
 
-        It is on record before that, since its mate's domain may keep its id.
+        The job is recorded first, since its mate's domain may keep its id.
         """
         job = str(record.id)
         answer = await self._announcer.announce(job)
         if job not in self._domain.jobs:
-            return  # it was cancelled meanwhile
+            return  # the job was cancelled meanwhile
         refusal = refusal_of_mate(mate, answer)
         with self._domain.turn():
             if refusal is not None and record.state is JobState.QUEUED:
@@ -173,7 +173,7 @@ class Operations:
     # Mates
 
     def _named(self, mate: MateNamed) -> MateNamed:
-        """The mate, its domain filled in; Refusal if this domain does not speak to that one."""
+        """Return the mate with its domain filled in; Refusal if this domain does not talk to that one."""
         peer = peer_meant(mate.peer, self._peers)
         if peer not in self._peers:
             known = ", ".join(self._peers) or "none"
@@ -184,7 +184,7 @@ class Operations:
         return replace(mate, peer=peer)
 
     def _check_mate(self, owner: str, mate: MateNamed | None, job: JobId | None = None) -> None:
-        """Refusal if another job here than `job` has that mate."""
+        """Raise Refusal if a job here other than `job` has this mate."""
         if mate is None:
             return
         if not self._domain.core.settings.enabled:
@@ -215,7 +215,7 @@ class Operations:
         return record
 
     async def _adopt(self, asking: Asking, job: str, mate: MateNamed) -> JobRecord:
-        """Link a job of the caller that has named no mate so far, and may be unknown here."""
+        """Link a job of the caller that names no mate yet, and may be unknown here."""
         if (known := self._domain.jobs.get(job)) is not None:
             self._check_linkable(known, mate)
         self._check_mate(asking.user, mate)
@@ -228,7 +228,7 @@ class Operations:
         return record
 
     async def _agreed(self, record: JobRecord, mate: MateNamed) -> MateJobId:
-        """What the mate's domain says of the new link; Refusal if there is no such mate."""
+        """Return the answer of the mate's domain to the new link; Refusal if there is no such mate."""
         answer = await self._ask_for_link(record, mate)
         if (refusal := refusal_of_mate(mate, answer)) is not None:
             raise refusal
@@ -254,7 +254,7 @@ class Operations:
             ) from error
 
     def _linked(self, asking: Asking, job: str, peer: Domain) -> JobRecord:
-        """The job, which has a mate on that domain and has not started; Refusal."""
+        """Return the job if it has a mate on that domain and has not started; Refusal."""
         record = self._owned(asking, job)
         if record.peer is None or peer not in ("", record.peer):
             raise Refusal(grpc.StatusCode.FAILED_PRECONDITION, "NOT_LINKED", f"job {job} has no such mate")
@@ -291,7 +291,7 @@ class Operations:
             else:
                 self._domain.end(job, JobState.CANCELLED, f"by {asking.user}")
         if ordered and await self._runner.cancelled(job, QUICK):
-            await self._queue.look(0.0)  # by then it has ended, as a rule
+            await self._queue.look(0.0)  # it has usually ended by then
         return record
 
     async def _release(self, asking: Asking, job: str) -> JobRecord:
@@ -321,10 +321,10 @@ class Operations:
             said = f"job {job} would be lost with its nodes (srun, salloc or --no-requeue): it cannot be released"
             raise Refusal(grpc.StatusCode.FAILED_PRECONDITION, "JOB_STATE", said)
 
-    # Who may; what is kept
+    # Permissions and records
 
     def job(self, job: str) -> JobRecord:
-        """The job, ended or not; Refusal."""
+        """Return the job, ended or not; Refusal if there is none."""
         record = self._domain.jobs.get(job)
         if record is None and (id := number(job)) is not None:
             record = self._domain.store.job(id)
@@ -333,11 +333,11 @@ class Operations:
         return record
 
     def no_job(self, job: str) -> Refusal:
-        """There is none of that id."""
+        """Return the refusal that there is no job with this id."""
         return Refusal(grpc.StatusCode.NOT_FOUND, "JOB_NOT_FOUND", f"no job {job[:40]} on {self._domain.name}")
 
     def _owned(self, asking: Asking, job: str) -> JobRecord:
-        """The job, which has not ended and which the caller may change; Refusal."""
+        """Return the job if it has not ended and the caller may change it; Refusal."""
         record = self.job(job)
         self._check_owner(asking, record)
         if record.state.final:

@@ -1,7 +1,7 @@
-"""How much each caller may have under way at a time, so that nobody can keep others from being served.
+"""Limits on each caller's open calls, so that nobody can keep others from being served.
 
-Each caller has a limit of its own. Users together have another, below what the service can bear: the rest is for other
-domains and for operators, whom no number of users can lock out.
+Each caller has a limit. All users together have another one, below what the service can bear: the rest is for other
+domains and for operators, so that no number of users can lock them out.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ _LOG = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Of one kind of calls, how many may be under way."""
+    """How many calls of one kind may be open."""
 
     what: str  # for people
-    reason: str  # of the ErrorInfo
+    reason: str  # of the error's ErrorInfo
     user: int
-    users: int  # all together
+    users: int  # of all users together
     operator: int
     peer: int
 
     def of(self, caller: Caller) -> int:
-        """How many this caller may have."""
+        """Return how many calls this caller may have open."""
         return self.peer if caller.peer is not None else self.operator if caller.operator else self.user
 
 
@@ -42,7 +42,7 @@ STREAMS = Limits("streams", "TOO_MANY_WATCHERS", user=32, users=192, operator=64
 
 
 class Quotas:
-    """What is under way in one service, over all its listeners."""
+    """The open calls of one service, over all its listeners."""
 
     def __init__(self) -> None:
         self._of_caller: Counter[tuple[str, str]] = Counter()
@@ -50,7 +50,7 @@ class Quotas:
         self._log = SparingLog(_LOG)
 
     def enter(self, limits: Limits, caller: Caller) -> Callable[[], None]:
-        """Count one more call of this caller; what is to be called when it has ended. Refusal."""
+        """Count one more call of this caller; return the function to call when it has ended. Refusal."""
         who, what = (limits.what, caller.via), limits.what
         is_user = caller.peer is None and not caller.operator
         most = limits.of(caller)

@@ -1,7 +1,7 @@
-"""Reads of jobs and events for users: beside the service's loop, which they never keep waiting.
+"""Reads of jobs and events for users, in a thread, so that they never keep the service's loop waiting.
 
-What is on record is read in a thread, on a connection of its own, by statements that look at a bounded number of rows;
-one at a time, and each caller has one turn at a time, so that nobody who asks for much keeps others from reading.
+The thread has its own connection to the database. It executes one statement at a time, each of which looks at a bounded
+number of rows. Each caller has one turn at a time, so that large requests do not keep others from reading.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from cosched.service.store import EventRecord, JobRecord, Reader
 
 T = TypeVar("T")
 BATCH = 200  # events that are read at a time
-SLICE = 50  # jobs that are looked through or written before others have their turn
-_TURNS = 1  # reads of one caller at a time; more wait
+SLICE = 50  # jobs to look through or write before other work gets its turn
+_TURNS = 1  # concurrent reads of one caller; more wait
 
 
 class Reads:
-    """What is read by one service; belongs to its loop."""
+    """The reads of one service; belongs to its loop."""
 
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
@@ -32,13 +32,13 @@ class Reads:
         self._wanting: dict[str, int] = {}  # how many calls of each caller have a turn or wait for one
 
     async def close(self) -> None:
-        """Wait for the statement that is under way, and close the connection."""
+        """Wait for the running statement, and close the connection."""
         await asyncio.to_thread(self._thread.shutdown, cancel_futures=True)
         self._reader.close()
 
     @asynccontextmanager
     async def turn(self, caller: str) -> AsyncIterator[None]:
-        """The time of a read by this caller, after those of its own that came before."""
+        """Hold this caller's turn to read, after its earlier reads have ended."""
         turns = self._turns.setdefault(caller, asyncio.Semaphore(_TURNS))
         self._wanting[caller] = self._wanting.get(caller, 0) + 1
         try:
@@ -49,16 +49,16 @@ class Reads:
             if not self._wanting[caller]:
                 del self._wanting[caller], self._turns[caller]
 
-    # In the turn of a caller
+    # Within a caller's turn; all of them raise StoreError
 
     async def job(self, id: int) -> JobRecord | None:
-        """The job of that id; StoreError, as from all of these."""
+        """Return the job with this id."""
         return await self._run(partial(self._reader.job, id))
 
     async def jobs(
         self, states: Sequence[JobState] | None, owner: str | None, paired_only: bool, after_id: int, most: int
     ) -> list[JobRecord]:
-        """The first `most` jobs with ids above `after_id` that meet all conditions, by id; None: any."""
+        """Return the first `most` jobs with ids above `after_id` that meet all conditions, by id; None: any."""
         found: list[JobRecord] = []
         after: int | None = after_id
         while after is not None and len(found) < most:
@@ -68,19 +68,19 @@ class Reads:
         return found
 
     async def first_sequence(self) -> int:
-        """The number from which on no event has been deleted."""
+        """Return the number from which on no event has been deleted."""
         return await self._run(self._reader.first_sequence)
 
     async def last_sequence(self) -> int:
-        """The number of the last event on record."""
+        """Return the number of the last recorded event."""
         return await self._run(self._reader.last_sequence)
 
     async def events(
         self, after: int, jobs: Sequence[int], kinds: Sequence[int]
     ) -> tuple[list[EventRecord], int | None]:
-        """Some events after that number, of these jobs and kinds, or none, and the number after which to go on.
+        """Return some events (or none) after that number, of these jobs and kinds, and the number after which to go on.
 
-        None: there are no more.
+        The number is None if there are no more events.
         """
         return await self._run(partial(self._reader.events, after, jobs, kinds, BATCH))
 
@@ -89,7 +89,7 @@ class Reads:
 
 
 async def in_slices(items: Iterable[T], size: int = SLICE) -> AsyncIterator[T]:
-    """The same, with a pause for the rest of the service after each `size` of them."""
+    """Yield the items, with a pause for the rest of the service after each `size` of them."""
     for number, item in enumerate(items, 1):
         yield item
         if not number % size:

@@ -1,12 +1,12 @@
-"""How calls come in: their message must arrive in time, be readable, and be within the quota of the caller.
+"""Receives calls: the message must arrive in time, be readable, and fit the caller's quota.
 
-gRPC for Python waits for the message of a call without end, and limits the number of calls for all callers together,
-half-open ones included. So each method is registered as one that takes a stream of messages, which gRPC hands over as
-soon as the call begins; on the wire that is the same. A call whose message has not come holds nothing that others need:
-there may be MOST_HALF_OPEN of them, and where one more comes the oldest is ended.
+gRPC for Python waits for a call's message without end, and limits the number of calls only for all callers together,
+including half-open calls. So each method is registered as one that takes a stream of messages: gRPC then hands the call
+over as soon as it begins. On the wire this is the same. A call without its message yet takes nothing that others need:
+there may be MOST_HALF_OPEN of them, and one more ends the oldest.
 
-A message that is none gets an error as the protocol files promise it. gRPC for Python answers it with UNKNOWN, which a
-peer must take for "perhaps carried out", and logs a stack trace for each.
+An unreadable message gets the error that the protocol files promise. gRPC for Python would answer UNKNOWN, which a peer
+must take for "perhaps carried out", and log a stack trace each time.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from cosched.service.wire.callers import Caller, Identify
 from cosched.service.wire.errors import Refusal, abort
 
 PATIENCE = 20.0  # seconds for a message to arrive
-MOST_HALF_OPEN = 2048  # of 24 KB each
+MOST_HALF_OPEN = 2048  # calls, which take 24 KB each
 Keep = Callable[[Context, Caller], None]
 _OF_PEERS = frozenset({"cosched.v1.CoschedulingService", "grpc.health.v1.Health"})
 _UNREADABLE = object()
@@ -38,7 +38,7 @@ _NO_MESSAGE = Refusal(grpc.StatusCode.DEADLINE_EXCEEDED, "NO_MESSAGE", "the call
 
 
 class Reception:
-    """Where the calls of all listeners of one service come in."""
+    """Receives the calls of all listeners of one service."""
 
     def __init__(self, metrics: Metrics, *, patience: float = PATIENCE, most_half_open: int = MOST_HALF_OPEN) -> None:
         self._metrics = metrics
@@ -49,7 +49,7 @@ class Reception:
 
     @asynccontextmanager
     async def call(self, method: _Method, context: Context) -> AsyncIterator[Any]:
-        """The message of a call to a method that takes one, while the call has its place."""
+        """Yield the message of a call to a method that takes one; the quota counts the call meanwhile."""
         try:
             message = await self._message(context)
         except Refusal as refusal:
@@ -61,7 +61,7 @@ class Reception:
 
     @asynccontextmanager
     async def stream(self, method: _Method, context: Context) -> AsyncIterator[AsyncIterator[Any]]:
-        """The messages of a call to a method that takes many, while the call has its place."""
+        """Yield the messages of a call to a method that takes many; the quota counts the call meanwhile."""
         async with self._place(method, context):
             try:
                 yield self._messages(context)
@@ -75,7 +75,7 @@ class Reception:
             yield message
 
     async def _message(self, context: Context) -> Any:
-        """The next message, EOF or _UNREADABLE; Refusal."""
+        """Return the next message, EOF or _UNREADABLE; Refusal."""
         try:
             async with asyncio.timeout(self._patience) as time:
                 if len(self._half_open) >= self._most_half_open:
@@ -94,7 +94,7 @@ class Reception:
     async def _place(self, method: _Method, context: Context) -> AsyncIterator[None]:
         caller = method.identify(context)
         if caller.plaintext and method.of_peers and method.limits is CALLS:
-            caller = replace(caller, peer="")  # as good as any: whoever can connect may speak for a peer
+            caller = replace(caller, peer="")  # one quota for all peers: whoever can connect may speak for any
         method.keep(context, caller)
         try:
             leave = self._quotas.enter(method.limits, caller)
@@ -122,20 +122,20 @@ class _Method:
 
 
 class ReceivingServer:
-    """What the generated `add_..._to_server` need of a server; calls come in through the reception."""
+    """A server for the generated functions `add_..._to_server`; its calls go through the reception."""
 
     def __init__(self, server: grpc.aio.Server, reception: Reception, identify: Identify, keep: Keep) -> None:
-        """`identify`: who calls; `keep`: told who uses the connection that a call came by."""
+        """`identify` returns who calls; `keep` is told the caller that uses the call's connection."""
         self._server = server
         self._reception = reception
         self._identify = identify
         self._keep = keep
 
     def add_generic_rpc_handlers(self, _: Iterable[grpc.GenericRpcHandler]) -> None:
-        """Nothing: the same handlers come registered by name."""
+        """Do nothing: the same handlers are also registered by name."""
 
     def add_registered_method_handlers(self, service: str, handlers: Mapping[str, Any]) -> None:
-        """Give them to the server."""
+        """Register the handlers at the server, behind the reception."""
         receiving = {name: self._receiving(service, name, handler) for name, handler in handlers.items()}
         self._server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(service, receiving),))
 

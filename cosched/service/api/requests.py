@@ -1,4 +1,4 @@
-"""Requests of users and operators that change something: each is done once, to its end, and is audited."""
+"""Changes requested by users and operators: each is carried out once, to its end, and audited."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LOG = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """Who asks for what, for request ids and the audit."""
+    """Who requests what, for request ids and the audit."""
 
     caller: Caller
     method: str
@@ -28,7 +28,7 @@ class Asking:
 
     @property
     def user(self) -> str:
-        """The user's name; Refusal if it is none of this domain."""
+        """The user's name; Refusal if the caller is no user of this domain."""
         if self.caller.user is None:
             said = f"only known users may change something, not {self.caller.via}: use the domain's Unix socket"
             raise Refusal(grpc.StatusCode.PERMISSION_DENIED, "USER_UNKNOWN", said)
@@ -36,27 +36,27 @@ class Asking:
 
 
 class Requests:
-    """Those of one domain."""
+    """The requests of one domain."""
 
     def __init__(self, domain: LiveDomain) -> None:
         self._domain = domain
         self._under_way: dict[tuple[str, str], asyncio.Task[JobRecord]] = {}  # by user and request id
 
     async def close(self) -> None:
-        """Wait for what has begun."""
+        """Wait for the requests that have begun."""
         await asyncio.gather(*self._under_way.values(), return_exceptions=True)
 
     def abandon(self) -> None:
-        """Wait for nothing: after a fault what has begun may never end. It is on record, or was not answered."""
+        """Do not wait: after a fault, requests may never end. They are recorded, or were not answered."""
         for task in self._under_way.values():
             task.cancel()
 
     async def once(
         self, asking: Asking, operate: Callable[[], Awaitable[JobRecord]], done: Callable[[int | None], JobRecord]
     ) -> JobRecord:
-        """Carry an operation out to its end, even if the caller goes away; the job as it is then. Refusal.
+        """Carry an operation out to its end, even if the caller goes away; return the job as it is then. Refusal.
 
-        Nothing more happens if that is being done or was done before; `done` says what came of it, for which job.
+        Does nothing more if the same request is being carried out, or was before; `done` returns its result.
         """
         try:
             begun = self._under_way.get((asking.user, asking.request_id))
@@ -81,13 +81,13 @@ class Requests:
         return task
 
     def on_record(self, asking: Asking, job: int | None, detail: str) -> None:
-        """The request was carried out, for this job if for one; only in a turn."""
+        """Record that the request was carried out, for `job` if it has one; only in a turn."""
         done = DoneRequest(asking.user, asking.request_id, asking.method, job)
         self._domain.changes.requests.append(done)
         self._domain.audit(self._audit(asking, str(job) if job is not None else None, "OK", detail))
 
     def refused(self, asking: Asking, refusal: Refusal) -> None:
-        """A change that was refused is on record too, if that can be written."""
+        """Record a refused change, if it can be written."""
         denied = refusal.code is grpc.StatusCode.PERMISSION_DENIED
         level = logging.WARNING if denied else logging.INFO
         _LOG.log(level, "%s of %s: %s", asking.method, asking.caller.via, refusal.message)
@@ -104,12 +104,12 @@ class Requests:
 
 
 def not_owner(message: str) -> Refusal:
-    """The caller may not do that."""
+    """Return the refusal that the caller may not do this."""
     return Refusal(grpc.StatusCode.PERMISSION_DENIED, "NOT_OWNER", message)
 
 
 def _check_same(asking: Asking, method: str) -> None:
-    """Refusal if the request id was used for another method."""
+    """Raise Refusal if the request id was used for another method."""
     if method != asking.method:
         said = f"request_id: was used for {method} before"
         raise Refusal(grpc.StatusCode.INVALID_ARGUMENT, "INVALID_FIELD", said, {"field": "request_id"})

@@ -1,4 +1,4 @@
-"""What users see of jobs, nodes, events and the domain: records as messages of domain.proto."""
+"""Users' views of jobs, nodes, events and the domain: records as messages of domain.proto."""
 
 from __future__ import annotations
 
@@ -28,24 +28,24 @@ SCHEMES = {
 
 
 class Views:
-    """Messages about one domain; instants become those of the wall clock."""
+    """Makes messages about one domain, with times of the wall clock."""
 
     def __init__(self, domain: LiveDomain, clock: Clock) -> None:
         self._domain = domain
         self._clock = clock
 
     def ref(self, job: int | str, domain: str | None = None) -> coscheduling_pb2.JobRef:
-        """A job's reference; of this domain, if no other is given."""
+        """Return a reference to a job, of this domain if no other is given."""
         return coscheduling_pb2.JobRef(domain=domain or self._domain.name, job_id=str(job))
 
     def job(self, record: JobRecord) -> job_pb2.Job:
-        """A job."""
+        """Return the message for a job."""
         message = job_pb2.Job()
         self.write_job(message, record)
         return message
 
     def write_job(self, message: job_pb2.Job, record: JobRecord) -> None:
-        """A job, into an empty message; to make the jobs of a page first and copy them takes three times as long."""
+        """Write a job into an empty message. Making a page's jobs first and copying them takes three times as long."""
         message.ref.domain, message.ref.job_id = self._domain.name, str(record.id)
         message.name, message.owner, message.nodes = record.name, record.owner, record.nodes
         message.state = int(record.state)  # type: ignore[assignment]  # the numbers are the same
@@ -99,7 +99,7 @@ class Views:
                 message.hold_until.seconds = self._clock.to_wall(memory["held_until"])
 
     def event(self, record: EventRecord) -> domain_pb2.Event:
-        """Something that happened."""
+        """Return the message for an event."""
         return domain_pb2.Event(
             sequence=record.sequence,
             at=self._time(record.at),
@@ -110,7 +110,7 @@ class Views:
         )
 
     def domain(self, manager: str, version: str, serving_since: int, peers: Iterable[PeerView]) -> cluster_pb2.Domain:
-        """The domain itself."""
+        """Return the message for the domain itself."""
         settings = self._domain.core.settings
         message = cluster_pb2.Domain(
             name=self._domain.name,
@@ -133,7 +133,7 @@ class Views:
         return message
 
     def _absence(self, peer: str) -> str:
-        """That a peer is away or drains, for people; empty: neither."""
+        """Return, for people, whether a peer is away or drains; empty if neither."""
         what, until = self._domain.presence(peer)
         if until is None or until <= self._clock.now():
             return ""
@@ -141,13 +141,13 @@ class Views:
         return f"{said} until {self._clock_time(until)}"
 
     def node_counts(self) -> cluster_pb2.NodeCounts:
-        """Nodes by what they are doing."""
+        """Return the numbers of nodes by state."""
         used = self._domain.cluster.used()
         busy = used[JobState.READY] + used[JobState.RUNNING]
         return cluster_pb2.NodeCounts(idle=self._domain.cluster.free, busy=busy, held=used[JobState.HOLDING])
 
     def job_counts(self) -> cluster_pb2.JobCounts:
-        """Jobs by state."""
+        """Return the numbers of jobs by state."""
         counts = dict.fromkeys(JobState, 0)
         for record in self._domain.jobs.values():
             counts[record.state] += 1
@@ -159,7 +159,7 @@ class Views:
         )
 
     def node_groups(self) -> list[cluster_pb2.NodeGroup]:
-        """The nodes: those of each job, and the free ones."""
+        """Return groups of nodes: those of each job, and the free ones."""
         groups = [
             cluster_pb2.NodeGroup(
                 state=cluster_pb2.NODE_STATE_HELD if record.state is JobState.HOLDING else cluster_pb2.NODE_STATE_BUSY,
@@ -178,7 +178,7 @@ class Views:
         return Timestamp(seconds=self._clock.to_wall(instant)) if instant is not None else None
 
     def _shown(self, key: str, value: Any) -> Any:
-        """A particular of an event; instants, of which there is one kind, in seconds since 1970."""
+        """Return a detail of an event; an instant is shown in seconds since 1970."""
         return self._clock.to_wall(value) if key == "until" else value
 
     def _clock_time(self, instant: int) -> str:

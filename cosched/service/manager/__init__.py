@@ -1,1 +1,1 @@
-"""Between a domain and its resource manager: orders go out, reports come in."""
+"""The connection of a domain and its resource manager: orders go out, reports come in."""

@@ -1,4 +1,4 @@
-"""Orders to end jobs: each is on its job's record, and given to the resource manager until that has taken it."""
+"""Orders to end jobs. Each is in its job's record, and is repeated until the resource manager has taken it."""
 
 from __future__ import annotations
 
@@ -11,36 +11,36 @@ from cosched.core.protocol import JobId
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.tasks import Tasks
 
-AGAIN = 1.0  # seconds until a manager that did not take an order is given it again, doubled each time,
+AGAIN = 1.0  # seconds until an order that the manager did not take is repeated, doubled each time,
 AT_MOST = 60.0  # up to this
 _LOG = logging.getLogger(__name__)
 
 
 class Cancellations:
-    """The jobs of one domain that are to end. Belongs to one asyncio loop."""
+    """The cancellations of one domain. Belongs to one asyncio loop."""
 
     def __init__(self, domain: LiveDomain, cancel: Callable[[JobId], Awaitable[None]], tasks: Tasks) -> None:
-        """`cancel`: gives the order to the manager; ManagerError."""
+        """`cancel` gives the order to the manager; ManagerError."""
         self._domain = domain
         self._cancel = cancel
         self._tasks = tasks
         self._under_way: dict[JobId, asyncio.Task[None]] = {}
 
     def begin(self, job: JobId) -> None:
-        """The job is to end, which is on record."""
+        """Begin to cancel a job, whose record has the order."""
         if job not in self._under_way:
             task = self._under_way[job] = self._tasks.run(self._repeat(job))
             task.add_done_callback(lambda _: self._under_way.pop(job))
 
     def resume(self) -> None:
-        """After a restart: give all orders that are on record again."""
+        """After a restart, give all recorded orders again."""
         for job, record in self._domain.jobs.items():
             if record.cancelled_by is not None:
                 self.begin(job)
 
     async def taken(self, job: JobId, patience: float) -> bool:
-        """Wait until the manager has taken an order that was just written, for so many seconds at most."""
-        await self._domain.durable()  # by then it has begun
+        """Wait up to `patience` seconds for the manager to take an order that was just recorded; whether it has."""
+        await self._domain.durable()  # the order has been given by then
         task = self._under_way.get(job)
         if task is not None:
             await asyncio.wait([task], timeout=patience)

@@ -1,4 +1,4 @@
-"""What of a service depends on the kind of its resource manager; nothing else asks for that."""
+"""The only choices of a service that depend on the kind of its resource manager."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from cosched.service.tasks import Tasks
 
 
 def kind_of_domain(manager: ResourceManager) -> type[LiveDomain]:
-    """Who schedules: the batch system, or our embedded scheduler."""
+    """Return the class of domain: the batch system schedules, or our embedded scheduler does."""
     if isinstance(manager, BatchSystem):
         return OfferedDomain
-    from cosched.service.kernels import load_kernels  # and the compiler, which batch systems do not need
+    from cosched.service.kernels import load_kernels  # also imports the compiler, which batch systems do not need
 
     load_kernels()
     return LiveDomain
@@ -30,7 +30,7 @@ def kind_of_domain(manager: ResourceManager) -> type[LiveDomain]:
 def deal_with(
     manager: ResourceManager, domain: LiveDomain, announcer: Announcer, peers: Sequence[Domain], tasks: Tasks
 ) -> tuple[Runner, Queue]:
-    """What is between a domain and its manager. `peers`: the domains that are configured; `tasks`: see Runner."""
+    """Return what connects a domain and its manager. `peers`: the configured domains; `tasks`: see Runner."""
     if isinstance(manager, BatchSystem):
         assert isinstance(domain, OfferedDomain)
         offers = Offers(domain, manager, announcer, peers, tasks)

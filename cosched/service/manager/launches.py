@@ -1,4 +1,4 @@
-"""The work of a runner whose manager runs what our scheduler has chosen: see `adapters.launcher`."""
+"""The work of a runner for a manager that runs what our scheduler has chosen: see `adapters.launcher`."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from cosched.service.manager.runner import Orders, Reports, Work, forget, tell_e
 from cosched.service.store import JobRecord, JobScript, StoreError
 from cosched.service.tasks import Tasks
 
-BUSY_PATIENCE = 30  # seconds that a launch waits for nodes which the manager still cleans up
-TRY_AGAIN = 1.0  # seconds between the attempts to launch a job while there is no room for it
+BUSY_PATIENCE = 30  # seconds that a launch waits for nodes that the manager is still clearing
+TRY_AGAIN = 1.0  # seconds between attempts to launch a job while the disk is full
 HOST_RESTARTED = "the host was restarted before it is known to have started"
 UNSTARTED = "before its processes were started"
 _LOG = logging.getLogger(__name__)
 
 
 def spec_of(record: JobRecord, script: JobScript) -> JobSpec:
-    """What the manager is to run."""
+    """Return what the manager is to run."""
     return JobSpec(
         job_id=str(record.id),
         nodes=record.nodes,
@@ -42,22 +42,22 @@ def spec_of(record: JobRecord, script: JobScript) -> JobSpec:
 
 
 class Launches(Work):
-    """See Work: the domain's scheduler is its own, so that its manager has to start and end jobs only."""
+    """See Work. The domain has its own scheduler, so its manager only starts and ends jobs."""
 
-    start_lead = None  # a launch comes at once
+    start_lead = None  # jobs are launched at once
 
     def __init__(self, domain: LiveDomain, launcher: Launcher, tasks: Tasks) -> None:
         self._domain = domain
         self._launcher = launcher
         self._tasks = tasks
-        self._delayed: dict[JobId, asyncio.Task[None]] = {}  # launches that wait for room on the disk
+        self._delayed: dict[JobId, asyncio.Task[None]] = {}  # launches that wait for disk or descriptors
         self._no_room = ""
         self.orders: Orders = {Start: self._start}
         self.reports: Reports = {Started: self._started, Ended: self._ended}
 
     @property
     def problem(self) -> str:
-        """Why launches wait; empty if none does."""
+        """Return why launches wait; empty if none does."""
         return self._no_room if self._delayed else ""
 
     # Orders
@@ -67,11 +67,11 @@ class Launches(Work):
             await self._launch(record)
 
     async def _launch(self, record: JobRecord) -> None:
-        """Start a job. One that cannot be started has failed; but while a disk or descriptors are short it waits."""
+        """Start a job, or end it as failed if it cannot start. It waits while disk or descriptors are short."""
         try:
             await self._try(record)
         except NoRoomError as error:
-            if not self._delayed:  # however many jobs wait
+            if not self._delayed:  # log it once, however many jobs wait
                 _LOG.error("stalled: %s; it is tried again until it can be written", error)
             if (job := str(record.id)) not in self._delayed:
                 self._no_room = str(error)
@@ -86,7 +86,7 @@ class Launches(Work):
                 return
 
     async def _try(self, record: JobRecord) -> None:
-        """Start a job; one that cannot be started has failed. NoRoomError."""
+        """Start a job, or end it as failed if it cannot start. NoRoomError."""
         job = str(record.id)
         if record.cancelled_by is not None:
             self._domain.ended(job, JobState.CANCELLED, UNSTARTED)
@@ -130,12 +130,12 @@ class Launches(Work):
     # Reports
 
     def _started(self, report: Started) -> None:
-        """The domain counts its job as started since it gave the order."""
+        """Do nothing: the domain has counted the job as started since it gave the order."""
 
     def _ended(self, report: Ended) -> None:
         if report.job_id in self._domain.jobs:
             tell_end(self._domain, report)
-        else:  # its end has been written already
+        else:  # its end is recorded already
             self._tasks.run(self._forget_durably(report.job_id))
 
     async def _forget_durably(self, job: JobId) -> None:
@@ -150,10 +150,10 @@ class Launches(Work):
             record = self._domain.jobs.get(job)
             if record is None or job in found:
                 continue
-            if self._launcher.may_have_forgotten:  # it may have run: it does not run twice
+            if self._launcher.may_have_forgotten:  # it may have run: do not run it twice
                 self._domain.ended(job, JobState.FAILED, HOST_RESTARTED)
             else:
-                await self._launch(record)  # its launch was on record here, but not carried out yet
+                await self._launch(record)  # its launch was recorded here, but not carried out yet
         for job, report in found.items():
             if isinstance(report, Ended):
                 self._ended(report)

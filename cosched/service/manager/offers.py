@@ -1,4 +1,4 @@
-"""The work of a runner whose manager schedules by itself: see `adapters.batch_system` and `offered_domain`."""
+"""The work of a runner for a manager that schedules by itself: see `adapters.batch_system` and `offered_domain`."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ from cosched.service.peers.linking import peer_meant, until_linkable
 from cosched.service.store import JobRecord
 from cosched.service.tasks import Tasks
 
-DOUBT = 1.0  # seconds, after which a try is likely to fail if another job is in its way
-WANTED_FIRST = 5.0  # seconds; a forced release takes one to three, unless Slurm does not answer
-PASSED_OVER = 3.0  # seconds for which a job is not offered that others have come before
+DOUBT = 1.0  # seconds after which a try will probably fail, since another job is in its way
+WANTED_FIRST = 5.0  # seconds; a forced release takes one to three if Slurm answers
+PASSED_OVER = 3.0  # seconds during which a job that was passed over is not offered
 _LOG = logging.getLogger(__name__)
 
 
 class Offers(Work):
     """See Work."""
 
-    problem = ""  # orders never wait for room here
+    problem = ""  # orders never wait here
 
     def __init__(
         self, domain: OfferedDomain, system: BatchSystem, announcer: Announcer, peers: Sequence[Domain], tasks: Tasks
     ) -> None:
-        """`peers`: the domains that are configured."""
+        """`peers`: the configured domains."""
         self._domain = domain
         self._system = system
         self._announcer = announcer
@@ -74,14 +74,14 @@ class Offers(Work):
 
     @contextmanager
     def _giving_back(self, job: JobId) -> Iterator[None]:
-        """The time of an order by which the job loses its nodes."""
+        """Mark the time during which an order takes the job's nodes away."""
         try:
             yield
         finally:
             self._domain.giving_back.discard(job)
 
     async def _release(self, order: Release) -> None:
-        """End a hold; the jobs for which mates hold nodes elsewhere come first now, for a while at most."""
+        """End a hold. For a while, jobs whose mates hold nodes elsewhere come first."""
         wanted = self._domain.cluster.wanted(self._domain.now)
         with self._giving_back(order.job), ExitStack() as while_it_lasts:
             while_it_lasts.enter_context(self._domain.cluster.favouring(wanted))
@@ -162,8 +162,8 @@ class Offers(Work):
     async def take_up(self, found: Mapping[str, Known], running: Collection[JobId]) -> None:  # noqa: ARG002
         """See Work.
 
-        Those that wait for their mates on record do so still if they have nodes, be they offered again soon or late;
-        those that run go on when they are offered.
+        Jobs that wait for their mates by our record keep waiting if they have nodes, whenever they are offered again.
+        Jobs that run by our record continue when they are offered.
         """
         for job in list(self._domain.jobs):
             if job not in found:

@@ -1,4 +1,4 @@
-"""Where the jobs of a domain are submitted, and name their mates: here, or in the queue of a batch system."""
+"""The queue where a domain's jobs are submitted and name their mates: our own, or a batch system's."""
 
 from __future__ import annotations
 
@@ -24,63 +24,63 @@ from cosched.service.wire.submissions import MateNamed
 SUBMITTED_ELSEWHERE = (
     "jobs are submitted to the resource manager here: `cosched submit` on a host that has its commands does so"
 )
-FRESH = 2.0  # seconds for which a look at the queue is good enough to be shown
-PEERS_PATIENCE = 2.0  # seconds that the manager has to find a job for which a peer asks: peers wait for 5 s by default
+FRESH = 2.0  # seconds after which a look at the queue is too old to be shown
+PEERS_PATIENCE = 2.0  # seconds for the manager to find a job that a peer asks for: peers wait 5 s by default
 _LOG = logging.getLogger(__name__)
 
 
 class Queue:
-    """The domain's own queue: it knows all jobs, and which mates they name."""
+    """The domain's own queue: all jobs and their mates are known."""
 
     def __init__(self, launcher: Launcher) -> None:
         self._launcher = launcher
 
     def check_open(self) -> None:
-        """Refusal if jobs are not submitted to the domain itself."""
+        """Raise Refusal if jobs are not submitted to the domain itself."""
 
     def check(self, record: JobRecord, script: JobScript) -> None:
-        """Whether the manager would run this job; ManagerError."""
+        """Raise ManagerError if the manager would not run this job."""
         self._launcher.check(spec_of(record, script))
 
     def leaves_end_to_manager(self, record: JobRecord) -> bool:
-        """Whether only the manager can end this job, which has not ended."""
+        """Whether only the manager can end this active job."""
         return record.state is JobState.RUNNING
 
     async def look(self, age: float = FRESH) -> None:
-        """Learn of new jobs, since somebody asks for the queue. A look so many seconds ago is good enough."""
+        """Learn of new jobs, since somebody asks for the queue. A look at most `age` seconds ago suffices."""
 
     async def look_for(self, job: JobId) -> None:
-        """Learn of this job, for which somebody asks, if it is new."""
+        """Learn of this job if it is new, since somebody asks for it."""
 
     async def look_for_mate(self, peer: Domain, question: GetMateJobId) -> bool:  # noqa: ARG002
-        """A peer asks for a job of which no mate is known: it may be new, perhaps without a mate so far.
+        """Learn of a job that a peer asks for and whose mate is unknown: it may be new, perhaps without a mate yet.
 
-        False: it may be there, but the manager does not answer.
+        False: the job may exist, but the manager does not answer.
         """
         return True
 
     def must_adopt(self, job: JobId) -> bool:  # noqa: ARG002
-        """Whether the domain will know this job only if that names a mate (`adopt`)."""
+        """Whether the domain knows this job only after it names a mate (`adopt`)."""
         return False
 
     async def adopt(self, job: JobId, mate: MateNamed, owner: str) -> None:
-        """Have a queued job of this owner that names no mate name this one, if there is such a job. Refusal."""
+        """Give this mate to a queued job of this owner that names none, if there is such a job. Refusal."""
 
     def check_name(self, mate: MateNamed) -> None:
-        """Refusal if jobs cannot name this mate."""
+        """Raise Refusal if jobs cannot name this mate."""
 
     async def relink(self, job: JobId, mate: MateNamed) -> None:
-        """Have a job that names a mate name this one. Refusal."""
+        """Replace a job's mate by this one. Refusal."""
 
     async def part(self, job: JobId) -> None:
-        """Have a job name no mate any more. Refusal."""
+        """Remove a job's mate. Refusal."""
 
 
 class BatchQueue(Queue):
-    """The queue of a batch system: jobs are submitted there, and those that name no mate are unknown here."""
+    """The queue of a batch system: jobs are submitted there, and we do not know those without a mate."""
 
     def __init__(self, domain: LiveDomain, system: BatchSystem, peers: Sequence[Domain]) -> None:
-        """`peers`: the domains that are configured."""
+        """`peers`: the configured domains."""
         self._domain = domain
         self._system = system
         self._peers = peers
@@ -116,7 +116,7 @@ class BatchQueue(Queue):
         return answered
 
     def _is_settled(self, peer: Domain, question: GetMateJobId) -> bool:
-        """Whether the job sought is known, and names a mate or has parted with this one."""
+        """Whether the job is known, and names a mate or was unlinked from this one."""
         found = self._domain.core.mates.find(peer, question)
         return found is not None and (found.peer != "" or found.parted == (peer, question.caller))
 
@@ -152,7 +152,7 @@ class BatchQueue(Queue):
             await self._system.part(job)
 
     def _link(self, mate: MateNamed) -> Link:
-        """The mate as a job names it: a pair's name says nothing of the domain."""
+        """Return the mate in the form that jobs name it: with a pair's name, the domain is left out."""
         if mate.pair is None:
             return Link(mate.peer, mate.mate, or_alone=mate.or_alone)
         if len(self._peers) > 1:
@@ -162,7 +162,7 @@ class BatchQueue(Queue):
 
 @contextmanager
 def _refusals() -> Iterator[None]:
-    """What the batch system says to a change of mates, for users."""
+    """Turn the batch system's errors about a change of mates into refusals for users."""
     try:
         yield
     except ManagerError as error:

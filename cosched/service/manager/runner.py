@@ -1,4 +1,4 @@
-"""Between a domain and its resource manager: orders go out, reports come in, and jobs are found after a restart."""
+"""Connects a domain and its resource manager: carries out orders, reads reports, and finds jobs after a restart."""
 
 from __future__ import annotations
 
@@ -18,43 +18,43 @@ from cosched.service.tasks import Tasks
 from cosched.v1.domain_pb2 import EVENT_KIND_ENDED
 
 _LOG = logging.getLogger(__name__)
-Orders = Mapping[type, Callable[[Any], Awaitable[None]]]  # how each is carried out; cancellations are the runner's
-Reports = Mapping[type, Callable[[Any], None]]  # what each is for the domain
+Orders = Mapping[type, Callable[[Any], Awaitable[None]]]  # how to carry out orders; the runner cancels
+Reports = Mapping[type, Callable[[Any], None]]  # what to do with each kind of report
 
 
 class Work(Protocol):
-    """What a runner does that depends on the kind of its manager: `Launches` or `Offers`."""
+    """The part of a runner that depends on the kind of its manager: `Launches` or `Offers`."""
 
     orders: Orders
     reports: Reports
 
     @property
     def start_lead(self) -> float | None:
-        """Seconds that a job needs at least to start at an exact instant; None: it cannot."""
+        """The least notice in seconds for a start at an exact instant; None: exact starts are impossible."""
 
     @property
     def problem(self) -> str:
-        """Why orders wait; empty if none does."""
+        """Return why orders wait; empty if none does."""
 
     async def cancel(self, job: JobId) -> None:
-        """End a job; its end is reported. ManagerError."""
+        """End a job; a report follows. ManagerError."""
 
     async def take_up(self, found: Mapping[str, Any], running: Collection[JobId]) -> None:
-        """After a restart: compare what the manager has `found` with the jobs, of which these should be running."""
+        """After a restart, compare the jobs that the manager has `found` with ours, of which `running` should run."""
 
 
 class Runner:
     """The jobs of a domain in its resource manager."""
 
     def __init__(self, domain: LiveDomain, manager: ResourceManager, work: Work, tasks: Tasks) -> None:
-        """`tasks`: which are ended with the service; orders that wait are on record."""
+        """`tasks` end with the service; orders that wait are recorded."""
         self._manager = manager
         self.work = work
         self._tasks = tasks
         self._cancellations = Cancellations(domain, work.cancel, tasks)
 
     async def order(self, order: Order) -> None:
-        """Tell the manager. What it cannot do shows in its reports."""
+        """Carry out an order. If the manager cannot, its reports show it."""
         if isinstance(order, Cancel):
             self._cancellations.begin(order.job)
             return
@@ -66,16 +66,16 @@ class Runner:
             _LOG.warning("job %s: %s", order.job, error)
 
     async def cancelled(self, job: JobId, patience: float) -> bool:
-        """Whether the manager has taken an order to end a job, within so many seconds."""
+        """Whether the manager takes an order to end a job within `patience` seconds."""
         return await self._cancellations.taken(job, patience)
 
     async def reconcile(self, found: Mapping[str, Any], running: Collection[JobId]) -> None:
-        """After a restart: see `Work.take_up`; then jobs that are to end are cancelled again."""
+        """After a restart, take up the manager's jobs (see `Work.take_up`); then repeat recorded cancellations."""
         await self.work.take_up(found, running)
         self._cancellations.resume()
 
     def start(self) -> None:
-        """Listen to the manager's reports."""
+        """Start reading the manager's reports."""
         self._tasks.run(self._read())
 
     async def _read(self) -> None:
@@ -83,12 +83,12 @@ class Runner:
             self.work.reports[type(report)](report)
 
     async def forget(self, job: JobId) -> None:
-        """Let the manager drop what it keeps of a job that has ended."""
+        """Let the manager drop its records of an ended job."""
         await forget(self._manager, job)
 
 
 def tell_end(domain: LiveDomain, end: Ended) -> None:
-    """Tell the domain of the end of a job."""
+    """Tell the domain that a job has ended."""
     if end.how is End.UNSTARTED:
         domain.metrics.launch_failures.inc()
     domain.ended(end.job_id, _state_of(end), _explained(end), end.exit_code)
@@ -101,7 +101,7 @@ def _state_of(end: Ended) -> JobState:
 
 
 def _explained(end: Ended) -> str:
-    """Why it ended, for people; empty for a plain success."""
+    """Return why it ended, for people; empty for a plain success."""
     if end.reason:
         return end.reason
     if end.how is End.SIGNALLED:
@@ -112,12 +112,12 @@ def _explained(end: Ended) -> str:
 
 
 def over(events: Sequence[EventRecord]) -> list[JobId]:
-    """The jobs whose ends are among these events."""
+    """Return the jobs that have ended by these events."""
     return [str(event.job) for event in events if event.kind == EVENT_KIND_ENDED]
 
 
 async def forget(manager: ResourceManager, job: JobId) -> None:
-    """Let the manager drop what it keeps of a job whose end is on record."""
+    """Let the manager drop its records of a job whose end we have recorded."""
     try:
         await manager.forget(job)
     except ManagerError as error:

@@ -1,1 +1,1 @@
-"""What a domain knows of the other domains, and how it calls them."""
+"""The other domains: calls to them, and what is known of them."""

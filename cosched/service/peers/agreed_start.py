@@ -1,7 +1,7 @@
-"""At which instant two mates start: what is proposed, answered and kept to (AGREED START in coscheduling.proto).
+"""The instant at which two mates start: proposal, answer and agreement (AGREED START in coscheduling.proto).
 
-On the wire an instant is by the clock of the called domain; in this domain it is by its own wall clock, the one by
-which its manager starts jobs. None is no instant: the job starts at once.
+On the wire an instant is by the clock of the called domain. Inside this domain it is by our wall clock, which the
+manager uses to start jobs. None means that the job starts at once.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ MAX_AHEAD = 10.0  # seconds; the protocol's limit
 
 
 class AgreedStart:
-    """The agreed starts of one domain; times in seconds since 1970."""
+    """The agreed starts of one domain. Times are in seconds since 1970."""
 
     def __init__(
         self,
@@ -25,9 +25,9 @@ class AgreedStart:
         max_offset: float,
         wall: Callable[[], float] = time.time,
     ) -> None:
-        """`lead`: seconds that the manager needs to start a job at an exact instant; None: it cannot. `offset`: how far
-        a peer's clock is ahead of ours. `max_offset`: the most, in seconds, that this and its uncertainty may be for a
-        start to be agreed on; 0: none ever is.
+        """`lead`: seconds of notice that the manager needs for a start at an exact instant; None: it cannot do that.
+        `offset`: how far a peer's clock is ahead of ours. `max_offset`: the largest offset and uncertainty, in seconds,
+        with which we agree on a start; 0: we never do.
         """
         self._lead = lead if max_offset > 0 else None
         self._offset = offset
@@ -36,41 +36,41 @@ class AgreedStart:
         self._proposed: dict[JobId, float] = {}  # by our clock
 
     def proposal(self, peer: Domain, job: JobId) -> float | None:
-        """The earliest instant that we can keep to if `peer` starts the mate of our `job` now, by its clock.
+        """Return the earliest start, by the clock of `peer`, that we can keep to if `peer` starts our job's mate now.
 
-        It counts until the call is `over`: if the mates' domains ask each other at the same time, both keep to the
+        It is valid until the call is `over`. If the mates' domains ask each other at the same time, both keep to the
         later of their two proposals.
         """
         offset = self._offset(peer)
         if self._lead is None or offset is None or not self._is_small(offset):
             return None
-        round_trip = 2 * offset.uncertainty  # until its answer is here
+        round_trip = 2 * offset.uncertainty  # until the answer arrives
         proposed = self._proposed[job] = self._wall() + round_trip + self._lead
         return proposed + offset.ahead
 
     def over(self, job: JobId) -> None:
-        """The call for which an instant was proposed is over."""
+        """Forget the proposal: its call has ended."""
         self._proposed.pop(job, None)
 
     def _is_small(self, offset: Offset) -> bool:
         return max(abs(offset.ahead), offset.uncertainty) <= self._max_offset
 
     def here(self, peer: Domain, instant: int) -> int:
-        """An instant that `peer` has told by its clock, by ours, as far as its offset is known; 0 and FOREVER stay."""
+        """Convert an instant from the clock of `peer` to ours if the offset is known; 0 and FOREVER stay."""
         offset = self._offset(peer)
         if offset is None or instant in (0, FOREVER):
             return instant
         return max(1, round(instant - offset.ahead))
 
     def heard(self, peer: Domain, start_at: float | None) -> float | None:
-        """An instant that `peer` has answered, by our clock; it may have passed, if the answer comes late."""
+        """Convert a start in an answer of `peer` to our clock. It may have passed if the answer comes late."""
         offset = self._offset(peer)
         if self._lead is None or start_at is None or offset is None:
             return None
         return self._unless_far(start_at - offset.ahead)
 
     def accepted(self, start_at: float | None, job: JobId) -> float | None:
-        """When our `job` starts if a peer asks for it, proposing this instant: then, or when we can, if later."""
+        """Return when our `job` starts if a peer proposes this instant: then, or later if we need more time."""
         if self._lead is None or start_at is None:
             return None
         return self._unless_far(max(start_at, self._wall() + self._lead, self._proposed.get(job, 0.0)))

@@ -1,7 +1,7 @@
-"""Links announced: the mate's domain is asked at once, learns of the link so, and what it says is kept.
+"""Announces links: asks the mate's domain at once, which so learns of the link, and records its answer.
 
-A mate that is named by its id need not name us. Until its domain has said what it knows of it, it is asked again: else
-it would never learn of a link that it could not look for when it was asked.
+A mate that is named by its id need not name us. So we ask its domain again until it has said what it knows of the mate.
+Else it would never learn of the link if it could not look for the mate the first time.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ class Announcer:
         self._domain = domain
         self._peers = peers
         self._tasks = tasks
-        self._again: dict[JobId, asyncio.Event] = {}  # what is announced again; set: at once
+        self._again: dict[JobId, asyncio.Event] = {}  # links to announce again; set: at once
 
     async def ask(self, peer: Domain, question: GetMateJobId) -> MateJobId:
-        """What the peer knows of a mate. CallError."""
-        await self._domain.durable()  # the id of a job that a power failure takes back would be given to another
+        """Ask the peer what it knows of a mate. CallError."""
+        await self._domain.durable()  # if a power failure undid the job, its id would be reused
         answer = await self._peers.call(peer, question)
         assert isinstance(answer, MateJobId)
         return answer
@@ -42,7 +42,7 @@ class Announcer:
     async def announce(self, job: JobId) -> MateJobId | None:
         """Ask for the mate that a job names, and return the answer.
 
-        None: no answer came. It is asked again once the peer answers (a mate named by its id) or the job is ready.
+        None: no answer came. We ask again when the peer answers (for a mate named by its id) or when the job is ready.
         """
         answer, settled = await self._announced(job)
         if not settled:
@@ -50,14 +50,14 @@ class Announcer:
         return answer
 
     def hurry(self, peer: Domain) -> None:
-        """This peer answers again: announce at once what waits for that."""
+        """Announce waiting links to this peer at once, since it answers again."""
         for job, now in self._again.items():
             record = self._domain.jobs.get(job)
             if record is not None and record.peer == peer:
                 now.set()
 
     def resume(self) -> None:
-        """After a restart: announce the links of jobs on record that are not known to have been."""
+        """After a restart, announce the recorded links that may not have been announced."""
         for job, record in self._domain.jobs.items():
             if record.mate is not None and record.lookup != FOUND[Found.MATE] and record.state in WAITING:
                 self._announce_later(job)
@@ -78,7 +78,7 @@ class Announcer:
             pause = min(2 * pause, AT_MOST)
 
     async def _announced(self, job: JobId) -> tuple[MateJobId | None, bool]:
-        """The answer of the mate's domain; and whether that knows of the job now, or will without being asked again."""
+        """Return the answer of the mate's domain, and whether it knows of the job or will without being asked again."""
         record = self._domain.jobs.get(job)
         if record is None or record.peer is None or record.state not in WAITING:
             return None, True

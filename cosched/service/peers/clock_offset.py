@@ -1,9 +1,9 @@
-"""How far a peer's wall clock is ahead of this host's, from the heartbeats (RFC 5905, sections 8 and 10).
+"""Measures how far a peer's wall clock is ahead of ours, by heartbeats (RFC 5905, sections 8 and 10).
 
-A comparison of clocks has four readings: when we asked, when the peer got that, when it answered, when we got that. The
-readings here are taken from a steady clock, and turned into those of the wall clock when somebody asks for the offset:
-so a step of the wall clock here spoils no comparison. A step of the peer's shows as soon as a comparison contradicts
-the ones before, which are forgotten then.
+A comparison has four readings: when we asked, when the peer got the question, when it answered, when we got the answer.
+Our readings are from a steady clock, and are converted to the wall clock when somebody asks for the offset. So a step
+of our wall clock spoils no comparison. A step of the peer's clock shows when a comparison contradicts the earlier ones,
+which are dropped then.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from typing import NamedTuple
 from cosched.service.clock import boottime
 
 KEPT = 8  # comparisons, as in RFC 5905
-MAX_AGE = 300.0  # seconds for which a comparison counts
-DRIFT = 30e-6  # seconds in a second by which two clocks may drift apart, twice the tolerance of RFC 5905
+MAX_AGE = 300.0  # seconds that a comparison counts
+DRIFT = 30e-6  # seconds per second that two clocks may drift apart: twice the tolerance of RFC 5905
 
 
 class Offset(NamedTuple):
-    """Seconds by which a clock is `ahead` of another, which may be wrong by `uncertainty`, either way."""
+    """How many seconds a clock is `ahead` of another, plus or minus `uncertainty` seconds."""
 
     ahead: float
     uncertainty: float
@@ -29,25 +29,25 @@ class Offset(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Of a peer's wall clock with the steady clock here, read at `at`."""
+    """A comparison of a peer's wall clock with our steady clock, at `at` by the latter."""
 
     at: float
     ahead: float
-    half_trip: float  # half of what the question and the answer took on their ways, together
+    half_trip: float  # half of the time that question and answer travelled, together
 
     def uncertainty(self, now: float) -> float:
-        """Seconds by which `ahead` may be wrong by `now`, either way."""
+        """Return by how many seconds, plus or minus, `ahead` may be wrong at `now`."""
         return self.half_trip + DRIFT * (now - self.at)
 
     def contradicts(self, later: Comparison) -> bool:
-        """Whether one of the clocks was set between the two."""
+        """Whether one of the clocks must have been set between the two comparisons."""
         return abs(self.ahead - later.ahead) > self.uncertainty(later.at) + later.half_trip
 
 
 def compare(asked: float, received: float, answered: float, heard: float) -> Comparison | None:
-    """From our readings `asked` and `heard`, the peer's `received` and `answered`, in this order, in seconds.
+    """Compare by our readings `asked` and `heard` and the peer's `received` and `answered`, in seconds.
 
-    None if the peer had the question for longer than we waited, or for less than no time: its clock was set meanwhile.
+    None if the peer's clock was set meanwhile: its readings go back, or are further apart than ours.
     """
     half_trip = ((heard - asked) - (answered - received)) / 2
     if answered < received or half_trip < 0:
@@ -56,16 +56,16 @@ def compare(asked: float, received: float, answered: float, heard: float) -> Com
 
 
 class ClockOffset:
-    """The offset of one peer's wall clock, from the last comparisons."""
+    """The offset of one peer's wall clock, by the last comparisons."""
 
     def __init__(self, wall: Callable[[], float] = time.time, steady: Callable[[], float] = boottime) -> None:
-        """`wall`: the clock that the peer's is compared with; `steady`: one that is never set."""
+        """`wall`: our clock for the offset; `steady`: a clock that is never set."""
         self._wall = wall
         self.steady = steady
         self._comparisons: list[Comparison] = []
 
     def add(self, asked: float, received: float, answered: float) -> None:
-        """An answer has just come: `asked` by our steady clock, `received` and `answered` by the peer's wall clock."""
+        """Add an answer that has just come: `asked` by our steady clock, `received` and `answered` by the peer's."""
         comparison = compare(asked, received, answered, self.steady())
         if comparison is None:
             return
@@ -74,7 +74,7 @@ class ClockOffset:
 
     @property
     def now(self) -> Offset | None:
-        """The offset by the comparison with the least uncertainty; None: not known."""
+        """Return the offset by the comparison with the least uncertainty; None if it is unknown."""
         before = self.steady()
         wall = self._wall()
         after = self.steady()

@@ -1,4 +1,4 @@
-"""Whether a job may have the mate that its user names: what that mate's domain says, and when it may be changed."""
+"""Decides whether a job may have the mate that its user names, and when a link may be changed."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ LOOK = 0.05  # seconds
 
 
 def peer_meant(named: Domain, peers: Sequence[Domain]) -> Domain:
-    """The domain that is meant: the only one of the `peers` if none is named; empty if there are several."""
+    """Return the named domain, or the only one of the `peers` if none is named; empty if there are several."""
     return named or (peers[0] if len(peers) == 1 else "")
 
 
 def names(record: JobRecord, mate: MateNamed) -> bool:
-    """Whether the job names this mate already, and says the same of starting alone."""
+    """Whether the job already names this mate, with the same choice about starting alone."""
     or_alone = (record.memory or {}).get("or_alone", False)
     same = (record.peer, record.pair, or_alone) == (mate.peer, mate.pair, mate.or_alone)
     return same and mate.mate in (None, record.mate)
 
 
 def refusal_of_mate(mate: MateNamed, answer: MateJobId | None) -> Refusal | None:
-    """Why a job cannot have this mate, as its domain says (None: it gives no answer); None: it can, or need not."""
+    """Return why a job cannot have this mate, by its domain's answer (None: no answer); None if there is no reason."""
     if mate.or_alone or answer is None or (answer.found is not Found.NO_PAIR and answer.problem is None):
         return None
     said = wrong_mate(mate.peer, mate.mate or answer.job, mate.pair, answer.problem)
@@ -38,12 +38,12 @@ def refusal_of_mate(mate: MateNamed, answer: MateJobId | None) -> Refusal | None
 
 
 def no_pair(message: str, answer: MateJobId | None = None) -> Refusal:
-    """There is no such mate."""
+    """Return the refusal that there is no such mate."""
     said = {"problem": answer.problem.value} if answer is not None and answer.problem is not None else {}
     return Refusal(grpc.StatusCode.FAILED_PRECONDITION, "NO_PAIR", message, said)
 
 
 async def until_linkable(domain: LiveDomain, job: JobId) -> None:
-    """Wait while the job's mate may be starting: it learns that by the answer to its question, within peer_patience."""
+    """Wait while the job's mate may be starting. The peer's answer, at most peer_patience later, decides this."""
     while (paired := domain.core.jobs.get(job)) and type(paired.call) in (TryStartMate, StartJob):
         await asyncio.sleep(LOOK)

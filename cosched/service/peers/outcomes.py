@@ -1,4 +1,4 @@
-"""What a call to a peer that brought no answer means: the OUTCOMES of proto/cosched/v1/coscheduling.proto. Pure."""
+"""The meaning of a call without an answer: the OUTCOMES of proto/cosched/v1/coscheduling.proto. Pure."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from cosched.core.protocol import Failure
 from cosched.error_details import error_info
 
 MAX_PROBLEM = 300  # characters of a peer's error text that are shown
-_BUSY = frozenset({"STARTING", "STALLED"})  # the peer answered that it did nothing, and will
-_LEAVING = "STOPPING"  # that it did nothing, and will not
-_TOO_LARGE = "larger than max"  # in what gRPC itself says of a message above the limit
+_BUSY = frozenset({"STARTING", "STALLED"})  # reasons by which the peer says: I did nothing, try later
+_LEAVING = "STOPPING"  # the reason by which it says: I did nothing, and will not
+_TOO_LARGE = "larger than max"  # part of gRPC's own message for a message above the limit
 _REFUSALS = frozenset(
     {
         StatusCode.PERMISSION_DENIED,
         StatusCode.UNAUTHENTICATED,
         StatusCode.INVALID_ARGUMENT,
         StatusCode.UNIMPLEMENTED,
-        # The protocol has no such errors and gRPC itself makes none of them up: an answer that breaks the contract.
+        # Neither the protocol nor gRPC itself uses these codes: the answer breaks the contract.
         StatusCode.NOT_FOUND,
         StatusCode.ALREADY_EXISTS,
         StatusCode.FAILED_PRECONDITION,
@@ -39,7 +39,7 @@ class CallError(Exception):
 
 
 def failure(error: AioRpcError, mutating: bool) -> CallError:
-    """What became of a call that was (or may have been) sent; `mutating`: TryStartMate or StartJob."""
+    """Return the failure of a call that was, or may have been, sent; `mutating`: TryStartMate or StartJob."""
     return CallError(_kind(error, mutating), _describe(error))
 
 
@@ -59,13 +59,13 @@ def _kind(error: AioRpcError, mutating: bool) -> Failure:
 
 
 def _reason(error: AioRpcError) -> str:
-    """The one that the peer itself gave; empty: none."""
+    """Return the reason that the peer itself gave; empty if there is none."""
     info = error_info(error)
     return info[0] if info is not None else ""
 
 
 def is_lost(error: AioRpcError) -> bool:
-    """Whether there was no connection, or it broke: nothing was heard from the peer itself."""
+    """Whether there was no connection, or it broke, so that the peer itself did not answer."""
     return error.code() is StatusCode.UNAVAILABLE and error_info(error) is None
 
 
@@ -80,6 +80,6 @@ def _describe(error: AioRpcError) -> str:
 
 
 def one_line(text: str) -> str:
-    """The text without line breaks and characters that are not printable, and not too long."""
+    """Return the text on one line, without unprintable characters, and not too long."""
     printable = "".join(character if character.isprintable() else " " for character in text)
     return " ".join(printable.split())[:MAX_PROBLEM]

@@ -19,13 +19,13 @@ Options = Sequence[tuple[str, str | int]]
 
 
 class Line:
-    """One channel to a peer. Retired, it takes no new calls and closes when the last of its calls has ended."""
+    """One channel to a peer. A retired line takes no new calls, and closes when its last call has ended."""
 
     def __init__(
         self, address: str, credentials: grpc.ChannelCredentials | None, options: Options, timeout: float
     ) -> None:
-        """`address`: HOST:PORT; no credentials: plaintext; `timeout`: the seconds of the longest call."""
-        target = f"dns:///{address}"  # never another scheme, whatever the host is called
+        """`address`: HOST:PORT; no credentials: plaintext; `timeout`: seconds that a call may take."""
+        target = f"dns:///{address}"  # so that no host's name is taken for another scheme
         settings = [*_settings(timeout), *options]
         self._channel = (
             grpc.aio.insecure_channel(target, settings)
@@ -38,16 +38,16 @@ class Line:
 
     @property
     def stands(self) -> bool:
-        """Whether there is a connection, on which the peer has spoken."""
+        """Whether there is a connection on which the peer has sent something."""
         return self._channel.get_state() is ChannelConnectivity.READY
 
     @property
     def failed(self) -> bool:
-        """Whether the last attempt to connect failed, and the next is not due yet."""
+        """Whether the last attempt to connect failed and the next is not due yet."""
         return self._channel.get_state() is ChannelConnectivity.TRANSIENT_FAILURE
 
     async def ask(self, message: Any, timeout: float) -> Any:
-        """The peer's answer, None if it cannot be read; AioRpcError."""
+        """Return the peer's answer, None if it cannot be read; AioRpcError."""
         self._open += 1
         try:
             return await self._methods[type(message)](message, timeout=timeout)
@@ -57,13 +57,13 @@ class Line:
                 await self._channel.close()
 
     async def retire(self) -> None:
-        """Close it as soon as no call is open."""
+        """Close the line as soon as no call is open."""
         self._retired = True
         if not self._open:
             await self._channel.close()
 
     async def close(self) -> None:
-        """Close it now."""
+        """Close the line now."""
         await self._channel.close()
 
 
@@ -82,10 +82,10 @@ def _methods(channel: grpc.aio.Channel) -> dict[type, Any]:
 
 def _settings(timeout: float) -> Options:
     return [
-        ("grpc.use_local_subchannel_pool", 1),  # a new channel tries to connect at once, whatever the old one does
+        ("grpc.use_local_subchannel_pool", 1),  # a new channel connects at once, independent of the old one
         ("grpc.initial_reconnect_backoff_ms", 100),
         ("grpc.max_reconnect_backoff_ms", 1000),
-        ("grpc.min_reconnect_backoff_ms", int(timeout * 1000)),  # in truth, how long an attempt to connect may take
+        ("grpc.min_reconnect_backoff_ms", int(timeout * 1000)),  # in fact, how long an attempt to connect may take
         ("grpc.keepalive_time_ms", 10_000),
         ("grpc.keepalive_timeout_ms", 5_000),
         ("grpc.max_send_message_length", MAX_MESSAGE),

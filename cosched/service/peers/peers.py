@@ -1,8 +1,8 @@
-"""The clients by which a domain calls the other domains, and what it knows of them.
+"""The clients that call other domains, and what is known of these.
 
-A call may take `timeout` seconds in all. Whether a call that must not be repeated went out is never guessed from an
-error text: it is sent only on a connection that stands, and where none does a harmless question makes one first. So a
-peer that is down, or that drops every packet, is known not to have got it.
+A call may take `timeout` seconds in all. We never guess from an error text whether a call that must not be repeated was
+sent: it is sent only on a connection that stands. If there is none, a harmless question makes one first. So we know
+that a peer that is down, or that drops every packet, did not get the call.
 """
 
 from __future__ import annotations
@@ -38,22 +38,22 @@ _STATES: dict[Failure, int] = {
     Failure.REFUSED: states.PEER_STATE_REFUSED,
     Failure.BUSY: states.PEER_STATE_REACHABLE,
     Failure.SLOW: states.PEER_STATE_REACHABLE,
-}  # of a peer after a call that failed; after others: unreachable
-_ANSWERS = (StatusCode.UNIMPLEMENTED, StatusCode.NOT_FOUND)  # to a health check: no such service, but a live peer
+}  # a peer's state after these failures; after others it is unreachable
+_ANSWERS = (StatusCode.UNIMPLEMENTED, StatusCode.NOT_FOUND)  # to a health check: a live peer without it
 
 
 @dataclass(frozen=True, slots=True)
 class PeerView:
-    """What is known of a peer; times in seconds, `since` by the wall clock."""
+    """What is known of a peer. Times are in seconds, `since` by the wall clock."""
 
     name: Domain
     address: str
     state: int  # wire enum PeerState
     since: float
-    round_trip: float | None  # how long its last answer took
+    round_trip: float | None  # duration of the last call with an answer
     problem: str  # for people; empty if there is none
-    clock_offset: float | None = None  # by which its clock is ahead of ours; None: not known
-    clock_uncertainty: float | None = None  # by which that may be wrong, either way
+    clock_offset: float | None = None  # how far its clock is ahead of ours; None: unknown
+    clock_uncertainty: float | None = None  # how wrong the offset may be, plus or minus
 
 
 class Peers:
@@ -68,44 +68,44 @@ class Peers:
         told: Callable[[PeerView], None],
         health: Callable[[Domain, bool], None] = lambda *_: None,
     ) -> None:
-        """`timeout`: seconds for each call; `told`: called when a peer's state changes; no credentials: plaintext.
+        """`timeout`: seconds for each call; `told` is called when a peer's state changes; no credentials: plaintext.
 
-        `health`: called at each `beat` with whether the peer is well; not if it answers that it is not.
+        `health` is called at each `beat` with whether the peer is well; not if the peer answers that it is not.
         """
         self._peers = {peer.name: _Peer(here, peer, timeout, credentials, told, health) for peer in peers}
 
     async def call(self, peer: Domain, request: Request) -> Reply:
         """Make a request of a peer; CallError.
 
-        Cancelled if `close` comes first: such a call has no outcome.
+        The call is cancelled, without an outcome, if `close` comes first.
         """
         if peer not in self._peers:
             raise CallError(Failure.REFUSED, f"no peer {peer} is configured here")
         return await self._peers[peer].call(request)
 
     async def beat(self, peers: Collection[Domain] | None = None) -> None:
-        """Ask these peers (None: all) for their health and what time it is there, all at once; see the views."""
+        """Ask these peers (None: all) for their health and their time, all at once; the views show the results."""
         asked = self._peers.keys() if peers is None else self._peers.keys() & set(peers)
         await asyncio.gather(*(self._peers[name].beat() for name in asked))
 
     async def tell(self, presence: TellPresenceRequest, peers: Collection[Domain], timeout: float) -> None:
-        """Tell these peers whether this domain is here, all at once; who does not hear it finds out."""
+        """Tell these peers, all at once, whether this domain is up. A lost message does no harm."""
         await asyncio.gather(*(self._peers[name].tell(presence, timeout) for name in peers))
 
     def view(self, peer: Domain) -> PeerView:
-        """What is known of this peer; KeyError."""
+        """Return what is known of this peer; KeyError."""
         return self._peers[peer].view()
 
     def clock_offset(self, peer: Domain) -> Offset | None:
-        """How far this peer's wall clock is ahead of ours; None: not known."""
+        """Return how far this peer's wall clock is ahead of ours; None if it is unknown."""
         return self._peers[peer].clocks.now if peer in self._peers else None
 
     def views(self) -> list[PeerView]:
-        """What is known of each peer, in the order of the configuration."""
+        """Return what is known of each peer, in the order of the configuration."""
         return [peer.view() for peer in self._peers.values()]
 
     async def close(self) -> None:
-        """End the connections and cancel the calls that are open; no call may follow."""
+        """Close the connections and cancel open calls; no call may follow."""
         for peer in self._peers.values():
             await peer.close()
 
@@ -132,15 +132,15 @@ class _Peer:
         self._loop = asyncio.get_running_loop()
         self._options = credentials.options(peer.identity or "") if credentials else ()
         self._line: Line | None = None
-        self._generation = 0  # of the certificates that the line uses
-        self._lines: weakref.WeakSet[Line] = weakref.WeakSet()  # the retired ones too, while their calls last
+        self._generation = 0  # the generation of the certificates that the line uses
+        self._lines: weakref.WeakSet[Line] = weakref.WeakSet()  # including retired ones while they have calls
         self._closed = False
         self._turns = asyncio.Semaphore(MAX_OPEN_CALLS)
         self._state: int = states.PEER_STATE_UNKNOWN
         self._since = time.time()
         self._round_trip: float | None = None
         self._problem = ""
-        self._refuses_calls = False  # which no heartbeat disproves
+        self._refuses_calls = False  # heartbeats succeed all the same
         self.clocks = ClockOffset()
 
     def view(self) -> PeerView:
@@ -170,7 +170,7 @@ class _Peer:
         return reply
 
     async def _take_turn(self, deadline: float) -> None:
-        """Wait until there are not too many open calls."""
+        """Wait while there are too many open calls."""
         if not self._turns.locked():
             await self._turns.acquire()
             return
@@ -198,8 +198,8 @@ class _Peer:
         raise failed
 
     async def _order(self, message: Any, deadline: float) -> Any:
-        """Send what may be carried out only if asked for: on a connection that stands, and once. AioRpcError: it was
-        sent, or may have been; CallError: it was not.
+        """Send a call that must not be repeated, once, on a connection that stands. AioRpcError: it was sent, or may
+        have been; CallError: it was not sent.
         """
         line = await self._usable_line()
         if not line.stands:
@@ -207,11 +207,11 @@ class _Peer:
         return await self._send(line, message, deadline)
 
     async def _connected_line(self, deadline: float) -> Line:
-        """A line that stands, once a harmless question has been asked on it; CallError."""
+        """Return a line that stands, if need be after a harmless question on it; CallError."""
         failed = CallError(Failure.UNREACHABLE, "the connection broke at once")
         try:
             await self._ask(HealthCheckRequest(), deadline)
-        except AioRpcError as error:  # perhaps an answer, which shows as well that there is a connection
+        except AioRpcError as error:  # it may be an answer, which proves a connection too
             failed = failure(error, mutating=False)
         line = await self._usable_line()
         if not line.stands or self._loop.time() >= deadline:
@@ -219,10 +219,9 @@ class _Peer:
         return line
 
     async def _ask(self, message: Any, deadline: float) -> Any:
-        """Ask what may be asked twice; AioRpcError, or CallError: the certificates are at fault.
+        """Send a call that may be repeated; AioRpcError; CallError: the certificates are at fault.
 
-        A connection may turn out to be dead although the peer is up (it was restarted), so the question is asked again
-        on a new one.
+        A connection may be dead although the peer is up (because it was restarted). So repeat the call on a new one.
         """
         line = await self._usable_line()
         if line.stands:
@@ -238,7 +237,7 @@ class _Peer:
         except AioRpcError as error:
             if not is_lost(error) or not await self._is_up(deadline):
                 raise
-        return await self._send(await self._usable_line(), message, deadline)  # a certificate was replaced just now
+        return await self._send(await self._usable_line(), message, deadline)  # a certificate was just replaced
 
     async def _send(self, line: Line, message: Any, deadline: float) -> Any:
         sent_at = self._loop.time()
@@ -252,8 +251,8 @@ class _Peer:
         return answer
 
     async def _is_up(self, deadline: float) -> bool:
-        """Whether the peer can be reached after all; CallError, if TLS is the reason why there is no connection: that
-        makes a peer look as if it were down.
+        """Whether the peer can be reached after all. CallError if a problem with TLS prevents the connection: the peer
+        then looks as if it were down.
         """
         remaining = deadline - self._loop.time()
         problem = await self._tls_problem(remaining) if remaining > 0 else None
@@ -262,7 +261,7 @@ class _Peer:
         return problem is not None
 
     async def _tls_problem(self, timeout: float) -> str | None:
-        """In one line; empty: there is none; None: the peer cannot be reached."""
+        """Return the problem in one line; empty: there is none; None: the peer cannot be reached."""
         if self._credentials is not None:
             return await self._credentials.probe(self._peer.address, timeout, self._peer.identity)
         if await speaks_tls(self._peer.address, timeout):
@@ -272,8 +271,8 @@ class _Peer:
     # The connection
 
     async def _usable_line(self) -> Line:
-        """The line for a new call: another one if the certificates have changed, or to try again at once after the
-        last attempt to connect has failed.
+        """Return the line for a new call: a new one if the certificates have changed, or if the last attempt to connect
+        has failed, so as to try again at once.
         """
         if self._closed:
             raise asyncio.CancelledError
@@ -288,7 +287,7 @@ class _Peer:
         return self._line
 
     async def _drop(self, line: Line) -> None:
-        """Make no more calls on this line."""
+        """Stop using this line for new calls."""
         if self._line is line:
             self._line = None
             await line.retire()
@@ -296,7 +295,7 @@ class _Peer:
     # What is known of the peer
 
     async def beat(self) -> None:
-        """Ask for its health, and for the time if it is well; nothing if that is being done."""
+        """Ask for its health, and for its time if it is well. Do nothing if this is under way."""
         if self._beating:
             return
         self._beating = True
@@ -327,7 +326,7 @@ class _Peer:
                 await self._ask(presence, self._loop.time() + timeout)
 
     async def _is_alive(self) -> bool:
-        """Whether it answers the question for its health, if not that which was asked."""
+        """Whether it answers health checks, even though it has not answered a call."""
         try:
             await self._is_serving()
         except CallError as error:
@@ -335,7 +334,7 @@ class _Peer:
         return True
 
     async def _is_serving(self) -> bool:
-        """Whether it says that it serves, and does not stop or stand still; CallError."""
+        """Whether it says that it serves, and is neither stopping nor stalled; CallError."""
         try:
             answer = await self._ask(HealthCheckRequest(), self._loop.time() + self._timeout)
         except AioRpcError as error:
@@ -345,7 +344,7 @@ class _Peer:
         return answer is not None and bool(answer.status == HealthCheckResponse.SERVING)
 
     async def _compare_clocks(self) -> None:
-        """Without an answer the offset is not known, which is no fault: older peers do not know the question."""
+        """Compare clocks. It is no fault if there is no answer: older peers do not know the call."""
         asked = self.clocks.steady()
         with suppress(AioRpcError, CallError, FieldError):
             answer = await self._ask(CompareClocksRequest(), self._loop.time() + self._timeout)

@@ -1,1 +1,1 @@
-"""What a service does differently whose manager replays a trace."""
+"""Services whose manager replays a trace."""

@@ -1,4 +1,4 @@
-"""ReplayService (replay.proto): translates, checks who asks, and calls the domain in lock-step."""
+"""ReplayService (replay.proto): checks the caller, translates, and calls the domain in lock-step."""
 
 from __future__ import annotations
 

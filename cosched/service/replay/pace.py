@@ -1,4 +1,4 @@
-"""The pace of a replay: by the wall clock, or step by step as a conductor says."""
+"""The pace of a replay: by the wall clock, or in steps that a conductor orders."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from cosched.service.wire.errors import Refusal
 from cosched.v1.replay_pb2 import PHASE_COMPLETIONS, PHASE_ITERATIONS, PHASE_SUBMISSIONS, PHASE_TIMERS
 
 ALL = (PHASE_COMPLETIONS, PHASE_TIMERS, PHASE_SUBMISSIONS, PHASE_ITERATIONS)
-MOST_ALONE = 1000  # instants in one call, which should not take long
-TRY_AGAIN = 1  # seconds until a job that could not be put on record is submitted again
+MOST_ALONE = 1000  # instants in one call, so that it does not take long
+TRY_AGAIN = 1  # seconds until a job that could not be recorded is submitted again
 
 
 class RealPace:
-    """Submits the jobs of a trace when their instants come; the past ones at once."""
+    """Submits the jobs of a trace at their instants, those of past instants at once."""
 
     def __init__(self, domain: LiveDomain, timers: Timers, submissions: Submissions) -> None:
         self._domain = domain
@@ -43,14 +43,14 @@ class RealPace:
         try:
             with self._domain.turn():
                 self._submissions.submit()
-        except Refusal:  # it is stalled
+        except Refusal:  # the domain is stalled
             self._timers.set("submission", self._domain.clock.now() + TRY_AGAIN, self._submit)
         else:
             self._await_next()
 
 
 class NotingPeers(Peers):
-    """Notes which peers started a job because they were asked to, and whether a call has failed."""
+    """Notes which peers started a job on our request, and whether a call has failed."""
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
@@ -71,7 +71,7 @@ class NotingPeers(Peers):
 
 @dataclass(frozen=True, slots=True)
 class ToCome:
-    """What a domain will do next, and which other domains it has just changed; instants, None: nothing."""
+    """When a domain will do something next (None: never), and which other domains it has just changed."""
 
     completion: int | None
     timer: int | None
@@ -104,7 +104,7 @@ class Lockstep:
         self._timers_fired = False
 
     async def advance(self, phases: Sequence[int], until: int = 0) -> ToCome:
-        """Go through these phases of the present instant, in their order, then on alone `until`; Refusal."""
+        """Go through these phases of the present instant in order, then go on alone up to `until`; Refusal."""
         self._peers.changed = []
         self._timers_fired = False
         await self._go_through(phases)
@@ -124,7 +124,7 @@ class Lockstep:
 
     @property
     def _is_alone(self) -> bool:
-        """Whether what comes next concerns no other domain, nor the question whether anything will ever happen."""
+        """Whether the next step concerns no other domain, and does not decide whether anything will ever happen."""
         return not self._peers.changed and self._submissions.next is not None
 
     @property
@@ -144,14 +144,14 @@ class Lockstep:
             raise Refusal(grpc.StatusCode.ABORTED, "PEER_FAILED", self._peers.problem)
 
     async def _fire(self, now: int) -> None:
-        """The timers that are due, each with the answers that it asks for."""
+        """Fire the timers that are due, and wait for the answers that each needs."""
         self._timers_fired = True
         while (fire := self._timers.due(now)) is not None:
             fire()
             await self._outside.tasks.settled()
 
     async def _turn(self, now: int, phases: Sequence[int]) -> None:
-        """All in one turn, since nothing but an iteration asks for answers."""
+        """Go through the phases in one turn, since only an iteration asks for answers."""
         with self.domain.turn():
             if PHASE_COMPLETIONS in phases:
                 for job in self._manager.ended(now):

@@ -1,4 +1,4 @@
-"""What a service does differently whose manager replays a trace: its time, its timers, where its jobs come from."""
+"""What differs in a service whose manager replays a trace: its time, its timers, and the source of its jobs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Replay:
     """The replay of one domain's trace."""
 
     def __init__(self, manager: ReplayManager, peers: Collection[Domain]) -> None:
-        """SettingError if jobs have mates on a domain that is none of `peers`."""
+        """SettingError if jobs have mates on a domain that is not among `peers`."""
         unknown = {job.peer for job in manager.jobs} - {"", *peers}
         if unknown:
             raise SettingError("pairs", f"names {min(unknown)}, but there is no [[peer]] of that name")
@@ -34,16 +34,16 @@ class Replay:
 
     @property
     def paced(self) -> bool:
-        """Whether a conductor tells the time."""
+        """Whether a conductor sets the time."""
         return self._manager.lockstep
 
     @property
     def peers(self) -> type[Peers]:
-        """How other domains are called."""
+        """The class of the clients for other domains."""
         return NotingPeers if self.paced else Peers
 
     def begin(self, domain: LiveDomain, outside: ServiceOutside) -> None:
-        """Submit the trace's jobs from now on, or await the conductor."""
+        """Start submitting the trace's jobs, or wait for the conductor."""
         submissions, time = Submissions(domain, self._manager.jobs), self._manager.time
         if isinstance(self.timers, PacedTimers):
             assert isinstance(time, SharedTime)
@@ -54,5 +54,5 @@ class Replay:
 
 
 def replay_of(manager: object, peers: Collection[Domain]) -> Replay | None:
-    """The replay that this manager makes; None if it is another kind of manager."""
+    """Return the replay of this manager; None if it is another kind of manager."""
     return Replay(manager, peers) if isinstance(manager, ReplayManager) else None

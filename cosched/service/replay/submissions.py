@@ -1,4 +1,4 @@
-"""The jobs of a trace, submitted to their domain."""
+"""Submits the jobs of a trace to their domain."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NOTHING = JobScript(b"", (), "/", {})
 
 
 class Submissions:
-    """The jobs of a trace that are still to be submitted; a job's id is its number in the trace."""
+    """The jobs of a trace that are not submitted yet; a job's id is its number in the trace."""
 
     def __init__(self, domain: LiveDomain, jobs: Sequence[TraceJob]) -> None:
         self._domain = domain
@@ -31,11 +31,11 @@ class Submissions:
 
     @property
     def next(self) -> int | None:
-        """When the next job is to be submitted."""
+        """Return when the next job is to be submitted; None if there is none."""
         return self._jobs[self._done].submit if self._done < len(self._jobs) else None
 
     def submit(self) -> None:
-        """Submit the next job; only in a turn. Refusal if it cannot be put on record: it is still the next."""
+        """Submit the next job; only in a turn. Refusal if it cannot be recorded: then it stays the next."""
         job = self._jobs[self._done]
         record = _record(job)
         try:

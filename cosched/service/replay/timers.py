@@ -1,4 +1,4 @@
-"""Timers of a domain in lock-step: those of jobs fire when they are asked to, by the time that is told."""
+"""Timers of a domain in lock-step: jobs' timers fire on request, by the conductor's time."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from cosched.service.timers import Fire, Timers
 
 
 class PacedTimers(Timers):
-    """Single timers by instants that are told; periodic work by this host's clock, as ever."""
+    """Single timers by the conductor's time; periodic work by this host's clock, as in `Timers`."""
 
     def __init__(self) -> None:
         super().__init__(Clock())
-        self._set: dict[str, tuple[int, Fire]] = {}  # by key: its place in the order of setting, and what to do
-        self._heap: list[tuple[int, int, str]] = []  # instant, order, key; also of those cleared or replaced since
+        self._set: dict[str, tuple[int, Fire]] = {}  # by key: a number in the order of setting, and what to do
+        self._heap: list[tuple[int, int, str]] = []  # instant, order, key; includes cleared and replaced timers
         self._order = 0
 
     def set(self, key: str, at: float, fire: Fire) -> None:
-        """Keep `fire` for the instant in which `at` is; in place of the timer `key` there was."""
+        """Keep `fire` for the whole second in which `at` is. Replaces an earlier timer `key`."""
         self._order += 1
         self._set[key] = self._order, fire
         heapq.heappush(self._heap, (math.floor(at), self._order, key))
@@ -30,13 +30,13 @@ class PacedTimers(Timers):
 
     @property
     def next(self) -> int | None:
-        """When the next timer is due."""
+        """Return when the next timer is due; None if there is none."""
         while self._heap and not self._is_set(self._heap[0]):
             heapq.heappop(self._heap)
         return self._heap[0][0] if self._heap else None
 
     def due(self, now: int) -> Fire | None:
-        """Take the first of the timers that are due, those of one instant in the order in which they were set."""
+        """Take the first timer that is due; timers of one instant come in the order in which they were set."""
         at = self.next
         if at is None or at > now:
             return None

@@ -1,4 +1,4 @@
-"""The database of a policy domain: its jobs, their history, and what it has answered. SQLite, one file, one writer."""
+"""The database of a policy domain: its jobs, their history, and its answers. SQLite, one file, one writer."""
 
 from cosched.service.store.errors import StoreError
 from cosched.service.store.reading import Reader

@@ -1,7 +1,7 @@
-"""Changes that were asked for and refused, on record beside those that were made.
+"""Audit records of refused changes, beside those of changes that were made.
 
-Whoever can call can be refused, as often as he likes. So refusals that are alike (of one caller, call and reason) make
-one record a minute: it is written with the first, and says how many they were once the minute is over.
+Any caller can be refused any number of times. So equal refusals (of one caller, call and reason) make one record a
+minute: it is written at the first refusal, and gets their number when the minute is over.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ _Alike = tuple[str, str, str, str]  # who, via, method, reason
 
 
 class RefusedChanges:
-    """Those of one domain."""
+    """The refused changes of one domain."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._since: dict[_Alike, AuditRecord] = {}  # of the last minute, with how many they were
+        self._since: dict[_Alike, AuditRecord] = {}  # refusals of the last minute, with their numbers
 
     def add(self, record: AuditRecord, reason: str) -> None:
-        """Keep the record of a refused change, if anything can be written now; what was done goes with its turn."""
+        """Store the record of a refused change, if the database can be written now."""
         alike = record.who, record.via, record.method, reason
         known = self._since.get(alike)
         if known is not None and known.at <= record.at < known.at + MINUTE:
@@ -36,12 +36,12 @@ class RefusedChanges:
             self._since[alike] = record
 
     def tidy(self, now: int) -> None:
-        """Keep how many they were of which the minute is over."""
+        """Store the numbers of refusals whose minute is over."""
         for alike in [alike for alike, record in self._since.items() if not record.at <= now < record.at + MINUTE]:
             self._end(alike)
 
     def close(self) -> None:
-        """Keep how many they were so far."""
+        """Store the numbers of all refusals so far."""
         for alike in list(self._since):
             self._end(alike)
 

@@ -1,8 +1,8 @@
-"""What leaves the domain waits until a power failure could not take back what it tells (group commit).
+"""Group commit: messages leave the domain only after the turn behind them is safe from a power failure.
 
-A turn is written at once, but what is written is only sure to outlive the host's crash when the log has been brought to
-disk. One thread does that; all that is written meanwhile shares its next round. So one decision costs one round, and a
-hundred at once cost two.
+A turn is written at once, but it survives a crash of the host only after the log has been flushed to disk. One thread
+does this in rounds; all turns written during a round share the next one. So one decision costs one round, and a hundred
+at once cost two.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import NamedTuple
 from cosched.service.metrics import Metrics
 from cosched.service.store import Store
 
-NEWS_WAIT = 0.05  # seconds at most until a round begins for what is in no hurry
+NEWS_WAIT = 0.05  # seconds at most until a round begins for what is not urgent
 Act = Callable[[], None]
 
 
@@ -25,10 +25,10 @@ class _Waiting(NamedTuple):
 
 
 class Durability:
-    """How far the store is on disk, and what waits for it to be. Belongs to one asyncio loop."""
+    """How much of the store is on disk, and what waits for that. Belongs to one asyncio loop."""
 
     def __init__(self, store: Store, metrics: Metrics, fail: Callable[[BaseException], None]) -> None:
-        """`fail`: called with a StoreError if the log cannot be brought to disk; then nothing leaves any more."""
+        """`fail` is called with a StoreError if the log cannot be flushed to disk; then nothing leaves any more."""
         self._store = store
         self._metrics = metrics
         self._fail = fail
@@ -36,8 +36,8 @@ class Durability:
         self._thread = ThreadPoolExecutor(1, "sync")
         self._durable = store.commits
         self._waiting: list[_Waiting] = []
-        self._hurry = False  # among those that wait
-        self._busy = False  # a round is under way, or about to begin
+        self._hurry = False  # whether something that waits is urgent
+        self._busy = False  # a round runs or is about to begin
         self._later: asyncio.TimerHandle | None = None
 
     def when_durable(self, commit: int, act: Act, *, hurry: bool = True) -> None:
@@ -50,7 +50,7 @@ class Durability:
         self._see_to_it()
 
     def close(self) -> None:
-        """Wait for the round that is under way; nothing leaves after it."""
+        """Wait for the running round; nothing leaves after it."""
         if self._later is not None:
             self._later.cancel()
         self._waiting.clear()
@@ -61,7 +61,7 @@ class Durability:
             return
         if self._hurry:
             self._busy = True
-            self._loop.call_soon(self._begin)  # what the loop does just now takes part
+            self._loop.call_soon(self._begin)  # turns in this iteration of the loop take part
         elif self._later is None:
             self._later = self._loop.call_later(NEWS_WAIT, self._begin_for_news)
 
@@ -73,7 +73,7 @@ class Durability:
 
     def _begin(self) -> None:
         began, commit = self._loop.time(), self._store.commits
-        self._hurry = False  # all that wait so far take part
+        self._hurry = False  # everything that waits now takes part
         round = self._loop.run_in_executor(self._thread, self._store.sync)
         round.add_done_callback(lambda done: self._done(done, commit, began))
 

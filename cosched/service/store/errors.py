@@ -1,4 +1,4 @@
-"""What can go wrong with the database, in one line."""
+"""Errors of the database, each in one line."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ import errno
 import sqlite3
 from pathlib import Path
 
-# The second: no room for the memory that is shared by the users of a database, a file beside it.
+# The second: no room for the shared-memory file beside the database.
 _FULL = frozenset({sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_SHMSIZE})
 _PRIMARY = 0xFF  # bits of an error code of SQLite
 _OF_DISK = frozenset({errno.EIO, errno.ENOSPC, errno.EDQUOT, errno.EROFS})
 
 
 class StoreError(Exception):
-    """The database at `path` cannot be used, or could not be read or written; `str()` is the one line to show.
+    """The database at `path` cannot be opened, read or written; `str()` is one line for people.
 
-    `full`: there is no room for what was to be written; it can be tried again as it is. `of_disk`: that, or the disk
-    fails: the database may be all right once the disk is.
+    `full`: there is no room for the data; the write can be tried again. `of_disk`: the disk is full or fails; the
+    database may be all right when the disk is.
     """
 
     def __init__(self, path: Path, reason: str, *, full: bool = False, of_disk: bool = False) -> None:
@@ -28,7 +28,7 @@ class StoreError(Exception):
 
     @classmethod
     def of(cls, path: Path, error: sqlite3.Error | OSError) -> StoreError:
-        """What SQLite or the operating system says about the database at `path`."""
+        """Return the error for what SQLite or the operating system says about the database at `path`."""
         if isinstance(error, OSError):
             return cls(path, error.strerror or str(error), of_disk=error.errno in _OF_DISK)
         code = getattr(error, "sqlite_errorcode", 0)  # errors of the sqlite3 module itself have none

@@ -1,11 +1,11 @@
-"""The write-ahead log of an open database, brought to disk beside the connection that writes it.
+"""Flushes the write-ahead log of an open database to disk, independently of the connection that writes it.
 
-SQLite itself (`synchronous = NORMAL`) brings to disk the header of a log that begins, with its name in the folder, and
-the whole log before what is in it goes into the database, and that before the log begins again. What it leaves out is
-the log after each transaction. `Log.sync` does it, for all transactions that have ended by then at once, in any thread.
+SQLite itself (`synchronous = NORMAL`) flushes the header of a new log and its name in the folder; the whole log before
+it copies the contents into the database; and the database before it starts the log over. It does not flush the log
+after each transaction. `Log.sync` does, for all transactions that have ended by then, in any thread.
 
-A failed `sync` is not to be repeated: the kernel counts pages that it could not write as written, and the next attempt
-would pass them over. The process has to end; the next one reads what there is and begins with `rewrite`.
+A failed `sync` must not be repeated: the kernel counts pages that it could not write as written, and the next attempt
+would skip them. The process has to end; the next one reads what can be read, and begins with `rewrite`.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ class Log:
         self._file = open(path, "r+b", buffering=0)  # noqa: SIM115
 
     def sync(self) -> None:
-        """Bring to disk what has been written."""
+        """Flush what has been written to disk."""
         os.fdatasync(self._file.fileno())
 
     def rewrite(self) -> None:
-        """Write all of it once more, as it is, and bring that to disk; nobody else may write meanwhile.
+        """Write the whole log once more, unchanged, and flush it to disk; nobody else may write meanwhile.
 
-        Whoever wrote it may have died of a failed `sync`, so that the disk has something else than what can be read.
+        The last writer may have ended after a failed `sync`. Then the disk differs from what can be read.
         """
         at, descriptor = 0, self._file.fileno()
         while piece := os.pread(descriptor, _PIECE, at):
@@ -39,5 +39,5 @@ class Log:
         self.sync()
 
     def close(self) -> None:
-        """No more of it."""
+        """Close the file."""
         self._file.close()

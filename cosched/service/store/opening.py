@@ -1,4 +1,4 @@
-"""Opening the database: what cannot be used is refused before anything in it is changed."""
+"""Opens the database. A database that cannot be used is refused before anything in it changes."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from cosched.service.store.schema import APPLICATION_ID, DOMAIN, MIGRATIONS, is_
 
 _MAGIC = b"SQLite format 3\0"
 _BUSY_TIMEOUT = 1.0  # seconds: a backup, or an operator's shell, may have the database for a moment
-# NORMAL: the log is not brought to disk after each transaction, since `log.Log` does that for many at once.
+# NORMAL: SQLite does not flush the log after each transaction, since `log.Log` does that for many at once.
 _SETTINGS = ("journal_mode = WAL", "synchronous = NORMAL", "foreign_keys = ON", "cache_size = -16384")  # 16 MiB
 
 
 def beside(path: Path, ending: str) -> Path:
-    """The file beside the database that has its name and `ending`."""
+    """Return the path of the file beside the database with its name and `ending`."""
     return path.with_name(path.name + ending)
 
 
 def lock_database(path: Path) -> BinaryIO:
-    """Keep other services from the database until the file returned is closed, or this process ends."""
+    """Lock the database against other services until the returned file is closed, or this process ends."""
     if not path.parent.is_dir():
         raise StoreError(path, "its folder does not exist")
     if not os.access(path.parent, os.W_OK | os.X_OK):
@@ -40,7 +40,7 @@ def lock_database(path: Path) -> BinaryIO:
 
 
 def open_database(path: Path, domain: str) -> tuple[Database, Log]:
-    """The database of `domain`, of the newest schema, and its log, all on disk; made if there is none.
+    """Return the database of `domain`, with the newest schema, and its log, all on disk; made if there is none.
 
     The caller has locked it.
     """
@@ -60,7 +60,7 @@ def open_database(path: Path, domain: str) -> tuple[Database, Log]:
 def _opened_log(database: Database, path: Path) -> Log:
     log = Log(beside(path, "-wal"))
     try:
-        database.execute("BEGIN IMMEDIATE")  # so that nobody writes
+        database.execute("BEGIN IMMEDIATE")  # keeps others from writing
         log.rewrite()
         database.execute("ROLLBACK")
         _sync_folder(path.parent)
@@ -71,13 +71,13 @@ def _opened_log(database: Database, path: Path) -> Log:
 
 
 def _create(path: Path, domain: str) -> None:
-    """Make an empty database; it gets its name when it is whole."""
+    """Make an empty database; it gets its name when it is complete."""
     made = beside(path, ".new")
     made.unlink(missing_ok=True)
     os.close(os.open(made, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
     with closing(_upgraded(made)) as database:
         database.execute("INSERT INTO meta (key, value) VALUES (?, ?)", (DOMAIN, domain))
-        database.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # closing would do it too, but not tell if it failed
+        database.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # closing would do it too, but not report a failure
     made.rename(path)
     _sync_folder(path.parent)
 
@@ -116,13 +116,13 @@ def _check_pages(database: Database, path: Path) -> None:
 
 
 def _was_left_open(path: Path) -> bool:
-    """Whether the last service did not close the database: it was killed, or the machine stopped."""
+    """Whether the last service did not close the database, because it was killed or the machine stopped."""
     log = beside(path, "-wal")
     return log.exists() and log.stat().st_size > 0
 
 
 def _read_only(path: Path) -> Database:
-    """The database, of which reading and closing changes nothing: without a log to read, no file is even made."""
+    """Return a connection that changes nothing by reading and closing; without a log, it does not even make a file."""
     return _connect(path, "mode=ro" if _was_left_open(path) else "immutable=1")
 
 
@@ -139,7 +139,7 @@ def _upgraded(path: Path) -> Database:
 
 
 def open_beside(path: Path) -> Database:
-    """The database, which this process has open, once more: to read, from one thread at a time."""
+    """Return a second connection to a database that this process has open, to read from one thread at a time."""
     database = _connect(path, "mode=ro", one_thread=False)
     database.execute("PRAGMA query_only = ON")
     return database

@@ -1,7 +1,7 @@
-"""Reading the database: what is shared by the service's own connection and by one that only reads, beside it.
+"""Reads the database: by the service's own connection, and by a second one that only reads.
 
-No statement of the second looks at more than RANGE rows, however few of them are wanted: one that does not end would
-keep all other readers waiting, and what it reads from being written over.
+No statement of the second looks at more than RANGE rows, however few are wanted: a long one would keep all other
+readers waiting, and keep SQLite from reusing the log.
 """
 
 from __future__ import annotations
@@ -24,27 +24,27 @@ RANGE = 10_000  # rows
 
 
 class Reading:
-    """What can be read on any connection; whatever goes wrong in the database is a StoreError."""
+    """The reads that both connections offer. All errors of the database are StoreError."""
 
     def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
         self._path = path
         self._connection = connection
 
     def meta(self, key: str) -> str | None:
-        """The value of that key."""
+        """Return the value of this key."""
         value: str | None = self._value(statements.META, (key,))
         return value
 
     def last_sequence(self) -> int:
-        """The highest number of any event ever added; 0: there was none."""
+        """Return the highest number of any event ever added; 0 if there was none."""
         return int(self._value(statements.LAST_NUMBER, ("events",)) or 0)
 
     def first_sequence(self) -> int:
-        """The number from which on no event has been deleted; of jobs that are still here there may be older ones."""
+        """Return the number from which on no event has been deleted; jobs that are still here may have older events."""
         return int(self.meta(RETIRED) or 0) + 1
 
     def job(self, id: int) -> JobRecord | None:
-        """The job of that id."""
+        """Return the job with this id."""
         return self._one(job_of, statements.JOB, (id,))
 
     # SQL
@@ -70,29 +70,29 @@ class Reading:
 
 
 class Reader(Reading):
-    """A connection that only reads, beside a Store that is open: for one thread at a time, whichever it is.
+    """A connection that only reads, beside an open Store; for any thread, one at a time.
 
-    It sees what is on record, from the end of the transaction on that wrote it.
+    It sees what a transaction wrote as soon as the transaction has ended.
     """
 
     @classmethod
     def open(cls, path: Path) -> Reader:
-        """A reader of the database at `path`, which a Store has open; StoreError."""
+        """Open a reader of the database at `path`, which a Store has open; StoreError."""
         try:
             return cls(path, open_beside(path).conn)
         except (OSError, sqlite3.Error) as error:
             raise StoreError.of(path, error) from None
 
     def close(self) -> None:
-        """Close it."""
+        """Close the connection."""
         self._connection.close()
 
     def jobs(
         self, states: Sequence[JobState] | None, owner: str | None, paired_only: bool, after_id: int, limit: int
     ) -> tuple[list[JobRecord], int | None]:
-        """Jobs with ids above `after_id` that meet all conditions, by id, `limit` of them at most; None: any.
+        """Return at most `limit` jobs with ids above `after_id` that meet all conditions, by id (None: any).
 
-        And the id after which to go on: no more than RANGE jobs are looked at. None: there are no more.
+        Also return the id after which to go on, since at most RANGE jobs are looked at; None: there are no more.
         """
         until = self._end_of_range(statements.NEXT_JOB, "jobs", after_id)
         if until is None:
@@ -103,9 +103,9 @@ class Reader(Reading):
     def events(
         self, after: int, jobs: Sequence[int], kinds: Sequence[int], limit: int
     ) -> tuple[list[EventRecord], int | None]:
-        """Events after that number, of these jobs (none given: of any or none) and kinds (any), `limit` at most.
+        """Return at most `limit` events after that number, of these jobs and kinds (empty: all).
 
-        And the number after which to go on: no more than RANGE events are looked at. None: there are no more.
+        Also return the number after which to go on, since at most RANGE events are looked at; None: there are no more.
         """
         until = self._end_of_range(statements.NEXT_EVENT, "events", after)
         if until is None:
@@ -114,7 +114,7 @@ class Reader(Reading):
         return found, found[-1].sequence if len(found) == limit else until
 
     def _end_of_range(self, next_of: str, table: str, after: int) -> int | None:
-        """The last number to look at, RANGE from the next that is there: others may have been deleted. None: none."""
+        """Return the last number to look at: RANGE from the next existing one; None if there is none."""
         last = int(self._value(statements.LAST_NUMBER, (table,)) or 0)
         following: int | None = self._value(next_of, (after,))
         return None if following is None else min(following + RANGE - 1, max(last, following))

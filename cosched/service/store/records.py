@@ -1,4 +1,4 @@
-"""What the store keeps, as its callers see it. Instants are seconds of the service's own time."""
+"""The records of the store. Instants are seconds of the service's own time."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 from cosched.core.job import JobState
 
-_FAST = 1  # zlib level: scripts are packed while everybody waits
+_FAST = 1  # zlib level: everything waits while scripts are compressed
 
 
 @dataclass(slots=True)
@@ -43,13 +43,13 @@ class JobRecord:
     mate_status: int = 0  # cosched.v1.MateStatus
     heard_at: int | None = None
     gap_s: int | None = None
-    cancelled_by: str | None = None  # who has ordered its end while it ran
+    cancelled_by: str | None = None  # who cancelled it while it ran
     memory: dict[str, Any] | None = None  # the coscheduler's own state of the job, as JSON
 
 
 @dataclass(frozen=True, slots=True)
 class JobScript:
-    """What a job runs. It may hold secrets, so nothing of it is shown by `repr()`."""
+    """What a job runs. It may hold secrets, so `repr()` shows none of it."""
 
     script: bytes = field(repr=False)
     arguments: tuple[str, ...] = field(repr=False)
@@ -80,7 +80,7 @@ class AuditRecord:
     job: str | None
     outcome: str  # OK or the name of the gRPC code
     detail: str
-    times: int = 1  # of refusals that are alike, within a minute
+    times: int = 1  # equal refusals within a minute
 
 
 JOB_COLUMNS = tuple(column.name for column in fields(JobRecord))
@@ -95,12 +95,12 @@ _to_json = json.JSONEncoder(separators=(",", ":")).encode
 
 
 def job_row(job: JobRecord) -> tuple[Any, ...]:
-    """The values of JOB_COLUMNS."""
+    """Return the job's values of JOB_COLUMNS."""
     return *_plain_job_values(job), None if job.memory is None else _to_json(job.memory)
 
 
 def job_of(row: tuple[Any, ...]) -> JobRecord:
-    """The job with these values of JOB_COLUMNS; ValueError if they are none of a job."""
+    """Return the job with these values of JOB_COLUMNS; ValueError if they are not a job's."""
     job = JobRecord(*row)
     job.state = JobState(job.state)
     job.user_hold = bool(job.user_hold)
@@ -110,24 +110,24 @@ def job_of(row: tuple[Any, ...]) -> JobRecord:
 
 
 def event_row(event: EventRecord) -> tuple[Any, ...]:
-    """The values of EVENT_COLUMNS."""
+    """Return the event's values of EVENT_COLUMNS."""
     return *_plain_event_values(event), _to_json(event.detail)
 
 
 def event_of(row: tuple[Any, ...]) -> EventRecord:
-    """The event with these values of EVENT_COLUMNS; ValueError if they are none of an event."""
+    """Return the event with these values of EVENT_COLUMNS; ValueError if they are not an event's."""
     sequence, at, kind, job, what, detail = row
     return EventRecord(sequence, at, kind, job, what, json.loads(detail))
 
 
 def script_row(job: int, script: JobScript) -> tuple[int, bytes, bytes]:
-    """The row of the script of `job`."""
+    """Return the row of the job's script."""
     context = _to_json([script.arguments, script.directory, dict(script.environment)])
     return job, zlib.compress(script.script, _FAST), zlib.compress(context.encode(), _FAST)
 
 
 def script_of(row: tuple[bytes, bytes]) -> JobScript:
-    """The script with these values of the columns script and context; ValueError if they are none."""
+    """Return the script with these values of the columns script and context; ValueError if they are not a script's."""
     try:
         script, context = map(zlib.decompress, row)
     except zlib.error as error:

@@ -1,6 +1,6 @@
 """The tables of the database, and the numbered migrations that make them.
 
-A database that has been used is never changed other than by a new migration at the end of this file.
+Once a migration has been used it never changes: a change of the schema is a new migration at the end of this file.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from sqlite_utils import Database, Migrations
 from cosched.core.job import JobState
 
 APPLICATION_ID = 0x636F7363  # "cosc" in the file's header: a database of this program
-FIRST_FINAL_STATE = int(JobState.COMPLETED)  # jobs of this state and the following have ended
+FIRST_FINAL_STATE = int(JobState.COMPLETED)  # in this state and the following ones a job has ended
 
 # Keys of the table meta that the store itself uses.
 DOMAIN = "store.domain"
@@ -143,13 +143,13 @@ def _orders(database: Database) -> None:
 
 
 def _execute_each(database: Database, statements: str) -> None:
-    """Execute statements parted by lines that end in a semicolon (executescript() would end the transaction)."""
+    """Execute statements separated by lines that end in a semicolon (executescript() would end the transaction)."""
     for statement in statements.split(";\n"):
         database.execute(statement)
 
 
 def is_newer(database: Database) -> bool:
-    """Whether the database has been changed by migrations that are not known here."""
+    """Whether the database has migrations that are unknown here."""
     with closing(Database(memory=True)) as empty:
         known = {migration.name for migration in MIGRATIONS.pending(empty)}
     return any(migration.name not in known for migration in MIGRATIONS.applied(database))

@@ -18,12 +18,12 @@ def _insert(table: str, columns: Sequence[str]) -> str:
 
 
 def _update(table: str, columns: Sequence[str]) -> str:
-    """The row whose first column is the first parameter; the parameters are those of `_insert`."""
+    """Update the row whose first column equals the first parameter; the parameters are those of `_insert`."""
     changes = (f"{column} = ?{number}" for number, column in enumerate(columns[1:], 2))
     return f"UPDATE {table} SET {', '.join(changes)} WHERE {columns[0]} = ?1"
 
 
-_LAST = (1 << 63) - 1  # the highest number of all
+_LAST = (1 << 63) - 1  # the highest number in SQLite
 _ENDED = f"state >= {FIRST_FINAL_STATE}"
 _LAST_ENDED = f"{_ENDED} ORDER BY ended_at DESC, id DESC LIMIT 1"
 _RETIRING = f"{_ENDED} AND ended_at < ?1"
@@ -87,7 +87,7 @@ AUDIT = f"SELECT {', '.join(AUDIT_COLUMNS)} FROM audit ORDER BY id DESC LIMIT ?"
 def jobs(
     states: Sequence[JobState] | None, owner: str | None, paired_only: bool, after: int, limit: int, until: int = _LAST
 ) -> Statement:
-    """Jobs by id, up to `until`; a limit of -1 is none."""
+    """Select jobs by id, up to `until`; a limit of -1 means no limit."""
     condition = "id > ? AND id <= ?"
     values: tuple[Any, ...] = (after, until)
     if owner is not None:
@@ -100,18 +100,18 @@ def jobs(
 
 
 def _by_state(states: Iterable[JobState], condition: str, values: tuple[Any, ...], limit: int) -> Statement:
-    """Each state is selected on its own: an index has its jobs by id, and SQLite merges the selections."""
+    """Select each state by itself: an index has its jobs by id, and SQLite merges the selections."""
     selections = [f"{_JOBS} WHERE state = {int(state)} AND {condition}" for state in sorted(set(states))]
     every = " UNION ALL ".join(selections) or f"{_JOBS} WHERE false"
     return f"{every} ORDER BY id LIMIT ?", (*values * len(selections), limit)
 
 
 def events(after: int, jobs: Sequence[int], kinds: Sequence[int], limit: int, until: int = _LAST) -> Statement:
-    """Events by sequence number, up to `until`."""
+    """Select events by sequence number, up to `until`."""
     conditions: list[str] = ["sequence > ? AND sequence <= ?"]
     values: list[Any] = [after, until]
     for column, wanted in (("job", jobs), ("kind", kinds)):
         if wanted:
-            conditions.append(f"{column} IN (SELECT value FROM json_each(?))")  # there may be more than SQL may list
+            conditions.append(f"{column} IN (SELECT value FROM json_each(?))")  # SQL limits the length of a list
             values.append(json.dumps([*wanted]))
     return f"{_EVENTS} WHERE {' AND '.join(conditions)} ORDER BY sequence LIMIT ?", (*values, limit)

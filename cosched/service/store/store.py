@@ -1,4 +1,4 @@
-"""The store: everything that the service must know after a restart."""
+"""The store keeps everything that the service must know after a restart."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ _ACTIVE = tuple(state for state in JobState if not state.final)
 
 
 class Store(Reading):
-    """The database of one policy domain, to be used from one thread.
+    """The database of one policy domain, for use from one thread.
 
-    What writes is called inside `with store.transaction():`, what reads at any time. Whatever goes wrong in the
-    database is a StoreError; after one the store can be used as before.
+    Call writing methods inside `with store.transaction():`, and reading ones at any time. All errors of the database
+    are StoreError; after one the store can be used as before.
     """
 
     def __init__(self, path: Path, connection: sqlite3.Connection, log: Log, lock: BinaryIO) -> None:
@@ -45,16 +45,16 @@ class Store(Reading):
         self._log = log
         self._lock = lock
         self._files = self._identities()
-        self.commits = 0  # transactions that have ended since it was opened
+        self.commits = 0  # transactions that have ended since the store was opened
 
     @classmethod
     def open(cls, path: Path, domain: str) -> Store:
-        """The store of `domain` at `path`, made if there is no such file; its folder must exist.
+        """Open the store of `domain` at `path`. Make it if there is no such file; the folder must exist.
 
-        StoreError, and the file is left as it is, if it is no database of this domain or a damaged one, was made by a
-        newer version, is in use by another service, or cannot be read and written.
+        StoreError if the file is not a database of this domain, is damaged, was made by a newer version, is in use by
+        another service, or cannot be read and written. The file is then left as it is.
         """
-        path = Path(os.path.realpath(path))  # a lock beside a symbolic link would not be seen by users of the file
+        path = Path(os.path.realpath(path))  # a lock beside a symbolic link would not protect the file
         try:
             lock = lock_database(path)
             try:
@@ -67,19 +67,19 @@ class Store(Reading):
             raise StoreError.of(path, error) from None
 
     def close(self) -> None:
-        """Close the database and let other services have it."""
+        """Close the database and release its lock."""
         self._connection.close()
         self._log.close()
         self._lock.close()
 
     def reader(self) -> Reader:
-        """Another connection, which only reads; StoreError. To be closed before this one."""
+        """Return another connection, which only reads; StoreError. Close it before this one."""
         return Reader.open(self._path)
 
     def sync(self) -> None:
-        """Bring all transactions that have ended to disk; in any thread. StoreError: never to be tried again.
+        """Flush all ended transactions to disk, in any thread. StoreError: never try it again.
 
-        See `log`: then the process is to end, and the database to be opened again.
+        After an error the process must end, and the next one opens the database again (see `log`).
         """
         try:
             self._log.sync()
@@ -90,9 +90,9 @@ class Store(Reading):
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """All that is written inside is kept, from the end of the block on, or none of it if the block raises.
+        """Commit all that is written inside at the end of the block, or nothing if the block raises.
 
-        The end of the process cannot undo it; a power failure can, until the next `sync`.
+        A commit survives the end of the process, but a power failure can undo it until the next `sync`.
         """
         self._check_files()
         self._execute("BEGIN IMMEDIATE")
@@ -101,12 +101,12 @@ class Store(Reading):
             self._execute("COMMIT")
             self.commits += 1
         except BaseException:
-            if self._connection.in_transaction:  # some errors end it by themselves
+            if self._connection.in_transaction:  # some errors end the transaction by themselves
                 self._execute("ROLLBACK")
             raise
 
     def _check_files(self) -> None:
-        """StoreError if what is written now would be found by nobody."""
+        """Raise StoreError if the files were moved or replaced, so that nobody would find what is written now."""
         try:
             same = self._identities() == self._files
         except FileNotFoundError:
@@ -117,27 +117,27 @@ class Store(Reading):
             raise StoreError(self._path, "was moved, removed or replaced: put it back, or stop the service")
 
     def _identities(self) -> list[tuple[int, int]]:
-        """What the names of its files stand for now."""
+        """Return device and inode of the files that have the database's names now."""
         abouts = (os.stat(path) for path in (self._path, self._log.path))
         return [(about.st_dev, about.st_ino) for about in abouts]
 
     # Writing, inside a transaction
 
     def add_job(self, job: JobRecord, script: JobScript) -> int:
-        """Keep a new job, with what it runs; its id must be new. How many bytes its script takes here."""
+        """Store a new job, with a new id, and its script; return how many bytes the script takes here."""
         id, packed, context = script_row(job.id, script)
         self._write(statements.ADD_JOB, [job_row(job)])
         self._write(statements.ADD_SCRIPT, [(id, packed, context)])
         return len(packed) + len(context)
 
     def put_jobs(self, jobs: Iterable[JobRecord]) -> None:
-        """Keep new jobs whose ids a resource manager has given; an older one that had the same id is gone then."""
+        """Store new jobs with the resource manager's ids; they replace older jobs with the same ids."""
         self._write(statements.PUT_JOB, map(job_row, jobs))
 
     def save_jobs(self, jobs: Iterable[JobRecord]) -> None:
-        """Keep jobs as they are now, without the scripts of those that have ended.
+        """Store the present state of jobs, and delete the scripts of those that have ended.
 
-        All of them have been added; LookupError if one has not.
+        LookupError if a job has not been added.
         """
         saved = list(jobs)
         if self._write(statements.SAVE_JOB, map(job_row, saved)) != len(saved):
@@ -145,42 +145,42 @@ class Store(Reading):
         self._write(statements.DROP_SCRIPT, [(job.id,) for job in saved if job.state.final])
 
     def add_events(self, events: Iterable[EventRecord]) -> None:
-        """Keep new events; their jobs must be there at the end of the transaction."""
+        """Store new events; their jobs must exist at the end of the transaction."""
         self._write(statements.ADD_EVENT, map(event_row, events))
 
     def add_audit(self, record: AuditRecord) -> None:
-        """Keep a new record of the audit."""
+        """Store a new record of the audit."""
         self._write(statements.ADD_AUDIT, [audit_row(record)])
 
     def count_audit(self, record: AuditRecord) -> None:
-        """Keep how many `times` it was, of a record that has been added."""
+        """Store the present `times` of a record that has been added."""
         named = record.at, record.who, record.via, record.method, record.outcome, record.detail
         self._write(statements.COUNT_AUDIT, [(record.times, *named)])
 
     def save_answer(
         self, peer: str, caller: str, request_id: str, kind: str, started: bool, start_at: float | None = None
     ) -> None:
-        """Keep the answer to a mutating call of a peer's job, instead of the one to its call before."""
+        """Store the answer to a mutating call of a peer's job; it replaces the answer to the job's last call."""
         self._write(statements.SAVE_ANSWER, [(peer, caller, request_id, kind, started, start_at)])
 
     def save_reply(self, who: str, request_id: str, method: str, job: int | None, error: str) -> None:
-        """Keep what a user's call was answered, unless there is an answer to that request id."""
+        """Store the answer to a user's call, unless this request id has an answer."""
         self._write(statements.SAVE_REPLY, [(who, request_id, method, job, error)])
 
     def set_meta(self, key: str, value: str) -> None:
-        """Keep a single value; keys that begin with "store." are the store's own."""
+        """Store a single value; keys that begin with "store." are the store's own."""
         self._write(statements.SET_META, [(key, value)])
 
     def portion(self, before: int, most: int) -> int:
-        """An instant up to `before`: `retire` deletes about so many jobs with it, or the last of those to go."""
+        """Return an instant up to `before` for which `retire` deletes about `most` jobs, or all that are left."""
         last = self._value(statements.NEXT_TO_RETIRE, (before, most))
         return before if last is None else int(last) + 1
 
     def retire(self, before: int) -> int:
-        """Delete the jobs that ended before that instant, with everything of theirs; how many they were.
+        """Delete the jobs that ended before that instant, with all their records; return their number.
 
-        Records of the audit and events without a job go with them if they are as old; so do answers to calls about
-        jobs that are not here, as soon as all events before them have gone.
+        This also deletes records of the audit and events without a job that are as old, and answers to calls about jobs
+        that are not here, once all events before them have been deleted.
         """
         self._retire_events(before)
         retired = self._read(tuple, statements.RETIRE_JOBS, (before,))
@@ -193,7 +193,7 @@ class Store(Reading):
         return len(retired)
 
     def _retire_events(self, before: int) -> None:
-        """Delete events without a job, and note the last of all that go; those of a job go with it."""
+        """Delete events without a job, and note the last event that goes; events of a job are deleted with the job."""
         last = self._value(statements.LAST_TO_RETIRE, (before,))
         if last is not None:
             self.set_meta(RETIRED, str(max(last, self.first_sequence() - 1)))
@@ -202,23 +202,23 @@ class Store(Reading):
     # Reading
 
     def next_job_id(self) -> int:
-        """One more than the highest id of any job ever added."""
+        """Return one more than the highest id of any job ever added."""
         return int(self._value(statements.LAST_NUMBER, ("jobs",)) or 0) + 1
 
     def active_jobs(self) -> list[JobRecord]:
-        """The jobs that have not ended, by id."""
+        """Return the jobs that have not ended, by id."""
         return self.jobs(_ACTIVE, None, paired_only=False, after_id=0, limit=-1)
 
     def script(self, id: int) -> JobScript | None:
-        """What the job of that id runs."""
+        """Return the script of the job with this id."""
         return self._one(script_of, statements.SCRIPT, (id,))
 
     def script_bytes(self) -> dict[int, int]:
-        """The bytes that the scripts of jobs take here, by the jobs' ids."""
+        """Return how many bytes the scripts of jobs take here, by job id."""
         return dict(self._execute(statements.SCRIPT_BYTES))
 
     def ended_mate(self, peer: str, owner: str, pair: str | None, mate: str | None) -> JobRecord | None:
-        """The last to end of the owner's jobs that name `peer` and that pair or, if no pair is given, that mate."""
+        """Return the last to end of the owner's jobs that name `peer` and the pair or, without a pair, the mate."""
         if pair is not None:
             return self._one(job_of, statements.ENDED_OF_PAIR, (peer, owner, pair))
         return self._one(job_of, statements.ENDED_WITH_MATE, (peer, owner, mate))
@@ -226,38 +226,38 @@ class Store(Reading):
     def jobs(
         self, states: Sequence[JobState] | None, owner: str | None, paired_only: bool, after_id: int, limit: int
     ) -> list[JobRecord]:
-        """The first `limit` jobs with ids above `after_id` that meet all conditions, by id; None: any, -1: all."""
+        """Return the first `limit` jobs (-1: all) with ids above `after_id` that meet all conditions; None: any."""
         sql, values = statements.jobs(states, owner, paired_only, after_id, limit)
         return self._read(job_of, sql, values)
 
     def events(self, after: int, jobs: Sequence[int], kinds: Sequence[int], limit: int) -> list[EventRecord]:
-        """The first `limit` events after that number, of these jobs (none given: of any or none) and kinds (any)."""
+        """Return the first `limit` events after that number, of these jobs and kinds (empty: all)."""
         sql, values = statements.events(after, jobs, kinds, limit)
         return self._read(event_of, sql, values)
 
     def answers(self) -> list[tuple[str, str, str, str, bool]]:
-        """Peer, its job, the request id of that job's last mutating call, the call's kind, whether it was a yes."""
+        """Return peer, its job, request id and kind of the job's last mutating call, and whether the answer was yes."""
         return self._read(lambda row: (*row[:4], bool(row[4])), statements.ANSWERS)
 
     def answer(self, peer: str, caller: str) -> tuple[str, str, bool, float | None] | None:
-        """Request id and kind of the last mutating call of that job of the peer, and what it was answered.
+        """Return request id and kind of the last mutating call of that job of the peer, and our answer.
 
-        That is whether it was a yes, and the instant that was agreed on, in seconds since 1970.
+        The answer is whether it was yes, and the agreed instant in seconds since 1970.
         """
         return self._one(lambda row: (row[0], row[1], bool(row[2]), row[3]), statements.ANSWER, (peer, caller))
 
     def reply(self, who: str, request_id: str) -> tuple[str, int | None, str] | None:
-        """Method, job and error of the call that this user made with that request id."""
+        """Return method, job and error of this user's call with that request id."""
         return self._one(lambda row: (row[0], row[1], row[2]), statements.REPLY, (who, request_id))
 
     def audit(self, limit: int) -> list[AuditRecord]:
-        """The last `limit` records of the audit, the oldest of them first."""
+        """Return the last `limit` records of the audit, oldest first."""
         return self._read(lambda row: AuditRecord(*row), statements.AUDIT, (limit,))[::-1]
 
     # SQL
 
     def _write(self, sql: str, rows: Iterable[Values]) -> int:
-        """Execute the statement for each row of values; how many rows it changed."""
+        """Execute the statement for each row of values; return how many rows it changed."""
         self._check_transaction()
         try:
             return self._connection.executemany(sql, rows).rowcount
@@ -265,6 +265,6 @@ class Store(Reading):
             raise StoreError.of(self._path, error) from None
 
     def _check_transaction(self) -> None:
-        # A full disk may end the transaction; what followed would then be kept at once, without what went before.
+        # A full disk may end the transaction. Later writes would then be stored at once, without the earlier ones.
         if not self._connection.in_transaction:
             raise RuntimeError("the store is written in transactions only")
