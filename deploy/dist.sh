@@ -1,12 +1,12 @@
 #!/bin/sh
-# dist.sh FOLDER: the source distribution of this tree and the wheel made from it into FOLDER, both checked. To be run
-# at the top of the source; PYTHON is an interpreter that has pip and setuptools.
+# dist.sh FOLDER: writes the source distribution of this tree, and the wheel made from it, into FOLDER, and checks both.
+# Run it at the top of the source; PYTHON is an interpreter that has pip and setuptools.
 set -eu
 folder=$1 python=${PYTHON:-python3}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# Of a copy: a build leaves folders in the tree, and takes what is in them.
+# Build a copy: a build leaves folders in the tree, and would include what is in them.
 mkdir "$work/tree" "$work/made"
 cp -R CHANGELOG.md CONTRIBUTING.md LICENSE MANIFEST.in README.md adapters cosched deploy docs examples proto \
     pyproject.toml setup.py sim "$work/tree"

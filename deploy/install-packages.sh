@@ -1,6 +1,6 @@
 #!/bin/sh
-# Installs Debian packages where that is permitted (root, or sudo without a password); else says what to install.
-# Services that come with them are not started.
+# Installs Debian packages if this is permitted (root, or sudo without a password); else says what to install. It does
+# not start services of these packages.
 set -eu
 if [ "$(id -u)" = 0 ]; then
     as_root=

@@ -14,7 +14,7 @@ from cosched.version import VERSION
 
 
 def write(folder: Path) -> list[Path]:
-    """The pages in `folder`, made if it is not there: cosched.1, cosched-submit.1, and so on. OSError."""
+    """Write the pages cosched.1, cosched-submit.1 and so on into `folder`, which is made if need be. OSError."""
     folder.mkdir(parents=True, exist_ok=True)
     group = click.Group("cosched", help=main.help, params=main.params)
     context = click.Context(main)
@@ -28,7 +28,7 @@ def write(folder: Path) -> list[Path]:
 
 
 def _with_epilog(command: click.Command) -> click.Command:
-    """The generator knows no epilog: it becomes the end of the description."""
+    """Move the epilog to the end of the description, since the generator does not know epilogs."""
     if command.epilog:
         command.help = f"{command.help}\n\n{command.epilog}"
     return command

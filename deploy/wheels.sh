@@ -1,13 +1,13 @@
 #!/bin/sh
-# wheels.sh FOLDER [EXTRA]: puts this tree's wheel into FOLDER, with the wheels of what it and the extra need, as
-# requirements.lock has them. To be run at the top of the source; PYTHON is the interpreter that they are for.
+# wheels.sh FOLDER [EXTRA]: writes this tree's wheel into FOLDER, with the wheels that it and the extra need, in the
+# versions of requirements.lock. Run it at the top of the source; PYTHON is the interpreter that they are for.
 set -eu
 folder=$1 extra=${2:+[$2]}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# pip checks hashes only if it installs all of the lock, which has developers' tools too. So it takes the versions from
-# there, and what it brought is compared with the hashes here.
+# pip checks hashes only if it installs the whole lock, which has developers' tools too. So pip takes only the versions
+# from it, and this script compares the hashes.
 sed -n 's/^\([A-Za-z0-9][^ ]*==[^ ]*\) .*/\1/p' requirements.lock > "$work/versions"
 bring() {  # FOLDER REQUIREMENT
     "$work/venv/bin/pip" --quiet --disable-pip-version-check download --only-binary :all: \
@@ -25,7 +25,7 @@ bring "$work/tools" setuptools
 check "$work"/tools/*.whl
 "$work/venv/bin/pip" --quiet --disable-pip-version-check install --no-index "$work"/tools/*.whl
 
-# Of a copy: a build leaves folders in the tree, and takes what is in them.
+# Build a copy: a build leaves folders in the tree, and would include what is in them.
 mkdir "$work/tree" "$work/ours"
 cp -R adapters cosched sim deploy docs pyproject.toml setup.py README.md LICENSE "$work/tree"
 "$work/venv/bin/pip" --quiet --disable-pip-version-check wheel --no-deps --no-build-isolation \

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Certificates for the pair of compose.yaml, once; each domain gets its own and the authority's certificate, no key but
-# its own. Folders: those given, else /authority, /intrepid, /eureka.
+# Makes certificates for the pair of compose.yaml, once. Each domain gets its own certificate and key, and the
+# authority's certificate. Folders: those given, else /authority, /intrepid, /eureka.
 set -eu
 authority=${1:-/authority} intrepid=${2:-/intrepid} eureka=${3:-/eureka}
 if [ ! -e "$authority/ca.pem" ]; then

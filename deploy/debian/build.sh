@@ -1,6 +1,6 @@
 #!/bin/sh
-# build.sh FOLDER [EXTRA]: the Debian package of this tree into FOLDER. To be run at the top of the source, on the
-# release of Debian that it is for: its Python is the one that the package will run on. No root is needed.
+# build.sh FOLDER [EXTRA]: writes the Debian package of this tree into FOLDER. Run it at the top of the source, on the
+# release of Debian that the package is for, since the package uses this release's Python. It needs no root.
 set -eu
 umask 022
 folder=$1 extra=${2:-}
@@ -19,7 +19,7 @@ $python -m venv "$venv"
 "$venv/bin/pip" --quiet --disable-pip-version-check uninstall --yes setuptools
 "$venv/bin/cosched" files "$root/usr/share/cosched" >/dev/null
 find "$venv" -name __pycache__ -type d -prune -exec rm -rf {} +
-grep -rlI "$root" "$venv/bin" "$venv/pyvenv.cfg" | xargs sed -i "s|$root||g"  # its place here
+grep -rlI "$root" "$venv/bin" "$venv/pyvenv.cfg" | xargs sed -i "s|$root||g"  # the path of the build
 $python -m compileall -q -s "$root" "$venv/lib"
 
 echo "deb: the package"

@@ -1,4 +1,4 @@
-"""The command: plays the scenes; exit status 0 only if all that they promise has happened."""
+"""The command: plays the scenes; exit status 0 only if everything has happened as promised."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from deploy.slurm.lab import CoupledLab, LabError
 
 
 def main() -> int:
-    """Play; the exit status."""
-    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))  # so that nothing stays behind
+    """Play the scenes; return the exit status."""
+    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))  # so that the clusters are taken down
     began = time.monotonic()
     screen = Screen()
     try:

@@ -1,4 +1,4 @@
-"""The scenes: each plays, and returns the pairs that have run and what of its promise did not happen."""
+"""The scenes. Each plays, and returns the pairs that have run and what did not happen as promised."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from dataclasses import dataclass, field
 from cosched.client import Job
 from deploy.slurm.demo.stage import Ran, Stage
 
-NODES = 10  # of each cluster, as in the paper's Figure 2
-LARGE = 6  # of its jobs
+NODES = 10  # nodes of each cluster, as in the paper's Figure 2
+LARGE = 6  # nodes of the figure's jobs
 RELEASE_INTERVAL = 6  # seconds; the paper: 20 minutes
-TOGETHER = 1.0  # seconds: on a busy host a start takes its time
+TOGETHER = 1.0  # seconds between mates at most: on a busy host starts are slow
 
 
 @dataclass
 class Outcome:
-    """What has come of a scene."""
+    """The outcome of a scene."""
 
     pairs: list[Ran]
     missing: list[str] = field(default_factory=list)
@@ -30,12 +30,12 @@ class Outcome:
 
 
 def _together(pair: Ran) -> bool:
-    """By the jobs' own notes, and by what cosched says."""
+    """Whether the jobs started together, by their own notes and by cosched's record."""
     return pair.skew < TOGETHER and not any(mate.gap for job in pair.jobs for mate in job.mates)
 
 
 def held(stage: Stage) -> Outcome:
-    """Scheme hold: the job that is ready first waits on its nodes."""
+    """Scheme hold: the job that is ready first keeps its nodes and waits."""
     here, there = stage.here, stage.there
     stage.screen.title("1. A pair held")
     end = stage.busy(there, NODES)
@@ -52,7 +52,7 @@ def held(stage: Stage) -> Outcome:
 
 
 def yielded(stage: Stage) -> Outcome:
-    """Scheme yield: the job that is ready first gives its turn up."""
+    """Scheme yield: the job that is ready first lets others go first."""
     here, there = stage.here, stage.there
     stage.screen.title("2. A pair yielded")
     end = stage.busy(here, NODES)
@@ -71,7 +71,7 @@ def yielded(stage: Stage) -> Outcome:
 
 
 def deadlock(stage: Stage) -> Outcome:
-    """Figure 2 of Tang et al. (2011): two pairs hold each other up until a release timer ends it."""
+    """Figure 2 of Tang et al. (2011): two pairs block each other until a release timer ends the deadlock."""
     here, there = stage.here, stage.there
     stage.screen.title("3. The deadlock of Figure 2 (Tang et al. 2011), and how it is broken")
     stage.lab.restart(("hold", "hold"))

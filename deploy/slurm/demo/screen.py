@@ -1,4 +1,4 @@
-"""What the demonstration shows: words, and the queues of both clusters side by side."""
+"""The demonstration's output: text, and the queues of both clusters side by side."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ _SQUEUE = ("squeue", "--all", "--sort=i", "--format=%.5i %.6j %.2t %.5D %R")
 
 
 class Screen:
-    """Prints to standard output; with bold titles if that is a terminal which may have them."""
+    """Prints to standard output, with bold titles if it is a terminal that supports them."""
 
     def __init__(self) -> None:
         self._bold = sys.stdout.isatty() and "NO_COLOR" not in os.environ
 
     def title(self, text: str) -> None:
-        """A scene begins."""
+        """Print the title of a scene."""
         _put("", f"\x1b[1m{text}\x1b[0m" if self._bold else text, "=" * len(text))
 
     def say(self, text: str) -> None:
-        """A paragraph."""
+        """Print a paragraph."""
         _put("", *textwrap.wrap(" ".join(text.split()), WIDTH))
 
     def queues(self, lab: CoupledLab) -> None:
-        """squeue of both clusters, and `cosched pairs` of both domains."""
+        """Print squeue of both clusters, and `cosched pairs` of both domains."""
         domains = list(lab)
         with ThreadPoolExecutor() as pool:
             squeues = pool.map(lambda domain: domain.cluster.run(*_SQUEUE), domains)

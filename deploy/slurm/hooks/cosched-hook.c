@@ -1,15 +1,15 @@
 /*
  * cosched-hook prolog|starting|gate|ended CONFIGURATION
  *
- * What Slurm's hooks of cosched do once they have found that there is something to do. They speak to the service over
- * a Unix stream socket, in lines "verb TAB key=value TAB ... LF" whose values are percent-encoded.
+ * Slurm's hooks call this program when a job concerns cosched. It talks to the service over a Unix stream socket, in
+ * lines "verb TAB key=value TAB ... LF" whose values are percent-encoded.
  *
- *   prolog    (PrologSlurmctld) offers the job, waits to be told. Status 1: give the turn up. 0, or any other: start.
- *   starting  (PrologSlurmctld) tells that the job starts, where `prolog` has ended before it could. Status 0.
- *   gate      (TaskProlog) waits for the instant at which the job's mate starts too. Status 0, whatever happens.
- *   ended     (jobcomp/script) tells that a job has ended. Status 0, whatever happens.
+ *   prolog    (PrologSlurmctld) offers the job and waits for the answer. Status 1: give the turn up. All others: start.
+ *   starting  (PrologSlurmctld) says that the job starts, if `prolog` has ended before it could. Status 0.
+ *   gate      (TaskProlog) waits for the instant at which the job's mate starts too. Status always 0.
+ *   ended     (jobcomp/script) says that a job has ended. Status always 0.
  *
- * Without the service, jobs start: nothing here waits for ever for somebody who does not answer.
+ * Without the service jobs start: no wait for an answer is endless.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -42,9 +42,9 @@ enum { START = 0, YIELD = 1 }; /* exit statuses */
 static const int64_t MS = 1000000; /* nanoseconds */
 static const int64_t SECOND = 1000000000;
 static const int64_t PAUSE = 200000000;            /* between two tries to reach the service */
-static const int64_t ANSWER_WITHIN = 2000000000;   /* a service that lives answers so soon */
+static const int64_t ANSWER_WITHIN = 2000000000;   /* a live service answers within this time */
 static const int64_t STEADY = 1000000000;          /* parked so long: the service works, and patience begins again */
-static const int64_t AHEAD_MOST = 10000000000;     /* an instant further ahead than that is a mistake: at once */
+static const int64_t AHEAD_MOST = 10000000000;     /* an instant further ahead is a mistake: go at once */
 static const int64_t GATE_PATIENCE = 500000000;
 static const int64_t ENDED_PATIENCE = 500000000;
 static const int64_t STARTING_PATIENCE = 500000000;
@@ -65,7 +65,7 @@ static struct {
 static const char *job_id = "?"; /* for messages */
 static bool silent;              /* a user's process logs nothing */
 
-/* A line of the log file; false if it cannot be written. */
+/* Write a line to the log file; false if it cannot be written. */
 static bool write_log(const char *message)
 {
     char when[32] = "", text[640];
@@ -82,7 +82,7 @@ static bool write_log(const char *message)
     return written;
 }
 
-/* One message, to the log file or syslog. A logger that hangs ends this process by SIGALRM, which starts the job. */
+/* Log a message, to the file or syslog. If that hangs, SIGALRM ends this process, which starts the job. */
 __attribute__((format(printf, 1, 2))) static void say(const char *format, ...)
 {
     char message[512];
@@ -98,7 +98,7 @@ __attribute__((format(printf, 1, 2))) static void say(const char *format, ...)
     alarm(0);
 }
 
-/* The digits at *text as a number, which moves behind them; -1 without digits or with more than 12 of them. */
+/* Return the number at *text, and move *text behind it; -1 without digits or with more than 12 of them. */
 static int64_t digits(const char **text)
 {
     int64_t number = 0;
@@ -138,7 +138,7 @@ static void set(const char *key, const char *value)
         say("%s in the configuration is unknown", key);
 }
 
-/* Lines "key=value"; those that begin with # and empty ones say nothing. */
+/* Parse lines "key=value"; ignore empty lines and those that begin with #. */
 static void read_lines(char *text)
 {
     char *rest = NULL;
@@ -152,7 +152,7 @@ static void read_lines(char *text)
     }
 }
 
-/* What is not said there, or all if the file cannot be read, is as it is built in. */
+/* Read the configuration; defaults replace missing settings, or all if the file cannot be read. */
 static void configure(const char *path)
 {
     int file = open(path, O_RDONLY | O_CLOEXEC);
@@ -185,7 +185,7 @@ static void pause_a_little(int64_t nanoseconds)
     sleep_until(CLOCK_MONOTONIC, now(CLOCK_MONOTONIC) + nanoseconds);
 }
 
-/* The instant in "SECONDS.NANOS", in nanoseconds; -1 if there is none. */
+/* Return the instant in "SECONDS.NANOS", in nanoseconds; -1 if there is none. */
 static int64_t instant_in(const char *text)
 {
     int64_t seconds = digits(&text);
@@ -206,12 +206,12 @@ static void wait_for_instant(int64_t instant)
     if (ahead > AHEAD_MOST)
         say("told to start %lld s ahead, starts at once", (long long)(ahead / SECOND));
     else if (ahead > 0) {
-        alarm((unsigned)(ahead / SECOND) + 2); /* if somebody sets the clock back: SIGALRM ends the wait and all else */
+        alarm((unsigned)(ahead / SECOND) + 2); /* if somebody sets the clock back, SIGALRM ends this process */
         sleep_until(CLOCK_REALTIME, instant);
     }
 }
 
-/* --- the line that is said --------------------------------------------------------------------------------------- */
+/* --- the line to send -------------------------------------------------------------------------------------------- */
 
 static struct {
     char text[LINE_MOST + 1]; /* with its LF, without a NUL */
@@ -252,7 +252,7 @@ static void put_encoded(char byte)
     put(hexadecimal[(unsigned char)byte & 15]);
 }
 
-/* Add a field; one that does not fit is left out, with a message. */
+/* Add a field; if it does not fit, leave it out and log that. */
 static void field(const char *key, const char *value)
 {
     if (line.length + strlen(key) + encoded_length(value) + 2 > LINE_MOST) {
@@ -291,7 +291,7 @@ static void two_variables(const char *key, const char *first, char between, cons
 
 static struct {
     int file;                 /* -1: none */
-    char text[LINE_MOST + 1]; /* what has come and is not read yet */
+    char text[LINE_MOST + 1]; /* received, and not read yet */
     size_t length;
 } service = {.file = -1};
 
@@ -303,7 +303,7 @@ static void hang_up(void)
     service.length = 0;
 }
 
-/* Wait until the connection can be read or written; false if it cannot be by then. */
+/* Wait until the connection can be read or written; false if it cannot be before the deadline. */
 static bool wait_until(short event, int64_t deadline)
 {
     for (;;) {
@@ -359,7 +359,7 @@ static bool send_line(int64_t deadline)
 
 enum answer { SILENCE, BROKEN, PARKED, TOLD_START, TOLD_YIELD, TOLD_OPEN };
 
-/* What a line means; an instant that it names goes to *instant, which is else left as it is. */
+/* Return a line's meaning. If it names an instant, store it in *instant. */
 static enum answer meaning(char *text, int64_t *instant)
 {
     static const struct {
@@ -379,7 +379,7 @@ static enum answer meaning(char *text, int64_t *instant)
     return BROKEN;
 }
 
-/* Read more of what the service says; false at the connection's end. */
+/* Read more from the service; false at the connection's end. */
 static bool receive(void)
 {
     ssize_t count = recv(service.file, service.text + service.length, sizeof service.text - service.length, 0);
@@ -388,8 +388,8 @@ static bool receive(void)
     return count > 0 || (count < 0 && (errno == EAGAIN || errno == EINTR));
 }
 
-/* The next line of the service: what it means, SILENCE if there is none by then, BROKEN for the connection's end and
- * all that is not of the protocol. */
+/* Return the meaning of the service's next line; SILENCE if none comes before the deadline; BROKEN if the connection
+ * ends, or if the line does not follow the protocol. */
 static enum answer listen_until(int64_t deadline, int64_t *instant)
 {
     char *end;
@@ -410,7 +410,7 @@ static enum answer listen_until(int64_t deadline, int64_t *instant)
 
 /* --- prolog ------------------------------------------------------------------------------------------------------ */
 
-/* The path of this job's file in a folder; false if there is no folder or no job. */
+/* Make the path of this job's file in a folder; false if there is no folder or no job. */
 static bool job_file(char *path, size_t size, const char *folder)
 {
     const char *end = job_id;
@@ -419,8 +419,8 @@ static bool job_file(char *path, size_t size, const char *folder)
     return snprintf(path, size, "%s/%s", folder, job_id) < (int)size;
 }
 
-/* Note on disk that this job waits, and how often it was requeued. The note stays if this process is killed: a service
- * that did not run then can tell such a job from one that was let start, though Slurm shows both as running. */
+/* Note on disk that this job waits, and how often it was requeued. The note stays if this process is killed. So a
+ * service that did not run then can tell the job from one that was started, though Slurm shows both as running. */
 static void note_waiting(void)
 {
     char path[PATH_MAX], text[64];
@@ -437,7 +437,7 @@ static void note_waiting(void)
     alarm(0);
 }
 
-/* Remove that note: the job starts. After a yield it stays, and means nothing: the job has been requeued since. */
+/* Remove the note: the job starts. After a yield the note stays without meaning, as the job is then requeued. */
 static void note_starting(void)
 {
     char path[PATH_MAX];
@@ -460,14 +460,14 @@ static void say_ready(void)
     variable("comment", "SLURM_JOB_COMMENT");
     variable("user", "SLURM_JOB_USER");
     if (getenv("SLURM_JOB_STDIN"))
-        field("batch", "1"); /* Slurm sets it for batch jobs only */
+        field("batch", "1"); /* Slurm sets it only for batch jobs */
     two_variables("array", "SLURM_ARRAY_JOB_ID", '_', "SLURM_ARRAY_TASK_ID");
     two_variables("het", "SLURM_HET_JOB_ID", '+', "SLURM_HET_JOB_OFFSET");
     variable("nodelist", "SLURM_JOB_NODELIST");
     variable("name", "SLURM_JOB_NAME");
 }
 
-/* Listen as long as the service is there: SILENCE when it has lost our patience, BROKEN when it has gone or babbles. */
+/* Listen while the service is there: SILENCE when our patience is over, BROKEN if it has gone or breaks the protocol. */
 static enum answer parked(int64_t *instant)
 {
     for (;;) {
@@ -486,7 +486,7 @@ static enum answer parked(int64_t *instant)
     }
 }
 
-/* Offer the job on a new connection and wait. If a service goes that was steadily there, *deadline is put off. */
+/* Offer the job on a new connection and wait. If a service goes after it worked for a while, put off *deadline. */
 static enum answer offer(int64_t *deadline, int64_t *instant)
 {
     if (!dial())
@@ -505,8 +505,8 @@ static enum answer offer(int64_t *deadline, int64_t *instant)
     return answer;
 }
 
-/* Say that the job starts: who hangs up without it was killed. Newer Slurms kill hooks when slurmctld ends, and take
- * their jobs for started, which then never are. */
+/* Say that the job starts: a hook that hangs up without this was killed. Newer Slurms kill hooks when slurmctld ends,
+ * and count their jobs as started although they never start them. */
 static int starting(void)
 {
     note_starting();
@@ -515,14 +515,14 @@ static int starting(void)
     variable("restarts", "SLURM_JOB_RESTART_COUNT");
     int64_t deadline = now(CLOCK_MONOTONIC) + STARTING_PATIENCE;
     bool said = service.file >= 0 && send_line(deadline);
-    if (!said && dial()) /* a service that was restarted meanwhile */
+    if (!said && dial()) /* the service may have been restarted meanwhile */
         send_line(deadline);
     return START;
 }
 
 static int prolog(void)
 {
-    prctl(PR_SET_PDEATHSIG, SIGKILL); /* an offer does not outlive the script that Slurm waits for */
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* an offer must not outlive the script that Slurm waits for */
     note_waiting();
     int64_t deadline = now(CLOCK_MONOTONIC) + configuration.patience;
     do {
@@ -533,7 +533,7 @@ static int prolog(void)
             return starting();
         case TOLD_YIELD:
             return YIELD;
-        default: /* nobody there, or nobody who can be understood */
+        default: /* nobody is there, or breaks the protocol */
             hang_up();
             pause_a_little(PAUSE);
         }
@@ -545,7 +545,7 @@ static int prolog(void)
 
 /* --- gate, ended ------------------------------------------------------------------------------------------------- */
 
-/* When the service lets the job begin; 0 if it is not on this host, does not answer, or knows of no instant. */
+/* Return when the service lets the job begin; 0 if it is not on this host, does not answer, or knows no instant. */
 static int64_t instant_by_service(void)
 {
     int64_t instant = 0;
@@ -558,7 +558,7 @@ static int64_t instant_by_service(void)
     return send_line(deadline) && listen_until(deadline, &instant) == TOLD_OPEN ? instant : 0;
 }
 
-/* The value of the line "at=" in a gate's file, whose other lines are for later versions; -1 if there is none. */
+/* Return the value of the line "at=" in a gate's file; -1 if there is none. Other lines are for later versions. */
 static int64_t instant_in_lines(char *text)
 {
     char *rest = NULL;
@@ -568,8 +568,7 @@ static int64_t instant_in_lines(char *text)
     return -1;
 }
 
-/* What a gate's file says; -1 without one. What lies there under its name and is no plain file is neither followed nor
- * waited for. */
+/* Return the instant in a gate's file; -1 without one. Do not follow links, nor wait for pipes, of its name. */
 static int64_t instant_in_file(const char *path)
 {
     char text[GATE_MOST + 1];
@@ -587,10 +586,10 @@ static int64_t instant_in_file(const char *path)
     return instant_in_lines(text);
 }
 
-/* The same by the folder that all nodes see, where the service writes a file for each job that it lets go with an
- * instant. Whose file it is is not asked: the folder's mode says who may write there (the service alone, which
- * "cosched doctor" looks after), NFS shows root's files as another's, and all that a false one can do is to keep
- * tasks for AHEAD_MOST. A file server that hangs ends this process by SIGALRM, which lets the task begin. */
+/* The same by the folder that all nodes see, where the service writes a file for each job that starts at an instant.
+ * We do not check the file's owner: the folder's mode decides who may write there (only the service, as "cosched
+ * doctor" checks), NFS may show root's files as another user's, and a false file can only delay tasks by AHEAD_MOST.
+ * If the file server hangs, SIGALRM ends this process, which lets the task begin. */
 static int64_t instant_by_folder(void)
 {
     const struct itimerval patience = {.it_value = {.tv_usec = GATE_PATIENCE / 1000}}, none = {0};

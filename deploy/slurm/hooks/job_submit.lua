@@ -1,10 +1,10 @@
 -- job_submit.lua, optional: tells users at submission what is wrong with "cosched:" in their comment.
 --
--- A site that has a job_submit.lua puts `dofile("/etc/slurm/cosched/job_submit.lua")` at its top and, into its own
+-- A site with its own job_submit.lua puts `dofile("/etc/slurm/cosched/job_submit.lua")` at its top and, into its own
 -- slurm_job_submit, `if cosched_submit(job) ~= slurm.SUCCESS then return slurm.ERROR end`.
 
 local FORM = "cosched:mate=DOMAIN/JOBID or cosched:pair=NAME"
-local OR_ALONE = "cosched:or-alone" -- beside that
+local OR_ALONE = "cosched:or-alone" -- an additional word
 local NAMES = "NAME is 1 to 128 of A-Z a-z 0-9 and _ . : , + = @ / -"
 local COMPONENTS = 0xfffffff0 -- het_job_offset of a job that is not heterogeneous is above this
 
@@ -24,7 +24,7 @@ local function is_pair(link)
     return name ~= nil and #name <= 128 and name:match("^[A-Za-z0-9_.:,+=@/%-]+$") ~= nil
 end
 
--- What is wrong with a comment, or nil. Words are separated by white space; those of others do not matter.
+-- Returns what is wrong with a comment, or nil. Words are separated by white space; other words do not matter.
 local function mistake(comment)
     local links = 0
     local or_alone = false
@@ -48,7 +48,7 @@ local function mistake(comment)
     return nil
 end
 
--- Why a job of this kind cannot have a mate, or nil.
+-- Returns why a job of this kind cannot have a mate, or nil.
 local function hindrance(job)
     if job.array_inx ~= nil then
         return "a job array cannot have a mate: its tasks start one by one"
@@ -59,7 +59,7 @@ local function hindrance(job)
     return nil
 end
 
--- Why a job of this kind cannot give its turn up, or nil: Slurm would cancel it.
+-- Returns why a job of this kind cannot yield, or nil: Slurm would cancel it.
 local function holds_only(job)
     if job.script == nil then
         return "salloc and srun"
@@ -87,7 +87,7 @@ local function check(job)
     return slurm.SUCCESS
 end
 
--- A fault in here never costs anybody a job.
+-- A fault in here must not refuse anybody's job.
 function cosched_submit(job)
     local fine, outcome = pcall(check, job)
     if not fine then

@@ -24,7 +24,7 @@ _T = TypeVar("_T")
 CONTROLLER = "slurmctld"
 _SHOWN = 200  # characters of a command in an error
 _LONGEST_STEP = "9999999.4294967291"
-_LONGEST_SOCKET = 107  # bytes of a Unix socket's path: each step has one in its node's folder
+_LONGEST_SOCKET = 107  # bytes of a Unix socket's path: each job step has a socket in its node's folder
 
 
 class PortTakenError(LabError):
@@ -38,12 +38,12 @@ class Cluster:
         self.name = name
         self.directory = directory
         self.conf = directory / "slurm.conf"
-        self.jobs = directory / "jobs"  # where jobs are submitted, so where they write
+        self.jobs = directory / "jobs"  # jobs are submitted here, so they write here
         self.controller_log = directory / "slurmctld.log"
         self.nodes = [node_name(name, number + 1) for number in range(options.nodes)]
         self._port = ports[0]
         self._keeping = keeping
-        self._daemons: dict[str, int] = {}  # process ids, by node, and of the controller
+        self._daemons: dict[str, int] = {}  # process ids of the nodes' daemons, and of the controller
         self._lay_out(slurm_conf(name, directory, ports, options), options)
 
     def _lay_out(self, conf: str, options: Options) -> None:
@@ -56,34 +56,34 @@ class Cluster:
 
     @property
     def environment(self) -> dict[str, str]:
-        """For commands of this cluster: ours with its SLURM_CONF, and nothing of a job that we may be in."""
+        """The environment for this cluster's commands: ours with its SLURM_CONF, without that of a job around us."""
         path = search_path(os.environ.get("PATH", os.defpath))
         return without_slurm(os.environ) | {"PATH": path, "SLURM_CONF": str(self.conf)}
 
     @property
     def logs(self) -> list[Path]:
-        """The controller's log, those of the nodes, and what the daemons have printed."""
+        """The logs of the controller and the nodes, and what the daemons have printed."""
         return [self.controller_log, *map(self.node_log, self.nodes), *sorted(self.directory.glob("*.out"))]
 
     def node_log(self, node: str | int) -> Path:
-        """A node's log."""
+        """Return the path of a node's log."""
         return self.directory / f"slurmd.{self.node(node)}.log"
 
     def node(self, node: str | int) -> str:
-        """A node's name; numbers count from 1."""
+        """Return a node's name; numbers count from 1."""
         return node if isinstance(node, str) else self.nodes[node - 1]
 
     # Commands
 
     def run(self, *command: str, text: str = "", seconds: float = PATIENCE) -> str:
-        """What a command prints, with `text` as its input; LabError when it fails or does not end."""
+        """Run a command with `text` as its input; return its output. LabError if it fails or does not end."""
         done = self.try_run(*command, text=text, seconds=seconds)
         if done.returncode != 0:
             raise LabError(f"{_shown(command)}: exit {done.returncode}: {done.stderr.strip()}")
         return done.stdout
 
     def try_run(self, *command: str, text: str = "", seconds: float = PATIENCE) -> subprocess.CompletedProcess[str]:
-        """A command that may fail; LabError when it does not end."""
+        """Run a command that may fail; LabError if it does not end."""
         try:
             return subprocess.run(
                 command,
@@ -99,20 +99,20 @@ class Cluster:
             raise LabError(f"{_shown(command)}: no end after {seconds:g} s{tails(self.logs)}") from None
 
     def sbatch(self, script: str, *options: str) -> int:
-        """Submit the lines of a shell script; the job's id. LabError with what sbatch said."""
+        """Submit the lines of a shell script; return the job's id. LabError with sbatch's message."""
         text = script if script.startswith("#!") else f"#!/bin/sh\n{script}\n"
         return int(self.run("sbatch", "--parsable", *options, text=text).partition(";")[0])
 
     def squeue(self, *options: str) -> str:
-        """What squeue prints."""
+        """Return squeue's output."""
         return self.run("squeue", *options)
 
     def sinfo(self, *options: str) -> str:
-        """What sinfo prints."""
+        """Return sinfo's output."""
         return self.run("sinfo", *options)
 
     def scontrol(self, *arguments: str) -> str:
-        """What scontrol prints."""
+        """Return scontrol's output."""
         return self.run("scontrol", *arguments)
 
     def scancel(self, *arguments: str | int) -> None:
@@ -120,36 +120,36 @@ class Cluster:
         self.run("scancel", *map(str, arguments))
 
     def update(self, job: int, **fields: str | int) -> None:
-        """`scontrol update jobid=JOB key=value ...`."""
+        """Run `scontrol update jobid=JOB key=value ...`."""
         self.scontrol("update", f"jobid={job}", *(f"{key}={value}" for key, value in fields.items()))
 
     def job(self, job: int) -> dict[str, str]:
-        """The fields of `scontrol show job`; LabError for a job that Slurm does not know (any more)."""
+        """Return the fields of `scontrol show job`; LabError if Slurm does not know the job, or no longer."""
         words = self.scontrol("show", "job", "-o", str(job)).split()
         return {key: value for key, equals, value in (word.partition("=") for word in words) if equals}
 
     def state(self, job: int) -> str:
-        """PENDING, CONFIGURING, RUNNING, COMPLETED, ..."""
+        """Return the job's state: PENDING, CONFIGURING, RUNNING, COMPLETED, ..."""
         return self.job(job)["JobState"]
 
     # Waiting
 
     def wait_for(self, condition: Callable[[], _T], what: str, seconds: float = PATIENCE) -> _T:
-        """The first true value of `condition`; LabError with the ends of the logs after so many seconds."""
+        """Return the first true value of `condition`; LabError with the ends of the logs after `seconds`."""
         return wait_for(condition, f"{self.name}: {what}", seconds, self.logs)
 
     def wait_for_state(self, job: int, *states: str, seconds: float = PATIENCE) -> str:
-        """The first of these states that the job is seen in."""
+        """Wait until the job is in one of these states, and return it."""
         what = f"job {job} to be {' or '.join(states)}"
         return self.wait_for(lambda: state if (state := self.state(job)) in states else "", what, seconds)
 
     def wait_for_no_jobs(self) -> None:
-        """Until all jobs have ended and all nodes are idle."""
+        """Wait until all jobs have ended and all nodes are idle."""
         self.wait_for(lambda: not self.squeue("-h"), "the end of all jobs")
         self.wait_for_nodes()
 
     def wait_for_nodes(self, state: str = "idle", *nodes: str | int) -> None:
-        """Until these nodes (without any: all) are in a state, as sinfo names it without its suffixes."""
+        """Wait until these nodes (none given: all) are in a state, in sinfo's words without suffixes."""
         wanted = {self.node(node) for node in nodes} or set(self.nodes)
         self.wait_for(lambda: wanted <= self._nodes_in(state), f"{', '.join(sorted(wanted))} to be {state}")
 
@@ -159,7 +159,7 @@ class Cluster:
         return {node for node, its in words if its == state}
 
     def wait_until_saved(self, job: int) -> None:
-        """Until slurmctld has saved the job as it is now, so that SIGKILL does not lose it: it takes up to 5 s."""
+        """Wait, up to 5 s, until slurmctld has saved the job's present state, so that SIGKILL does not lose it."""
         mark = f"saved-{secrets.token_hex(8)}"
         self.update(job, admincomment=mark)
         state = self.directory / "state" / "job_state"
@@ -185,7 +185,7 @@ class Cluster:
         self.wait_for(self._port_is_free, "slurmctld's port")
 
     def stop_unit(self) -> None:
-        """End slurmctld in order, and its scripts and hooks with it, as systemd stops a unit by default."""
+        """Stop slurmctld properly, and its scripts and hooks too, as systemd stops a unit by default."""
         main = self._daemons[CONTROLLER]
         for process in with_descendants(lambda process: process.pid == main):
             with suppress(ProcessLookupError):
@@ -198,20 +198,20 @@ class Cluster:
         self.wait_for(lambda: self._usable(self.node(node)), f"{self.node(node)} to be usable")
 
     def kill_node(self, node: str | int, number: int = signal.SIGKILL) -> None:
-        """Send a node's slurmd a signal and wait for its end; the steps on the node go on, as in a real failure."""
+        """Send a node's slurmd a signal and wait for its end; the node's steps keep running, as in a real failure."""
         self._keeping.end(self._daemons[self.node(node)], number)
 
     def down_node(self, node: str | int) -> None:
-        """Have Slurm count a node as down; drained as well, since newer Slurms take it up again by themselves."""
+        """Make Slurm count a node as down and drained: newer Slurms would else use it again by themselves."""
         for state in ("drain", "down"):
             self.scontrol("update", f"nodename={self.node(node)}", f"state={state}", "reason=lab")
 
     def resume_node(self, node: str | int) -> None:
-        """Have Slurm use a node again."""
+        """Make Slurm use a node again."""
         self.scontrol("update", f"nodename={self.node(node)}", "state=resume")
 
     def pid(self, daemon: str | int = CONTROLLER) -> int:
-        """The process id of slurmctld, or of a node's slurmd."""
+        """Return the process id of slurmctld, or of a node's slurmd."""
         return self._daemons[CONTROLLER if daemon == CONTROLLER else self.node(daemon)]
 
     def _spawn_node(self, node: str) -> None:
@@ -222,7 +222,7 @@ class Cluster:
         return self._keeping.spawn([find(program) or program, *options], environment, self.directory / f"{daemon}.out")
 
     def _port_is_free(self) -> bool:
-        """A helper of slurmctld that has its socket, too, may live on for a second after a SIGKILL."""
+        """Whether the controller's port is free. A helper of slurmctld may keep it for a second after a SIGKILL."""
         with socket.socket() as trial:
             trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:
@@ -245,7 +245,7 @@ class Cluster:
         return any(node in self._nodes_in(state) for state in ("idle", "alloc", "mix"))
 
     def check(self) -> None:
-        """LabError if a daemon that should run has ended by itself."""
+        """Raise LabError if a daemon that should run has ended by itself."""
         for daemon, pid in self._daemons.items():
             code = self._keeping.exit_code(pid)
             if code is not None and code >= 0:
@@ -259,30 +259,30 @@ class Cluster:
     # Configuration
 
     def configure(self, **settings: str | Path | int | None) -> None:
-        """Set parameters of slurm.conf (None: take them out). `reconfigure` or a restart makes Slurm read them."""
+        """Set parameters of slurm.conf (None: remove them). `reconfigure` or a restart makes Slurm read them."""
         lines = replaced(self.conf.read_text().splitlines(), (f"{key}={value}" for key, value in settings.items()))
         kept = (line for line in lines if not line.endswith("=None"))
         self.rewrite("\n".join(kept) + "\n")
 
     def rewrite(self, text: str) -> None:
-        """Replace slurm.conf as a whole: daemons that are still reconfiguring see the one before, or this one."""
+        """Replace slurm.conf as a whole: a daemon that is still reconfiguring sees the old one or the new one."""
         aside = self.conf.with_name("slurm.conf.new")
         aside.write_text(text)
         aside.replace(self.conf)
 
     def reconfigure(self) -> None:
-        """`scontrol reconfigure`, and wait until slurmctld answers: newer Slurms start it again."""
+        """Run `scontrol reconfigure`, and wait until slurmctld answers: newer Slurms restart it."""
         self.wait_for(lambda: self.try_run("scontrol", "reconfigure").returncode == 0, "a reconfiguration")
         self.wait_for(self._answers, "slurmctld to answer")
 
 
 def without_slurm(environment: Mapping[str, str]) -> dict[str, str]:
-    """An environment without what Slurm and its users' settings put there."""
+    """Return an environment without the variables of Slurm, of its jobs and of its users' settings."""
     return {k: v for k, v in environment.items() if not k.startswith(("SLURM", "SBATCH", "SALLOC", "SQUEUE"))}
 
 
 def clear(*clusters: Cluster) -> None:
-    """Cancel all jobs, and wait until there are none and all nodes are idle."""
+    """Cancel all jobs, and wait until none is left and all nodes are idle."""
     for cluster in clusters:
         cluster.scancel("--quiet", "--partition=main")
     for cluster in clusters:

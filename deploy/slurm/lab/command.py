@@ -25,20 +25,20 @@ from deploy.slurm.lab.service import cosched
 from deploy.slurm.lab.takedown import take_down
 from deploy.slurm.lab.waiting import LabError
 
-_LAST_WORDS = 5.0  # seconds that the command of `run` has to end after a signal
+_LAST_WORDS = 5.0  # seconds that the command of `run` gets to end after a signal
 _NO_SETTINGS = ("directory", "names", "schemes", "services", "options")
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
-class _Ended(BaseException):  # not an error that anything on the way may handle
-    """This process was told to end by a signal."""
+class _Ended(BaseException):  # no Exception, so that nothing on the way handles it
+    """A signal has told this process to end."""
 
     def __init__(self, number: int) -> None:
         self.number = number
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command; the exit status."""
+    """Run the command; return the exit status."""
     asked = _parser().parse_args(arguments)
     try:
         with _signals_raised():
@@ -74,7 +74,7 @@ def _run(asked: argparse.Namespace) -> int:
 
 
 def _call(argv: list[str], environment: dict[str, str]) -> int:
-    # A signal while the command is being started would leave it behind: it has to wait until we know the command.
+    # Block signals until we know the command's process: else a signal meanwhile would leave the command behind.
     before = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
     try:
         unblock = partial(signal.pthread_sigmask, signal.SIG_SETMASK, before)
@@ -85,7 +85,7 @@ def _call(argv: list[str], environment: dict[str, str]) -> int:
         unblock()
         return command.wait()
     except _Ended as ended:
-        if ended.number != signal.SIGINT:  # Ctrl-C has reached the command by itself
+        if ended.number != signal.SIGINT:  # Ctrl-C has reached the command already
             command.send_signal(ended.number)
         try:
             command.wait(_LAST_WORDS)
@@ -96,7 +96,7 @@ def _call(argv: list[str], environment: dict[str, str]) -> int:
 
 
 def _variables(lab: Lab | CoupledLab) -> dict[str, dict[str, str]]:
-    """What commands of each cluster need in their environment."""
+    """Return the environment variables for commands of each cluster."""
     if isinstance(lab, Lab):
         return {cluster.name: {"SLURM_CONF": str(cluster.conf)} for cluster in lab}
     return {
@@ -105,7 +105,7 @@ def _variables(lab: Lab | CoupledLab) -> dict[str, dict[str, str]]:
 
 
 def _environment(asked: argparse.Namespace) -> dict[str, str]:
-    """Ours, with nothing of a job that we may be in, with the laboratory's Slurm, and cosched where it is wanted."""
+    """Return our environment without a job's around us, with the laboratory's Slurm, and cosched if asked for."""
     path = search_path(os.environ.get("PATH", os.defpath))
     if asked.cosched:
         path = os.pathsep.join([str(Path(cosched()).parent), path])
@@ -126,7 +126,7 @@ def _lab(asked: argparse.Namespace) -> Lab | CoupledLab:
 
 @contextmanager
 def _signals_raised() -> Iterator[None]:
-    """The first signal to end is raised as _Ended where this process is; later ones do not disturb the clearing up."""
+    """Raise _Ended at the first signal to end; ignore later ones, so that they do not disturb the clean-up."""
 
     def end(number: int, _: FrameType | None) -> NoReturn:
         for each in _SIGNALS:

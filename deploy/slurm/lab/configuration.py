@@ -1,4 +1,4 @@
-"""What a cluster of the laboratory is made of, and its slurm.conf."""
+"""The options of a cluster of the laboratory, and its slurm.conf."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-# A begin time that passes is no event for Slurm: without sched_interval it may see that a minute later only.
+# A begin time that passes is no event for Slurm: without sched_interval it may notice it only a minute later.
 QUICK = "bf_interval=1,batch_sched_delay=0,sched_interval=1,sched_min_interval=0"
 _REPEATABLE = ("nodename", "partitionname")
 
@@ -18,7 +18,7 @@ class Options:
 
     prolog, task_prolog, jobcomp: executables for PrologSlurmctld, TaskProlog and JobCompType=jobcomp/script.
     job_submit: a job_submit.lua, copied beside slurm.conf.
-    lines: further lines of slurm.conf, `Key=Value`; one of a key that the laboratory sets replaces its line.
+    lines: further lines of slurm.conf, `Key=Value`; they replace the laboratory's own lines of the same keys.
     quick: schedule at once (SchedulerParameters for tests) instead of at the pace of Slurm's defaults.
     """
 
@@ -33,12 +33,12 @@ class Options:
 
 
 def key_of(line: str) -> str:
-    """The parameter that a line sets, in lower case, as Slurm compares them."""
+    """Return the parameter that a line sets, in lower case: Slurm ignores case."""
     return line.partition("=")[0].strip().lower()
 
 
 def slurm_conf(name: str, directory: Path, ports: list[int], options: Options) -> str:
-    """The slurm.conf of the cluster `name` in `directory`; the ports are the controller's and the nodes'."""
+    """Return the slurm.conf of the cluster `name` in `directory`; the ports are the controller's and the nodes'."""
     settings = _basics(name, directory, ports[0]) | _hooks(options)
     if options.quick:
         settings["SchedulerParameters"] = QUICK
@@ -47,7 +47,7 @@ def slurm_conf(name: str, directory: Path, ports: list[int], options: Options) -
 
 
 def replaced(lines: Iterable[str], by: Iterable[str]) -> list[str]:
-    """The lines without those whose key one of the new lines sets, then the new lines."""
+    """Return the lines without those whose keys the new lines set, then the new lines."""
     new = list(by)
     keys = {key_of(line) for line in new}.difference(_REPEATABLE)
     return [line for line in lines if key_of(line) not in keys] + new
@@ -70,7 +70,7 @@ def _basics(name: str, directory: Path, port: int) -> dict[str, str]:
         "SlurmdSpoolDir": f"{directory}/%n",
         "SlurmdPidFile": f"{directory}/slurmd.%n.pid",
         "SlurmdLogFile": f"{directory}/slurmd.%n.log",
-        "SlurmdParameters": "config_overrides",  # the nodes have the CPUs that are written here
+        "SlurmdParameters": "config_overrides",  # the nodes have as many CPUs as configured here
         "ProctrackType": "proctrack/pgid",
         "TaskPlugin": "task/none",
         "MpiDefault": "none",
@@ -104,5 +104,5 @@ def _partition(lines: list[str]) -> list[str]:
 
 
 def node_name(cluster: str, number: int) -> str:
-    """The name of a cluster's node; they are counted from 1."""
+    """Return the name of a cluster's node; numbers count from 1."""
     return f"{cluster}{number}"

@@ -1,4 +1,4 @@
-"""Real Slurm clusters with cosched's hooks and services, coupled.
+"""Coupled real Slurm clusters, with cosched's hooks and services.
 
 with CoupledLab(nodes=4, schemes=("hold", "yield"), release_interval=5) as lab:
     here, there = lab.submit_pair("flow", "sleep 1")
@@ -22,9 +22,9 @@ from deploy.slurm.lab.service import Sections, Service
 from deploy.slurm.lab.waiting import PATIENCE, LabError, wait_for
 
 SCHEMES = ("hold", "yield")
-BY_FOLDER = "folder"  # how the gate finds its instant, if not by the service's socket
+BY_FOLDER = "folder"  # the gate finds its instant by a folder, not by the service's socket
 GATE_LEAD = 0.3  # seconds from the hook's end to the gate's
-# All is on one host, which may be busy: a service that is kept waiting for some seconds is not gone, nor is slurmctld.
+# Everything is on one host, which may be busy: a service or slurmctld that is slow for some seconds is not gone.
 UNHURRIED: dict[str, object] = {"peer_timeout": 30, "peer_patience": 60, "peer_grace": 0, "command_timeout": 30}
 _INTERVAL = 0.2  # seconds between two looks
 _OF_MANAGER = ("backoff", "try_patience", "poll_interval", "command_timeout", "gate_lead", "gate_folder", "bin")
@@ -43,21 +43,21 @@ class Domain:
 
     @property
     def address(self) -> str:
-        """Where its peers find it."""
+        """The address at which peers reach it."""
         return f"127.0.0.1:{self.port}"
 
 
 def _knows_clocks(domain: Domain) -> bool:
-    """Whether the service has compared its clock with its peers': before, mates start without an agreed instant."""
+    """Whether the service has compared its clock with its peers'. Before that, mates agree on no instant."""
     return all(peer["clock_offset"] is not None for peer in domain.service.ask("domains")["peers"])
 
 
 class CoupledLab:
     """A laboratory (see `Lab` for directory and names) whose clusters are each other's peers.
 
-    schemes: hold, yield or off, of each cluster. gate: with the task prolog, and gate_lead as it is by default here;
-    "folder": its tasks find the instant as on other hosts than the service's, by gate_folder alone.
-    services: false starts none. patience: seconds for which the hooks wait for a service. options: those of
+    schemes: hold, yield or off, for each cluster. gate: use the task prolog, with gate_lead (default GATE_LEAD);
+    "folder": tasks find the instant only by gate_folder, as on hosts other than the service's.
+    services: False starts none. patience: seconds that the hooks wait for a service. options: those of
     `Options`. All other keywords are settings of the services: keys of [manager] and [domain] go there, others to
     [coscheduling].
     """
@@ -85,7 +85,7 @@ class CoupledLab:
 
     @property
     def directory(self) -> Path:
-        """Where all its files are."""
+        """The folder with all its files."""
         return self.lab.directory
 
     def __enter__(self) -> CoupledLab:
@@ -102,7 +102,7 @@ class CoupledLab:
         return iter(self.domains.values())
 
     def start(self) -> None:
-        """Start all; LabError, and then nothing is left running."""
+        """Start everything; after a LabError nothing is left running."""
         try:
             hooks = {name: self._install(name) for name in self.lab.names}
             self.lab.start()
@@ -130,13 +130,13 @@ class CoupledLab:
         self.lab.stop()
 
     def detach(self) -> None:
-        """Let it go on when this process ends; `stop` or `take_down` ends it."""
+        """Keep it running when this process ends; `stop` or `take_down` ends it."""
         self.lab.detach()
 
     # Services
 
     def configure(self, schemes: Sequence[str] | None = None, **settings: object) -> None:
-        """Change settings of the services, which count from their next start on; others stay as they are."""
+        """Change settings of the services from their next start on; keep the others."""
         self.schemes = tuple(schemes or self.schemes)
         self._settings |= settings
         if len(self.schemes) != len(self.domains):
@@ -193,16 +193,16 @@ class CoupledLab:
     # Jobs
 
     def submit_pair(self, name: str, script: str, *options: str) -> tuple[int, ...]:
-        """Submit a batch job to each cluster, all with this pair name; their ids."""
+        """Submit a batch job with this pair name to each cluster; return their ids."""
         comment = f"--comment=cosched:pair={name}"
         return tuple(domain.cluster.sbatch(script, comment, *options) for domain in self)
 
     def clear(self) -> None:
-        """Cancel all jobs, and wait until there are none and all nodes are idle."""
+        """Cancel all jobs, and wait until none is left and all nodes are idle."""
         clear(*(domain.cluster for domain in self))
 
     def check(self) -> None:
-        """LabError if a daemon or a service that should run has ended by itself."""
+        """Raise LabError if a daemon or a service that should run has ended by itself."""
         for domain in self:
             domain.cluster.check()
             domain.service.check()

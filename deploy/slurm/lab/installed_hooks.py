@@ -1,4 +1,4 @@
-"""cosched's hooks for one cluster, built and laid out as a site has them."""
+"""cosched's hooks for one cluster, built and installed as at a site."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _BUILD = ("cc", "-std=c11", "-O2", "-Wall", "-Wextra")
 
 @cache
 def build(*flags: str) -> Path:
-    """cosched-hook, built once for this process with these flags of the compiler; LabError."""
+    """Build cosched-hook with these compiler flags, once in this process; return its path. LabError."""
     if shutil.which(_BUILD[0]) is None:
         raise LabError("there is no C compiler (cc) to build cosched-hook with (Debian: gcc, libc6-dev)")
     folder = Path(tempfile.mkdtemp(prefix="cosched-hook-"))
@@ -34,7 +34,7 @@ def build(*flags: str) -> Path:
 
 
 def program() -> Path:
-    """cosched-hook, built without libraries where the host has what that takes: it starts faster. LabError."""
+    """Build cosched-hook, statically if the host can, as it then starts faster; return its path. LabError."""
     try:
         return build("-static")
     except LabError:
@@ -62,7 +62,7 @@ class InstalledHooks:
         (self.folder / "cosched.conf").write_text(text)
 
     def gate_of_another_host(self) -> Path:
-        """A task prolog as of a host where the service's socket is not, but the folder `gates`, which is made here."""
+        """Return a task prolog like that of a host without the service's socket; make the folder `gates` for it."""
         _make(self.gates)
         folder = self.folder / "elsewhere"
         _lay_out(folder, ("task-prolog",))
@@ -70,12 +70,12 @@ class InstalledHooks:
         return folder / "task-prolog"
 
     def messages(self) -> list[str]:
-        """The lines of the log."""
+        """Return the lines of the log."""
         return self.log.read_text().splitlines() if self.log.exists() else []
 
     @property
     def options(self) -> dict[str, Any]:
-        """Of a laboratory's cluster that has these hooks."""
+        """Return the `Options` of a cluster that has these hooks."""
         prolog, task_prolog, jobcomp = (self.folder / script for script in SCRIPTS)
         return {"prolog": prolog, "task_prolog": task_prolog, "jobcomp": jobcomp}
 
@@ -86,7 +86,7 @@ def _make(folder: Path) -> None:
 
 
 def _lay_out(folder: Path, scripts: Sequence[str]) -> None:
-    """Scripts, and the program beside them."""
+    """Install scripts, and the program beside them."""
     _make(folder)
     for name in scripts:
         shutil.copy(SOURCES / name, folder / name)

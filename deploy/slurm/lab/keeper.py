@@ -1,12 +1,12 @@
 """Keeps the processes of one laboratory: `python keeper.py DIR` starts and reaps them, and ends them all when it ends.
 
-Requests come as lines of JSON on standard input, one answer a line on standard output (`Keeping` is the other side).
-It is the parent of the daemons and, as a child subreaper, becomes the parent of all that they leave behind: job steps,
-users' processes, scripts. So nothing outlives it, whatever a process does to its session, environment or name, and no
-process id is ever signalled that could be another's: a child's id is not reused before its parent has waited.
+Requests are lines of JSON on standard input; each gets an answer of one line on standard output (see `Keeping`).
+It is the parent of the daemons. As a child subreaper it becomes the parent of everything that they leave behind: job
+steps, users' processes, scripts. So nothing outlives it, whatever a process does to its session, environment or name.
+No signal reaches a wrong process, since a child's id is not reused before its parent has waited for the child.
 
-It ends when its standard input ends (so when whoever started it is gone, however that died), unless it has been
-detached, and at SIGTERM. It uses nothing beside the standard library and is run by its path, so that it starts fast.
+It ends at SIGTERM and, unless it has been detached, when its standard input ends, which happens whenever its starter
+dies. It uses only the standard library and is run by its path, so that it starts fast.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from typing import Any, NoReturn
 
 _PR_SET_CHILD_SUBREAPER = 36
 _LAST_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-_PATIENCE = 30.0  # seconds that a killed process may take to end: longer only in an uninterruptible system call
+_PATIENCE = 30.0  # seconds for a killed process to end: only an uninterruptible system call takes longer
 
 
 class Keeper:
-    """The children, and those of them that have ended."""
+    """The children, including those that have ended."""
 
     def __init__(self) -> None:
         self._ended: dict[int, int] = {}  # by process id, until the id is reused
         signal.signal(signal.SIGCHLD, self._reap)
 
     def answer(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Carry one request out: spawn, signal, status or detach."""
+        """Carry out a request: spawn, signal, status or detach."""
         match request["do"]:
             case "spawn":
                 return self._spawn(request["argv"], request["environment"], request["output"])
@@ -53,7 +53,7 @@ class Keeper:
             (os.POSIX_SPAWN_OPEN, 1, output, appending, 0o600),
             (os.POSIX_SPAWN_DUP2, 1, 2),
         ]
-        # A child that ends at once must not be reaped before the note on an earlier one with its id is gone.
+        # A child that ends at once must not be reaped before the entry of an earlier child with its id is removed.
         before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGCHLD])
         try:
             pid = os.posix_spawnp(argv[0], argv, environment, file_actions=files, setsid=True, setsigmask=before)
@@ -65,7 +65,7 @@ class Keeper:
         return {"pid": pid}
 
     def _signal(self, pid: int, number: int) -> dict[str, Any]:
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGCHLD])  # nothing is reaped between look and signal
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGCHLD])  # no reaping before the signal
         try:
             if pid not in self._ended:
                 os.kill(pid, number)
@@ -96,13 +96,13 @@ def _children() -> list[int]:
 def _parent(pid: str) -> str | None:
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:
-            return file.read().rpartition(b")")[2].split()[1].decode()  # the name before may hold any character
+            return file.read().rpartition(b")")[2].split()[1].decode()  # the name before it may hold any character
     except (OSError, IndexError):
         return None
 
 
 def _end_all() -> bool:
-    """Kill all children, and those that they leave, until there are none; false if some do not end."""
+    """Kill all children, and the processes that they leave, until there are none; False if some do not end."""
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     patience_over = time.monotonic() + _PATIENCE
     while time.monotonic() < patience_over:
@@ -150,10 +150,10 @@ def main() -> None:
 
 
 def _keep_to_itself() -> None:
-    """The reserved ports are held by this process, not by its children."""
+    """Keep the descriptors of the reserved ports from being inherited by children."""
     for name in os.listdir("/proc/self/fd"):
         if int(name) > 2:
-            with contextlib.suppress(OSError):  # the listing's own
+            with contextlib.suppress(OSError):  # the descriptor of the listing itself
                 os.set_inheritable(int(name), False)
 
 

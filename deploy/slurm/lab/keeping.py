@@ -23,9 +23,7 @@ class Keeping:
     def __init__(self, directory: Path, descriptors: Sequence[int] = ()) -> None:
         self._lock = Lock()
         self._detached = False
-        with (directory / "keeper.log").open(
-            "ab"
-        ) as log:  # not our own: who reads that would wait for the keeper's end
+        with (directory / "keeper.log").open("ab") as log:  # not our stderr: its reader would wait for the keeper's end
             self._keeper = subprocess.Popen(
                 [sys.executable, "-I", "-S", str(KEEPER), str(directory)],
                 stdin=subprocess.PIPE,
@@ -38,12 +36,12 @@ class Keeping:
             )
 
     def spawn(self, argv: Sequence[str], environment: Mapping[str, str], output: Path) -> int:
-        """Start a process in a session of its own, what it prints appended to a file; its id. LabError."""
+        """Start a process in its own session, with its output appended to a file; return its id. LabError."""
         asked = {"do": "spawn", "argv": [*argv], "environment": {**environment}, "output": str(output)}
         return int(self._ask(asked)["pid"])
 
     def exit_code(self, pid: int) -> int | None:
-        """How a process ended: None while it runs, its status, or the negative number of the signal."""
+        """Return how a process ended: its status, or the negative number of the signal; None while it runs."""
         ended = self._ask({"do": "status", "pid": pid})["ended"]
         return None if ended is None else int(ended)
 
@@ -52,18 +50,18 @@ class Keeping:
         self._ask({"do": "signal", "pid": pid, "signal": int(number)})
 
     def end(self, pid: int, number: int = signal.SIGKILL) -> None:
-        """Send a signal and wait for the end of the process (not of those that it started); LabError."""
+        """Send a signal and wait until the process, but not its children, has ended; LabError."""
         self.send(pid, number)
         wait_for(lambda: self.exit_code(pid) is not None, f"the end of process {pid}")
 
     def detach(self) -> None:
-        """Let the keeper go on when this process ends; SIGTERM ends it."""
+        """Keep the keeper running when this process ends; SIGTERM ends it."""
         self._ask({"do": "detach"})
         self._detached = True
         self._hang_up()
 
     def close(self) -> None:
-        """End all kept processes, and the keeper; LabError if some do not end. May be called again."""
+        """End all kept processes and the keeper; LabError if some do not end. It may be called again."""
         self._hang_up()
         if self._detached:
             self._keeper.terminate()

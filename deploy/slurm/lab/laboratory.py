@@ -1,4 +1,4 @@
-"""Several Slurm clusters on one host, up together and down together."""
+"""Several Slurm clusters on one host, which start and stop together."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from deploy.slurm.lab.programs import missing_programs
 from deploy.slurm.lab.takedown import TEMPORARY, take_down
 from deploy.slurm.lab.waiting import LabError
 
-_TRIES = 5  # with other ports, if a process that knows nothing of our reservations was faster
+_TRIES = 5  # each with other ports, if a process that ignores our reservations was faster
 NAMES = ("intrepid", "eureka")
 
 
 class Lab:
-    """Real clusters below `directory` (without one: a temporary folder that goes with them).
+    """Real clusters below `directory` (None: a temporary folder that is removed with them).
 
-    `with Lab(nodes=2) as lab:` starts them and takes them down; when this process dies, however it dies, so do they.
-    The keywords are those of `Options`; `each` has other options for single clusters, by name. `ports` is of so many
-    further ports that are kept for it, once it is up.
+    `with Lab(nodes=2) as lab:` starts them and takes them down. They also end whenever this process dies.
+    The keywords are those of `Options`; `each` has other options for single clusters, by name. `further_ports` more
+    ports are reserved while the laboratory is up: `ports`.
     """
 
     def __init__(
@@ -62,13 +62,13 @@ class Lab:
 
     @property
     def keeping(self) -> Keeping:
-        """Starts further processes that go down with the laboratory."""
+        """The keeper, for further processes that end with the laboratory."""
         if self._keeping is None:
             raise LabError("the laboratory is not up")
         return self._keeping
 
     def start(self) -> None:
-        """Start all clusters; LabError with the end of a daemon's log, and then nothing is left running."""
+        """Start all clusters. LabError with the end of a daemon's log; after it nothing is left running."""
         _check_host()
         try:
             for _ in range(_TRIES - 1):
@@ -95,7 +95,7 @@ class Lab:
             cluster.start()
 
     def detach(self) -> None:
-        """Let the clusters go on when this process ends; `stop` or `take_down` ends them."""
+        """Keep the clusters running when this process ends; `stop` or `take_down` ends them."""
         self.keeping.detach()
 
     def stop(self) -> None:
@@ -119,7 +119,7 @@ def _check_host() -> None:
 
 
 def _folder(directory: Path | None) -> Path:
-    """An empty folder of our own, by its real path."""
+    """Return the real path of an empty folder for us."""
     if directory is None:
         folder = Path(tempfile.mkdtemp(prefix="slurm-lab-")).resolve()
         (folder / TEMPORARY).touch()

@@ -1,4 +1,4 @@
-"""Loopback ports that no other laboratory on this host takes, and no outgoing connection."""
+"""Loopback ports that neither another laboratory on this host nor an outgoing connection takes."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _TRIES = 2000
 class Reservations:
     """Free ports, each reserved by an abstract Unix socket named after it.
 
-    The kernel gives such a name to one socket of the host, whoever asks, and frees it when the last process that has it
-    is gone. So laboratories that start at the same moment do not choose the same port, and a daemon that was killed
-    finds its port again when it is started again.
+    The kernel gives such a name to only one socket of the host, and frees it when the last process with the socket is
+    gone. So laboratories that start at the same moment do not choose the same port, and a daemon that was killed still
+    has its port when it is restarted.
     """
 
     def __init__(self) -> None:
@@ -25,7 +25,7 @@ class Reservations:
         self._random = random.Random()
 
     def take(self, count: int) -> list[int]:
-        """So many ports; LabError if there are none."""
+        """Reserve and return `count` ports; LabError if there are not enough."""
         ports: list[int] = []
         for _ in range(_TRIES):
             if len(ports) == count:
@@ -46,18 +46,18 @@ class Reservations:
         return True
 
     def descriptors(self) -> list[int]:
-        """What another process must inherit to go on with the reservations."""
+        """Return the descriptors that another process must inherit to keep the reservations."""
         return [reservation.fileno() for reservation in self._sockets]
 
     def close(self) -> None:
-        """Give the reservations up here."""
+        """Give up the reservations in this process."""
         for reservation in self._sockets:
             reservation.close()
         self._sockets.clear()
 
 
 def _first_ephemeral() -> int:
-    """The first port that the kernel gives to outgoing connections: those from here on can be busy at any moment."""
+    """Return the first port for outgoing connections: ports from here on may be busy at any moment."""
     try:
         return max(int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0]), _LOWEST + 1000)
     except OSError:

@@ -1,4 +1,4 @@
-"""The processes of this host, as /proc shows them."""
+"""The processes of this host, read from /proc."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Process:
-    """A process at the moment of a look; its id can have another owner later, `started` (clock ticks) tells."""
+    """A process when it was looked at. Another process may get its id later, with another `started` (clock ticks)."""
 
     pid: int
     parent: int
@@ -22,7 +22,7 @@ class Process:
     arguments: tuple[str, ...]
 
     def environment(self) -> dict[str, str]:
-        """Its environment when it started; empty where we may not read it."""
+        """Return its environment when it started; empty if we may not read it."""
         try:
             text = Path(f"/proc/{self.pid}/environ").read_text(errors="replace")
         except OSError:
@@ -31,34 +31,34 @@ class Process:
 
 
 def all_processes() -> Iterator[Process]:
-    """All live processes, not those that have ended and wait for their parents."""
+    """Yield all live processes, without zombies."""
     for name in os.listdir("/proc"):
         if name.isdigit() and (process := look(int(name))) is not None:
             yield process
 
 
 def look(pid: int) -> Process | None:
-    """The process that has this id now."""
+    """Return the process that has this id now; None if there is none."""
     try:
         arguments = Path(f"/proc/{pid}/cmdline").read_text(errors="replace")
         stat = Path(f"/proc/{pid}/stat").read_text(errors="replace")
     except OSError:
         return None
-    fields = stat.rpartition(")")[2].split()  # the name before may hold any character
+    fields = stat.rpartition(")")[2].split()  # the name before it may hold any character
     if fields[0] in "ZX":
         return None
     return Process(pid, int(fields[1]), int(fields[3]), int(fields[19]), tuple(arguments.rstrip("\0").split("\0")))
 
 
 def end(process: Process, number: signal.Signals, seconds: float) -> bool:
-    """Signal this very process and wait for its end; false if it lives on. Another with its id now is left alone."""
+    """Signal this process, not a later one with its id, and wait for its end; False if it lives on."""
     try:
         handle = os.pidfd_open(process.pid)
     except ProcessLookupError:
         return True
     try:
         now = look(process.pid)
-        if now is None or now.started != process.started:  # the handle is of whoever has the id now
+        if now is None or now.started != process.started:  # the descriptor is of the process that has the id now
             return True
         with suppress(ProcessLookupError):
             signal.pidfd_send_signal(handle, number)
@@ -71,7 +71,7 @@ def end(process: Process, number: signal.Signals, seconds: float) -> bool:
 
 
 def with_descendants(chosen: Callable[[Process], bool]) -> list[Process]:
-    """The processes that are chosen, their descendants, and what is in a session that one of them leads."""
+    """Return the chosen processes, their descendants, and the processes of sessions that these lead."""
     everyone = list(all_processes())
     found = {process.pid: process for process in everyone if chosen(process)}
     size = 0

@@ -25,7 +25,7 @@ Sections = Mapping[str, Mapping[str, object] | list[dict[str, object]]]
 
 
 def cosched() -> str:
-    """The command: of this Python, else of the project's environment, else what PATH has. LabError."""
+    """Return the path of the command: beside this Python, else in the project's environment, else in PATH. LabError."""
     beside = Path(sys.executable).with_name("cosched"), _ROOT / ".venv" / "bin" / "cosched"
     found = next((str(path) for path in beside if os.access(path, os.X_OK)), None) or shutil.which("cosched")
     if found is None:
@@ -34,7 +34,7 @@ def cosched() -> str:
 
 
 class Service:
-    """`cosched serve` in `folder`, for users of `environment`; it goes down with the laboratory."""
+    """`cosched serve` in `folder`, for users of `environment`; it ends with the laboratory."""
 
     def __init__(self, folder: Path, environment: Mapping[str, str], keeping: Keeping) -> None:
         self.folder = folder
@@ -48,33 +48,33 @@ class Service:
 
     @property
     def server(self) -> str:
-        """What clients connect to: COSCHED_SERVER, `--server`."""
+        """The server for clients: the value of COSCHED_SERVER and `--server`."""
         return f"unix:{self.socket}"
 
     @property
     def environment(self) -> dict[str, str]:
-        """For commands of users."""
+        """The environment for users' commands."""
         return dict(self._environment)
 
     @property
     def pid(self) -> int:
-        """The process; LabError if there is none."""
+        """The process id; LabError if there is no process."""
         if self._pid is None:
             raise LabError(f"{self.folder.name}: the service has not been started")
         return self._pid
 
     @property
     def configuration(self) -> str:
-        """What counts from the next start on."""
+        """The configuration, which is used from the next start on."""
         return self._configuration.read_text()
 
     def configure(self, sections: Sections) -> None:
-        """Write the configuration, which counts from the next start on."""
+        """Write the configuration for the next start."""
         self._configuration.write_text(_toml(sections))
 
     @contextmanager
     def starting(self) -> Iterator[None]:
-        """Start it; it serves at the end of the block. LabError with the end of its log."""
+        """Start it; at the end of the block it serves. LabError with the end of its log."""
         path = self.folder / "ready.sock"
         path.unlink(missing_ok=True)
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as ready:
@@ -99,33 +99,33 @@ class Service:
             pass
 
     def kill(self, number: int = signal.SIGKILL) -> int:
-        """Send it a signal and wait for its end; how it ended: its status, or the negative number of the signal."""
+        """Send it a signal and wait for its end; return its status, or the negative number of the signal."""
         self._keeping.end(self.pid, number)
         code = self._keeping.exit_code(self.pid)
         self._pid = None
         return -number if code is None else code
 
     def stop(self) -> None:
-        """End it in order; jobs that are held wait on. LabError if it ends otherwise."""
+        """Stop it properly; jobs that hold keep waiting. LabError if it ends in another way."""
         if self._pid is not None and (code := self.kill(signal.SIGTERM)) not in (0, _TERMINATED):
             raise LabError(f"{self.folder.name}: cosched ended with status {code}{tails([self.log])}")
 
     def check(self) -> None:
-        """LabError if it should run and has ended."""
+        """Raise LabError if it should run and has ended."""
         if self._pid is not None and (code := self._keeping.exit_code(self._pid)) is not None:
             raise LabError(f"{self.folder.name}: cosched ended with status {code}{tails([self.log])}")
 
     # Commands
 
     def run(self, *arguments: str, seconds: float = PATIENCE) -> str:
-        """What a command `cosched ...` prints; LabError when it fails."""
+        """Run a command `cosched ...`; return its output. LabError if it fails."""
         done = self.try_run(*arguments, seconds=seconds)
         if done.returncode != 0:
             raise LabError(f"cosched {' '.join(arguments)}: exit {done.returncode}: {done.stderr.strip()}")
         return done.stdout
 
     def try_run(self, *arguments: str, seconds: float = PATIENCE) -> subprocess.CompletedProcess[str]:
-        """A command that may fail; LabError when it does not end."""
+        """Run a command that may fail; LabError if it does not end."""
         try:
             return subprocess.run(
                 [cosched(), *arguments],
@@ -140,12 +140,12 @@ class Service:
             raise LabError(f"{what}: no end after {seconds:g} s{tails([self.log])}") from None
 
     def ask(self, *arguments: str) -> Any:
-        """What a command prints with --json."""
+        """Run a command with --json; return its parsed output."""
         return json.loads(self.run(*arguments, "--json"))
 
 
 def _toml(sections: Sections) -> str:
-    """Tables of texts, numbers and truth values; a list is of tables of one name."""
+    """Format tables of texts, numbers and booleans as TOML; a list holds tables of one name."""
     return "\n".join(line for name, section in sections.items() for line in _section(name, section)) + "\n"
 
 

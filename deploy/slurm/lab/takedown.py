@@ -1,4 +1,4 @@
-"""Taking a laboratory down from outside, whatever state it is in."""
+"""Takes a laboratory down from outside, in any state."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from deploy.slurm.lab.keeping import KEEPER
 from deploy.slurm.lab.processes import Process, all_processes, end, with_descendants
 from deploy.slurm.lab.waiting import LabError
 
-TEMPORARY = ".temporary-slurm-lab"  # in folders that go with their laboratory
+TEMPORARY = ".temporary-slurm-lab"  # the mark of folders that are removed with their laboratory
 _PATIENCE = 35.0  # seconds: the keeper itself gives up after 30
 
 
@@ -53,20 +53,20 @@ def _keeps(process: Process, directory: Path) -> bool:
 
 
 def _is_daemon(process: Process, directory: Path) -> bool:
-    """A slurmctld or slurmd that was started with a slurm.conf in the folder."""
+    """Whether it is a slurmctld or slurmd started with a slurm.conf in the folder."""
     name, *options = process.arguments
     return Path(name).name in ("slurmctld", "slurmd") and any(_in(option, directory) for option in options)
 
 
 def _is_of_a_job(process: Process, directory: Path) -> bool:
-    """A job step, or what it runs: not a user's shell or salloc, which has the laboratory's SLURM_CONF as well."""
+    """Whether it is a job step or its child: not a user's shell or salloc, which has the same SLURM_CONF."""
     environment = process.environment()
     is_step = process.arguments[0].startswith("slurmstepd:") or "SLURMD_NODENAME" in environment
     return is_step and _in(environment.get("SLURM_CONF", ""), directory)
 
 
 def _is_of_cosched(process: Process, directory: Path) -> bool:
-    """A service that was started with a configuration in the folder, or a hook that waits for one."""
+    """Whether it is a service started with a configuration in the folder, or a hook that waits for one."""
     program, *options = process.arguments
     return ("serve" in options and any(_in(option, directory) for option in options)) or _in(program, directory)
 

@@ -1,4 +1,4 @@
-"""Waiting for conditions, with an end to every wait."""
+"""Waits for conditions, always with a time limit."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import TypeVar
 
 _T = TypeVar("_T")
-_INTERVAL = 0.02  # seconds between two looks that cost little
-PATIENCE = 300.0  # seconds: far more than anything here takes, on a busy machine too
+_INTERVAL = 0.02  # seconds between two cheap checks
+PATIENCE = 300.0  # seconds: far more than anything here takes, even on a busy machine
 
 
 class LabError(Exception):
-    """The laboratory, or a command in it, did not do what it should; says what the daemons' logs said last."""
+    """The laboratory, or a command in it, has failed; the text ends with the last lines of the daemons' logs."""
 
 
 def wait_for(
@@ -23,7 +23,7 @@ def wait_for(
     logs: Iterable[Path] = (),
     interval: float = _INTERVAL,
 ) -> _T:
-    """The first value of `condition` that is true; LabError with the ends of the logs after so many seconds."""
+    """Return the first true value of `condition`; LabError with the ends of the logs after `seconds`."""
     patience_over = time.monotonic() + seconds
     while not (value := condition()):
         if time.monotonic() >= patience_over:
@@ -33,7 +33,7 @@ def wait_for(
 
 
 def tails(logs: Iterable[Path], lines: int = 12) -> str:
-    """The last lines of these files, each under its name; nothing for those that are missing or empty."""
+    """Return the last lines of these files, each under its name; skip missing and empty files."""
     return "".join(_tail(log, lines) for log in logs)
 
 

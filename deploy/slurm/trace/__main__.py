@@ -31,7 +31,7 @@ _LOADS = {"intrepid": 0.75, "eureka": 0.5}
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command; the exit status."""
+    """Run the command; return the exit status."""
     asked = _parser().parse_args(arguments)
     try:
         return _run(asked)
@@ -87,7 +87,7 @@ def _described(cut: Cut) -> str:
 
 
 def _compared(asked: argparse.Namespace, cut: Cut, settings: Settings) -> Iterator[Comparison]:
-    """The combinations one after the other, in the same clusters."""
+    """Yield the comparison for each combination, played one after the other in the same clusters."""
     of_manager = {"backoff": asked.backoff, "try_patience": asked.try_patience}
     schemes = {name: COMBINATIONS[name] for name in asked.schemes}
     with laboratory(cut, schemes[asked.schemes[0]], **of_manager, **settings.of_services) as lab:
@@ -99,7 +99,7 @@ def _compared(asked: argparse.Namespace, cut: Cut, settings: Settings) -> Iterat
 
 
 def _write(found: Comparison, asked: argparse.Namespace, began: float) -> None:
-    """A folder for the clusters and one for the simulator, as of a replay; times in trace seconds."""
+    """Write a folder for the clusters and one for the simulator, as a replay does; times are in trace seconds."""
     info = RunInfo(f"python -m deploy.slurm.trace {shlex.join(sys.argv[1:])}", asked.seed, began)
     for of, result in (("slurm", found.slurm), ("simulator", found.simulator)):
         folder = asked.out / found.name / of
@@ -165,5 +165,5 @@ def _parser() -> argparse.ArgumentParser:
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))  # so that nothing stays behind
+    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))  # so that the clusters are taken down
     sys.exit(main())

@@ -1,4 +1,4 @@
-"""The table: what Slurm made of a cut beside what the simulator says of it, and where the difference comes from."""
+"""The table: Slurm's results for a cut beside the simulator's, and the reasons for the difference."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Measure = Callable[[Cut, DomainResult], float]
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """One combination of schemes: both results, in trace seconds, and predictions at Slurm's pace."""
+    """One combination of schemes: Slurm's results, the simulator's, and those at Slurm's pace, in trace seconds."""
 
     name: str
     cut: Cut
@@ -34,23 +34,23 @@ class Comparison:
 
     @property
     def together(self) -> int:
-        """How many pairs started together on the clusters."""
+        """The number of pairs that started together on the clusters."""
         return int(self.slurm.pairs["together"])
 
     @property
     def as_promised(self) -> bool:
-        """Whether all pairs did, or need not."""
+        """Whether all pairs started together, or need not."""
         return self.together == len(self.cut.pairing) or set(self.schemes) == {"off"}
 
     @property
     def skews(self) -> list[float]:
-        """Seconds between the first instructions of the two jobs of each pair, ascending."""
+        """The seconds between the first instructions of each pair's two jobs, ascending."""
         one, other = (side.jobs for side in self.play.sides)
         return sorted(abs(one[a].begun - other[b].begun) for a, b in self.cut.pairing.job.tolist())
 
 
 def compare(name: str, cut: Cut, play: Play, schemes: Sequence[str], settings: Settings) -> Comparison:
-    """Set the simulator's predictions for a cut beside what became of it. InputError."""
+    """Compare the simulator's predictions for a cut with the clusters' results. InputError."""
     its = overhead(cut, play)
     return Comparison(
         name,
@@ -65,24 +65,24 @@ def compare(name: str, cut: Cut, play: Play, schemes: Sequence[str], settings: S
 
 
 def wait(cut: Cut, domain: DomainResult) -> float:
-    """Mean seconds from submission to first instruction."""
+    """Return the mean seconds from submission to first instruction."""
     return float((domain.jobs.start - domain.workload.submit).mean()) / cut.speed
 
 
 def sync(cut: Cut, domain: DomainResult) -> float:
-    """Mean seconds from being selected first to the start, of jobs with mates."""
+    """Return the mean seconds from first selection to start, for jobs with mates."""
     paired = domain.jobs.pair >= 0
     return float((domain.jobs.start - domain.jobs.ready)[paired].mean()) / cut.speed if paired.any() else 0.0
 
 
 def slowdown(cut: Cut, domain: DomainResult) -> float:
-    """Mean bounded slowdown; jobs count as one second of the clusters' long at least."""
+    """Return the mean bounded slowdown; the bound is one second of the clusters' time."""
     waits, runs = domain.jobs.start - domain.workload.submit, np.maximum(domain.jobs.run, cut.speed)
     return float(np.maximum(1.0, (waits + domain.jobs.run) / runs).mean())
 
 
 def lost(cut: Cut, domain: DomainResult) -> float:
-    """Node-seconds for which jobs with mates had nodes and did not run."""
+    """Return the node-seconds during which jobs with mates had nodes and did not run."""
     return float(domain.jobs.held_node_seconds.sum()) / cut.speed
 
 
@@ -95,7 +95,7 @@ MEASURES: dict[str, Measure] = {
 
 
 def table(found: Comparison) -> str:
-    """Both results, by domain and measure."""
+    """Return the table of both results, by domain and measure."""
     return "\n".join(_lines(found))
 
 
@@ -133,7 +133,7 @@ def _row(cells: Sequence[str]) -> str:
 
 
 def explanation(found: Comparison) -> str:
-    """What Slurm does that the simulator does not, with this run's numbers."""
+    """Explain what Slurm does differently from the simulator, with this run's numbers."""
     its = found.overhead
     away, within = _distance(found, found.paced)
     away_alone, within_alone = _distance(found, [found.simulator])
@@ -152,15 +152,15 @@ def explanation(found: Comparison) -> str:
 
 
 def _given_up(found: Comparison) -> Iterator[tuple[float, int]]:
-    """The turns that jobs gave up, by a yield or since they were released: seconds, and nodes."""
+    """Yield the turns that jobs gave up by a yield or a release: seconds and nodes."""
     for side, jobs in zip(found.play.sides, found.cut.workloads, strict=True):
         for job, nodes in zip(side.jobs, jobs.nodes.tolist(), strict=True):
-            turns = zip(job.story.selected, job.story.requeued, strict=False)  # it has kept the last one
+            turns = zip(job.story.selected, job.story.requeued, strict=False)  # the last turn was not given up
             yield from ((until - since, nodes) for since, until in turns)
 
 
 def _distance(found: Comparison, predictions: Sequence[ReplayResult]) -> tuple[float, float]:
-    """How far from their predictions jobs start: the median, in seconds, and the share within 1 s; means of all."""
+    """Return how far jobs start from their predictions: median in seconds, share within 1 s; means over predictions."""
     apart = [np.abs(_all_starts(found.slurm) - _all_starts(result)) / found.cut.speed for result in predictions]
     medians, shares = [float(np.median(each)) for each in apart], [float((each <= 1).mean()) for each in apart]
     return statistics.fmean(medians), statistics.fmean(shares)
@@ -179,6 +179,6 @@ def _releases(result: ReplayResult) -> int:
 
 
 def _spread(found: Sequence[ReplayResult], of: Callable[[ReplayResult], float]) -> tuple[float, float, float]:
-    """The mean, the least and the largest of a quantity over predictions."""
+    """Return mean, minimum and maximum of a quantity over predictions."""
     values = [of(result) for result in found]
     return statistics.fmean(values), min(values), max(values)

@@ -1,4 +1,4 @@
-"""What slurmctld notes of jobs in its log, to the millisecond: squeue and its like know whole seconds only."""
+"""Reads jobs' times from slurmctld's log, to the millisecond: squeue and the like show only whole seconds."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 
-# So that Slurm 26.05 notes also what backfilling starts; older versions do in any case.
+# These make Slurm 26.05 log the starts of backfilling too; older versions always do.
 LOGGED = ("SlurmctldDebug=verbose", "DebugFlags=HetJob")
 _LINE = re.compile(
     r"^\[(?P<at>\S+)\] (?:"
@@ -22,9 +22,9 @@ _LINE = re.compile(
 
 @dataclass(slots=True)
 class Story:
-    """Of one job, in seconds since 1970: `selected` and `requeued` are as often as it was given nodes and gave them up.
+    """The times of one job, in seconds since 1970: `selected` each time it got nodes, `requeued` when it gave them up.
 
-    The last time it is selected is that of its run.
+    The last time of `selected` belongs to its run.
     """
 
     submitted: float = 0.0
@@ -33,13 +33,13 @@ class Story:
     ended: float = 0.0
 
     def allocated(self, start: float) -> float:
-        """Seconds for which it had nodes before it started."""
+        """Return for how many seconds it had nodes before it started."""
         ends = [*self.requeued, start]
         return sum(end - begin for begin, end in zip(self.selected, ends, strict=True))
 
 
 def read_stories(log: str) -> dict[str, Story]:
-    """All jobs of a log, by their ids. It is in the local time, as Slurm writes it by default."""
+    """Return the stories of all jobs of a log, by job id. The log is in local time, Slurm's default."""
     stories: dict[str, Story] = {}
     for job, what, at in _events(log):
         _note(stories.setdefault(job, Story()), what, at)  # a job may be selected just before its submission is logged

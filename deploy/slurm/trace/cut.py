@@ -1,7 +1,7 @@
-"""A cut of two machines' traces, for two small clusters and in a hurry.
+"""A cut of two machines' traces, scaled down in nodes and time for two small clusters.
 
-Times are those of the trace, in seconds, so that the simulator and the clusters are given the same numbers; `speed`
-of them pass in a second of the clusters'.
+Times are in seconds of the trace, so that simulator and clusters get the same numbers; `speed` of them pass in one
+second of the clusters.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from cosched.workload import traces
 from cosched.workload.jobs import Ints, Workload
 from cosched.workload.pairing import Pairing, pairs_by_window
 
-LEAST_RUN = 0.3  # seconds of the clusters' that a job runs at least: Slurm's own work for one takes some 0.1 s
+LEAST_RUN = 0.3  # seconds of the clusters that a job runs at least: Slurm's own work for a job takes about 0.1 s
 LIMIT_STEP = 60  # seconds: Slurm's time limits are whole minutes
 
 
 @dataclass(frozen=True, eq=False)
 class Cut:
-    """What two clusters are given: by their order, names, nodes, and jobs whose pairs are by submit time."""
+    """The input of two clusters, in their order: names, nodes, and jobs, which are paired by submit time."""
 
     names: Sequence[str]
     nodes: Sequence[int]
@@ -34,19 +34,19 @@ class Cut:
 
     @property
     def span(self) -> float:
-        """Seconds of the clusters' from the first submission to the last."""
+        """The seconds of the clusters from the first submission to the last."""
         return max(int(jobs.submit.max()) for jobs in self.workloads) / self.speed
 
     def pairs(self, domain: int) -> Mapping[int, int]:
-        """The pair (its row in `pairing`) of each job of a domain that has a mate, by the job's row."""
+        """Map the row of each paired job of a domain to its pair's row in `pairing`."""
         return {int(job): pair for pair, job in enumerate(self.pairing.job[:, domain])}
 
 
 def prepare(logs: Mapping[str, Log], nodes: Sequence[int], pair_window: int, speed: int) -> Cut:
-    """Pair the jobs of two machines by their submit times (seconds), and fit them to machines of so many nodes.
+    """Pair the jobs of two machines by submit times (seconds), and fit them to machines of `nodes` nodes.
 
-    A job keeps its share of the machine, rounded up to whole nodes; run times change by one factor, so that the
-    offered load stays. Then they are at least `LEAST_RUN`. Requests are rounded up to what Slurm can be told.
+    A job keeps its share of the machine, rounded up to whole nodes. Run times change by one factor, so that the
+    offered load stays, and are then raised to `LEAST_RUN`. Requests are rounded up to Slurm's whole minutes.
     InputError.
     """
     began = min(int(log.jobs.submit.min()) for log in logs.values())

@@ -1,8 +1,8 @@
-"""The simulator's prediction at Slurm's pace: what the schedule would be if all else were as in the simulator.
+"""The simulator's prediction at Slurm's pace: the schedule if everything else were as in the simulator.
 
-slurmctld looks at its queue once a second, and a job has its nodes for somewhat longer than it runs: they are given to
-it a little before its first instruction, and free again a little after its last. So submissions and ends count from
-the next tick of a clock of one second on; where its ticks lie is tried in turn, since single averages hang on it.
+slurmctld looks at its queue once a second, and a job has its nodes for somewhat longer than it runs: from a little
+before its first instruction to a little after its last. So submissions and ends count from the next tick of a
+one-second clock. Several phases of this clock are tried, since averages depend on them.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ PHASES = 20
 
 @dataclass(frozen=True, slots=True)
 class Overhead:
-    """Seconds that a job takes besides its run: until its first instruction, without a mate and with one, and after."""
+    """Seconds that a job takes besides its run: before its first instruction, without and with a mate, and after."""
 
     launch: float
     launch_of_pairs: float
@@ -32,7 +32,7 @@ class Overhead:
 
 
 def overhead(cut: Cut, play: Play) -> Overhead:
-    """The medians; of a pair's launch that of the mate which was given its nodes last."""
+    """Return the medians; a pair's launch counts from the mate that got its nodes last."""
     jobs = [job for side in play.sides for job in side.jobs]
     pairs = [[side.jobs[row] for side, row in zip(play.sides, pair, strict=True)] for pair in cut.pairing.job.tolist()]
     return Overhead(
@@ -43,7 +43,7 @@ def overhead(cut: Cut, play: Play) -> Overhead:
 
 
 def paced(cut: Cut, schemes: Sequence[str], settings: Settings, its: Overhead) -> list[ReplayResult]:
-    """Predictions for `PHASES` phases of the clock, evenly apart. InputError."""
+    """Return predictions for `PHASES` evenly spaced phases of the clock. InputError."""
     return [_paced(cut, schemes, settings, its, phase * cut.speed // PHASES) for phase in range(PHASES)]
 
 
@@ -65,7 +65,7 @@ def _launches(cut: Cut, number: int, its: Overhead) -> Ints:
 
 
 def _ticking(cut: Cut, number: int, launches: Ints, its: Overhead, phase: int) -> Workload:
-    """The jobs as they are if all is noticed at ticks: at multiples of a second of the clusters'."""
+    """Return the jobs as if everything were noticed at ticks, which are a second of the clusters apart."""
     jobs = cut.workloads[number]
     run = _next_tick(cut, jobs.run + launches + round(its.end * cut.speed))
     return replace(
@@ -79,7 +79,7 @@ def _next_tick(cut: Cut, times: Ints) -> Ints:
 
 
 def _first_instructions(domain: DomainResult, jobs: Workload, launches: Ints, phase: int) -> DomainResult:
-    """Starts as the jobs themselves would note them, in the cut's time."""
+    """Return the result with the starts that the jobs themselves would note, in the cut's time."""
     found, paired = domain.jobs, domain.jobs.pair >= 0
     start = found.start + launches - phase
     its = replace(

@@ -1,4 +1,4 @@
-"""Plays a cut through two real clusters: each job is submitted when its time comes, by sbatch, with its pair's name."""
+"""Plays a cut through two real clusters: submits each job at its time, by sbatch, with its pair's name."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from deploy.slurm.trace.cut import LIMIT_STEP, Cut
 
 ENDED = ("completed", "failed", "cancelled")
 _TOGETHER = ("its holding mate started", "its mate could start")  # or asked by the mate's domain
-_INTERVAL = 0.2  # seconds between two looks whether all has ended
-_PATIENCE = 120.0  # seconds; beyond what all jobs would take one after the other on the whole machine
+_INTERVAL = 0.2  # seconds between two checks whether all jobs have ended
+_PATIENCE = 120.0  # seconds in addition to the time of all jobs one after the other
 _SCRIPT = """#!/bin/bash
 echo "$SLURM_JOB_ID $EPOCHREALTIME" >> {notes}.begun
 sleep {seconds:.3f}
@@ -30,7 +30,7 @@ echo "$SLURM_JOB_ID $EPOCHREALTIME" >> {notes}.over
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """One job. Times in seconds since 1970: the story as slurmctld logged it, first and last instruction its own."""
+    """One job. Times are in seconds since 1970: the story is slurmctld's, first and last instruction are its own."""
 
     job_id: str
     begun: float
@@ -38,7 +38,7 @@ class Played:
     runs: int
     story: Story
     record: Job | None  # as cosched knows it; None: it has no mate
-    why: str | None  # why it started, as cosched has it
+    why: str | None  # why it started, by cosched's record
 
     @property
     def together(self) -> bool:
@@ -47,7 +47,7 @@ class Played:
 
     @property
     def launch(self) -> float:
-        """Seconds from being given the nodes of its run to its first instruction."""
+        """Seconds from getting the nodes for its run to its first instruction."""
         return self.begun - self.story.selected[-1]
 
     @property
@@ -58,7 +58,7 @@ class Played:
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """What one cluster made of its jobs, in their order; `releases`: how many holds were released by force."""
+    """The results of one cluster's jobs, in their order; `releases`: how many holds were released by force."""
 
     jobs: Sequence[Played]
     releases: int
@@ -66,22 +66,22 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Play:
-    """What the clusters made of a cut, which began at an instant, in seconds since 1970."""
+    """The clusters' results for a cut, and the instant at which it began, in seconds since 1970."""
 
     began: float
     sides: Sequence[Side]
 
 
 def laboratory(cut: Cut, schemes: Sequence[str], **settings: Any) -> CoupledLab:
-    """Clusters for a cut; with settings of `CoupledLab` for the services."""
-    quick = f"SchedulerParameters={QUICK},bf_resolution=1"  # reservations in seconds: a minute is hours of the trace
+    """Return clusters for a cut; `settings` are those of `CoupledLab` for the services."""
+    quick = f"SchedulerParameters={QUICK},bf_resolution=1"  # plan in seconds: a minute is hours of the trace
     lines = (quick, *LOGGED)
     each = {name: Options(nodes=nodes, lines=lines) for name, nodes in zip(cut.names, cut.nodes, strict=True)}
     return CoupledLab(names=cut.names, schemes=schemes, options={"each": each}, heartbeat_interval=1, **settings)
 
 
 def play(lab: CoupledLab, cut: Cut, name: str) -> Play:
-    """Play a cut under a name of its own in this laboratory. LabError, also when jobs do not end."""
+    """Play a cut under a unique name in this laboratory. LabError, also if jobs do not end."""
     logged = [domain.cluster.controller_log.stat().st_size for domain in lab]
     began, interrupted = time.time(), Event()
     with ThreadPoolExecutor(len(cut.names)) as pool:
@@ -95,7 +95,7 @@ def play(lab: CoupledLab, cut: Cut, name: str) -> Play:
 
 
 def _submit_all(lab: CoupledLab, cut: Cut, name: str, began: float, interrupted: Event, number: int) -> list[str]:
-    """Submit a domain's jobs, each at its time, unless interrupted; their ids."""
+    """Submit a domain's jobs, each at its time, unless interrupted; return their ids."""
     domain, jobs, pairs = lab[cut.names[number]], cut.workloads[number], cut.pairs(number)
     ids = []
     for row, submit in enumerate((jobs.submit / cut.speed).tolist()):
@@ -139,7 +139,7 @@ def _side(domain: Domain, ids: Sequence[str], logged: int, name: str) -> Side:
 
 
 def _told(domain: Domain, ids: set[str]) -> tuple[dict[str, str], int]:
-    """Why those of these jobs that have mates started, and how often one was released, by the domain's events."""
+    """Return why the paired ones of these jobs started, and the number of releases, by the domain's events."""
     whys, releases = {}, 0
     with Client(domain.service.server) as client:
         for event in client.events(0, kinds=["started", "released"], until_now=True):
@@ -157,7 +157,7 @@ def _known(domain: Domain) -> dict[str, Job]:
 
 
 def _notes(domain: Domain, name: str) -> list[tuple[str, float]]:
-    """What jobs have noted in a file, in its order: id and time."""
+    """Return what jobs have noted in a file, in its order: id and time."""
     path: Path = domain.cluster.jobs / name
     lines = path.read_text().splitlines() if path.exists() else []
     return [(job, float(at)) for job, at in (line.split() for line in lines)]

@@ -1,4 +1,4 @@
-"""What the clusters made of a cut, and what the simulator makes of it, in one form: `sim.results`, in trace seconds."""
+"""The clusters' and the simulator's results for a cut in one form: `sim.results`, in trace seconds."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from deploy.slurm.trace.playing import Play, Played
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How both schedule: Slurm's sched/backfill with priority/basic, and Algorithm 1.
+    """How both of them schedule: as Slurm's sched/backfill with priority/basic, and by Algorithm 1.
 
-    Slurm's backfilling delays no job ahead in the queue, so it is conservative. `release_interval` in seconds of the
-    clusters'.
+    Slurm's backfilling delays no job ahead in the queue, so it is conservative. `release_interval` is in seconds of the
+    clusters.
     """
 
     release_interval: int = 5
@@ -31,11 +31,11 @@ class Settings:
 
     @property
     def of_services(self) -> Mapping[str, object]:
-        """For [coscheduling]."""
+        """Return the settings for [coscheduling]."""
         return {"release_interval": self.release_interval, "max_held_fraction": float(self.max_held_fraction)}
 
     def of_simulator(self, cut: Cut) -> dict[str, object]:
-        """For each domain of a replay."""
+        """Return the settings for each domain of a replay."""
         return {
             "policy": "fcfs",
             "backfill": self.backfill,
@@ -45,14 +45,14 @@ class Settings:
 
 
 def simulate(cut: Cut, workloads: Sequence[Workload], schemes: Sequence[str], settings: Settings) -> ReplayResult:
-    """The simulator's prediction for these workloads, paired as the cut is. InputError."""
+    """Return the simulator's prediction for these workloads, paired as in the cut. InputError."""
     replay = Replay(_configuration(cut, workloads, settings))
     replay.pairing = cut.pairing
     return replay.run([Scheme(scheme) for scheme in schemes])
 
 
 def measured(cut: Cut, play: Play, schemes: Sequence[str], settings: Settings) -> ReplayResult:
-    """What the clusters made of it. Both jobs of a pair that started together have one start: the later one."""
+    """Return the clusters' result. Both jobs of a pair that started together get the later start."""
     domains = Replay(_configuration(cut, cut.workloads, settings)).settings([Scheme(scheme) for scheme in schemes])
     starts = _starts(cut, play)
     found = {name: _domain(cut, play, number, domains[number], starts[number]) for number, name in enumerate(cut.names)}
@@ -68,7 +68,7 @@ def _configuration(cut: Cut, workloads: Sequence[Workload], settings: Settings) 
 
 
 def _starts(cut: Cut, play: Play) -> list[list[float]]:
-    """Of all jobs of each domain, in seconds since 1970."""
+    """Return the starts of all jobs of each domain, in seconds since 1970."""
     starts = [[job.begun for job in side.jobs] for side in play.sides]
     for one, other in cut.pairing.job.tolist():
         if play.sides[0].jobs[one].together and play.sides[1].jobs[other].together:
