@@ -22,7 +22,7 @@ __all__ = ["Domain", "DomainResult", "Replay", "ReplayConfig", "ReplayResult", "
 
 use_kernel_cache()
 
-# Loaded when asked for: reading or writing a trace needs no compiler.
+# Imported on first use: reading or writing a trace needs no compiler.
 _HOME = {
     "Domain": "cosched.sim.configuration",
     "ReplayConfig": "cosched.sim.configuration",

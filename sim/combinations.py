@@ -1,4 +1,4 @@
-"""The combinations of the domains' schemes that a comparison replays. Imports nothing that simulates."""
+"""The combinations of the domains' schemes that a comparison replays. Imports nothing of the simulation itself."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ MAX_DOMAINS = 6
 
 
 def combinations(domains: int) -> dict[str, tuple[Scheme, ...]]:
-    """Schemes by name: 'none' (all off), then 'HH', 'HY', ... with a letter for each domain.
+    """Return the schemes by name: 'none' (all off), then 'HH', 'HY', ... with a letter for each domain.
 
-    InputError for fewer than two domains, and for so many that the combinations would be too many.
+    InputError for fewer than two domains, or so many that there would be too many combinations.
     """
     if not 2 <= domains <= MAX_DOMAINS:
         raise InputError("--compare", None, f"compares the schemes of 2 to {MAX_DOMAINS} domains, not of {domains}")

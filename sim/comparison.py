@@ -1,4 +1,4 @@
-"""The same replay without coscheduling and under every combination of the domains' schemes."""
+"""Replays the same jobs without coscheduling and under every combination of the domains' schemes."""
 
 from __future__ import annotations
 
@@ -10,6 +10,6 @@ from cosched.sim.results.result import ReplayResult
 
 
 def compare(replay: Replay) -> Iterator[ReplayResult]:
-    """Simulate every combination in this order, each when it is asked for: only one need be in memory."""
+    """Simulate every combination in turn, each one when it is needed, so that only one is in memory."""
     for schemes in combinations(len(replay.config.domains)).values():
         yield replay.run(schemes)

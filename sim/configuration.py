@@ -1,4 +1,4 @@
-"""What a replay is asked to do, checked: one model for flags, TOML files and the Python API."""
+"""The settings of a replay: one checked model for flags, TOML files and the Python API."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ class Domain(CoschedulingFields, SchedulerFields, JobLog):
         return self
 
     def cluster_settings(self, nodes: int) -> ClusterSettings:
-        """These settings for the embedded scheduler of a machine of `nodes` nodes."""
+        """Return these settings for the embedded scheduler of a machine of `nodes` nodes."""
         return self.scheduler_settings(nodes, self.release_order)
 
 
 class ReplayConfig(Settings):
-    """A whole replay: its domains, one way (or none) to say who are mates, and what else happens."""
+    """A whole replay: its domains, at most one way to choose mates, and scripted events."""
 
     domains: Annotated[tuple[Domain, ...], Field(min_length=1, max_length=64)]
     pairs: str | Path | None = None
@@ -62,7 +62,7 @@ class ReplayConfig(Settings):
 
 
 def replay_config(source: str | Locate, values: dict[str, Any]) -> ReplayConfig:
-    """Check `values`; InputError names `source` (or where that says), the key and the reason of a mistake."""
+    """Check `values`; InputError names `source` (or the place it returns for the mistake), the key and the reason."""
     try:
         return ReplayConfig(**values)
     except ValidationError as error:

@@ -39,7 +39,7 @@ from cosched.sim.timers import Timers
 from cosched.workload.jobs import Workload
 from cosched.workload.pairing import Pairing
 
-STALLED_ROUNDS = 1000  # instants in a row at which only forced releases happen, until a replay gives up
+STALLED_ROUNDS = 1000  # a replay gives up after so many instants in a row with nothing but forced releases
 
 Story = Callable[[int, str, str, str, dict[str, object]], None]  # instant, domain, job, what, detail
 
@@ -55,28 +55,28 @@ class DomainSetup:
 
 
 class Script(Protocol):
-    """What happens to a simulation beside its jobs, by instants; `what_if.WhatIf` is one."""
+    """Events of a simulation other than those of its jobs; `what_if.WhatIf` is one such script."""
 
     def next(self) -> int:
-        """The instant of the next event, or NEVER."""
+        """Return the instant of the next event, or NEVER."""
 
     def fire(self, engine: Engine) -> None:
-        """Carry out the events of the engine's present instant."""
+        """Carry out the events of the engine's current instant."""
 
 
 class NoScript:
-    """Nothing happens."""
+    """A script without events."""
 
     def next(self) -> int:
-        """NEVER."""
+        """Return NEVER."""
         return NEVER
 
     def fire(self, engine: Engine) -> None:
-        """There is nothing to carry out."""
+        """Do nothing."""
 
 
 class Engine:
-    """One simulation; `run` it once, then read `tables`, `coschedulers`, `now`."""
+    """One simulation. Call `run` once, then read `tables`, `coschedulers` and `now`."""
 
     def __init__(
         self,
@@ -89,7 +89,7 @@ class Engine:
         self.pairing = pairing
         self.story = story
         self.now = 0
-        self.stalled = False  # only forced releases were left to happen, and they changed nothing
+        self.stalled = False  # True: the run ended because only forced releases remained, and they changed nothing
         self.tables = _fill_tables(domains)
         self.first = [int(first) for first in self.tables.domains["first"]]
         self.clusters = [Cluster(self.tables, i, domain.cluster) for i, domain in enumerate(domains)]
@@ -112,7 +112,7 @@ class Engine:
     # The run
 
     def run(self) -> None:
-        """Simulate until nothing will ever happen again, or only releases happen that change nothing."""
+        """Simulate until no event is left, or only forced releases that change nothing."""
         react = {
             loop.SUBMITTED: self.submitted,
             loop.ENDED: self._ended,
@@ -133,7 +133,7 @@ class Engine:
                 self._fire_timers()
 
     def submitted(self, domain: int, row: int) -> None:
-        """Tell a domain that its paired job is there."""
+        """Tell a domain that its paired job was submitted."""
         peer, pair = self._mate[row]
         self.feed(domain, Submitted(self.job_id[row], self.domains[peer].name, pair))
 
@@ -145,10 +145,10 @@ class Engine:
         hold_limit = int(self.tables.domains[domain]["hold_limit"])
         self.feed(domain, Ready(self.job_id[row], nodes, hold_limit))
 
-    # What came of it
+    # Results
 
     def last_event(self, domain: int) -> int:
-        """Instant of the domain's last event: a job's end or submission, or the end of the run if a hold was left."""
+        """Return when a domain's last job ended or was submitted, or the end of the run if a job still holds."""
         first = self.first[domain]
         records = self.tables.jobs[first : first + len(self.domains[domain].workload)]
         if (records["state"] == JobState.HOLDING).any():
@@ -156,7 +156,7 @@ class Engine:
         return max(int(records["end"].max()), int(records["submit"].max()))
 
     def paired_outcomes(self, domain: int) -> Iterator[tuple[int, PairedJob, int]]:
-        """Of each submitted paired job: row in the workload, the coscheduler's record, node-seconds held until now."""
+        """Yield for each submitted paired job its row in the workload, its record, and the node-seconds held so far."""
         for job in self.coschedulers[domain].jobs.values():
             held = job.held_node_seconds
             if job.state is JobState.HOLDING:
@@ -166,7 +166,7 @@ class Engine:
     # Events in, effects out
 
     def feed(self, domain: int, event: Event) -> None:
-        """Tell a domain an event, and do what it wants done."""
+        """Pass an event to a domain and carry out the changes that it returns."""
         for change in self.policies[domain].handle(event, self.now):
             if type(change) is Call:
                 self._call(domain, change)
@@ -178,7 +178,7 @@ class Engine:
                 self.timers.clear((domain, change.job, change.timer))
             elif type(change) is Record and self.story is not None:
                 self.story(self.now, self.domains[domain].name, change.job, change.what, change.detail)
-            # Else a job starts, which needs no launch, or is wanted.
+            # Otherwise a job starts, which needs no launch here, or is wanted.
 
     # The in-memory link
 
@@ -190,7 +190,7 @@ class Engine:
         reply = self._ask(domain, peer, effect.request)
         if self.story is not None:
             answer = reply._asdict()
-            answer.pop("problem", None)  # for people: it follows from what is told already
+            answer.pop("problem", None)  # text for people, which follows from the other fields
             detail = {"to": effect.peer, **effect.request._asdict(), "answer": answer}
             self.story(self.now, self.domains[domain].name, effect.job, type(effect.request).__name__, detail)
         self.feed(domain, Answered(effect.job, effect.request, reply))
@@ -208,7 +208,7 @@ class Engine:
     # Timers
 
     def _next_stop(self) -> int:
-        """The next instant at which the engine wants to be asked between completions and submissions."""
+        """Return the next instant at which kernels must stop for the engine, between completions and submissions."""
         return min(self.timers.next(), self.script.next())
 
     def _fire_timers(self) -> None:
@@ -217,7 +217,7 @@ class Engine:
             self.feed(domain, TIMER_EVENTS[timer](job))
 
     def _goes_round_in_circles(self) -> bool:
-        """Whether only forced releases were left to happen for a long time: nobody runs, nobody arrives, no script."""
+        """Whether only forced releases have happened for long: no job runs or arrives, and no script event is left."""
         records = self.tables.domains[:-1]
         arrivals = records["next_submit"] < records["first"] + records["jobs"]
         if self.script.next() < NEVER or arrivals.any() or records["completions"].any():
@@ -226,11 +226,11 @@ class Engine:
         return self.job_idle_rounds > STALLED_ROUNDS
 
     def cut_link(self, one: int, other: int) -> None:
-        """From now on calls between two domains do not go out."""
+        """Make calls between two domains fail from now on."""
         self._cut.add(frozenset((one, other)))
 
     def mend_link(self, one: int, other: int) -> None:
-        """The end of `cut_link`."""
+        """Undo `cut_link`."""
         self._cut.discard(frozenset((one, other)))
         for domain, peer in ((one, other), (other, one)):
             self.feed(domain, PeerThere(self.domains[peer].name))
@@ -258,7 +258,7 @@ class Engine:
 
 
 def _fill_tables(domains: Sequence[DomainSetup]) -> Tables:
-    """Tables with every job of every domain, in trace order, not yet submitted."""
+    """Return tables with every job of every domain, in trace order, not yet submitted."""
     units = [d.cluster.partitions.units if d.cluster.partitions else 0 for d in domains]
     tables = new_tables([len(d.workload) for d in domains], units)
     for i, domain in enumerate(domains):
@@ -272,7 +272,7 @@ def _fill_tables(domains: Sequence[DomainSetup]) -> Tables:
 
 
 def _check_times(domain: DomainSetup) -> None:
-    """A schedule that may pass the largest time is refused: the sum of all run times after the last submission."""
+    """Refuse a domain whose schedule may pass the largest time: last submission + all run times + longest request."""
     workload = domain.workload
     if int(workload.submit.max()) + int(workload.run.sum()) + int(workload.requested.max()) >= MAX_TIME:
         raise ValueError(f"{domain.name}: its times are too large for a simulation (2^35 s)")

@@ -19,9 +19,9 @@ NO_DOMAIN = "no domain: give --domain NAME,trace=FILE,... or a --config FILE"
 
 
 def replay_settings(domains: Sequence[str], config: str | None, **options: Any) -> ReplayConfig:
-    """The settings of a replay; `options` are keys of ReplayConfig, None (or False) where not given.
+    """Return the settings of a replay; `options` are keys of ReplayConfig, None (or False) if not given.
 
-    InputError names the flag or the file, the key and the reason.
+    InputError names the flag or file, the key and the reason.
     """
     flags = [parse_domain(text) for text in domains]
     if not flags and config is None:
@@ -37,17 +37,17 @@ def replay_settings(domains: Sequence[str], config: str | None, **options: Any) 
 
 
 def check_files(settings: ReplayConfig) -> None:
-    """InputError names a file of the settings that cannot be read."""
+    """Raise InputError for a file of the settings that cannot be read."""
     named = [*(domain.trace for domain in settings.domains), settings.pairs, settings.script]
     for path in (str(path) for path in named if path is not None and not _is_no_file(str(path))):
         try:
-            os.stat(path)  # opening it would disturb a pipe
+            os.stat(path)  # not opened: that would disturb a pipe
         except OSError as error:
             raise InputError(path, None, f"cannot be read: {error.strerror}") from None
 
 
 def parse_domain(text: str) -> dict[str, str]:
-    """The settings in `NAME,key=value,...`; a comma in parentheses belongs to its value. InputError."""
+    """Parse `NAME,key=value,...`; a comma in parentheses is part of the value; InputError."""
     name, *settings = _split(text)
     if not name or "=" in name:
         raise InputError("--domain", None, f"NAME,key=value,... expected, but {text!r} begins with no name")
@@ -78,7 +78,7 @@ def _split(text: str) -> list[str]:
 
 
 def file_settings(path: str, values: dict[str, Any]) -> dict[str, Any]:
-    """A file's keys as those of a ReplayConfig; file names in it are relative to its folder."""
+    """Return a file's keys as those of a ReplayConfig; file names in it are relative to its folder."""
     if "domains" in values:
         raise InputError(path, "domains", "no such key; each domain is a table under a line [[domain]]")
     domains = values.pop("domain", [])
@@ -99,13 +99,13 @@ def _is_no_file(text: str) -> bool:
 
 
 def _overridden(values: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    """`given` over `values`; a given key also displaces those that exclude it."""
+    """Return `values` overridden by `given`; a given key also removes the keys that exclude it."""
     displaced = {key for group in EXCLUSIVE if group & given.keys() for key in group}
     return {key: value for key, value in values.items() if key not in displaced} | dict(given)
 
 
 def _merged(file: Sequence[dict[str, Any]], flags: Sequence[dict[str, str]]) -> list[dict[str, Any]]:
-    """The file's domains in their order, flags over them by name, then the others of the flags."""
+    """Return the file's domains in order, each overridden by the flag with its name, then the flags' other domains."""
     by_name: dict[str, dict[str, str]] = {}
     for flag in flags:
         if flag["name"] in by_name:
@@ -125,7 +125,7 @@ class _Origin:
     given: Mapping[str, Any]
 
     def locate(self, domain: str | None, key: str | None) -> tuple[str, str | None]:
-        """Source and place for an InputError."""
+        """Return source and place for an InputError."""
         from cosched.sim.mistakes import place
 
         if domain is None:

@@ -1,4 +1,4 @@
-"""Every hold and every yield of a replay, noted as they happen."""
+"""Records every hold and every yield of a replay."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from cosched.workload.jobs import UNKNOWN, Ints
 
 
 class HoldEnd(IntEnum):
-    """How a hold ended; CANCELLED: the job was, or it lost its nodes; LASTS: it was in force when the replay ended."""
+    """How a hold ended. CANCELLED: so was the job, or it lost its nodes. LASTS: it was in force at the replay's end."""
 
     STARTED = 0
     RELEASED = 1
@@ -22,7 +22,7 @@ class HoldEnd(IntEnum):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Holds:
-    """The holds of one domain in order of their beginnings: row of the job, instants in s, a HoldEnd each."""
+    """The holds of one domain in order of beginning: the job's row, begin and end in s, and a HoldEnd."""
 
     row: Ints
     begin: Ints
@@ -32,7 +32,7 @@ class Holds:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Yields:
-    """Instants, ascending, at which jobs of one domain yielded, and how many did."""
+    """The instants at which jobs of one domain yielded, ascending, and how many did at each."""
 
     time: Ints
     count: Ints
@@ -46,7 +46,7 @@ class HoldLog:
         self._open: dict[int, int] = {}  # row -> index
 
     def begin(self, row: int, now: int) -> None:
-        """The job holds from now on; nothing if it does."""
+        """Begin a hold of the job, unless it holds already."""
         if row in self._open:
             return
         self._open[row] = len(self._row)
@@ -56,34 +56,34 @@ class HoldLog:
         self._ended.append(HoldEnd.LASTS)
 
     def end(self, row: int, now: int, how: HoldEnd) -> None:
-        """The job holds no longer; nothing if it did not."""
+        """End the job's hold, if it holds."""
         index = self._open.pop(row, None)
         if index is not None:
             self._end[index] = now
             self._ended[index] = how
 
     def holds(self, first: int, now: int) -> Holds:
-        """All holds until now, with rows from `first` on counted from 0."""
+        """Return all holds until now; `first` is subtracted from the rows."""
         row, begin, end, ended = (_ints(column) for column in (self._row, self._begin, self._end, self._ended))
         end[ended == HoldEnd.LASTS] = now
         return Holds(row - first, begin, end, ended)
 
 
 class YieldLog:
-    """The yields of one domain; a job's yields at one instant are one (coscheduling.md, Enhancements)."""
+    """The yields of one domain; a job's yields at one instant count once (coscheduling.md, Enhancements)."""
 
     def __init__(self) -> None:
         self._time = array("q")
         self._last: dict[int, int] = {}  # row -> instant
 
     def note(self, row: int, now: int) -> None:
-        """The job yields."""
+        """Note that the job yields."""
         if self._last.get(row) != now:
             self._last[row] = now
             self._time.append(now)
 
     def yields(self) -> Yields:
-        """Instants and counts."""
+        """Return instants and counts."""
         return Yields(*np.unique(_ints(self._time), return_counts=True))
 
 

@@ -1,4 +1,4 @@
-"""Says in one line what is wrong with a replay's configuration: where, which key, and why."""
+"""Describes mistakes in a replay's configuration in one line: the place, the key and the reason."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from cosched.errors import InputError
 from cosched.validation.mistakes import first_mistake, key_shown, no_such_key
 
 Locate = Callable[[str | None, str | None], tuple[str, str | None]]
-"""(domain or None, key or None) -> what `InputError` calls source and where."""
+"""(domain or None, key or None) -> the `source` and `where` of an InputError."""
 
 
 def inside(source: str) -> Locate:
-    """Everything was said in one place, `source`."""
+    """Return a Locate for settings that all come from one `source`."""
     return lambda domain, key: (source, place(domain, key))
 
 
 def place(domain: str | None, key: str | None) -> str | None:
-    """A key's dotted path in a configuration file; a domain goes by its name."""
+    """Return a key's dotted path in a configuration file; domains are shown by name."""
     parts = (["domain", domain] if domain else []) + ([key_shown(key)] if key else [])
     return ".".join(parts) or None
 
@@ -32,7 +32,7 @@ def input_error(
     whole: type[BaseModel],
     domain_model: type[BaseModel],
 ) -> InputError:
-    """The first mistake in `values`, which were to become a `whole` configuration of some `domain_model`s."""
+    """Return the first mistake in `values`, found by the model `whole` with its domains of type `domain_model`."""
     mistake = first_mistake(error)
     domain, key = _domain_and_key(mistake.path, values)
     reason = mistake.reason

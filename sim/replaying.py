@@ -1,4 +1,4 @@
-"""A replay from its configuration to its results: read, clean, pair, simulate."""
+"""Replays, from the configuration to the results: read, clean, pair, simulate."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ NO_PAIRS = Pairing(np.empty(0, np.int64), np.empty((0, 2), np.int64), np.empty((
 def replay(domains: Sequence[Domain], *, say: Callable[[str], None] = lambda _: None, **options: Any) -> ReplayResult:
     """Replay job logs of coupled clusters; `options` are the other fields of ReplayConfig (pairs=FILE, ...).
 
-    `say` is told what was left out and when kernels are compiled. InputError for whatever cannot be used.
+    `say` gets messages about jobs left out and kernels being compiled. InputError for settings that cannot be used.
     """
     return run(replay_config("replay", {"domains": tuple(domains), **options}), say)
 
@@ -40,7 +40,7 @@ def run(config: ReplayConfig, say: Callable[[str], None] = lambda _: None) -> Re
 
 
 class Replay:
-    """Job logs read, cleaned and paired, ready to be simulated under several schemes."""
+    """Job logs, read, cleaned and paired, ready to be simulated under several schemes."""
 
     def __init__(self, config: ReplayConfig, say: Callable[[str], None] = lambda _: None) -> None:
         self.config = config
@@ -57,13 +57,13 @@ class Replay:
         self.compile_s = prepare_kernels(run_all_kernels, say)
 
     def settings(self, schemes: Sequence[Scheme] | None = None) -> list[Domain]:
-        """The settings of the domains, with other schemes than the configured ones if `schemes` are given."""
+        """Return the settings of the domains, with the configured schemes or with `schemes`."""
         if schemes is None:
             return list(self.config.domains)
         return [d.model_copy(update={"scheme": s}) for d, s in zip(self.config.domains, schemes, strict=True)]
 
     def run(self, schemes: Sequence[Scheme] | None = None) -> ReplayResult:
-        """Simulate, with other schemes than the configured ones if `schemes` (one a domain) are given."""
+        """Simulate with the configured schemes, or with `schemes` (one a domain)."""
         settings = self.settings(schemes)
         setups = [
             DomainSetup(domain.name, workload, domain.cluster_settings(nodes), domain.coscheduling_settings())
@@ -73,7 +73,7 @@ class Replay:
         began = time.process_time()
         try:
             engine = Engine(setups, self.pairing, WhatIf(self.script), story)
-        except ValueError as error:  # its times are too large
+        except ValueError as error:  # the times are too large
             raise InputError("replay", None, str(error)) from None
         engine.run()
         timing = {
@@ -86,7 +86,7 @@ class Replay:
 
 
 def read_machine(domain: Domain, config: ReplayConfig) -> tuple[Workload, int]:
-    """One domain's workload and number of nodes; InputError."""
+    """Read one domain's workload and number of nodes; InputError."""
     return read_jobs(
         domain,
         partitions=domain.partitions,
@@ -97,7 +97,7 @@ def read_machine(domain: Domain, config: ReplayConfig) -> tuple[Workload, int]:
 
 
 def pair_jobs(config: ReplayConfig, workloads: Sequence[Workload]) -> Pairing:
-    """Who starts together with whom, as configured; InputError."""
+    """Pair the jobs as configured; InputError."""
     names = [domain.name for domain in config.domains]
     if config.pairs is not None:
         return pairs_from_file(config.pairs, names, workloads)

@@ -1,11 +1,11 @@
-"""Scripted events of a replay: what-if runs (`--script FILE`).
+"""Scripted events of a replay, for what-if runs (`--script FILE`).
 
 One event a line, times in trace seconds (or with a suffix: 90m, 12h, 3d), `#` begins a comment:
 
     TIME cancel DOMAIN JOB_ID
     TIME down DOMAIN NODES          running jobs on them fail, holding ones are queued again; holding first, then latest
-    TIME drain DOMAIN NODES         they leave service as they become free
-    TIME up DOMAIN NODES            so many come back
+    TIME drain DOMAIN NODES         so many nodes leave service as they become free
+    TIME up DOMAIN NODES            so many nodes come back
     TIME scheme DOMAIN hold|yield|off
     TIME cut DOMAIN DOMAIN DURATION the link between two domains is down for so long
 """
@@ -23,7 +23,7 @@ from cosched.validation.durations import parse_seconds
 
 
 class Action(StrEnum):
-    """What can happen by script; MEND is the end of a CUT."""
+    """What a script can do; MEND is the end of a CUT."""
 
     CANCEL = "cancel"
     DOWN = "down"
@@ -36,7 +36,7 @@ class Action(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ScriptedEvent:
-    """One event at instant `time`; of the other fields those that the action needs. `row`: place in the workload."""
+    """One event at instant `time`; the action says which other fields are set; `row` is the job's in its workload."""
 
     time: int
     action: Action
@@ -49,16 +49,16 @@ class ScriptedEvent:
 
 @dataclass(frozen=True, slots=True)
 class ScriptedDomain:
-    """What a script may name: a domain's job ids (as text) with their rows, and its number of nodes."""
+    """What a script may refer to: a domain's job ids (as text) with their rows, and its number of nodes."""
 
     rows: Mapping[str, int]
     nodes: int
 
 
 def read_script(script: str, domains: Mapping[str, ScriptedDomain]) -> list[ScriptedEvent]:
-    """The events in their order of a script: a file's name, or its lines; InputError names the line and what is wrong.
+    """Return the events of a script in order; InputError names the line and what is wrong.
 
-    What contains a line end is no name.
+    `script` is a file's name, or the lines themselves if it contains a line end.
     """
     source, text = ("script", script) if is_text(script) else (script, _text(script))
     events: list[ScriptedEvent] = []
@@ -73,7 +73,7 @@ def read_script(script: str, domains: Mapping[str, ScriptedDomain]) -> list[Scri
 
 
 def is_text(script: str) -> bool:
-    """Whether these are the lines of a script, not the name of a file."""
+    """Whether `script` holds the lines of a script, not the name of a file."""
     return "\n" in script
 
 

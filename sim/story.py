@@ -1,4 +1,4 @@
-"""What happened, event by event: the lines of events.jsonl."""
+"""The events of a replay: the lines of events.jsonl."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ ENDS = {JobState.COMPLETED: "completed", JobState.FAILED: "failed", JobState.CAN
 
 
 class StoryLog:
-    """Collects the events of paired jobs as the engine tells them."""
+    """Collects the events of paired jobs; the engine calls it for each."""
 
     def __init__(self) -> None:
         self.events: list[dict[str, Any]] = []
 
     def __call__(self, now: int, domain: str, job: str, what: str, detail: dict[str, object]) -> None:
-        """Note one event."""
+        """Add one event."""
         told = {key: value for key, value in detail.items() if value is not None}
         self.events.append({"time": now, "domain": domain, "job": job, "event": what, **told})
 
     def with_unpaired(self, engine: Engine) -> list[dict[str, Any]]:
-        """All events in time order; those of unpaired jobs, which the kernels run alone, are read off the tables."""
+        """Return all events in time order; those of unpaired jobs come from the tables, as kernels run them alone."""
         events = self.events + [event for i in range(len(engine.domains)) for event in _unpaired(engine, i)]
         return sorted(events, key=lambda event: event["time"])
 

@@ -12,15 +12,15 @@ Key = tuple[int, JobId, Timer]  # domain, job, kind: at most one timer each
 
 
 class Timers:
-    """Timers in the order in which they are due, those of one instant in the order in which they were set."""
+    """Timers by due instant; timers of one instant in the order in which they were set."""
 
     def __init__(self) -> None:
         self._at: dict[Key, int] = {}
-        self._heap: list[tuple[int, int, Key]] = []  # with timers that were cleared or replaced since
+        self._heap: list[tuple[int, int, Key]] = []  # may still contain timers that were cleared or replaced
         self._sequence = 0
 
     def set(self, key: Key, at: int) -> None:
-        """Set a timer, in place of the one with this key."""
+        """Set a timer; it replaces the one with this key."""
         self._sequence += 1
         self._at[key] = at
         heapq.heappush(self._heap, (at, self._sequence, key))
@@ -30,13 +30,13 @@ class Timers:
         self._at.pop(key, None)
 
     def next(self) -> int:
-        """The next instant at which a timer is due, or NEVER."""
+        """Return the next instant at which a timer is due, or NEVER."""
         while self._heap and self._at.get(self._heap[0][2]) != self._heap[0][0]:
             heapq.heappop(self._heap)
         return self._heap[0][0] if self._heap else NEVER
 
     def pop(self) -> Key:
-        """Take the next timer, which `next` has announced."""
+        """Remove and return the next timer, after `next` has found it."""
         _, _, key = heapq.heappop(self._heap)
         del self._at[key]
         return key

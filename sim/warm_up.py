@@ -1,4 +1,4 @@
-"""A tiny simulation that needs every kernel once, so that a replay's time has no compiling or loading in it."""
+"""A tiny simulation that calls every kernel, so that the time of a replay includes no compiling or loading."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from cosched.workload.pairing import Pairing
 
 
 def run_all_kernels() -> None:
-    """Two pairs that block each other: one side holds and is released, the other yields."""
+    """Simulate two pairs that block each other: one side holds and is released, the other yields."""
     job_id, submit, nodes, run = (np.array(column, np.int64) for column in ([1, 2, 3], [0, 1, 3], [6, 6, 6], [9, 9, 9]))
     jobs = Workload("warm-up", job_id, submit, run, nodes, requested=run)
     settings = CoschedulingSettings(release_interval=5, max_held_fraction=Decimal(1))

@@ -15,18 +15,18 @@ from cosched.sim.script import Action, ScriptedEvent
 
 
 class WhatIf:
-    """Scripted events, in the order of their times, those of one instant in file order."""
+    """Scripted events by time; events of one instant are in file order."""
 
     def __init__(self, script: Sequence[ScriptedEvent]) -> None:
         self._events = sorted(script, key=lambda event: event.time)
         self._done = 0
 
     def next(self) -> int:
-        """The instant of the next event, or NEVER."""
+        """Return the instant of the next event, or NEVER."""
         return self._events[self._done].time if self._done < len(self._events) else NEVER
 
     def fire(self, engine: Engine) -> None:
-        """Carry out the events of the engine's present instant."""
+        """Carry out the events of the engine's current instant."""
         while self.next() == engine.now:
             event = self._events[self._done]
             self._done += 1
@@ -40,7 +40,7 @@ def _cancel(engine: Engine, domain: int, event: ScriptedEvent) -> None:
     if row not in engine.job_id or before.final:
         return
     if before is JobState.PENDING:
-        engine.submitted(domain, row)  # so that its mate learns of it
+        engine.submitted(domain, row)  # so that its mate learns of the job
     engine.feed(domain, Finished(engine.job_id[row], JobState.CANCELLED))
     engine.schedulers[domain].holds.end(row, engine.now, HoldEnd.CANCELLED)
 

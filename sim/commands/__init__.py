@@ -1,4 +1,4 @@
-"""The simulator's commands, as the group `cosched.commands` of entry points gives them to `cosched`."""
+"""The simulator's commands, which `cosched` finds by the entry-point group `cosched.commands`."""
 
 from cosched.cli.commands import Lazy, Table
 

@@ -1,4 +1,4 @@
-"""The live half of `cosched demo`: two services on loopback, linked jobs of real processes, and how they start."""
+"""The live half of `cosched demo`: two services on loopback run pairs of jobs as real processes."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from cosched.sim.live.local_process import LocalProcess
 
 PAIRS = 8
-PATIENCE = 300.0  # seconds for all jobs, which take ten: a safety net, for busy machines too
+PATIENCE = 300.0  # seconds: a safety net for all jobs, which take ten seconds on an idle machine
 MACHINES = {"intrepid": (6, "hold"), "eureka": (3, "yield")}  # slots, scheme
 SCRIPT = """#!/bin/sh
 date +%s.%N > {folder}/$COSCHED_PAIR.$COSCHED_DOMAIN
 sleep 0.{tenths}
 """
-BUSY = "#!/bin/sh\nsleep 1\n"  # jobs without a mate, that are in the way
+BUSY = "#!/bin/sh\nsleep 1\n"  # jobs without a mate, which occupy nodes
 
 HEAD = """
 Live: two services on this host, {machines}, speak gRPC; each runs jobs as processes. {pairs} pairs of jobs were
@@ -42,7 +42,7 @@ TOGETHER_MS = 1000.0
 
 @dataclass(frozen=True, slots=True)
 class PairOfProcesses:
-    """When the two processes of a pair began, in seconds since 1970, and how long each job had waited."""
+    """When the two processes of a pair began, in seconds since 1970, and how long each job waited."""
 
     pair: str
     nodes: tuple[int, int]
@@ -51,12 +51,12 @@ class PairOfProcesses:
 
     @property
     def skew_ms(self) -> float:
-        """How long the first waited for the second."""
+        """How far apart the two processes began, in milliseconds."""
         return abs(self.began[0] - self.began[1]) * 1000
 
 
 def run_live(doing: Progress) -> list[PairOfProcesses]:
-    """Run the pairs; ServiceDiedError or TimeoutError if that fails. Nothing is left behind."""
+    """Run the pairs and leave nothing behind; ServiceDiedError or TimeoutError if that fails."""
     doing.step("starting two services ...")
     with tempfile.TemporaryDirectory(prefix="cosched-demo-") as name, ExitStack() as stack:
         folder = Path(name)
@@ -104,7 +104,7 @@ def _running(service: LocalProcess) -> Iterator[LocalProcess]:
 
 
 def _submit(folder: Path, clients: list[Client]) -> dict[str, tuple[str, str]]:
-    """Pairs and jobs in the way on both; the ids of each pair's jobs."""
+    """Submit the pairs and the jobs without mates; return the ids of each pair's jobs."""
     jobs: dict[str, list[str]] = {}
     for client, most in zip(clients, (4, 2), strict=True):
         for number in range(PAIRS):
@@ -140,7 +140,7 @@ def _found(folder: Path, pair: str, ids: tuple[str, str], clients: list[Client])
 
 
 def live_json(pairs: list[PairOfProcesses]) -> dict[str, Any]:
-    """What --json prints of it."""
+    """Return the pairs for --json."""
     return {
         "pairs": [{**asdict(pair), "skew_ms": round(pair.skew_ms, 3)} for pair in pairs],
         "median_skew_ms": round(median(pair.skew_ms for pair in pairs), 3),
@@ -148,7 +148,7 @@ def live_json(pairs: list[PairOfProcesses]) -> dict[str, Any]:
 
 
 def live_parts(pairs: list[PairOfProcesses]) -> list[RenderableType]:
-    """What is shown of it."""
+    """Return the lines and the table to show."""
     from cosched.sim.commands.tables import new_table
     from cosched.sim.results.wording import duration
 

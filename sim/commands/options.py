@@ -42,7 +42,7 @@ Keys of a domain, in --domain NAME,key=value,... and [[domain]] tables:
 
 
 def replay_options(*, pairs_file: bool) -> Callable[[Command], Command]:
-    """The options that say what is replayed, for a command that passes them on to `replay_settings`."""
+    """Add the options that say what to replay, for a command that passes them on to `replay_settings`."""
     options = [
         click.option("--domain", "domains", multiple=True, metavar="NAME,KEY=VALUE,...", help="A policy domain."),
         click.option("--pairs", metavar="FILE", help="Pairs: a CSV whose columns are domains, its rows job ids."),

@@ -1,4 +1,4 @@
-"""Options of the commands that read one job log, and the log as they want it."""
+"""Options of the commands that read one job log, and the reading itself."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def reading_options(command: Command) -> Command:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A log and the machine it is of. `nodes`: given, else stated by the log, else None."""
+    """A log and its machine. `nodes` is the machine's size as given, else as the log states it, else None."""
 
     log: TraceLog
     nodes: int | None
@@ -68,7 +68,7 @@ class Source:
     overrun: Any
 
     def workload(self) -> Workload:
-        """The jobs that the machine can run; a machine of unknown size is as large as its largest job."""
+        """Return the jobs that the machine can run; a machine of unknown size is as large as its largest job."""
         from cosched.workload.traces import clean
 
         largest = int(max(self.log.requested_procs.max(), self.log.allocated.max(), 1))
@@ -78,7 +78,7 @@ class Source:
 def read(
     path: str, form: str | None, nodes: int | None, procs_per_node: int, cut: Bounds | None, overrun: str
 ) -> Source:
-    """Read a log as the options want it; InputError."""
+    """Read a log as the options say; InputError."""
     from cosched.workload import traces
 
     log = traces.read_trace(path, form)

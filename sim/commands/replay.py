@@ -1,4 +1,4 @@
-"""`cosched replay`: job logs of coupled clusters through cosched's own scheduling code."""
+"""`cosched replay`: replays job logs of coupled clusters through cosched's own scheduling code."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def replay(
 
 
 def _check(settings: ReplayConfig, compare: bool) -> None:
-    """Refuse what can be refused before the simulator is imported, which takes seconds."""
+    """Report mistakes early, before the simulator is imported, which takes seconds."""
     from cosched.sim.combinations import combinations
 
     if compare:
@@ -107,7 +107,7 @@ def _live(settings: ReplayConfig, doing: Progress) -> Replay:
 
 @contextmanager
 def _deaths_told(live: bool) -> Iterator[None]:
-    """A service that dies ends the command with what it said last; services do not outlive the command."""
+    """End the command with the last message of a service that dies, and end all services with the command."""
     if not live:
         yield
         return
@@ -121,16 +121,17 @@ def _deaths_told(live: bool) -> Iterator[None]:
 
 
 def run_info(ctx: click.Context, seed: int) -> RunInfo:
-    """What a summary says of this command."""
+    """Return what a summary says about this command."""
     from cosched.sim.results.output import RunInfo
 
     return RunInfo(ctx.meta[COMMAND], seed, ctx.meta[BEGAN])
 
 
 def run_all(ready: Replay, info: RunInfo, stage: Path | None, report: bool, doing: Progress) -> dict[str, Any]:
-    """Simulate every combination of schemes, files in a folder of `stage` each; what --json prints.
+    """Simulate every combination of schemes and return what --json prints.
 
-    `report` asks for one of each and one that compares them.
+    The files of each go to a folder of its own in `stage`. `report` makes a report for each, and one that compares
+    them.
     """
     from cosched.sim.combinations import combinations
     from cosched.sim.comparison import compare

@@ -1,4 +1,4 @@
-"""`cosched report`: the report of what was carried out earlier, made again."""
+"""`cosched report`: makes the report of an earlier run again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`cosched study`: published experiments, carried out again."""
+"""`cosched study`: repeats published experiments."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ MACHINES = ("intrepid", "eureka")
 
 
 class Studies(click.Group):
-    """The studies, each with options of its own."""
+    """The group of the studies, each with its own options."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The study that is named; InputError."""
+        """Return the named study; InputError."""
         if args and args[0] not in self.commands:
             known = ", ".join(self.commands)
             raise InputError("cosched study", None, f"no study is called {args[0]!r}; there are {known}")
@@ -114,7 +114,7 @@ def _tang2011(
 
 
 def _report(folder: Path, doing: Progress) -> None:
-    """Tables and figures from the results, and the main ones of them on the terminal."""
+    """Write tables and figures from the results, and show the main numbers on the terminal."""
     from cosched.sim.commands.study_tables import study_summary
     from cosched.sim.studies.tang2011.report import rebuild
 
@@ -126,7 +126,7 @@ def _report(folder: Path, doing: Progress) -> None:
 
 
 def _logs(intrepid: str | None, eureka: str | None) -> dict[str, dict[str, str]]:
-    """The settings of the logs by machine; none without both options."""
+    """Return the settings of the logs by machine; empty if neither option is given."""
     given = {machine: text for machine, text in zip(MACHINES, (intrepid, eureka), strict=True) if text is not None}
     if len(given) == 1:
         there, missing = sorted(MACHINES, key=given.__contains__, reverse=True)

@@ -1,4 +1,4 @@
-"""What `cosched study tang2011` prints: the main numbers beside the paper's, and where the files are."""
+"""The output of `cosched study tang2011`: the main numbers beside the paper's, and where the files are."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FILES = (
 
 
 def study_summary(found: Found, folder: Path) -> Iterator[RenderableType]:
-    """A table of numbers (those of the set-up apart), a line of claims, what was left out, and the files."""
+    """Yield a table of numbers (without those of the set-up), a line on claims, what was left out, and the files."""
     from cosched.sim.studies.tang2011.words import left_out, replications
 
     yield replications(found.said)

@@ -1,4 +1,4 @@
-"""`cosched sweep`: a grid of replays, by many workers."""
+"""`cosched sweep`: a grid of replays, carried out by many workers."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ and find trace files under the same names, as on a shared file system."""
 
 
 def worker_options(command: Any) -> Any:
-    """The options that say who carries out the cases, for `workers_of`."""
+    """Add the options that choose the workers, for `workers_of`."""
     local = click.option("--workers", type=click.IntRange(1, 4096), metavar="N", help="Local processes (one a CPU).")
     dask = click.option("--dask", metavar="ADDRESS", help="The workers of this Dask scheduler, tcp://HOST:PORT.")
     return local(dask(command))
@@ -97,7 +97,7 @@ def sweep(
 
 
 def read_sweep(path: str, **given: int | None) -> Sweep:
-    """The sweep that a file describes; flags (`replications`, `seed`) win over it. InputError."""
+    """Read the sweep that a file describes; flags (`replications`, `seed`) win over it; InputError."""
     from cosched.sim.configuration import read_toml
     from cosched.sim.sweeps.checking import checked_sweep
 
@@ -110,7 +110,7 @@ def read_sweep(path: str, **given: int | None) -> Sweep:
 
 @contextlib.contextmanager
 def workers_of(count: int | None, dask: str | None, doing: Progress) -> Iterator[Workers]:
-    """So many local workers, or those of a Dask cluster. InputError, OSError."""
+    """Yield `count` local workers, or those of a Dask cluster; InputError, OSError."""
     from cosched.compilation import MESSAGE, kernels_are_compiled
     from cosched.sim.sweeps.dask_workers import dask_workers
     from cosched.sim.sweeps.local_workers import local_workers
@@ -130,7 +130,7 @@ def workers_of(count: int | None, dask: str | None, doing: Progress) -> Iterator
 
 @contextlib.contextmanager
 def _folder(out: str | None) -> Iterator[Path]:
-    """Where results go; without --out for a while only."""
+    """Yield the folder for the results; without --out a temporary one."""
     if out is None:
         with tempfile.TemporaryDirectory(prefix="cosched-sweep-") as name:
             yield Path(name)
@@ -159,7 +159,7 @@ def _tell(swept: Swept, planned: Sweep, as_json: bool) -> None:
 
 
 def _tell_failed(swept: Swept, cases: int) -> None:
-    """The failed cases on standard error, and the exit code that says that there are some."""
+    """Print the failed cases on standard error, and end with the exit code for them if there are any."""
     if not swept.failed:
         return
     for row in swept.first_failed:

@@ -1,4 +1,4 @@
-"""What `cosched sweep` prints: averages with their intervals."""
+"""The output of `cosched sweep`: averages with their intervals."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Row = Mapping[str, Any]
 
 
 def averages_table(averages: polars.DataFrame, keys: Sequence[str], domains: Sequence[str]) -> Table:
-    """A row for each place in the grid and domain: means over the replications, ± half their 95 % intervals."""
+    """Return a row for each place in the grid and domain: means over replications, ± half their 95 % intervals."""
     heads = [f"\n{key}" for key in keys]
     table = new_table(*heads, "\nmachine", "\ncases", *MEASURES, "pairs\ntogether", left=len(keys) + 1)
     for row in averages.iter_rows(named=True):
@@ -68,6 +68,6 @@ def _percent(mean: float, half: float | None) -> str:
 
 
 def _number(mean: float, half: float | None, digits: int = 1) -> str:
-    """As many digits for the interval as for the mean."""
+    """Format a mean with its interval, both with the same number of digits."""
     digits = 0 if abs(mean) >= 1000 else digits
     return f"{mean:,.{digits}f}" + ("" if half is None else f" ± {half:,.{digits}f}")

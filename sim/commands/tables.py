@@ -1,4 +1,4 @@
-"""What the commands print: tables made of the summaries of summary.json."""
+"""The tables that commands print, from the summaries in summary.json."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ QUANTILES = ("mean", "min", "p25", "median", "p75", "p95", "p99", "max")
 
 
 def new_table(*columns: str, left: int = 1) -> Table:
-    """An empty table whose first `left` columns are text and the others numbers."""
+    """Return an empty table whose first `left` columns are text and the others numbers."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     for index, column in enumerate(columns):
         table.add_column(column, justify="left" if index < left else "right", no_wrap=True)
@@ -56,7 +56,7 @@ DISTRIBUTIONS = {
 
 
 def replay_tables(summary: Summary) -> list[RenderableType]:
-    """A heading, a table and some lines for each domain, and a line on the pairs."""
+    """Return a heading, a table and some lines for each domain, and a line on the pairs."""
     parts: list[RenderableType] = []
     for name, domain in summary["domains"].items():
         title = Text(heading(name, domain), style="bold")
@@ -65,7 +65,7 @@ def replay_tables(summary: Summary) -> list[RenderableType]:
 
 
 def comparison_table(runs: Mapping[str, Summary]) -> Table:
-    """A row for each combination of schemes and domain, with the means over all its jobs."""
+    """Return a row for each combination of schemes and domain, with the means over all its jobs."""
     table = new_table(*COMPARED, left=2)
     for summary in runs.values():
         domains, pairs = summary["domains"], summary["pairs"]
@@ -77,7 +77,7 @@ def comparison_table(runs: Mapping[str, Summary]) -> Table:
 
 
 def facts_tables(found: Summary) -> list[RenderableType]:
-    """What `trace info` shows."""
+    """Return the output of `trace info`."""
     facts = Table.grid(padding=(0, 2))
     for title, value in _facts(found):
         facts.add_row(title, value)

@@ -1,5 +1,5 @@
-"""Replays with real services: a process for each domain, each with its own database, that speak gRPC to each other.
+"""Replays with real services: each domain is a process with its own database, and they talk to each other by gRPC.
 
-Their time is virtual. A conductor (`conductor`) leads them through it in lock-step by ReplayService (replay.proto), so
-the outcome is that of the same replay inside one process.
+Their time is virtual. A conductor (`conductor`) advances them in lock-step through ReplayService (replay.proto), so the
+result is the same as that of a replay inside one process.
 """

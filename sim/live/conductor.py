@@ -1,4 +1,4 @@
-"""Leads domains through their traces in lock-step: the order of events is that of `sim.engine` (scheduling.md)."""
+"""Advances domains through their traces in lock-step, with events in the same order as `sim.engine` (scheduling.md)."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ ALL = (*EVENTS, PHASE_ITERATIONS)
 
 
 class Conductor:
-    """`run` it once, then read `now` and `stalled`. `players` are in the order of the configuration."""
+    """One run in lock-step. Call `run` once, then read `now` and `stalled`. `players` are in configuration order."""
 
     def __init__(self, players: Sequence[Player], time: SharedTime, tell: Callable[[int], None]) -> None:
-        """`tell` is told each instant that begins."""
+        """`tell` is called with each new instant."""
         self.now = 0
-        self.stalled = False  # only forced releases were left to happen, and they changed nothing
+        self.stalled = False  # True: the run ended because only forced releases remained, and they changed nothing
         self._players = players
         self._index = {player.name: i for i, player in enumerate(players)}
         self._time = time
@@ -28,7 +28,7 @@ class Conductor:
         self._idle_instants = 0
 
     def run(self) -> None:
-        """Go on until nothing will ever happen again, or only releases happen that change nothing."""
+        """Run until no event is left, or only forced releases that change nothing."""
         for player in self._players:
             player.look()
         while not self.stalled and (now := self._next()) is not None:
@@ -48,13 +48,13 @@ class Conductor:
             self._phases(active)
 
     def _alone(self, i: int) -> None:
-        """Only this domain has something to do: it goes on until another one has."""
+        """Advance the only domain with something to do until another one has something to do."""
         others = [player.next for player in self._players if player is not self._players[i]]
         until = min((instant for instant in others if instant is not None), default=NEVER)
         due = self._advance(i, ALL, until)
         self.now = self._players[i].come.instant
         if self._players[i].come.timers_fired:
-            self._idle_instants = 1  # as of an instant that is not idle, since it has jobs to submit
+            self._idle_instants = 1  # the count after an instant that is not idle: the domain has jobs to submit
         self._iterate(due, (), first=i + 1)
 
     def _phases(self, active: Sequence[int]) -> None:
@@ -66,19 +66,19 @@ class Conductor:
                 return
             self._together(active, (PHASE_TIMERS,), but_first=len(active) == 1)
             events = EVENTS[1:] if len(active) == 1 else EVENTS[2:]
-        # Until a domain iterates, those that were not asked about timers do not touch each other.
+        # Apart from timers, domains do not affect each other until one of them iterates.
         self._together(active, events, but_first=True)
         self._iterate(active, events)
 
     def _together(self, active: Sequence[int], phases: Sequence[Phase], *, but_first: bool = False) -> None:
-        """Phases that all active domains go through before others; the first of them may do so later."""
+        """Take all active domains through these phases; `but_first` leaves the first domain for later."""
         for i in active[but_first:]:
             self._advance(i, phases)
 
     def _iterate(self, active: Collection[int], before: Sequence[Phase], first: int = 0) -> None:
-        """Rounds over the domains, from `first` on, until no iteration is due.
+        """Go round the domains, starting with `first`, until no iteration is due.
 
-        The first domain to iterate has phases `before` that to do.
+        The first domain to iterate goes through the phases `before` it does so.
         """
         due = set(active)
         while due:
@@ -90,11 +90,11 @@ class Conductor:
             first = 0
 
     def _advance(self, player: int, phases: Sequence[Phase], until: int = 0) -> set[int]:
-        """The domains in which that started a job."""
+        """Advance a domain; return the indices of the domains in which that started a job."""
         return {self._index[name] for name in self._players[player].advance(self.now, phases, until)}
 
     def _goes_round_in_circles(self) -> bool:
-        """Whether only forced releases were left to happen for a long time: nobody runs, nobody arrives."""
+        """Whether only forced releases have happened for long: no job runs or arrives."""
         if any(player.has_jobs for player in self._players):
             self._idle_instants = 0
         self._idle_instants += 1

@@ -1,4 +1,4 @@
-"""A service as a child process of this one, in a folder of its own: for demonstrations and lock-step replays."""
+"""A service as a child process with a folder of its own, for demonstrations and lock-step replays."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ Table = Mapping[str, object]
 
 
 class ServiceDiedError(Exception):
-    """A service process has ended or does not serve; `str()` says what it said last."""
+    """A service process has ended or does not serve; `str()` quotes its last message."""
 
 
 class LocalProcess:
-    """`cosched serve` with this configuration: tables by section, a list of tables where there are several."""
+    """`cosched serve` with a configuration: tables by section, a list of tables for a repeated section."""
 
     def __init__(self, folder: Path, configuration: Mapping[str, Table | list[Table]]) -> None:
         self.folder = folder
@@ -37,11 +37,11 @@ class LocalProcess:
 
     @property
     def server(self) -> str:
-        """What clients connect to; the configuration says `socket = "socket"`."""
+        """The address for clients; the configuration must say `socket = "socket"`."""
         return f"unix:{self.folder / 'socket'}"
 
     def start(self) -> None:
-        """Begin; see `wait`."""
+        """Start the process; `wait` tells when it serves."""
         code = "from cosched.cli.main import main; main()"
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(
@@ -54,7 +54,7 @@ class LocalProcess:
             )
 
     def wait(self) -> Client:
-        """A client, as soon as it serves; ServiceDiedError."""
+        """Wait until the service serves and return a client; ServiceDiedError."""
         end = time.monotonic() + START_PATIENCE
         while time.monotonic() < end:
             self.check()
@@ -70,13 +70,13 @@ class LocalProcess:
         raise ServiceDiedError(f"{self.folder.name}: does not serve after {START_PATIENCE:.0f} s")
 
     def check(self) -> None:
-        """ServiceDiedError if it has ended."""
+        """Raise ServiceDiedError if the process has ended."""
         if self._process is not None and self._process.poll() is not None:
             lines = self._log.read_text(errors="replace").strip().splitlines() or ["it said nothing"]
             raise ServiceDiedError(f"{self.folder.name}: its service has ended: {lines[-1][:300]}")
 
     def stop(self) -> None:
-        """End it, by force if it takes long."""
+        """End the process, by force if it takes long."""
         if self._process is None:
             return
         self._process.send_signal(signal.SIGTERM)
@@ -89,7 +89,7 @@ class LocalProcess:
 
 
 def free_ports(count: int) -> list[int]:
-    """So many ports of 127.0.0.1 that nobody has just now."""
+    """Return `count` ports of 127.0.0.1 that are free at the moment."""
     probes = [socket.socket() for _ in range(count)]
     try:
         for probe in probes:
@@ -101,7 +101,7 @@ def free_ports(count: int) -> list[int]:
 
 
 def toml(sections: Mapping[str, Table | list[Table]]) -> str:
-    """Tables of texts, numbers and truth values as TOML."""
+    """Format tables of strings, numbers and booleans as TOML."""
     return "\n".join(line for name, section in sections.items() for line in _section(name, section)) + "\n"
 
 

@@ -1,4 +1,4 @@
-"""One domain of a replay in lock-step, as the conductor sees it."""
+"""The conductor's view of one domain in a lock-step replay."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ PATIENCE = 600.0  # seconds for one call: all that happens in a domain at one in
 
 
 class Player:
-    """The client of one domain's ReplayService; ServiceDiedError if it gives no proper answer."""
+    """The client of one domain's ReplayService; its calls raise ServiceDiedError if they fail."""
 
     def __init__(self, name: str, server: str, check: Callable[[], None]) -> None:
-        """`server`: what to connect to; `check` raises ServiceDiedError if the service has ended."""
+        """`server` is the address; `check` raises ServiceDiedError if the service has ended."""
         self.name = name
         self._check = check
         self._channel = grpc.insecure_channel(server)
@@ -29,15 +29,15 @@ class Player:
         self.come = wire.AdvanceResponse()
 
     def close(self) -> None:
-        """Call no more."""
+        """Close the connection."""
         self._channel.close()
 
     def look(self) -> None:
-        """Learn what is to come."""
+        """Ask for the next events without advancing."""
         self.advance(0, ())
 
     def advance(self, now: int, phases: Sequence[wire.Phase], until: int = 0) -> Sequence[str]:
-        """Go through these phases of the instant that is told, then on alone `until`; the domains that it changed."""
+        """Go through phases of `now`, then on alone `until` an instant; return the domains in which that started jobs."""
         request = wire.AdvanceRequest(instant=now, phases=phases, until=until)
         with self._answered():
             self.come = self._service.Advance(request, timeout=PATIENCE)
@@ -45,7 +45,7 @@ class Player:
 
     @property
     def next(self) -> int | None:
-        """The next instant at which something happens here, as far as that is known."""
+        """The next instant at which something happens here, as far as known; None if nothing does."""
         come = [(field.name, value) for field, value in self.come.ListFields()]
         return min((value for name, value in come if name in INSTANTS), default=None)
 
@@ -55,16 +55,16 @@ class Player:
 
     @property
     def has_submissions(self) -> bool:
-        """Whether a job is to be submitted."""
+        """Whether any job is still to be submitted."""
         return bool(self.come.HasField("next_submission"))
 
     @property
     def has_jobs(self) -> bool:
-        """Whether a job runs or is to be submitted."""
+        """Whether any job runs or is still to be submitted."""
         return self.has_submissions or bool(self.come.HasField("next_completion"))
 
     def results(self) -> tuple[list[wire.JobResult], int]:
-        """What became of all jobs that were submitted, in trace order; how many holds were released."""
+        """Return the results of all submitted jobs, in trace order, and the number of released holds."""
         jobs: list[wire.JobResult] = []
         releases = 0
         with self._answered():

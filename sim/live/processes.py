@@ -1,4 +1,4 @@
-"""The services of a replay in lock-step: their files, their configurations, their processes."""
+"""The services of a lock-step replay: their files, configurations and processes."""
 
 from __future__ import annotations
 
@@ -18,30 +18,30 @@ from cosched.validation.sections import CoschedulingFields, SchedulerFields
 from cosched.workload.jobs import Workload
 from cosched.workload.pairing import Pairing, write_pairs
 
-TIME = "time"  # the file in which the time is told
-LONGEST_CALL = 300  # seconds: a busy host makes a call slow, not unanswered
-DYING = 1.0  # seconds in which a process whose connections have broken can be waited for
+TIME = "time"  # the file that holds the virtual time
+LONGEST_CALL = 300  # seconds: a slow call on a busy host must not count as unanswered
+DYING = 1.0  # seconds for a process to end after its connections broke
 
 
 @dataclass(frozen=True, slots=True)
 class LiveDomain:
-    """One domain of a replay: what it is configured to do, on how many nodes, and its jobs."""
+    """One domain of a replay: its settings, its number of nodes and its jobs."""
 
     settings: Domain
     nodes: int
     workload: Workload
 
 
-Place = tuple[Path, dict[str, Any]]  # a service's folder, to be made, and the sections of its configuration
+Place = tuple[Path, dict[str, Any]]  # a service's folder, not yet made, and the sections of its configuration
 
 
 @contextmanager
 def in_processes(places: Iterable[Place]) -> Iterator[list[Player]]:
-    """Clients of services that have started; they end with the block. ServiceDiedError if one does not start."""
+    """Start the services, yield their clients, and end them with the block; ServiceDiedError if one does not start."""
     processes: dict[str, LocalProcess] = {}
 
     def check_all() -> None:
-        """Whose service has died may be told by its peer, and while it is dying still."""
+        """Check all services for a while: a peer may report a death before the process itself has ended."""
         end = time.monotonic() + DYING
         while time.monotonic() < end:
             for process in processes.values():
@@ -62,7 +62,7 @@ def in_processes(places: Iterable[Place]) -> Iterator[list[Player]]:
 
 
 def prepared(domains: Sequence[LiveDomain], pairing: Pairing, folder: Path) -> Iterator[Place]:
-    """Write what the services read; the folder of each, to be made, and its configuration."""
+    """Write the files that the services read; yield the folder, not yet made, and the configuration of each."""
     addresses = [f"127.0.0.1:{port}" for port in free_ports(len(domains))]
     names = [domain.settings.name for domain in domains]
     pairs = folder / "pairs.csv"
@@ -79,12 +79,12 @@ def prepared(domains: Sequence[LiveDomain], pairing: Pairing, folder: Path) -> I
             "off": [name for name in off if name != names[i]],
             "time": str(folder / TIME),
         }
-        # The name of a domain may be too long for the path of a socket.
+        # A whole domain name may be too long for a socket's path.
         yield folder / f"{i}-{names[i][:16]}", configuration(domain.settings, addresses[i], peers, manager)
 
 
 def configuration(settings: Domain, address: str, peers: list[Any], manager: dict[str, Any]) -> dict[str, Any]:
-    """The sections of a service's configuration; `manager`: the keys that say where its files are."""
+    """Return the sections of a service's configuration; `manager`: the keys with the paths of its files."""
     return {
         "domain": {
             "name": settings.name,
@@ -105,13 +105,13 @@ def configuration(settings: Domain, address: str, peers: list[Any], manager: dic
 
 
 def _values(settings: Domain, fields: type[CoschedulingFields | SchedulerFields]) -> dict[str, Any]:
-    """The settings of one section, as TOML takes them; decimal numbers are text, so that they lose no digits."""
+    """Return the settings of one section for TOML; decimal numbers become text, so that they lose no digits."""
     values = {name: getattr(settings, name) for name in fields.model_fields}
     return {name: value if isinstance(value, int) else str(value) for name, value in values.items()}
 
 
 def _write_trace(path: Path, workload: Workload) -> None:
-    """The jobs as they are to be replayed: cut, cleaned and scaled already."""
+    """Write the jobs to be replayed, which are already cut, cleaned and scaled."""
     columns = {"job_id": workload.job_id, "submit": workload.submit, "run": workload.run}
     columns |= {"nodes": workload.nodes, "requested": workload.requested}
     with path.open("w", newline="") as file:

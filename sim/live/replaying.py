@@ -1,4 +1,4 @@
-"""A replay by real services, from its configuration to its results."""
+"""Replays by real services, from the configuration to the results."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from cosched.workload.jobs import UNKNOWN, Workload
 
 
 class LiveReplay(Replay):
-    """Job logs read, cleaned and paired; each `run` starts new services. ServiceDiedError if one does not serve.
+    """Job logs, read, cleaned and paired. Each `run` starts new services; ServiceDiedError if one does not serve.
 
-    `start` starts them: each in its own process.
+    `start` is the function that starts them, each in its own process.
     """
 
     start = staticmethod(in_processes)
@@ -40,7 +40,7 @@ class LiveReplay(Replay):
         say: Callable[[str], None] = lambda _: None,
         doing: Callable[[str], None] = lambda _: None,
     ) -> None:
-        """`doing` is told how far it is. InputError for what only a simulation can do."""
+        """`doing` is called with the progress. InputError for settings that only a simulation supports."""
         if config.script is not None:
             raise InputError("--live", None, "services have no script of what-if events (--script)")
         if config.events:
@@ -49,7 +49,7 @@ class LiveReplay(Replay):
         self._doing = doing
 
     def run(self, schemes: Sequence[Scheme] | None = None) -> ReplayResult:
-        """Replay, with other schemes than the configured ones if `schemes` (one a domain) are given."""
+        """Replay with the configured schemes, or with `schemes` (one a domain)."""
         settings = self.settings(schemes)
         domains = [LiveDomain(*each) for each in zip(settings, self.nodes, self.workloads, strict=True)]
         began = time.perf_counter()
@@ -67,14 +67,14 @@ class LiveReplay(Replay):
 
     @contextmanager
     def _services(self, domains: Sequence[LiveDomain]) -> Iterator[tuple[list[Player], SharedTime]]:
-        """Their clients, and the time that is told to them; all of it ends with the block."""
+        """Yield clients of the services and their shared time; everything ends with the block."""
         with tempfile.TemporaryDirectory(prefix="cosched-") as folder, ExitStack() as stack:
             told = stack.enter_context(closing(SharedTime.make(Path(folder) / TIME)))
             players = stack.enter_context(self.start(prepared(domains, self.pairing, Path(folder))))
             yield players, told
 
     def _progress(self) -> Callable[[int], None]:
-        """Says at each new hundredth of the time in which jobs are submitted how much of it is over."""
+        """Return a function that reports progress at each new per cent of the time up to the last submission."""
         last = max(int(workload.submit.max()) for workload in self.workloads)
         said = -1
 
@@ -98,7 +98,7 @@ class LiveReplay(Replay):
 
 
 def _jobs(results: Sequence[JobResult], workload: Workload, now: int) -> Jobs:
-    """Outcomes in trace order, without pairs; holds that last are counted until now."""
+    """Return outcomes in trace order, without pairs; holds still in force count until now."""
     start, end = _column(results, "start"), _column(results, "end")
     held, since = _column(results, "held_node_seconds"), _column(results, "hold_start")
     return Jobs(
@@ -115,14 +115,14 @@ def _jobs(results: Sequence[JobResult], workload: Workload, now: int) -> Jobs:
 
 
 def _last_event(jobs: Jobs, workload: Workload, now: int) -> int:
-    """Instant of the last end or submission, or the end of the replay if a hold was left."""
+    """Return when the last job ended or was submitted, or the end of the replay if a job still holds."""
     if (jobs.state == JobState.HOLDING).any():
         return now
     return max(int(jobs.end.max()), int(workload.submit.max()))
 
 
 def _column(results: Sequence[JobResult], name: str) -> Any:
-    """A field of all jobs; UNKNOWN where it is absent."""
+    """Return one field of all jobs, UNKNOWN where it is absent."""
     optional = JobResult.DESCRIPTOR.fields_by_name[name].has_presence
     values = (UNKNOWN if optional and not job.HasField(name) else getattr(job, name) for job in results)
     return np.fromiter(values, np.int64, len(results))

@@ -1,1 +1,1 @@
-"""The reference suite: small workloads whose schedules are known to be right, for this and for other simulators."""
+"""The reference suite: small workloads with schedules known to be right, for this and other simulators."""

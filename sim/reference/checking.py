@@ -1,4 +1,4 @@
-"""Compares schedules of the suite's workloads with the right ones: cosched's own, and those of other simulators."""
+"""Compares the schedules of cosched, and of other simulators, with the right ones of the suite."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from cosched.sim.results.staging import staged
 Say = Callable[[str], None]
 Row = Mapping[str, str]
 NO_ROW: Row = {}
-FILES = ("README.md", "mistakes.csv", "workloads")  # of the suite, for users of other simulators
+FILES = ("README.md", "mistakes.csv", "workloads")  # the suite's files for users of other simulators
 
 
 def run_reference(out: Path | None, say: Say) -> bool:
-    """Replay all workloads with cosched and compare every column of expected.csv; whether all are right.
+    """Replay all workloads with cosched and compare every column of expected.csv; return whether all are right.
 
-    `say` is told a line a workload. The suite's files and cosched's results, in the form that `check_results`
+    `say` gets a line for each workload. The suite's files and cosched's results, in the form that `check_results`
     reads, go to `out` (None: nowhere). OSError names `out`.
     """
     suite = workloads()
@@ -35,12 +35,12 @@ def run_reference(out: Path | None, say: Say) -> bool:
 
 
 def check_results(folder: Path, say: Say) -> bool:
-    """Compare another simulator's schedules, `folder`/NAME.csv each; whether all are there and all right.
+    """Compare another simulator's schedules, `folder`/NAME.csv each; return whether all are there and right.
 
-    A file has the columns domain, job_id and start (domain may be missing where there is one); of end, ready, holds,
-    yields and held_node_seconds those that it has are compared too. `say` is told a line a workload, with the
-    mistakes that would give the same starts, then which workloads are missing. InputError for a file that cannot be
-    used, or if there is none.
+    A file has the columns domain, job_id and start (domain is optional if there is only one). Of the columns end,
+    ready, holds, yields and held_node_seconds, those in the file are compared too. `say` gets a line for each
+    workload, with the mistakes that would give the same starts, then the missing workloads. InputError for a file that
+    cannot be used, or if there is none.
     """
     suite = workloads()
     found = {workload.name: _read(folder, workload) for workload in suite if _file(folder, workload).exists()}
@@ -57,13 +57,12 @@ def check_results(folder: Path, say: Say) -> bool:
 
 
 def differences(expected: Results, found: Results) -> list[str]:
-    """One line for each value that is not as expected, in the order of the expected jobs; a column that `found`
-    does not have is not compared."""
+    """Return one line for each wrong value, in the order of the expected jobs; skip columns missing in `found`."""
     jobs = [*expected, *(job for job in found if job not in expected)]
     return [line for job in jobs for line in _of_job(job, expected.get(job, NO_ROW), found.get(job, NO_ROW))]
 
 
-# cosched's own
+# cosched
 
 
 def _run(workload: Workload, stage: Path | None, say: Say) -> bool:
@@ -97,7 +96,7 @@ def _file(folder: Path, workload: Workload) -> Path:
 
 
 def _read(folder: Path, workload: Workload) -> Results:
-    """The columns that are compared: a simulator's own words for a job's state are not."""
+    """Read the columns to compare; a job's state is not among them, as simulators have their own words for it."""
     domains = {domain for domain, _ in workload.expected}
     found = read_results(_file(folder, workload), only_domain=domains.pop() if len(domains) == 1 else None)
     return {job: {name: row[name] for name in NUMBERS if name in row} for job, row in found.items()}
@@ -157,13 +156,13 @@ def _equal(name: str, expected: str, found: str) -> bool:
 
 
 def _starts(results: Results) -> dict[Job, object]:
-    """When each job started, of those that did."""
+    """Return the start of each job that started."""
     values = {job: number(row["start"]) for job, row in results.items()}
     return {job: value for job, value in values.items() if value != NEVER}
 
 
 def _predicted(workload: Workload, mistake: str) -> dict[Job, object]:
-    """The starts that a mistake gives."""
+    """Return the starts that a mistake would give."""
     if mistake not in workload.wrong:
         return _starts(workload.expected)
     return _starts({job: {"start": start} for job, start in workload.wrong[mistake].items()})

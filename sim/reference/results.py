@@ -1,4 +1,4 @@
-"""Schedules as CSV: the expected ones, cosched's, and those of other simulators."""
+"""Schedules in CSV files: the expected ones, cosched's, and those of other simulators."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ Job = tuple[str, str]  # domain and job id
 Results = Mapping[Job, Mapping[str, str]]  # the columns of a job's row
 
 NUMBERS = ("start", "end", "ready", "holds", "yields", "held_node_seconds")
-NEVER = -1  # as a time: there is none
+NEVER = -1  # instead of a time: it did not happen
 
 
 def read_csv(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, dict[str, str]]]:
-    """Line number and cells of each row; InputError for a file that cannot be read or lacks one of `columns`."""
+    """Yield line number and cells of each row; InputError for a file that cannot be read or lacks one of `columns`."""
     source = str(path)
     try:
         with path.open(encoding="utf-8-sig", newline="") as stream:
@@ -38,9 +38,9 @@ def read_csv(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, dict[str
 
 
 def read_results(path: Path, only_domain: str | None = None) -> Results:
-    """The rows of a schedule by job; `only_domain` is whose they are if there is no column `domain`.
+    """Read the rows of a schedule by job; `only_domain` is their domain if there is no column `domain`.
 
-    InputError names the line of a job that is there twice, or of a value that is not a number.
+    InputError names the line of a repeated job, or of a value that is not a number.
     """
     found: dict[Job, Mapping[str, str]] = {}
     columns = ("job_id", "start") if only_domain is not None else ("domain", "job_id", "start")
@@ -56,7 +56,7 @@ def read_results(path: Path, only_domain: str | None = None) -> Results:
 
 
 def number(text: str) -> Decimal | None:
-    """A cell's value; an empty or negative one is NEVER, anything but a number None."""
+    """Return a cell's value; NEVER for an empty or negative one, None if it is not a number."""
     try:
         value = Decimal(text or NEVER)
     except InvalidOperation:

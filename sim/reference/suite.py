@@ -1,4 +1,4 @@
-"""The workloads of the suite, as they lie in their folders."""
+"""The workloads of the suite, read from their folders."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ WORKLOADS = SUITE / "workloads"
 
 @dataclass(frozen=True)
 class Workload:
-    """One folder: traces, pairs, settings, the expected schedule, wrong ones, and how the right one comes about."""
+    """One folder: traces, pairs, settings, the expected schedule with an explanation, and wrong schedules."""
 
     folder: Path
 
     @property
     def name(self) -> str:
-        """Number and name, as `07-easy-shadow-time`."""
+        """Its number and name, such as `07-easy-shadow-time`."""
         return self.folder.name
 
     @property
@@ -31,12 +31,12 @@ class Workload:
 
     @property
     def title(self) -> str:
-        """What it is about, in one line."""
+        """Its subject in one line."""
         return self.explanation.partition("\n")[0].removeprefix("# ")
 
     @property
     def needs(self) -> list[str]:
-        """The features that a simulator needs for it."""
+        """The features that it needs in a simulator."""
         line = next(line for line in self.explanation.splitlines() if line.startswith("Needs: "))
         return line.removeprefix("Needs: ").split(", ")
 
@@ -52,7 +52,7 @@ class Workload:
 
     @cached_property
     def wrong(self) -> Mapping[str, Mapping[Job, str]]:
-        """By mistake: what starts it gives, where it changes any."""
+        """The starts that each mistake gives, for mistakes that change any."""
         found: dict[str, dict[Job, str]] = {}
         for _, row in read_csv(self.folder / "mistakes.csv", ("mistake", "domain", "job_id", "start")):
             found.setdefault(row["mistake"], {})[row["domain"], row["job_id"]] = row["start"]
@@ -60,11 +60,11 @@ class Workload:
 
 
 def workloads() -> list[Workload]:
-    """All workloads, by their numbers."""
+    """Return all workloads by number."""
     return [Workload(folder) for folder in sorted(WORKLOADS.iterdir()) if folder.is_dir()]
 
 
 def known_mistakes() -> dict[str, str]:
-    """Common wrong definitions: name and what it is."""
+    """Return common wrong definitions, by name, each with a description."""
     rows = read_csv(SUITE / "mistakes.csv", ("mistake", "what"))
     return {row["mistake"]: row["what"] for _, row in rows}
