@@ -1,1 +1,1 @@
-"""What comes of a replay: jobs and measures, the files of a run, and the words for them."""
+"""The results of a replay: jobs and metrics, the files of a run, and the words for them."""

@@ -14,26 +14,26 @@ Floats = NDArray[np.float64]
 
 _ROWS_AT_ONCE = 65_536
 
-BOUND_S = 10  # bounded slowdown takes shorter jobs for as long as this
+BOUND_S = 10  # bounded slowdown treats shorter jobs as if they ran this long
 
 
 def wait(submit: Ints, start: Ints) -> Ints:
-    """Seconds from submission to start."""
+    """Return the seconds from submission to start."""
     return start - submit
 
 
 def slowdown(wait_s: Ints, run_s: Ints) -> Floats:
-    """Response time over run time."""
+    """Return response time / run time."""
     return (wait_s + run_s) / np.maximum(run_s, 1)
 
 
 def bounded_slowdown(wait_s: Ints, run_s: Ints) -> Floats:
-    """Slowdown with run times of at least `BOUND_S`, and never below 1."""
+    """Return the slowdown with run times of at least `BOUND_S`; it is never below 1."""
     return np.maximum(1.0, (wait_s + run_s) / np.maximum(run_s, BOUND_S))
 
 
 def spread(values: Ints | Floats) -> dict[str, float | None]:
-    """Mean, median, 95th and 99th percentile (linear interpolation) and maximum; None of no values."""
+    """Return mean, median, 95th and 99th percentile (linear interpolation) and maximum; None if there are no values."""
     if values.size == 0:
         return dict.fromkeys(("mean", "median", "p95", "p99", "max"))
     median, p95, p99 = np.percentile(values, (50, 95, 99))
@@ -47,7 +47,7 @@ def spread(values: Ints | Floats) -> dict[str, float | None]:
 
 
 def group(submit: Ints, start: Ints, run: Ints, sync: Ints) -> dict[str, Any]:
-    """The metrics of some jobs that started; `sync` of the paired ones among them."""
+    """Return the metrics of some jobs that started; `sync` holds the sync times of the paired ones among them."""
     waits = wait(submit, start)
     return {
         "wait_s": spread(waits),
@@ -58,9 +58,9 @@ def group(submit: Ints, start: Ints, run: Ints, sync: Ints) -> dict[str, Any]:
 
 
 def queue_over_time(submit: Ints, left: Ints) -> tuple[Ints, Ints]:
-    """Instants at which the number of waiting jobs changes, and that number from then on.
+    """Return the instants at which the number of waiting jobs changes, and that number from then on.
 
-    `submit` ascends; `left` is when each job started (or was cancelled), `UNKNOWN` for one that waits still.
+    `submit` is ascending; `left` is when each job started or was cancelled, `UNKNOWN` for a job that still waits.
     """
     gone = np.sort(left[left != UNKNOWN])
     times = np.unique(np.concatenate((submit, gone)))
@@ -68,11 +68,11 @@ def queue_over_time(submit: Ints, left: Ints) -> tuple[Ints, Ints]:
 
 
 def queue_length(submit: Ints, left: Ints, last: int) -> dict[str, float]:
-    """Mean (over the time from the first submission to `last`) and maximum of the number of waiting jobs."""
+    """Return mean (over the time from the first submission to `last`) and maximum of the number of waiting jobs."""
     gone = np.sort(left[left != UNKNOWN])
     waited = int(gone.sum()) + last * (len(left) - len(gone)) - int(submit.sum())
     span = last - int(submit[0])
-    # In parts, since a million jobs must not cost much memory; the number only grows at submissions.
+    # In parts, to save memory with a million jobs. The number grows only at submissions.
     parts = (submit[i : i + _ROWS_AT_ONCE] for i in range(0, len(submit), _ROWS_AT_ONCE))
     longest = max(int(_waiting_at(part, submit, gone).max()) for part in parts)
     return {"mean": waited / span if span else 0.0, "max": longest}

@@ -1,4 +1,4 @@
-"""Writes what a replay found: summary.json, jobs.csv, holds.csv, yields.csv and, if asked for, events.jsonl."""
+"""Writes the results of a replay: summary.json, jobs.csv, holds.csv, yields.csv and, if asked for, events.jsonl."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from cosched.workload.traces.atomic import replacing
 if TYPE_CHECKING:
     import polars
 
-ROWS_AT_ONCE = 16_384  # jobs.csv is written in pieces, so that a long trace needs no second copy in memory
+ROWS_AT_ONCE = 16_384  # jobs.csv is written in parts, so that a long trace needs no second copy in memory
 
 
 @dataclass(frozen=True, slots=True)
 class RunInfo:
-    """What a summary says of the run itself; `began` by time.perf_counter."""
+    """Facts about the run itself for its summary; `began` is by time.perf_counter."""
 
     command: str
     seed: int
@@ -30,7 +30,7 @@ class RunInfo:
 
 
 def summary(result: ReplayResult, info: RunInfo, write_s: float = 0.0) -> dict[str, Any]:
-    """The content of summary.json; two runs differ in "command" and "timing" only."""
+    """Return the content of summary.json; equal runs differ only in "command" and "timing"."""
     found = result.summary()
     timing = {**found["timing"], "write_s": write_s, "wall_s": time.perf_counter() - info.began}
     found["timing"] = {key: round(seconds, 6) for key, seconds in timing.items()}
@@ -38,13 +38,13 @@ def summary(result: ReplayResult, info: RunInfo, write_s: float = 0.0) -> dict[s
 
 
 def write_run(result: ReplayResult, folder: str | Path, info: RunInfo) -> dict[str, Any]:
-    """Write a run's files to `folder`, all of them or none, and return the summary. OSError names it."""
+    """Write a run's files to `folder`, all of them or none, and return the summary; OSError names the folder."""
     with staged(folder) as stage:
         return write_files(result, stage, info)
 
 
 def write_files(result: ReplayResult, folder: Path, info: RunInfo) -> dict[str, Any]:
-    """The same one by one, for a folder that is staged already; it is made if need be."""
+    """Write a run's files one by one to a folder that is already staged, making it if needed; return the summary."""
     began = time.perf_counter()
     folder.mkdir(exist_ok=True)
     with replacing(folder / "jobs.csv") as stream:
@@ -67,7 +67,7 @@ def write_json(path: Path, value: Any) -> None:
 
 
 def _write_tables(frame: Callable[[str], polars.DataFrame], result: ReplayResult, path: Path) -> None:
-    """One file of a small table for each domain."""
+    """Write the small tables of all domains to one file."""
     with replacing(path) as stream:
         for number, name in enumerate(result.domains):
             stream.write(frame(name).write_csv(include_header=number == 0).encode())

@@ -1,4 +1,4 @@
-"""What a replay found: every job's times, the metrics of each domain, the fate of each pair."""
+"""The result of a replay: every job's times, the metrics of each domain, the outcome of each pair."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ NEVER_STARTED = "never_started"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Jobs:
-    """Outcomes of one domain's jobs: one row a job in trace order; seconds, UNKNOWN (-1) where there is none.
+    """Outcomes of one domain's jobs: one row a job in trace order; seconds, UNKNOWN (-1) if there is no value.
 
     `pair` is the row of the pairs file, `mate` the row of the mate in `mate_domain`'s jobs, `state` a JobState.
     """
@@ -51,7 +51,7 @@ class Jobs:
 
 @dataclass(frozen=True, eq=False)
 class DomainResult:
-    """One policy domain after a replay; `holds` and `yields` are None where they were not noted one by one."""
+    """One policy domain after a replay; `holds` and `yields` are None if they were not recorded one by one."""
 
     settings: Domain
     nodes: int
@@ -113,12 +113,12 @@ class DomainResult:
         return np.where(self.started, self.jobs.start, self.jobs.end)
 
     def nodes_of(self, chosen: Any) -> Ints:
-        """Sizes of the chosen jobs, in nodes."""
+        """Return the sizes of the chosen jobs, in nodes."""
         sizes: Ints = self.workload.nodes[chosen]
         return sizes
 
     def _offered_load(self) -> float | None:
-        """Node-seconds of work over what the machine has between the first and the last submission."""
+        """Return the work in node-seconds, divided by the machine's between the first and the last submission."""
         span = int(self.workload.submit.max() - self.workload.submit.min())
         return _node_seconds(self.workload.nodes, self.workload.run) / (self.nodes * span) if span else None
 
@@ -135,7 +135,7 @@ class DomainResult:
 
 @dataclass(frozen=True, eq=False)
 class ReplayResult:
-    """A replay's outcome; `domains` by name. `stalled`: it was ended since holds only changed places for ever."""
+    """The result of a replay, with `domains` by name. `stalled`: holds would have changed places for ever."""
 
     domains: Mapping[str, DomainResult]
     pairing: Pairing
@@ -159,7 +159,7 @@ class ReplayResult:
         }
 
     def summary(self) -> dict[str, Any]:
-        """What summary.json says, without version, command and seed."""
+        """The content of summary.json, without version, command and seed."""
         return {
             "timing": self.timing,
             "stalled": self.stalled,
@@ -169,13 +169,13 @@ class ReplayResult:
 
     @cached_property
     def jobs(self) -> polars.DataFrame:
-        """All jobs in a data frame with the columns of jobs.csv."""
+        """All jobs as a data frame with the columns of jobs.csv."""
         import polars
 
         return polars.concat(self.frame(name, slice(None)) for name in self.domains)
 
     def frame(self, name: str, rows: slice) -> polars.DataFrame:
-        """Some rows of one domain's jobs, with the columns of jobs.csv."""
+        """Return some rows of one domain's jobs, with the columns of jobs.csv."""
         import polars
 
         domain = self.domains[name]
@@ -196,7 +196,7 @@ class ReplayResult:
         return polars.DataFrame(columns)
 
     def hold_frame(self, name: str) -> polars.DataFrame:
-        """The holds of one domain with the columns of holds.csv; they must have been noted."""
+        """Return the holds of one domain, which must have been recorded, with the columns of holds.csv."""
         import polars
 
         domain = self.domains[name]
@@ -213,7 +213,7 @@ class ReplayResult:
         return polars.DataFrame(columns)
 
     def yield_frame(self, name: str) -> polars.DataFrame:
-        """The yields of one domain with the columns of yields.csv; they must have been noted."""
+        """Return the yields of one domain, which must have been recorded, with the columns of yields.csv."""
         import polars
 
         yields = self.domains[name].yields
@@ -230,7 +230,7 @@ class ReplayResult:
 
 
 def collect(engine: Engine, settings: list[Domain], timing: dict[str, float], events: Any = None) -> ReplayResult:
-    """The results of an engine that has run."""
+    """Collect the results of an engine that has run."""
     domains = {
         setup.name: DomainResult(
             settings[i],
@@ -273,7 +273,7 @@ def _jobs(engine: Engine, index: int) -> Jobs:
 
 
 def add_pairs(jobs: Jobs, pairing: Pairing, index: int) -> None:
-    """Note pairs and mates of the jobs of domain `index`."""
+    """Set pairs and mates of the jobs of domain `index`."""
     for side in (0, 1):
         here = pairing.domain[:, side] == index
         rows = pairing.job[here, side]
@@ -283,7 +283,7 @@ def add_pairs(jobs: Jobs, pairing: Pairing, index: int) -> None:
 
 
 def _pair_starts(domains: list[DomainResult], pairing: Pairing) -> Ints:
-    """Start times of both members of each pair, shape (pairs, 2)."""
+    """Return the start times of both members of each pair, shape (pairs, 2)."""
     starts = np.full((len(pairing), 2), UNKNOWN, np.int64)
     for index, domain in enumerate(domains):
         for side in (0, 1):
@@ -293,7 +293,7 @@ def _pair_starts(domains: list[DomainResult], pairing: Pairing) -> Ints:
 
 
 def _node_seconds(nodes: Ints, seconds: Ints) -> int:
-    """Sum of nodes x seconds, in Python integers where 64 bits might not do."""
+    """Return the sum of nodes x seconds, in Python integers if 64 bits might not suffice."""
     if nodes.size == 0:
         return 0
     if float(nodes.max()) * float(seconds.max()) * nodes.size < 2**62:
@@ -302,7 +302,7 @@ def _node_seconds(nodes: Ints, seconds: Ints) -> int:
 
 
 def _known(values: Ints) -> polars.Series:
-    """A column in which UNKNOWN is empty."""
+    """Return a column in which UNKNOWN is null."""
     import polars
 
     series = polars.Series(values)

@@ -1,4 +1,4 @@
-"""Files of a run that appear together or not at all."""
+"""Lets the files of a run appear together or not at all."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 SUMMARY = "summary.json"
-COMPARISON = "comparison.json"  # summaries of runs in folders beside it, by their names
-# What belongs to a summary, or to a comparison, if the run wrote it.
+COMPARISON = "comparison.json"  # the summaries of several runs, by the name of their folders beside it
+# Files that belong to a summary or a comparison, if the run wrote them.
 COMPANIONS = ("jobs.csv", "holds.csv", "yields.csv", "events.jsonl", "report.html")
 FIGURES, FIGURE_FILES = "figures", (".svg", ".png", ".csv")
 
 
 @contextlib.contextmanager
 def writing(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Let an OSError of the block name `path`: not every one says what could not be written."""
+    """Let an OSError of the block name `path`: not every OSError says which file could not be written."""
     try:
         yield
     except OSError as error:
@@ -30,10 +30,10 @@ def writing(path: str | os.PathLike[str]) -> Iterator[None]:
 
 @contextlib.contextmanager
 def staged(folder: str | os.PathLike[str]) -> Iterator[Path]:
-    """A new folder inside `folder` to write in; its files move to `folder` when the block ends.
+    """Yield a new folder inside `folder` to write to; its files move to `folder` when the block ends.
 
-    After an error nothing remains of it, nor of the folders that had to be made. Summaries move last: where
-    there is one, the files beside it are whole and its own. An OSError of the block names `folder`.
+    After an error the new folder is gone, with all parents that had to be made. Summaries move last, so the files
+    beside a summary are complete and belong to it. An OSError of the block names `folder`.
     """
     target = Path(folder)
     stage = target / f".{secrets.token_hex(8)}.part"
@@ -54,7 +54,7 @@ def staged(folder: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def _make(folder: Path, made: list[Path]) -> None:
-    """Make a folder and its parents; those that were not there are added to `made`, the outermost first."""
+    """Make a folder and its parents; append those that did not exist to `made`, the outermost first."""
     for path in reversed((folder, *folder.parents)):
         if not path.is_dir():
             if path.exists():
@@ -72,13 +72,13 @@ def _move(stage: Path, target: Path, made: list[Path]) -> None:
             _forget_older_run((target / file).parent)
             (target / file).parent.mkdir(exist_ok=True)
     for file in files:
-        _make((target / file).parent, made)  # it may have been an older run's
+        _make((target / file).parent, made)  # it may have been deleted with an older run
     for file in sorted(files, key=lambda file: file.name in (SUMMARY, COMPARISON)):
         os.replace(stage / file, target / file)
 
 
 def _forget_older_run(folder: Path) -> None:
-    """Delete what an older run, or comparison, has written there, and nothing else."""
+    """Delete the files of an older run or comparison, and nothing else."""
     for name in _compared(folder / COMPARISON):
         _forget_older_run(folder / name)
         with contextlib.suppress(OSError):
@@ -93,7 +93,7 @@ def _forget_older_run(folder: Path) -> None:
 
 
 def _compared(path: Path) -> list[str]:
-    """The folders of an older comparison's runs."""
+    """Return the folders of the runs in an older comparison."""
     try:
         names = json.loads(path.read_text(encoding="utf-8"))["combinations"]
     except (OSError, ValueError, LookupError, TypeError):

@@ -1,4 +1,4 @@
-"""Words for people: quantities with units, and what became of domains and pairs, from the summaries of summary.json."""
+"""Texts for people: quantities with units, and lines on domains and pairs from the summaries in summary.json."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ UNITS = ((172_800, 86_400, "d"), (7_200, 3_600, "h"), (120, 60, "min"), (0, 1, "
 
 
 def duration(seconds: float | None) -> str:
-    """Three digits or so and a unit; nothing for None."""
+    """Format a duration with about three digits and a unit; empty for None."""
     if seconds is None:
         return ""
     size, unit = next((size, unit) for least, size, unit in UNITS if abs(seconds) >= least)
@@ -29,29 +29,29 @@ def duration(seconds: float | None) -> str:
 
 
 def number(value: float | None) -> str:
-    """A number with a digit after the point unless it is large; nothing for None."""
+    """Format a number with one digit after the point, unless it is large; empty for None."""
     if value is None:
         return ""
     return f"{value:,.0f}" if value >= 1000 else f"{value:,.1f}"
 
 
 def whole(value: float | None) -> str:
-    """The same for what is mostly whole: no digit after the point where it would be 0."""
+    """Format a number as `number` does, but without a digit after the point if that is 0."""
     return number(value).removesuffix(".0")
 
 
 def percent(share: float | None, digits: int = 1) -> str:
-    """A share of 1; nothing for None."""
+    """Format a share of 1 as per cent; empty for None."""
     return "" if share is None else f"{100 * share:.{digits}f} %"
 
 
 def count(number: int, thing: str) -> str:
-    """`1 hold`, `2 holds`."""
+    """Format a count with its noun: `1 hold`, `2 holds`."""
     return f"{number:,} {thing}{'s' * (number != 1)}"
 
 
 def heading(name: str, domain: Summary) -> str:
-    """A domain's machine, scheme and policy; `domain` is its part of a summary."""
+    """Describe a domain's machine, scheme and policy; `domain` is its part of a summary."""
     parts = [
         count(domain["nodes"], "node"),
         {"off": "no coscheduling"}.get(domain["scheme"], f"scheme {domain['scheme']}"),
@@ -63,12 +63,12 @@ def heading(name: str, domain: Summary) -> str:
 
 
 def rejected_line(rejected: Mapping[str, int]) -> str:
-    """How many jobs were left out and why; nothing if none were."""
+    """Say how many jobs were left out and why; empty if none were."""
     return ", ".join(f"{left_out:,} {REASONS[reason]}" for reason, left_out in rejected.items())
 
 
 def pairs_line(pairs: Summary) -> str:
-    """What became of the pairs."""
+    """Say how many pairs started together, apart or not at all."""
     if not pairs["pairs"]:
         return "pairs: none"
     line = f"pairs: {pairs['together']:,} of {pairs['pairs']:,} started together"
@@ -84,7 +84,7 @@ def pairs_line(pairs: Summary) -> str:
 
 
 def warnings(summary: Summary) -> Iterator[str]:
-    """What the user should not overlook."""
+    """Yield warnings about a run."""
     if summary["stalled"]:
         yield "ended early: only holds were left, and they changed places for ever"
     for name, domain in summary["domains"].items():
