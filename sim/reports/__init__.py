@@ -1,1 +1,1 @@
-"""Reports: what a replay, a sweep or a study found, as one HTML page with its figures."""
+"""Reports: the results of a replay, a sweep or a study as one HTML page with figures."""

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A mean over replications; `half` is the half-width of its 95 % interval, None where there is none."""
+    """A mean over replications; `half` is the half-width of its 95 % interval, None if there is none."""
 
     mean: float
     half: float | None = None
 
     def __str__(self) -> str:
-        """With as many digits for the interval as for the mean."""
+        """Format both with the same number of digits."""
         if self.half is None:
             return shown(self.mean)
         digits = _digits(max(abs(self.mean), self.half))
@@ -31,10 +31,10 @@ class Estimate:
 
 
 def shown(value: float) -> str:
-    """A number to about three digits: 0.012, 1.23, 12.3, 1,234; a whole one below 1,000 as it is."""
+    """Format a number with about three digits: 0.012, 1.23, 12.3, 1,234; whole numbers below 1,000 as they are."""
     return f"{value:,.0f}" if value == int(value) else f"{value:,.{_digits(abs(value))}f}"
 
 
 def _digits(size: float) -> int:
-    """Behind the point."""
+    """Return the number of digits after the point."""
     return next((digits for least, digits in ((99.95, 0), (9.995, 1), (0.0995, 2)) if size >= least), 3)

@@ -25,7 +25,7 @@ TEXT = (
 
 
 def write_comparison(folder: Path) -> Path:
-    """Write the report of each combination in its folder, and the one that compares them; its path.
+    """Write the report of each combination to its folder, and the one that compares them; return the path of the latter.
 
     InputError, OSError.
     """
@@ -36,7 +36,7 @@ def write_comparison(folder: Path) -> Path:
 
 
 def comparison_page(said: Mapping[str, Any]) -> Page:
-    """What each combination costs; `said` is the content of comparison.json."""
+    """Return the page on what each combination costs; `said` is the content of comparison.json."""
     runs: Mapping[str, Any] = said["combinations"]
     first = next(iter(runs.values()))
     names = list(first["domains"])
@@ -55,7 +55,7 @@ def comparison_page(said: Mapping[str, Any]) -> Page:
 
 
 def _figure(names: Sequence[str], runs: Mapping[str, Any]) -> Figure:
-    """Bars for each machine and combination; the base line is the replay without coscheduling."""
+    """Return bars for each machine and combination; the base line is the replay without coscheduling."""
     panels = [
         _panel(names, runs, "Wait", "mean wait (min)", lambda said: _mean(said, "all", "wait_s", 60), base=True),
         _panel(names, runs, "Slowdown", "mean slowdown", lambda said: _mean(said, "all", "slowdown"), base=True),

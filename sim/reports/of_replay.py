@@ -45,12 +45,12 @@ FIGURES: dict[str, Callable[[Run], list[Figure]]] = {
 
 
 def write_report(folder: Path) -> Path:
-    """Write the page of the replay whose files are in `folder`, beside them; its path. InputError, OSError."""
+    """Write the report of the replay in `folder` beside its files; return its path; InputError, OSError."""
     return write_page(replay_page(read_run(folder)), folder)
 
 
 def replay_page(run: Run) -> Page:
-    """What was replayed, what came of it in numbers and in pictures, and what was left out."""
+    """Return the page on a replay: what was replayed, the results in numbers and figures, and what was left out."""
     names = [domain.name for domain in run.domains]
     jobs = sum(len(domain.jobs) for domain in run.domains)
     subtitle = f"{count(jobs, 'job')} in {duration(run.last - run.first)}"
@@ -66,7 +66,7 @@ def replay_page(run: Run) -> Page:
 
 
 def in_words(names: Sequence[str]) -> str:
-    """`a`, `a and b`, `a, b and c`."""
+    """Join names: `a`, `a and b`, `a, b and c`."""
     return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
@@ -103,12 +103,12 @@ def _used(domain: RunDomain) -> float:
 
 
 def _there(domain: RunDomain) -> float:
-    """Node-seconds that the machine had."""
+    """Return the node-seconds that the machine offered."""
     return float(domain.nodes * domain.summary["makespan_s"])
 
 
 def _mean_tile(run: Run, group: str, metric: str, label: str, form: Callable[[float | None], str]) -> Tile:
-    """A mean over the jobs of all domains, and that of each."""
+    """Return a tile with the mean over the jobs of all domains, and that of each."""
     found = [(domain.summary[group]["jobs"], domain.summary[group][metric]["mean"]) for domain in run.domains]
     known = [(jobs, mean) for jobs, mean in found if mean is not None]
     jobs = sum(jobs for jobs, _ in known)
@@ -175,7 +175,7 @@ def _metrics_table(domain: RunDomain) -> Table:
 
 
 def _left_out(run: Run) -> Section:
-    """What of the traces was not replayed, and why."""
+    """Return the section on jobs that were not replayed, and why."""
     said = [domain.summary["rejected"] for domain in run.domains]
     reasons = dict.fromkeys(reason for rejected in said for reason in rejected)
     dropped = count(run.summary["pairs"]["dropped"], "pair")

@@ -39,17 +39,17 @@ COLUMNS = {
 
 
 def rebuild(folder: Path) -> Path:
-    """Write the report of the sweep in `folder`; its path. InputError, OSError."""
+    """Write the report of the sweep in `folder`; return its path; InputError, OSError."""
     return write_report(read_swept(folder), folder)
 
 
 def write_report(swept: Swept, folder: Path) -> Path:
-    """Write the report of a sweep to its folder; its path. OSError."""
+    """Write the report of a sweep to its folder; return its path; OSError."""
     return write_page(sweep_page(swept), folder)
 
 
 def sweep_page(swept: Swept) -> Page:
-    """What was varied, and what came of it for each machine."""
+    """Return the page on a sweep: what was varied, and the results for each machine."""
     said = swept.said
     size = f"{count(len(swept.averages), 'place')} in the grid, {count(said['replications'], 'replication')}"
     return Page(
@@ -97,7 +97,7 @@ def _sections(swept: Swept) -> Iterator[Section]:
 
 
 def _left_out(domain: str, rows: Sequence[Row]) -> str:
-    """What of the traces cannot be replayed, and why: the most in a place of the grid."""
+    """Say how many jobs were not replayed, and why: the greatest numbers at any place in the grid."""
     most = {name: max(row.get(f"{domain}.rejected.{name}") or 0 for row in rows) for name in REASONS}
     said = [f"{shown(jobs)} {REASONS[name]}" for name, jobs in most.items() if jobs]
     return (

@@ -1,6 +1,6 @@
-"""A report: one HTML file that needs nothing else, and a folder of its figures as SVG, PNG and CSV.
+"""A report: one self-contained HTML file, and a folder of its figures as SVG, PNG and CSV.
 
-The page is made of plain values; everything in it is escaped. Its policy forbids it every request.
+The page is made from plain values; everything in it is escaped. Its security policy forbids all requests.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ TEMPLATE, STYLES = "report.html.j2", ("report.css", "gantt/chart.css")
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A table's cell with more than text: a check that holds or not (`good`), a `link` relative to the page."""
+    """A table's cell with more than text: a check that holds or not (`good`), or a `link` relative to the page."""
 
     text: str
     good: bool | None = None
@@ -38,9 +38,9 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table: the first column is text and heads its row, the others are numbers and right-aligned.
+    """A table: the first column is the heading of each row, the others are right-aligned numbers.
 
-    `words`: the others are text, too, left-aligned and wrapped.
+    `words`: the others are text, left-aligned and wrapped.
     """
 
     title: str
@@ -52,7 +52,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Tile:
-    """One of the main numbers, shown large; `note` is a line of small print below it."""
+    """One of the main numbers, in large type; `note` is a line in small type below it."""
 
     value: str
     label: str
@@ -61,10 +61,10 @@ class Tile:
 
 @dataclass(frozen=True, slots=True)
 class Widget:
-    """A figure that a script brings to life; `still` is what is printed, and shown where no script runs.
+    """An interactive figure; `still` replaces it in print and in browsers without scripts.
 
-    `html` is trusted and takes the place of the still, whose name N names the rest: the script finds it in the
-    element with id N and `data` (JSON) in the one with id N-data, and shows it by taking `hidden` from it.
+    `html` is trusted and takes the place of the still. N is the name of the still: the script finds `html` in the
+    element with id N and `data` (JSON) in the one with id N-data, and shows `html` by removing `hidden` from it.
     """
 
     still: Figure
@@ -75,7 +75,7 @@ class Widget:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A part of a page, in this order: `text` (paragraphs with blank lines between), widgets, figures, tables."""
+    """A part of a page: `text` (paragraphs separated by blank lines), widgets, figures, tables, in this order."""
 
     title: str
     text: str = ""
@@ -86,9 +86,9 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A whole report. `facts` say what was run (name, value), `tiles` what came of it.
+    """A whole report. `facts` (name, value) say what was run, `tiles` what the results are.
 
-    `command` made it, with `version` of cosched.
+    It was made by `command` with `version` of cosched.
     """
 
     title: str
@@ -102,24 +102,24 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class _Drawn:
-    """A figure that has been written: its SVG goes into the page, links lead to its files."""
+    """A figure that has been written: its SVG goes into the page, with links to its files."""
 
     figure: Figure
     svg: Markup
 
 
 def write_page(page: Page, folder: Path) -> Path:
-    """Write report.html and figures/NAME.{svg,png,csv} to `folder`, which is there; the path of the page. OSError."""
+    """Write report.html and figures/NAME.{svg,png,csv} to an existing `folder`; return the page's path; OSError."""
     drawn = _draw(page, folder / FIGURES)
     html = _render(page, drawn)
     with replacing(folder / REPORT) as stream:
-        # A command line may have bytes that are no UTF-8.
+        # A command line may contain bytes that are not UTF-8.
         stream.write(html.encode(errors="replace"))
     return folder / REPORT
 
 
 def _draw(page: Page, folder: Path) -> dict[str, _Drawn]:
-    """Every figure of the page, by name."""
+    """Write every figure of the page; return them by name."""
     sections = page.sections
     figures = [figure for section in sections for figure in section.figures]
     figures += [widget.still for section in sections for widget in section.widgets]
@@ -143,7 +143,7 @@ def _render(page: Page, drawn: dict[str, _Drawn]) -> str:
 
 
 def environment() -> Environment:
-    """Where the templates of this folder are found and rendered; what they are given is escaped."""
+    """Return the environment that renders the templates of this folder and escapes their values."""
     found = Environment(
         loader=FileSystemLoader(HERE), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
@@ -152,7 +152,7 @@ def environment() -> Environment:
 
 
 def _policy(scripts: Iterable[str]) -> str:
-    """The page's Content-Security-Policy: no request, no script but its own."""
+    """Return the page's Content-Security-Policy: no requests, no scripts but its own."""
     allowed = " ".join(f"'sha256-{_digest(script)}'" for script in scripts) or "'none'"
     return (
         f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src data:; "
@@ -169,6 +169,6 @@ def _paragraphs(text: str) -> list[str]:
 
 
 def _json(value: Any) -> Markup:
-    """JSON that can stand in a script element, whatever it says."""
+    """Return JSON that is safe inside a script element, whatever it contains."""
     text = json.dumps(value, separators=(",", ":"), allow_nan=False)
     return Markup(text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"))

@@ -1,4 +1,4 @@
-"""Makes the report of a folder, whatever was carried out there."""
+"""Makes the report of a folder, whether it holds a replay, a comparison, a sweep or a study."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from cosched.errors import InputError
 from cosched.sim.reports.page import REPORT
 from cosched.sim.results.staging import COMPARISON, SUMMARY, writing
 
-# The file that tells what a folder holds, and what makes its report: module, function of the folder.
+# By the file that shows what a folder holds: module and function that make its report.
 MAKERS = {
     "study.json": ("cosched.sim.studies.tang2011.report", "rebuild"),
     "sweep.json": ("cosched.sim.reports.of_sweep", "rebuild"),
@@ -21,7 +21,7 @@ MAKERS = {
 
 
 def rebuild(folder: Path) -> Path:
-    """Make the report of a replay, a comparison, a sweep or a study from its files; its path. InputError, OSError."""
+    """Make the report of a folder from its files and return its path; InputError, OSError."""
     for name, (module, function) in MAKERS.items():
         if (folder / name).exists():
             make: Callable[[Path], Any] = getattr(import_module(module), function)

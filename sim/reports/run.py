@@ -1,4 +1,4 @@
-"""What a report knows of one replay, read from the files that the replay wrote."""
+"""One replay as reports see it, read from the replay's files."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _MAY_BE_EMPTY = {"ready", "start", "end", "pair", "mate_job_id"}
 
 @dataclass(frozen=True)
 class RunDomain:
-    """One policy domain of a replay; tables without the column `domain`, times in trace seconds.
+    """One policy domain of a replay, with tables without the column `domain` and times in trace seconds.
 
     `summary` is its part of summary.json; `jobs` has the columns of jobs.csv in trace order, `holds` those of
     holds.csv, `yields` those of yields.csv. None: not recorded (replays by real services).
@@ -86,14 +86,14 @@ class Run:
 
     @property
     def coscheduled(self) -> bool:
-        """Whether any two domains coscheduled any jobs."""
+        """Whether any two domains coscheduled jobs."""
         return self.paired and sum(domain.coscheduled for domain in self.domains) > 1
 
 
 def read_run(folder: Path) -> Run:
-    """Read summary.json, jobs.csv and, where they are, holds.csv and yields.csv of a replay.
+    """Read summary.json, jobs.csv and, if they exist, holds.csv and yields.csv of a replay.
 
-    InputError names the file, the line or key, and what is wrong; also if the files are not of one run.
+    InputError names the file, the line or key, and what is wrong; it is also raised if the files are of several runs.
     """
     summary = read_summary(folder / SUMMARY)
     names = list(summary["domains"])
@@ -108,7 +108,7 @@ def read_run(folder: Path) -> Run:
 
 
 def _check_domain(folder: Path, domain: RunDomain) -> None:
-    """Refuse tables that are not of one run."""
+    """Refuse tables of different runs."""
     said = domain.summary["jobs"]
     if len(domain.jobs) != said:
         reason = f"has {len(domain.jobs)} jobs of {domain.name}, and {SUMMARY} speaks of {said}"
@@ -122,7 +122,7 @@ def _check_domain(folder: Path, domain: RunDomain) -> None:
 
 
 def _split(path: Path, names: list[str]) -> dict[str, polars.DataFrame]:
-    """A file's table by domain, without the column `domain`."""
+    """Read a file's table by domain, without the column `domain`."""
     table = _read_table(path)
     strange = table.filter(~polars.col("domain").is_in(names))
     if len(strange):

@@ -1,4 +1,4 @@
-"""What a report relies on in a replay's summary.json and in the comparison.json of several."""
+"""The parts of summary.json and comparison.json that reports rely on."""
 
 from __future__ import annotations
 
@@ -87,12 +87,12 @@ class _Comparison(_Part):
 
 
 def read_summary(path: Path) -> dict[str, Any]:
-    """The summary of a replay; InputError names the file, the line or key, and what is wrong."""
+    """Read the summary of a replay; InputError names the file, the line or key, and what is wrong."""
     return _read(path, _Summary)
 
 
 def read_comparison(path: Path) -> dict[str, Any]:
-    """The summaries of a replay under several schemes, in "combinations"; Raises InputError, too."""
+    """Read the summaries of a replay under several schemes, in "combinations"; InputError as `read_summary`."""
     return _read(path, _Comparison)
 
 

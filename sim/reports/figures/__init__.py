@@ -1,1 +1,1 @@
-"""The figures of the reports, each with its numbers."""
+"""The figures of the reports, each with the numbers behind it."""

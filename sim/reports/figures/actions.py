@@ -1,4 +1,4 @@
-"""What coscheduling did over time: holds, yields, forced releases, and the node-hours that holds cost."""
+"""Figures of coscheduling over time: holds, yields, forced releases, and the node-hours that holds cost."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ _ACTIONS = {
 
 
 def recorded(run: Run) -> bool:
-    """Whether it is known when domains held and yielded."""
+    """Whether the run recorded holds and yields."""
     return all(domain.holds is not None and domain.yields is not None for domain in run.domains)
 
 
 def actions_figure(run: Run) -> Figure:
-    """Holds, forced releases and yields on each domain; for runs that recorded them."""
+    """Show holds, forced releases and yields on each domain; for runs that recorded them."""
     axis = time_axis(run)
     edges, every = bin_edges(axis, BARS), width_words(bin_width(axis, BARS))
     tables = [_actions(domain, edges) for domain in run.domains]
@@ -54,7 +54,7 @@ def actions_figure(run: Run) -> Figure:
 
 
 def held_figure(run: Run) -> Figure:
-    """Node-hours that were held on each domain; for runs that recorded holds."""
+    """Show the held node-hours on each domain; for runs that recorded holds."""
     axis = time_axis(run)
     edges, every = bin_edges(axis, BARS), width_words(bin_width(axis, BARS))
     tables = [_held(domain, edges) for domain in run.domains]
@@ -104,7 +104,7 @@ def _draw_actions(run: Run, tables: list[polars.DataFrame], edges: Ints, every: 
 def _draw_bars(
     axes: Axes, axis: TimeAxis, edges: Ints, heights: polars.Series, look: Look, left: float, width: float
 ) -> None:
-    """Bars that begin at `left` and are as wide as `width`, as shares of their intervals."""
+    """Draw bars; `left` and `width` are the start and width of a bar as shares of its interval."""
     spans = axis.place(edges[1:]) - axis.place(edges[:-1])
     axes.bar(axis.place(edges[:-1]) + left * spans, heights.to_numpy(), width * spans, align="edge", **look.bar)
 

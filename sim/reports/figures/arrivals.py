@@ -1,4 +1,4 @@
-"""What was asked of the machines over time."""
+"""The figure of arrivals and offered load over time."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _LOAD: dict[str, Any] = {"color": INK, "linewidth": 1.0, "marker": "o", "markers
 
 
 def arrivals_figure(run: Run) -> Figure:
-    """Jobs submitted to each domain, and the work that they brought; for jobs not all submitted at one instant."""
+    """Show jobs submitted to each domain, and their work; the jobs must not all be submitted at one instant."""
     axis = arrival_axis(run)
     edges, every = bin_edges(axis, BARS), width_words(bin_width(axis, BARS))
     tables = [_arrivals(domain, axis, edges) for domain in run.domains]
@@ -49,12 +49,12 @@ def arrivals_figure(run: Run) -> Figure:
 
 
 def arrival_axis(run: Run) -> TimeAxis:
-    """From the first submission to the last; the last jobs may run on for long."""
+    """Return the axis from the first to the last submission, since the last jobs may run for long after it."""
     return TimeAxis(run.first, max(int(column(domain.jobs, "submit").max()) for domain in run.domains))
 
 
 def _arrivals(domain: RunDomain, axis: TimeAxis, edges: Ints) -> polars.DataFrame:
-    """Jobs and offered load; no load where less than half of an interval lies between first and last submission."""
+    """Return jobs and offered load, without load if less than half an interval is between first and last submission."""
     jobs = domain.jobs
     submit, paired = column(jobs, "submit"), jobs["pair"].is_not_null().to_numpy()
     work = counts(submit, edges, column(jobs, "nodes") * column(jobs, "run_s"))
@@ -91,7 +91,7 @@ def _draw_arrivals(run: Run, tables: list[polars.DataFrame], edges: Ints, every:
 
 
 def _draw_load(axes: Axes, places: Floats, percent: Floats) -> None:
-    """Offered load on a second vertical axis."""
+    """Draw the offered load on a second vertical axis."""
     right = axes.twinx()
     right.plot(places, percent, **_LOAD)
     right.axhline(100, color=INK, linestyle=":", linewidth=0.8)

@@ -1,4 +1,4 @@
-"""Grouped bars with intervals, a base line and differences to it, as in the figures of Tang et al. (2011)."""
+"""Grouped bars with intervals, a base line and differences from it, as in the figures of Tang et al. (2011)."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
 
 COLUMNS = 2
-WIDTH = 0.84  # of a group; groups are 1 apart
-ROOM = 4  # times the greatest mean, for intervals beyond it
-INTERVALS = {"capsize": 2, "elinewidth": 0.8, "capthick": 0.8}  # of 95 %, as error bars
+WIDTH = 0.84  # width of a group; groups are 1 apart
+ROOM = 4  # the axis ends at so many times the greatest mean; wider intervals are cut
+INTERVALS = {"capsize": 2, "elinewidth": 0.8, "capthick": 0.8}  # error bars of the 95 % intervals
 
 
 Values = Sequence[Estimate | None]
@@ -33,11 +33,11 @@ Values = Sequence[Estimate | None]
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """One diagram: for each of the `series` of bars, a value for each of the `groups` (None: no bar).
+    """One diagram: each of the `series` of bars has a value for each of the `groups` (None: no bar).
 
-    `label` (with the unit) is what the y-axis measures and `group_label` what the groups are. `base` is a line
-    through each group; `differences` to it are points joined by a line, a value for each bar. `second` is another
-    scale of the same axis: a factor, and a label. `looks` are by series; schemes have theirs.
+    `label`, with the unit, is for the y-axis, `group_label` for the groups. `base` is a line through each group;
+    `differences` from it are points joined by a line, a value for each bar. `second` is another scale of the same
+    axis: a factor and a label. `looks` are by series; schemes have looks already.
     """
 
     title: str
@@ -51,23 +51,23 @@ class Panel:
     looks: Mapping[str, Look] = field(default_factory=dict)
 
     def look(self, name: str) -> Look:
-        """The look of a series."""
+        """Return the look of a series."""
         at = list(self.series).index(name)
         return self.looks.get(name) or SCHEMES.get(name) or DOMAINS[at % len(DOMAINS)]
 
     def place(self, group: int, series: int) -> float:
-        """The middle of a bar on the x-axis."""
+        """Return the middle of a bar on the x-axis."""
         return group + (series + 0.5) * WIDTH / len(self.series) - WIDTH / 2
 
 
 def grouped_bars(name: str, title: str, caption: str, panels: Sequence[Panel], legend: str = "") -> Figure:
-    """A figure of panels, two a row; `legend` is the heading of the series' legend."""
+    """Return a figure of panels, two a row; `legend` is the heading of the series' legend."""
     size = (10.4 if len(panels) > 1 else 5.6, 0.5 + 3.1 * math.ceil(len(panels) / COLUMNS))
     return Figure(name, title, caption, bars_table(panels), partial(_draw, panels=panels, legend=legend), size)
 
 
 def bars_table(panels: Sequence[Panel]) -> polars.DataFrame:
-    """The numbers of some panels: a row a bar, with its interval, its base and its difference to the base."""
+    """Return the numbers of some panels: a row for each bar, with its interval, base and difference from the base."""
     import polars
 
     rows = [row for panel in panels for row in _rows(panel)]
@@ -125,7 +125,7 @@ def _draw_panel(axes: Axes, panel: Panel) -> None:
 
 
 def _draw_differences(axes: Axes, panel: Panel) -> None:
-    """One line through the points of a group; groups are not joined, since their bases differ."""
+    """Draw a line through the points of each group; groups are not joined, since their bases differ."""
     for g in range(len(panel.groups)):
         drawn = [(panel.place(g, at), values[g]) for at, values in enumerate(panel.differences.values())]
         places, means, halves = _columns([(place, value) for place, value in drawn if value is not None])
@@ -135,7 +135,7 @@ def _draw_differences(axes: Axes, panel: Panel) -> None:
 
 
 def _columns(values: Sequence[tuple[float, Estimate]]) -> tuple[list[float], list[float], list[float]]:
-    """Places, means and half-widths (not a number where there is none, which draws nothing)."""
+    """Return places, means and half-widths; a missing half-width is NaN, which draws nothing."""
     places = [place for place, _ in values]
     return (
         places,
@@ -145,7 +145,7 @@ def _columns(values: Sequence[tuple[float, Estimate]]) -> tuple[list[float], lis
 
 
 def _limit(axes: Axes, panel: Panel) -> None:
-    """Show 0 and all means. Cut intervals at some times the greatest mean: very wide ones would flatten the rest."""
+    """Show 0 and all means. Cut intervals at `ROOM` times the greatest mean: very wide ones would flatten the rest."""
     drawn = (*panel.series.values(), panel.base, *panel.differences.values())
     means = [0.0, *(value.mean for values in drawn for value in values if value is not None)]
     room = ROOM * (max(map(abs, means)) or 1.0)

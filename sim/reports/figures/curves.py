@@ -12,7 +12,7 @@ from cosched.sim.reports.figures.series import Floats
 from cosched.sim.reports.figures.style import Look
 from cosched.sim.results.wording import count
 
-_POINTS = 200  # of a curve, along each axis
+_POINTS = 200  # points of a curve along each axis
 _TIMES = {
     1: "1 s",
     10: "10 s",
@@ -25,9 +25,9 @@ _TIMES = {
 
 
 def cumulative(values: Floats) -> tuple[Floats, Floats]:
-    """Ascending values and the share of all that are at most as large; thinned out beyond what can be seen.
+    """Return ascending values and the share of all values up to each, thinned to what can be seen.
 
-    Every point is exact. The first and the last value are always there.
+    Every point is exact. The first and the last value are always included.
     """
     distinct, counts = np.unique(values, return_counts=True)
     shares = np.cumsum(counts) / len(values)
@@ -48,9 +48,9 @@ def cumulative(values: Floats) -> tuple[Floats, Floats]:
 def draw_curves(
     axes: Axes, samples: Mapping[str, Floats], looks: Sequence[Look], words: Callable[[float], str], *, times: bool
 ) -> None:
-    """A curve for each sample, with a mark at its median, on an axis from 1 (what is below stands at 1).
+    """Draw a curve for each sample, with a mark at its median, on an axis from 1; smaller values are drawn at 1.
 
-    `words` says a median in the legend; `times`: the values are seconds.
+    `words` formats a median for the legend; `times`: the values are seconds.
     """
     largest = 1.2 * max((float(values.max()) for values in samples.values() if values.size), default=1.0)
     right = max(10.0, largest)
@@ -64,7 +64,7 @@ def draw_curves(
 
 
 def _legend_above(axes: Axes, curves: int) -> None:
-    """The legend between a panel and its title, where it hides nothing."""
+    """Place the legend between a panel and its title, where it hides nothing."""
     axes.set_title(axes.get_title("left"), pad=6 + 12 * curves)
     if not curves:
         axes.text(0.5, 0.5, "no job started", ha="center", transform=axes.transAxes)

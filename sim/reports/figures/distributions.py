@@ -1,4 +1,4 @@
-"""How wait, slowdown and sync time are distributed over the jobs."""
+"""The distributions of wait, slowdown and sync time over the jobs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Samples = Mapping[str, Mapping[str, Floats]]  # domain -> group of jobs -> value
 
 
 def wait_figure(run: Run) -> Figure:
-    """Time from submission to start."""
+    """Show the time from submission to start."""
     samples = {domain.name: _grouped(domain, _waits) for domain in run.domains}
     what = "Time from submission to start: share of the jobs that waited at most so long"
     return Figure(
@@ -36,7 +36,7 @@ def wait_figure(run: Run) -> Figure:
 
 
 def slowdown_figure(run: Run) -> Figure:
-    """Response time over run time."""
+    """Show response time / run time."""
     samples = {domain.name: _grouped(domain, _slowdowns) for domain in run.domains}
     what = "Time from submission to end over run time: share of the jobs for which it is at most so large"
     return Figure(
@@ -50,7 +50,7 @@ def slowdown_figure(run: Run) -> Figure:
 
 
 def sync_figure(run: Run) -> Figure:
-    """Time that paired jobs waited for their mates."""
+    """Show the time that paired jobs waited for their mates."""
     samples = {domain.name: {"paired": _sync(domain)} for domain in run.domains if domain.summary["paired"]["jobs"]}
     return Figure(
         "sync-time",
@@ -77,7 +77,7 @@ def _sync(domain: RunDomain) -> Floats:
 
 
 def _grouped(domain: RunDomain, measure: Callable[[polars.DataFrame], Floats]) -> dict[str, Floats]:
-    """Values of all, paired and unpaired jobs that started; only "all" if no job is paired."""
+    """Return the values of all, paired and unpaired jobs that started; only "all" if no job is paired."""
     ran = domain.jobs.filter(polars.col("start").is_not_null())
     values, paired = measure(ran), ran["pair"].is_not_null().to_numpy()
     if not paired.any():
@@ -91,7 +91,7 @@ def _left_out(run: Run) -> str:
 
 
 def _table(samples: Samples, name: str) -> polars.DataFrame:
-    """The points of all curves."""
+    """Return the points of all curves."""
     return polars.concat(
         polars.DataFrame({name: values, "share": shares}).select(
             polars.lit(domain).alias("domain"), polars.lit(group).alias("jobs"), polars.all()

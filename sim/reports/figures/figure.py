@@ -1,4 +1,4 @@
-"""A figure of a report: what is drawn, the numbers behind it, and the files that it becomes."""
+"""A figure of a report: its drawing, the numbers behind it, and its files."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ if TYPE_CHECKING:
 PNG_DPI = 150
 _TITLE_HEIGHT, _TITLE_LEFT, _TITLE_SIZE = 0.3, 0.08, 11  # inches, inches, points
 
-# Without these, files would differ by the time of day and the version of the library.
+# Left out, since these would differ with the time of day and the version of the library.
 _NO_METADATA = dict.fromkeys(("Creator", "Date", "Format", "Type"))
 _ID = re.compile(r'(\bid="|url\(#|href="#)')
 _FONT = re.compile(r"(font[^:;\"]*:[^;\"]*)'DejaVu Sans'")
 _PATH = re.compile(r'\bd="[^"]*"')
-_DECIMALS = re.compile(r"(\.\d\d)\d+")  # of a point; more cannot be seen
+_DECIMALS = re.compile(r"(\.\d\d)\d+")  # the decimals of a point; more cannot be seen
 
 
 @dataclass(frozen=True)
 class Figure:
-    """One figure: `draw` puts it on an empty canvas in the common style; `table` holds the numbers drawn.
+    """One figure: `draw` draws it on an empty canvas in the common style; `table` holds the numbers drawn.
 
-    `name` is the stem of its files; `caption` says in a sentence or two what is shown, how it is measured, and
-    the units; `size` is in inches.
+    `name` is the stem of its files; `caption` says in one or two sentences what the figure shows, how it is measured,
+    and the units; `size` is in inches.
     """
 
     name: str
@@ -51,14 +51,14 @@ class Figure:
 
 
 def write_figure(figure: Figure, folder: Path) -> str:
-    """Write NAME.svg, NAME.png and NAME.csv to `folder` (which exists) and return the SVG for use inside a page.
+    """Write NAME.svg, NAME.png and NAME.csv to `folder`, which must exist, and return the SVG for use inside a page.
 
-    The files bear the title. What is returned does not, since the page does; it has no XML prolog, ids that no
-    other figure has, and a title and a description for screen readers. Equal figures give equal bytes. OSError
-    passes through.
+    The files show the title. The returned SVG does not, since the page does; it has no XML prolog, ids that no other
+    figure has, and a title and a description for screen readers. Equal figures give equal bytes. OSError passes
+    through.
     """
     with matplotlib.rc_context():
-        matplotlib.rcdefaults()  # not what a user's matplotlibrc says
+        matplotlib.rcdefaults()  # ignore the user's matplotlibrc
         matplotlib.rcParams.update(rc(figure.name))
         canvas = Canvas(figsize=figure.size, layout="constrained")
         figure.draw(canvas)
@@ -74,7 +74,7 @@ def write_figure(figure: Figure, folder: Path) -> str:
 
 
 def _accessible(drawn: str, figure: Figure) -> tuple[str, str]:
-    """The XML prolog and the SVG element, with ids of its own, a title and a description."""
+    """Return the XML prolog and the SVG element with unique ids, a title and a description."""
     start = drawn.index("<svg")
     svg = _ID.sub(rf"\g<1>{figure.name}-", drawn[start:])
     svg = _FONT.sub(rf"\g<1>{SVG_FONTS}", svg)
@@ -87,7 +87,7 @@ def _accessible(drawn: str, figure: Figure) -> tuple[str, str]:
 
 
 def _titled(svg: str, figure: Figure) -> str:
-    """The SVG with its title above what is drawn."""
+    """Return the SVG with its title above the drawing."""
     width, height = (72 * inches for inches in figure.size)
     top = 72 * _TITLE_HEIGHT
     svg = re.sub('height="[^"]*"', f'height="{height + top:g}pt"', svg, count=1)
@@ -102,7 +102,7 @@ def _titled(svg: str, figure: Figure) -> str:
 
 
 def _title(figure: Figure) -> Canvas:
-    """The title as a picture of its own."""
+    """Draw the title as a separate picture."""
     width = figure.size[0]
     canvas = Canvas(figsize=(width, _TITLE_HEIGHT))
     canvas.text(_TITLE_LEFT / width, 0.3, figure.title, fontsize=_TITLE_SIZE, fontweight="bold")

@@ -1,4 +1,4 @@
-"""Which job of a pair was ready first, and how long before its mate."""
+"""The figure of gaps between mates: which job of a pair was ready first, and how long before its mate."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from cosched.sim.reports.figures.style import BLUE, GREY, ORANGE, Look
 from cosched.sim.reports.run import Run, RunDomain
 
 _FIRST, _SECOND, _BOTH = Look(ORANGE), Look(BLUE, "////"), Look(GREY)
-_NOBODY = ""  # whose job was ready first, if both were at the same instant
+_NOBODY = ""  # stands for the domain that was first if both jobs were ready at the same instant
 _FROM = (0, 1, 60, 600, 1_800, 3_600, 10_800, 21_600, 43_200, 86_400, 2**62)  # gaps in seconds
 _CLASSES = ("none", "< 1 min", "1–10 min", "10–30 min", "30–60 min", "1–3 h", "3–6 h", "6–12 h", "12–24 h", "> 1 day")
 
 
 def mates_ready(run: Run) -> bool:
-    """Whether both jobs of any pair were ever ready."""
+    """Whether there is a pair of which both jobs were ready at some time."""
     return any(_gaps(first, second)["pairs"].sum() for first, second in combinations(run.domains, 2))
 
 
 def mates_figure(run: Run) -> Figure:
-    """Gaps between mates: of the instants at which they were ready, or of their starts if nobody coschedules.
+    """Show the gaps between the instants at which mates were ready, or between their starts without coscheduling.
 
     For runs in which both jobs of some pair were ready.
     """
@@ -61,7 +61,7 @@ def _fate(run: Run) -> str:
 
 
 def _gaps(first: RunDomain, second: RunDomain) -> polars.DataFrame:
-    """How many pairs of two domains there are for each class of gap and each domain whose job was ready first."""
+    """Count the pairs of two domains by class of gap and by the domain whose job was ready first."""
     one, other = (domain.jobs.select("pair", "ready").drop_nulls() for domain in (first, second))
     both = one.join(other, on="pair", suffix="_second")
     gaps = (both["ready_second"] - both["ready"]).to_numpy().astype(np.int64)
@@ -89,7 +89,7 @@ def _draw(run: Run, tables: list[polars.DataFrame], canvas: Canvas) -> None:
 
 
 def _draw_pair(axes: Axes, table: polars.DataFrame, what: str) -> None:
-    """Bars for each class: the first domain's job was earlier, or the second's; one bar where none was."""
+    """Draw bars for each class: the first domain's job was earlier, or the second's; one bar if neither was."""
     series = table.partition_by("ready_first", maintain_order=True)
     looks = (_FIRST, _SECOND, _BOTH)
     for part, look, left in zip(series, looks, (-0.4, 0.0, -0.2), strict=True):

@@ -1,4 +1,4 @@
-"""Which nodes ran jobs, were held for mates or were idle, over time."""
+"""The figure of nodes that ran jobs, were held for mates or were idle, over time."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from cosched.sim.reports.run import Run, RunDomain
 
 
 def occupancy_figure(run: Run) -> Figure:
-    """Running, held and idle nodes of each domain; nodes that were down count as idle, since no file tells."""
+    """Show running, held and idle nodes of each domain; nodes that were down count as idle: no file records them."""
     axis = time_axis(run)
     tables, widths = zip(*(_occupancy(domain, axis) for domain in run.domains), strict=True)
     uses = "ran jobs, were held for a mate or were idle" if run.coscheduled else "ran jobs or were idle"
@@ -32,7 +32,7 @@ def occupancy_figure(run: Run) -> Figure:
 
 
 def _occupancy(domain: RunDomain, axis: TimeAxis) -> tuple[polars.DataFrame, str]:
-    """Mean and greatest numbers of nodes by state, and the length of the intervals in words."""
+    """Return mean and greatest numbers of nodes by state, and the length of the intervals in words."""
     runs, holds = running(domain), held(domain)
     edges, width = seen_edges(axis, runs, holds)
     busy, kept = runs.means(edges), holds.means(edges)
@@ -70,7 +70,7 @@ def _draw(run: Run, tables: tuple[polars.DataFrame, ...], canvas: Canvas) -> Non
 def _draw_domain(axes: Axes, domain: RunDomain, table: polars.DataFrame, axis: TimeAxis) -> None:
     edges = axis.place(table_edges(table))
     share = 100 / domain.nodes
-    # The lower area is drawn over the upper one, which begins at 0 too.
+    # Both areas begin at 0, so the lower one is drawn over the upper one.
     axes.stairs((table["running"] + table["held"]).to_numpy() * share, edges, fill=True, **STATES["held"].area)
     axes.stairs(table["running"].to_numpy() * share, edges, fill=True, **STATES["running"].area)
     axes.set_title(f"{domain.name} ({domain.nodes:,} nodes)")

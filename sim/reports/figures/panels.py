@@ -1,4 +1,4 @@
-"""Pictures with a panel for each policy domain."""
+"""Figures with a panel for each policy domain."""
 
 from __future__ import annotations
 
@@ -17,29 +17,29 @@ WIDTH = 8.0  # inches
 
 
 def stacked_size(run: Run, height: float = 1.7) -> tuple[float, float]:
-    """Size of a picture of `stacked` panels of a height each, in inches."""
+    """Return the size of a figure with `stacked` panels; `height` is that of a panel; in inches."""
     return (WIDTH, 0.75 + height * len(run.domains))
 
 
 def side_by_side_size(run: Run, height: float = 2.6) -> tuple[float, float]:
-    """Size of a picture of panels `side_by_side` of a height each, in inches."""
+    """Return the size of a figure with panels `side_by_side`; `height` is that of a panel; in inches."""
     return (WIDTH, 0.6 + height * ((len(run.domains) + 1) // 2))
 
 
 def time_axis(run: Run) -> TimeAxis:
-    """The time axis of all pictures of a run."""
+    """Return the common time axis of all figures of a run."""
     return TimeAxis(run.first, run.last)
 
 
 def stacked(canvas: Canvas, run: Run) -> Iterator[tuple[RunDomain, Axes]]:
-    """A panel for each domain, one above the other, over a common horizontal axis that the lowest panel shows."""
+    """Yield a panel for each domain, one above the other; the lowest one shows their common horizontal axis."""
     rows = canvas.subplots(len(run.domains), 1, sharex=True, squeeze=False)
     yield from _titled(run, list(rows[:, 0]))
     canvas.align_ylabels()
 
 
 def side_by_side(canvas: Canvas, run: Run) -> Iterator[tuple[RunDomain, Axes]]:
-    """A panel for each domain, two in a row, with axes of their own."""
+    """Yield a panel for each domain, two in a row, each with its own axes."""
     columns = min(2, len(run.domains))
     grid = canvas.subplots(-(-len(run.domains) // columns), columns, squeeze=False)
     panels = list(grid.flat)
@@ -55,7 +55,7 @@ def _titled(run: Run, panels: Sequence[Axes]) -> Iterator[tuple[RunDomain, Axes]
 
 
 def right_axis(axes: Axes, factor: float, label: str) -> None:
-    """A second vertical axis: the first, which begins at 0, in units of which it has `factor` as many."""
+    """Add a second vertical axis that shows `factor` times the values of the first, which begins at 0."""
     right = axes.twinx()
     right.set_ylim(0, axes.get_ylim()[1] * factor)
     right.set_ylabel(label)
@@ -65,16 +65,16 @@ def right_axis(axes: Axes, factor: float, label: str) -> None:
 
 
 def from_zero(axes: Axes, greatest: float, least_top: float = 1.0) -> None:
-    """A vertical axis from 0 to a little above the greatest value, and at least to `least_top`."""
+    """Let the vertical axis go from 0 to a little above the greatest value, and at least to `least_top`."""
     axes.set_ylim(0, 1.05 * max(greatest, least_top))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
 
 
 def legend(canvas: Canvas, *handles: Artist) -> None:
-    """One legend above all panels."""
+    """Add one legend above all panels."""
     canvas.legend(handles=list(handles), loc="outside upper right", ncols=len(handles), borderaxespad=0.2)
 
 
 def patch(look: Look, label: str) -> Patch:
-    """The legend's sample of an area or bar."""
+    """Return the legend's sample of an area or bar."""
     return Patch(**look.bar, label=label)

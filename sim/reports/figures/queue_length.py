@@ -1,4 +1,4 @@
-"""How many jobs waited, over time."""
+"""The figure of waiting jobs over time."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _ALL = Look(SKY)
 
 
 def queue_figure(run: Run) -> Figure:
-    """Jobs that waited on each domain, and the paired ones among them."""
+    """Show how many jobs waited on each domain, and how many of them are paired."""
     axis = time_axis(run)
     tables, widths = zip(*(_queue(domain, axis) for domain in run.domains), strict=True)
     greatest = sorted({f"the most within every {width}" for width in widths if width})
@@ -34,7 +34,7 @@ def queue_figure(run: Run) -> Figure:
 
 
 def _queue(domain: RunDomain, axis: TimeAxis) -> tuple[polars.DataFrame, str]:
-    """Mean and greatest numbers of waiting jobs, and the length of the intervals in words."""
+    """Return mean and greatest numbers of waiting jobs, and the length of the intervals in words."""
     jobs = domain.jobs
     everybody, paired = waiting(domain, jobs), waiting(domain, jobs.filter(polars.col("pair").is_not_null()))
     edges, width = seen_edges(axis, everybody)

@@ -16,22 +16,22 @@ from cosched.sim.reports.run import Run
 
 
 def replay_figures(run: Run) -> list[Figure]:
-    """All figures that have something to show: of the machines, the jobs, coscheduling, and the workload."""
+    """Return all figures that have something to show: of the machines, the jobs, coscheduling and the workload."""
     return [*machine_figures(run), *job_figures(run), *coscheduling_figures(run), *workload_figures(run)]
 
 
 def machine_figures(run: Run) -> list[Figure]:
-    """How the machines were used."""
+    """Return the figures of how the machines were used."""
     return [occupancy_figure(run), queue_figure(run)]
 
 
 def job_figures(run: Run) -> list[Figure]:
-    """What the jobs' users saw; nothing if no job started."""
+    """Return the figures of what users saw; none if no job started."""
     return [wait_figure(run), slowdown_figure(run), who_waits_figure(run)] if _any_has(run, "start") else []
 
 
 def coscheduling_figures(run: Run) -> list[Figure]:
-    """What coscheduling did; less if nobody coscheduled, holds were not recorded, or no pair could start."""
+    """Return the figures of coscheduling; fewer if it was off, holds were not recorded, or no pair could start."""
     if not run.paired:
         return []
     figures = [sync_figure(run)] if run.coscheduled and _any_has(run, "start", "pair") else []
@@ -40,7 +40,7 @@ def coscheduling_figures(run: Run) -> list[Figure]:
 
 
 def workload_figures(run: Run) -> list[Figure]:
-    """What was asked of the machines; nothing if all jobs came at one instant."""
+    """Return the figures of the workload; none if all jobs were submitted at one instant."""
     axis = arrival_axis(run)
     return [arrivals_figure(run)] if axis.last > axis.first else []
 

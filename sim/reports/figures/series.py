@@ -1,4 +1,4 @@
-"""What a run looked like over time, as step functions, and their means and maxima over intervals that can be seen."""
+"""Step functions of a run over time, and their means and maxima over visible intervals."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from cosched.sim.reports.run import RunDomain
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-SEEN = 800  # intervals that a figure of common width can show
-BARS = 40  # bars that can still be told apart
+SEEN = 800  # intervals that can be seen in a figure of the usual width
+BARS = 40  # bars that can still be distinguished
 _MINUTE, _HOUR, _DAY = 60, 3_600, 86_400
 _WIDTHS = (
     *(1, 2, 5, 10, 15, 30),
@@ -29,7 +29,7 @@ _UNITS = ((_DAY, "day", "days"), (_HOUR, "hour", "h"), (_MINUTE, "minute", "min"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Steps:
-    """A step function of time: `values[i]` from `times[i]` (s, ascending) to the next; 0 before."""
+    """A step function of time: `values[i]` from `times[i]` (s, ascending) to the next; 0 before the first."""
 
     times: Ints
     values: Ints
@@ -40,7 +40,7 @@ class Steps:
         return found
 
     def means(self, edges: Ints) -> Floats:
-        """Means over the intervals between `edges` (ascending)."""
+        """Return the means over the intervals between `edges` (ascending)."""
         times = np.union1d(self.times, edges)
         areas = self._at(times[:-1]) * np.diff(times)
         total = np.concatenate((np.zeros(1, np.int64), np.cumsum(areas)))
@@ -48,7 +48,7 @@ class Steps:
         return means
 
     def maxima(self, edges: Ints) -> Ints:
-        """Greatest values in the intervals between `edges` (ascending), each without its right end."""
+        """Return the greatest values in the intervals between `edges` (ascending), each without its right end."""
         times = np.union1d(self.times, edges)
         starts = np.searchsorted(times, edges)
         values = self._at(times[: starts[-1]])
@@ -57,7 +57,7 @@ class Steps:
 
 
 def steps(begin: Ints, end: Ints, weight: Ints) -> Steps:
-    """The sum of the weights of all intervals [begin, end) that contain an instant."""
+    """Return as a function of time the sum of the weights of all intervals [begin, end) that contain the instant."""
     times, where = np.unique(np.concatenate((begin, end)), return_inverse=True)
     changes = np.zeros(len(times), np.int64)
     np.add.at(changes, where, np.concatenate((weight, -weight)))
@@ -65,19 +65,19 @@ def steps(begin: Ints, end: Ints, weight: Ints) -> Steps:
 
 
 def column(table: polars.DataFrame, name: str) -> Ints:
-    """A column of whole numbers without gaps."""
+    """Return a column of whole numbers without nulls."""
     return table[name].to_numpy().astype(np.int64)
 
 
 def running(domain: RunDomain) -> Steps:
-    """Nodes on which jobs ran."""
+    """Return how many nodes ran jobs."""
     ran = domain.jobs.filter(polars.col("start").is_not_null())
     end = ran["end"].fill_null(domain.last).to_numpy().astype(np.int64)
     return steps(column(ran, "start"), end, column(ran, "nodes"))
 
 
 def held(domain: RunDomain) -> Steps:
-    """Nodes that were held for mates; none where holds were not recorded."""
+    """Return how many nodes were held for mates; 0 if holds were not recorded."""
     holds = domain.holds
     if holds is None:
         return Steps(np.empty(0, np.int64), np.empty(0, np.int64))
@@ -85,28 +85,28 @@ def held(domain: RunDomain) -> Steps:
 
 
 def waiting(domain: RunDomain, jobs: polars.DataFrame) -> Steps:
-    """How many of a domain's `jobs` waited, from submission until start or cancellation; holding ones too."""
+    """Return how many of a domain's `jobs` waited (or held), from submission until start or cancellation."""
     left = jobs.select(polars.coalesce("start", "end", polars.lit(domain.last)))["start"]
     return steps(column(jobs, "submit"), left.to_numpy().astype(np.int64), np.ones(len(jobs), np.int64))
 
 
 def bin_width(axis: TimeAxis, most: int) -> int:
-    """A common duration (s) of which `most` cover the span of the axis."""
+    """Return a round duration (s), such that `most` intervals of it cover the span of the axis."""
     least = -(-(axis.last - axis.first) // most)
     return next((width for width in _WIDTHS if width >= least), -(-least // _DAY) * _DAY)
 
 
 def bin_edges(axis: TimeAxis, most: int) -> Ints:
-    """Edges of up to `most` + 1 equal intervals that contain all of the span, counted from the axis's origin."""
+    """Return the edges of up to `most` + 1 equal intervals that cover the span, counted from the axis's origin."""
     width, origin = bin_width(axis, most), axis.origin
     first, last = (axis.first - origin) // width, (axis.last - origin) // width + 1
     return origin + np.arange(first, last + 1, dtype=np.int64) * width
 
 
 def seen_edges(axis: TimeAxis, *series: Steps) -> tuple[Ints, str]:
-    """Edges of the intervals that show step functions: every change, or equal intervals if those are too many.
+    """Return the edges of intervals to show step functions: every change, or equal intervals if there are too many.
 
-    And their length in words, nothing where every change is shown.
+    Also return the length of the intervals in words, empty if every change is shown.
     """
     last = max(axis.last, axis.first + 1)
     changes = np.unique(np.concatenate([[axis.first, last], *(s.times for s in series)]))
@@ -117,24 +117,24 @@ def seen_edges(axis: TimeAxis, *series: Steps) -> tuple[Ints, str]:
 
 
 def width_words(width: int) -> str:
-    """A common duration as in "per ...": `hour`, `20 min`, `2 days`."""
+    """Format a round duration for "per ...": `hour`, `20 min`, `2 days`."""
     size, one, many = next(unit for unit in _UNITS if width % unit[0] == 0)
     return one if width == size else f"{width // size} {many}"
 
 
 def counts(times: Ints, edges: Ints, weight: Ints | None = None) -> Ints:
-    """How many `times` (or the sum of their weights) lie in each interval between `edges`, its right end left out."""
+    """Count the `times` (or sum their weights) in each interval between `edges`, without its right end."""
     total = np.zeros(len(edges) - 1, np.int64)
     np.add.at(total, np.searchsorted(edges, times, "right") - 1, 1 if weight is None else weight)
     return total
 
 
 def edges_table(name: str, edges: Ints, columns: dict[str, Any]) -> polars.DataFrame:
-    """Rows for a figure's table: domain, beginning and end of each interval (trace seconds), and the columns."""
+    """Return rows for a figure's table: domain, begin and end of each interval (trace seconds), and the columns."""
     domain = polars.Series("domain", [name], dtype=polars.String).new_from_index(0, len(edges) - 1)
     return polars.DataFrame({"domain": domain, "from_s": edges[:-1], "to_s": edges[1:], **columns})
 
 
 def table_edges(table: polars.DataFrame) -> Ints:
-    """The edges again, from an `edges_table`."""
+    """Return the edges of an `edges_table`."""
     return np.append(column(table, "from_s"), column(table.tail(1), "to_s"))

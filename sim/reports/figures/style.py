@@ -1,7 +1,7 @@
-"""The common look of all figures: colours, hatches and line styles, fonts, time axes.
+"""The common style of all figures: colours, hatches and line styles, fonts, time axes.
 
-Colours are those of Okabe and Ito ("Color Universal Design", 2008), which colour-blind people can tell apart. Where two
-are used side by side they also differ in lightness and in hatch or line style, for grey print.
+Colours are those of Okabe and Ito ("Color Universal Design", 2008), which colour-blind people can distinguish. Colours
+used side by side also differ in lightness and in hatch or line style, for grey print.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ GREY = "#8C8C8C"
 PALE = "#ECECEC"
 INK = "#222222"  # text, axes, outlines
 
-# Widths are measured in DejaVu Sans, the widest of these: elsewhere text only gets narrower.
+# Widths are measured in DejaVu Sans, the widest of these; in the other fonts text only gets narrower.
 SVG_FONTS = "'DejaVu Sans', Verdana, 'Segoe UI', 'Helvetica Neue', Arial, sans-serif"
 
 
@@ -37,17 +37,17 @@ class Look:
 
     @property
     def area(self) -> dict[str, Any]:
-        """Keywords of an area or bar."""
+        """Keyword arguments of an area or bar."""
         return {"facecolor": self.colour, "hatch": self.hatch, "edgecolor": INK, "linewidth": 0.0}
 
     @property
     def bar(self) -> dict[str, Any]:
-        """Keywords of an outlined bar."""
+        """Keyword arguments of an outlined bar."""
         return {**self.area, "linewidth": 0.5}
 
     @property
     def curve(self) -> dict[str, Any]:
-        """Keywords of a line without markers."""
+        """Keyword arguments of a line without markers."""
         return {"color": self.colour, "linestyle": self.line}
 
 
@@ -77,7 +77,7 @@ GROUPS = {
 
 
 def rc(salt: str) -> dict[Any, Any]:
-    """Matplotlib's settings for one figure; `salt` makes the ids inside an SVG its own and the same each time."""
+    """Return Matplotlib's settings for one figure; `salt` makes the ids inside its SVG unique and reproducible."""
     return {
         "svg.fonttype": "none",
         "svg.hashsalt": salt,
@@ -119,16 +119,16 @@ DOMAINS = (
     Look(GREEN, "", "-.", "^"),
     Look(INK, "", ":", "D"),
 )
-"""Policy domains, where several share a picture; taken in turn."""
+"""Policy domains that share a panel; taken in turn."""
 
 _UNITS = ((2 * 86_400, 86_400, "days"), (2 * 3_600, 3_600, "hours"), (2 * 60, 60, "minutes"), (0, 1, "seconds"))
 
 
 @dataclass(frozen=True, slots=True)
 class TimeAxis:
-    """Trace times from `first` to `last` (s) in a unit that suits them.
+    """Trace times from `first` to `last` (s) in a suitable unit.
 
-    They count from the trace's time 0, or from `first` where that is far off (a log with calendar times).
+    They count from the trace's time 0, or from `first` if that is far from 0, as in a log with calendar times.
     """
 
     first: int
@@ -136,20 +136,20 @@ class TimeAxis:
 
     @property
     def unit(self) -> tuple[int, str]:
-        """Seconds in the unit, and its name."""
+        """The unit's length in seconds, and its name."""
         return next((size, name) for least, size, name in _UNITS if self.last - self.first >= least)
 
     @property
     def origin(self) -> int:
-        """Where the axis has its 0, in trace seconds."""
+        """The 0 of the axis, in trace seconds."""
         return 0 if 0 <= self.first <= 2 * (self.last - self.first) else self.first
 
     def place(self, times: Any) -> Any:
-        """Trace seconds (a number or an array) as places on the axis."""
+        """Convert trace seconds (a number or an array) to places on the axis."""
         return (times - self.origin) / self.unit[0]
 
     def label(self, axes: Axes, first: int | None = None, last: int | None = None) -> None:
-        """Label a horizontal axis and cut it to the span, or to other trace times."""
+        """Label a horizontal axis and limit it to the span, or to other trace times."""
         since = "the first submission" if self.origin else "the start of the trace"
         axes.set_xlabel(f"{self.unit[1]} since {since}")
         left = self.place(self.first if first is None else first)

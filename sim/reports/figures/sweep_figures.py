@@ -1,4 +1,4 @@
-"""The figures of a sweep: for each machine bars of its main measures over the grid."""
+"""The figures of a sweep: bars of the main measures of each machine over the grid."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from cosched.sim.reports.figures.style import DOMAINS, Look
 from cosched.sim.sweeps.averages import INTERVAL
 from cosched.sim.sweeps.grid import NO_COSCHEDULING, SCHEMES
 
-MOST_FIGURES = 12  # of a machine
-HATCHES = ("", "////", "....", "xxxx", "\\\\\\\\")  # tell series of one colour apart
+MOST_FIGURES = 12  # for each machine
+HATCHES = ("", "////", "....", "xxxx", "\\\\\\\\")  # distinguish series of one colour
 
-Row = Mapping[str, Any]  # of the averages: a place in the grid
+Row = Mapping[str, Any]  # a row of the averages: one place in the grid
 
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """What is shown of a domain: a column of the averages without the domain's name, and how many of it make a unit.
+    """A measure of a domain: its column of the averages without the domain's name, and how many of it make a unit.
 
-    `based`: without coscheduling it is a base line, not just nothing.
+    `based`: the value without coscheduling is drawn as a base line.
     """
 
     title: str
@@ -33,7 +33,7 @@ class Measure:
     based: bool = False
 
     def of(self, row: Row, domain: str) -> Estimate | None:
-        """The mean at a place in the grid; None if there is none."""
+        """Return the mean at a place in the grid; None if there is none."""
         name = f"{domain}.{self.column}"
         mean, half = row.get(name), row.get(name + INTERVAL)
         return None if mean is None else Estimate(mean / self.unit, None if half is None else half / self.unit)
@@ -47,7 +47,7 @@ LOST = Measure("Lost to holds", "share of the machine (%)", "held_share", 0.01)
 
 @dataclass(frozen=True, slots=True)
 class Axes:
-    """Which key of the grid tells bars apart (None: there is one a group), groups, and whole figures."""
+    """The keys of the grid that distinguish bars (None: one bar a group), groups, and whole figures."""
 
     series: str | None
     group: str | None
@@ -55,19 +55,19 @@ class Axes:
 
     @classmethod
     def of(cls, keys: Sequence[str]) -> Axes:
-        """Schemes are bars, as in the paper's figures; else the first of several keys is."""
+        """Choose the keys: bars are the schemes, as in the paper's figures, else the first of several keys."""
         series = SCHEMES if SCHEMES in keys else keys[0] if len(keys) > 1 else None
         rest = [key for key in keys if key != series]
         return cls(series, rest[0] if rest else None, rest[1:])
 
 
 def place_name(row: Row, keys: Sequence[str]) -> str:
-    """A place in the grid in words."""
+    """Describe a place in the grid."""
     return ", ".join(str(row[key]) if key == SCHEMES else f"{key} {row[key]}" for key in keys)
 
 
 def sweep_figures(domain: str, keys: Sequence[str], rows: Sequence[Row]) -> Iterator[Figure]:
-    """A figure for each combination of the values of all but two keys, at most `MOST_FIGURES`."""
+    """Yield a figure for each combination of the values of all but two keys, at most `MOST_FIGURES`."""
     axes = Axes.of(keys)
     parts: dict[str, list[Row]] = {}
     for row in rows:

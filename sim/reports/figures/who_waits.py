@@ -1,4 +1,4 @@
-"""Which jobs waited how long: mean waits by size and run time."""
+"""The figure of mean waits by size and run time."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _RUNS = ("< 1\nmin", "1–10\nmin", "10–60\nmin", "1–3\nh", "3–6\nh", "6�
 _MOST_SIZES = 8
 _COLOURS = LogNorm(300, 10 * 86_400, clip=True)  # mean waits (s)
 _BRIEF = ((172_800, 86_400, "d"), (5_970, 3_600, "h"), (60, 60, "min"), (0, 1, "s"))  # from, seconds, unit
-_LUMINANCE = np.array((0.2126, 0.7152, 0.0722))  # of red, green and blue (sRGB), made linear by the power 2.2
-_EVEN = 0.18  # luminance at which black and white stand out equally
+_LUMINANCE = np.array((0.2126, 0.7152, 0.0722))  # weights of red, green and blue (sRGB), made linear by the power 2.2
+_EVEN = 0.18  # luminance on which black and white have the same contrast
 
 
 def who_waits_figure(run: Run) -> Figure:
-    """Mean wait and number of jobs by nodes and run time on each domain."""
+    """Show mean wait and number of jobs by nodes and run time on each domain."""
     tables = [_classes(domain) for domain in run.domains]
     return Figure(
         "wait-by-size",
@@ -40,7 +40,7 @@ def who_waits_figure(run: Run) -> Figure:
 
 
 def _classes(domain: RunDomain) -> polars.DataFrame:
-    """Number and mean wait of the started jobs in each class of size and run time that has any."""
+    """Return number and mean wait of started jobs in each class of size and run time that is not empty."""
     ran = domain.jobs.filter(polars.col("start").is_not_null())
     nodes, runs = column(ran, "nodes"), column(ran, "run_s")
     sizes = _sizes(nodes)
@@ -62,7 +62,7 @@ def _classes(domain: RunDomain) -> polars.DataFrame:
 
 
 def _sizes(nodes: Ints) -> Ints:
-    """The least sizes of at most `_MOST_SIZES` classes, powers of 2, that contain all; one class of no jobs."""
+    """Return the least sizes, powers of 2, of at most `_MOST_SIZES` classes for all jobs; one class without jobs."""
     if not nodes.size:
         return np.ones(1, np.int64)
     first, last = int(nodes.min()).bit_length() - 1, int(nodes.max()).bit_length() - 1
@@ -80,7 +80,7 @@ def _draw(run: Run, tables: list[polars.DataFrame], canvas: Canvas) -> None:
 
 
 def _draw_domain(axes: Axes, table: polars.DataFrame) -> None:
-    """Coloured cells: run times from left to right, sizes upwards."""
+    """Draw coloured cells: run times from left to right, sizes upwards."""
     sizes = table.select("nodes_from", "nodes_to").unique(maintain_order=True).rows()
     rows = np.searchsorted([least for least, _ in sizes], table["nodes_from"].to_numpy())
     columns = np.searchsorted(_RUN_FROM, table["run_from_s"].to_numpy())
@@ -102,7 +102,7 @@ def _draw_domain(axes: Axes, table: polars.DataFrame) -> None:
 
 
 def _brief(seconds: float) -> str:
-    """Two digits or so and a unit: there is little room."""
+    """Format a duration with about two digits and a unit: there is little room."""
     size, unit = next((size, unit) for least, size, unit in _BRIEF if seconds >= least)
     amount = seconds / size
     return f"{amount:.1f} {unit}" if size >= 3_600 and amount < 9.95 else f"{amount:.0f} {unit}"

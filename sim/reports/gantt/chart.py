@@ -1,4 +1,4 @@
-"""The Gantt chart: every job of a replay as rectangles of nodes and time, to be zoomed into."""
+"""The interactive Gantt chart: every job of a replay as rectangles of nodes and time."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from cosched.sim.reports.run import Run, RunDomain
 
 HERE = Path(__file__).parent
 SCRIPTS = ("data.js", "time.js", "paint.js", "view.js", "words.js", "chart.js")
-TYPES = ("u1", "i2", "i4", "f8")  # of packed columns: the first that holds all values
+TYPES = ("u1", "i2", "i4", "f8")  # of packed columns: the first type that holds all values is used
 STATES = ("completed", "failed", "cancelled", "never_started")
 NONE = -1
 COLOURS = {"unpaired": UNPAIRED, "paired": PAIRED, "held": HELD, "stripe": STRIPE, "ink": INK}
 
 
 def gantt_chart(run: Run) -> Widget:
-    """The chart of a replay, and what is printed in its stead."""
+    """Return the chart of a replay, with its still picture for print."""
     layouts = [lay_out(domain) for domain in run.domains]
     axis = TimeAxis(run.first, run.last)
     data = {
@@ -55,7 +55,7 @@ def _domain(domain: RunDomain, layout: Layout) -> dict[str, Any]:
 
 
 def _pairs(run: Run) -> dict[str, Any]:
-    """Both members of each pair: domain, row there, and when it was ready."""
+    """Return for both members of each pair the domain, the row there, and when it was ready."""
     members = [
         domain.jobs.with_row_index("job")
         .filter(polars.col("mate_job_id").is_not_null())
@@ -70,7 +70,7 @@ def _pairs(run: Run) -> dict[str, Any]:
 
 
 def _ids(ids: polars.Series) -> Any:
-    """Job ids packed as numbers if all of them are, else a list of text."""
+    """Pack job ids as numbers if all of them are numbers, else as a list of strings."""
     numbers = ids.cast(polars.Int64, strict=False)
     if numbers.null_count() == 0 and (numbers.cast(polars.String) == ids).all():
         return _pack(numbers.to_numpy())
@@ -78,7 +78,7 @@ def _ids(ids: polars.Series) -> Any:
 
 
 def _pack(values: NDArray[Any]) -> dict[str, str]:
-    """A column of whole numbers as base64 of little-endian values of the narrowest type that holds them."""
+    """Pack a column of whole numbers as base64 of little-endian values of the narrowest type that holds them."""
     least, most = (int(values.min()), int(values.max())) if len(values) else (0, 0)
     kind = next(kind for kind in TYPES if kind == "f8" or _holds(kind, least, most))
     return {kind: base64.b64encode(values.astype(f"<{kind}").tobytes()).decode()}
@@ -95,6 +95,6 @@ def _html(run: Run) -> str:
 
 
 def _script() -> str:
-    """All scripts as one, with names of its own."""
+    """Return all scripts as one, in a scope of their own."""
     parts = "\n".join((HERE / name).read_text() for name in SCRIPTS)
     return f'(() => {{\n"use strict";\n{parts}}})();\n'

@@ -1,6 +1,6 @@
-"""Which nodes each job had, for a picture: the scheduler counts nodes, so they are given out here after the fact.
+"""Assigns nodes to jobs for a picture. The scheduler only counts nodes, so they are assigned here afterwards.
 
-The lowest free nodes in one piece where there is room for it, else in as few pieces as there can be. A job that starts
+A job gets the lowest free nodes in one piece if there is room, else in as few pieces as possible. A job that starts
 from a hold keeps the nodes it held.
 """
 
@@ -21,9 +21,9 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Pieces:
-    """Rectangles of nodes and time, arrays of equal length.
+    """Rectangles of nodes and time, as arrays of equal length.
 
-    Row `job` of the domain's jobs has `nodes` nodes from `first` on, from `begin` to `end` (s).
+    Row `job` of the domain's jobs has `nodes` nodes, the lowest of which is `first`, from `begin` to `end` (s).
     """
 
     job: Ints
@@ -35,7 +35,7 @@ class Pieces:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Where the jobs of a domain ran, and where they held nodes."""
+    """The rectangles of a domain's runs and holds."""
 
     runs: Pieces
     holds: Pieces
@@ -48,9 +48,9 @@ class FreeNodes:
         self._first, self._count = [0], [nodes]  # ascending; no two ranges touch
 
     def take(self, wanted: int) -> list[tuple[int, int]]:
-        """Ranges (first node, number) of `wanted` nodes: the lowest that are in one piece, else the fewest pieces.
+        """Take `wanted` nodes as ranges (first node, number): the lowest piece that fits, else the fewest pieces.
 
-        Fewer nodes if fewer are free.
+        It takes fewer nodes if fewer are free.
         """
         taken = []
         while wanted and self._count:
@@ -70,7 +70,7 @@ class FreeNodes:
         return first, wanted
 
     def give_back(self, ranges: list[tuple[int, int]]) -> None:
-        """Free what `take` gave."""
+        """Give back ranges that `take` returned."""
         for first, count in ranges:
             index = bisect_left(self._first, first)
             self._first.insert(index, first)
@@ -79,7 +79,7 @@ class FreeNodes:
             self._join(index - 1)
 
     def _join(self, index: int) -> None:
-        """Make one range of the one at `index` and the next if they touch."""
+        """Join the range at `index` with the next if they touch."""
         if 0 <= index < len(self._first) - 1 and self._first[index] + self._count[index] == self._first[index + 1]:
             self._count[index] += self._count.pop(index + 1)
             del self._first[index + 1]
@@ -87,17 +87,17 @@ class FreeNodes:
 
 @dataclass(frozen=True, slots=True)
 class _Stays:
-    """Times in which a job has the same nodes: a hold, a run, or a hold and the run that follows it."""
+    """Times in which a job keeps the same nodes: a hold, a run, or a hold and the run that follows it."""
 
     job: Ints
     nodes: Ints
     begin: Ints
     end: Ints
-    start: Ints  # when it stops holding, and runs if it goes on
+    start: Ints  # when the hold ends; the run, if any, begins then
 
 
 def lay_out(domain: RunDomain) -> Layout:
-    """Give nodes to every hold and run of a domain."""
+    """Assign nodes to every hold and run of a domain."""
     stays = _stays(domain)
     which, first, nodes = _place(stays, domain.nodes)
     job, begin, start, end = (column[which] for column in (stays.job, stays.begin, stays.start, stays.end))
@@ -127,7 +127,7 @@ def _stays(domain: RunDomain) -> _Stays:
 
 
 def _place(stays: _Stays, nodes: int) -> tuple[Ints, Ints, Ints]:
-    """The stay that each piece is of, its first node, and its number of nodes."""
+    """Return for each piece its stay, its first node, and its number of nodes."""
     free = FreeNodes(nodes)
     wanted, momentary = stays.nodes.tolist(), (stays.begin == stays.end).tolist()
     given: list[list[tuple[int, int]]] = [[] for _ in wanted]
@@ -142,8 +142,7 @@ def _place(stays: _Stays, nodes: int) -> tuple[Ints, Ints, Ints]:
 
 
 def _in_order(stays: _Stays) -> Iterator[tuple[int, bool]]:
-    """Stays as they begin (True) and end (False); at one instant the ends come first, but a stay without length
-    ends as soon as it has begun."""
+    """Yield stays as they begin (True) and end (False). Ends come first at an instant, except of stays of no length."""
     count = len(stays.begin)
     lasting = np.flatnonzero(stays.end > stays.begin)
     which = np.concatenate((lasting, np.arange(count)))

@@ -1,4 +1,4 @@
-"""The Gantt chart as a picture of the whole replay: what is printed, and shown where no script runs."""
+"""The Gantt chart as a still picture of the whole replay, for print and for browsers without scripts."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Canvas
 
-# Neighbours differ a little, so that one job can be told from the next.
+# Three similar shades, so that neighbouring jobs can be distinguished.
 UNPAIRED = (SKY, "#79C3EE", "#9AD1F2")
 PAIRED = (BLUE, "#005C91")
 HELD, STRIPE = VERMILION, "#5C2800"
 WIDTH, MOST_ROWS = 1600, 400  # pixels of a domain's picture
-STRIPES = 10  # pixels from stripe to stripe
+STRIPES = 10  # pixels between stripes
 
 NAME, TITLE = "gantt", "Gantt chart"
 CAPTION = (
@@ -34,7 +34,7 @@ CAPTION = (
 
 
 def still(run: Run, layouts: Sequence[Layout]) -> Figure:
-    """The picture; its table has a row for each rectangle (job_id, state, first_node, nodes, begin, end)."""
+    """Return the picture; its table has a row for each rectangle (job_id, state, first_node, nodes, begin, end)."""
     tables = [_table(*both) for both in zip(run.domains, layouts, strict=True)]
     height = 0.6 + 2.4 * len(run.domains)
     return Figure(NAME, TITLE, CAPTION, polars.concat(tables), partial(_draw, run, layouts), (8.0, height))
@@ -68,7 +68,7 @@ def _draw_domain(axes: Axes, domain: RunDomain, layout: Layout, run: Run, axis: 
 
 
 def _picture(domain: RunDomain, layout: Layout, run: Run) -> NDArray[np.uint8]:
-    """Pixels (row, column, red-green-blue), each as it was on that node at that instant."""
+    """Return pixels (row, column, RGB); each shows the state of its node at its instant."""
     rows = min(domain.nodes, MOST_ROWS)
     picture = np.full((rows, WIDTH, 3), 255, np.uint8)
     paired = domain.jobs["mate_job_id"].is_not_null().to_numpy()
@@ -83,7 +83,7 @@ def _picture(domain: RunDomain, layout: Layout, run: Run) -> NDArray[np.uint8]:
 
 
 def _boxes(pieces: Pieces, scale: float, run: Run) -> Iterator[tuple[int, tuple[slice, slice]]]:
-    """(job, slices of rows and columns) of each piece that has a pixel of its own."""
+    """Yield (job, slices of rows and columns) for each piece that covers at least one pixel."""
     per_second = WIDTH / max(run.last - run.first, 1)
     columns = [np.rint((times - run.first) * per_second).astype(np.int64) for times in (pieces.begin, pieces.end)]
     rows = [np.rint(nodes * scale).astype(np.int64) for nodes in (pieces.first, pieces.first + pieces.nodes)]
@@ -93,7 +93,7 @@ def _boxes(pieces: Pieces, scale: float, run: Run) -> Iterator[tuple[int, tuple[
 
 
 def _stripes(rows: int) -> NDArray[np.uint8]:
-    """The look of held nodes, as large as the picture."""
+    """Return the striped look of held nodes, as large as the picture."""
     places = np.add.outer(np.arange(rows), -np.arange(WIDTH)) % STRIPES
     held, stripe = (np.array(_rgb(colour), np.uint8) for colour in (HELD, STRIPE))
     return np.where((places < STRIPES // 3)[..., None], stripe, held)
