@@ -97,7 +97,7 @@ def _scaled(jobs: TraceLog | Workload, source: Source, scale: str | None, load: 
 
 
 def _header(source: Source, cleaned: bool) -> dict[str, str]:
-    """Return the log's header, with the machine's size if it was given or the log is cleaned, and a note on cleaning."""
+    """Return the log's header, with the machine's size if it was given or the log is cleaned, and a note on that."""
     header = dict(source.log.header)
     if source.nodes is not None and (source.nodes_given or cleaned):
         per_node = 1 if cleaned else source.procs_per_node

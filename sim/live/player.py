@@ -37,7 +37,7 @@ class Player:
         self.advance(0, ())
 
     def advance(self, now: int, phases: Sequence[wire.Phase], until: int = 0) -> Sequence[str]:
-        """Go through phases of `now`, then on alone `until` an instant; return the domains in which that started jobs."""
+        """Go through phases of `now`, then on alone `until` an instant; return the domains where that started jobs."""
         request = wire.AdvanceRequest(instant=now, phases=phases, until=until)
         with self._answered():
             self.come = self._service.Advance(request, timeout=PATIENCE)
