@@ -25,7 +25,7 @@ TEXT = (
 
 
 def write_comparison(folder: Path) -> Path:
-    """Write the report of each combination to its folder, and the one that compares them; return the path of the latter.
+    """Write a report for each combination to its folder, and the one that compares them; return its path.
 
     InputError, OSError.
     """
