@@ -1,1 +1,1 @@
-"""Studies: published experiments carried out again, one package each."""
+"""Studies: repetitions of published experiments, one package each."""

@@ -1,1 +1,1 @@
-"""Section V of Tang et al., Job Coscheduling on Coupled High-End Computing Systems (2011), carried out again."""
+"""Repeats section V of Tang et al., Job Coscheduling on Coupled High-End Computing Systems (2011)."""

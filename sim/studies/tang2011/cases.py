@@ -1,4 +1,4 @@
-"""All cases of the study: which replays are run, and where each belongs."""
+"""All cases of the study: the replays, and the experiment and point that each belongs to."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from cosched.sim.sweeps.case import Case
 if TYPE_CHECKING:
     from cosched.sim.studies.tang2011.sensitivity import Sensitivity
 
-# Experiments: what "point" is beside each.
+# Experiments. The comments say what a "point" is in each.
 BY_LOAD = "load"  # V-D: Eureka's load
 BY_SHARE = "share"  # V-E: the share of Intrepid's jobs that are paired
-LAST = "release order"  # V-E with released jobs last, as the paper has it: the share
+LAST = "release order"  # V-E with released jobs last, as in the paper: the share
 LONG = "span"  # V-B: days, at a high load, hold-hold
 LONG_NO_TIMER = "span, no timer"
 SHARE_NO_TIMER = "share, no timer"
@@ -39,7 +39,7 @@ QUICK_SPANS = (10, 60)
 
 
 def cases(plan: Plan) -> list[Case]:
-    """Every case of the study, in a fixed order; "point" is a number of the experiment's kind."""
+    """Return every case of the study, in a fixed order."""
     found: list[Case] = []
     for replication in range(1, plan.replications + 1):
         found += _by_load(plan, replication)
@@ -52,7 +52,7 @@ def cases(plan: Plan) -> list[Case]:
 
 
 def spans(plan: Plan) -> Sequence[float]:
-    """Days of the long runs in which deadlocks are looked for; where there are only months, a month."""
+    """Return the lengths in days of the long runs that look for deadlocks; a month if there are no longer spans."""
     if not plan.months.longer:
         return (plan.days,)
     return [days * plan.days / MONTH_DAYS for days in (QUICK_SPANS if plan.quick else LONG_SPANS)]
@@ -76,7 +76,7 @@ def _by_share(plan: Plan, replication: int) -> Iterator[Case]:
 
 
 def _deadlocks(plan: Plan, replication: int) -> Iterator[Case]:
-    """Hold-hold with the timer off, and the long runs with it."""
+    """Yield hold-hold with the timer off, and the long runs with the timer on."""
     for days in spans(plan):
         yield _case(LONG, days, "HH", replication, plan.by_load("HH", HIGH, replication, days))
         settings = plan.by_load("HH", HIGH, replication, days)
@@ -94,7 +94,7 @@ def _release_order(plan: Plan, replication: int) -> Iterator[Case]:
 
 
 def _sensitivity(plan: Plan, sensitivity: Sensitivity, replication: int) -> Iterator[Case]:
-    """The default is not run again: it is the case of V-D."""
+    """Yield the cases of a sensitivity, without its default, which is the case of V-D."""
     for point in sensitivity.points:
         for schemes in (*sensitivity.schemes, *((BASE,) if sensitivity.own_base else ())):
             if point != sensitivity.default:

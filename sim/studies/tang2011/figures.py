@@ -1,4 +1,4 @@
-"""The paper's figures 3 to 10 with our numbers."""
+"""Figures 3 to 10 of the paper with our numbers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LOCAL = {"local hold": Look(VERMILION, "////"), "local yield": Look(BLUE, "")}
 
 
 def paper_figures(results: Results, days: float) -> list[Figure]:
-    """Figures 3 to 6, by the load of Eureka, and 7 to 10, by the share of paired jobs."""
+    """Return figures 3 to 6, by Eureka's load, and 7 to 10, by the share of paired jobs."""
     found = []
     for first, experiment in ((3, BY_LOAD), (7, BY_SHARE)):
         what = "load of Eureka" if experiment == BY_LOAD else "share of paired jobs"
@@ -49,7 +49,7 @@ def paper_figures(results: Results, days: float) -> list[Figure]:
 
 
 def point_label(experiment: str, point: float) -> str:
-    """A load as 0.25, a share as 2.5 (%)."""
+    """Format a load as 0.25, a share as 2.5 (%)."""
     return f"{point:g}" if experiment == BY_LOAD else f"{100 * point:g}"
 
 
@@ -123,14 +123,14 @@ LETTER = {"hold": "H", "yield": "Y"}
 
 
 def _by_remote(experiment: str) -> Iterator[tuple[str, float, str]]:
-    """The groups of figures 5, 6, 9 and 10: label, point, and the letter of the other machine's scheme."""
+    """Yield the groups of figures 5, 6, 9 and 10: label, point, and the letter of the other machine's scheme."""
     for point in POINTS[experiment]:
         for remote in LETTER.values():
             yield f"{point_label(experiment, point)}/{remote}", point, remote
 
 
 def _local(results: Results, experiment: str, machine: str, letter: str, measure: str) -> Values:
-    """A value for each group, the machine's own scheme being `letter`."""
+    """Return a value for each group; `letter` is the machine's own scheme."""
     first = machine == MACHINES[0]
     return [
         results.mean(experiment, point, letter + remote if first else remote + letter, f"{machine} {measure}")

@@ -1,4 +1,4 @@
-"""Months cut from real job logs: one that plays Intrepid, one that plays Eureka."""
+"""Months cut from two real job logs, one in the place of Intrepid and one in that of Eureka."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from cosched.workload import traces
 from cosched.workload.jobs import Workload
 
 DAY_S = 86_400
-KEYS = ("trace", "nodes", "procs_per_node", "format", "cut")  # of a log, as in --domain
-RACKS_NODES = 40_960  # of the machine whose partitions are known
+KEYS = ("trace", "nodes", "procs_per_node", "format", "cut")  # the settings of a log, as in --domain
+RACKS_NODES = 40_960  # the nodes of Intrepid, whose partitions are known
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Log:
 
 
 def read_log(option: str, settings: Mapping[str, str], say: Callable[[str], None]) -> Log:
-    """The log that a domain's settings name ("trace", "nodes", ...); InputError names the option."""
+    """Read the log of a domain's settings ("trace", "nodes", ...); InputError names the option."""
     wrong = next((key for key in settings if key not in KEYS), None)
     if wrong:
         raise InputError(option, wrong, f"no key of a log; there are {', '.join(KEYS[1:])}")
@@ -47,7 +47,7 @@ def read_log(option: str, settings: Mapping[str, str], say: Callable[[str], None
 
 @dataclass(frozen=True, slots=True)
 class LogMonths:
-    """The windows that `cut_months` has written: files by machine, what they are for, and replication."""
+    """The windows that `cut_months` has written: a file for each machine, purpose and replication."""
 
     folder: Path
     nodes: tuple[int, int]
@@ -55,23 +55,23 @@ class LogMonths:
 
     @property
     def partitioned(self) -> bool:
-        """Whether the log is of a machine like Intrepid."""
+        """Whether the log is from a machine like Intrepid."""
         return self.nodes[0] == RACKS_NODES
 
     def intrepid(self, replication: int, days: float) -> Settings:  # noqa: ARG002  (all windows have these days)
-        """Intrepid's jobs in the days of the windows."""
+        """Return Intrepid's jobs; all windows have the same length in days."""
         return self._settings(0, "month", replication)
 
     def eureka(self, replication: int, load: float, days: float) -> Settings:  # noqa: ARG002
-        """So much of Eureka's log as makes this load, packed into the days of the windows."""
+        """Return as much of Eureka's log as makes this load, packed into the length of a window."""
         return self._settings(1, f"{load:g}", replication)
 
     def eureka_of_many(self, replication: int, days: float) -> Settings:  # noqa: ARG002
-        """As many jobs as Intrepid's window has, in the same span; their run times give way."""
+        """Return as many jobs as Intrepid's window has, in the same span, with scaled run times."""
         return self._settings(1, "many", replication)
 
     def file(self, machine: int, purpose: str, replication: int) -> Path:
-        """Where a window is."""
+        """Return the path of a window."""
         return self.folder / f"{MACHINES[machine]}-{purpose}-{replication:02}.swf.gz"
 
     def _settings(self, machine: int, purpose: str, replication: int) -> Settings:
@@ -79,9 +79,9 @@ class LogMonths:
 
 
 def cut_months(logs: Sequence[Log], replications: int, days: float, folder: Path) -> tuple[LogMonths, int]:
-    """Write the windows of both logs to `folder`, evenly spread over them: where they are, and how many there are.
+    """Write windows of both logs, spread evenly over the logs, to `folder`; return them and their number.
 
-    A log no longer than a window has one only. OSError.
+    A log that is no longer than a window gives only one. OSError.
     """
     intrepid, eureka = logs
     folder.mkdir(parents=True, exist_ok=True)
@@ -101,7 +101,7 @@ def cut_months(logs: Sequence[Log], replications: int, days: float, folder: Path
 
 
 def windows_overlap(logs: Sequence[Log], count: int, days: float) -> bool:
-    """Whether so many windows of Intrepid's log have jobs in common, or those of Eureka's at a high load."""
+    """Whether `count` windows of Intrepid's log share jobs, or those of Eureka's log at a high load do."""
     intrepid, eureka = logs
     work = int((eureka.jobs.run * eureka.jobs.nodes).sum())
     needed = max(LOADS) * eureka.nodes * days * DAY_S
@@ -109,7 +109,7 @@ def windows_overlap(logs: Sequence[Log], count: int, days: float) -> bool:
 
 
 def _months(jobs: Workload, span_s: int, count: int) -> Iterator[Workload]:
-    """Windows in time, the first at the first submission and the last up to the last."""
+    """Yield windows in time; the first begins at the first submission, the last ends at the last submission."""
     first, spare = int(jobs.submit[0]), max(_span(jobs) - span_s, 0)
     for number in range(count):
         start = first + spare * number // max(count - 1, 1)
@@ -117,7 +117,7 @@ def _months(jobs: Workload, span_s: int, count: int) -> Iterator[Workload]:
 
 
 def _packed(log: Log, load: float, span_s: int, share: Fraction) -> Workload:
-    """The jobs that make a load in a span, beginning at a `share` of the way to the last that still can."""
+    """Return jobs that make a load in a span; they start at `share` of the way to the last possible start."""
     work = np.cumsum(log.jobs.run * log.jobs.nodes)
     needed = round(load * log.nodes * span_s)
     latest = int(np.searchsorted(work, int(work[-1]) - needed)) if work[-1] > needed else 0
@@ -129,7 +129,7 @@ def _packed(log: Log, load: float, span_s: int, share: Fraction) -> Workload:
 
 
 def _of_many(log: Log, count: int, span_s: int, share: Fraction) -> Workload:
-    """`count` jobs (or all) in a span, with run and requested times scaled to a medium load."""
+    """Return `count` jobs (or all) in a span, with run and requested times scaled to a medium load."""
     count = min(count, len(log.jobs))
     begin = _place(log.jobs, len(log.jobs) - count, share)
     window = _rows(log.jobs, slice(begin, begin + count))
@@ -141,7 +141,7 @@ def _of_many(log: Log, count: int, span_s: int, share: Fraction) -> Workload:
 
 
 def _place(jobs: Workload, latest: int, share: Fraction) -> int:
-    """The row at which a share of the time up to the row `latest` has passed."""
+    """Return the row at which `share` of the time up to the row `latest` has passed."""
     first, last = int(jobs.submit[0]), int(jobs.submit[latest])
     return min(int(np.searchsorted(jobs.submit, first + int((last - first) * share))), latest)
 

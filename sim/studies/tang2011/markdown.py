@@ -10,7 +10,7 @@ from cosched.sim.studies.tang2011.words import AGREEMENT, PAPER, left_out, repli
 
 
 def paper_in_markdown(said: dict[str, Any], numbers: Sequence[Compared], claims: Sequence[Checked]) -> str:
-    """The content of paper.md."""
+    """Return the content of paper.md."""
     return "\n".join([*_head(said), *_numbers(numbers), *_claims(claims)]) + "\n"
 
 

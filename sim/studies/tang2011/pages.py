@@ -1,4 +1,4 @@
-"""The page of the study."""
+"""The study's page of results."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ RELEASE_ORDER = (
 def study_page(
     said: dict[str, Any], plan: Plan, results: Results, numbers: Sequence[Compared], claims: Sequence[Checked]
 ) -> Page:
-    """The whole page."""
+    """Return the whole page."""
     return Page(
         title="Job coscheduling on coupled systems",
         subtitle=f"{PAPER}, carried out again",

@@ -30,12 +30,12 @@ from cosched.sim.studies.tang2011.tables import deadlocks_table, release_order_t
 from cosched.sim.sweeps.storage import RESULTS
 from cosched.workload.traces.atomic import replacing
 
-TABLES, PAPER = "tables", "paper.md"  # in the study's folder
+TABLES, PAPER = "tables", "paper.md"  # names in the study's folder
 
 
 @dataclass(frozen=True)
 class Found:
-    """All that a study found: study.json, the plan, the results, and the paper beside them."""
+    """The results of a study: study.json, the plan, the results, and their comparison with the paper."""
 
     said: dict[str, Any]
     plan: Plan
@@ -45,12 +45,12 @@ class Found:
 
     @property
     def failed(self) -> int:
-        """Cases without measures."""
+        """The number of cases without measures."""
         return int(self.results.cases["error"].is_not_null().sum())
 
 
 def rebuild(folder: Path) -> Found:
-    """Write tables, figures, paper.md and report.html from a study's results. InputError, OSError."""
+    """Write tables, figures, paper.md and report.html from a study's results; InputError, OSError."""
     found = read_found(folder)
     (folder / TABLES).mkdir(exist_ok=True)
     for name, table in tables(found):
@@ -64,7 +64,7 @@ def rebuild(folder: Path) -> Found:
 
 
 def read_found(folder: Path) -> Found:
-    """The results in a study's folder; InputError."""
+    """Read the results in a study's folder; InputError."""
     said, plan = read_study(folder)
     path = folder / RESULTS
     try:
@@ -77,7 +77,7 @@ def read_found(folder: Path) -> Found:
 
 
 def tables(found: Found) -> Iterator[tuple[str, DataFrame]]:
-    """Those that become tables/NAME.csv."""
+    """Yield name and content of each tables/NAME.csv."""
     yield "paper", numbers_table(found.numbers)
     yield "claims", claims_table(found.claims)
     yield "averages", found.results.means

@@ -1,4 +1,4 @@
-"""What the cases gave, in the paper's units, with differences to the base, and means over replications."""
+"""The results of the cases in the paper's units, with differences from the base, and means over replications."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from cosched.sim.studies.tang2011.sensitivity import Sensitivity
 from cosched.sim.studies.tang2011.setup import BASE, MACHINES, MEDIUM
 from cosched.sim.sweeps.averages import INTERVAL, averages
 
-# Measures of a machine; a column is "MACHINE MEASURE".
-WAIT = "wait"  # mean of all jobs, minutes
-SLOWDOWN = "slowdown"  # mean of all jobs
-SYNC = "sync time"  # mean of the paired jobs, minutes
+# Measures of a machine; their columns are called "MACHINE MEASURE".
+WAIT = "wait"  # mean over all jobs, minutes
+SLOWDOWN = "slowdown"  # mean over all jobs
+SYNC = "sync time"  # mean over the paired jobs, minutes
 LOSS = "lost node-hours"  # by holding
 LOSS_SHARE = "lost share"  # of the node-hours in the span, per cent
 JOBS = "jobs"
 LOAD = "load"  # offered
 PAIRED = "paired share"  # of the machine's jobs, per cent
-WAIT_RISE = "wait rise"  # difference to the base in per cent of it
+WAIT_RISE = "wait rise"  # difference from the base, in per cent of the base
 NEVER = "never started"  # jobs
 LONGEST = "longest queue"  # jobs
-TOGETHER = "together"  # pairs that started together, per cent of all (of both machines: without a machine's name)
+TOGETHER = "together"  # pairs that started together, per cent of all pairs (column without a machine's name)
 
-EXTRA = " extra"  # ends the name of a measure's difference to the base, on the same workload
+EXTRA = " extra"  # suffix of the column with a measure's difference from the base on the same workload
 
 OTHERS_WAIT = "wait of unpaired jobs"  # minutes
 OTHERS_SLOWDOWN = "slowdown of unpaired jobs"
@@ -51,7 +51,7 @@ class Results:
 
     @classmethod
     def of(cls, rows: DataFrame, days: float, sensitivities: Sequence[Sensitivity]) -> Results:
-        """From the rows of the cases (results.parquet), months being of so many days."""
+        """Make results from the rows of the cases (results.parquet); `days` is the length of a month."""
         rows = _with_measures(rows, days)
         rows = polars.concat([rows, *_defaults(rows, sensitivities)])
         own_base = {s.name for s in sensitivities if s.own_base}
@@ -59,7 +59,7 @@ class Results:
 
     @cached_property
     def means(self) -> DataFrame:
-        """A row for each experiment, point and combination of schemes: "n", means and half-widths of intervals."""
+        """One row for each experiment, point and combination of schemes: "n", means and half-widths of intervals."""
         measures = [name for name in self.cases.columns if name not in (*LABELS, *COUNTS, "case")]
         return averages(self.cases, LABELS[:3], measures)
 
@@ -68,7 +68,7 @@ class Results:
         return {(row["experiment"], row["point"], row["schemes"]): row for row in self.means.iter_rows(named=True)}
 
     def mean(self, experiment: str, point: float, schemes: str, measure: str) -> Estimate | None:
-        """The mean of a measure ("intrepid wait"), None where there is none."""
+        """Return the mean of a measure ("intrepid wait"); None if there is none."""
         row = self._by_place.get((experiment, float(point), schemes), {})
         value = row.get(measure)
         return None if value is None else Estimate(value, row.get(measure + INTERVAL))
@@ -76,17 +76,17 @@ class Results:
     def means_of(
         self, experiment: str, points: Sequence[float], schemes: Sequence[str], measure: str
     ) -> dict[tuple[float, str], Estimate]:
-        """The same at several points, under several combinations of schemes, where there is a mean."""
+        """Return the means at several points under several combinations of schemes, where there are any."""
         found = {(p, s): self.mean(experiment, p, s, measure) for p in points for s in schemes}
         return {place: estimate for place, estimate in found.items() if estimate is not None}
 
     def difference(self, experiment: str, point: float, schemes: tuple[str, str], measure: str) -> Estimate | None:
-        """What a measure is more under the first schemes than under the second, on the same workloads."""
+        """Return how much greater a measure is under the first schemes than under the second, on the same workloads."""
         first, second = ((experiment, point, name) for name in schemes)
         return self._difference(first, second, measure)
 
     def step(self, experiment: str, points: tuple[float, float], schemes: str, measure: str) -> Estimate | None:
-        """What a measure is more at the second point than at the first, in the same replications."""
+        """Return how much greater a measure is at the second point than at the first, in the same replications."""
         before, after = ((experiment, point, schemes) for point in points)
         return self._difference(after, before, measure)
 
@@ -106,7 +106,7 @@ class Results:
         return self.cases.filter(chosen, col("error").is_null()).select("replication", measure)
 
     def of_experiment(self, *names: str) -> DataFrame:
-        """The cases of some experiments that have measures."""
+        """Return those cases of some experiments that have measures."""
         return self.cases.filter(col("experiment").is_in(names), col("error").is_null())
 
 
@@ -151,7 +151,7 @@ def _of_machine(m: str, days: float) -> dict[str, Expr]:
 
 
 def _defaults(rows: DataFrame, sensitivities: Sequence[Sensitivity]) -> Iterator[DataFrame]:
-    """The default of each sensitivity is the case of V-D at a medium load."""
+    """Yield the rows for the default of each sensitivity: the case of V-D at a medium load."""
     medium = rows.filter(col("experiment") == BY_LOAD, col("point") == MEDIUM)
     for sensitivity in sensitivities:
         wanted = medium.filter(col("schemes").is_in([*sensitivity.schemes, BASE]))
@@ -161,7 +161,7 @@ def _defaults(rows: DataFrame, sensitivities: Sequence[Sensitivity]) -> Iterator
 
 
 def _with_differences(rows: DataFrame, own_base: set[str]) -> DataFrame:
-    """Beside each compared measure, its difference to the base on the same workload."""
+    """Add to each compared measure its difference from the base on the same workload."""
     base_of = _base_places(own_base)
     columns = [f"{machine} {measure}" for machine in MACHINES for measure in COMPARED]
     bases = rows.filter(col("schemes") == BASE, col("error").is_null()).select(
@@ -178,7 +178,7 @@ def _with_differences(rows: DataFrame, own_base: set[str]) -> DataFrame:
 
 
 def _base_places(own_base: set[str]) -> list[Expr]:
-    """The experiment and the point at which the base of a case is."""
+    """Return the experiment and the point of a case's base."""
     own = [BY_LOAD, BY_SHARE, *own_base]
     share = col("experiment") == LAST
     return [

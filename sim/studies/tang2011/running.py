@@ -32,12 +32,12 @@ from cosched.sim.sweeps.workers import Workers
 
 STUDY, LOGS = "study.json", "logs"  # a file and a folder in the study's folder
 QUICK_REPLICATIONS, REPLICATIONS = 3, 10
-SAME = ("version", "seed", "days", "quick", "logs")  # in a study that is resumed
+SAME = ("version", "seed", "days", "quick", "logs")  # the keys that must not change when a study is resumed
 
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What the user asks for; `logs` are the settings of the logs by machine (none: generated months)."""
+    """The user's options; `logs` are the settings of the logs by machine (empty: generated months)."""
 
     command: str
     quick: bool
@@ -49,14 +49,14 @@ class Wish:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """How the study reports: `say` a line that stays, `step` what is being done."""
+    """How the study reports: `say` prints a line, `step` shows what is being done."""
 
     say: Callable[[str], None]
     step: Callable[[str], None]
 
 
 def run_study(wish: Wish, folder: Path, workers: Workers, told: Told, *, resume: bool) -> Path:
-    """Run what is not in the folder yet, and write study.json: the path of results.parquet. InputError, OSError."""
+    """Run the missing cases, write study.json, return the path of results.parquet; InputError, OSError."""
     if not resume:
         refuse_results(folder)
     plan, notes = _plan(wish, folder, told)
@@ -70,7 +70,7 @@ def run_study(wish: Wish, folder: Path, workers: Workers, told: Told, *, resume:
 
 
 def read_study(folder: Path) -> tuple[dict[str, Any], Plan]:
-    """What the study.json of a folder says, and the plan that was carried out; InputError."""
+    """Return the content of a folder's study.json, and the plan that was carried out; InputError."""
     path = folder / STUDY
     try:
         said: dict[str, Any] = json.loads(path.read_text())
@@ -85,7 +85,7 @@ def read_study(folder: Path) -> tuple[dict[str, Any], Plan]:
 
 
 def _plan(wish: Wish, folder: Path, told: Told) -> tuple[Plan, list[str]]:
-    """What is run, fewer replications than wished for if a log is short, and notes on it."""
+    """Return the plan, with fewer replications than wished for if a log is short, and notes on it."""
     replications = wish.replications or (QUICK_REPLICATIONS if wish.quick else REPLICATIONS)
     if not wish.logs:
         return Plan(replications, wish.seed, wish.quick, wish.days, GeneratedMonths()), []
@@ -103,7 +103,7 @@ def _plan(wish: Wish, folder: Path, told: Told) -> tuple[Plan, list[str]]:
 
 
 def _description(wish: Wish, plan: Plan) -> dict[str, Any]:
-    """What study.json says."""
+    """Return the content of study.json."""
     return {
         "study": "tang2011",
         "version": __version__,
@@ -118,7 +118,7 @@ def _description(wish: Wish, plan: Plan) -> dict[str, Any]:
 
 
 def _facts(plan: Plan) -> dict[str, float]:
-    """What the set-up says, and the sizes of machines and jobs over all months of V-D."""
+    """Return facts of the set-up, and the sizes of machines and jobs over all months of V-D."""
     facts: dict[str, float] = {
         "release interval": RELEASE_MIN,
         "pair window": WINDOW_S / 60,
@@ -131,7 +131,7 @@ def _facts(plan: Plan) -> dict[str, float]:
 
 
 def _add_sizes(facts: dict[str, float], settings: Settings) -> None:
-    """The sizes in one replay."""
+    """Add the sizes in one replay."""
     config = replay_config("study", settings)
     for domain in config.domains:
         jobs, facts[f"{domain.name} nodes"] = read_machine(domain, config)
@@ -141,7 +141,7 @@ def _add_sizes(facts: dict[str, float], settings: Settings) -> None:
 
 
 def _check_same(folder: Path, said: Mapping[str, Any]) -> dict[str, Any]:
-    """What the study.json that is there says, if any; InputError if it is of another study."""
+    """Return the content of an existing study.json, if any; InputError if it is of another study."""
     if not (folder / STUDY).exists():
         return {}
     before, _ = read_study(folder)

@@ -22,18 +22,18 @@ from cosched.sim.studies.tang2011.setup import (
 )
 
 DAY_S = 86_400
-CUT_S = 3_600  # mean length of a time in which the machines do not reach each other
-COOLING_DAYS = 10  # after the last submission, in which jobs still start
+CUT_S = 3_600  # mean time for which the machines cannot reach each other
+COOLING_DAYS = 10  # days after the last submission in which jobs still start
 
 PARTITIONED = "partitioned:intrepid"
 
 
 @dataclass(frozen=True, slots=True)
 class Sensitivity:
-    """One setting: its values (`points`), the paper's among them (`default`), and how a replay is changed to one.
+    """One setting: its values (`points`), the paper's value (`default`), and a function that changes a replay.
 
-    `own_base`: the setting changes what happens without coscheduling, too. `splits_pairs`: mates may start apart.
-    `labels` are what points are called.
+    `own_base`: the setting also changes what happens without coscheduling. `splits_pairs`: mates may start apart.
+    `labels` are the names of points.
     """
 
     name: str
@@ -48,17 +48,17 @@ class Sensitivity:
     labels: tuple[str, ...] = ()
 
     def label(self, point: float) -> str:
-        """What a point is called."""
+        """Return the name of a point."""
         return self.labels[self.points.index(point)] if self.labels else f"{point:g}"
 
     def fewer(self) -> Sensitivity:
-        """With the least, the default and the greatest value only."""
+        """Return the same with only the least, the default and the greatest value."""
         keep = sorted({self.points[0], self.default, self.points[-1]}, key=self.points.index)
         return replace(self, points=tuple(keep), labels=tuple(self.label(point) for point in keep))
 
 
 def sensitivities(plan: Plan) -> list[Sensitivity]:
-    """All of them; quick studies have fewer points, and only a machine like Intrepid has its partitions."""
+    """Return all sensitivities; quick studies have fewer points, and partitions need a machine like Intrepid."""
     found = [*_of_policies(), *_of_workloads(), _unreachable(plan)]
     if plan.months.partitioned:
         found.append(_partitions())
@@ -66,7 +66,7 @@ def sensitivities(plan: Plan) -> list[Sensitivity]:
 
 
 def _of_policies() -> Iterator[Sensitivity]:
-    """The enhancements of section IV-E."""
+    """Yield the enhancements of section IV-E."""
     minutes = (5, 10, RELEASE_MIN, 40, 60)
     yield Sensitivity(
         "release-interval",
@@ -89,7 +89,7 @@ def _of_policies() -> Iterator[Sensitivity]:
 
 
 def _of_workloads() -> Iterator[Sensitivity]:
-    """Who is paired, and how well users know their run times."""
+    """Yield settings of the workload: which jobs are paired, and how well users know their run times."""
     windows = (0.5, 1, WINDOW_S / 60, 5, 10)
     yield Sensitivity("pair-window", "Pair window", "window (min)", windows, WINDOW_S / 60, SCHEMES, _pair_window)
     yield Sensitivity(
@@ -158,7 +158,7 @@ def _cut_off(settings: Settings, share: float, days: float) -> Settings:
 
 
 def _cuts(seed: int, share: float, days: float) -> Iterator[str]:
-    """A script: the link is down for exponential times of a mean, up in between for as long as the share asks."""
+    """Yield the lines of a script that cuts the link for exponential times of mean `CUT_S`, a `share` of all time."""
     rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence([seed, crc32(b"unreachable")])))
     up_s = CUT_S * (1 - share) / share
     time, end = rng.exponential(up_s), (days + COOLING_DAYS) * DAY_S

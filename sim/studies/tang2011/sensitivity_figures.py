@@ -13,7 +13,7 @@ PANELS = ((WAIT + EXTRA, "extra wait (min)"), (SYNC, "sync time (min)"))
 
 
 def sensitivity_figure(results: Results, sensitivity: Sensitivity) -> Figure:
-    """Extra waits and sync times of both machines; where pairs may start apart, how many do not."""
+    """Show extra waits and sync times of both machines, and how many pairs start together if some may not."""
     panels = [
         _panel(results, sensitivity, f"({letter}) {machine.capitalize()}", f"{machine} {measure}", label)
         for letter, (machine, (measure, label)) in zip("abcd", _grid(), strict=True)

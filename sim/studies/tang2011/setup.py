@@ -1,4 +1,4 @@
-"""The set-up of section V: machines, policies, loads, paired shares; and where the months of jobs are from."""
+"""The set-up of section V: machines, policies, loads, paired shares, and the source of the months of jobs."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-MACHINES = ("intrepid", "eureka")  # the names of the policy domains, whichever logs play them
+MACHINES = ("intrepid", "eureka")  # the names of the policy domains, whichever logs are used
 
 BASE = "none"  # no coscheduling
 SCHEMES = ("HH", "HY", "YH", "YY")  # Intrepid's letter first
 WORDS = {"H": "hold", "Y": "yield"}
 I_HOLDS, I_YIELDS = ("HH", "HY"), ("YH", "YY")  # what Intrepid does
 E_HOLDS, E_YIELDS = ("HH", "YH"), ("HY", "YY")  # what Eureka does
-HOLDING, YIELDING = ("HH", "HY", "YH"), ("HY", "YH", "YY")  # some machine does
+HOLDING, YIELDING = ("HH", "HY", "YH"), ("HY", "YH", "YY")  # what at least one machine does
 
 LOADS = (0.25, 0.5, 0.75)  # of Eureka (V-D)
 MEDIUM, HIGH = 0.5, 0.75
@@ -22,8 +22,8 @@ SHARES = (0.025, 0.05, 0.1, 0.2, 0.33)  # of Intrepid's jobs that are paired (V-
 RELEASE_MIN = 20  # V-A
 WINDOW_S = 120  # V-D
 MONTH_DAYS = 30
-MONTH_JOBS = 9_219  # V-D: in Intrepid's month
-NATIVE_LOAD = 0.25  # of the Eureka log of which several months are packed into one
+MONTH_JOBS = 9_219  # V-D: jobs in Intrepid's month
+NATIVE_LOAD = 0.25  # V-D: the load of the Eureka log before several of its months are packed into one
 
 # V-A: WFP and backfilling. V-B: the whole machine may be held. The paper's timer has no jitter.
 COMMON: Mapping[str, Any] = {
@@ -38,11 +38,11 @@ Settings = dict[str, Any]
 
 
 class Months(Protocol):
-    """Where the jobs of a replication (from 1) are from: settings of a domain, its trace among them."""
+    """The source of the jobs of each replication (from 1): it gives settings of a domain, including its trace."""
 
     @property
     def longer(self) -> bool:
-        """Whether there are longer spans than a month."""
+        """Whether spans longer than a month are available."""
 
     @property
     def partitioned(self) -> bool:
@@ -52,15 +52,15 @@ class Months(Protocol):
         """Intrepid's jobs in so many days."""
 
     def eureka(self, replication: int, load: float, days: float) -> Settings:
-        """Eureka's jobs: its log packed into so many days, so that it makes this load."""
+        """Return Eureka's jobs: its log packed into `days` so that it makes this load."""
 
     def eureka_of_many(self, replication: int, days: float) -> Settings:
-        """V-E: as many jobs as Intrepid has, in the same span, at a medium load."""
+        """Return Eureka's jobs for V-E: as many as Intrepid has, in the same span, at a medium load."""
 
 
 @dataclass(frozen=True, slots=True)
 class GeneratedMonths:
-    """Drawn with the replay's seed (workload.generate)."""
+    """Generated months, drawn with the replay's seed (workload.generate)."""
 
     longer: bool = True
     partitioned: bool = True
@@ -70,19 +70,19 @@ class GeneratedMonths:
         return {"trace": f"generated:intrepid/days={days:g}"}
 
     def eureka(self, replication: int, load: float, days: float) -> Settings:  # noqa: ARG002
-        """Months at a low load packed into one."""
+        """Return several months at a low load, packed into one."""
         native = days * load / NATIVE_LOAD
         return {"trace": f"generated:eureka/days={native:g}/utilisation={NATIVE_LOAD}", "load": load}
 
     def eureka_of_many(self, replication: int, days: float) -> Settings:  # noqa: ARG002
-        """As many jobs as Intrepid has; their run times give way."""
+        """Return as many jobs as Intrepid has, with scaled run times."""
         jobs = round(MONTH_JOBS * days / MONTH_DAYS)
         return {"trace": f"generated:eureka/jobs={jobs}/days={days:g}/utilisation={MEDIUM}"}
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is run: `replications` of months of `days`, the first with the seed `seed`; `quick`: less of it."""
+    """What to run: `replications` of months of `days`, the first with the seed `seed`; `quick`: fewer cases."""
 
     replications: int
     seed: int
@@ -91,20 +91,20 @@ class Plan:
     months: Months
 
     def by_load(self, schemes: str, load: float, replication: int, days: float | None = None) -> Settings:
-        """A replay of V-D: Eureka at a load, pairs by the window."""
+        """Return a replay of V-D: Eureka at a load, pairs by the window."""
         span = days or self.days
         machines = self.months.intrepid(replication, span), self.months.eureka(replication, load, span)
         return self._replay(schemes, machines, replication, pair_window=WINDOW_S)
 
     def by_share(self, schemes: str, share: float, replication: int) -> Settings:
-        """A replay of V-E: as many jobs on both machines, a share of Intrepid's paired."""
+        """Return a replay of V-E: the same number of jobs on both machines, a share of Intrepid's paired."""
         machines = self.months.intrepid(replication, self.days), self.months.eureka_of_many(replication, self.days)
         return self._replay(schemes, machines, replication, pair_fraction=str(share))
 
     def _replay(
         self, schemes: str, machines: tuple[Settings, Settings], replication: int, **pairs: str | int
     ) -> Settings:
-        """The settings of a replay."""
+        """Return the settings of a replay."""
         modes = ("off", "off") if schemes == BASE else (WORDS[schemes[0]], WORDS[schemes[1]])
         domains = [
             {"name": name, "scheme": mode, **COMMON, **machine}
@@ -114,5 +114,5 @@ class Plan:
 
 
 def everywhere(settings: Settings, key: str, value: object) -> Settings:
-    """A replay's settings with a domain's key set on both machines."""
+    """Return a replay's settings with a domain's key set on both machines."""
     return {**settings, "domains": [{**domain, key: value} for domain in settings["domains"]]}

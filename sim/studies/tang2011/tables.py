@@ -1,4 +1,4 @@
-"""Tables of the report beyond the figures: deadlocks, the paper's release order, sensitivity."""
+"""The report's tables beside the figures: deadlocks, the paper's release order, sensitivity."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ ORDERS = (
 
 
 def deadlocks_table(results: Results) -> DataFrame:
-    """Hold-hold with and without the release timer: how many runs deadlock, and how many jobs that leaves behind."""
+    """Return hold-hold with and without the release timer: how many runs deadlock, and how many jobs never start."""
     rows: list[Row] = []
     for name, without, with_timer in ((LONG, LONG_NO_TIMER, LONG), ("share", SHARE_NO_TIMER, BY_SHARE)):
         for point in results.of_experiment(without)["point"].unique(maintain_order=True).to_list():
@@ -49,7 +49,7 @@ def deadlocks_table(results: Results) -> DataFrame:
 
 
 def release_order_table(results: Results) -> DataFrame:
-    """The paper's release order beside ours: runs in which holds change places for ever, and what the others cost."""
+    """Compare the paper's release order with ours: runs in which holds change places for ever, costs of the others."""
     rows: list[Row] = []
     for share in SHARES:
         for schemes in HOLDING:
@@ -62,7 +62,7 @@ def release_order_table(results: Results) -> DataFrame:
 
 
 def sensitivity_table(results: Results, sensitivity: Sensitivity) -> DataFrame:
-    """Means and intervals at each value, under each combination."""
+    """Return means and intervals at each value, under each combination."""
     measures = [f"{machine} {name}" for name in (WAIT, WAIT + EXTRA, SYNC, LOSS_SHARE) for machine in MACHINES]
     measures += [TOGETHER] if sensitivity.splits_pairs else []
     rows: list[Row] = []
@@ -76,14 +76,14 @@ def sensitivity_table(results: Results, sensitivity: Sensitivity) -> DataFrame:
 
 
 def in_words(table: DataFrame) -> Iterator[list[str]]:
-    """The rows of a table as text, a mean and its interval in one cell."""
+    """Yield the rows of a table as text, with a mean and its interval in one cell."""
     heads = [name for name in table.columns if not name.endswith(" ci95")]
     for row in table.iter_rows(named=True):
         yield [_cell(row[name], row.get(f"{name} ci95")) for name in heads]
 
 
 def heads_in_words(table: DataFrame) -> list[str]:
-    """The columns of `in_words`."""
+    """Return the columns of `in_words`."""
     return [name[0].upper() + name[1:] for name in table.columns if not name.endswith(" ci95")]
 
 
@@ -102,7 +102,7 @@ def _stalled(rows: DataFrame) -> int:
 
 
 def _costs(last: DataFrame, ours: DataFrame) -> Iterator[float | None]:
-    """What jobs wait longer with released jobs last, in the runs that end, per machine."""
+    """Yield per machine how much longer jobs wait with released jobs last, in the runs that end."""
     joined = last.filter(~col("stalled").cast(polars.Boolean)).join(ours, on="replication", suffix=" ours")
     for machine in MACHINES:
         name = f"{machine} {WAIT}"

@@ -16,7 +16,7 @@ AGREEMENT = (
 
 
 def replications(said: dict[str, Any]) -> str:
-    """What was replicated, in a sentence."""
+    """Say in a sentence what was replicated."""
     count, days = said["replications"], f"{said['days']:g}"
     times = f"{count} replications" if count > 1 else "One replication, so without intervals"
     if said["logs"]:
@@ -26,7 +26,7 @@ def replications(said: dict[str, Any]) -> str:
 
 
 def left_out(said: dict[str, Any]) -> str:
-    """What a quick study does not have; nothing for a whole one."""
+    """Say what a quick study leaves out; empty for a full one."""
     if not said["quick"]:
         return ""
     return (

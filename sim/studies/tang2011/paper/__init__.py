@@ -1,1 +1,1 @@
-"""What the paper says, its numbers and its claims, beside what is found here."""
+"""The numbers and claims of the paper beside our results."""

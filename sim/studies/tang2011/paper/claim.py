@@ -1,4 +1,4 @@
-"""A qualitative claim of the paper, and how it is checked against results."""
+"""Qualitative claims of the paper, and how they are checked against results."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from cosched.sim.studies.tang2011.results import Results
 MOST_LISTED = 3  # exceptions
 
 Named: TypeAlias = tuple[str, Estimate | None]
-"""An estimate and what it is of ("HH at 0.5")."""
+"""An estimate and its place ("HH at 0.5")."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Whether a claim holds here, what was found, and, where it does not hold, why: where not, or what is behind it."""
+    """Whether a claim holds here, and what was found; if it does not hold, also where it fails, or the cause."""
 
     holds: bool
     ours: str
@@ -26,7 +26,7 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A claim: where the paper makes it, in what words (`quote`), and what decides (`criterion`, `check`)."""
+    """A claim: its place in the paper, its words (`quote`), and the test (`criterion` in words, `check` as code)."""
 
     where: str
     text: str
@@ -36,7 +36,7 @@ class Claim:
 
 
 def all_of(named: Iterable[Named], fits: Callable[[Estimate], bool], unit: str = "") -> Verdict:
-    """Holds if every estimate fits. Those that do not are the reason; those that cannot decide are told apart."""
+    """Hold if every estimate fits. The reason names those that do not, and counts those too uncertain to decide."""
     there = [(name, value) for name, value in named if value is not None]
     if not there:
         return missing()
@@ -52,36 +52,36 @@ def all_of(named: Iterable[Named], fits: Callable[[Estimate], bool], unit: str =
 
 
 def positive(named: Iterable[Named], unit: str = "") -> Verdict:
-    """Holds if every difference is above 0."""
+    """Hold if every difference is above 0."""
     return all_of(named, lambda value: value.mean > 0, unit)
 
 
 def missing() -> Verdict:
-    """There are no results to decide by."""
+    """Return the verdict for a claim without results."""
     return Verdict(False, "no results", "the cases that would decide gave no results")
 
 
 def spread(values: Sequence[Estimate], unit: str = "") -> str:
-    """`least to greatest` of some means."""
+    """Format the range of some means as `least to greatest`."""
     low, high = min(values, key=_mean), max(values, key=_mean)
     return f"{low}{unit}" if len(values) == 1 else f"{low} to {high}{unit}"
 
 
 def because(verdict: Verdict, reason: Callable[[], str]) -> Verdict:
-    """The same with more of a reason, if it does not hold."""
+    """Add a reason to a verdict that does not hold."""
     if verdict.holds:
         return verdict
     return Verdict(False, verdict.ours, f"{verdict.reason}; {reason()}" if verdict.reason else reason())
 
 
 def mean_of(values: Iterable[Estimate | None]) -> float:
-    """The mean of some means; 0 of none."""
+    """Return the mean of some means; 0 if there are none."""
     there = [value.mean for value in values if value is not None]
     return sum(there) / len(there) if there else 0.0
 
 
 def _undecided(exceptions: Sequence[tuple[str, Estimate]], fits: Callable[[Estimate], bool]) -> str:
-    """How many of the exceptions would fit at an end of their interval."""
+    """Say how many exceptions would fit at an end of their interval."""
     number = sum(fits(Estimate(value.low)) or fits(Estimate(value.high)) for _, value in exceptions)
     if not number:
         return ""

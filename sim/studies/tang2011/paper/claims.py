@@ -1,4 +1,4 @@
-"""The qualitative claims of section V as checks: those of V-B, and all together."""
+"""The qualitative claims of section V as checks: those of V-B, and the list of all."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from cosched.sim.studies.tang2011.results import LOSS_SHARE, NEVER, Results
 from cosched.sim.studies.tang2011.setup import BASE, MACHINES, YIELDING
 
 LONG_DAYS = 10  # "more than 10 days"
-UNREACHABLE = "unreachable"  # the sensitivity in which mates are started alone on purpose
+UNREACHABLE = "unreachable"  # the sensitivity in which mates start alone on purpose
 NO_TIMER = (LONG_NO_TIMER, SHARE_NO_TIMER)
 
 
 def claims() -> list[Claim]:
-    """All, in the order of the paper."""
+    """Return all claims, in the order of the paper."""
     return [*_validation(), *claims_by_load(), *claims_by_share()]
 
 
@@ -69,14 +69,14 @@ def _validation() -> Iterator[Claim]:
 
 
 def synchronised_cases(results: Results) -> DataFrame:
-    """The cases in which every pair must start together: with the timer and our release order, and a link."""
+    """Return the cases in which all pairs must start together: with timer, our release order, and an unbroken link."""
     apart = [*NO_TIMER, LAST, UNREACHABLE]
     there = results.cases.filter(col("error").is_null(), col("schemes") != BASE, ~col("experiment").is_in(apart))
     return there.unique("case", keep="first", maintain_order=True)
 
 
 def never_started(rows: DataFrame) -> DataFrame:
-    """Those of the cases in which some job never starts."""
+    """Return the cases in which some job never starts."""
     return rows.filter((col(f"{MACHINES[0]} {NEVER}") > 0) | (col(f"{MACHINES[1]} {NEVER}") > 0))
 
 
@@ -109,7 +109,7 @@ def _deadlocks(results: Results) -> Verdict:
 
 
 def _how_much_is_held(results: Results) -> str:
-    """Of the same long runs with the timer on."""
+    """Say how much is held in the same long runs with the timer on."""
     rows = results.of_experiment(LONG).filter(col("point") > LONG_DAYS)
     shares = [rows.select(col(f"{machine} {LOSS_SHARE}").mean()).item() or 0.0 for machine in MACHINES]
     return (

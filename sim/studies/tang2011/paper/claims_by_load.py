@@ -21,12 +21,12 @@ from cosched.sim.studies.tang2011.setup import BASE, E_HOLDS, HIGH, I_HOLDS, LOA
 
 LOW = LOADS[0]
 SMALL_MIN = 10  # extra wait that the paper calls reasonably low
-PAPER_WORST_MIN = 8  # of Eureka
+PAPER_WORST_MIN = 8  # Eureka's greatest extra wait in the paper
 PAPER_RISE = 0.25  # of Intrepid's slowdown at a medium load: 1.5 of 6.1
 
 
 def claims_by_load() -> Iterator[Claim]:
-    """In the order of the paper."""
+    """Yield the claims in the order of the paper."""
     yield from _of_waits()
     yield from _of_slowdowns()
     yield from _of_schemes()
@@ -181,7 +181,7 @@ def _eureka_waits_little(results: Results) -> Verdict:
 
 
 def _why_eureka_waits(results: Results) -> str:
-    """The arithmetic of a mean over all jobs: paired jobs x their sync time."""
+    """Explain Eureka's mean wait: over all jobs it grows by the share of paired jobs x their sync time."""
     shares = results.means_of(BY_LOAD, LOADS, (BASE,), f"eureka {PAIRED}").values()
     syncs = results.means_of(BY_LOAD, LOADS, SCHEMES, f"eureka {SYNC}").values()
     others = results.means_of(BY_LOAD, LOADS, SCHEMES, f"eureka {OTHERS_WAIT}{EXTRA}").values()
@@ -204,7 +204,7 @@ def _slowdown_follows_wait(results: Results) -> Verdict:
 
 
 def _worst_load(results: Results, machine: str, measure: str) -> float:
-    """The load at which the combinations differ most from the base, in the mean."""
+    """Return the load at which the combinations differ most from the base on average."""
     extra = {load: mean_of(value for _, value in extras(results, BY_LOAD, (load,), machine, measure)) for load in LOADS}
     return max(extra, key=extra.__getitem__)
 

@@ -30,13 +30,13 @@ from cosched.sim.studies.tang2011.setup import (
 )
 
 FIFTH, THIRD = SHARES[-2:]  # 20 % and 33 %
-COMPARABLE = 0.1  # apart at most, as a share: 100 min against 90 to 100
-MARKED = 0.1  # a rise that is noticeable
+COMPARABLE = 0.1  # the greatest difference, as a share: 100 min against 90 to 100
+MARKED = 0.1  # the least rise that is noticeable, as a share
 SMALL_MIN = 38  # the paper's greatest extra wait on Intrepid at 20 %
 
 
 def claims_by_share() -> Iterator[Claim]:
-    """In the order of the paper."""
+    """Yield the claims in the order of the paper."""
     yield from _of_waits()
     yield from _of_slowdowns()
     yield from _of_the_whole()
@@ -186,7 +186,7 @@ def _mean_extra(results: Results, machine: str, measure: str, share: float) -> f
 
 
 def _grows(results: Results, machine: str, measure: str) -> Verdict:
-    """From share to share, in the mean over the combinations."""
+    """Hold if the measure grows from share to share, averaged over the combinations."""
     means = [_mean_extra(results, machine, measure, share) for share in SHARES]
     falls = [
         f"from {100 * share:g} to {100 * after:g} % ({shown(low)} to {shown(high)})"
@@ -199,7 +199,7 @@ def _grows(results: Results, machine: str, measure: str) -> Verdict:
 
 
 def _why_flat(results: Results, machine: str) -> str:
-    """How little the mates of a machine's jobs keep them waiting."""
+    """Say how little a machine's jobs wait for their mates."""
     mate = MACHINES[1 - MACHINES.index(machine)]
     sync = mean_of(results.means_of(BY_SHARE, SHARES, SCHEMES, f"{machine} {SYNC}").values())
     wait = mean_of([results.mean(BY_SHARE, SHARES[0], BASE, f"{mate} {WAIT}")])
@@ -210,7 +210,7 @@ def _why_flat(results: Results, machine: str) -> str:
 
 
 def _ratio(results: Results, machine: str, schemes: str) -> float | None:
-    """The wait at 33 % over that at 20 %."""
+    """Return the wait at 33 % / the wait at 20 %."""
     third, fifth = (results.mean(BY_SHARE, share, schemes, f"{machine} {WAIT}") for share in (THIRD, FIFTH))
     return third.mean / fifth.mean if third and fifth and fifth.mean > 0 else None
 

@@ -1,4 +1,4 @@
-"""The paper's numbers and claims beside ours."""
+"""Compares the paper's numbers and claims with our results."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ INSIDE, WITHIN, OUTSIDE, UNKNOWN = "yes", "within ±", "no", "no result"
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """A statement of the paper, ours in words, and whether ours agrees: one of the words above."""
+    """A statement of the paper, our result in words, and whether it agrees, in one of the words above."""
 
     statement: Statement
     ours: str
@@ -29,24 +29,24 @@ class Compared:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """A claim and what became of it."""
+    """A claim and its verdict."""
 
     claim: Claim
     verdict: Verdict
 
 
 def compare_numbers(results: Results, facts: Mapping[str, float]) -> list[Compared]:
-    """Every number that the paper states beside ours; `facts` are those of study.json."""
+    """Compare every number that the paper states with ours; `facts` are those of study.json."""
     return [_compared(statement, results, facts) for statement in statements()]
 
 
 def check_claims(results: Results) -> list[Checked]:
-    """Every claim, decided."""
+    """Check every claim."""
     return [Checked(claim, claim.check(results)) for claim in claims()]
 
 
 def numbers_table(compared: Sequence[Compared]) -> polars.DataFrame:
-    """For paper.csv."""
+    """Return the table for paper.csv."""
     rows = [
         (c.statement.where, c.statement.what, c.statement.said, c.ours, c.agrees, c.statement.note, c.statement.quote)
         for c in compared
@@ -55,7 +55,7 @@ def numbers_table(compared: Sequence[Compared]) -> polars.DataFrame:
 
 
 def claims_table(checked: Sequence[Checked]) -> polars.DataFrame:
-    """For claims.csv."""
+    """Return the table for claims.csv."""
     rows = [
         (
             c.claim.where,
@@ -72,7 +72,7 @@ def claims_table(checked: Sequence[Checked]) -> polars.DataFrame:
 
 
 def yes_or_no(verdict: Verdict) -> str:
-    """Whether a claim holds."""
+    """Say in a word whether a claim holds."""
     return "yes" if verdict.holds else "no"
 
 
@@ -88,7 +88,7 @@ def _compared(statement: Statement, results: Results, facts: Mapping[str, float]
 
 
 def _values(statement: Statement, results: Results, facts: Mapping[str, float]) -> Iterator[tuple[str, Estimate]]:
-    """Ours, by the place in the grid."""
+    """Yield our values with their places in the grid."""
     if statement.fact:
         if statement.fact in facts:
             yield statement.fact, Estimate(facts[statement.fact])
@@ -105,7 +105,7 @@ def _place(schemes: str, point: float) -> str:
 
 
 def _in_words(values: Mapping[str, Estimate], statement: Statement) -> str:
-    """`61.2 ± 3.0`, or the least and the greatest with their places."""
+    """Format one value as `61.2 ± 3.0`, several as the least and the greatest with their places."""
     if len(values) == 1 and statement.of == "each":
         return str(next(iter(values.values())))
     ends = (choose(values, key=lambda place: values[place].mean) for choose in (min, max))
@@ -122,5 +122,5 @@ def _agreement(values: Sequence[Estimate], statement: Statement) -> str:
 
 
 def _between(low: float, high: float, statement: Statement) -> bool:
-    """Whether anything from `low` to `high` is in the paper's range."""
+    """Whether the interval from `low` to `high` overlaps the paper's range."""
     return (statement.high is None or low <= statement.high) and (statement.low is None or high >= statement.low)

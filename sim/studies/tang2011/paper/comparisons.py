@@ -1,4 +1,4 @@
-"""What claims compare: differences to the base, between schemes and between points, on the same workloads."""
+"""Differences that claims are about: from the base, between schemes and between points, on the same workloads."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from cosched.sim.studies.tang2011.paper.claim import Named, Verdict, missing
 from cosched.sim.studies.tang2011.results import EXTRA, SLOWDOWN, WAIT, Results
 from cosched.sim.studies.tang2011.setup import BASE, MACHINES, SCHEMES
 
-# (the combination in which the machine holds, the one in which it yields), the other machine doing the same
+# (combination in which the machine holds, one in which it yields); the other machine's scheme is the same in both
 HOLD_AND_YIELD = {"intrepid": (("HH", "YH"), ("HY", "YY")), "eureka": (("HH", "HY"), ("YH", "YY"))}
 
 Points = Sequence[float]
 
 
 def extras(results: Results, experiment: str, points: Points, machine: str, measure: str) -> list[Named]:
-    """Differences to the base, of every combination at every point."""
+    """Return the differences from the base, for every combination at every point."""
     found = results.means_of(experiment, points, SCHEMES, f"{machine} {measure}{EXTRA}")
     return [(f"{schemes} at {point:g}", value) for (point, schemes), value in found.items()]
 
 
 def rises(results: Results, experiment: str, points: Points, machine: str, measure: str) -> list[Named]:
-    """The same as shares of the mean base."""
+    """Return the same differences as shares of the mean base."""
     found = results.means_of(experiment, points, SCHEMES, f"{machine} {measure}{EXTRA}")
     rise: list[Named] = []
     for (point, schemes), extra in found.items():
@@ -35,7 +35,7 @@ def rises(results: Results, experiment: str, points: Points, machine: str, measu
 
 
 def hold_minus_yield(results: Results, experiment: str, points: Points, machine: str, measure: str) -> list[Named]:
-    """What a local hold has more than a local yield, the other machine's scheme the same."""
+    """Return how much greater a measure is under local hold than local yield, with the same scheme on the other."""
     return [
         (f"{hold} against {other} at {point:g}", _difference(results, experiment, point, hold, other, machine, measure))
         for point in points
@@ -44,7 +44,7 @@ def hold_minus_yield(results: Results, experiment: str, points: Points, machine:
 
 
 def yield_minus_hold(results: Results, experiment: str, points: Points, machine: str, measure: str) -> list[Named]:
-    """What a local yield has more than a local hold, the other machine's scheme the same."""
+    """Return how much greater a measure is under local yield than local hold, with the same scheme on the other."""
     return [
         (f"{other} against {hold} at {point:g}", _difference(results, experiment, point, other, hold, machine, measure))
         for point in points
@@ -55,7 +55,7 @@ def yield_minus_hold(results: Results, experiment: str, points: Points, machine:
 def steps(
     results: Results, experiment: str, points: Points, machine: str, measure: str, schemes: Sequence[str]
 ) -> list[Named]:
-    """What each point has more than the one before."""
+    """Return how much greater a measure is at each point than at the one before."""
     return [
         (
             f"{name} from {before:g} to {after:g}",
@@ -67,7 +67,7 @@ def steps(
 
 
 def worse_under_hold(results: Results, experiment: str, point: float) -> Iterator[tuple[str, bool]]:
-    """Whether a local hold has a greater wait or slowdown than a local yield, on each machine."""
+    """Yield for each machine whether local hold has a greater wait or slowdown than local yield."""
     for machine in MACHINES:
         waits = hold_minus_yield(results, experiment, (point,), machine, WAIT)
         slowdowns = hold_minus_yield(results, experiment, (point,), machine, SLOWDOWN)
@@ -77,7 +77,7 @@ def worse_under_hold(results: Results, experiment: str, point: float) -> Iterato
 
 
 def sides(found: Sequence[tuple[str, bool]]) -> Verdict:
-    """Holds if all are so."""
+    """Hold if all findings are true."""
     if not found:
         return missing()
     exceptions = [name for name, holds in found if not holds]

@@ -1,4 +1,4 @@
-"""Every number that section V states of its workloads and results, with the words that state it; V-A to V-D."""
+"""The numbers that section V states about its workloads and results, with its words; here V-A to V-D."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from cosched.sim.studies.tang2011.setup import BASE, E_HOLDS, E_YIELDS, I_HOLDS,
 
 
 def statements() -> list[Statement]:
-    """All, in the order of the paper."""
+    """Return all statements, in the order of the paper."""
     return [
         *_setup(),
         *_workload(),

@@ -13,7 +13,7 @@ LOW_SHARES, HIGH_SHARES = SHARES[:3], SHARES[3:]
 
 
 def statements_by_share() -> Iterator[Statement]:
-    """In the order of the paper."""
+    """Yield the statements in the order of the paper."""
     yield Statement(
         "V-E", "Eureka: load", "around 0.5", "rate of this special Eureka workload is around 0.5", 0.45, 0.55,
         BY_SHARE, (0.1,), (BASE,), f"eureka {LOAD}",

@@ -1,4 +1,4 @@
-"""A number that the paper states, as data."""
+"""The numbers that the paper states, as data."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """One number, or range, of the paper, and what ours is compared with it.
+    """One number or range of the paper, and which of our results is compared with it.
 
-    `quote`: its words (blanks and line ends apart). `said`: the number as we read it; a mean of ours agrees if it is
-    from `low` to `high` (None: without bound; a single number: what rounds to it). Ours are the means of `measure`
-    in an experiment at `points` under `schemes`; `of` says which: each, the least or the greatest. A statement about
-    the set-up has a `fact` instead. `note`: what is to be said of the paper's number.
+    `quote`: the paper's words, apart from white space. `said`: the number as we read it. Our mean agrees if it is
+    from `low` to `high` (None: no bound; for a single number these are the values that round to it). Our results are
+    the means of `measure` in an experiment at `points` under `schemes`; `of` says which count: each, the least or the
+    greatest. A statement about the set-up has a `fact` instead. `note`: a remark on the paper's number.
     """
 
     where: str
