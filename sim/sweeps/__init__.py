@@ -1,1 +1,1 @@
-"""Sweeps: many replays of one kind, each independent of the others, by many workers, with results in one table."""
+"""Sweeps: many independent replays of one kind, run by many workers, with the results in one table."""

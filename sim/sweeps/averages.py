@@ -13,15 +13,15 @@ if TYPE_CHECKING:
 
 CONFIDENCE = 0.95
 MEASURES_AT_ONCE = 16
-INTERVAL = " ci95"  # ends the name of the column beside a mean
+INTERVAL = " ci95"  # suffix of the column with a mean's interval
 
 
 def averages(results: polars.DataFrame, by: Sequence[str], of: Sequence[str]) -> polars.DataFrame:
-    """A row for each combination of `by`, in order of first appearance: `by`, "n", and means of the measures `of`.
+    """Return a row for each combination of `by`, in order of first appearance: `by`, "n", and means of `of`.
 
-    "n" counts the cases without an error. Beside the mean of a measure M is M + " ci95", the half-width of the 95 %
-    interval of the mean by Student's t; null where fewer than two cases have the measure. Cases that lack a measure
-    (null), or have an error, are left out of its mean.
+    "n" counts the cases without an error. The column M + " ci95" has the half-width of the 95 % interval of the mean
+    of measure M by Student's t; it is null if fewer than two cases have the measure. Cases that lack a measure (null),
+    or have an error, do not count in its mean.
     """
     import polars
 
@@ -39,7 +39,7 @@ def averages(results: polars.DataFrame, by: Sequence[str], of: Sequence[str]) ->
 
 
 def all_averages(results: Path, by: Sequence[str]) -> polars.DataFrame:
-    """The averages of all measures of a results.parquet, some at a time, so that not all of it is in memory."""
+    """Average all measures of a results.parquet, a few at a time to save memory."""
     import polars
 
     columns = list(polars.read_parquet_schema(results))
@@ -57,7 +57,7 @@ def _count(name: str) -> str:
 
 
 def _half_width(rows: polars.DataFrame, name: str) -> polars.Series:
-    """Half-widths from standard deviations: t of the confidence x the standard error of the mean."""
+    """Return half-widths from standard deviations: quantile of t x standard error of the mean."""
     import numpy as np
     import polars
     from scipy.special import stdtrit  # type: ignore[import-untyped]  # quantiles of Student's t

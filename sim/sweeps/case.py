@@ -1,4 +1,4 @@
-"""One case of a sweep: a replay's settings, its place in the grid, and the row of numbers that it gives."""
+"""One case of a sweep: a replay's settings, its place in the grid, and its row of results."""
 
 from __future__ import annotations
 
@@ -31,38 +31,38 @@ class Case:
 
     @cached_property
     def key(self) -> str:
-        """16 hexadecimal digits of the settings and of the content of the files that they name."""
+        """A hash (16 hexadecimal digits) of the settings and of the content of the files that they name."""
         said = json.dumps(with_digests(self.settings), sort_keys=True, separators=(",", ":"), allow_nan=False)
         return hashlib.sha256(said.encode()).hexdigest()[:16]
 
 
 def run_case(case: Case) -> Row:
-    """Carry out one case: its row.
+    """Run one case and return its row.
 
-    "case" is its key, then come the labels, "error" (None, or why there are no measures, in one line) and the
-    measures: every number of the replay's summary() but the timing, by its dotted path without "domains.".
+    The columns are "case", its key; the labels; "error", None or in one line why there are no measures; and the
+    measures: every number of the replay's summary() except the timing, by its dotted path without "domains.".
     """
     try:
         found = dict(_measures(_replayed(case.settings)))
-    except Exception as error:  # whatever it is, the other cases go on
+    except Exception as error:  # whatever it is, the other cases must go on
         return failed_row(case, reason(error))
     row = {CASE: case.key, **case.labels, ERROR: None}
     return {**row, **{name: value for name, value in found.items() if name not in row}}
 
 
 def failed_row(case: Case, error: str) -> Row:
-    """The row of a case without measures."""
+    """Return the row of a case without measures."""
     return {CASE: case.key, **case.labels, ERROR: error}
 
 
 def run_chunk(cases: Sequence[Case]) -> tuple[list[Row], float]:
-    """Carry out some cases one after another: their rows, and how many seconds they took."""
+    """Run some cases one after another; return their rows and the seconds they took."""
     began = time.perf_counter()
     return [run_case(case) for case in cases], time.perf_counter() - began
 
 
 def reason(error: BaseException) -> str:
-    """What went wrong, in one line."""
+    """Describe an error in one line."""
     from cosched.errors import InputError
 
     text = " ".join(str(error).split())
@@ -90,7 +90,7 @@ def _measures(result: ReplayResult) -> Iterator[tuple[str, int | float | None]]:
 
 
 def _numbers(path: str, value: Any) -> Iterator[tuple[str, int | float | None]]:
-    """The numbers in nested tables by their dotted paths; a None stands for a number that there is not."""
+    """Yield the numbers in nested tables by dotted path; a None counts as a missing number."""
     if isinstance(value, Mapping):
         for key, inner in value.items():
             yield from _numbers(f"{path}.{key}", inner)

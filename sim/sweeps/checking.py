@@ -1,4 +1,4 @@
-"""Finds the mistakes in a sweep before any of its cases is run."""
+"""Finds mistakes in a sweep before any of its cases runs."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def checked_sweep(source: str, base: Mapping[str, Any], grid: object, replications: object, seed: object) -> Sweep:
-    """The sweep that the file `source` describes. `base`: settings of a replay; `grid`: lists of values by key.
+    """Return the sweep that the file `source` describes. `base`: settings of a replay; `grid`: lists of values by key.
 
-    Of each value of the grid the first case is checked. InputError names the file, the key and the reason.
+    The first case of each value of the grid is checked. InputError names the file, the key and the reason.
     """
     if not isinstance(grid, dict) or not grid:
         raise InputError(source, "grid", "a table of lists, such as schemes = ['none', 'HH'], is missing")
@@ -36,7 +36,7 @@ def checked_sweep(source: str, base: Mapping[str, Any], grid: object, replicatio
 
 
 def grid_place(key: str) -> str:
-    """A key of the grid as a message names it."""
+    """Return a key of the grid for messages."""
     return f"grid.{key}" if _BARE_KEY.fullmatch(key) else f"grid.{json.dumps(key, ensure_ascii=False)}"
 
 
@@ -59,7 +59,7 @@ def _values(source: str, key: str, values: object) -> list[Label]:
 
 
 def _check_keys(source: str, grid: Mapping[str, Sequence[Label]], domains: Sequence[Mapping[str, Any]]) -> None:
-    """Each key is one of a replay or a domain, and no two set the same."""
+    """Check that each key is one of a replay or a domain, and that no two set the same."""
     setters: dict[object, str] = {}
     for key in grid:
         try:
@@ -73,7 +73,7 @@ def _check_keys(source: str, grid: Mapping[str, Sequence[Label]], domains: Seque
 
 
 def _check_values(source: str, sweep: Sweep) -> None:
-    """The first case, then each other value of a key beside the first ones of the others."""
+    """Check the first case, then each other value of a key with the first values of the other keys."""
     first = {key: values[0] for key, values in sweep.grid.items()}
     setters = {target: key for key in sweep.grid for target in targets(key, sweep.base["domains"])}
 
@@ -89,12 +89,12 @@ def _check_values(source: str, sweep: Sweep) -> None:
 
 
 def _at(source: str, key: str) -> Locate:
-    """What is wrong is so because of this key of the grid."""
+    """Return a Locate that blames this key of the grid for any mistake."""
     return lambda *_: (source, grid_place(key))
 
 
 def _check(sweep: Sweep, values: Mapping[str, Label], locate: Locate) -> None:
-    """That a case can be run, as far as can be told without reading its traces; InputError."""
+    """Check that a case can be run, as far as possible without reading its traces; InputError."""
     try:
         settings = sweep.case(values, 1).settings
     except ValueError as error:

@@ -1,7 +1,7 @@
-"""Cases carried out by a Dask cluster (distributed), such as one that dask-jobqueue has started.
+"""Runs cases on a Dask cluster (distributed), such as one that dask-jobqueue has started.
 
-Its workers must be able to import cosched of the same version, and trace files must be where they find them by the
-same names: on a shared file system. The results come back to the process that asked for them, which alone writes.
+Its workers must have the same version of cosched, and must find trace files under the same names, as on a shared file
+system. The results come back to the calling process, the only one that writes files.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from cosched.extras import DASK, need
 from cosched.sim.sweeps.case import Case, reason, run_chunk
 from cosched.sim.sweeps.workers import Outcome
 
-PATIENCE_S = 10  # for the scheduler to answer
-CHUNKS_PER_THREAD = 2  # one to do, one that waits at the worker
+PATIENCE_S = 10  # to wait for the scheduler's answer
+CHUNKS_PER_THREAD = 2  # one that runs, one that waits at the worker
 
 
 @contextmanager
 def dask_workers(address: str) -> Iterator[DaskWorkers]:
-    """The workers of the Dask scheduler at `address`, such as "tcp://host:8786".
+    """Yield the workers of the Dask scheduler at `address`, such as "tcp://host:8786".
 
     InputError without the package distributed; OSError if no scheduler answers.
     """
     distributed = _distributed()
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what matters is said by who asks for the cases
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # the calling process reports what matters
     try:
         client = distributed.Client(address, timeout=PATIENCE_S, set_as_default=False)
     except ValueError as error:
@@ -43,7 +43,7 @@ def dask_workers(address: str) -> Iterator[DaskWorkers]:
 
 
 class DaskWorkers:
-    """Whatever workers the cluster has at the time; they may come and go."""
+    """The workers that the cluster has at any time; they may come and go."""
 
     def __init__(self, client: Any, address: str) -> None:
         self._client = client
@@ -53,7 +53,7 @@ class DaskWorkers:
 
     @property
     def at_once(self) -> int:
-        """Some more than are carried out at the same time."""
+        """How many chunks to hand over: somewhat more than can run at the same time."""
         threads: int = sum(self._client.nthreads().values())
         return CHUNKS_PER_THREAD * max(1, threads)
 
@@ -64,11 +64,11 @@ class DaskWorkers:
         self._completed.add(future)
 
     def next_outcome(self) -> Outcome:
-        """Wait for a chunk. If workers die, Dask begins it again a few times before it has no rows. OSError."""
+        """Wait for a chunk. If its worker dies, Dask repeats it a few times, then it has no rows. OSError."""
         future = next(self._completed)
         cases = self._chunks.pop(future.key)
         try:
-            # If its worker dies with the rows before they are fetched, this waits until another one has them.
+            # If the worker dies before its rows are fetched, this waits until another worker has computed them.
             return Outcome(cases, *future.result())
         except _distributed().KilledWorker:
             return Outcome(cases, None, 0.0)
@@ -79,6 +79,6 @@ class DaskWorkers:
 
 
 def _distributed() -> Any:
-    """The package, which has no types worth the name."""
+    """Import the package, which has no useful types."""
     need(DASK)
     return import_module("distributed")

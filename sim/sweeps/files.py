@@ -1,4 +1,4 @@
-"""The files that a replay's settings name, told apart by what is in them."""
+"""The files that a replay's settings name, identified by their content."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ FILE_KEYS = ("trace", "pairs", "script")
 
 
 def with_digests(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings with a digest of its content in the place of each file's name.
+    """Return the settings with each file's name replaced by a digest of its content.
 
-    A file that cannot be read keeps its name: the replay will say what is wrong with it.
+    A file that cannot be read keeps its name; the replay will report what is wrong with it.
     """
     domains = [_told(domain) for domain in settings.get("domains", ())]
     return {**_told(settings), "domains": domains}
@@ -37,14 +37,14 @@ def _content(path: str) -> str:
 
 
 def named_files(settings: Mapping[str, Any]) -> Iterator[tuple[str | None, str, str]]:
-    """The files that the settings name: domain (None: of the replay itself), key, path."""
+    """Yield the files that the settings name: domain (None: the replay itself), key, path."""
     for table in (settings, *settings["domains"]):
         for key, path in _files(table):
             yield table.get("name"), key, path
 
 
 def digest(path: str) -> str:
-    """SHA-256 of a regular file's content, in hexadecimal; InputError."""
+    """Return the SHA-256 of a regular file's content, in hexadecimal; InputError."""
     if path == "-":
         raise InputError("standard input", None, "can be read only once, but each case reads its files")
     try:
@@ -60,18 +60,18 @@ def digest(path: str) -> str:
 
 @functools.lru_cache(maxsize=4096)
 def _digest(path: str, *_state: int) -> str:
-    """Read once for each state of the file."""
+    """Read the file once for each of its states."""
     with open(path, "rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def _files(table: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Each key of a table that names a file, and the file."""
+    """Yield each key of a table that names a file, and the file."""
     for key in FILE_KEYS:
         if isinstance(table.get(key), str) and is_file_name(table[key]):
             yield key, table[key]
 
 
 def is_file_name(text: str) -> bool:
-    """Whether this is a file, and neither a drawn trace nor a script's lines."""
+    """Whether this names a file; generated traces and the lines of a script do not."""
     return not is_generated(text) and not is_text(text)

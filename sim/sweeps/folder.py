@@ -1,4 +1,4 @@
-"""The folder of a sweep: sweep.json says what it is, results.parquet and averages.csv what came of it."""
+"""The folder of a sweep: sweep.json describes the sweep, results.parquet and averages.csv hold the results."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from cosched.sim.sweeps.storage import refuse_results
 from cosched.validation.mistakes import key_shown
 
 SWEEP, AVERAGES = "sweep.json", "averages.csv"
-LONGEST_VALUE = 60  # characters of it in a message
+LONGEST_VALUE = 60  # characters of a value in a message
 LIBRARIES = ("numba", "numpy", "polars")
-SAME = ("version", "settings", "grid", "seed")  # in a sweep that is resumed
+SAME = ("version", "settings", "grid", "seed")  # the keys that must not change when a sweep is resumed
 
 
 def prepare(folder: Path, sweep: Sweep, command: str, *, resume: bool) -> dict[str, Any]:
-    """Make the folder of a sweep, or check that it is this one's if `resume` is set: what its sweep.json says.
+    """Make the folder of a sweep, or with `resume` check that it is this sweep's; return the content of sweep.json.
 
-    InputError if it has results already, or those of another sweep; OSError.
+    InputError if it already has results, or those of another sweep; OSError.
     """
     said = description(sweep, command)
     path = folder / SWEEP
@@ -44,7 +44,7 @@ def prepare(folder: Path, sweep: Sweep, command: str, *, resume: bool) -> dict[s
 
 
 def description(sweep: Sweep, command: str) -> dict[str, Any]:
-    """What sweep.json says: of files their content counts, not their names."""
+    """Return the content of sweep.json, with files identified by their content, not their names."""
     cases = [sweep.case({key: value}, 1).settings for key, values in sweep.grid.items() for value in values]
     return {
         "version": __version__,
@@ -60,7 +60,7 @@ def description(sweep: Sweep, command: str) -> dict[str, Any]:
 
 
 def read_description(folder: Path) -> dict[str, Any]:
-    """What the sweep.json of a folder says; InputError."""
+    """Read the sweep.json of a folder; InputError."""
     path = folder / SWEEP
     try:
         said = json.loads(path.read_bytes())
@@ -74,7 +74,7 @@ def read_description(folder: Path) -> dict[str, Any]:
 
 
 def _check_same(path: Path, before: Mapping[str, Any], now: Mapping[str, Any]) -> None:
-    """InputError that says what differs. More replications go on with the same sweep."""
+    """Raise InputError that says what differs. More replications are still the same sweep."""
     compared = SAME if now["replications"] >= before["replications"] else (*SAME, "replications")
     for key in compared:
         if different := _difference(key, before[key], now[key]):
@@ -86,7 +86,7 @@ def _check_same(path: Path, before: Mapping[str, Any], now: Mapping[str, Any]) -
 
 
 def _difference(where: str, before: Any, now: Any) -> tuple[str, Any, Any] | None:
-    """The first place at which two JSON values differ, and what they are there."""
+    """Return the first place at which two JSON values differ, with both values there."""
     if isinstance(before, dict) and isinstance(now, dict):
         pairs = [(key_shown(key), before.get(key), now.get(key)) for key in {**before, **now}]
     elif isinstance(before, list) and isinstance(now, list) and len(before) == len(now):

@@ -26,7 +26,7 @@ Types = dict[str, Any]  # of columns, by name
 
 
 def gather(store: Store, cases: Iterable[Case]) -> Path:
-    """Write results.parquet, a row for each of the cases in their order, and remove the parts: its path."""
+    """Write results.parquet, with a row for each case in order, and remove the parts; return its path."""
     import polars
 
     stage = store.folder / f".{secrets.token_hex(8)}.part"
@@ -41,7 +41,7 @@ def gather(store: Store, cases: Iterable[Case]) -> Path:
         whole = stage / RESULTS
         polars.scan_parquet(blocks).sink_parquet(whole, row_group_size=BLOCK, maintain_order=True)
         with whole.open("rb") as stream:
-            os.fsync(stream.fileno())  # its parts are removed
+            os.fsync(stream.fileno())  # must be on disk before its parts are removed
         os.replace(whole, store.folder / RESULTS)
     finally:
         shutil.rmtree(stage)
@@ -56,7 +56,7 @@ def _blocks(cases: Iterable[Case]) -> Iterator[list[Case]]:
 
 
 class _Rows:
-    """Finds the row of a case in many files; of several the last one with measures, else the last one."""
+    """Finds the row of a case in many files: the last row with measures, else the last row."""
 
     def __init__(self, files: Sequence[Path]) -> None:
         self._files = files
@@ -67,7 +67,7 @@ class _Rows:
         self._keys, self._file, self._row = keys[order], file[order], row[order]
 
     def of(self, cases: Sequence[Case]) -> polars.DataFrame:
-        """A row for each case: "error" and every measure that any case has."""
+        """Return a row for each case: "error" and every measure that any case has."""
         import polars
 
         at = np.searchsorted(self._keys, key_numbers([case.key for case in cases]), side="right") - 1
@@ -82,14 +82,14 @@ class _Rows:
 
 
 def _listed(number: int, path: Path) -> tuple[NDArray[Any], ...]:
-    """Of each row of a file: the case, whether it has measures, the number of the file and of the row in it."""
+    """Return for each row of a file the case, whether it has measures, and the numbers of the file and the row."""
     rows = read_rows(path, [CASE, ERROR])
     count = np.arange(len(rows), dtype=np.int32)
     return key_numbers(rows[CASE].to_list()), rows[ERROR].is_null().to_numpy(), np.full_like(count, number), count
 
 
 def _measure_types(files: Sequence[Path]) -> Types:
-    """Types of "error" and the measures, by name: the same whichever cases are in which file."""
+    """Return the types of "error" and the measures by name; they do not depend on which file has which cases."""
     import polars
 
     found = polars.concat((read_rows(path).clear() for path in files), how="diagonal_relaxed").schema
@@ -99,7 +99,7 @@ def _measure_types(files: Sequence[Path]) -> Types:
 
 
 def _label_types(cases: Iterable[Case]) -> Types:
-    """Types of the labels, by name in order of first appearance: numbers, or text where there is any."""
+    """Return the types of the labels by name, in order of first appearance: numbers, or text if any label is text."""
     kinds: dict[str, set[type]] = {}
     for case in cases:
         for name, value in case.labels.items():
@@ -118,7 +118,7 @@ def _label_type(kinds: set[type]) -> Any:
 
 
 def _labelled(cases: Sequence[Case], rows: polars.DataFrame, types: Types) -> polars.DataFrame:
-    """The rows with their cases' keys and labels, each once where a measure has the same name."""
+    """Add the cases' keys and labels to the rows; a column occurs once if a measure and a label share a name."""
     import polars
 
     labels = polars.DataFrame({CASE: [case.key for case in cases]})

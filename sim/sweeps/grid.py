@@ -1,4 +1,4 @@
-"""The cases of a sweep: every combination of the values of some settings, in so many replications."""
+"""The cases of a sweep: every combination of the values of some settings, in a number of replications."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from cosched.validation.mistakes import no_such_key
 from cosched.workload.generated import is_generated
 
 SCHEMES = "schemes"  # the grid's key that sets the schemes of all domains
-NO_COSCHEDULING = "none"  # a value of it; others have a letter for each domain
+NO_COSCHEDULING = "none"  # one of its values; the others have a letter for each domain
 LETTERS = {scheme[0].upper(): str(scheme) for scheme in (Scheme.HOLD, Scheme.YIELD)}
 REPLICATION = "replication"  # the label that counts replications from 1
-NEITHER = ("domains", "seed", "events", "name")  # keys that are no part of a grid
-Target = tuple[int | None, str]  # the number of a domain (None: the replay itself) and a key of it
+NEITHER = ("domains", "seed", "events", "name")  # keys that a grid cannot have
+Target = tuple[int | None, str]  # the index of a domain (None: the replay itself) and one of its keys
 
 
 @dataclass(frozen=True)
 class Sweep(Collection[Case]):
-    """A grid of replays; cases are made as they are drawn, replication by replication, the last key fastest.
+    """A grid of replays. Iterating creates the cases one by one: replication by replication, the last key fastest.
 
-    `base` are the settings of a replay that all have in common, `grid` the values of the other keys: DOMAIN.KEY, the
-    KEY of every domain or of the replay, or "schemes". Replication r (from 1) has the seed `seed` + r - 1, whatever
-    its place in the grid: all places see the same drawn traces and pairs.
+    `base` are the settings common to all replays. `grid` has the values of other keys: DOMAIN.KEY, a KEY of every
+    domain or of the replay, or "schemes". Replication r (from 1) has the seed `seed` + r - 1 at every place in the
+    grid, so all places see the same drawn traces and pairs.
     """
 
     base: Mapping[str, Any]
@@ -44,7 +44,7 @@ class Sweep(Collection[Case]):
         return self.replications * math.prod(map(len, self.grid.values()))
 
     def __iter__(self) -> Iterator[Case]:
-        """The cases in their order."""
+        """Iterate over the cases in order."""
         for replication in range(1, self.replications + 1):
             for values in itertools.product(*self.grid.values()):
                 yield self.case(dict(zip(self.grid, values, strict=True)), replication)
@@ -55,14 +55,14 @@ class Sweep(Collection[Case]):
 
     @property
     def draws(self) -> bool:
-        """Whether anything is drawn by the seeds: if not, all replications are the same."""
+        """Whether anything depends on the seeds; if not, all replications are equal."""
         traces = [domain.get("trace") for domain in self.base["domains"]]
         traces += [value for key, values in self.grid.items() if key.endswith("trace") for value in values]
         drawn = any(is_generated(trace) and "/seed=" not in str(trace) for trace in traces)
         return drawn or "pair_fraction" in {**self.base, **self.grid}
 
     def case(self, values: Mapping[str, Label], replication: int) -> Case:
-        """One of the cases; ValueError for a key or scheme that cannot be."""
+        """Return one case; ValueError for an impossible key or scheme."""
         domains = [dict(domain) for domain in self.base["domains"]]
         settings = {**self.base, "domains": domains, "seed": self.seed + replication - 1}
         for key, value in values.items():
@@ -77,7 +77,7 @@ class Sweep(Collection[Case]):
 
 
 def targets(key: str, domains: Sequence[Mapping[str, Any]]) -> list[Target]:
-    """What a key of the grid sets; ValueError if there is no such key."""
+    """Return what a key of the grid sets; ValueError if there is no such key."""
     everywhere = range(len(domains))
     if key == SCHEMES:
         return [(domain, "scheme") for domain in everywhere]
@@ -105,7 +105,7 @@ def _known(key: str, names: Sequence[str]) -> str:
 
 
 def _assignments(key: str, value: Label, domains: Sequence[Mapping[str, Any]]) -> Iterator[tuple[Target, Label]]:
-    """What each target of a key gets."""
+    """Yield each target of a key with its value."""
     places = targets(key, domains)
     values = _schemes(value, len(domains)) if key == SCHEMES else [value] * len(places)
     return zip(places, values, strict=True)

@@ -1,4 +1,4 @@
-"""The process of a local worker: chunks of cases in, their rows out, through a socket that its parent made."""
+"""The process of a local worker: it gets chunks of cases and returns their rows, through a socket of its parent."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PR_SET_PDEATHSIG = 1  # prctl(2)
 
 
 def main() -> None:
-    """Serve the process `sys.argv[2]` through the socket `sys.argv[1]` until it closes it, or is no more."""
+    """Serve the process `sys.argv[2]` through the socket `sys.argv[1]` until it closes the socket or ends."""
     descriptor, parent = map(int, sys.argv[1:])
     _end_with(parent)
     from cosched.sim.warm_up import run_all_kernels
@@ -29,8 +29,8 @@ def main() -> None:
 
 
 def _end_with(parent: int) -> None:
-    """Be killed when the parent ends, however it ends, even in the middle of a case."""
+    """Have this process killed when its parent ends, for whatever reason, even in the middle of a case."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent:  # it has ended before
+    if os.getppid() != parent:  # the parent has ended already
         sys.exit()

@@ -1,4 +1,4 @@
-"""Processes of this machine that carry out the cases of a sweep."""
+"""Local processes that run the cases of a sweep."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from cosched.sim.sweeps.case import Case
 from cosched.sim.sweeps.local_worker import READY
 from cosched.sim.sweeps.workers import Outcome, Workers
 
-PYTHON = (sys.executable, "-P", "-c")  # -P: the user's folder may have files that are called like modules
+PYTHON = (sys.executable, "-P", "-c")  # -P: files in the user's folder may have the names of modules
 MOST_FAILED_STARTS = 3  # of worker processes, in a row
 SINGLE_THREADED = dict.fromkeys(
     ("POLARS_MAX_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1"
@@ -26,12 +26,12 @@ SINGLE_THREADED = dict.fromkeys(
 
 
 def local_workers(count: int | None = None) -> AbstractContextManager[Workers]:
-    """So many processes of this machine (None: one for each CPU that this process may use)."""
+    """Return `count` local worker processes (None: one for each CPU that this process may use)."""
     return LocalWorkers(count or len(os.sched_getaffinity(0)))
 
 
 class LocalWorkers(AbstractContextManager["LocalWorkers"]):
-    """Processes that are started when there is work, replaced when they die, and end when this one ends."""
+    """Processes that start when there is work, are replaced when they die, and end with this process."""
 
     def __init__(self, count: int) -> None:
         self._count = count
@@ -74,7 +74,7 @@ class LocalWorkers(AbstractContextManager["LocalWorkers"]):
             return Outcome(worker.cases, *said)
 
     def _died(self, worker: _Worker) -> Outcome | None:
-        """Its chunk has ended without rows; one that the worker had not begun goes to another worker."""
+        """Return a dead worker's chunk without rows; or give it to another worker, if this one had not begun it."""
         del self._busy[worker.connection]
         worker.end()
         if worker.ready:
@@ -86,7 +86,7 @@ class LocalWorkers(AbstractContextManager["LocalWorkers"]):
         return None
 
     def _compile_kernels(self) -> None:
-        """In one process, so that not every worker has to do it."""
+        """Compile the kernels in one process, so that not every worker has to."""
         code = "from cosched.sim.warm_up import run_all_kernels; run_all_kernels()"
         subprocess.run([*PYTHON, code], stdout=self._log, stderr=self._log, check=False)
 
@@ -102,7 +102,7 @@ class LocalWorkers(AbstractContextManager["LocalWorkers"]):
 
 
 class _Worker:
-    """One process; `cases` is what it does now or has done last."""
+    """One process; `cases` is its present or last chunk."""
 
     def __init__(self, log: IO[bytes]) -> None:
         ours, theirs = socket.socketpair()
@@ -126,13 +126,13 @@ class _Worker:
         self.ready = False
 
     def take(self, cases: Sequence[Case]) -> None:
-        """Begin with a chunk; a worker that has died is noticed when its answer is awaited."""
+        """Begin a chunk; the death of the worker is noticed later, on waiting for its answer."""
         self.cases = cases
         with contextlib.suppress(OSError):
             self.connection.send(cases)
 
     def end(self) -> None:
-        """At once: a worker has nothing to lose."""
+        """Kill the process at once: a worker has no state to lose."""
         self.connection.close()
         self._process.kill()
         self._process.wait()

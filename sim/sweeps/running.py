@@ -1,4 +1,4 @@
-"""Runs the cases of a sweep that have no measures yet, and keeps what they give as it comes."""
+"""Runs the cases of a sweep that have no measures yet, and stores their rows as they come."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from cosched.sim.sweeps.gathering import gather
 from cosched.sim.sweeps.storage import Store
 from cosched.sim.sweeps.workers import Workers
 
-CHUNK_S = 1.0  # about what a chunk of cases should take
+CHUNK_S = 1.0  # the approximate time that a chunk of cases should take
 SHORTEST_CHUNK_S = 0.1
 MOST_CASES = 64  # in a chunk
-DEATHS = 2  # of its worker, until a case is given up
+DEATHS = 2  # deaths of its worker after which a case is given up
 
 
 def run_cases(
@@ -28,12 +28,13 @@ def run_cases(
     resume: bool,
     tell: Callable[[str], None],
 ) -> Path:
-    """Run those of the `total` cases (one or more) that have no measures in `folder` yet: its results.parquet.
+    """Run the cases that have no measures in `folder` yet; return the path of its results.parquet.
 
-    The file has one row a case, in the order of `cases`: "case", the labels, "error", the measures. Cases are drawn as
-    they are needed and more than once: what can be iterated again keeps memory bounded, an iterator becomes a list.
-    `tell` is told of the progress. However it ends (killed, too), only the chunks in the workers' hands are lost: go
-    on with `resume`. InputError if the folder has results and `resume` is not set, or is in use; OSError.
+    The file has one row a case, in the order of `cases`: "case", the labels, "error", the measures. There are `total`
+    cases, at least one. They are created as needed, more than once: an iterable that can be iterated again keeps
+    memory bounded, an iterator becomes a list. `tell` gets the progress. However the run ends, even killed, only the
+    chunks at the workers are lost; continue with `resume`. InputError if the folder has results and `resume` is not
+    set, or if the folder is in use; OSError.
     """
     if isinstance(cases, Iterator):
         cases = list(cases)
@@ -50,7 +51,7 @@ def run_cases(
 
 
 class _Missing(Iterator[Case]):
-    """Draws the cases that have no measures yet; `drawn` of all are known, `there` of them have some."""
+    """Yields the cases that have no measures yet; it has seen `drawn` cases, of which `there` have measures."""
 
     def __init__(self, cases: Iterable[Case], total: int, store: Store) -> None:
         self._cases = iter(cases)
@@ -68,17 +69,17 @@ class _Missing(Iterator[Case]):
 
 
 class _Dispatch:
-    """Hands chunks to the workers, a bounded number at a time, and what was lost with a worker once more."""
+    """Hands chunks to the workers, a bounded number at a time, and repeats cases lost with a dead worker."""
 
     def __init__(self, missing: _Missing, workers: Workers) -> None:
         self._missing = missing
         self._workers = workers
-        self._suspects: deque[Case] = deque()  # each goes out alone
+        self._suspects: deque[Case] = deque()  # cases of dead workers; each is repeated alone
         self._deaths: Counter[str] = Counter()
-        self._case_s = CHUNK_S  # seconds a case, lately
+        self._case_s = CHUNK_S  # recent seconds per case
 
     def rows(self) -> Iterator[list[Row]]:
-        """The rows of each chunk, as it ends."""
+        """Yield the rows of each chunk as it ends."""
         in_hands = 0
         while True:
             while in_hands < self._workers.at_once and (chunk := self._chunk()):
@@ -98,14 +99,14 @@ class _Dispatch:
     def _chunk(self) -> list[Case]:
         if self._suspects:
             return [self._suspects.popleft()]
-        # Shorter ones towards the end, so that no worker is left alone with much.
+        # Chunks become shorter towards the end, so that no worker is left with a long one.
         left_s = (self._missing.total - self._missing.drawn) * self._case_s
         chunk_s = min(CHUNK_S, max(left_s / (2 * self._workers.at_once), SHORTEST_CHUNK_S))
         size = min(MOST_CASES, max(1, int(chunk_s / self._case_s)))
         return list(itertools.islice(self._missing, size))
 
     def _given_up(self, cases: Sequence[Case]) -> list[Row]:
-        """The rows of the cases that have killed their workers often enough; the others get another one."""
+        """Return rows for the cases that killed their workers too often; the others are tried again."""
         given_up = []
         for case in cases:
             self._deaths[case.key] += len(cases) == 1
@@ -117,7 +118,7 @@ class _Dispatch:
 
 
 class _Progress:
-    """How far a sweep is, and how long it will take."""
+    """The progress of a sweep, and an estimate of the time left."""
 
     def __init__(self, missing: _Missing) -> None:
         self._missing = missing
@@ -125,7 +126,7 @@ class _Progress:
         self._ended = self._failed = 0
 
     def add(self, rows: Sequence[Row]) -> None:
-        """These cases have ended."""
+        """Count cases that have ended."""
         self._ended += len(rows)
         self._failed += sum(row[ERROR] is not None for row in rows)
 
@@ -140,7 +141,7 @@ class _Progress:
 
 
 def _left(seconds: float) -> str:
-    """`5 s`, `12 min` or `3.5 h`."""
+    """Format the time left: `5 s`, `12 min` or `3.5 h`."""
     if seconds < 100:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"

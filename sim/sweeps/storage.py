@@ -1,4 +1,4 @@
-"""The folder in which a sweep's rows are kept as they come: small Parquet files, each whole from its first moment."""
+"""Stores a sweep's rows as they come, in small Parquet files, each of which appears whole."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 RESULTS = "results.parquet"
 PARTS = "parts"
-MOST_PARTS = 256  # then the small ones become one
-_STRAY = re.compile(r"\.[0-9a-f]{16}\.part")  # what a killed process was writing
+MOST_PARTS = 256  # if there are more, the small ones are merged into one
+_STRAY = re.compile(r"\.[0-9a-f]{16}\.part")  # an unfinished file of a killed process
 
 Keys = NDArray[np.uint64]
 
 
 class Store:
-    """The rows that a folder has: those of an earlier results.parquet, and parts."""
+    """The rows in a folder: an earlier results.parquet, and the parts."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -43,7 +43,7 @@ class Store:
     @classmethod
     @contextlib.contextmanager
     def opened(cls, folder: Path, *, resume: bool) -> Iterator[Store]:
-        """For this process alone. InputError if there are rows and `resume` is not set, or it is in use; OSError."""
+        """Open a folder for this process alone; InputError if it has rows without `resume`, or is in use; OSError."""
         folder.mkdir(parents=True, exist_ok=True)
         with _locked(folder):
             if not resume:
@@ -58,12 +58,12 @@ class Store:
         return at < len(self._done) and bool(self._done[at] == number)
 
     def files(self) -> list[Path]:
-        """All files with rows, the oldest first."""
+        """Return all files with rows, the oldest first."""
         results = self.folder / RESULTS
         return [*([results] if results.exists() else []), *sorted(self._parts.glob("*.parquet"))]
 
     def add(self, rows: Sequence[Row]) -> None:
-        """Keep rows, but for their labels: a case's place in the grid may be another one the next time."""
+        """Store rows without their labels, since a case's place in the grid may differ the next time."""
         import polars
 
         self._small.append(self._write(_without_labels(polars.DataFrame(rows, infer_schema_length=None))))
@@ -74,7 +74,7 @@ class Store:
             self._small.clear()
 
     def drop_parts(self) -> None:
-        """Now that all is in results.parquet."""
+        """Delete the parts, once all rows are in results.parquet."""
         shutil.rmtree(self._parts)
 
     def _write(self, rows: polars.DataFrame) -> Path:
@@ -86,13 +86,13 @@ class Store:
 
 
 def refuse_results(folder: Path) -> None:
-    """InputError if there are rows in a folder."""
+    """Raise InputError if there are rows in a folder."""
     if (folder / RESULTS).exists() or any((folder / PARTS).glob("*.parquet")):
         raise InputError(str(folder), None, "has results of a sweep already; --resume goes on with them")
 
 
 def read_rows(path: Path, columns: list[str] | None = None) -> polars.DataFrame:
-    """The rows of a file without their labels, or some columns."""
+    """Read the rows of a file without their labels, or only some columns."""
     import polars
 
     rows = polars.read_parquet(path, columns=columns)
@@ -100,18 +100,18 @@ def read_rows(path: Path, columns: list[str] | None = None) -> polars.DataFrame:
 
 
 def key_numbers(keys: Sequence[str]) -> Keys:
-    """Keys of cases as numbers."""
+    """Convert keys of cases to numbers."""
     return np.array([int(key, 16) for key in keys], np.uint64)
 
 
 def _done(path: Path) -> Keys:
-    """The cases that have measures."""
+    """Return the cases in a file that have measures."""
     rows = read_rows(path, [CASE, ERROR])
     return key_numbers(rows.filter(rows[ERROR].is_null())[CASE].to_list())
 
 
 def _without_labels(rows: polars.DataFrame) -> polars.DataFrame:
-    """Labels are the columns between the case and its error."""
+    """Drop the labels: the columns between the case and its error."""
     return rows.select(CASE, *rows.columns[rows.columns.index(ERROR) :])
 
 
@@ -128,7 +128,7 @@ def _locked(folder: Path) -> Iterator[None]:
 
 
 def _sweep_up(folder: Path) -> None:
-    """Remove what a killed process was writing."""
+    """Remove unfinished files of killed processes."""
     for path in (*folder.glob(".*.part"), *(folder / PARTS).glob(".*.part")):
         if _STRAY.fullmatch(path.name):
             if path.is_dir():

@@ -1,4 +1,4 @@
-"""A whole sweep in a folder of its own: its cases are run, averaged and reported."""
+"""A whole sweep in its folder: runs the cases and averages the results."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Swept:
-    """What came of a sweep: the content of its sweep.json, its averages by place in the grid, its failed cases."""
+    """The results of a sweep: the content of its sweep.json, its averages by place in the grid, its failed cases."""
 
     said: Mapping[str, Any]
     averages: polars.DataFrame
@@ -34,7 +34,7 @@ class Swept:
 def carry_out(
     sweep: Sweep, folder: Path, workers: Workers, command: str, *, resume: bool, tell: Callable[[str], None]
 ) -> Swept:
-    """Run the cases that the folder has no results of, write sweep.json, results.parquet and averages.csv.
+    """Run the cases without results in the folder, and write sweep.json, results.parquet and averages.csv.
 
     InputError if there are results and `resume` is not set, or if they are those of another sweep; OSError.
     """
@@ -47,7 +47,7 @@ def carry_out(
 
 
 def read_swept(folder: Path) -> Swept:
-    """A sweep that has been carried out in `folder`; InputError."""
+    """Read the results of a sweep in `folder`; InputError."""
     said = read_description(folder)
     results = folder / RESULTS
     if not results.exists():
@@ -56,7 +56,7 @@ def read_swept(folder: Path) -> Swept:
 
 
 def failures(results: Path, most: int = 10) -> tuple[int, list[dict[str, Any]]]:
-    """How many cases of a results.parquet failed, and the first of them."""
+    """Return how many cases of a results.parquet failed, and the first of them."""
     import polars
 
     columns = list(polars.read_parquet_schema(results))

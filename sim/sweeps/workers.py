@@ -1,4 +1,4 @@
-"""Who carries out the cases of a sweep: `local_workers` or `dask_workers`."""
+"""The workers of a sweep: the common interface of `local_workers` and `dask_workers`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from cosched.sim.sweeps.case import Case, Row
 
 
 class Outcome(NamedTuple):
-    """A chunk that has ended: its rows and the seconds that it took; no rows (None) if its worker has died."""
+    """A chunk that has ended: its rows and the seconds it took; the rows are None if its worker died."""
 
     cases: Sequence[Case]
     rows: list[Row] | None
@@ -17,14 +17,14 @@ class Outcome(NamedTuple):
 
 
 class Workers(Protocol):
-    """Those who carry out chunks of cases."""
+    """Workers that run chunks of cases."""
 
     @property
     def at_once(self) -> int:
-        """How many chunks may be in their hands."""
+        """How many chunks the workers may have at a time."""
 
     def submit(self, cases: Sequence[Case]) -> None:
         """Hand over a chunk."""
 
     def next_outcome(self) -> Outcome:
-        """Wait for one of the chunks handed over. OSError: there are no workers any more."""
+        """Wait for one of the chunks handed over; OSError if no workers are left."""
