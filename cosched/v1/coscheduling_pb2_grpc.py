@@ -26,8 +26,8 @@ if _version_not_supported:
 
 
 class CoschedulingServiceStub:
-    """What a policy domain answers to the other domains: the four calls of Algorithm 1, what time it is, and that it has
-    heard who comes and goes. See the head of this file.
+    """The API of a policy domain for other domains: the four calls of Algorithm 1, the comparison of clocks, and news of
+    presence. See the head of this file.
     """
 
     def __init__(self, channel):
@@ -69,8 +69,8 @@ class CoschedulingServiceStub:
 
 
 class CoschedulingServiceServicer:
-    """What a policy domain answers to the other domains: the four calls of Algorithm 1, what time it is, and that it has
-    heard who comes and goes. See the head of this file.
+    """The API of a policy domain for other domains: the four calls of Algorithm 1, the comparison of clocks, and news of
+    presence. See the head of this file.
     """
 
     def GetMateJobId(self, request, context):
@@ -81,9 +81,9 @@ class CoschedulingServiceServicer:
         map the other's owners to its own; the same name by default), else by the id that the caller names, else for a job
         of its own that names the caller. FOUND needs that this job has the same owner and that it names no other mate; if
         it names no mate yet, it adopts the caller as its mate from now on (by id only while it has not started and has no
-        pair name). Else the answer is UNSUBMITTED if the request has a pair name of which the owner has no job here,
-        NO_PAIR in all other cases, also if coscheduling is off here. Asking again changes nothing, so there is no request
-        id.
+        pair name). Else the answer is UNSUBMITTED if the request has a pair name and the owner has no job with it here,
+        and NO_PAIR in all other cases, also if coscheduling is off here. Asking again changes nothing, so there is no
+        request id.
 
         A domain may also answer a question about a job of its own (`job.domain` is the called domain), for people with a
         generic gRPC client: the mate as it knows it. That changes nothing. Example, with grpcurl:
@@ -94,9 +94,9 @@ class CoschedulingServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetMateStatus(self, request, context):
-        """In what state is your job, the mate of mine? Changes nothing, but for one thing: a ready job that was told of as
-        HOLDING uses its generation up if it yields (see CROSSING CALLS). A job that is not known here as the caller's mate
-        (GetMateJobId makes it known) is UNKNOWN, whatever its state.
+        """In what state is your job, the mate of mine? Changes nothing, with one exception: a ready job that was reported as
+        HOLDING uses its generation up if it yields (see CROSSING CALLS). A job that the called domain does not know as the
+        caller's mate (GetMateJobId makes it known) is UNKNOWN, whatever its state.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -106,8 +106,8 @@ class CoschedulingServiceServicer:
         """Start your job if you can do so now.
 
         If the job is queuing, the called domain answers this: if a scheduling iteration ran now, in which every other
-        paired job that could start were passed over as if it had yielded, would the job start? If so the job, and nothing
-        else, is started at once, without questions about its own mate, and the answer is started = true. Else no job
+        paired job that could start was passed over as if it had yielded, would the job start? If so, this job and no other
+        is started at once, without questions about its own mate, and the answer is started = true. Else no job
         starts and the answer is started = false. A job that already has nodes (it holds, or is ready) is started at once;
         one that runs or has ended normally is answered true; one that was cancelled, has failed, or is not the caller's
         mate, false.
@@ -130,19 +130,19 @@ class CoschedulingServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def CompareClocks(self, request, context):
-        """What time is it at yours? Answered to whoever may connect, also by a domain that is stalled; changes nothing.
+        """What does your clock show? Everybody who may connect gets an answer, also from a stalled domain. Changes nothing.
 
         With its own clock's readings t0, when it sends this, and t3, when it gets the answer, and t1 = received_at and
         t2 = sent_at, the caller knows (RFC 5905, section 8) that the called domain's clock is ahead of its own by
-        ((t1 - t0) + (t2 - t3)) / 2, give or take half the round trip (t3 - t0) - (t2 - t1), whatever each way took.
+        ((t1 - t0) + (t2 - t3)) / 2, plus or minus half of the round trip (t3 - t0) - (t2 - t1).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def TellPresence(self, request, context):
-        """I am here, I drain, or I leave. Told once, when it changes, and when you can be reached again; see ABSENCE. Telling
-        it twice changes nothing more.
+        """I serve, I drain, or I leave. Sent once when this changes, and when the called domain can be reached again; see
+        ABSENCE. Sending it twice changes nothing more.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -190,8 +190,8 @@ def add_CoschedulingServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class CoschedulingService:
-    """What a policy domain answers to the other domains: the four calls of Algorithm 1, what time it is, and that it has
-    heard who comes and goes. See the head of this file.
+    """The API of a policy domain for other domains: the four calls of Algorithm 1, the comparison of clocks, and news of
+    presence. See the head of this file.
     """
 
     @staticmethod

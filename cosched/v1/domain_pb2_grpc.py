@@ -102,10 +102,11 @@ class DomainServiceServicer:
     """
 
     def SubmitJob(self, request, context):
-        """Submit a job, with or without a mate. If it names a mate, that mate's domain is asked at once; what it said is in
-        the answer (`job.mates[0].lookup`). If there is no such mate, or it runs or has ended, the job is refused (NO_PAIR)
-        unless `or_alone`; it is listed as cancelled. If the domain gives no answer (lookup UNSPECIFIED), the job is queued
-        and that domain is asked again as soon as it answers; if it then knows no such mate, the job waits (MateUnknown).
+        """Submit a job, with or without a mate. If it names a mate, that mate's domain is asked at once, and the result
+        is in the answer (`job.mates[0].lookup`). If there is no such mate, or it runs or has ended, the job is refused
+        (NO_PAIR) unless `or_alone`; it is listed as cancelled. If the domain gives no answer (lookup UNSPECIFIED), the job
+        is queued and that domain is asked again as soon as it answers; if it then knows no such mate, the job waits
+        (MateUnknown).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -120,16 +121,16 @@ class DomainServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def LinkJobs(self, request, context):
-        """Name the mate of a job, instead of the one that it has named so far, if any; neither may run. The mate's domain
-        must agree, unless `or_alone`. A job that holds keeps its nodes for its new mate; nothing starts by this alone.
+        """Name the mate of a job; it replaces an earlier one. Neither job may run. The mate's domain
+        must agree, unless `or_alone`. A job that holds keeps its nodes for its new mate; this starts nothing by itself.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def UnlinkJobs(self, request, context):
-        """Dissolve a pair, while neither runs. A job that holds starts at once, alone. The mate's domain learns of it when it
-        asks next, and its job then starts alone.
+        """Dissolve a pair, while neither runs. A job that holds starts at once, alone. The mate's domain learns of it at
+        its next question, and its job then starts alone.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -161,15 +162,15 @@ class DomainServiceServicer:
     def DrainDomain(self, request, context):
         """Make no new holds and no pairs from now on, over restarts too, until ResumeDomain: for maintenance. What holds asks
         once more whether its mate can come, and gives its nodes back at the end of `settle`. Peers are told, so that they
-        hold nothing for it and wait when it stops. For operators. To drain it again changes how long that is expected to
-        take.
+        hold nothing for it and wait when it stops. For operators. A second call changes the expected
+        duration.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ResumeDomain(self, request, context):
-        """The end of DrainDomain. For operators; nothing if it does not drain.
+        """End DrainDomain. For operators; does nothing if the domain does not drain.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -190,7 +191,7 @@ class DomainServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def WatchEvents(self, request, context):
-        """What happens in this domain, as it happens, without end. A client that lost its stream resumes it with the sequence
+        """Stream what happens in this domain, without end. A client that lost its stream resumes it with the sequence
         number of the last event that it saw.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)

@@ -26,7 +26,7 @@ if _version_not_supported:
 
 
 class ReplayServiceStub:
-    """A domain that is led through a recorded past. See the head of this file.
+    """A domain that goes through a recorded past. See the head of this file.
     """
 
     def __init__(self, channel):
@@ -48,19 +48,19 @@ class ReplayServiceStub:
 
 
 class ReplayServiceServicer:
-    """A domain that is led through a recorded past. See the head of this file.
+    """A domain that goes through a recorded past. See the head of this file.
     """
 
     def Advance(self, request, context):
-        """Go through phases of the instant that is told. The answer comes when all calls to other domains are answered and
-        all that changed is on record.
+        """Go through phases of the present instant. The answer comes after all calls to other domains are answered and all
+        changes are recorded.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetResults(self, request, context):
-        """What became of the jobs of the trace, in its order, in pages; any job that was submitted so far.
+        """The results of all jobs submitted so far, in the order of the trace, in pages.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -88,7 +88,7 @@ def add_ReplayServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class ReplayService:
-    """A domain that is led through a recorded past. See the head of this file.
+    """A domain that goes through a recorded past. See the head of this file.
     """
 
     @staticmethod
