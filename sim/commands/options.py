@@ -50,7 +50,9 @@ def replay_options(*, pairs_file: bool) -> Callable[[Command], Command]:
         click.option("--pair-fraction", metavar="SHARE", help="Pair this share of the first domain's jobs."),
         click.option("--seed", metavar="N", help="Seed of drawn traces and pairs (0)."),
         click.option(
-            "--overrun", type=click.Choice(["extend", "kill"]), help="What of jobs that ran past their request."
+            "--overrun",
+            type=click.Choice(["extend", "kill"]),
+            help="Jobs that ran past their request: extend it, or kill them.",
         ),
         click.option("--config", metavar="FILE.toml", help="The same settings in a file; flags win."),
     ]

@@ -35,17 +35,17 @@ def _count(_context: click.Context, option: click.Parameter, number: int | None)
 
 
 OPTIONS = (
-    click.option("--format", "form", type=click.Choice(FORMATS), help="Told by the first line if not given."),
+    click.option("--format", "form", type=click.Choice(FORMATS), help="Format of the log (as its first line shows)."),
     click.option("--nodes", type=int, callback=_count, metavar="N", help="Size of the machine (as the log says)."),
     click.option(
         "--procs-per-node", type=int, callback=_count, default=1, metavar="K", help="Processors of a node (1)."
     ),
-    click.option("--cut", callback=_window, metavar="START..END", help="What is submitted then, as 0..20d."),
+    click.option("--cut", callback=_window, metavar="START..END", help="Only jobs submitted then, as 0..20d."),
     click.option(
         "--overrun",
         type=click.Choice(["extend", "kill"]),
         default="extend",
-        help="What of jobs that ran past their request (extend).",
+        help="Jobs that ran past their request: extend it, or kill them (extend).",
     ),
 )
 
