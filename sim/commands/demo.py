@@ -70,7 +70,7 @@ def demo(ctx: click.Context, out: str | None, no_report: bool, as_json: bool) ->
 
 
 def _run_live(doing: Progress) -> list[PairOfProcesses]:
-    from cosched.sim.live.local_process import ServiceDiedError
+    from cosched.sim.federation.live_player import ServiceDiedError
 
     try:
         return run_live(doing)

@@ -111,7 +111,7 @@ def _deaths_told(live: bool) -> Iterator[None]:
     if not live:
         yield
         return
-    from cosched.sim.live.local_process import ServiceDiedError
+    from cosched.sim.federation.live_player import ServiceDiedError
 
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))
     try:

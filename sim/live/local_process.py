@@ -13,15 +13,12 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from cosched.client import Client, Unreachable
+from cosched.sim.federation.live_player import ServiceDiedError
 
 START_PATIENCE = 300.0  # seconds; the first start may compile the kernels
 STOP_PATIENCE = 10.0
 
 Table = Mapping[str, object]
-
-
-class ServiceDiedError(Exception):
-    """A service process has ended or does not serve; `str()` quotes its last message."""
 
 
 class LocalProcess:

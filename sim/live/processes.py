@@ -12,8 +12,8 @@ from typing import Any
 
 from cosched.core.settings import Scheme
 from cosched.sim.configuration import Domain
+from cosched.sim.federation.live_player import LivePlayer
 from cosched.sim.live.local_process import LocalProcess, free_ports
-from cosched.sim.live.player import Player
 from cosched.validation.sections import CoschedulingFields, SchedulerFields
 from cosched.workload.jobs import Workload
 from cosched.workload.pairing import Pairing, write_pairs
@@ -36,7 +36,7 @@ Place = tuple[Path, dict[str, Any]]  # a service's folder, not yet made, and the
 
 
 @contextmanager
-def in_processes(places: Iterable[Place]) -> Iterator[list[Player]]:
+def in_processes(places: Iterable[Place]) -> Iterator[list[LivePlayer]]:
     """Start the services, yield their clients, and end them with the block; ServiceDiedError if one does not start."""
     processes: dict[str, LocalProcess] = {}
 
@@ -55,7 +55,7 @@ def in_processes(places: Iterable[Place]) -> Iterator[list[Player]]:
             process.start()
         for process in processes.values():
             process.wait().close()
-        players = [Player(name, process.server, check_all) for name, process in processes.items()]
+        players = [LivePlayer(name, process.server, check_all) for name, process in processes.items()]
         for player in players:
             stack.callback(player.close)
         yield players

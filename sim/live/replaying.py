@@ -7,23 +7,17 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
-from typing import Any
-
-import numpy as np
 
 from cosched.adapters.replay.time import SharedTime
-from cosched.core.job import JobState
 from cosched.core.settings import Scheme
 from cosched.errors import InputError
 from cosched.sim.configuration import ReplayConfig
-from cosched.sim.live.conductor import Conductor
-from cosched.sim.live.local_process import ServiceDiedError
-from cosched.sim.live.player import Player
+from cosched.sim.federation.conductor import Conductor
+from cosched.sim.federation.live_player import LivePlayer, ServiceDiedError
+from cosched.sim.federation.outcomes import jobs_of, last_event
 from cosched.sim.live.processes import TIME, LiveDomain, in_processes, prepared
 from cosched.sim.replaying import Replay
-from cosched.sim.results.result import DomainResult, Jobs, ReplayResult, add_pairs
-from cosched.v1.replay_pb2 import JobResult
-from cosched.workload.jobs import UNKNOWN, Workload
+from cosched.sim.results.result import DomainResult, ReplayResult
 
 
 class LiveReplay(Replay):
@@ -56,7 +50,7 @@ class LiveReplay(Replay):
         self._doing("starting services ...")
         with self._services(domains) as (players, told):
             started = time.perf_counter()
-            conductor = Conductor(players, told, self._progress())
+            conductor = Conductor(players, self._teller(told))
             conductor.run()
             self._doing("fetching results ...")
             results = [self._collect(i, domain, players[i], conductor.now) for i, domain in enumerate(domains)]
@@ -66,20 +60,23 @@ class LiveReplay(Replay):
         return ReplayResult(named, self.pairing, conductor.stalled, None, timing)
 
     @contextmanager
-    def _services(self, domains: Sequence[LiveDomain]) -> Iterator[tuple[list[Player], SharedTime]]:
+    def _services(self, domains: Sequence[LiveDomain]) -> Iterator[tuple[list[LivePlayer], SharedTime]]:
         """Yield clients of the services and their shared time; everything ends with the block."""
         with tempfile.TemporaryDirectory(prefix="cosched-") as folder, ExitStack() as stack:
             told = stack.enter_context(closing(SharedTime.make(Path(folder) / TIME)))
             players = stack.enter_context(self.start(prepared(domains, self.pairing, Path(folder))))
+            for player in players:
+                player.look()
             yield players, told
 
-    def _progress(self) -> Callable[[int], None]:
-        """Return a function that reports progress at each new per cent of the time up to the last submission."""
+    def _teller(self, told: SharedTime) -> Callable[[int], None]:
+        """Return a function that tells services the time, and reports each per cent of it until the last submission."""
         last = max(int(workload.submit.max()) for workload in self.workloads)
         said = -1
 
         def tell(now: int) -> None:
             nonlocal said
+            told.tell(now)
             percent = min(100, 100 * now // max(1, last))
             if percent > said:
                 said = percent
@@ -87,42 +84,10 @@ class LiveReplay(Replay):
 
         return tell
 
-    def _collect(self, index: int, domain: LiveDomain, player: Player, now: int) -> DomainResult:
-        results, releases = player.results()
-        if [job.number for job in results] != list(range(1, len(domain.workload) + 1)):
+    def _collect(self, index: int, domain: LiveDomain, player: LivePlayer, now: int) -> DomainResult:
+        outcomes, releases = player.results()
+        if len(outcomes) != len(domain.workload):
             raise ServiceDiedError(f"{player.name}: not all jobs were submitted")
-        jobs = _jobs(results, domain.workload, now)
-        add_pairs(jobs, self.pairing, index)
-        last = _last_event(jobs, domain.workload, now)
+        jobs = jobs_of(outcomes, domain.workload, self.pairing, index, now)
+        last = last_event(jobs, domain.workload, now)
         return DomainResult(domain.settings, domain.nodes, domain.workload, jobs, releases, last)
-
-
-def _jobs(results: Sequence[JobResult], workload: Workload, now: int) -> Jobs:
-    """Return outcomes in trace order, without pairs; holds still in force count until now."""
-    start, end = _column(results, "start"), _column(results, "end")
-    held, since = _column(results, "held_node_seconds"), _column(results, "hold_start")
-    return Jobs(
-        ready=_column(results, "ready"),
-        start=start,
-        end=end,
-        run=np.where((start != UNKNOWN) & (end != UNKNOWN), end - start, workload.run),
-        holds=_column(results, "holds"),
-        yields=_column(results, "yields"),
-        held_node_seconds=held + np.where(since == UNKNOWN, 0, workload.nodes * (now - since)),
-        state=_column(results, "state"),
-        **{name: np.full(len(results), UNKNOWN, np.int64) for name in ("pair", "mate_domain", "mate")},
-    )
-
-
-def _last_event(jobs: Jobs, workload: Workload, now: int) -> int:
-    """Return when the last job ended or was submitted, or the end of the replay if a job still holds."""
-    if (jobs.state == JobState.HOLDING).any():
-        return now
-    return max(int(jobs.end.max()), int(workload.submit.max()))
-
-
-def _column(results: Sequence[JobResult], name: str) -> Any:
-    """Return one field of all jobs, UNKNOWN where it is absent."""
-    optional = JobResult.DESCRIPTOR.fields_by_name[name].has_presence
-    values = (UNKNOWN if optional and not job.HasField(name) else getattr(job, name) for job in results)
-    return np.fromiter(values, np.int64, len(results))

@@ -11,8 +11,8 @@ from typing import Any
 
 from cosched.service.configuration import read_configuration
 from cosched.service.service import Service
+from cosched.sim.federation.live_player import LivePlayer
 from cosched.sim.live.local_process import toml
-from cosched.sim.live.player import Player
 from cosched.sim.live.replaying import LiveReplay
 from cosched.sim.replaying import Replay
 
@@ -51,13 +51,13 @@ class ThreadedReplay(LiveReplay):
     loop: Loop
 
     @contextmanager
-    def start(self, places: Iterable[tuple[Path, dict[str, Any]]]) -> Iterator[list[Player]]:
+    def start(self, places: Iterable[tuple[Path, dict[str, Any]]]) -> Iterator[list[LivePlayer]]:
         with ExitStack() as stack:
             players = []
             for folder, sections in list(places):
                 folder.mkdir()
                 stack.enter_context(self.loop.serve(folder, sections))
-                players.append(Player(sections["domain"]["name"], f"unix:{folder / 'socket'}", lambda: None))
+                players.append(LivePlayer(sections["domain"]["name"], f"unix:{folder / 'socket'}", lambda: None))
             for player in players:
                 stack.callback(player.close)
             yield players

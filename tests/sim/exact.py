@@ -120,6 +120,11 @@ def ref_jobs(max_jobs: int, max_nodes: int = UNITS) -> st.SearchStrategy[list[Re
     return st.binary(min_size=4 * (max_jobs // 2), max_size=4 * max_jobs).map(lambda data: _jobs(data, max_nodes))
 
 
+def some_jobs(rng: Random, max_jobs: int) -> list[RefJob]:
+    """As `ref_jobs`, drawn."""
+    return _jobs(rng.randbytes(4 * rng.randint(max_jobs // 2, max_jobs)), UNITS)
+
+
 def _jobs(data: bytes, max_nodes: int) -> list[RefJob]:
     jobs = []
     for i in range(len(data) // 4):

@@ -1,39 +1,30 @@
-"""Advances domains through their traces in lock-step, with events in the same order as `sim.engine` (scheduling.md)."""
+"""Advances players through their traces in lock-step, with events in the order of `sim.engine` (scheduling.md)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
-from cosched.adapters.replay.time import SharedTime
 from cosched.core.scheduling.primitives.tables import NEVER
 from cosched.sim.engine import STALLED_ROUNDS
-from cosched.sim.live.player import Player
-from cosched.v1.replay_pb2 import PHASE_COMPLETIONS, PHASE_ITERATIONS, PHASE_SUBMISSIONS, PHASE_TIMERS, Phase
-
-EVENTS = (PHASE_COMPLETIONS, PHASE_TIMERS, PHASE_SUBMISSIONS)
-ALL = (*EVENTS, PHASE_ITERATIONS)
+from cosched.sim.federation.player import ALL, EVENTS, Advanced, Phase, Player
 
 
 class Conductor:
     """One run in lock-step. Call `run` once, then read `now` and `stalled`. `players` are in configuration order."""
 
-    def __init__(self, players: Sequence[Player], time: SharedTime, tell: Callable[[int], None]) -> None:
-        """`tell` is called with each new instant."""
+    def __init__(self, players: Sequence[Player], tell: Callable[[int], None] = lambda _: None) -> None:
+        """`tell` is called with each new instant first, but not with those that a player goes through alone."""
         self.now = 0
         self.stalled = False  # True: the run ended because only forced releases remained, and they changed nothing
         self._players = players
         self._index = {player.name: i for i, player in enumerate(players)}
-        self._time = time
         self._tell = tell
         self._idle_instants = 0
 
     def run(self) -> None:
         """Run until no event is left, or only forced releases that change nothing."""
-        for player in self._players:
-            player.look()
         while not self.stalled and (now := self._next()) is not None:
             self.now = now
-            self._time.tell(now)
             self._tell(now)
             self._instant()
 
@@ -51,20 +42,20 @@ class Conductor:
         """Advance the only domain with something to do until another one has something to do."""
         others = [player.next for player in self._players if player is not self._players[i]]
         until = min((instant for instant in others if instant is not None), default=NEVER)
-        due = self._advance(i, ALL, until)
-        self.now = self._players[i].come.instant
-        if self._players[i].come.timers_fired:
+        advanced = self._players[i].advance(self.now, ALL, until)
+        self.now = advanced.instant
+        if advanced.timers_fired:
             self._idle_instants = 1  # the count after an instant that is not idle: the domain has jobs to submit
-        self._iterate(due, (), first=i + 1)
+        self._iterate(self._numbers(advanced), (), first=i + 1)
 
     def _phases(self, active: Sequence[int]) -> None:
         events: Sequence[Phase] = EVENTS
         if any(self._players[i].has_timer(self.now) for i in active):
-            self._together(active, (PHASE_COMPLETIONS,))
+            self._together(active, (Phase.COMPLETIONS,))
             if self._goes_round_in_circles():
                 self.stalled = True
                 return
-            self._together(active, (PHASE_TIMERS,), but_first=len(active) == 1)
+            self._together(active, (Phase.TIMERS,), but_first=len(active) == 1)
             events = EVENTS[1:] if len(active) == 1 else EVENTS[2:]
         # Apart from timers, domains do not affect each other until one of them iterates.
         self._together(active, events, but_first=True)
@@ -75,7 +66,7 @@ class Conductor:
         for i in active[but_first:]:
             self._advance(i, phases)
 
-    def _iterate(self, active: Collection[int], before: Sequence[Phase], first: int = 0) -> None:
+    def _iterate(self, active: Iterable[int], before: Sequence[Phase], first: int = 0) -> None:
         """Go round the domains, starting with `first`, until no iteration is due.
 
         The first domain to iterate goes through the phases `before` it does so.
@@ -85,13 +76,17 @@ class Conductor:
             for i in range(first, len(self._players)):
                 if i in due:
                     due.remove(i)
-                    due |= self._advance(i, (*before, PHASE_ITERATIONS))
+                    due |= self._advance(i, (*before, Phase.ITERATIONS))
                     before = ()
             first = 0
 
-    def _advance(self, player: int, phases: Sequence[Phase], until: int = 0) -> set[int]:
+    def _advance(self, player: int, phases: Sequence[Phase]) -> set[int]:
         """Advance a domain; return the indices of the domains in which that started a job."""
-        return {self._index[name] for name in self._players[player].advance(self.now, phases, until)}
+        return self._numbers(self._players[player].advance(self.now, phases))
+
+    def _numbers(self, advanced: Advanced) -> set[int]:
+        """Return the indices of the domains that a step has changed."""
+        return {self._index[name] for name in advanced.changed}
 
     def _goes_round_in_circles(self) -> bool:
         """Whether only forced releases have happened for long: no job runs or arrives."""

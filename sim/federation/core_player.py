@@ -1,0 +1,201 @@
+"""Plays one policy domain in this process: the core with any scheduler that is open to the future."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Iterable, Sequence
+
+from cosched.adapters.replay.trace import TraceJob
+from cosched.core.coscheduling.coscheduler import Coscheduler
+from cosched.core.domain import TIMER_EVENTS, Change, PolicyDomain
+from cosched.core.effects import Answer, Call, ClearTimer, Record, SetTimer, Start
+from cosched.core.events import Answered, Asked, Event, Finished, Submitted
+from cosched.core.job import JobState
+from cosched.core.protocol import Domain, JobId, MateStarted, MateTried, Reply
+from cosched.core.scheduling.primitives.tables import NEVER
+from cosched.core.scheduling.scheduler import ClusterJob, OpenScheduler
+from cosched.core.settings import CoschedulingSettings
+from cosched.sim.federation.player import ALL, Advanced, JobOutcome, Phase
+from cosched.sim.timers import Timers
+from cosched.workload.jobs import UNKNOWN
+
+
+class Link:
+    """Carries calls between the players that have joined it; they are answered at once."""
+
+    def __init__(self) -> None:
+        self._players: dict[Domain, CorePlayer] = {}
+
+    def join(self, player: CorePlayer) -> None:
+        """From now on it is called by its name."""
+        self._players[player.name] = player
+
+    def call(self, peer: Domain, asked: Asked, now: int) -> Reply:
+        """The peer's answer."""
+        return self._players[peer].answer(asked, now)
+
+
+class CorePlayer:
+    """The player of the domain `name`, whose jobs come from a trace; a job's id is its number there."""
+
+    def __init__(
+        self,
+        name: Domain,
+        coscheduling: CoschedulingSettings,
+        scheduler: OpenScheduler,
+        jobs: Sequence[TraceJob],
+        link: Link,
+    ) -> None:
+        self.name = name
+        self._core = Coscheduler(name, scheduler.nodes, coscheduling, known_as=lambda job: self._job(job).name)
+        self._scheduler = scheduler
+        self._policy = PolicyDomain(self._core, scheduler)
+        self._jobs = jobs
+        self._submitted = 0
+        self._ends: list[tuple[int, int]] = []  # heap of (end, number) of running jobs
+        self._ended: dict[JobId, int] = {}  # when
+        self._timers = Timers()
+        self._releases = 0
+        self._link = link
+        link.join(self)
+        self._now = 0
+        self._changed: dict[Domain, None] = {}  # by this step, in order
+        self._timers_fired = False
+        self._reply: Reply | None = None
+        self._phases: dict[Phase, Callable[[], None]] = {
+            Phase.COMPLETIONS: self._complete,
+            Phase.TIMERS: self._fire_timers,
+            Phase.SUBMISSIONS: self._submit,
+            Phase.ITERATIONS: self._iterate,
+        }
+
+    def _job(self, job: JobId) -> TraceJob:
+        return self._jobs[int(job) - 1]
+
+    # What is to come
+
+    @property
+    def next(self) -> int | None:
+        """See the protocol."""
+        end = self._ends[0][0] if self._ends else NEVER
+        instant = min(end, self._timers.next(), self._next_submission)
+        return instant if instant < NEVER else None
+
+    @property
+    def _next_submission(self) -> int:
+        return self._jobs[self._submitted].submit if self.has_submissions else NEVER
+
+    def has_timer(self, now: int) -> bool:
+        """See the protocol."""
+        return self._timers.next() == now
+
+    @property
+    def has_submissions(self) -> bool:
+        """See the protocol."""
+        return self._submitted < len(self._jobs)
+
+    @property
+    def has_jobs(self) -> bool:
+        """See the protocol."""
+        return self.has_submissions or bool(self._ends)
+
+    # Steps
+
+    def advance(self, now: int, phases: Sequence[Phase], until: int = 0) -> Advanced:
+        """See the protocol."""
+        self._changed = {}
+        self._timers_fired = False
+        self._go_through(now, phases)
+        while self.has_submissions and not self._changed and (instant := self.next) is not None and instant < until:
+            self._go_through(instant, ALL)
+        return Advanced(list(self._changed), self._now, self._timers_fired)
+
+    def _go_through(self, now: int, phases: Sequence[Phase]) -> None:
+        self._enter(now)
+        for phase in phases:
+            self._phases[phase]()
+
+    def _enter(self, now: int) -> None:
+        self._now = now
+        self._scheduler.enter(now)
+
+    def _complete(self) -> None:
+        while self._ends and self._ends[0][0] == self._now:
+            job = str(heapq.heappop(self._ends)[1])
+            self._ended[job] = self._now
+            self._scheduler.leave(job, self._now, JobState.COMPLETED)
+            self._feed(Finished(job, JobState.COMPLETED))
+
+    def _fire_timers(self) -> None:
+        while self._timers.next() == self._now:
+            self._timers_fired = True
+            _, job, timer = self._timers.pop()
+            self._feed(TIMER_EVENTS[timer](job))
+
+    def _submit(self) -> None:
+        while self._next_submission == self._now:
+            job = self._jobs[self._submitted]
+            self._submitted += 1
+            id = str(job.number)
+            changes = self._policy.handle(Submitted(id, job.peer, job.pair), self._now)
+            paired = self._policy.is_paired(id) and not job.alone
+            self._scheduler.submit(ClusterJob(id, job.nodes, job.requested, job.submit, paired))
+            self._do_all(changes)
+
+    def _iterate(self) -> None:
+        """Until the scheduler is done: where it awaits an answer, that comes at once."""
+        while changes := self._policy.schedule(self._now):
+            self._do_all(changes)
+
+    # Events in, changes out
+
+    def answer(self, asked: Asked, now: int) -> Reply:
+        """Answer a peer's call. Iterations that follow run when the conductor says so."""
+        self._enter(now)
+        self._feed(asked)
+        assert self._reply is not None
+        return self._reply
+
+    def _feed(self, event: Event) -> None:
+        self._do_all(self._policy.handle(event, self._now))
+
+    def _do_all(self, changes: Iterable[Change]) -> None:
+        for change in changes:
+            if type(change) is Call:
+                self._call(change)
+            elif type(change) is Answer:
+                self._reply = change.answer
+            elif type(change) is Start:
+                job = self._job(change.job)
+                heapq.heappush(self._ends, (self._now + job.run, job.number))
+            elif type(change) is SetTimer:
+                self._timers.set((0, change.job, change.timer), change.at)
+            elif type(change) is ClearTimer:
+                self._timers.clear((0, change.job, change.timer))
+            elif type(change) is Record:
+                self._releases += change.what == "is released"
+
+    def _call(self, call: Call) -> None:
+        reply = self._link.call(call.peer, Asked(self.name, call.request), self._now)
+        if isinstance(reply, (MateTried, MateStarted)) and reply.started:
+            self._changed[call.peer] = None
+        self._feed(Answered(call.job, call.request, reply))
+
+    # What came of it
+
+    def results(self) -> tuple[Sequence[JobOutcome], int]:
+        """See the protocol."""
+        return [self._outcome(str(job.number)) for job in self._jobs[: self._submitted]], self._releases
+
+    def _outcome(self, id: JobId) -> JobOutcome:
+        job = self._core.jobs[id]
+        return JobOutcome(
+            ready=UNKNOWN if job.ready_at is None else job.ready_at,
+            start=UNKNOWN if job.started_at is None else job.started_at,
+            end=self._ended.get(id, UNKNOWN),
+            holds=job.holds,
+            yields=job.yields,
+            held_node_seconds=job.held_node_seconds,
+            hold_start=job.held_since if job.state is JobState.HOLDING else UNKNOWN,
+            state=int(job.state),
+        )

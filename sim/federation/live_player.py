@@ -1,0 +1,102 @@
+"""Plays one policy domain by its service, which keeps step through ReplayService (replay.proto)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import grpc
+
+from cosched.error_details import error_info
+from cosched.sim.federation.player import Advanced, JobOutcome, Phase
+from cosched.v1 import replay_pb2 as wire
+from cosched.v1.replay_pb2_grpc import ReplayServiceStub
+from cosched.workload.jobs import UNKNOWN
+
+INSTANTS = ("next_completion", "next_timer", "next_submission")
+PATIENCE = 600.0  # seconds for one call: all that happens in a domain at one instant
+PHASES = {
+    Phase.COMPLETIONS: wire.PHASE_COMPLETIONS,
+    Phase.TIMERS: wire.PHASE_TIMERS,
+    Phase.SUBMISSIONS: wire.PHASE_SUBMISSIONS,
+    Phase.ITERATIONS: wire.PHASE_ITERATIONS,
+}
+
+
+class ServiceDiedError(Exception):
+    """A service has ended, does not serve or gives no proper answer; `str()` quotes its last message."""
+
+
+class LivePlayer:
+    """The client of one domain's ReplayService; its calls raise ServiceDiedError if they fail."""
+
+    def __init__(self, name: str, server: str, check: Callable[[], None]) -> None:
+        """`server` is the address; `check` raises ServiceDiedError if the service has ended."""
+        self.name = name
+        self._check = check
+        self._channel = grpc.insecure_channel(server)
+        self._service: Any = ReplayServiceStub(self._channel)
+        self._to_come = wire.AdvanceResponse()
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._channel.close()
+
+    def look(self) -> None:
+        """Ask for the next events without advancing."""
+        self.advance(0, ())
+
+    def advance(self, now: int, phases: Sequence[Phase], until: int = 0) -> Advanced:
+        """See the protocol; `now` is told already, to all services."""
+        request = wire.AdvanceRequest(instant=now, phases=[PHASES[phase] for phase in phases], until=until)
+        with self._answered():
+            self._to_come = self._service.Advance(request, timeout=PATIENCE)
+        come = self._to_come
+        return Advanced(list(come.changed_domains), come.instant, come.timers_fired)
+
+    @property
+    def next(self) -> int | None:
+        """See the protocol."""
+        come = [(field.name, value) for field, value in self._to_come.ListFields()]
+        return min((value for name, value in come if name in INSTANTS), default=None)
+
+    def has_timer(self, now: int) -> bool:
+        """See the protocol."""
+        return bool(self._to_come.HasField("next_timer") and self._to_come.next_timer == now)
+
+    @property
+    def has_submissions(self) -> bool:
+        """See the protocol."""
+        return bool(self._to_come.HasField("next_submission"))
+
+    @property
+    def has_jobs(self) -> bool:
+        """See the protocol."""
+        return self.has_submissions or bool(self._to_come.HasField("next_completion"))
+
+    def results(self) -> tuple[Sequence[JobOutcome], int]:
+        """See the protocol."""
+        jobs: list[JobOutcome] = []
+        releases = 0
+        with self._answered():
+            for page in self._service.GetResults(wire.GetResultsRequest(), timeout=PATIENCE):
+                jobs += map(_outcome, page.jobs)
+                releases = page.releases
+        return jobs, releases
+
+    @contextmanager
+    def _answered(self) -> Iterator[None]:
+        try:
+            yield
+        except grpc.RpcError as error:
+            self._check()
+            said = error_info(error)
+            reason = f"{said[0]}: {error.details()}" if said else error.details()
+            raise ServiceDiedError(f"{self.name}: {reason}") from None
+
+
+def _outcome(job: wire.JobResult) -> JobOutcome:
+    """The message's fields have the same names."""
+    absent = {name for name in ("ready", "start", "end", "hold_start") if not job.HasField(name)}
+    return JobOutcome(*(UNKNOWN if name in absent else getattr(job, name) for name in JobOutcome._fields))

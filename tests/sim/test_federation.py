@@ -1,0 +1,60 @@
+"""Players that are led by the conductor give the schedule of the engine, which plays all domains at once."""
+
+from dataclasses import replace
+from random import Random
+
+import pytest
+
+from cosched.sim.combinations import combinations
+from cosched.sim.configuration import Domain, ReplayConfig
+from cosched.sim.engine import DomainSetup
+from cosched.sim.replaying import Replay
+from tests.reference import RefDomain
+from tests.sim.exact import pairing_of, ref_domain, setup_of, some_jobs, some_pairs
+from tests.sim.federated import played, simulated
+from tests.tiers import SEED, seeds
+
+MONTH = (("intrepid", "partitioned:intrepid"), ("eureka", "flat"))
+SCHEMES = ["hold", "hold", "yield", "yield", "off"]
+
+
+def some_case(rng: Random):
+    """Two or three domains with settings of all kinds, and their pairs."""
+    names = "ABC"[: rng.choice([2, 2, 3])]
+    domains = [_some_domain(rng, name) for name in names]
+    setups = [_with_patience(rng, setup_of(domain)) for domain in domains]
+    return setups, pairing_of(some_pairs(rng, domains, most=9), setups)
+
+
+def _some_domain(rng: Random, name: str) -> RefDomain:
+    chosen = {
+        "scheme": rng.choice(SCHEMES),
+        "release_interval": rng.choice([0, 7, 7, 20, 60]),
+        "release_order": rng.choice(["wanted", "wanted", "last"]),
+    }
+    return ref_domain(rng, name, some_jobs(rng, 12), **chosen)
+
+
+def _with_patience(rng: Random, setup: DomainSetup) -> DomainSetup:
+    patience = rng.choice([None, None, 0, 5, 30])
+    return replace(setup, coscheduling=replace(setup.coscheduling, mate_patience=patience))
+
+
+@pytest.mark.parametrize("seed", seeds(4, 40))
+def test_core_players_give_the_engines_schedule(seed):
+    rng = Random(seed)
+    for number in range(50):
+        case = some_case(rng)
+        assert played(*case) == simulated(*case), f"case {number}"
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("schemes", combinations(2).values(), ids="-".join)
+def test_core_players_give_the_engines_schedule_of_a_generated_month(schemes):
+    domains = tuple(Domain(name=name, trace=f"generated:{name}", node_pool=pool) for name, pool in MONTH)
+    month = Replay(ReplayConfig(domains=domains, pair_window=600, seed=SEED))
+    setups = [
+        DomainSetup(domain.name, workload, domain.cluster_settings(nodes), domain.coscheduling_settings())
+        for domain, workload, nodes in zip(month.settings(schemes), month.workloads, month.nodes, strict=True)
+    ]
+    assert played(setups, month.pairing) == simulated(setups, month.pairing)
