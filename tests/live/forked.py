@@ -11,6 +11,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from functools import cache
 from importlib import import_module
@@ -24,6 +25,7 @@ LOADED = (
     "cosched.adapters.local.manager",
     "cosched.adapters.replay.manager",
 )
+_ONE_AT_A_TIME = threading.Lock()  # campaigns of kills ask from threads
 
 
 class Forked:
@@ -69,12 +71,13 @@ def _source() -> subprocess.Popen[str]:
 
 
 def _ask(request: dict[str, Any]) -> Any:
-    source = _source()
-    assert source.stdin is not None
-    assert source.stdout is not None
-    source.stdin.write(json.dumps(request) + "\n")
-    source.stdin.flush()
-    return json.loads(source.stdout.readline())
+    with _ONE_AT_A_TIME:
+        source = _source()
+        assert source.stdin is not None
+        assert source.stdout is not None
+        source.stdin.write(json.dumps(request) + "\n")
+        source.stdin.flush()
+        return json.loads(source.stdout.readline())
 
 
 def _load() -> None:

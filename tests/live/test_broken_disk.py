@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.live.kill_campaign import PatientClient
-from tests.live.services import PATIENCE, Service, noted, script_that_notes, wait_until
+from tests.live.services import COMMAND, PATIENCE, Service, noted, script_that_notes, wait_until
 
 SOURCE = Path(__file__).with_name("broken_disk.c")
 
@@ -31,6 +31,7 @@ def shim(tmp_path: Path) -> Path:
 def breakable(service: Service, shim: Path) -> Path:
     """From its next start on its disk is broken while this file exists."""
     broken = service.folder / "broken"
+    service.wrapper = COMMAND  # a library is preloaded where a command starts, not where a process is forked
     service.environment.update(LD_PRELOAD=str(shim), BROKEN_DISK=str(broken))
     return broken
 

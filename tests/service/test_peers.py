@@ -271,6 +271,8 @@ async def test_a_call_that_gets_no_turn_before_its_deadline_did_not_go_out(monke
         assert await first is TIMEOUT
         assert len(world.eureka.seen) == 1
         world.eureka.behaviour = answer
+        await world.peers.beat()  # the connection that was cut is known to be gone: an order is sent once
+        await world.connect()
         assert await world.call(ORDERS[0]) == MateTried(True)
 
 
