@@ -1,7 +1,7 @@
-// The chart in the page: what the user's hands do to it.
+// The chart in the page: handles the user's input.
 
-const CLICK = 4; // pixels within which a press is a click
-const NEAR = 4; // pixels within which the pointer finds a job
+const CLICK = 4; // pixels: a press that moves no further is a click
+const NEAR = 4; // pixels: the greatest distance at which the pointer finds a job
 
 class Chart {
   constructor(root) {
@@ -51,7 +51,7 @@ class Chart {
     this.changed();
   }
 
-  // The view has changed: all is drawn again, once for however many changes before the next frame.
+  // Draws everything again after a change of the view, once for all changes before the next frame.
   changed() {
     this.stale = true;
     this.redraw();
@@ -67,7 +67,7 @@ class Chart {
     });
   }
 
-  // The chart with its marks.
+  // Draws the chart with its marks.
   drawOver() {
     const context = this.canvas.getContext("2d");
     context.setTransform(1, 0, 0, 1, 0, 0);
@@ -94,7 +94,7 @@ class Chart {
     context.strokeRect(left, top, right - left, bottom - top);
   }
 
-  // The part that is dragged over: whole lanes, unless the drag goes clearly up or down within one.
+  // Returns the dragged part: whole lanes, unless the drag goes clearly up or down within one.
   band({ from, to }) {
     const { view } = this;
     const [left, right] = [from.x, to.x].sort((a, b) => a - b).map((x) => this.clampX(x));
@@ -115,7 +115,7 @@ class Chart {
     return { x: event.clientX - box.left, y: event.clientY - box.top };
   }
 
-  // The page scrolls, unless the chart has been clicked.
+  // The wheel scrolls the page unless the chart has been clicked.
   wheel(event) {
     if (!event.ctrlKey && document.activeElement !== this.canvas) return;
     event.preventDefault();
@@ -196,7 +196,7 @@ class Chart {
     if (job) this.placeTip(at);
   }
 
-  // Beside the pointer, and inside the chart.
+  // Places the tip beside the pointer and inside the chart.
   placeTip({ x, y }) {
     const { width, height } = this.view;
     const left = x + 16 + this.tip.offsetWidth > width ? x - 16 - this.tip.offsetWidth : x + 16;
@@ -236,7 +236,7 @@ class Chart {
     return true;
   }
 
-  // The next job that is called so.
+  // Goes to the next job of this name.
   search(event) {
     event.preventDefault();
     const text = this.root.querySelector("input").value.trim();

@@ -1,5 +1,5 @@
 // The chart's data, unpacked: for each domain columns over its jobs, its runs and its holds.
-// A job is { domain, row }, both indexes. Times are trace seconds; NONE where there is none.
+// A job is { domain, row }, both indices. Times are trace seconds, or NONE.
 
 const NONE = -1;
 const TYPES = { u1: Uint8Array, i2: Int16Array, i4: Int32Array, f8: Float64Array };
@@ -21,7 +21,7 @@ function readDomain(packed) {
     nodes: packed.nodes,
     ids: Array.isArray(packed.ids) ? packed.ids : unpack(packed.ids),
     jobs: { ...jobs, state: unpack(packed.state) },
-    // Both kinds of areas look alike; those of runs take their times from the job.
+    // Areas of runs and of holds have the same form; runs take their times from the job.
     runs: { ...runs, begin: timesOf(jobs.start, runs.job), end: timesOf(jobs.end, runs.job) },
     holds,
     ready: new Float64Array(count).fill(NONE),
@@ -69,7 +69,7 @@ function mateOf(model, job) {
   return mate === NONE ? null : { domain: domain.mateDomain[job.row], row: mate };
 }
 
-// The areas (node from, to, begin, end) of a job.
+// Returns the areas (node from, to, begin, end) of a job.
 function areasOf(model, job) {
   const domain = model.domains[job.domain];
   const found = [];
@@ -86,7 +86,7 @@ function areasOf(model, job) {
   return found;
 }
 
-// The job that has `node` at `time`, or else one that is closest within the given tolerances; null if none is.
+// Returns the job that has `node` at `time`, else the closest one within the given tolerances, else null.
 function jobAt(model, index, time, node, seconds, nodes) {
   const domain = model.domains[index];
   let best = null;
@@ -106,7 +106,7 @@ function jobAt(model, index, time, node, seconds, nodes) {
   return best;
 }
 
-// Jobs that are called so, on any domain; `text` is an id or domain:id.
+// Returns the jobs named by `text`, an id (on any domain) or domain:id.
 function findJobs(model, text) {
   return model.domains.flatMap((domain, index) => {
     const prefix = `${domain.name}:`;

@@ -1,7 +1,7 @@
-// Draws the chart. The areas are painted pixel by pixel, each pixel as its node was at its instant: what is smaller
-// than a pixel takes part by chance, so that a hundred thousand jobs are as dense in the picture as they were.
+// Draws the chart. The areas are painted pixel by pixel; each pixel shows the state of its node at its instant. Areas
+// smaller than a pixel are shown or not by chance, so the density of a hundred thousand jobs is right.
 
-const STRIPES = 8; // CSS pixels from stripe to stripe of what is held
+const STRIPES = 8; // CSS pixels between the stripes of held nodes
 const FONT = "12px system-ui, -apple-system, 'Segoe UI', Roboto, Arial, sans-serif";
 const MOST_LABELS = 300;
 
@@ -16,7 +16,7 @@ class Painter {
     [this.held, this.stripe, this.ink] = ["held", "stripe", "ink"].map((name) => packColour(model.colours[name]));
   }
 
-  // Everything but what is selected.
+  // Draws everything except the selection.
   paint(context, ratio) {
     this.ratio = ratio;
     const { width, height } = this.view;
@@ -64,7 +64,7 @@ class Painter {
     });
   }
 
-  // Calls `use` with the box of pixels of each area that is seen.
+  // Calls `use` with the box of pixels of each visible area.
   eachBox(areas, index, lane, use) {
     const { view } = this;
     const { from, to } = view.nodes[index];
@@ -81,7 +81,7 @@ class Painter {
     }
   }
 
-  // A light gap to the neighbours; a dark line around what belongs to a pair.
+  // A light gap separates neighbours; a dark line surrounds the jobs of a pair.
   outline(lane, box, paired) {
     const line = Math.max(1, Math.round(this.ratio));
     const { left, right, top, bottom } = box;
@@ -157,7 +157,7 @@ class Painter {
     context.fillStyle = context.strokeStyle = this.model.colours.ink;
   }
 
-  // Marks a job's areas; returns the middle of those that are seen, or null.
+  // Marks a job's areas; returns the middle of the visible ones, or null.
   mark(context, job) {
     const { view } = this;
     const top = view.laneTop(job.domain);
@@ -168,7 +168,7 @@ class Painter {
       bottom: Math.min(view.y(job.domain, area.first), top + view.lane),
     }));
     const seen = boxes.filter((box) => box.left <= box.right && box.top <= box.bottom);
-    // Around the areas, so that what is in them stays seen.
+    // The marks go around the areas, so that their content stays visible.
     for (const [colour, width, off] of [["#FFFFFF", 2, 3], ["#000000", 2, 1]]) {
       context.strokeStyle = colour;
       context.lineWidth = width;
@@ -205,7 +205,7 @@ function fillBox(lane, box, colour) {
   }
 }
 
-// "#RRGGBB" as the pixel of an image.
+// Converts "#RRGGBB" to a pixel of an image.
 function packColour(text) {
   const [red, green, blue] = [1, 3, 5].map((at) => parseInt(text.slice(at, at + 2), 16));
   return new Uint32Array(new Uint8ClampedArray([red, green, blue, 255]).buffer)[0];

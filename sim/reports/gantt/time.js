@@ -1,4 +1,4 @@
-// Times in words, and where an axis has its ticks.
+// Times in words, and the ticks of an axis.
 
 const MINUTE = 60;
 const HOUR = 3600;
@@ -9,7 +9,7 @@ const STEPS = [1, 2, 5, 10, 15, 30].concat(
   [1, 2, 5].map((n) => n * DAY),
 );
 
-// "3 d 04:05:06"; without the days where there are none.
+// Formats a time as "3 d 04:05:06", without days if there are none.
 function clock(seconds) {
   const sign = seconds < 0 ? "−" : "";
   const whole = Math.round(Math.abs(seconds));
@@ -18,7 +18,7 @@ function clock(seconds) {
   return `${sign}${days ? `${days} d ` : ""}${parts.join(":")}`;
 }
 
-// The same as a tick's label: no more than a tick of that step needs.
+// Formats a time for a tick, with only the parts that ticks of this step need.
 function tickLabel(seconds, step) {
   if (step >= DAY) return `${Math.round(seconds / DAY).toLocaleString("en")} d`;
   const text = clock(seconds);
@@ -26,19 +26,19 @@ function tickLabel(seconds, step) {
   return days + (step >= MINUTE ? text.slice(0, -3) : text);
 }
 
-// The smallest round step of which at most `most` fit into `span` seconds.
+// Returns the smallest round step of which at most `most` fit into `span` seconds.
 function timeStep(span, most) {
   const step = STEPS.find((size) => span / size <= most);
   return step ?? roundStep(span / DAY, most) * DAY;
 }
 
-// The smallest of 1, 2, 5, 10, 20, ... of which at most `most` fit into `span`.
+// Returns the smallest of 1, 2, 5, 10, 20, ... of which at most `most` fit into `span`.
 function roundStep(span, most) {
   const ten = 10 ** Math.floor(Math.log10(Math.max(span / most, 1)));
   return [1, 2, 5, 10].map((n) => n * ten).find((size) => span / size <= most);
 }
 
-// Multiples of `step` from `from` to `to`.
+// Returns the multiples of `step` from `from` to `to`.
 function ticks(from, to, step) {
   const first = Math.ceil(from / step);
   const count = Math.floor(to / step) - first + 1;

@@ -1,10 +1,10 @@
-// What part of the chart is seen, and where it is on the canvas (CSS pixels).
+// The visible part of the chart, and its place on the canvas (CSS pixels).
 
 const MARGIN = { left: 74, right: 14, top: 6, bottom: 46 };
 const TITLE = 24; // above each lane
-const SHORTEST = 10; // seconds that can be zoomed into
-const FEWEST = 4; // nodes
-const THICK = 18; // pixels that a job has at least after it was looked for
+const SHORTEST = 10; // seconds: the shortest time that can be shown
+const FEWEST = 4; // nodes: the fewest that can be shown
+const THICK = 18; // pixels: the least height of a job after a search for it
 
 class View {
   constructor(model) {
@@ -33,7 +33,7 @@ class View {
     return MARGIN.top + TITLE + index * (TITLE + this.lane);
   }
 
-  // The lane at a height, or the nearest.
+  // Returns the lane at a height, or the nearest.
   laneAt(y) {
     const index = Math.floor((y - MARGIN.top) / (TITLE + this.lane));
     return Math.max(0, Math.min(index, this.nodes.length - 1));
@@ -71,7 +71,7 @@ class View {
     this.to = this.from + span;
   }
 
-  // Show `factor` times as much time; `time` stays where it is.
+  // Shows `factor` times as much time; `time` stays in its place.
   zoom(factor, time) {
     const span = this.span * factor;
     const from = time - ((time - this.from) / this.span) * span;
@@ -99,7 +99,7 @@ class View {
     this.showNodes(index, from + nodes, to + nodes);
   }
 
-  // Bring areas of one or more jobs to the middle, large enough to be seen; `areas` has a list for each job.
+  // Brings areas of one or more jobs to the middle, large enough to see; `areas` has a list for each job.
   centre(jobs, areas) {
     const all = areas.flat();
     const begin = Math.min(...all.map((area) => area.begin));

@@ -1,4 +1,4 @@
-// What is said of a job: in the tip beside the pointer, and below the chart of the job that is selected.
+// Texts about a job: in the tip beside the pointer, and below the chart for the selected job.
 
 const STATES = ["completed", "failed", "cancelled", "never started"];
 
@@ -7,7 +7,7 @@ function jobName(model, job) {
   return `${domain.name} ${domain.ids[job.row]}`;
 }
 
-// Pairs of a name and a text.
+// Returns pairs of a name and a text.
 function jobFacts(model, job) {
   const domain = model.domains[job.domain];
   const [nodes, submit, start, end] = ["nodes", "submit", "start", "end"].map((name) => domain.jobs[name][job.row]);
