@@ -86,7 +86,7 @@ def test_kill_9_of_the_service(place: Path) -> None:
 def test_a_killed_service_leaves_no_fork_server(place: Path) -> None:
     async def test() -> None:
         with service(place) as process:
-            assert len(ours(place)) == 2
+            await until(lambda: len(ours(place)) == 2)
             process.kill()
             process.wait()
             await until(lambda: not ours(place))
