@@ -3,7 +3,7 @@
 #   setup       .venv with the locked dependencies (installs python3-venv where it is missing and permitted)
 #   demo        a coupled month under every combination of schemes
 #   slurm-demo  two real Slurm clusters, coscheduled, for half a minute (installs slurm-wlm and gcc where it may)
-#   test        lint, types, contracts, and the short tier of tests: 15 minutes on two processors (installs chromium,
+#   test        lint, types, contracts, and the short tier of tests: 8 minutes on two processors (installs chromium,
 #               slurm-wlm and gcc where missing and permitted)
 #   soak        the long tier, an hour or more: many seeds, kills by the dozen, histories of faults; `make soak SEED=7`
 #               repeats a run
