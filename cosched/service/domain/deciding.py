@@ -59,10 +59,8 @@ class DecidingDomain(Turns):
         self._reply: Reply | None = None
 
     def _make_cluster(self, settings: ClusterSettings) -> OpenScheduler:
-        """Who schedules: the embedded scheduler."""
-        from cosched.core.scheduling.batch.open_cluster import (
-            OpenCluster,  # and the compiler, which no other scheduler needs
-        )
+        """Make the embedded scheduler; its import loads the compiler, which no other scheduler needs."""
+        from cosched.core.scheduling.batch.open_cluster import OpenCluster
 
         return OpenCluster(settings)
 
