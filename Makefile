@@ -32,9 +32,9 @@ $(READY): requirements.lock pyproject.toml
 	@echo "setup: a Python environment, .venv"
 	@$(PYTHON) -m venv .venv
 	@echo "setup: the packages of requirements.lock, some 1.2 GB in all"
-	@$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	@$(BIN)/pip install -qq --disable-pip-version-check --require-hashes -r requirements.lock
 	@echo "setup: this tree, as .venv/bin/cosched"
-	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@$(BIN)/pip install -qq --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@
 
 demo: setup
