@@ -19,6 +19,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from cosched.certificates import Authority, init_authority, issue, open_authority
 from cosched.service.wire.tls import PeerCredentials
 from cosched.service.wire.tls_files import TlsFiles
+from tests.logged import logged
 
 WHO = "/test.Test/Who"
 TIMEOUT = 300  # seconds, of a call; only a safety net
@@ -125,4 +126,4 @@ async def ask_once(address: str, peers: PeerCredentials, identity: str) -> str:
 
 def errors(caplog: Any) -> list[str]:
     """What was logged loudly."""
-    return [record.getMessage() for record in caplog.records if record.levelno >= logging.ERROR]
+    return logged(caplog, logging.ERROR)

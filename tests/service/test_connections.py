@@ -19,6 +19,7 @@ from cosched.service.listeners.accepting import Acceptor
 from cosched.service.listeners.connections import Connection, Connections, Room
 from cosched.service.listeners.remote_socket import RemoteSocket
 from cosched.service.wire.callers import Caller, plaintext_callers
+from tests.logged import logged
 from tests.service.pki import Answering, ask
 
 PATIENCE = 300  # seconds; only a safety net
@@ -124,7 +125,7 @@ async def test_a_caller_is_served_beside_connections_that_say_nothing(
     await until(lambda: not front._passed)
     await front.close(0)
     assert os.listdir(tmp_path) == []
-    assert [record for record in caplog.records if record.levelno >= logging.ERROR] == []
+    assert logged(caplog, logging.ERROR) == []
     assert not front._by_name
 
 
@@ -158,8 +159,8 @@ async def test_without_descriptors_connections_wait_and_the_log_says_so_once(
             await until(lambda: sum(since for _, since in acceptor._log._said.values()) > 5)  # tried again, in vain
             assert len(accepted) < 20
         await until(lambda: len(accepted) == 20)
-    assert len(caplog.records) == 1
-    assert "no connection can be accepted for the moment: Too many open files" in caplog.text
+    (said,) = logged(caplog)
+    assert "no connection can be accepted for the moment: Too many open files" in said
     acceptor.close()
     for connection in (*accepted, *clients):
         connection.close()

@@ -23,6 +23,7 @@ from cosched.errors import InputError
 from cosched.service.listeners.connections import Room
 from cosched.service.listeners.local_socket import LocalSocket
 from cosched.service.wire.callers import Identify, socket_caller
+from tests.logged import logged
 from tests.service.pki import WHO, Answering, ask
 
 ME = os.geteuid()
@@ -174,8 +175,8 @@ async def test_user_has_a_limited_number_of_connections(place: Path, caplog: pyt
             for _ in range(3):
                 with connect(place / "s") as third:
                     assert await refused(third)
-        assert [record.levelno for record in caplog.records] == [logging.WARNING]
-        assert f"uid {ME} is refused" in caplog.text
+        (said,) = logged(caplog, logging.WARNING)
+        assert f"uid {ME} is refused" in said
         await until(lambda: not here._connections)
         with connect(place / "s") as again:
             assert not await refused(again)

@@ -16,6 +16,7 @@ from cosched.service.wire.errors import Refusal, abort
 from cosched.service.wire.translation import write_clock
 from cosched.v1 import cluster_pb2 as states
 from cosched.v1 import coscheduling_pb2 as wire
+from tests.logged import logged
 from tests.service.faulty_proxy import PASS, delay_replies
 from tests.service.peer_world import PATIENT, QUESTIONS, Behaviour, World, a_world
 
@@ -102,7 +103,7 @@ async def test_calls_and_heartbeats_of_a_peer_of_an_older_version_are_as_before(
         view = world.view()
         assert (view.state, view.problem, view.clock_offset) == (states.PEER_STATE_REACHABLE, "", None)
         assert [told.state for told in world.told] == [states.PEER_STATE_REACHABLE]
-    assert not caplog.records
+    assert not logged(caplog)
 
 
 @pytest.mark.asyncio

@@ -16,6 +16,7 @@ from cosched.service.api.receiving import ReceivingServer, Reception
 from cosched.service.metrics import Metrics
 from cosched.service.wire.callers import Caller
 from tests.live.raw_http2 import RawConnection, dial
+from tests.logged import logged
 
 SERVICE = "test.Test"
 PATIENCE = 300  # seconds; only a safety net
@@ -182,6 +183,4 @@ async def test_users_together_leave_room_for_peers_and_operators(caplog: pytest.
         world.go.set()
         await asyncio.gather(*waiting)
         assert await ask(channel, b"x", BOB) == b"x"
-    assert [record.getMessage() for record in caplog.records] == [
-        f"refused: users have {CALLS.users} calls open, the most of all together"
-    ]
+    assert logged(caplog) == [f"refused: users have {CALLS.users} calls open, the most of all together"]
