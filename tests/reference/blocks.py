@@ -89,7 +89,7 @@ class Reservation:
 
 
 class Plan:
-    """Conservative backfilling: who has which block from when until when."""
+    """The profile: who has which block from when until when."""
 
     def __init__(self, pool: Pool, now: int) -> None:
         self.pool = pool
@@ -100,14 +100,17 @@ class Plan:
         assert self.is_free(block, start, end)
         self.uses.append((block, start, end))
 
-    def earliest(self, nodes: int, duration: int) -> tuple[float, Block] | None:
+    def vacate(self, block: Block, start: float, end: float) -> None:
+        self.uses.remove((block, start, end))
+
+    def earliest(self, nodes: int, duration: int, not_before: float = 0) -> tuple[float, Block] | None:
         size = nodes // self.pool.unit_nodes
-        time, block = min((self._gap(b, duration), b) for b in all_blocks(size, self.pool.units))
+        first = max(not_before, self.now)
+        time, block = min((self._gap(b, duration, first), b) for b in all_blocks(size, self.pool.units))
         return (time, block) if time < math.inf else None
 
-    def _gap(self, block: Block, duration: int) -> float:
+    def _gap(self, block: Block, duration: int, time: float) -> float:
         """Find the earliest time from which the block is free for the duration: the first gap long enough."""
-        time: float = self.now
         for start, end in sorted((start, end) for other, start, end in self.uses if not disjoint(block, other)):
             if start >= time + duration:
                 break
@@ -116,3 +119,10 @@ class Plan:
 
     def is_free(self, block: Block, start: float, end: float) -> bool:
         return all(disjoint(block, other) or e <= start or end <= s for other, s, e in self.uses)
+
+    def fit(self, nodes: int, duration: int, beside: Block | None = None) -> Block | None:
+        """Say where a job fits that begins at once: preferably beside the block that is reserved."""
+        size = nodes // self.pool.unit_nodes
+        free = [b for b in all_blocks(size, self.pool.units) if self.is_free(b, self.now, self.now + duration)]
+        spared = [b for b in free if beside is not None and disjoint(b, beside)]
+        return min(spared or free, default=None)

@@ -1,4 +1,7 @@
-"""Algorithm 1 with the page's amendments: RunJob, TryStartMate, and whether a job would hold or yield."""
+"""Algorithm 1 with the page's amendments: RunJob, TryStartMate, and whether a job would hold or yield.
+
+Sentences about slots, wanted jobs and the budget are of meet.md.
+"""
 
 import math
 import zlib
@@ -6,11 +9,13 @@ from fractions import Fraction
 
 from .iteration import MayHold, Taken, iterate
 from .order import ordered
+from .planned import Plan, PlannedIteration
+from .slots import settle
 from .state import Entry
 
 
-def run_job(j: Entry, place: object, may_hold: MayHold, now: int) -> Taken | None:
-    """Start, hold or yield j, which is ready on `place`; perhaps start its mate k."""
+def run_job(j: Entry, place: object, may_hold: MayHold, now: int, plan: Plan = None) -> Taken | None:
+    """Start, hold or yield j, which is ready on `place`; perhaps start its mate k, or agree with it on a slot."""
     if j.ready is None:
         j.ready = now
     k = j.mate
@@ -20,10 +25,15 @@ def run_job(j: Entry, place: object, may_hold: MayHold, now: int) -> Taken | Non
     if k.status == "holding":  # "`StartJob(k, generation)` there. When that is acknowledged, j starts."
         k.domain.start(k, k.place, now)
         return start(j, place, now)
+    k.wanted = True  # by the question alone: k may not be submitted yet
     if k.status == "queuing" and try_start_mate(k, hold_until, now):
         return start(j, place, now)
     assert k.status in ("queuing", "unsubmitted"), "without faults a mate cannot have started alone"
     if hold_until is None:
+        # "If k's domain answered `mate_ready` (k has been ready once and is queuing), rule 4 follows at once"
+        if k.status == "queuing" and k.ready is not None and settle(j, plan, now, place):
+            k.domain.start(k, k.slot.place, now)  # "Agreed on now: both start"
+            return start(j, place, now)
         j.domain.give_way(j)
         return None
     j.domain.hold(j, place, now, hold_until)
@@ -37,6 +47,8 @@ def start(j: Entry, place: object, now: int) -> Taken:
 
 def would_hold(j: Entry, may_hold: MayHold, now: int) -> bool:
     config = j.domain.config
+    if config.slots:  # "with slots on, j yields (no hold)"
+        return False
     # "Yield limit [...]: A job that has yielded so often holds, if the cap and rule 5 allow it."
     tired = config.max_yields > 0 and j.yields >= config.max_yields
     if config.scheme == "yield" and not tired:
@@ -74,7 +86,7 @@ def place_in_thought(k: Entry, now: int) -> object | None:
     # start?"
     found = []
 
-    def attempt(entry: Entry, place: object, _may_hold: MayHold) -> Taken | None:
+    def attempt(entry: Entry, place: object, _may_hold: MayHold, _plan: Plan = None) -> Taken | None:
         if entry is k:
             found.append(place)
         if entry.mate is not None:
@@ -85,5 +97,9 @@ def place_in_thought(k: Entry, now: int) -> object | None:
     # "jobs that yielded at this instant are passed over, k excepted"
     order = [e for e in ordered(k.domain, now) if e is k or e not in k.domain.yielded]
     up_to_k = order[: order.index(k) + 1]  # what comes after k cannot matter to k
-    iterate(k.domain, up_to_k, now, attempt)
+    if k.domain.config.meets():  # "TryStartMate(k) asks the same iteration as before"
+        iteration = PlannedIteration(k.domain.profile(now), up_to_k, now, attempt)
+        iteration.run(k.domain.config, in_thought=True)
+    else:
+        iterate(k.domain, up_to_k, now, attempt)
     return found[0] if found else None

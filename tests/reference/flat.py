@@ -63,7 +63,7 @@ class Reservation:
 
 
 class Plan:
-    """Conservative backfilling: how many nodes are free from each time on, until the next time listed."""
+    """The profile: how many nodes are free from each time on, until the next time listed."""
 
     def __init__(self, nodes: int, now: int, taken: list[tuple[int, float]]) -> None:
         self.steps: list[tuple[float, int]] = [(now, nodes)]
@@ -76,19 +76,29 @@ class Plan:
         self.steps = [(t, free - nodes if start <= t < end else free) for t, free in self.steps]
         assert all(free >= 0 for _, free in self.steps)
 
+    def vacate(self, nodes: int, start: float, end: float) -> None:
+        self.occupy(-nodes, start, end)
+
     def _cut(self, time: float) -> None:
         """Give `time` a step of its own, so that the number of free nodes may change there."""
         if time < math.inf and all(t != time for t, _ in self.steps):
             free_before = [free for t, free in self.steps if t < time][-1]
             self.steps = sorted([*self.steps, (time, free_before)])
 
-    def earliest(self, nodes: int, duration: int) -> tuple[float, int] | None:
+    def earliest(self, nodes: int, duration: int, not_before: float = 0) -> tuple[float, int] | None:
         """Find the earliest time from which the nodes are free all the while; None: never."""
+        first = max(not_before, self.steps[0][0])
+        self._cut(first)
         for time, _ in self.steps:
-            if self.is_free(nodes, time, time + duration):
+            if time >= first and self.is_free(nodes, time, time + duration):
                 return time, nodes
         return None
 
     def is_free(self, nodes: int, start: float, end: float) -> bool:
         """Answer for a `start` that has a step."""
         return all(free >= nodes for t, free in self.steps if start <= t < end)
+
+    def fit(self, nodes: int, duration: int, _beside: int | None = None) -> int | None:
+        """Say where a job fits that begins at once."""
+        now = self.steps[0][0]
+        return nodes if self.is_free(nodes, now, now + duration) else None

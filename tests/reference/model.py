@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 
 Policy = Callable[[int, int, int], float]
 
@@ -30,6 +31,16 @@ class RefDomain:
     max_held_fraction: str = "0.5"
     max_yields: int = 0
     yield_boost: str = "0"
+    mate_budget: str = "0"
+    slots: bool = False
+
+    def __post_init__(self) -> None:
+        # "`scheme = "meet"` is the preset yield + `mate_budget = 0.5` + `slots = on`"
+        if self.scheme == "meet":
+            self.scheme, self.mate_budget, self.slots = "yield", "0.5", True
+
+    def meets(self) -> bool:
+        return self.slots or Fraction(self.mate_budget) > 0
 
 
 @dataclass(frozen=True)

@@ -2,9 +2,18 @@
 
 import math
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from . import blocks, flat
 from .model import RefDomain, RefJob
+
+
+class Slot(NamedTuple):
+    """An instant that two domains have agreed upon, and what this job has from then on."""
+
+    at: int
+    place: object
+    generation: int
 
 
 @dataclass(eq=False)
@@ -26,6 +35,10 @@ class Entry:
     release: float = math.inf  # of the hold in force
     wanted_until: float = -math.inf
     held_node_seconds: int = 0
+    wanted: bool = False  # "A job for which a mate has asked is wanted at its own domain for good"
+    guard: int | None = None  # "the latest instant to which wanted jobs may push its reservation"
+    slot: Slot | None = None
+    slot_generation: int = 0
 
 
 class DomainState:
@@ -65,6 +78,15 @@ class DomainState:
             return flat.Pool(self.config.nodes, taken)
         return blocks.Pool(*self.config.layout, taken)
 
+    def profile(self, now: int, without: Entry | None = None) -> "flat.Plan | blocks.Plan":
+        # "free now, plus running jobs at start + requested, plus holds at their release, less [slot, slot + requested)
+        # x nodes of every queued job that has a slot"
+        plan = self.pool().plan(now)
+        for entry in self.queue:
+            if entry.slot is not None and entry is not without:
+                plan.occupy(entry.slot.place, entry.slot.at, entry.slot.at + entry.job.requested)
+        return plan
+
     def held_nodes(self) -> int:
         return sum(e.nodes for e in self.holding)
 
@@ -80,7 +102,7 @@ class DomainState:
         else:
             self.queue.remove(entry)
         self.running.append(entry)
-        entry.status, entry.place, entry.start = "running", place, now
+        entry.status, entry.place, entry.start, entry.slot = "running", place, now, None
         if entry.ready is None:  # "started by its mate before that"
             entry.ready = now
         self.changed = True
@@ -97,6 +119,12 @@ class DomainState:
         # "A change is a start or a hold [...]; a yield or a refused TryStartMate is none."
         entry.yields += 1
         self.yielded.add(entry)
+
+    def book(self, entry: Entry, at: int, place: object) -> None:
+        """Give a job its slot, in place of the one that it has."""
+        entry.slot_generation += 1
+        entry.slot = Slot(at, place, entry.slot_generation)
+        self.changed = True
 
     def release(self, entry: Entry, now: int) -> None:
         self._end_hold(entry, now)

@@ -7,6 +7,8 @@ from .coschedule import run_job
 from .iteration import MayHold, Taken, iterate
 from .model import RefDomain, RefOutcome
 from .order import ordered
+from .planned import Plan, PlannedIteration
+from .slots import settle, start_due
 from .state import DomainState, Entry
 
 Name = tuple[str, int]
@@ -55,6 +57,9 @@ class World:
                 yield entry.start + entry.job.run
             for entry in domain.holding:
                 yield entry.release
+            for entry in domain.queue:
+                if entry.slot is not None:
+                    yield entry.slot.at
 
     def step(self, time: int) -> None:
         # "At one time t, each phase for all domains before the next: (1) completions; (2) timers due [...];
@@ -63,7 +68,7 @@ class World:
         for domain in self.domains:
             domain.yielded.clear()
             domain.released.clear()
-        for phase in (self._completions, self._releases, self._submissions, self._iterations):
+        for phase in (self._completions, self._timers, self._submissions, self._iterations):
             phase()
             self._show()
 
@@ -73,11 +78,14 @@ class World:
                 if entry.start + entry.job.run == self.now:
                     domain.complete(entry)
 
-    def _releases(self) -> None:
+    def _timers(self) -> None:
         for domain in self.domains:
             for entry in list(domain.holding):
                 if entry.release == self.now:
                     domain.release(entry, self.now)
+            for entry in list(domain.queue):
+                if entry.slot is not None and entry.slot.at == self.now:
+                    start_due(entry, self.now)
 
     def _submissions(self) -> None:
         for domain in self.domains:
@@ -94,13 +102,19 @@ class World:
                     self._iterate(domain)
 
     def _iterate(self, domain: DomainState) -> None:
-        def attempt(entry: Entry, place: object, may_hold: MayHold) -> Taken | None:
-            taken = run_job(entry, place, may_hold, self.now)
+        def attempt(entry: Entry, place: object, may_hold: MayHold, *plan: Plan) -> Taken | None:
+            taken = run_job(entry, place, may_hold, self.now, *plan)
             self._show()
             return taken
 
+        def early(entry: Entry, plan: Plan) -> None:
+            assert not settle(entry, plan, self.now), "it does not fit now"
+
         order = [entry for entry in ordered(domain, self.now) if entry not in domain.yielded]
-        iterate(domain, order, self.now, attempt)
+        if domain.config.meets():
+            PlannedIteration(domain.profile(self.now), order, self.now, attempt, early).run(domain.config)
+        else:
+            iterate(domain, order, self.now, attempt)
 
     def _show(self) -> None:
         if self._watch is not None:
