@@ -45,6 +45,10 @@ def blocks(page: Path) -> list[Block]:
     ]
 
 
+# The first command of a shell: its process group ends with the tester, whose end of this pipe closes then.
+GUARD = "{{ read -r -u {0} || kill -KILL 0; }} & disown; exec {0}<&-\n"
+
+
 class Terminal:
     """A shell that stays open: its folder, variables and background jobs last from block to block."""
 
@@ -52,11 +56,14 @@ class Terminal:
         self._files = folder / f".{name}"
         self._files.mkdir()
         self._output = self._files / "output"
+        guarded, self._tester = os.pipe()
         with self._output.open("wb") as output:
             self._shell = subprocess.Popen(
                 ["bash", "-eu"], stdin=subprocess.PIPE, stdout=output, stderr=output, cwd=folder, env=ENVIRONMENT,
-                start_new_session=True,
+                start_new_session=True, pass_fds=[guarded],
             )  # fmt: skip
+        os.close(guarded)
+        self._type(GUARD.format(guarded))
 
     def run(self, code: str) -> str:
         """What it prints. A command that fails fails the test."""
@@ -64,18 +71,22 @@ class Terminal:
         block, done = self._files / f"block{number}", self._files / f"done{number}"
         block.write_text(code)
         before = self._output.stat().st_size
-        assert self._shell.stdin is not None
-        self._shell.stdin.write(f". '{block}' < /dev/null\ntouch '{done}'\n".encode())
-        self._shell.stdin.flush()
+        self._type(f". '{block}' < /dev/null\ntouch '{done}'\n")
         wait_until(lambda: done.exists() or self._shell.poll() is not None, code, patience=300)
         printed = self._output.read_bytes()[before:].decode()
         assert done.exists(), f"{code}\nfailed: {printed}"
         return printed
 
+    def _type(self, code: str) -> None:
+        assert self._shell.stdin is not None
+        self._shell.stdin.write(code.encode())
+        self._shell.stdin.flush()
+
     def close(self) -> None:
         """End the shell and its background jobs, which are of its process group."""
         os.killpg(self._shell.pid, signal.SIGKILL)
         self._shell.wait()
+        os.close(self._tester)
         assert self._shell.stdin is not None
         self._shell.stdin.close()
 

@@ -6,6 +6,7 @@ tests.live.forked` is that process; it reads and answers one line of JSON a requ
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
 import signal
@@ -25,6 +26,7 @@ LOADED = (
     "cosched.adapters.local.manager",
     "cosched.adapters.replay.manager",
 )
+PR_SET_PDEATHSIG = 1  # linux/prctl.h
 _ONE_AT_A_TIME = threading.Lock()  # campaigns of kills ask from threads
 
 
@@ -106,7 +108,8 @@ def _forks() -> list[str]:
 
 
 def _become(request: dict[str, Any]) -> None:
-    """A process as it is started by a command: folder, environment, standard files."""
+    """A process as it is started by a command: folder, environment, standard files. It ends with its tester, though."""
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     os.chdir(request["folder"])
     os.environ.clear()
     os.environ.update(request["environment"])
