@@ -69,6 +69,20 @@ def site(patience: int = 10) -> Iterator[Site]:
             site.kill()
 
 
+@pytest.fixture
+def hooks() -> Iterator[Site]:
+    """The same, for one test."""
+    with site() as folder:
+        yield folder
+
+
+@pytest.fixture
+def service(hooks: Site) -> Iterator[Service]:
+    """A service for these hooks."""
+    with Service(hooks.socket) as service:
+        yield service
+
+
 def ready(job: int, comment: str | bytes) -> dict[str, str | bytes]:
     """What Slurm gives a PrologSlurmctld."""
     return {

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
-
-import pytest
 
 from cosched.client import Client, Job
 from deploy.slurm.lab import CoupledLab, Domain, wait_for
@@ -22,12 +19,6 @@ NOTING = """#!/bin/bash
 echo "$SLURM_JOB_ID {name} $EPOCHREALTIME" >> {notes}
 sleep {seconds}
 """
-
-
-def check_for_compiler() -> None:
-    """Skip the test where there is no C compiler."""
-    if shutil.which("cc") is None:
-        pytest.skip("there is no C compiler (cc) to build cosched-hook with")
 
 
 class Coupled:

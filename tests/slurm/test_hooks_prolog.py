@@ -8,34 +8,34 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, suppress
 from functools import partial
 from pathlib import Path
-from threading import Thread
 
 import pytest
 
 from deploy.slurm.lab import wait_for
 from deploy.slurm.lab.installed_hooks import SCRIPTS, SOURCES, build, program
-from tests.slurm.cosched_hooks import Service, Site, check_for_compiler, ready, site
+from tests.slurm.cosched_hooks import Service, Site, check_for_compiler, hooks, ready, service, site
 
 END = 300  # seconds: a safety net
 PATIENCE = 6  # seconds, of hooks that find a service first: more than one that lives keeps them waiting
 SHORT_PATIENCE = 3  # of those that wait for nobody: after four times as long they have noticed
 YIELD, START = 1, 0
+Hook = subprocess.Popen[bytes]
+__all__ = ["hooks", "service"]
 
 
 @pytest.fixture
-def hooks() -> Iterator[Site]:
-    with site() as folder:
-        yield folder
+def hook(hooks: Site, service: Service) -> Hook:
+    """The hook of job 17, which has offered it and waits."""
+    hook = hooks.prolog()
+    service.wait_for_offer(17)
+    return hook
 
 
-@pytest.fixture
-def service(hooks: Site) -> Iterator[Service]:
-    with Service(hooks.socket) as service:
-        yield service
+def let_start(service: Service, hook: Hook) -> None:
+    service.start(17)
+    assert hook.wait(END) == START
 
 
 def cpu_ticks(pid: int) -> int:
@@ -99,9 +99,7 @@ def test_a_hook_starts_its_job_or_gives_its_turn_up_as_it_is_told(hooks: Site, s
     assert sorted(service.told) == ["offer 1", "offer 2", "starting 1 0"]  # what was told is not withdrawn
 
 
-def test_a_job_starts_at_an_agreed_instant(hooks: Site, service: Service) -> None:
-    hook = hooks.prolog()
-    service.wait_for_offer(17)
+def test_a_job_starts_at_an_agreed_instant(service: Service, hook: Hook) -> None:
     instant = time.time() + 0.5
     service.start(17, instant)
     assert hook.wait(END) == START
@@ -109,29 +107,20 @@ def test_a_job_starts_at_an_agreed_instant(hooks: Site, service: Service) -> Non
 
 
 @pytest.mark.parametrize("ahead", [-100, 3600], ids=["past", "too far ahead"])
-def test_a_job_starts_at_once_where_the_instant_cannot_be_waited_for(
-    hooks: Site, service: Service, ahead: float
-) -> None:
-    hook = hooks.prolog()
-    service.wait_for_offer(17)
+def test_a_job_starts_at_once_where_the_instant_cannot_be_waited_for(hooks, service, hook, ahead) -> None:
     service.start(17, time.time() + ahead)
     assert hook.wait(END) == START
     assert len(hooks.messages()) == (ahead > 0)
 
 
-def test_a_hook_that_waits_sleeps(hooks: Site, service: Service) -> None:
-    hook = hooks.prolog()
-    service.wait_for_offer(17)
+def test_a_hook_that_waits_sleeps(service: Service, hook: Hook) -> None:
     for pid in (hook.pid, child_of(hook.pid)):
         wait_for(partial(asleep, pid), "its sleep")
         assert cpu_ticks(pid) < 10
-    service.start(17)
-    assert hook.wait(END) == START
+    let_start(service, hook)
 
 
-def test_a_killed_hook_withdraws_its_job(hooks: Site, service: Service) -> None:
-    hook = hooks.prolog()
-    service.wait_for_offer(17)
+def test_a_killed_hook_withdraws_its_job(service: Service, hook: Hook) -> None:
     hook.kill()  # only the script: the program that it waits for goes with it
     hook.wait(END)
     service.wait_for("killed 17")
@@ -139,9 +128,7 @@ def test_a_killed_hook_withdraws_its_job(hooks: Site, service: Service) -> None:
     assert service.told == ["offer 17", "withdrawn 17", "killed 17"]
 
 
-def test_a_hook_that_is_killed_before_it_does_what_it_was_told_is_known_to_be(hooks: Site, service: Service) -> None:
-    hook = hooks.prolog()
-    service.wait_for_offer(17)
+def test_it_is_known_that_a_hook_was_killed_before_it_did_what_it_was_told(service: Service, hook: Hook) -> None:
     assert service.start(17, time.time() + 9)
     hook.kill()
     hook.wait(END)
@@ -149,11 +136,7 @@ def test_a_hook_that_is_killed_before_it_does_what_it_was_told_is_known_to_be(ho
     assert service.told == ["offer 17", "killed 17"]
 
 
-def test_a_service_that_is_restarted_before_the_agreed_instant_hears_that_the_job_starts(
-    hooks: Site, service: Service
-) -> None:
-    hook = hooks.prolog()
-    service.wait_for_offer(17)
+def test_a_service_that_restarts_before_the_agreed_instant_hears_that_the_job_starts(service, hook) -> None:
     assert service.start(17, time.time() + 3)
     service.close()
     service.open()
@@ -179,9 +162,7 @@ def test_when_the_service_ends_for_good_a_held_job_starts() -> None:
         assert len(hooks.messages()) == 1
 
 
-def test_when_the_service_comes_back_the_hold_resumes(hooks: Site, service: Service) -> None:
-    hook = hooks.prolog()
-    service.wait_for_offer(17)
+def test_when_the_service_comes_back_the_hold_resumes(hooks: Site, service: Service, hook: Hook) -> None:
     service.close()
     service.open()
     service.wait_for_offer(17, times=2)
@@ -190,121 +171,14 @@ def test_when_the_service_comes_back_the_hold_resumes(hooks: Site, service: Serv
     assert hooks.messages() == []
 
 
-def test_a_service_that_hangs_is_noticed_by_those_who_wait() -> None:
-    with site(SHORT_PATIENCE) as hooks, Babbler(hooks.socket, lambda peer: peer.sendall(b"parked\n")) as silent:
-        assert hooks.prolog().wait(END) == START
-        wait_for(lambda: silent.heard.endswith(b"\nwaiting\nstarting\tjob=17\trestarts=0\n"), "its question and end")
-        assert (silent.heard.count(b"waiting"), len(hooks.messages())) == (1, 1)
-
-
-def test_who_waits_is_answered_that_the_service_lives(hooks: Site, service: Service) -> None:
-    hook = hooks.prolog()
-    service.wait_for_offer(17)
+def test_who_waits_is_answered_that_the_service_lives(hooks: Site, service: Service, hook: Hook) -> None:
     with socket.socket(socket.AF_UNIX) as peer:  # what the hook does every three times its patience
         peer.connect(str(hooks.socket))
         peer.sendall(b"ready\tjob=18\tnodes=1\tuid=0\trestarts=0\nwaiting\nwaiting\n")
         with peer.makefile("rb") as lines:
             assert [next(lines) for _ in range(3)] == 3 * [b"parked\n"]
     service.wait_for("withdrawn 18")
-    service.start(17)
-    assert hook.wait(END) == START
-
-
-class Babbler:
-    """A service that accepts, does what it likes with the connection, and keeps it open where that returns."""
-
-    def __init__(self, path: Path, behave: Callable[[socket.socket], object], backlog: int = 9) -> None:
-        self.calls = 0
-        self.heard = b""
-        self._behave = behave
-        self._listening = socket.socket(socket.AF_UNIX)
-        self._listening.bind(str(path))
-        self._listening.listen(backlog)
-        self._peers: list[socket.socket] = []
-        self._thread = Thread(target=self._serve)
-
-    def __enter__(self) -> Babbler:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._listening.shutdown(socket.SHUT_RDWR)  # wakes the thread
-        self._thread.join()
-        for each in (self._listening, *self._peers):
-            each.close()
-
-    def _serve(self) -> None:
-        while True:
-            try:
-                peer, _ = self._listening.accept()
-            except OSError:
-                return
-            self.calls += 1
-            self._peers.append(peer)
-            with suppress(OSError):  # who has hung up already has said something before
-                self._behave(peer)
-            try:
-                peer.settimeout(END)
-                while data := peer.recv(9000):
-                    self.heard += data
-            except OSError:
-                pass
-
-
-def drip(peer: socket.socket) -> None:
-    for _ in range(100):
-        peer.sendall(b"p")
-        time.sleep(0.05)
-
-
-def park_and_hang_up(peer: socket.socket) -> None:
-    peer.sendall(b"parked\n")
-    peer.shutdown(socket.SHUT_RDWR)
-
-
-BEHAVIOURS: dict[str, Callable[[socket.socket], object]] = {
-    "nonsense": lambda peer: peer.sendall(b"<html>\n"),
-    "a line of nothing": lambda peer: peer.sendall(b"\n"),
-    "zeros": lambda peer: peer.sendall(bytes(9000)),
-    "a line too long": lambda peer: peer.sendall(b"parked" + 8187 * b" " + b"\n"),
-    "an instant that is none": lambda peer: peer.sendall(b"parked\nstart\tat=soon\n"),
-    "an instant too large": lambda peer: peer.sendall(b"parked\nstart\tat=999999999999.0\n"),
-    "a field that is none": lambda peer: peer.sendall(b"parked\nyield\tnow\n"),
-    "an answer to another question": lambda peer: peer.sendall(b"open\n"),
-    "hangs up": lambda peer: peer.close(),
-    "parks and hangs up": park_and_hang_up,
-    "silence": lambda peer: None,  # noqa: ARG005
-    "one byte after the other": drip,
-}
-
-
-def test_whatever_a_broken_service_says_the_job_starts_in_the_end() -> None:
-    with ExitStack() as stack:
-        sites = {name: stack.enter_context(site(patience=1)) for name in BEHAVIOURS}
-        broken = {name: stack.enter_context(Babbler(sites[name].socket, BEHAVIOURS[name])) for name in BEHAVIOURS}
-        hooks = {name: each.prolog() for name, each in sites.items()}
-        assert {name: hook.wait(END) for name, hook in hooks.items()} == dict.fromkeys(BEHAVIOURS, START)
-        assert {name: len(each.messages()) for name, each in sites.items()} == dict.fromkeys(BEHAVIOURS, 1)
-        wait_for(lambda: all(each.calls for each in broken.values()), "the calls of all")
-        assert all(each.calls <= 7 for each in broken.values())  # a pause of 0.2 s after each, and a last word
-
-
-def test_a_service_with_a_full_queue_does_not_hang_a_hook() -> None:
-    with site(patience=1) as hooks, socket.socket(socket.AF_UNIX) as listening, socket.socket(socket.AF_UNIX) as first:
-        listening.bind(str(hooks.socket))
-        listening.listen(0)
-        first.connect(str(hooks.socket))
-        assert hooks.prolog().wait(END) == START
-        assert len(hooks.messages()) == 1
-
-
-def test_bytes_that_come_one_by_one_are_a_line(hooks: Site) -> None:
-    def slowly(peer: socket.socket) -> None:
-        for byte in b"parked\nyield\n":
-            peer.sendall(bytes([byte]))
-
-    with Babbler(hooks.socket, slowly):
-        assert hooks.prolog().wait(END) == YIELD
+    let_start(service, hook)
 
 
 NASTY = {
@@ -327,8 +201,7 @@ def test_a_comment_arrives_whole_and_forges_nothing(hooks: Site, service: Servic
     assert offer.comment.encode("utf-8", "surrogateescape") == NASTY[kind]
     assert offer.name == offer.comment
     assert (offer.uid, service.told) == (1000, ["offer 17"])
-    service.start(17)
-    assert hook.wait(END) == START
+    let_start(service, hook)
     assert not Path("/tmp/cosched-evaluated").exists()
 
 
@@ -338,8 +211,7 @@ def test_what_does_not_fit_into_a_line_is_left_out(hooks: Site, service: Service
     offer = service.wait_for_offer(17)
     assert (offer.comment, offer.nodelist, offer.name) == ("cosched:pair=p", "", "short")
     assert hooks.messages()[0].endswith("job 17: nodelist is left out: it has 10000 bytes")
-    service.start(17)
-    assert hook.wait(END) == START
+    let_start(service, hook)
 
 
 def test_a_job_starts_where_the_program_is_missing_or_crashes(hooks: Site) -> None:
@@ -366,8 +238,7 @@ def test_mistakes_in_the_configuration_are_said_and_leave_what_is_built_in(hooks
     hooks.configure(f"# a comment\n\nlog={hooks.log}\nsocket={hooks.socket}\npatience=soon\ncolour=red\n")
     hook = hooks.prolog()
     service.wait_for_offer(17)
-    service.start(17)
-    assert hook.wait(END) == START
+    let_start(service, hook)
     said = [line.partition(" job 17: ")[2] for line in hooks.messages()]
     assert said == [
         "patience=soon in the configuration is not 1 to 3600 seconds",
@@ -404,15 +275,12 @@ def test_a_hook_notes_that_its_job_waits_until_it_lets_it_start(hooks: Site, ser
     hook = hooks.run("prolog", ready(17, "cosched:pair=p") | {"SLURM_JOB_RESTART_COUNT": "3"})
     service.wait_for_offer(17)
     assert note.read_text() == "restarts=3\n"
-    service.start(17)
-    assert hook.wait(END) == START
+    let_start(service, hook)
     assert not note.exists()
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
-def test_the_note_stays_when_the_script_is_killed(hooks: Site, service: Service, number: signal.Signals) -> None:
-    hook = hooks.prolog()
-    service.wait_for_offer(17)
+def test_the_note_stays_when_the_script_is_killed(hooks, service, hook, number) -> None:
     hook.send_signal(number)
     hook.wait(END)
     service.wait_for("killed 17")
@@ -435,8 +303,7 @@ def test_a_job_whose_note_cannot_be_written_waits_and_starts_as_ever(hooks: Site
     hooks.waiting.rmdir()
     hook = hooks.prolog()
     service.wait_for_offer(17)
-    service.start(17)
-    assert hook.wait(END) == START
+    let_start(service, hook)
     assert [line.partition(" job 17: ")[2] for line in hooks.messages()] == [
         f"{hooks.waiting}/17: No such file or directory"
     ]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import socket
 import time
-from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from threading import Event
@@ -14,25 +13,14 @@ import pytest
 
 from cosched.adapters.slurm.hook_protocol import MAX_LINE, LineError, decode, encode, instant
 from deploy.slurm.lab import wait_for
-from tests.slurm.cosched_hooks import Service, Site, site
+from tests.slurm.cosched_hooks import Service, Site, hooks, service
 
 READY = b"ready\tjob=%d\tnodes=1\tuid=7\trestarts=0\tcomment=c\n"
 READY_WITH_FAREWELL = READY.replace(b"\n", b"\tfarewell=1\n")
 NOBODY = 65534
 END = 300  # seconds: a safety net
+__all__ = ["hooks", "service"]
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can be somebody else")
-
-
-@pytest.fixture
-def hooks() -> Iterator[Site]:
-    with site() as folder:
-        yield folder
-
-
-@pytest.fixture
-def service(hooks: Site) -> Iterator[Service]:
-    with Service(hooks.socket) as service:
-        yield service
 
 
 class Peer:
