@@ -41,29 +41,25 @@ def test_a_ready_job_has_its_designated_number_of_nodes():
 
 
 def test_normally_a_ready_job_starts_at_once():
-    """ "Normally, when a job is scheduled, it can start immediately." """
+    """ "Normally, when a job is scheduled, it can start immediately." "Normally, the function starts the scheduled job
+    on the assigned nodes." (IV-C)"""
     assert Replay({"a1": (3, 100, 4)}, LATE, []).start("a1") == 3
 
 
-@pytest.mark.parametrize("scheme", [HOLD, YIELD])
-def test_with_coscheduling_it_may_wait_for_its_mate(scheme):
-    """ "With coscheduling, however, a scheduled job may not be started because it may need to wait for its mate
-    job." """
+@pytest.mark.parametrize(("scheme", "what"), [(HOLD, "holds"), (YIELD, "yields")])
+def test_with_coscheduling_it_may_wait_for_its_mate_in_two_ways(scheme, what):
+    """ "With coscheduling, however, a scheduled job may not be started because it may need to wait for its mate job."
+    "When a job is ready to run but its remote mate cannot, we have two basic coscheduling schemes, “hold” and “yield,”
+    to choose from." """
     run = Replay({"a1": (3, 100, 4)}, LATE, PAIR, **scheme)
     assert (ready_at(run, "a1"), run.start("a1"), run.start("b1")) == (3, 50, 50)
-
-
-def test_there_are_two_schemes_to_choose_from():
-    """ "When a job is ready to run but its remote mate cannot, we have two basic coscheduling schemes, “hold” and
-    “yield,” to choose from." """
-    for scheme, what in ((HOLD, "holds"), (YIELD, "yields")):
-        run = Replay({"a1": (3, 100, 4)}, LATE, PAIR, **scheme)
-        assert run.times("a1", what) == [3]
+    assert run.times("a1", what) == [3]
 
 
 def test_hold_keeps_the_nodes_until_the_mate_gets_ready():
     """ "With hold, when a job is ready but its mate job is not, it will hold the needed computing nodes, not allowing
-    them to be used by others, until the remote mate gets ready in the future." """
+    them to be used by others, until the remote mate gets ready in the future." "Function self.holdJob(j, N) sets job j
+    to holding status and marks the nodes N busy, not allowing another job to use them." (IV-C)"""
     run = Replay({"a1": (0, 10, 4), "a2": (1, 10, 7)}, LATE, PAIR, **HOLD)
     assert run.times("a1", "holds") == [0]
     assert run.starts() == {"a1": 50, "b1": 50, "a2": 60}
@@ -71,7 +67,8 @@ def test_hold_keeps_the_nodes_until_the_mate_gets_ready():
 
 def test_yield_gives_the_chance_and_the_nodes_to_another_job():
     """ "With yield, it will give up the chance to run without occupying any nodes and allowing the scheduler to
-    schedule another job." """
+    schedule another job." "Function self.yieldJob(j) invokes an additional local scheduling iteration to try to run
+    other jobs." (IV-C; mended: "The iteration goes on without it")"""
     run = Replay({"a1": (0, 10, 4), "a2": (0, 10, 10)}, LATE, PAIR, **YIELD)
     assert run.times("a1", "yields")[0] == 0
     assert run.start("a2") == 0
@@ -82,10 +79,12 @@ def test_yield_gives_the_chance_and_the_nodes_to_another_job():
 BUSY = {"a1": (0, 100, 6), "a2": (10, 100, 8)}
 
 
-def test_hold_synchronises_sooner_than_yield():
-    """ "Regarding minimizing paired job synchronization, hold is better than yield." """
+def test_hold_synchronises_sooner_than_yield_and_wastes_more_nodes():
+    """ "Regarding minimizing paired job synchronization, hold is better than yield." "Regarding impact to system
+    utilization, the yielding job imposes less impact than does the holding job." """
     held, yielded = (Replay(BUSY, LATE, PAIR, **scheme) for scheme in (HOLD, YIELD))
     assert (held.start("a1"), yielded.start("a1")) == (50, 110)
+    assert (held.held_node_seconds(0), yielded.held_node_seconds(0)) == (6 * 50, 0)
 
 
 def test_a_holding_job_starts_when_its_mate_gets_ready():
@@ -101,12 +100,6 @@ def test_a_job_that_yielded_may_lack_nodes_and_yield_again():
     run = Replay(BUSY, {"b1": (50, 100, 4), "b2": (60, 100, 8)}, PAIR, **YIELD)
     assert run.times("a1", "yields") == [0, 10, 110]
     assert run.start("a1") == run.start("b1") == 160
-
-
-def test_yield_wastes_fewer_nodes_than_hold():
-    """ "Regarding impact to system utilization, the yielding job imposes less impact than does the holding job." """
-    held, yielded = (Replay(BUSY, LATE, PAIR, **scheme) for scheme in (HOLD, YIELD))
-    assert (held.held_node_seconds(0), yielded.held_node_seconds(0)) == (6 * 50, 0)
 
 
 def test_held_nodes_cannot_be_used_by_others():

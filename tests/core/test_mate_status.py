@@ -1,61 +1,21 @@
-"""The mate status table of coscheduling.md: what the caller does, and what a domain says of its job."""
+"""The mate status table of coscheduling.md: what a domain says, and what the caller does (see test_algorithm1, too)."""
 
 import pytest
 
-from cosched.core.effects import Call, Hold, Start, Timer, Yield
+from cosched.core.effects import Start
 from cosched.core.events import PatienceOver, ReleaseDue
 from cosched.core.job import JobState
-from cosched.core.protocol import MateStarted, MateTried, StartJob, Status, TryStartMate
+from cosched.core.protocol import Status
 from cosched.core.settings import Scheme
 
-from .driver import NO, YES, DomainA, called, decided, detail, of, timer, told
-
-SCHEMES = [(Scheme.HOLD, Hold), (Scheme.YIELD, Yield)]
-
+from .driver import DomainA, decided, detail, told
 
 # What j does
 
 
-def test_holding():
-    """ "holding | it has nodes and waits | `StartJob(k, generation)` there. When that is acknowledged, j starts." """
-    a = DomainA()
-    assert called(a.run_job(Status.HOLDING, generation=7)) == StartJob("A/j/1", "k", "j", 7)
-    effects = a.reply(MateStarted(YES))
-    assert told(effects) == ["started: its holding mate started"]
-
-
-def test_holding_no_more():
-    """ "If it is refused, the hold has ended: treat k as queuing" """
-    a = DomainA()
-    a.run_job(Status.HOLDING, generation=7)
-    assert called(a.reply(MateStarted(NO))) == TryStartMate("A/j/2", "k", "j", 1200)
-    assert decided(a.reply(MateTried(NO))) == [Hold]
-
-
-@pytest.mark.parametrize(("scheme", "decision"), SCHEMES)
-def test_queuing(scheme, decision):
-    """ "queuing | it waits without nodes | `TryStartMate(k)`. If k has started, j starts; else j holds or yields" """
-    a = DomainA(scheme=scheme)
-    assert type(called(a.run_job(Status.QUEUING))) is TryStartMate
-    assert told(a.reply(MateTried(YES))) == ["started: its mate could start"]
-    a = DomainA(scheme=scheme)
-    a.run_job(Status.QUEUING)
-    assert decided(a.reply(MateTried(NO))) == [decision]
-
-
-@pytest.mark.parametrize(("scheme", "decision"), SCHEMES)
-def test_unsubmitted(scheme, decision):
-    """ "unsubmitted | its submission is awaited | j holds or yields, up to `mate_patience` after its own
-    submission" """
-    a = DomainA(scheme=scheme, mate_patience=500)
-    assert timer(a.submit(), Timer.PATIENCE) == 500
-    effects = a.run_job(Status.UNSUBMITTED)
-    assert decided(effects) == [decision]
-    assert of(effects, Call) == []
-
-
 def test_unsubmitted_when_patience_has_ended():
-    """ "then start j alone and say so" """
+    """ "unsubmitted | [...] j holds or yields, up to `mate_patience` after its own submission; then start j alone and
+    say so" """
     a = DomainA(scheme=Scheme.YIELD, mate_patience=500)
     a.run_job(Status.UNSUBMITTED)
     a.now = 500
@@ -72,14 +32,6 @@ def test_running_and_ended(status):
     assert decided(effects) == [Start]
     assert told(effects) == ["started: its mate started before it: desynchronised"]
     assert detail(effects, "started")["gap_s"] == 30
-
-
-@pytest.mark.parametrize("status", [Status.CANCELLED, Status.FAILED, Status.UNKNOWN])
-def test_cancelled_failed_and_unknown(status):
-    """ "cancelled, failed, unknown | it will not run | j starts" """
-    effects = DomainA().run_job(status)
-    assert told(effects) == [f"started: its mate will not run: {status}"]
-    assert decided(effects) == [Start]
 
 
 def test_every_status_is_in_the_table():

@@ -55,23 +55,9 @@ def test_a_running_job_that_is_requeued_takes_part_again():
 # TryStartMate that takes a while
 
 
-def test_a_try_is_answered_when_its_outcome_is_told():
-    a = DomainA()
-    a.submit()
-    a.asked_id()
-    (tried,) = a.asked_try(hold_until=50)
-    assert tried == Try("j", 50)
-    assert answered(a.feed(Tried("j", YES))) == MateTried(YES)
-
-
 @pytest.mark.parametrize(
     ("state", "answer"),
-    [
-        (JobState.RUNNING, YES),
-        (JobState.COMPLETED, YES),
-        (JobState.FAILED, NO),
-        (JobState.CANCELLED, NO),
-    ],
+    [(JobState.RUNNING, YES), (JobState.COMPLETED, YES), (JobState.FAILED, NO), (JobState.CANCELLED, NO)],
 )
 def test_a_job_may_start_or_end_while_it_is_tried(state, answer):
     a = DomainA()
@@ -102,11 +88,7 @@ def test_a_job_that_is_unlinked_while_it_is_tried_starts_if_it_could():
 
 @pytest.mark.parametrize(
     "settings",
-    [
-        {"scheme": Scheme.YIELD},
-        {"max_held_fraction": Decimal(0)},
-        {"on_peer_unreachable": OnUnreachable.YIELD},
-    ],
+    [{"scheme": Scheme.YIELD}, {"max_held_fraction": Decimal(0)}, {"on_peer_unreachable": OnUnreachable.YIELD}],
 )
 def test_a_job_that_cannot_yield_holds_whatever_the_scheme_and_the_cap(settings):
     a = DomainA(**settings)

@@ -15,7 +15,8 @@ def at_100(b2_nodes: int, more: Jobs | None = None) -> tuple[Jobs, Jobs]:
 
 @pytest.mark.parametrize(("b2_nodes", "start"), [(4, 100), (5, 150)])
 def test_unpaired_jobs_started_in_thought_count_as_running(b2_nodes, start):
-    """ "Jobs without mates that would start are counted as running" """
+    """ "Jobs without mates that would start are counted as running" "(The paper lets the extra iteration start other
+    jobs too [...])" """
     run = Replay(*at_100(b2_nodes), [("a2", "b2")])
     assert (run.start("a2"), run.start("b2"), run.start("b1")) == (start, start, 100)
 
