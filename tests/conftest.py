@@ -31,6 +31,14 @@ def traces() -> Path:
 
 
 @pytest.fixture
+def pki(tmp_path):
+    """A certificate authority of its own."""
+    from tests.service.pki import Pki
+
+    return Pki(tmp_path / "pki")
+
+
+@pytest.fixture
 def cosched(tmp_path, monkeypatch):
     """Run a command in this process, in a folder of its own."""
     from click.testing import CliRunner

@@ -52,10 +52,7 @@ trace = "generated:eureka/days=6/utilisation=0.25"
 schemes = ["none", "HH", "HY", "YH", "YY"]
 "eureka.load" = [0.25, 0.5]
 """
-REAL = (
-    ("HPC2N-2002-2.first-alea", "SDSC-SP2-1998.first5000"),
-    ("ANL-Mira-2018", "ANL-Theta-2022-cqsim"),
-)
+REAL = (("HPC2N-2002-2.first-alea", "SDSC-SP2-1998.first5000"), ("ANL-Mira-2018", "ANL-Theta-2022-cqsim"))
 LEFT_OUT = {".html", ".png", ".svg"}
 
 

@@ -13,6 +13,7 @@ from cosched.adapters.launcher import JobSpec
 from cosched.adapters.local.manager import LocalManager, create
 from cosched.adapters.local.record import Record, read
 from cosched.adapters.manager import Ended, Report, Started
+from tests.waiting import until
 
 PATIENCE = 120.0  # seconds; a safety net, not a measure
 
@@ -95,13 +96,6 @@ async def machine(directory: Path, slots: int = 8, grace: float = 1.0) -> AsyncI
     finally:
         listener.cancel()
         await here.manager.close()
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    """Wait for something that comes soon."""
-    async with asyncio.timeout(PATIENCE):
-        while not condition():
-            await asyncio.sleep(0.02)
 
 
 def lives(pid: int) -> bool:

@@ -15,6 +15,7 @@ from cosched.adapters.launcher import JobSpec, NoRoomError
 from cosched.adapters.local import follow
 from cosched.adapters.manager import End
 from tests.adapters.machine import Machine, machine, run
+from tests.waiting import until
 
 
 @contextmanager
@@ -34,9 +35,7 @@ def spec(place: Path, job: str, command: str) -> JobSpec:
 
 async def wait_in_vain(here: Machine, caplog: pytest.LogCaptureFixture) -> None:
     """Until it has tried and has not succeeded, several times."""
-    async with asyncio.timeout(300):
-        while "waits to be looked after: Too many open files" not in caplog.text:
-            await asyncio.sleep(0.02)
+    await until(lambda: "waits to be looked after: Too many open files" in caplog.text)
     for _ in range(10):
         await asyncio.sleep(0.02)
     assert here.told == []

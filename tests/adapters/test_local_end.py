@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from cosched.adapters.manager import End, ManagerError, UnknownJobError
-from tests.adapters.machine import lives, machine, run, until
+from tests.adapters.machine import lives, machine, run
+from tests.waiting import until
 
 WALLTIME = 7  # seconds; far more than a shell needs to set its traps, even on a machine that stalls
 STUBBORN = "trap '' TERM; echo $$; while :; do sleep 0.2; done"

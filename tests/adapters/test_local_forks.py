@@ -12,7 +12,8 @@ import pytest
 
 from cosched.adapters.local import files
 from cosched.adapters.manager import End
-from tests.adapters.machine import children, fork_server, lives, machine, run, until
+from tests.adapters.machine import children, fork_server, lives, machine, run
+from tests.waiting import until
 
 COUNT = ("/bin/sh", "-c", "echo x >> count$COSCHED_JOB_ID")
 

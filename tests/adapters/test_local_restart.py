@@ -20,7 +20,8 @@ from cosched.adapters.local import record
 from cosched.adapters.local.processes import Identity, boot, identify, myself
 from cosched.adapters.local.record import Record
 from cosched.adapters.manager import End, Ended, ManagerError, Started
-from tests.adapters.machine import Machine, children, fork_server, lives, machine, ours, run, until
+from tests.adapters.machine import Machine, children, fork_server, lives, machine, ours, run
+from tests.waiting import until
 
 FOREVER = ("/bin/sh", "-c", "echo $$; while :; do sleep 0.2; done")
 

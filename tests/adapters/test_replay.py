@@ -75,7 +75,6 @@ def test_a_bad_setting_is_named(make, settings, key, problem):
     assert problem in refused.value.problem
 
 
-@pytest.mark.asyncio
 @pytest.mark.parametrize(
     ("settings", "key", "problem"),
     [
@@ -94,7 +93,6 @@ async def test_a_bad_file_is_named(make, tmp_path, settings, key, problem):
 
 
 @pytest.mark.parametrize("start", [1767225600, "2026-01-01T00:00:00Z", datetime(2026, 1, 1, tzinfo=UTC)])
-@pytest.mark.asyncio
 async def test_a_start_is_a_number_or_a_date(make, start):
     manager = await opened(make(**real(start=start)))
     assert [job.submit for job in manager.jobs] == [1767225600, 1767225605]
@@ -104,7 +102,6 @@ async def test_a_start_is_a_number_or_a_date(make, start):
 # Jobs
 
 
-@pytest.mark.asyncio
 async def test_jobs_are_those_that_fit_in_order_with_their_mates(make, tmp_path):
     (tmp_path / "pairs.csv").write_text("b,a,c\n,z,8\n,x,7\n1,,2\n3,y,\n")
     manager = await opened(make(pairs="pairs.csv", off=["c"]))
@@ -124,7 +121,6 @@ def test_users_submit_nothing(make):
 # In lock-step
 
 
-@pytest.mark.asyncio
 async def test_jobs_end_when_their_time_is_told(make, tmp_path):
     manager, told = await opened(make()), SharedTime(tmp_path / "time")
     told.tell(7)
@@ -158,7 +154,6 @@ def test_scaled_time_goes_through_its_start():
     assert start + (before - start) * 10 <= now <= start + (time.time() - start) * 10
 
 
-@pytest.mark.asyncio
 async def test_an_end_is_reported_once_it_has_come(make):
     manager = await opened(make(**real()), "1", "2")
     reports = manager.reports()
@@ -169,7 +164,6 @@ async def test_an_end_is_reported_once_it_has_come(make):
     await manager.close()
 
 
-@pytest.mark.asyncio
 async def test_a_cancelled_job_ends_at_once(make):
     manager = await opened(make(**real(speed=0.01)), "1")  # it runs for 1000 s
     with pytest.raises(ManagerError, match="has not ended"):
@@ -184,7 +178,6 @@ async def test_a_cancelled_job_ends_at_once(make):
     await manager.close()
 
 
-@pytest.mark.asyncio
 async def test_after_a_restart_jobs_run_on_or_have_ended(make, tmp_path):
     settings = real(speed=0.01)  # what runs, runs for long
     manager = await opened(make(**settings), "1", "2")

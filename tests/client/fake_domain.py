@@ -14,6 +14,7 @@ from google.protobuf.message import Message
 from cosched.service.wire.errors import Refusal, abort
 from cosched.v1 import cluster_pb2, coscheduling_pb2, domain_pb2, job_pb2
 from cosched.v1.domain_pb2_grpc import DomainServiceServicer, add_DomainServiceServicer_to_server
+from tests.waiting import until
 
 EPOCH = 1_767_225_600  # 2026-01-01T00:00:00Z, the fake's own clock
 FIRST_ID = 17
@@ -223,12 +224,7 @@ class Running:
 
     def wait_for(self, condition: Callable[[FakeDomain], object]) -> None:
         """Until the condition holds."""
-
-        async def met() -> None:
-            while not condition(self.domain):
-                await asyncio.sleep(0.005)
-
-        asyncio.run_coroutine_threadsafe(asyncio.wait_for(met(), PATIENCE), self._loop).result(2 * PATIENCE)
+        asyncio.run_coroutine_threadsafe(until(lambda: condition(self.domain)), self._loop).result()
 
 
 @contextmanager

@@ -12,7 +12,6 @@ from cosched.client import AsyncClient, Client, ClientError, Unreachable
 SCRIPT = "#!/bin/sh\n"
 
 
-@pytest.mark.asyncio
 async def test_every_call_can_be_awaited(running):
     async with AsyncClient(running.address) as client:
         job = await client.submit(SCRIPT, nodes=2, pair="run7")
@@ -28,7 +27,6 @@ async def test_every_call_can_be_awaited(running):
         assert [event.kind async for event in client.events(after=0, until_now=True)] == ["submitted"]
 
 
-@pytest.mark.asyncio
 async def test_a_lost_answer_changes_nothing_twice(domain, address):
     domain.lost_answers = 1
     async with AsyncClient(address) as client:
@@ -36,7 +34,6 @@ async def test_a_lost_answer_changes_nothing_twice(domain, address):
     assert len(domain.jobs) == 1
 
 
-@pytest.mark.asyncio
 async def test_errors_are_those_of_the_other_client(domain, address):
     async with AsyncClient(address) as client:
         with pytest.raises(ClientError) as raised:

@@ -2,7 +2,6 @@
 
 import asyncio
 import threading
-import time
 
 import grpc
 import pytest
@@ -11,6 +10,7 @@ from cosched.client import AsyncClient, Unreachable, attempts
 from cosched.service.wire.errors import Refusal
 from cosched.v1 import domain_pb2
 from tests.client.fake_domain import PATIENCE
+from tests.waiting import until, wait_until
 
 
 def tell(domain, count=1, **fields):
@@ -21,13 +21,6 @@ def tell(domain, count=1, **fields):
 def watched(count=1):
     """Whether so many streams have been asked for."""
     return lambda domain: sum(isinstance(asked, domain_pb2.WatchEventsRequest) for asked in domain.requests) >= count
-
-
-def _until(condition):
-    deadline = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.005)
 
 
 def test_all_that_is_kept_and_then_the_end(client, domain):
@@ -56,7 +49,7 @@ def test_from_now_on_and_resumed_after_a_break(client, running):
     running.do(lambda: tell(running.domain))
     breaks = grpc.StatusCode.UNAVAILABLE, Refusal(grpc.StatusCode.RESOURCE_EXHAUSTED, "WATCHER_TOO_SLOW", "")
     for number, failure in enumerate(breaks, 1):
-        _until(lambda number=number: len(seen) == number)
+        wait_until(lambda number=number: len(seen) == number)
         running.do(lambda failure=failure: running.domain.failures.append(failure))
         running.wait_for(watched(number + 1))
         running.do(lambda: tell(running.domain))
@@ -65,7 +58,6 @@ def test_from_now_on_and_resumed_after_a_break(client, running):
     assert seen == [3, 4, 5]
 
 
-@pytest.mark.asyncio
 async def test_resumed_with_asyncio_too(running, address):
     seen = []
     async with AsyncClient(address) as client:
@@ -79,8 +71,7 @@ async def test_resumed_with_asyncio_too(running, address):
         reader = asyncio.create_task(read())
         await asyncio.to_thread(running.wait_for, watched())
         running.do(lambda: tell(running.domain))
-        while not seen:
-            await asyncio.sleep(0.005)
+        await until(lambda: seen)
         running.do(lambda: running.domain.failures.append(grpc.StatusCode.UNAVAILABLE))
         await asyncio.to_thread(running.wait_for, watched(2))
         running.do(lambda: tell(running.domain))

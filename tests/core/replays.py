@@ -41,10 +41,7 @@ class Replay:
         **settings: object,
     ) -> None:
         self.lines: list[tuple[int, str, str, str, dict[str, object]]] = []
-        setups = [
-            _setup("A", a, {**settings, **(a_only or {})}),
-            _setup("B", b, {**settings, **(b_only or {})}),
-        ]
+        setups = [_setup("A", a, {**settings, **(a_only or {})}), _setup("B", b, {**settings, **(b_only or {})})]
         self._rows = [{str(name): row for row, name in enumerate(s.workload.job_id)} for s in setups]
         rows = np.array([(self._rows[0][x], self._rows[1][y]) for x, y in pairs], np.int64).reshape(-1, 2)
         sides = np.tile(np.array([0, 1], np.int64), (len(pairs), 1))

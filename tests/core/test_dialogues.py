@@ -12,10 +12,7 @@ from .replays import Jobs, Replay
 
 HOLD, YIELD = Scheme.HOLD, Scheme.YIELD
 
-FIGURE_2: tuple[Jobs, Jobs] = (
-    {"a1": (0, 100, 6), "a2": (10, 100, 6)},
-    {"b2": (0, 100, 6), "b1": (10, 100, 6)},
-)
+FIGURE_2: tuple[Jobs, Jobs] = ({"a1": (0, 100, 6), "a2": (10, 100, 6)}, {"b2": (0, 100, 6), "b1": (10, 100, 6)})
 ONE: tuple[Jobs, Jobs] = ({"a1": (0, 100, 4)}, {"y1": (0, 70, 8), "b1": (30, 100, 4)})
 
 # name: (title, jobs of A and B, schemes of A and B, settings)

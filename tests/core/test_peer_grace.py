@@ -12,15 +12,7 @@ from cosched.core.coscheduling.peers import MAX_ABSENCE
 from cosched.core.effects import AskAgain, Call, Hold, Reschedule, SetTimer, Start, Timer, Yield
 from cosched.core.events import GraceOver, PeerAway, PeerLeaves, PeerThere, ReleaseDue, RetryDue
 from cosched.core.job import JobState
-from cosched.core.protocol import (
-    Failure,
-    GetMateJobId,
-    MateStarted,
-    MateTried,
-    StartJob,
-    Status,
-    TryStartMate,
-)
+from cosched.core.protocol import Failure, GetMateJobId, MateStarted, MateTried, StartJob, Status, TryStartMate
 from cosched.core.settings import CoschedulingSettings, OnUnreachable, Scheme
 
 from .driver import MATE_IS_K, NO, YES, DomainA, called, decided, detail, of, timer, told

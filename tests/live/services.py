@@ -8,8 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from itertools import cycle
 from pathlib import Path
@@ -17,9 +16,9 @@ from typing import Any
 
 from cosched.client import Client, Job, Unreachable
 from tests.live.forked import Forked
+from tests.waiting import PATIENCE, wait_until
 
 COMMAND = (str(Path(sys.executable).with_name("cosched")),)
-PATIENCE = 600.0  # seconds; a safety net, not a measure
 
 
 def _ports() -> Iterator[int]:
@@ -39,17 +38,6 @@ def free_port() -> int:
             probe.bind(("127.0.0.1", port))
             return port
     raise AssertionError("there is no end of ports")
-
-
-def wait_until(true: Callable[[], Any], what: str = "", patience: float = PATIENCE) -> Any:
-    """Wait for a condition; what it gave. AssertionError after `patience` seconds."""
-    end, pause = time.monotonic() + patience, 0.02
-    while time.monotonic() < end:
-        if value := true():
-            return value
-        time.sleep(pause)
-        pause = min(1.3 * pause, 0.2)  # to look costs as much as what is looked at
-    raise AssertionError(f"waited {patience} s: {what or true}")
 
 
 def toml(sections: Mapping[str, Any]) -> str:

@@ -33,10 +33,7 @@ class World:
         self.client = service.client()
         self.job = self.client.submit(script_that_notes(service.folder), mate="b:7").id
         wait_until(lambda: self.client.job(self.job).state == "holding")
-        self.about_the_job = {
-            "job": {"domain": "a", "job_id": self.job},
-            "caller": {"domain": "b", "job_id": "7"},
-        }
+        self.about_the_job = {"job": {"domain": "a", "job_id": self.job}, "caller": {"domain": "b", "job_id": "7"}}
 
     def buf(self, path: str, *arguments: str) -> subprocess.CompletedProcess[str]:
         command = [str(BUF), "curl", "--protocol", "grpc", "--http2-prior-knowledge", *arguments]

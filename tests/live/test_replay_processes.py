@@ -73,10 +73,7 @@ def month_flags(tmp_path, cut):
     flags = []
     for machine, pool, nodes in (("intrepid", "partitioned:intrepid", 40960), ("eureka", "flat", 100)):
         write_swf(generate(machine, seed=3), tmp_path / f"{machine}.swf", {"MaxNodes": str(nodes)})
-        flags += [
-            "--domain",
-            f"{machine},trace={machine}.swf{cut},node_pool={pool}",
-        ]
+        flags += ["--domain", f"{machine},trace={machine}.swf{cut},node_pool={pool}"]
     return [*flags, "--pair-window", "10m"]
 
 

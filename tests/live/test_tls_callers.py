@@ -83,8 +83,8 @@ def _first_of(stream):
 
 
 @pytest.fixture
-def world(make_service, tmp_path):
-    pki, service = Pki(tmp_path / "pki"), make_service("b", on_peer_unreachable="hold", release_interval=0)
+def world(make_service, pki):
+    service = make_service("b", on_peer_unreachable="hold", release_interval=0)
     pki.files("b")
     secure(service, pki.folder, [make_service("a"), make_service("c")], user_identity=USERS)
     made = World(service.start(), pki)

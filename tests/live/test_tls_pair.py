@@ -7,18 +7,11 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
-
 from cosched.pem import server_name
 from cosched.service.wire.tls_files import TlsFiles
 from tests.live.secured import SITE, secure
 from tests.live.services import Service, noted, script_that_notes, wait_until
 from tests.service.pki import Pki
-
-
-@pytest.fixture
-def pki(tmp_path) -> Pki:
-    return Pki(tmp_path / "pki")
 
 
 def peer_of(service: Service, name: str):

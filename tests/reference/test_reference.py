@@ -20,13 +20,7 @@ class TestEasy:
         # At 10: job 2 is reserved, shadow 100, extra 10 - 6 = 4, 5 nodes free. Job 3 takes 3 of the extra;
         # job 4 needs 2 and finds 1; job 5 takes that.
         got = starts(
-            [
-                (1, 0, 100, 100, 5),
-                (2, 1, 50, 50, 6),
-                (3, 10, 900, 900, 3),
-                (4, 10, 900, 900, 2),
-                (5, 10, 900, 900, 1),
-            ]
+            [(1, 0, 100, 100, 5), (2, 1, 50, 50, 6), (3, 10, 900, 900, 3), (4, 10, 900, 900, 2), (5, 10, 900, 900, 1)]
         )
         assert got == {1: 0, 2: 100, 3: 10, 4: 150, 5: 10}
 
@@ -117,14 +111,7 @@ class TestPartitions:
         # Job 4's blocks are free at 100 and at 200: the first, units 0 and 1, is reserved. Job 5 goes to unit
         # 3 although 1 is lower. Job 6 cannot be on unit 1 for 39 s from 62, but for 38.
         jobs = [*self.fragmented, (4, 60, 30, 30, 20), (5, 61, 900, 900, 1)]
-        assert starts([*jobs, (6, 62, 38, 38, 1)], 40, layout=(4, 10)) == {
-            1: 0,
-            2: 0,
-            3: 0,
-            4: 100,
-            5: 61,
-            6: 62,
-        }
+        assert starts([*jobs, (6, 62, 38, 38, 1)], 40, layout=(4, 10)) == {1: 0, 2: 0, 3: 0, 4: 100, 5: 61, 6: 62}
         assert starts([*jobs, (6, 62, 39, 39, 1)], 40, layout=(4, 10))[6] == 130
 
     def test_blocks_free_at_the_same_time_the_lowest_is_reserved(self):

@@ -191,18 +191,10 @@ class TestTryStartMate:
         a = RefDomain("A", 10, [RefJob(1, 10, 9, 9, 5)], release_jitter="0")
         b = RefDomain("B", 10, [RefJob(9, 0, 100, 100, 10), RefJob(1, 6, 9, 9, 6)])
         seen = {}
-        simulate(
-            [a, b],
-            [(("A", 1), ("B", 1))],
-            watch=lambda w: seen.update({w.now: w.entries["B", 1].wanted_until}),
-        )
+        simulate([a, b], [(("A", 1), ("B", 1))], watch=lambda w: seen.update({w.now: w.entries["B", 1].wanted_until}))
         assert (seen[6], seen[10]) == (-math.inf, 1210)
         a.scheme = "yield"
-        simulate(
-            [a, b],
-            [(("A", 1), ("B", 1))],
-            watch=lambda w: seen.update({w.now: w.entries["B", 1].wanted_until}),
-        )
+        simulate([a, b], [(("A", 1), ("B", 1))], watch=lambda w: seen.update({w.now: w.entries["B", 1].wanted_until}))
         assert seen[10] == -math.inf
 
 
@@ -237,12 +229,7 @@ class TestDeadlock:
         """ "A alternates between a1 and a3, B between b2 and b4" """
         got = run(*self.four, release_order="last", max_time=50_000)
         assert all(outcome.state == "never_started" for outcome in got.values())
-        assert {name for name, outcome in got.items() if outcome.holds} == {
-            ("A", 1),
-            ("A", 3),
-            ("B", 2),
-            ("B", 4),
-        }
+        assert {name for name, outcome in got.items() if outcome.holds} == {("A", 1), ("A", 3), ("B", 2), ("B", 4)}
         assert got["A", 1].holds + got["A", 3].holds == 50_000 // 1200 + 1
 
     def test_wanted_first_ends(self):
@@ -265,11 +252,7 @@ class TestDeadlock:
     def test_eight_pairs_end(self, run_time, cap, jitter):
         pairs = [(n, n + 4) for n in (1, 2, 3, 4)] + [(n + 4, n) for n in (1, 2, 3, 4)]
         got = run(
-            self.eight(run_time, 0),
-            self.eight(run_time, 300),
-            pairs,
-            max_held_fraction=cap,
-            release_jitter=jitter,
+            self.eight(run_time, 0), self.eight(run_time, 300), pairs, max_held_fraction=cap, release_jitter=jitter
         )
         assert all(outcome.state == "completed" for outcome in got.values())
         assert all(got["A", a].start == got["B", b].start for a, b in pairs)

@@ -16,10 +16,7 @@ Watch = Callable[["World"], None]
 
 
 def simulate(
-    domains: list[RefDomain],
-    pairs: list[tuple[Name, Name]],
-    watch: Watch | None = None,
-    max_time: float = math.inf,
+    domains: list[RefDomain], pairs: list[tuple[Name, Name]], watch: Watch | None = None, max_time: float = math.inf
 ) -> dict[Name, RefOutcome]:
     """Run to the last event, or the last up to `max_time`. `watch` sees every phase and every decision."""
     world = World(domains, pairs, watch)

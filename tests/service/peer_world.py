@@ -13,23 +13,13 @@ from google.protobuf.message import Message
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_health.v1.health import aio as health
 
-from cosched.core.protocol import (
-    FOREVER,
-    Failure,
-    GetMateJobId,
-    GetMateStatus,
-    Request,
-    StartJob,
-    TryStartMate,
-)
+from cosched.core.protocol import FOREVER, Failure, GetMateJobId, GetMateStatus, Request, StartJob, TryStartMate
 from cosched.service.configuration import Peer
 from cosched.service.peers.peers import CallError, Peers, PeerView
 from cosched.service.wire.tls import PeerCredentials
 from cosched.v1 import cluster_pb2 as states
 from cosched.v1 import coscheduling_pb2 as wire
-from tests.service.faulty_proxy import (
-    FaultyProxy,
-)
+from tests.service.faulty_proxy import FaultyProxy
 from tests.service.pki import EUREKA
 
 UNREACHABLE, TIMEOUT, REFUSED = Failure.UNREACHABLE, Failure.TIMEOUT, Failure.REFUSED
@@ -164,9 +154,7 @@ class World:
 
 @asynccontextmanager
 async def a_world(
-    direct: bool = False,
-    client: PeerCredentials | None = None,
-    server: grpc.ServerCredentials | None = None,
+    direct: bool = False, client: PeerCredentials | None = None, server: grpc.ServerCredentials | None = None
 ) -> AsyncIterator[World]:
     """`direct`: without the proxy; plaintext unless there are credentials."""
     eureka = Eureka(server)

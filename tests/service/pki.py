@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 from cosched.certificates import Authority, init_authority, issue, open_authority
-from cosched.service.wire.tls import PeerCredentials
+from cosched.service.wire.tls import PeerCredentials, identity
 from cosched.service.wire.tls_files import TlsFiles
 from tests.logged import logged
 
@@ -79,9 +79,9 @@ def write_leaf(
 
 
 class Answering(grpc.GenericRpcHandler):
-    """Answers each call by what `say` makes of its context; counts the calls."""
+    """Answers each call by what `say` makes of its context, by default who calls; counts the calls."""
 
-    def __init__(self, say: Callable[[Any], object]) -> None:
+    def __init__(self, say: Callable[[Any], object] = lambda context: identity(context.auth_context())) -> None:
         self.calls = 0
         self._say = say
 

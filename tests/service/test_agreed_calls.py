@@ -8,7 +8,6 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import grpc
-import pytest
 from google.protobuf.message import Message
 
 from cosched.core.effects import Call
@@ -77,7 +76,6 @@ async def a_caller(offset: Offset | None) -> AsyncIterator[Caller]:
     assert not failed
 
 
-@pytest.mark.asyncio
 async def test_orders_propose_an_instant_by_the_peer_s_clock_and_questions_none() -> None:
     async with a_caller(KNOWN) as caller:
         before = time.time()
@@ -89,7 +87,6 @@ async def test_orders_propose_an_instant_by_the_peer_s_clock_and_questions_none(
         assert len(caller.seen) == 4
 
 
-@pytest.mark.asyncio
 async def test_each_attempt_proposes_anew() -> None:
     async with a_caller(KNOWN) as caller:
         await caller.make(ORDERS[1], ORDERS[1])
@@ -97,7 +94,6 @@ async def test_each_attempt_proposes_anew() -> None:
         assert first < second
 
 
-@pytest.mark.asyncio
 async def test_what_the_peer_answers_comes_by_our_clock() -> None:
     async with a_caller(KNOWN) as caller:
         before = time.time()
@@ -112,7 +108,6 @@ async def test_what_the_peer_answers_comes_by_our_clock() -> None:
         assert (caller.started("agreed"), caller.started("at_once")) == (2, 0)
 
 
-@pytest.mark.asyncio
 async def test_without_a_known_clock_all_start_at_once() -> None:
     async with a_caller(None) as caller:
         await caller.make(*ORDERS)

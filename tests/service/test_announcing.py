@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, cast
@@ -21,6 +20,7 @@ from cosched.service.store import JobRecord
 from cosched.service.tasks import Tasks
 from cosched.service.wire.translation import FOUND
 from tests.service.world import Faults, World
+from tests.waiting import until
 
 PATIENCE = 300  # seconds; a safety net
 UNKNOWN, MATE = MateJobId(Found.UNSUBMITTED, None), MateJobId(Found.MATE, "7")
@@ -66,12 +66,9 @@ def announcer(domain: LiveDomain, peers: Peers) -> Announcer:
 
 async def settled(announcer: Announcer) -> None:
     """Nothing is to be announced again."""
-    async with asyncio.timeout(PATIENCE):
-        while announcer._again:
-            await asyncio.sleep(0.001)
+    await until(lambda: not announcer._again)
 
 
-@pytest.mark.asyncio
 async def test_a_mate_named_by_its_id_is_asked_for_until_its_domain_has_said_what_it_knows(world: World) -> None:
     domain, peers = submit(world, mate="7"), Peers(UNKNOWN, AWAY, UNKNOWN, MATE)
     found = announcer(domain, peers)
@@ -82,7 +79,6 @@ async def test_a_mate_named_by_its_id_is_asked_for_until_its_domain_has_said_wha
     assert domain.jobs["1"].lookup == FOUND[Found.MATE]
 
 
-@pytest.mark.asyncio
 @pytest.mark.parametrize("answer", [UNKNOWN, AWAY])
 async def test_a_pair_by_name_is_announced_once_as_its_other_job_will_be(world: World, answer) -> None:
     peers = Peers(answer)
@@ -92,7 +88,6 @@ async def test_a_pair_by_name_is_announced_once_as_its_other_job_will_be(world: 
     assert peers.asked == [GetMateJobId("1", "p", None, "ann")]
 
 
-@pytest.mark.asyncio
 async def test_a_link_that_is_dissolved_is_announced_no_more(world: World) -> None:
     domain, peers = submit(world, mate="7"), Peers(UNKNOWN)
     found = announcer(domain, peers)
@@ -102,7 +97,6 @@ async def test_a_link_that_is_dissolved_is_announced_no_more(world: World) -> No
     await settled(found)
 
 
-@pytest.mark.asyncio
 async def test_after_a_restart_what_was_not_answered_is_announced(world: World) -> None:
     domain, peers = submit(world, mate="7"), Peers(AWAY)
     before = announcer(domain, peers)

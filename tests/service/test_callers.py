@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import pwd
-from pathlib import Path
 
 import grpc
 import pytest
@@ -27,12 +26,6 @@ WHO = [
 ]
 
 
-@pytest.fixture
-def pki(tmp_path: Path) -> Pki:
-    return Pki(tmp_path / "pki")
-
-
-@pytest.mark.asyncio
 async def test_certificates_say_who_asks(pki: Pki) -> None:
     server = Answering(identify)
     async with serving(server, ServerTls(pki.files("intrepid")).credentials()) as address:
@@ -41,7 +34,6 @@ async def test_certificates_say_who_asks(pki: Pki) -> None:
             assert await ask_once(address, client, INTREPID) == repr(caller)
 
 
-@pytest.mark.asyncio
 async def test_certificate_with_no_uri_or_with_two_known_ones_is_nobodys(pki: Pki) -> None:
     server = Answering(identify)
     async with serving(server, ServerTls(pki.files("intrepid")).credentials()) as address:
@@ -51,14 +43,12 @@ async def test_certificate_with_no_uri_or_with_two_known_ones_is_nobodys(pki: Pk
         assert await _ask_with_uris(pki, address, [EUREKA, ALICE]) == repr(nobody)
 
 
-@pytest.mark.asyncio
 async def test_a_name_that_is_no_uri_proves_nothing(pki: Pki) -> None:
     async with serving(Answering(identify), ServerTls(pki.files("intrepid")).credentials()) as address:
         client = PeerCredentials(pki.made("client", [INTREPID], [EUREKA]))
         assert await ask_once(address, client, INTREPID) == repr(WHO[3][1])
 
 
-@pytest.mark.asyncio
 async def test_without_a_prefix_there_are_no_users(pki: Pki) -> None:
     server = Answering(certificate_callers({EUREKA: "eureka"}, None, ["alice"]))
     async with serving(server, ServerTls(pki.files("intrepid")).credentials()) as address:
@@ -66,7 +56,6 @@ async def test_without_a_prefix_there_are_no_users(pki: Pki) -> None:
         assert await ask_once(address, alice, INTREPID) == repr(Caller(None, None, False, f"certificate {ALICE}"))
 
 
-@pytest.mark.asyncio
 async def test_what_is_logged_of_a_certificate_is_short_and_printable(pki: Pki) -> None:
     server = Answering(lambda context: identify(context).via)
     async with serving(server, ServerTls(pki.files("intrepid")).credentials()) as address:
@@ -76,7 +65,6 @@ async def test_what_is_logged_of_a_certificate_is_short_and_printable(pki: Pki) 
     assert len(via) < 250
 
 
-@pytest.mark.asyncio
 async def test_nobody_is_known_without_tls() -> None:
     async with (
         serving(Answering(plaintext_callers(lambda _: "here")), None) as address,
@@ -110,7 +98,6 @@ async def _ask_with_uris(pki: Pki, address: str, uris: list[str]) -> str:
         return await ask(channel)
 
 
-@pytest.mark.asyncio
 @pytest.mark.parametrize("name", sorted({"root", pwd.getpwuid(os.geteuid()).pw_name}))
 async def test_a_certificate_makes_nobody_root_or_the_service_unless_that_is_configured(pki: Pki, name: str) -> None:
     files, own = pki.made("client", [USERS + name]), pki.files("intrepid")

@@ -33,7 +33,6 @@ class _Clock(Clock):
         return self._world.now
 
 
-@pytest.mark.asyncio
 @pytest.mark.parametrize("ahead", [600, 0, -600, None])
 async def test_a_domain_gives_way_for_as_long_as_the_peer_s_job_holds(tmp_path: Path, ahead: int | None) -> None:
     """It did so 600 s too long, or not at all. A peer whose clock is not known is believed."""

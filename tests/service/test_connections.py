@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import os
 import resource
@@ -21,6 +20,7 @@ from cosched.service.listeners.remote_socket import RemoteSocket
 from cosched.service.wire.callers import Caller, plaintext_callers
 from tests.logged import logged
 from tests.service.pki import Answering, ask
+from tests.waiting import until
 
 PATIENCE = 300  # seconds; only a safety net
 PEER, ROOT = Caller("b", None, False, "certificate b"), Caller(None, "root", True, "socket uid 0")
@@ -88,17 +88,10 @@ def test_users_keep_no_more_than_leaves_room_for_others():
 # On real sockets
 
 
-async def until(fact) -> None:
-    async with asyncio.timeout(PATIENCE):
-        while not fact():
-            await asyncio.sleep(0.01)
-
-
 def connect(port: int) -> socket.socket:
     return socket.create_connection(("127.0.0.1", port))
 
 
-@pytest.mark.asyncio
 async def test_a_caller_is_served_beside_connections_that_say_nothing(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -142,7 +135,6 @@ def few_descriptors(left: int) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_NOFILE, (limit, most))
 
 
-@pytest.mark.asyncio
 async def test_without_descriptors_connections_wait_and_the_log_says_so_once(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -16,6 +16,7 @@ import pytest
 from cosched.service.metrics import Metrics
 from cosched.service.store import Store, StoreError
 from cosched.service.store.durability import Durability
+from tests.waiting import until
 
 PATIENCE = 300.0
 
@@ -66,12 +67,9 @@ class Domain:
         self.durability.when_durable(commit, lambda: self.left.append(commit), hurry=hurry)
 
     async def until_left(self, count: int) -> None:
-        async with asyncio.timeout(PATIENCE):
-            while len(self.left) < count and not self.failed:
-                await asyncio.sleep(0.001)
+        await until(lambda: len(self.left) >= count or self.failed)
 
 
-@pytest.mark.asyncio
 async def test_nothing_leaves_before_it_is_on_disk(store: Store, disk: Disk) -> None:
     domain = Domain(store)
     disk.free.clear()
@@ -83,7 +81,6 @@ async def test_nothing_leaves_before_it_is_on_disk(store: Store, disk: Disk) -> 
     assert (domain.left, disk.rounds) == ([1], 1)
 
 
-@pytest.mark.asyncio
 async def test_what_is_on_disk_needs_no_round(store: Store, disk: Disk) -> None:
     domain = Domain(store)
     domain.write()
@@ -92,7 +89,6 @@ async def test_what_is_on_disk_needs_no_round(store: Store, disk: Disk) -> None:
     assert (domain.left, disk.rounds) == ([1, 0], 1)
 
 
-@pytest.mark.asyncio
 async def test_all_that_is_written_meanwhile_shares_the_next_round(store: Store, disk: Disk) -> None:
     domain = Domain(store)
     disk.free.clear()
@@ -106,7 +102,6 @@ async def test_all_that_is_written_meanwhile_shares_the_next_round(store: Store,
     assert (domain.left, disk.rounds) == ([*range(1, 101)], 2)
 
 
-@pytest.mark.asyncio
 async def test_news_wait_for_a_round_that_others_need(store: Store, disk: Disk, monkeypatch) -> None:
     monkeypatch.setattr("cosched.service.store.durability.NEWS_WAIT", PATIENCE)
     domain = Domain(store)
@@ -119,7 +114,6 @@ async def test_news_wait_for_a_round_that_others_need(store: Store, disk: Disk, 
     assert (domain.left, disk.rounds) == ([1, 2, 3, 4], 1)
 
 
-@pytest.mark.asyncio
 async def test_news_do_not_wait_for_ever(store: Store, disk: Disk) -> None:
     domain = Domain(store)
     domain.write(hurry=False)
@@ -127,7 +121,6 @@ async def test_news_do_not_wait_for_ever(store: Store, disk: Disk) -> None:
     assert (domain.left, disk.rounds) == ([1], 1)
 
 
-@pytest.mark.asyncio
 async def test_a_failed_round_is_told_once_and_never_tried_again(store: Store, disk: Disk) -> None:
     domain = Domain(store)
     disk.fails = True

@@ -32,14 +32,12 @@ async def answer(fail):
     return raised.value
 
 
-@pytest.mark.asyncio
 async def test_a_refusal_arrives_whole():
     error = await answer(lambda context: abort(context, REFUSAL))
     assert (error.code(), error.details()) == (grpc.StatusCode.NOT_FOUND, "no job Ü17")
     assert error_info(error) == ("JOB_NOT_FOUND", {"job_id": "17"})
 
 
-@pytest.mark.asyncio
 async def test_it_is_what_google_rpc_says_it_is():
     error = await answer(lambda context: abort(context, REFUSAL))
     status = Status.FromString(dict(error.trailing_metadata())["grpc-status-details-bin"])
@@ -47,7 +45,6 @@ async def test_it_is_what_google_rpc_says_it_is():
     assert [detail.TypeName() for detail in status.details] == ["google.rpc.ErrorInfo"]
 
 
-@pytest.mark.asyncio
 async def test_a_long_message_is_cut_so_that_it_arrives():
     long = Refusal(grpc.StatusCode.INTERNAL, "INTERNAL", "Ü" * 100_000)
     error = await answer(lambda context: abort(context, long))
@@ -55,14 +52,12 @@ async def test_a_long_message_is_cut_so_that_it_arrives():
     assert error_info(error) == ("INTERNAL", {})
 
 
-@pytest.mark.asyncio
 async def test_other_errors_have_no_reason():
     error = await answer(lambda context: context.abort(grpc.StatusCode.NOT_FOUND, "gone"))
     assert error_info(error) is None
 
 
 @pytest.mark.parametrize("details", [b"\xff", b""])
-@pytest.mark.asyncio
 async def test_somebody_else_s_details_have_no_reason(details):
     metadata = (("grpc-status-details-bin", details),)
     error = await answer(lambda context: context.abort(grpc.StatusCode.NOT_FOUND, "gone", metadata))

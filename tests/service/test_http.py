@@ -7,10 +7,10 @@ import os
 from collections.abc import AsyncIterator
 
 import pytest
-import pytest_asyncio
 
 from cosched.service.listeners.http import CONNECTIONS, HttpServer
 from cosched.service.metrics import Metrics
+from tests.waiting import until
 
 PATIENCE = 300.0
 
@@ -48,7 +48,7 @@ class Site:
         return await self.ask(f"GET {path} HTTP/1.1\r\nHost: here\r\n\r\n".encode())
 
 
-@pytest_asyncio.fixture
+@pytest.fixture
 async def site() -> AsyncIterator[Site]:
     here = Site()
     await here.server.start()
@@ -56,7 +56,6 @@ async def site() -> AsyncIterator[Site]:
     await here.server.stop()
 
 
-@pytest.mark.asyncio
 async def test_metrics(site: Site) -> None:
     status, headers, body = await site.get("/metrics?name[]=x")
     assert status == "HTTP/1.1 200 OK"
@@ -65,7 +64,6 @@ async def test_metrics(site: Site) -> None:
     assert b'\ncosched_build_info{version="1.2.3"} 1.0\n' in body
 
 
-@pytest.mark.asyncio
 async def test_health(site: Site) -> None:
     assert (await site.get("/healthz"))[::2] == ("HTTP/1.1 200 OK", b"ok\n")
     site.problem = "the database cannot be written: No space left on device"
@@ -76,13 +74,11 @@ async def test_health(site: Site) -> None:
     assert len((await site.get("/healthz"))[2]) < 1000
 
 
-@pytest.mark.asyncio
 async def test_head_has_no_body(site: Site) -> None:
     status, headers, body = await site.ask(b"HEAD /healthz HTTP/1.0\r\n\r\n")
     assert (status, headers["Content-Length"], body) == ("HTTP/1.1 200 OK", "3", b"")
 
 
-@pytest.mark.asyncio
 @pytest.mark.parametrize(
     ("request_line", "status"),
     [
@@ -104,13 +100,11 @@ async def test_what_is_refused(site: Site, request_line: bytes, status: str) -> 
     assert answer[1].get("Allow") == ("GET, HEAD" if status.startswith("405") else None)
 
 
-@pytest.mark.asyncio
 async def test_headers_without_end_are_refused(site: Site) -> None:
     status, _, _ = await site.ask(b"GET /metrics HTTP/1.1\r\n" + b"X: y\r\n" * 5000)
     assert status.startswith("HTTP/1.1 431 ")
 
 
-@pytest.mark.asyncio
 async def test_a_failure_is_logged_and_said(site: Site, caplog: pytest.LogCaptureFixture) -> None:
     site.broken = True
     assert (await site.get("/metrics"))[0] == "HTTP/1.1 500 Internal Server Error"
@@ -118,7 +112,6 @@ async def test_a_failure_is_logged_and_said(site: Site, caplog: pytest.LogCaptur
     assert (await site.get("/healthz"))[0] == "HTTP/1.1 200 OK"
 
 
-@pytest.mark.asyncio
 async def test_a_client_that_does_not_end_its_request_is_cut_off() -> None:
     site = Site(patience=0.2)
     await site.server.start()
@@ -136,7 +129,6 @@ async def _read_or_reset(reader: asyncio.StreamReader) -> None:
         raise ConnectionResetError
 
 
-@pytest.mark.asyncio
 async def test_many_clients_that_keep_their_connections_do_not_lock_others_out(site: Site) -> None:
     before = len(os.listdir("/proc/self/fd"))
     idle = [await site.connect() for _ in range(4 * CONNECTIONS)]
@@ -149,7 +141,6 @@ async def test_many_clients_that_keep_their_connections_do_not_lock_others_out(s
         writer.transport.abort()
 
 
-@pytest.mark.asyncio
 async def test_no_descriptor_is_left_open(site: Site) -> None:
     await site.get("/healthz")
     before = len(os.listdir("/proc/self/fd"))
@@ -157,12 +148,9 @@ async def test_no_descriptor_is_left_open(site: Site) -> None:
     idle = [await site.connect() for _ in range(2 * CONNECTIONS)]
     for _, writer in idle:
         writer.transport.abort()
-    async with asyncio.timeout(PATIENCE):
-        while len(os.listdir("/proc/self/fd")) > before:
-            await asyncio.sleep(0.01)
+    await until(lambda: len(os.listdir("/proc/self/fd")) <= before)
 
 
-@pytest.mark.asyncio
 async def test_stop_ends_what_is_open_and_frees_the_port() -> None:
     site = Site()
     await site.server.start()
@@ -182,7 +170,6 @@ async def test_stop_ends_what_is_open_and_frees_the_port() -> None:
     await again.stop()
 
 
-@pytest.mark.asyncio
 async def test_ipv6_loopback() -> None:
     site = Site()
     site.server = HttpServer("[::1]:0", site.metrics, lambda: None)

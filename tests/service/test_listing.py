@@ -76,7 +76,6 @@ async def all_pages(stub: DomainServiceStub, **request: object) -> list[str]:
 STATES = [(), ("QUEUED",), ("RUNNING", "HOLDING"), ("COMPLETED",), ("QUEUED", "COMPLETED"), ("UNSPECIFIED",)]
 
 
-@pytest.mark.asyncio
 @pytest.mark.parametrize("states", STATES)
 async def test_the_jobs_of_memory_are_those_that_the_database_would_give(domain, states) -> None:
     wanted = [JobState[state] for state in states if state != "UNSPECIFIED"] or (None if states else ACTIVE)
@@ -97,7 +96,6 @@ async def test_the_jobs_of_memory_are_those_that_the_database_would_give(domain,
                 assert found == [[str(record.id) for record in kept]] * 3
 
 
-@pytest.mark.asyncio
 async def test_a_listed_job_is_told_as_when_it_is_asked_for_alone(domain) -> None:
     async with served(domain) as stub:
         page = await stub.ListJobs(domain_pb2.ListJobsRequest(states=["JOB_STATE_UNSPECIFIED"]))

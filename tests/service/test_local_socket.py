@@ -25,6 +25,7 @@ from cosched.service.listeners.local_socket import LocalSocket
 from cosched.service.wire.callers import Identify, socket_caller
 from tests.logged import logged
 from tests.service.pki import WHO, Answering, ask
+from tests.waiting import until
 
 ME = os.geteuid()
 NOBODY = 65534
@@ -79,7 +80,6 @@ async def refused(connection: socket.socket) -> bool:
     return True
 
 
-@pytest.mark.asyncio
 async def test_caller_is_who_connects(place: Path) -> None:
     async with listening(place / "s") as here, channel_to(place / "s") as channel:
         assert await ask(channel) == repr(socket_caller(ME))
@@ -108,7 +108,6 @@ with grpc.insecure_channel("unix:" + path.replace("%", "%25")) as channel:
 
 
 @pytest.mark.skipif(ME != 0, reason="only root can become another user")
-@pytest.mark.asyncio
 async def test_users_are_told_apart(place: Path) -> None:
     async with listening(place / "s", operators=["somebody"]), channel_to(place / "s") as channel:
         mine = await ask(channel)
@@ -119,7 +118,6 @@ async def test_users_are_told_apart(place: Path) -> None:
         assert mine == await ask(channel) == repr(socket_caller(0))
 
 
-@pytest.mark.asyncio
 async def test_who_connects_past_the_public_socket_is_nobody(place: Path) -> None:
     async with listening(place / "s"), channel_to(place / ".s.d" / "server") as channel:
         assert await ask(channel) == "Caller(peer=None, user=None, operator=False, via='socket')"
@@ -128,7 +126,6 @@ async def test_who_connects_past_the_public_socket_is_nobody(place: Path) -> Non
 # Paths
 
 
-@pytest.mark.asyncio
 async def test_what_a_dead_service_has_left_is_replaced(place: Path) -> None:
     with socket.socket(socket.AF_UNIX) as dead:
         dead.bind(os.fspath(place / "s"))
@@ -138,7 +135,6 @@ async def test_what_a_dead_service_has_left_is_replaced(place: Path) -> None:
         assert await ask(channel) == repr(socket_caller(ME))
 
 
-@pytest.mark.asyncio
 async def test_socket_of_a_live_service_is_not_replaced(place: Path) -> None:
     async with listening(place / "s"), channel_to(place / "s") as channel:
         with pytest.raises(InputError, match="s: is in use by another service"):
@@ -146,7 +142,6 @@ async def test_socket_of_a_live_service_is_not_replaced(place: Path) -> None:
         assert await ask(channel) == repr(socket_caller(ME))
 
 
-@pytest.mark.asyncio
 async def test_path_that_cannot_be_used_is_refused_in_one_line(place: Path) -> None:
     (place / "file").write_text("mine")
     (place / ".taken.d").write_text("mine")
@@ -166,7 +161,6 @@ async def test_path_that_cannot_be_used_is_refused_in_one_line(place: Path) -> N
 # Limits
 
 
-@pytest.mark.asyncio
 async def test_user_has_a_limited_number_of_connections(place: Path, caplog: pytest.LogCaptureFixture) -> None:
     async with listening(place / "s", most_of_user=2) as here:
         with connect(place / "s") as first, connect(place / "s") as second:
@@ -182,7 +176,6 @@ async def test_user_has_a_limited_number_of_connections(place: Path, caplog: pyt
             assert not await refused(again)
 
 
-@pytest.mark.asyncio
 async def test_number_of_all_connections_is_limited(place: Path) -> None:
     async with listening(place / "s", most=1):
         with connect(place / "s") as first, connect(place / "s") as second:
@@ -197,13 +190,6 @@ def descriptors() -> int:
     return len(os.listdir("/proc/self/fd"))
 
 
-async def until(fact: Any) -> None:
-    async with asyncio.timeout(PATIENCE):
-        while not fact():
-            await asyncio.sleep(0.01)
-
-
-@pytest.mark.asyncio
 async def test_connections_that_come_and_go_leave_nothing(place: Path) -> None:
     async with listening(place / "s") as here:
         async with channel_to(place / "s") as channel:
@@ -241,7 +227,6 @@ class Waiting(grpc.GenericRpcHandler):
         return server
 
 
-@pytest.mark.asyncio
 async def test_open_call_is_answered_before_the_service_ends(place: Path) -> None:
     waiting = Waiting()
     here = LocalSocket(place / "s", waiting.make_server, (), ROOM)
@@ -257,7 +242,6 @@ async def test_open_call_is_answered_before_the_service_ends(place: Path) -> Non
     assert os.listdir(place) == []
 
 
-@pytest.mark.asyncio
 async def test_call_that_takes_too_long_and_idle_connections_end_with_the_service(place: Path) -> None:
     waiting = Waiting()
     here = LocalSocket(place / "s", waiting.make_server, (), ROOM)
@@ -275,7 +259,6 @@ async def test_call_that_takes_too_long_and_idle_connections_end_with_the_servic
                 pass
 
 
-@pytest.mark.asyncio
 async def test_big_messages_pass(place: Path) -> None:
     class Echo(grpc.GenericRpcHandler):
         def service(self, handler_call_details: Any) -> Any:  # noqa: ARG002

@@ -8,9 +8,8 @@ import os
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 
-import pytest
-
 from cosched.service.listeners.relay import Relay
+from tests.waiting import until
 
 Handler = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 BIG = os.urandom(3 << 20)
@@ -51,12 +50,6 @@ class Passing:
         await until(lambda: self.ended == len(self.relays))
 
 
-async def until(fact: Callable[[], bool]) -> None:
-    async with asyncio.timeout(PATIENCE):
-        while not fact():
-            await asyncio.sleep(0.005)
-
-
 @contextlib.asynccontextmanager
 async def passing(
     folder: Path, handler: Handler
@@ -77,7 +70,6 @@ async def passing(
             server.close()
 
 
-@pytest.mark.asyncio
 async def test_both_directions_pass_at_once(tmp_path: Path) -> None:
     async def echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         while data := await reader.read(100_000):
@@ -93,7 +85,6 @@ async def test_both_directions_pass_at_once(tmp_path: Path) -> None:
         await until(lambda: relays.ended == 1)
 
 
-@pytest.mark.asyncio
 async def test_answer_passes_after_the_questions_end(tmp_path: Path) -> None:
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write((await reader.read())[::-1])
@@ -106,7 +97,6 @@ async def test_answer_passes_after_the_questions_end(tmp_path: Path) -> None:
         await until(lambda: relays.ended == 1)
 
 
-@pytest.mark.asyncio
 async def test_sender_waits_for_a_slow_reader(tmp_path: Path) -> None:
     sent = 0
 
@@ -129,7 +119,6 @@ async def test_sender_waits_for_a_slow_reader(tmp_path: Path) -> None:
         assert sent == 64
 
 
-@pytest.mark.asyncio
 async def test_a_side_learns_that_the_other_has_died(tmp_path: Path) -> None:
     closed = asyncio.Event()
 

@@ -12,8 +12,6 @@ from cosched.core.job import JobState
 from cosched.service.manager.offers import Offers
 from cosched.service.tasks import Tasks
 
-pytestmark = pytest.mark.asyncio
-
 
 class Domain:
     """Jobs on record, and those of them that have lost their nodes."""

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-import pytest_asyncio
 
 from cosched.adapters.launcher import JobSpec
 from cosched.adapters.manager import ManagerError
@@ -29,8 +28,8 @@ from cosched.service.tasks import Tasks
 from cosched.service.wire.callers import Caller
 from cosched.service.wire.submissions import Submission
 from tests.service.world import SCRIPT, Faults, Node, World
+from tests.waiting import until
 
-pytestmark = pytest.mark.asyncio
 PATIENCE = 300
 ANN = Caller(None, "ann", operator=False, via="test")
 WANTED = Submission("j", 3, 100, SCRIPT, None, hold=False, owner="")
@@ -100,12 +99,10 @@ class Site:
         return Views(self.domain, self.domain.clock).job(self.operations.job("1")).reason
 
     async def until_cancelled(self) -> None:
-        async with asyncio.timeout(PATIENCE):
-            while not self.manager.cancelled:
-                await asyncio.sleep(0.001)
+        await until(lambda: self.manager.cancelled)
 
 
-@pytest_asyncio.fixture
+@pytest.fixture
 async def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Site]:
     monkeypatch.setattr(cancelling, "AGAIN", 0.001)
     monkeypatch.setattr(operations, "QUICK", 0.01)

@@ -55,7 +55,6 @@ async def a_world_with(clock: Behaviour | None) -> AsyncIterator[World]:
         yield world
 
 
-@pytest.mark.asyncio
 async def test_a_heartbeat_measures_how_far_the_clock_of_a_peer_is_ahead() -> None:
     async with a_world_with(well_ahead) as world:
         assert (world.view().clock_offset, world.view().clock_uncertainty) == (None, None)
@@ -69,7 +68,6 @@ async def test_a_heartbeat_measures_how_far_the_clock_of_a_peer_is_ahead() -> No
         assert view.clock_offset == pytest.approx(AHEAD, abs=view.clock_uncertainty)
 
 
-@pytest.mark.asyncio
 async def test_of_several_heartbeats_the_quickest_counts() -> None:
     async with a_world_with(well_ahead) as world:
         world.proxy.set(delay_replies(0.2))
@@ -92,7 +90,6 @@ async def test_of_several_heartbeats_the_quickest_counts() -> None:
             assert abs(known.ahead - AHEAD) <= known.uncertainty
 
 
-@pytest.mark.asyncio
 async def test_calls_and_heartbeats_of_a_peer_of_an_older_version_are_as_before(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
@@ -106,7 +103,6 @@ async def test_calls_and_heartbeats_of_a_peer_of_an_older_version_are_as_before(
     assert not logged(caplog)
 
 
-@pytest.mark.asyncio
 @pytest.mark.parametrize("clock", [unreadable, nothing, out_of_range, refused])
 async def test_an_answer_that_is_none_leaves_the_offset_unknown_and_the_peer_reachable(clock: Behaviour) -> None:
     async with a_world_with(clock) as world:
@@ -116,7 +112,6 @@ async def test_an_answer_that_is_none_leaves_the_offset_unknown_and_the_peer_rea
         assert world.peers.clock_offset("eureka") is None
 
 
-@pytest.mark.asyncio
 async def test_a_domain_that_is_no_peer_has_no_clock() -> None:
     async with a_world() as world:
         assert world.peers.clock_offset("mira") is None

@@ -7,29 +7,14 @@ import pytest
 from google.protobuf.message import Message
 from grpc import StatusCode
 
-from cosched.core.protocol import (
-    Failure,
-    MateTried,
-    Request,
-)
+from cosched.core.protocol import Failure, MateTried, Request
 from cosched.service.peers.peers import CallError
 from cosched.service.wire.errors import Refusal, abort
 from cosched.v1 import cluster_pb2 as states
 from cosched.v1 import coscheduling_pb2 as wire
-from tests.service.peer_world import (
-    ANSWERS,
-    BUSY,
-    CALLS,
-    ORDERS,
-    QUESTIONS,
-    REFUSED,
-    TIMEOUT,
-    UNREACHABLE,
-    a_world,
-)
+from tests.service.peer_world import ANSWERS, BUSY, CALLS, ORDERS, QUESTIONS, REFUSED, TIMEOUT, UNREACHABLE, a_world
 
 
-@pytest.mark.asyncio
 @pytest.mark.parametrize(
     ("code", "reason", "question", "order"),
     [
@@ -54,7 +39,6 @@ async def test_an_error_of_the_peer(code: StatusCode, reason: str, question: Fai
         assert len(world.eureka.seen) == 4
 
 
-@pytest.mark.asyncio
 async def test_a_peer_that_speaks_grpc_but_not_this_protocol_refuses() -> None:
     async with a_world() as world:
         await world.eureka.stop()
@@ -67,7 +51,6 @@ async def test_a_peer_that_speaks_grpc_but_not_this_protocol_refuses() -> None:
 UNKNOWN_ENUM = wire.GetMateStatusResponse(status=99)  # type: ignore[arg-type]
 
 
-@pytest.mark.asyncio
 @pytest.mark.parametrize(
     ("request_", "reply"),
     [
@@ -93,7 +76,6 @@ async def test_an_answer_that_breaks_the_contract_is_a_refusal(request_: Request
         assert "breaks the protocol" in world.view().problem
 
 
-@pytest.mark.asyncio
 async def test_an_answer_that_is_too_large_is_a_refusal_and_not_a_peer_that_is_away() -> None:
     async def reply_at_length(*_: object) -> bytes:
         return b"\xfa\x7f\x80\x80\x10" + bytes(1 << 18)  # 256 KiB of a field that nobody knows
@@ -105,7 +87,6 @@ async def test_an_answer_that_is_too_large_is_a_refusal_and_not_a_peer_that_is_a
         assert "larger than max" in world.view().problem
 
 
-@pytest.mark.asyncio
 async def test_fields_that_a_newer_peer_adds_are_ignored() -> None:
     async def newer(message: Message, _: grpc.aio.ServicerContext) -> bytes:
         return ANSWERS[type(message)].SerializeToString() + b"\x5a\x02\x0a\x00"  # field 11, group
@@ -115,7 +96,6 @@ async def test_fields_that_a_newer_peer_adds_are_ignored() -> None:
         assert await world.call(ORDERS[0]) == MateTried(True)
 
 
-@pytest.mark.asyncio
 async def test_a_peer_that_is_not_configured_is_a_refusal() -> None:
     async with a_world() as world:
         with pytest.raises(CallError) as caught:

@@ -10,29 +10,16 @@ from google.protobuf.message import Message
 from grpc import StatusCode
 from grpc_health.v1 import health_pb2
 
-from cosched.core.protocol import (
-    MateTried,
-)
+from cosched.core.protocol import MateTried
 from cosched.service.configuration import Peer
 from cosched.service.peers.peers import Peers, PeerView
 from cosched.service.wire.errors import Refusal, abort
 from cosched.v1 import cluster_pb2 as states
-from tests.service.faulty_proxy import (
-    BLACK_HOLE,
-    PASS,
-    REFUSE,
-    FaultyProxy,
-)
-from tests.service.peer_world import (
-    ORDERS,
-    PATIENT,
-    QUESTIONS,
-    a_world,
-    answer,
-)
+from tests.service.faulty_proxy import BLACK_HOLE, PASS, REFUSE, FaultyProxy
+from tests.service.peer_world import ORDERS, PATIENT, QUESTIONS, a_world, answer
+from tests.waiting import until
 
 
-@pytest.mark.asyncio
 async def test_a_view_follows_the_calls_and_changes_are_told() -> None:
     async with a_world() as world:
         assert world.view().state == states.PEER_STATE_UNKNOWN
@@ -58,7 +45,6 @@ async def test_a_view_follows_the_calls_and_changes_are_told() -> None:
     assert [view.since for view in world.told] == sorted(view.since for view in world.told)
 
 
-@pytest.mark.asyncio
 async def test_heartbeats_find_a_peer_that_dies_and_comes_back() -> None:
     async with a_world(direct=True) as world:
         for _ in range(2):
@@ -71,7 +57,6 @@ async def test_heartbeats_find_a_peer_that_dies_and_comes_back() -> None:
     assert world.eureka.seen == []
 
 
-@pytest.mark.asyncio
 async def test_a_peer_that_says_it_is_not_serving_is_there_with_a_problem() -> None:
     async with a_world() as world:
         assert world.eureka.health is not None
@@ -82,7 +67,6 @@ async def test_a_peer_that_says_it_is_not_serving_is_there_with_a_problem() -> N
         assert await world.call(ORDERS[0]) == MateTried(True)  # what the call itself brings counts
 
 
-@pytest.mark.asyncio
 async def test_a_peer_without_a_health_service_is_reachable() -> None:
     async with a_world() as world:
         await world.eureka.stop()
@@ -93,7 +77,6 @@ async def test_a_peer_without_a_health_service_is_reachable() -> None:
         assert await world.call(ORDERS[0]) == MateTried(True)
 
 
-@pytest.mark.asyncio
 async def test_a_heartbeat_does_not_hide_that_calls_are_refused() -> None:
     async def refuse(_: Message, context: grpc.aio.ServicerContext) -> Message:
         await abort(context, Refusal(StatusCode.PERMISSION_DENIED, "PEER_UNKNOWN", "who are you?"))
@@ -110,16 +93,13 @@ async def test_a_heartbeat_does_not_hide_that_calls_are_refused() -> None:
         assert world.view().state == states.PEER_STATE_REACHABLE
 
 
-@pytest.mark.asyncio
 async def test_a_heartbeat_waits_for_all_peers_at_once() -> None:
     with FaultyProxy("127.0.0.1:9", BLACK_HOLE) as hole:
         told: list[PeerView] = []
         silent = [Peer(name=f"silent{number}", address=hole.address) for number in range(20)]
         peers = Peers("intrepid", silent, PATIENT, None, told.append)
         beat = asyncio.ensure_future(peers.beat())
-        async with asyncio.timeout(PATIENT):
-            while hole.accepted < 20:  # before any of them has answered, or will
-                await asyncio.sleep(0.01)
+        await until(lambda: hole.accepted == 20)  # before any of them has answered, or will
         assert not told
         hole.set(REFUSE)
         await beat
@@ -128,7 +108,6 @@ async def test_a_heartbeat_waits_for_all_peers_at_once() -> None:
         await peers.close()
 
 
-@pytest.mark.asyncio
 @pytest.mark.parametrize(
     ("code", "there"),
     [

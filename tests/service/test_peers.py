@@ -10,27 +10,11 @@ import grpc
 import pytest
 from google.protobuf.message import Message
 
-from cosched.core.protocol import (
-    Failure,
-    Found,
-    MateJobId,
-    MateStarted,
-    MateStatus,
-    MateTried,
-    Request,
-    Status,
-)
+from cosched.core.protocol import Failure, Found, MateJobId, MateStarted, MateStatus, MateTried, Request, Status
 from cosched.service.peers import peers as module
 from cosched.v1 import cluster_pb2 as states
 from cosched.v1 import coscheduling_pb2 as wire
-from tests.service.faulty_proxy import (
-    BLACK_HOLE,
-    PASS,
-    REFUSE,
-    SWALLOW_REPLIES,
-    cut_after,
-    delay_replies,
-)
+from tests.service.faulty_proxy import BLACK_HOLE, PASS, REFUSE, SWALLOW_REPLIES, cut_after, delay_replies
 from tests.service.peer_world import (
     ANSWERS,
     BUSY,
@@ -49,11 +33,11 @@ from tests.service.peer_world import (
     by_name,
     wait_for_the_caller_to_go,
 )
+from tests.waiting import until
 
 # Answers
 
 
-@pytest.mark.asyncio
 async def test_each_of_the_four_calls_is_answered() -> None:
     async with a_world() as world:
         assert [await world.call(request) for request in CALLS] == [
@@ -150,7 +134,6 @@ NETWORK_FAULTS = [
 ]
 
 
-@pytest.mark.asyncio
 @pytest.mark.parametrize("request_", CALLS, ids=by_name)
 @pytest.mark.parametrize(
     ("fault", "timeout", "question", "order"), NETWORK_FAULTS, ids=[fault.__name__ for fault, *_ in NETWORK_FAULTS]
@@ -165,7 +148,6 @@ async def test_a_fault_of_the_network(
         assert world.view().state == states.PEER_STATE_UNREACHABLE
 
 
-@pytest.mark.asyncio
 @pytest.mark.parametrize("request_", CALLS, ids=by_name)
 async def test_a_peer_that_does_not_answer_a_call_but_is_well_is_alive(request_: Request) -> None:
     async with a_world() as world:
@@ -176,7 +158,6 @@ async def test_a_peer_that_does_not_answer_a_call_but_is_well_is_alive(request_:
         assert "DEADLINE_EXCEEDED" in world.view().problem
 
 
-@pytest.mark.asyncio
 @pytest.mark.parametrize("order", ORDERS, ids=by_name[2:])
 async def test_an_order_that_is_called_unreachable_never_arrives_later(order: Request) -> None:
     async with a_world() as world:
@@ -189,7 +170,6 @@ async def test_an_order_that_is_called_unreachable_never_arrives_later(order: Re
         assert [type(message) for message in world.eureka.seen] == [wire.GetMateStatusRequest]
 
 
-@pytest.mark.asyncio
 async def test_an_order_is_sent_once() -> None:
     async with a_world() as world:
         await reply_lost(world)
@@ -197,7 +177,6 @@ async def test_an_order_is_sent_once() -> None:
         assert len(world.eureka.seen) == 1
 
 
-@pytest.mark.asyncio
 async def test_a_question_whose_connection_breaks_is_asked_again_on_a_new_one() -> None:
     async def cut_first(message: Message, context: grpc.aio.ServicerContext) -> Message:
         world.eureka.behaviour = answer
@@ -216,7 +195,6 @@ async def test_a_question_whose_connection_breaks_is_asked_again_on_a_new_one() 
 # A peer that comes back
 
 
-@pytest.mark.asyncio
 @pytest.mark.parametrize("request_", CALLS, ids=by_name)
 async def test_the_first_call_after_a_restart_succeeds(request_: Request) -> None:
     async with a_world(direct=True) as world:
@@ -229,20 +207,18 @@ async def test_the_first_call_after_a_restart_succeeds(request_: Request) -> Non
             await world.call(request_)  # although the channel that failed waits before it tries again
 
 
-@pytest.mark.asyncio
 async def test_the_next_call_leaves_a_connection_that_has_gone_dead() -> None:
     async with a_world() as world:
         await world.connect()
+        connections = world.proxy.accepted
         world.proxy.set(BLACK_HOLE)
         with world.waiting(HASTY):
             assert await world.failure(ORDERS[0]) is TIMEOUT
-        connections = world.proxy.accepted
         world.proxy.set(PASS)
         await world.connect()
         assert world.proxy.accepted > connections
 
 
-@pytest.mark.asyncio
 async def test_calls_to_a_dead_peer_leave_nothing_open() -> None:
     async with a_world() as world:
         world.proxy.set(REFUSE)
@@ -250,15 +226,12 @@ async def test_calls_to_a_dead_peer_leave_nothing_open() -> None:
         before = len(os.listdir("/proc/self/fd"))
         for _ in range(50):
             await asyncio.gather(*(world.failure(request) for request in CALLS))
-        async with asyncio.timeout(PATIENT):
-            while len(os.listdir("/proc/self/fd")) > before + 8:
-                await asyncio.sleep(0.01)
+        await until(lambda: len(os.listdir("/proc/self/fd")) <= before + 8)
 
 
 # Limits
 
 
-@pytest.mark.asyncio
 async def test_a_call_that_gets_no_turn_before_its_deadline_did_not_go_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MAX_OPEN_CALLS", 1)
     async with a_world() as world:
@@ -276,7 +249,6 @@ async def test_a_call_that_gets_no_turn_before_its_deadline_did_not_go_out(monke
         assert await world.call(ORDERS[0]) == MateTried(True)
 
 
-@pytest.mark.asyncio
 async def test_a_goodbye_that_nobody_hears_is_not_waited_for() -> None:
     """ "Must not delay a stop": every call may take PATIENT here."""
     goodbye = wire.TellPresenceRequest(domain="intrepid", presence=wire.PRESENCE_LEAVING)
@@ -287,7 +259,6 @@ async def test_a_goodbye_that_nobody_hears_is_not_waited_for() -> None:
             await world.peers.tell(goodbye, ["eureka"], HASTY)
 
 
-@pytest.mark.asyncio
 async def test_an_older_peer_that_does_not_know_the_call_is_no_fault() -> None:
     hello = wire.TellPresenceRequest(domain="intrepid", presence=wire.PRESENCE_SERVING)
     async with a_world() as world:
@@ -296,7 +267,6 @@ async def test_an_older_peer_that_does_not_know_the_call_is_no_fault() -> None:
         assert (world.view().state, world.view().problem) == (states.PEER_STATE_REACHABLE, "")
 
 
-@pytest.mark.asyncio
 async def test_an_answer_that_is_too_long_is_not_read() -> None:
     async def long(*_: object) -> bytes:
         return b"\x52\xff\xff\x03" + bytes(0xFFFF) + bytes(100)
@@ -307,14 +277,12 @@ async def test_an_answer_that_is_too_long_is_not_read() -> None:
         assert "RESOURCE_EXHAUSTED" in world.view().problem
 
 
-@pytest.mark.asyncio
 async def test_a_proxy_in_the_environment_is_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
     async with a_world(direct=True) as world:
         assert await world.call(ORDERS[1]) == MateStarted(False)
 
 
-@pytest.mark.asyncio
 @pytest.mark.parametrize("request_", CALLS, ids=by_name)
 async def test_close_cancels_the_open_calls_and_allows_no_more(request_: Request) -> None:
     async with a_world() as world:

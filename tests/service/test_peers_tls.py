@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from pathlib import Path
 
 import grpc
 import pytest
@@ -14,28 +13,12 @@ from cosched.pem import server_name
 from cosched.service.wire.tls import PeerCredentials, ServerTls
 from cosched.service.wire.tls_files import TlsFiles
 from cosched.v1 import cluster_pb2 as states
-from tests.service.faulty_proxy import (
-    BLACK_HOLE,
-    REFUSE,
-)
-from tests.service.peer_world import (
-    CALLS,
-    HASTY,
-    ORDERS,
-    PATIENT,
-    REFUSED,
-    UNREACHABLE,
-    a_world,
-    answer,
-)
+from tests.service.faulty_proxy import BLACK_HOLE, REFUSE
+from tests.service.peer_world import CALLS, HASTY, ORDERS, REFUSED, UNREACHABLE, a_world, answer
 from tests.service.pki import EUREKA, INTREPID, Pki
+from tests.waiting import until
 
 Credentials = tuple[PeerCredentials | None, grpc.ServerCredentials | None]
-
-
-@pytest.fixture
-def pki(tmp_path: Path) -> Pki:
-    return Pki(tmp_path / "pki")
 
 
 def good_server(pki: Pki) -> grpc.ServerCredentials:
@@ -81,7 +64,6 @@ def client_has_no_tls(pki: Pki) -> Credentials:
     return None, good_server(pki)
 
 
-@pytest.mark.asyncio
 @pytest.mark.parametrize(
     "trouble",
     [
@@ -104,7 +86,6 @@ async def test_trouble_with_certificates_is_a_refusal(trouble: Callable[[Pki], C
         assert world.eureka.seen == []
 
 
-@pytest.mark.asyncio
 async def test_good_certificates_let_all_calls_through(pki: Pki) -> None:
     client, server = all_good(pki)
     async with a_world(client=client, server=server) as world:
@@ -113,7 +94,6 @@ async def test_good_certificates_let_all_calls_through(pki: Pki) -> None:
         assert world.proxy.accepted == 1
 
 
-@pytest.mark.asyncio
 async def test_a_peer_that_is_down_is_not_blamed_on_its_certificates(pki: Pki) -> None:
     client, server = all_good(pki)
     async with a_world(client=client, server=server) as world:
@@ -121,7 +101,6 @@ async def test_a_peer_that_is_down_is_not_blamed_on_its_certificates(pki: Pki) -
         assert [await world.failure(request) for request in CALLS] == [UNREACHABLE] * 4
 
 
-@pytest.mark.asyncio
 async def test_a_silent_peer_is_not_blamed_on_its_certificates(pki: Pki) -> None:
     client, server = all_good(pki)
     async with a_world(client=client, server=server) as world:
@@ -130,7 +109,6 @@ async def test_a_silent_peer_is_not_blamed_on_its_certificates(pki: Pki) -> None
             assert [await world.failure(request) for request in CALLS] == [UNREACHABLE] * 4
 
 
-@pytest.mark.asyncio
 async def test_a_refusal_ends_when_the_certificate_is_replaced(pki: Pki) -> None:
     client, server = client_has_expired(pki)
     async with a_world(client=client, server=server) as world:
@@ -141,7 +119,6 @@ async def test_a_refusal_ends_when_the_certificate_is_replaced(pki: Pki) -> None
         await world.call(ORDERS[0])
 
 
-@pytest.mark.asyncio
 async def test_a_certificate_that_is_replaced_while_its_refusal_is_looked_into_is_used_at_once(pki: Pki) -> None:
     class Late(PeerCredentials):
         async def probe(self, address: str, timeout: float, identity: str | None = None) -> str | None:
@@ -154,7 +131,6 @@ async def test_a_certificate_that_is_replaced_while_its_refusal_is_looked_into_i
             await world.call(request)
 
 
-@pytest.mark.asyncio
 async def test_new_certificates_are_used_by_later_calls_and_open_ones_go_on(pki: Pki) -> None:
     finish = asyncio.Event()
 
@@ -174,8 +150,6 @@ async def test_new_certificates_are_used_by_later_calls_and_open_ones_go_on(pki:
         assert not first.done()
         finish.set()
         await first
-        async with asyncio.timeout(PATIENT):
-            while world.proxy.open > 2:  # the old connection is closed
-                await asyncio.sleep(0.01)
+        await until(lambda: world.proxy.open <= 2)  # the old connection is closed
         await world.call(ORDERS[0])
         assert world.proxy.accepted == 2

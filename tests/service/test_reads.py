@@ -150,7 +150,6 @@ async def reading(store: Store) -> AsyncIterator[Reads]:
     await reads.close()
 
 
-@pytest.mark.asyncio
 async def test_a_caller_has_one_turn_at_a_time_and_others_do_not_wait_for_it(store: Store) -> None:
     async with reading(store) as reads:
         order: list[str] = []
@@ -175,7 +174,6 @@ async def test_a_caller_has_one_turn_at_a_time_and_others_do_not_wait_for_it(sto
         assert not reads._wanting
 
 
-@pytest.mark.asyncio
 async def test_the_loop_goes_on_while_the_thread_reads(store: Store) -> None:
     async with reading(store) as reads:
         held = asyncio.Event()

@@ -17,6 +17,7 @@ from cosched.service.metrics import Metrics
 from cosched.service.wire.callers import Caller
 from tests.live.raw_http2 import RawConnection, dial
 from tests.logged import logged
+from tests.waiting import until
 
 SERVICE = "test.Test"
 PATIENCE = 300  # seconds; only a safety net
@@ -92,12 +93,6 @@ async def refused(call: Any) -> tuple[str, str]:
     return caught.value.code().name, info[0] if info else ""
 
 
-async def until(fact: Any) -> None:
-    async with asyncio.timeout(PATIENCE):
-        while not fact():
-            await asyncio.sleep(0.01)
-
-
 @contextmanager
 def raw(address: str) -> Iterator[RawConnection]:
     connection = RawConnection(dial(address))
@@ -107,7 +102,6 @@ def raw(address: str) -> Iterator[RawConnection]:
         connection.close()
 
 
-@pytest.mark.asyncio
 async def test_a_call_is_answered_and_its_connection_kept() -> None:
     world = World()
     async with served(world) as (_, channel):
@@ -118,7 +112,6 @@ async def test_a_call_is_answered_and_its_connection_kept() -> None:
         assert world.kept == {PEER.via, BOB.via, ANN.via}
 
 
-@pytest.mark.asyncio
 @pytest.mark.parametrize("method", ["One", "Many", "Both"])
 async def test_a_call_whose_message_does_not_come_ends(method: str) -> None:
     world = World(patience=0.2)
@@ -130,7 +123,6 @@ async def test_a_call_whose_message_does_not_come_ends(method: str) -> None:
         await until(lambda: not world.reception._half_open and not world.reception._quotas._of_caller)
 
 
-@pytest.mark.asyncio
 async def test_a_call_that_ends_without_a_message_is_refused() -> None:
     world = World()
     async with served(world) as (address, _):
@@ -140,7 +132,6 @@ async def test_a_call_that_ends_without_a_message_is_refused() -> None:
         assert not world.reception._half_open
 
 
-@pytest.mark.asyncio
 async def test_half_open_calls_keep_nobody_out() -> None:
     world = World(most_half_open=50)
     async with served(world) as (address, channel):
@@ -154,7 +145,6 @@ async def test_half_open_calls_keep_nobody_out() -> None:
         await until(lambda: not world.reception._half_open)
 
 
-@pytest.mark.asyncio
 @pytest.mark.parametrize(("method", "limits"), [("One", CALLS), ("Many", STREAMS)])
 async def test_a_caller_has_so_many_calls_and_others_have_theirs(method: str, limits: Any) -> None:
     world = World()
@@ -170,7 +160,6 @@ async def test_a_caller_has_so_many_calls_and_others_have_theirs(method: str, li
         assert await ask(channel, b"x") == b"x"
 
 
-@pytest.mark.asyncio
 async def test_users_together_leave_room_for_peers_and_operators(caplog: pytest.LogCaptureFixture) -> None:
     many = [Caller(None, f"u{n}", False, f"socket uid {n}") for n in range(10, 10 + CALLS.users // CALLS.user)]
     world = World(*many)

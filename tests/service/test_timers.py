@@ -9,12 +9,12 @@ from datetime import datetime, timedelta, tzinfo
 
 import apscheduler.schedulers.base
 import pytest
-import pytest_asyncio
 
 from cosched.core.protocol import FOREVER
 from cosched.service import timers as timers_module
 from cosched.service.clock import Clock
 from cosched.service.timers import Timers
+from tests.waiting import until
 
 PATIENCE = 300.0
 
@@ -31,13 +31,8 @@ class Place:
     def note(self, what: str) -> Callable[[], None]:
         return lambda: self.fired.append(what)
 
-    async def until(self, fact: Callable[[], bool]) -> None:
-        async with asyncio.timeout(PATIENCE):
-            while not fact():
-                await asyncio.sleep(0.01)
 
-
-@pytest_asyncio.fixture
+@pytest.fixture
 async def place() -> AsyncIterator[Place]:
     here = Place()
     yield here
@@ -45,7 +40,6 @@ async def place() -> AsyncIterator[Place]:
     await asyncio.sleep(0)
 
 
-@pytest.mark.asyncio
 async def test_timers_fire_in_their_order_and_not_before_their_instant(place: Place) -> None:
     place.timers.start()
     now = place.clock.now()
@@ -53,46 +47,42 @@ async def test_timers_fire_in_their_order_and_not_before_their_instant(place: Pl
     for at in (now + 3600, now):
         place.timers.set(str(at), at, lambda at=at: late.append(place.clock.now() >= at))
         place.timers.set(f"{at} too", at, place.note(str(at)))
-    await place.until(lambda: bool(place.fired))
+    await until(lambda: bool(place.fired))
     assert place.fired == [str(now)]
     place.ahead += 3599
     place.timers.follow_clock()
-    await place.until(lambda: len(place.fired) == 2)
+    await until(lambda: len(place.fired) == 2)
     assert place.fired == [str(now), str(now + 3600)]
     assert late == [True, True]
 
 
-@pytest.mark.asyncio
 async def test_a_timer_set_before_the_start_that_is_long_past_still_fires_and_once(place: Place) -> None:
     place.timers.set("old", place.clock.now() - 86400, place.note("old"))
     place.timers.start()
     assert place.fired == []  # never from inside the call
-    await place.until(lambda: place.fired == ["old"])
+    await until(lambda: place.fired == ["old"])
     place.timers.set("next", 0, place.note("next"))
-    await place.until(lambda: "next" in place.fired)
+    await until(lambda: "next" in place.fired)
     assert place.fired == ["old", "next"]
 
 
-@pytest.mark.asyncio
 async def test_a_timer_fires_late_after_the_loop_was_blocked(place: Place) -> None:
     place.timers.start()
     place.timers.set("blocked", place.clock.now() + 1, place.note("blocked"))
     time.sleep(1.05)
-    await place.until(lambda: place.fired == ["blocked"])
+    await until(lambda: place.fired == ["blocked"])
 
 
-@pytest.mark.asyncio
 async def test_the_last_of_a_key_replaces_those_before(place: Place) -> None:
     place.timers.start()
     place.timers.set("job", 0, place.note("first"))
     place.timers.set("job", place.clock.now() + 3600, place.note("second"))
     place.timers.set("job", 0, place.note("third"))
     place.timers.set("other", 0, place.note("other"))
-    await place.until(lambda: "other" in place.fired)
+    await until(lambda: "other" in place.fired)
     assert place.fired == ["third", "other"]
 
 
-@pytest.mark.asyncio
 async def test_a_cleared_timer_does_not_fire_even_if_it_was_due(place: Place) -> None:
     place.timers.start()
     place.timers.set("due", 0, place.note("due"))
@@ -101,11 +91,10 @@ async def test_a_cleared_timer_does_not_fire_even_if_it_was_due(place: Place) ->
     place.timers.clear("due")
     place.timers.clear("never set")
     place.timers.set("end", 0, place.note("end"))
-    await place.until(lambda: "end" in place.fired)
+    await until(lambda: "end" in place.fired)
     assert place.fired == ["end"]
 
 
-@pytest.mark.asyncio
 async def test_a_timer_may_set_itself_again_at_once(place: Place) -> None:
     place.timers.start()
 
@@ -115,45 +104,41 @@ async def test_a_timer_may_set_itself_again_at_once(place: Place) -> None:
             place.timers.set("again", 0, again)
 
     place.timers.set("again", 0, again)
-    await place.until(lambda: len(place.fired) == 50)
+    await until(lambda: len(place.fired) == 50)
 
 
-@pytest.mark.asyncio
 async def test_one_that_fails_is_logged_and_stops_no_other(place: Place, caplog: pytest.LogCaptureFixture) -> None:
     place.timers.start()
     place.timers.set("bad", 0, lambda: 1 // 0)
     place.timers.every("bad too", 0.02, lambda: 1 // 0)
     place.timers.every("good", 0.02, place.note("good"))
-    await place.until(lambda: len(place.fired) > 2 and caplog.text.count("the timer every bad too failed") > 2)
+    await until(lambda: len(place.fired) > 2 and caplog.text.count("the timer every bad too failed") > 2)
     assert "the timer at bad failed" in caplog.text
     assert "ZeroDivisionError" in caplog.text
 
 
-@pytest.mark.asyncio
 async def test_periodic_work_goes_on_and_missed_times_are_made_up_for_by_one(place: Place) -> None:
     place.timers.start()
     place.timers.every("tick", 0.05, place.note("tick"))
-    await place.until(lambda: len(place.fired) >= 3)
+    await until(lambda: len(place.fired) >= 3)
     place.ahead += 3600
     before = len(place.fired)
-    await place.until(lambda: len(place.fired) > before)
+    await until(lambda: len(place.fired) > before)
     assert len(place.fired) <= before + 10  # not the 72,000 that it has missed
     place.timers.every("tick", 0.05, place.note("tock"))
-    await place.until(lambda: "tock" in place.fired)
+    await until(lambda: "tock" in place.fired)
     place.fired.clear()
-    await place.until(lambda: len(place.fired) >= 3)
+    await until(lambda: len(place.fired) >= 3)
     assert set(place.fired) == {"tock"}
 
 
-@pytest.mark.asyncio
 async def test_an_instant_beyond_all_calendars_can_be_waited_for(place: Place) -> None:
     place.timers.start()
     place.timers.set("never", FOREVER, place.note("never"))
     place.timers.set("end", 0, place.note("end"))
-    await place.until(lambda: place.fired == ["end"])
+    await until(lambda: place.fired == ["end"])
 
 
-@pytest.mark.asyncio
 async def test_nothing_fires_after_stop(place: Place) -> None:
     place.timers.start()
     place.timers.set("due", 0, place.note("due"))
@@ -186,7 +171,6 @@ def set_wall(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
     return set_by
 
 
-@pytest.mark.asyncio
 @pytest.mark.parametrize("step", [-3600.0, 3600.0])
 async def test_after_a_step_of_the_wall_clock_timers_keep_to_service_time(
     place: Place, set_wall: Callable[[float], None], step: float
@@ -198,11 +182,10 @@ async def test_after_a_step_of_the_wall_clock_timers_keep_to_service_time(
     place.timers.every("tick", 0.2, place.note("tick"))
     set_wall(step)
     place.timers.follow_clock()
-    await place.until(lambda: "near" in place.fired and place.fired.count("tick") > 3)
+    await until(lambda: "near" in place.fired and place.fired.count("tick") > 3)
     assert not {"early", "far"} & set(place.fired)
 
 
-@pytest.mark.asyncio
 @pytest.mark.parametrize("step", [-3600.0, 3600.0])
 async def test_a_step_is_followed_without_being_told(
     place: Place, set_wall: Callable[[float], None], step: float
@@ -211,10 +194,9 @@ async def test_a_step_is_followed_without_being_told(
     place.timers.set("near", place.clock.now() + 1, place.note("near"))
     place.timers.every("tick", 0.2, place.note("tick"))
     set_wall(step)
-    await place.until(lambda: "near" in place.fired and place.fired.count("tick") > 3)
+    await until(lambda: "near" in place.fired and place.fired.count("tick") > 3)
 
 
-@pytest.mark.asyncio
 async def test_ten_thousand_timers(place: Place) -> None:
     place.timers.start()
     now = place.clock.now()
@@ -223,7 +205,7 @@ async def test_ten_thousand_timers(place: Place) -> None:
     for number in range(0, 10_000, 2):
         place.timers.clear(f"job {number}")
     place.timers.set("end", 0, place.note("end"))
-    await place.until(lambda: place.fired == ["end"])
+    await until(lambda: place.fired == ["end"])
     place.ahead += 3600 + 10_007
     place.timers.follow_clock()
-    await place.until(lambda: place.fired.count("far") == 5000)
+    await until(lambda: place.fired.count("far") == 5000)

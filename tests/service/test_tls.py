@@ -15,15 +15,7 @@ from cosched.pem import server_name
 from cosched.service.wire.tls import PeerCredentials, ServerTls, identity
 from cosched.service.wire.tls_files import TlsFiles
 from tests.service.pki import ALICE, EUREKA, INTREPID, TIMEOUT, Answering, Pki, ask, ask_once, serving
-
-
-@pytest.fixture
-def pki(tmp_path: Path) -> Pki:
-    return Pki(tmp_path / "pki")
-
-
-def answering() -> Answering:
-    return Answering(lambda context: identity(context.auth_context()))
+from tests.waiting import until
 
 
 async def refused(address: str, peers: PeerCredentials, expected: str = INTREPID) -> None:
@@ -32,18 +24,16 @@ async def refused(address: str, peers: PeerCredentials, expected: str = INTREPID
     assert caught.value.code() is grpc.StatusCode.UNAVAILABLE
 
 
-@pytest.mark.asyncio
 async def test_each_side_knows_the_other_by_its_uri(pki: Pki) -> None:
-    async with serving(answering(), ServerTls(pki.files("intrepid")).credentials()) as address:
+    async with serving(Answering(), ServerTls(pki.files("intrepid")).credentials()) as address:
         assert await ask_once(address, pki.peers("eureka"), INTREPID) == repr([EUREKA])
 
 
-@pytest.mark.asyncio
 async def test_long_and_odd_identities_are_told_apart(pki: Pki) -> None:
     odd = ["urn:cosched:A_B.c-%20d", "spiffe://site/" + "x" * 300, "spiffe://site/" + "x" * 299 + "X"]
     for number, uri in enumerate(odd):
         files = pki.made(f"odd{number}", [uri], [server_name(uri)])
-        async with serving(answering(), ServerTls(files).credentials()) as address:
+        async with serving(Answering(), ServerTls(files).credentials()) as address:
             assert await ask_once(address, PeerCredentials(files), uri) == repr([uri])
             await refused(address, PeerCredentials(files), odd[number - 1])
 
@@ -58,11 +48,10 @@ def bad_clients(pki: Pki, tmp_path: Path) -> dict[str, TlsFiles]:
     }
 
 
-@pytest.mark.asyncio
 async def test_certificate_of_another_authority_or_time_is_refused_and_the_probe_says_why(
     pki: Pki, tmp_path: Path
 ) -> None:
-    server = answering()
+    server = Answering()
     async with serving(server, ServerTls(pki.files("intrepid")).credentials()) as address:
         for reason, files in bad_clients(pki, tmp_path).items():
             await refused(address, PeerCredentials(files))
@@ -72,9 +61,8 @@ async def test_certificate_of_another_authority_or_time_is_refused_and_the_probe
     assert server.calls == 0
 
 
-@pytest.mark.asyncio
 async def test_client_without_certificate_and_client_without_tls_are_refused(pki: Pki) -> None:
-    server = answering()
+    server = Answering()
     async with serving(server, ServerTls(pki.files("intrepid")).credentials()) as address:
         nobody = grpc.ssl_channel_credentials((pki.folder / "ca.pem").read_bytes())
         options = PeerCredentials.options(INTREPID)
@@ -86,7 +74,6 @@ async def test_client_without_certificate_and_client_without_tls_are_refused(pki
     assert server.calls == 0
 
 
-@pytest.mark.asyncio
 async def test_server_with_a_wrong_certificate_is_refused_and_the_probe_says_why(pki: Pki, tmp_path: Path) -> None:
     wrong = {
         f"is that of {EUREKA}, not of {INTREPID}": pki.files("eureka"),
@@ -98,14 +85,13 @@ async def test_server_with_a_wrong_certificate_is_refused_and_the_probe_says_why
     }
     client = pki.peers("client")
     for reason, files in wrong.items():
-        server = answering()
+        server = Answering()
         async with serving(server, ServerTls(files).credentials()) as address:
             await refused(address, client)
             assert reason in (await client.probe(address, TIMEOUT, INTREPID) or "")
         assert server.calls == 0
 
 
-@pytest.mark.asyncio
 async def test_nothing_is_sent_to_a_server_with_another_domains_certificate(pki: Pki) -> None:
     received: list[bytes] = []
 
@@ -117,12 +103,10 @@ async def test_nothing_is_sent_to_a_server_with_another_domains_certificate(pki:
     async with await asyncio.start_server(listen, "127.0.0.1", 0, ssl=_server_context(pki, "eureka")) as server:
         address = _address(server.sockets[0])
         await refused(address, client, INTREPID)
-        while not received:
-            await asyncio.sleep(0.01)
+        await until(lambda: received)
     assert not any(received)
 
 
-@pytest.mark.asyncio
 async def test_alerts_of_other_implementations_are_told(pki: Pki, tmp_path: Path) -> None:
     context = _server_context(pki, "intrepid")
     context.verify_mode = ssl.CERT_REQUIRED
@@ -139,19 +123,16 @@ async def test_alerts_of_other_implementations_are_told(pki: Pki, tmp_path: Path
             await refusing
 
 
-@pytest.mark.asyncio
 async def test_probe_tells_a_server_without_tls(pki: Pki) -> None:
-    async with serving(answering(), None) as address:
+    async with serving(Answering(), None) as address:
         assert await pki.peers("eureka").probe(address, TIMEOUT) == "the peer does not speak TLS"
 
 
-@pytest.mark.asyncio
 async def test_probe_finds_nothing_wrong_with_a_good_peer(pki: Pki) -> None:
-    async with serving(answering(), ServerTls(pki.files("intrepid")).credentials()) as address:
+    async with serving(Answering(), ServerTls(pki.files("intrepid")).credentials()) as address:
         assert await pki.peers("eureka").probe(address, TIMEOUT, INTREPID) == ""
 
 
-@pytest.mark.asyncio
 async def test_probe_blames_no_certificate_where_nobody_is_reached(pki: Pki) -> None:
     client = pki.peers("eureka")
     async with await asyncio.start_server(_hang_up, "127.0.0.1", 0) as relay_of_a_dead_service:
@@ -166,16 +147,14 @@ def test_identity_of_a_caller_without_certificate() -> None:
     assert identity({"transport_security_type": [b"insecure"]}) == []
 
 
-@pytest.mark.asyncio
 async def test_users_certificate_is_told_as_such(pki: Pki) -> None:
-    async with serving(answering(), ServerTls(pki.files("intrepid")).credentials()) as address:
+    async with serving(Answering(), ServerTls(pki.files("intrepid")).credentials()) as address:
         alice = PeerCredentials(pki.files("alice", user=True))
         assert await ask_once(address, alice, INTREPID) == repr([ALICE])
 
 
-@pytest.mark.asyncio
 async def test_user_checks_a_domain_by_its_host_name(pki: Pki) -> None:
-    async with serving(answering(), ServerTls(pki.files("intrepid")).credentials()) as address:
+    async with serving(Answering(), ServerTls(pki.files("intrepid")).credentials()) as address:
         alice = PeerCredentials(pki.files("alice", user=True))
         for host in ("127.0.0.1", "localhost"):
             target = f"{host}:{address.rpartition(':')[2]}"

@@ -19,25 +19,15 @@ from cryptography.hazmat.primitives.serialization import (
 
 from cosched.errors import InputError
 from cosched.pem import server_name
-from cosched.service.wire.tls import PeerCredentials, ServerTls, identity
+from cosched.service.wire.tls import PeerCredentials, ServerTls
 from cosched.service.wire.tls_files import TlsFiles
 from tests.service.pki import EUREKA, INTREPID, Answering, Pki, ask, ask_once, channel_to, errors, serving, write_leaf
 
 
-@pytest.fixture
-def pki(tmp_path: Path) -> Pki:
-    return Pki(tmp_path / "pki")
-
-
-def answering() -> Answering:
-    return Answering(lambda context: identity(context.auth_context()))
-
-
-@pytest.mark.asyncio
 async def test_new_connections_use_new_files_and_old_connections_live_on(pki: Pki) -> None:
     client = pki.peers("client")
     async with (
-        serving(answering(), ServerTls(pki.files("intrepid")).credentials()) as address,
+        serving(Answering(), ServerTls(pki.files("intrepid")).credentials()) as address,
         channel_to(address, client, INTREPID) as old,
     ):
         assert "client" in await ask(old)
@@ -48,7 +38,6 @@ async def test_new_connections_use_new_files_and_old_connections_live_on(pki: Pk
         assert "client" in await ask(old)
 
 
-@pytest.mark.asyncio
 async def test_another_authority_is_trusted_as_soon_as_its_file_is_there(pki: Pki, tmp_path: Path) -> None:
     other = Pki(tmp_path / "other")
     stranger = other.peers("eureka")
@@ -59,19 +48,18 @@ async def test_another_authority_is_trusted_as_soon_as_its_file_is_there(pki: Pk
     shutil.copy(pki.folder / "ca.pem", tmp_path / "trusted.pem")
     both = (pki.folder / "ca.pem").read_bytes() + (other.folder / "ca.pem").read_bytes()
     (other.folder / "ca.pem").write_bytes(both)  # the stranger knows us already
-    async with serving(answering(), ServerTls(trusting).credentials()) as address:
+    async with serving(Answering(), ServerTls(trusting).credentials()) as address:
         with pytest.raises(grpc.aio.AioRpcError):
             await ask_once(address, stranger, INTREPID)
         (tmp_path / "trusted.pem").write_bytes(both)
         assert await ask_once(address, stranger, INTREPID) == repr([EUREKA])
 
 
-@pytest.mark.asyncio
 async def test_broken_files_are_logged_once_and_the_old_ones_stay_in_use(
     pki: Pki, caplog: pytest.LogCaptureFixture
 ) -> None:
     client = pki.peers("client")
-    async with serving(answering(), ServerTls(pki.files("intrepid")).credentials()) as address:
+    async with serving(Answering(), ServerTls(pki.files("intrepid")).credentials()) as address:
         (pki.folder / "intrepid.key").write_text("nonsense")
         for _ in range(2):
             assert "client" in await ask_once(address, client, INTREPID)
@@ -121,11 +109,10 @@ def test_generation_grows_with_the_files_and_only_then(pki: Pki) -> None:
     assert new_credentials is not credentials
 
 
-@pytest.mark.asyncio
 async def test_channel_of_a_peer_lives_on_when_its_files_change(pki: Pki) -> None:
     client = pki.peers("client")
     async with (
-        serving(answering(), ServerTls(pki.files("intrepid")).credentials()) as address,
+        serving(Answering(), ServerTls(pki.files("intrepid")).credentials()) as address,
         channel_to(address, client, INTREPID) as old,
     ):
         assert "client" in await ask(old)

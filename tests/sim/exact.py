@@ -29,13 +29,7 @@ def expression(wait: int, requested: int, nodes: int) -> float:
 
 
 # Production name -> what the reference calls it.
-POLICIES = {
-    "fcfs": "fcfs",
-    "wfp": "wfp",
-    "shortest-first": "sjf",
-    "largest-first": "largest",
-    EXPRESSION: expression,
-}
+POLICIES = {"fcfs": "fcfs", "wfp": "wfp", "shortest-first": "sjf", "largest-first": "largest", EXPRESSION: expression}
 PRODUCTION_NAME = {reference: name for name, reference in POLICIES.items()}
 
 

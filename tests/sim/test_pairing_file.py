@@ -74,10 +74,7 @@ def test_with_three_domains_an_empty_cell_is_no_member(read):
 
 
 def test_blank_lines_are_not_rows(read):
-    assert members(read("\nintrepid,eureka\n\n10,9\n   \n20,8\n\n")) == [
-        (1, (0, 0), (1, 2)),
-        (2, (0, 1), (1, 1)),
-    ]
+    assert members(read("\nintrepid,eureka\n\n10,9\n   \n20,8\n\n")) == [(1, (0, 0), (1, 2)), (2, (0, 1), (1, 1))]
 
 
 def test_a_row_that_names_a_job_left_out_is_dropped_and_keeps_its_number(read):
@@ -125,16 +122,8 @@ WRONG_FILES = {
     "a number in other digits": ("intrepid,eureka\n10,٩\n", 2, "eureka has no job '٩'"),
     "a very long number": (f"intrepid,eureka\n10,{'9' * 5000}\n", 2, "eureka has no job '999"),
     "job twice": ("intrepid,eureka\n10,9\n\n20,9\n", 4, "eureka's job '9' is already paired on line 2"),
-    "job twice, once dropped": (
-        "intrepid,eureka\n10,6\n10,9\n",
-        3,
-        "intrepid's job '10' is already paired on line 2",
-    ),
-    "left out job twice": (
-        "intrepid,eureka\n50,8\n50,9\n",
-        3,
-        "intrepid's job '50' is already paired on line 2",
-    ),
+    "job twice, once dropped": ("intrepid,eureka\n10,6\n10,9\n", 3, "intrepid's job '10' is already paired on line 2"),
+    "left out job twice": ("intrepid,eureka\n50,8\n50,9\n", 3, "intrepid's job '50' is already paired on line 2"),
     "one member": ("intrepid,eureka\n10,\n", 2, "a pair has two jobs, but this row names 1"),
     "no member": ("intrepid,eureka\n,\n", 2, "a pair has two jobs, but this row names 0"),
     "one column": ("intrepid\n10\n", 2, "a pair has two jobs, but this row names 1"),

@@ -44,7 +44,7 @@ def coupled() -> sim.ReplayResult:
         domains=(
             sim.Domain(name="A", trace=a, nodes=10, policy="fcfs", max_held_fraction="1"),
             sim.Domain(name="B", trace=b, nodes=4, policy="fcfs"),
-        ),
+        )
     )
     replay = sim.Replay(config)
     replay.pairing = Pairing(ints(7), np.array([[0, 1]]), np.array([[0, 1]]))

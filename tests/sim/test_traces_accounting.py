@@ -128,14 +128,8 @@ def test_job_numbers_that_start_again():
         ("13/45/2020 00:00:00;Q;1;queue=a", "'13/45/2020 00:00:00' is not a time"),
         ("01/01/2020 00:00:00;E;1;start=soon", "start: 'soon' is not a number"),
         ("01/01/2020 00:00:00;E;1;start=nan", "start: 'nan' is not a number"),
-        (
-            "01/01/2020 00:00:00;E;1;Resource_List.nodect=1.5",
-            "Resource_List.nodect: '1.5' is not a whole number",
-        ),
-        (
-            "01/01/2020 00:00:00;E;1;Resource_List.walltime=1:x",
-            "Resource_List.walltime: '1:x' is not a duration",
-        ),
+        ("01/01/2020 00:00:00;E;1;Resource_List.nodect=1.5", "Resource_List.nodect: '1.5' is not a whole number"),
+        ("01/01/2020 00:00:00;E;1;Resource_List.walltime=1:x", "Resource_List.walltime: '1:x' is not a duration"),
         ("01/01/2020 00:00:00;E;;ctime=1", "'' cannot be a job id"),
         (f"01/01/2020 00:00:00;E;{'x' * 300};ctime=1", f"'{'x' * 37}...' cannot be a job id"),
     ],

@@ -60,14 +60,7 @@ SMALL = st.integers(-2, 6)
 ROWS = st.lists(st.tuples(st.integers(1, 6), SMALL, SMALL, SMALL, st.integers(-2, 12), SMALL), min_size=1, max_size=12)
 
 
-@given(
-    ROWS,
-    st.integers(1, 6),
-    st.integers(1, 3),
-    st.sampled_from(["extend", "kill"]),
-    st.booleans(),
-    st.booleans(),
-)
+@given(ROWS, st.integers(1, 6), st.integers(1, 3), st.sampled_from(["extend", "kill"]), st.booleans(), st.booleans())
 def test_as_the_rules_say_row_by_row(rows, nodes, procs_per_node, overrun, doubled, text_ids):
     log = log_of(*rows)
     if text_ids:
@@ -124,13 +117,7 @@ def test_sizes_round_up_what_fits_and_see_nothing_else():
 
 
 def test_messages_one_a_reason():
-    rows = [
-        (1, 0, 9, 1, 1, 9),
-        (1, 0, 9, 1, 1, 9),
-        (2, -5, 9, 1, 1, 9),
-        (3, -5, 9, 1, 1, 9),
-        (4, 0, 9, 99, -1, 9),
-    ]
+    rows = [(1, 0, 9, 1, 1, 9), (1, 0, 9, 1, 1, 9), (2, -5, 9, 1, 1, 9), (3, -5, 9, 1, 1, 9), (4, 0, 9, 99, -1, 9)]
     assert left_out_messages(clean(log_of(*rows), 4)) == [
         "t.swf: left out 1 job: larger than the machine (first in line 15)",
         "t.swf: left out 2 jobs: negative submit time (first in line 13)",

@@ -142,8 +142,7 @@ def test_latin1_is_tolerated_in_comments(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("data", "what"),
-    [(bz2.compress(b"a\n"), "bzip2"), ("a\n".encode("utf-16"), "UTF-16"), (b"PK\3\4", "zip")],
+    ("data", "what"), [(bz2.compress(b"a\n"), "bzip2"), ("a\n".encode("utf-16"), "UTF-16"), (b"PK\3\4", "zip")]
 )
 def test_other_packings_are_named(tmp_path, data, what):
     assert what in refusal(write(tmp_path, data))

@@ -79,22 +79,7 @@ def test_a_decimal_is_not_a_double():
     assert scale(workload_of([0, 100]), 0.29).submit.tolist() == [0, 29]
 
 
-BAD = [
-    0,
-    -1,
-    "0",
-    "-0.5",
-    "nan",
-    "inf",
-    "1e999999999",
-    "1e-999999999",
-    "x",
-    "",
-    "1/0",
-    math.nan,
-    math.inf,
-    True,
-]
+BAD = [0, -1, "0", "-0.5", "nan", "inf", "1e999999999", "1e-999999999", "x", "", "1/0", math.nan, math.inf, True]
 
 
 @pytest.mark.parametrize("value", BAD)
@@ -120,10 +105,7 @@ def test_offered_load_does_not_overflow():
 
 
 def test_no_load_without_a_span():
-    for call in (
-        lambda: offered_load(workload_of([3, 3]), 4),
-        lambda: scale_to_load(workload_of([3]), 4, "0.5"),
-    ):
+    for call in (lambda: offered_load(workload_of([3, 3]), 4), lambda: scale_to_load(workload_of([3]), 4, "0.5")):
         with pytest.raises(ValueError, match="all jobs are submitted at the same time"):
             call()
 

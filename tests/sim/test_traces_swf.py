@@ -51,11 +51,7 @@ def test_the_columns():
 
 
 def test_lines_are_counted_across_blocks_and_comments():
-    blocks = [
-        Block(1, ["; a", row()]),
-        Block(3, ["", "   ", "  ; b"]),
-        Block(6, [row(c1="2"), "\t" + row(c1="3")]),
-    ]
+    blocks = [Block(1, ["; a", row()]), Block(3, ["", "   ", "  ; b"]), Block(6, [row(c1="2"), "\t" + row(c1="3")])]
     log = read_swf(blocks, "t")
     assert log.line.tolist() == [2, 6, 7]
     assert log.job_id.tolist() == [1, 2, 3]
@@ -159,15 +155,7 @@ def outcome(*lines):
         log = read(*lines)
     except InputError as error:
         return error.reason
-    columns = (
-        log.job_id,
-        log.submit,
-        log.wait,
-        log.run,
-        log.allocated,
-        log.requested_procs,
-        log.requested_time,
-    )
+    columns = (log.job_id, log.submit, log.wait, log.run, log.allocated, log.requested_procs, log.requested_time)
     return list(zip(*(column.tolist() for column in columns), strict=True))
 
 

@@ -12,17 +12,7 @@ from hypothesis import strategies as st
 from cosched.workload.jobs import TraceLog, Workload
 from cosched.workload.traces import read_trace, write_swf
 
-NAMES = (
-    "job_id",
-    "submit",
-    "wait",
-    "run",
-    "allocated",
-    "requested_procs",
-    "requested_time",
-    "status",
-    "user",
-)
+NAMES = ("job_id", "submit", "wait", "run", "allocated", "requested_procs", "requested_time", "status", "user")
 
 
 def log_of(rows, header=None):

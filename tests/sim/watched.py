@@ -130,9 +130,6 @@ class WatchedEngine(Engine):
     def _check_block(record, reserved, after: np.ndarray) -> None:
         """The reserved block is free at the shadow time."""
         size = int(record["unit_nodes"])
-        start, end = (
-            int(record["reserved_block"]),
-            int(record["reserved_block"]) + int(reserved["nodes"]) // size,
-        )
+        start, end = (int(record["reserved_block"]), int(record["reserved_block"]) + int(reserved["nodes"]) // size)
         for job in after:
             assert job["block"] >= end or job["block"] + job["nodes"] // size <= start

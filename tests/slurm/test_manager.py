@@ -17,7 +17,6 @@ from deploy.slurm.lab import Cluster, clear
 from tests.slurm.cosched_hooks import Site
 from tests.slurm.managed import BUSY, PATIENCE, Counted, Managed, clusters, rows
 
-pytestmark = pytest.mark.asyncio
 Place = tuple[Cluster, Site]
 LATER = 0.5  # seconds from now to an agreed start
 

@@ -16,7 +16,6 @@ from tests.slurm.cosched_hooks import Site, site
 from tests.slurm.managed import PATIENCE, Managed, clusters, rows
 from tests.slurm.versions import config_of
 
-pytestmark = pytest.mark.asyncio
 Place = tuple[Cluster, Site]
 SHORT_PATIENCE = 20  # seconds for which its hook waits for a service: more than any pause of ours
 

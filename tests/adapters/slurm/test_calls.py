@@ -16,7 +16,6 @@ from cosched.adapters.slurm.settings import SlurmSettings
 from cosched.adapters.slurm.watch import Watch
 from deploy.slurm.lab.processes import all_processes
 
-pytestmark = pytest.mark.asyncio
 RECORDED = Path(__file__).with_name("recorded")
 
 

@@ -18,8 +18,8 @@ from cosched.adapters.slurm import gate_folder
 from cosched.adapters.slurm.gate_folder import GateFolder
 from tests.hanging_folder import hanging
 from tests.small_disk import mounted
+from tests.waiting import until
 
-pytestmark = pytest.mark.asyncio
 PATIENCE = 60.0  # seconds; a safety net
 LONG_AGO = 1.0  # seconds since 1970
 
@@ -66,9 +66,7 @@ async def test_files_go_after_their_instants(folder: Path) -> None:
     clearing = asyncio.create_task(gates.keep_clear())
     await gates.announce("1", time.time() + 0.1)
     await gates.announce("2", time.time() + 1000)
-    async with asyncio.timeout(PATIENCE):
-        while "1" in names(folder):
-            await asyncio.sleep(0.1)
+    await until(lambda: "1" not in names(folder))
     assert names(folder) == ["2"]
     clearing.cancel()
 

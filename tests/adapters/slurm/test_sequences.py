@@ -10,7 +10,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import pytest_asyncio
 
 from cosched.adapters.batch_system import BatchReport
 from cosched.adapters.slurm.book import Book, Job, Phase
@@ -22,7 +21,6 @@ from cosched.adapters.slurm.settings import SlurmSettings
 from cosched.adapters.slurm.watch import Watch
 from tests.adapters.slurm.test_book import OFFER, ROW
 
-pytestmark = pytest.mark.asyncio
 READY = b"ready\tjob=7\tnodes=2\tnodelist=a[1-2]\tuid=7\tuser=ann\trestarts=0\tbatch=1\tcomment=cosched:pair=p\n"
 SLURMS_DELAY = 121  # seconds
 PATIENCE = 60  # seconds; a safety net
@@ -76,7 +74,7 @@ async def _nothing_new() -> None:
     return
 
 
-@pytest_asyncio.fixture
+@pytest.fixture
 async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
     desk = Desk(tmp_path)
     await desk.hooks.open()

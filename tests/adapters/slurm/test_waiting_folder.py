@@ -71,7 +71,6 @@ def test_the_folder_is_made_or_refused(folder: Path) -> None:
         WaitingFolder(folder / "file").open()
 
 
-@pytest.mark.asyncio
 async def test_notes_that_mean_nothing_any_more_are_removed(folder: Path) -> None:
     long_ago = time.time() - 2 * 3600
     ids = ("7", "8", "9", "10", "11")

@@ -54,10 +54,7 @@ def test_the_id_alone(cosched, script):
         (coscheduling_pb2.MATE_LOOKUP_UNSUBMITTED, "its mate is not submitted yet to eureka\n"),
         (coscheduling_pb2.MATE_LOOKUP_NO_PAIR, f"{NO_SUCH_PAIR}: it waits until it is linked or unlinked\n"),
         (coscheduling_pb2.MATE_LOOKUP_FOUND, "its mate is eureka:3 (queuing)\n"),
-        (
-            coscheduling_pb2.MATE_LOOKUP_UNSPECIFIED,
-            f"{NO_ANSWER}\n",
-        ),
+        (coscheduling_pb2.MATE_LOOKUP_UNSPECIFIED, f"{NO_ANSWER}\n"),
     ],
 )
 def test_what_the_mates_domain_said(cosched, script, domain, lookup, said):

@@ -32,10 +32,7 @@ def test_a_workload_is_there_for_a_reason(workload: Workload):
 
 @pytest.mark.parametrize(
     ("name", "job", "right", "wrong"),
-    [
-        ("strict-shadow", ("A", "4"), "20", "150"),
-        ("first-fit", ("A", "2"), "100", "101"),
-    ],
+    [("strict-shadow", ("A", "4"), "20", "150"), ("first-fit", ("A", "2"), "100", "101")],
 )
 def test_the_shadow_time_by_hand(name, job, right, wrong):
     workload = next(workload for workload in ALL if workload.name.endswith("easy-shadow-time"))
