@@ -29,9 +29,7 @@ from cosched.core.scheduling.policies.ordering import parse_ordering
 from cosched.core.scheduling.scheduler import ClusterSettings
 from cosched.core.settings import CoschedulingSettings, OnMateUnknown, Scheme
 from cosched.service.domain.changes import Order
-from cosched.service.domain.live_domain import LiveDomain
-from cosched.service.domain.offered_jobs import OfferedJobs
-from cosched.service.domain.recovery import recover
+from cosched.service.domain.offered_domain import OfferedDomain
 from cosched.service.metrics import Metrics
 from cosched.service.store import JobRecord, Store
 
