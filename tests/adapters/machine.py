@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -16,11 +16,6 @@ from cosched.adapters.manager import Ended, Report, Started
 from tests.waiting import until
 
 PATIENCE = 120.0  # seconds; a safety net, not a measure
-
-
-def run(test: Callable[[], Coroutine[Any, Any, None]]) -> None:
-    """Run a test that is a coroutine."""
-    asyncio.run(asyncio.wait_for(test(), 2 * PATIENCE))
 
 
 class Machine:

@@ -12,7 +12,7 @@ import pytest
 from cosched.adapters.launcher import JobSpec, SpecError
 from cosched.adapters.local import process
 from cosched.adapters.manager import End, Ended, ManagerError, SettingError
-from tests.adapters.machine import Machine, machine, run
+from tests.adapters.machine import Machine, machine
 
 GOOD: dict[str, Any] = {"job_id": "1", "nodes": 1, "walltime": 10, "directory": "/", "command": ("true",)}
 
@@ -47,19 +47,16 @@ GOOD: dict[str, Any] = {"job_id": "1", "nodes": 1, "walltime": 10, "directory": 
         ({"user": "no such user here"}, "user"),
     ],
 )
-def test_bad_specification(place: Path, change: dict[str, Any], field: str) -> None:
-    async def test() -> None:
-        async with machine(place) as here:
-            with pytest.raises(SpecError) as caught:
-                await here.manager.launch(JobSpec(**(GOOD | change)))
-            assert caught.value.field == field
-            assert len(str(caught.value)) < 200
-            with pytest.raises(SpecError, match=f"^{re.escape(str(caught.value))}$"):
-                here.manager.check(JobSpec(**(GOOD | change)))
-            here.manager.check(JobSpec(**GOOD))
-            assert os.listdir(place / "jobs") == [".lock"]
-
-    run(test)
+async def test_bad_specification(place: Path, change: dict[str, Any], field: str) -> None:
+    async with machine(place) as here:
+        with pytest.raises(SpecError) as caught:
+            await here.manager.launch(JobSpec(**(GOOD | change)))
+        assert caught.value.field == field
+        assert len(str(caught.value)) < 200
+        with pytest.raises(SpecError, match=f"^{re.escape(str(caught.value))}$"):
+            here.manager.check(JobSpec(**(GOOD | change)))
+        here.manager.check(JobSpec(**GOOD))
+        assert os.listdir(place / "jobs") == [".lock"]
 
 
 def test_specification_does_not_show_secrets() -> None:
@@ -67,7 +64,7 @@ def test_specification_does_not_show_secrets() -> None:
     assert "hush" not in repr(spec)
 
 
-def test_what_cannot_start_ends_with_a_reason(place: Path) -> None:
+async def test_what_cannot_start_ends_with_a_reason(place: Path) -> None:
     (place / "link").symlink_to(place / "elsewhere")
     (place / "linked").write_text("keep")
     (place / "other name").hardlink_to(place / "linked")
@@ -87,133 +84,107 @@ def test_what_cannot_start_ends_with_a_reason(place: Path) -> None:
         "search": ({"command": ("plain",), "environment": {"PATH": str(place)}}, "command 'plain': Permission denied"),
         "shebang": ({"script": b"#!/no/such/shell\n"}, "script: No such file or directory"),
     }
-
-    async def test() -> None:
-        async with machine(place, slots=20) as here:
-            for name, (change, _) in cases.items():
-                values = GOOD | {"directory": str(place), "output": f"{name}.out"} | change | {"job_id": name}
-                await here.manager.launch(JobSpec(**values))
-            for name, (_, reason) in cases.items():
-                end = await here.ended(name)
-                assert (name, end.how, end.reason[: len(reason)]) == (name, End.UNSTARTED, reason)
-                assert (end.started_at, end.exit_code, end.signal) == (None, None, None)
-            assert all(isinstance(report, Ended) for report in here.told)
-        assert not (place / "elsewhere").exists()
-        assert (place / "linked").read_text() == "keep"
-
-    run(test)
+    async with machine(place, slots=20) as here:
+        for name, (change, _) in cases.items():
+            values = GOOD | {"directory": str(place), "output": f"{name}.out"} | change | {"job_id": name}
+            await here.manager.launch(JobSpec(**values))
+        for name, (_, reason) in cases.items():
+            end = await here.ended(name)
+            assert (name, end.how, end.reason[: len(reason)]) == (name, End.UNSTARTED, reason)
+            assert (end.started_at, end.exit_code, end.signal) == (None, None, None)
+        assert all(isinstance(report, Ended) for report in here.told)
+    assert not (place / "elsewhere").exists()
+    assert (place / "linked").read_text() == "keep"
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b"{}", b'{"boot": 5}', b"[" * 200000, b"\xff\xfe", b"null"])
 @pytest.mark.parametrize("name", ["job.json", "record.json"])
-def test_files_that_cannot_be_used(place: Path, name: str, content: bytes) -> None:
-    async def test() -> None:
-        async with machine(place) as here:
-            await here.run("1", "true")
-        folder = place / "jobs" / "1"
-        if name == "job.json":
-            (folder / "record.json").unlink()
-        (folder / name).write_bytes(content)
-        async with machine(place) as again:
-            end = await again.ended("1")
-            assert end.how is End.LOST
-            assert end.reason.startswith("its files cannot be used (")
-
-    run(test)
+async def test_files_that_cannot_be_used(place: Path, name: str, content: bytes) -> None:
+    async with machine(place) as here:
+        await here.run("1", "true")
+    folder = place / "jobs" / "1"
+    if name == "job.json":
+        (folder / "record.json").unlink()
+    (folder / name).write_bytes(content)
+    async with machine(place) as again:
+        end = await again.ended("1")
+        assert end.how is End.LOST
+        assert end.reason.startswith("its files cannot be used (")
 
 
-def test_record_that_is_a_link_is_not_followed(place: Path) -> None:
-    async def test() -> None:
-        async with machine(place) as here:
-            await here.run("1", "true")
-        record = place / "jobs" / "1" / "record.json"
-        record.rename(place / "elsewhere.json")
-        record.symlink_to(place / "elsewhere.json")
-        async with machine(place) as again:
-            assert (await again.ended("1")).how is End.LOST
-
-    run(test)
+async def test_record_that_is_a_link_is_not_followed(place: Path) -> None:
+    async with machine(place) as here:
+        await here.run("1", "true")
+    record = place / "jobs" / "1" / "record.json"
+    record.rename(place / "elsewhere.json")
+    record.symlink_to(place / "elsewhere.json")
+    async with machine(place) as again:
+        assert (await again.ended("1")).how is End.LOST
 
 
-def test_supervisor_that_cannot_run(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_supervisor_that_cannot_run(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     broken = place / "broken.py"
     broken.write_text("raise SystemExit('out of order')\n")
     monkeypatch.setattr(process, "_COMMAND", (*process._COMMAND[:-1], str(broken)))
-
-    async def test() -> None:
-        async with machine(place) as here:
-            end = await here.run("1", "true")
-            assert (end.how, end.reason) == (End.UNSTARTED, "its supervisor cannot run (out of order)")
-        async with machine(place) as again:
-            assert again.found == {"1": end}
-
-    run(test)
+    async with machine(place) as here:
+        end = await here.run("1", "true")
+        assert (end.how, end.reason) == (End.UNSTARTED, "its supervisor cannot run (out of order)")
+    async with machine(place) as again:
+        assert again.found == {"1": end}
 
 
-def test_folder_that_vanishes(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_folder_that_vanishes(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("cosched.adapters.local.follow.PAUSE", 0.05)
-
-    async def test() -> None:
-        async with machine(place) as here:
-            await here.launch("1", "/bin/sh", "-c", "while ! test -e gate; do sleep 0.05; done")
-            await here.started("1")
-            for file in (place / "jobs" / "1").iterdir():
-                file.unlink()
-            (place / "jobs" / "1").rmdir()
-            (place / "gate").touch()
-            end = await here.ended("1")
-            assert (end.how, "folder in the spool" in end.reason) == (End.LOST, True)
-
-    run(test)
+    async with machine(place) as here:
+        await here.launch("1", "/bin/sh", "-c", "while ! test -e gate; do sleep 0.05; done")
+        await here.started("1")
+        for file in (place / "jobs" / "1").iterdir():
+            file.unlink()
+        (place / "jobs" / "1").rmdir()
+        (place / "gate").touch()
+        end = await here.ended("1")
+        assert (end.how, "folder in the spool" in end.reason) == (End.LOST, True)
 
 
-def test_spool_is_private_and_of_one_service(place: Path) -> None:
-    async def test() -> None:
-        async with machine(place) as here:
-            await here.run("1", "true", script=b"#!/bin/sh\n")
-            for path in [place / "jobs", *(place / "jobs").rglob("*")]:
-                assert path.stat().st_mode & 0o077 == 0, path
-            with pytest.raises(ManagerError, match="another service uses this spool"):
-                async with machine(place):
-                    pass
-        (place / "jobs").chmod(0o755)
-        await refused(place, "mode 0700")
-        (place / "jobs").rename(place / "there")
-        (place / "jobs").symlink_to(place / "there")
-        await refused(place, "mode 0700")
-
-    async def refused(place: Path, words: str) -> None:
-        with pytest.raises(SettingError, match=words):
-            async with machine(place) as _:
+async def test_spool_is_private_and_of_one_service(place: Path) -> None:
+    async with machine(place) as here:
+        await here.run("1", "true", script=b"#!/bin/sh\n")
+        for path in [place / "jobs", *(place / "jobs").rglob("*")]:
+            assert path.stat().st_mode & 0o077 == 0, path
+        with pytest.raises(ManagerError, match="another service uses this spool"):
+            async with machine(place):
                 pass
+    (place / "jobs").chmod(0o755)
+    await refused(place, "mode 0700")
+    (place / "jobs").rename(place / "there")
+    (place / "jobs").symlink_to(place / "there")
+    await refused(place, "mode 0700")
 
-    run(test)
 
-
-def test_foreign_things_in_the_spool_are_left_alone(place: Path) -> None:
-    async def test() -> None:
-        async with machine(place):
+async def refused(place: Path, words: str) -> None:
+    with pytest.raises(SettingError, match=words):
+        async with machine(place) as _:
             pass
-        (place / "jobs" / "note.txt").write_text("not a job")
-        (place / "jobs" / ".new-7").mkdir()
-        async with machine(place) as here:
-            assert here.found == {}
-        assert sorted(os.listdir(place / "jobs")) == [".lock", "note.txt"]
-
-    run(test)
 
 
-def test_full_disk_refuses_the_launch(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_foreign_things_in_the_spool_are_left_alone(place: Path) -> None:
+    async with machine(place):
+        pass
+    (place / "jobs" / "note.txt").write_text("not a job")
+    (place / "jobs" / ".new-7").mkdir()
+    async with machine(place) as here:
+        assert here.found == {}
+    assert sorted(os.listdir(place / "jobs")) == [".lock", "note.txt"]
+
+
+async def test_full_disk_refuses_the_launch(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    async def test() -> None:
-        async with machine(place) as here:
-            with monkeypatch.context() as patch:
-                patch.setattr("cosched.adapters.local.files.write_all", full)
-                with pytest.raises(ManagerError, match="cannot be put on record: No space left on device"):
-                    await here.launch("1", "true")
-            assert os.listdir(place / "jobs") == [".lock"]
-            assert (await Machine.run(here, "1", "true")).succeeded
-
-    run(test)
+    async with machine(place) as here:
+        with monkeypatch.context() as patch:
+            patch.setattr("cosched.adapters.local.files.write_all", full)
+            with pytest.raises(ManagerError, match="cannot be put on record: No space left on device"):
+                await here.launch("1", "true")
+        assert os.listdir(place / "jobs") == [".lock"]
+        assert (await Machine.run(here, "1", "true")).succeeded
