@@ -177,7 +177,7 @@ class Engine:
             elif type(change) is ClearTimer:
                 self.timers.clear((domain, change.job, change.timer))
             elif type(change) is Record and self.story is not None:
-                self.story(self.now, self.domains[domain].name, change.job, change.what, change.detail)
+                self.story(self.now, self.domains[domain].name, change.job, change.what, change.stored())
             # Otherwise a job starts, which needs no launch here, or is wanted.
 
     # The in-memory link

@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from cosched.core.job import JobState
+from cosched.core.story import ENDED, What
 from cosched.workload.jobs import UNKNOWN
 
 if TYPE_CHECKING:
     from cosched.sim.engine import Engine
-
-ENDS = {JobState.COMPLETED: "completed", JobState.FAILED: "failed", JobState.CANCELLED: "cancelled"}
 
 
 class StoryLog:
@@ -38,9 +37,9 @@ def _unpaired(engine: Engine, index: int) -> list[dict[str, Any]]:
         if record["paired"]:
             continue
         place = {"domain": domain.name, "job": str(job_id)}
-        events.append({"time": int(record["submit"]), **place, "event": "submitted"})
+        events.append({"time": int(record["submit"]), **place, "event": What.SUBMITTED})
         if record["start"] != UNKNOWN:
-            events.append({"time": int(record["start"]), **place, "event": "started"})
+            events.append({"time": int(record["start"]), **place, "event": What.STARTED})
         if record["end"] != UNKNOWN:
-            events.append({"time": int(record["end"]), **place, "event": ENDS[JobState(int(record["state"]))]})
+            events.append({"time": int(record["end"]), **place, "event": ENDED[JobState(int(record["state"]))]})
     return events

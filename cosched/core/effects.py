@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from cosched.core.protocol import Domain, JobId, Reply, Request
+from cosched.core.story import NAMES, Detail, What, Why
 
 
 class Timer(StrEnum):
@@ -124,8 +125,18 @@ class Record(NamedTuple):
     """Note for the job's story: what happened and why."""
 
     job: JobId
-    what: str
-    detail: dict[str, object]
+    what: What
+    why: Why | None
+    detail: Detail
+
+    def stored(self) -> dict[str, object]:
+        """Return the detail as stories store it: with the reason as a text, which says by whom where it needs to."""
+        if self.why is None:
+            return {**self.detail}
+        kept: dict[str, object] = {"why": str(self.why), **self.detail}
+        if (named := NAMES.get(self.why)) is not None:
+            kept["why"] = f"{self.why} {kept.pop(named)}"
+        return kept
 
 
 ForScheduler = Start | Hold | Yield | Release | AskAgain | Try | Reschedule | HasMate

@@ -15,6 +15,7 @@ from cosched.core.protocol import Domain, JobId, MateStarted, MateTried, Reply
 from cosched.core.scheduling.primitives.tables import NEVER
 from cosched.core.scheduling.scheduler import ClusterJob, OpenScheduler
 from cosched.core.settings import CoschedulingSettings
+from cosched.core.story import What
 from cosched.sim.federation.player import ALL, Advanced, JobOutcome, Phase
 from cosched.sim.timers import Timers
 from cosched.workload.jobs import UNKNOWN
@@ -173,7 +174,7 @@ class CorePlayer:
             elif type(change) is ClearTimer:
                 self._timers.clear((0, change.job, change.timer))
             elif type(change) is Record:
-                self._releases += change.what == "is released"
+                self._releases += change.what is What.RELEASED
 
     def _call(self, call: Call) -> None:
         reply = self._link.call(call.peer, Asked(self.name, call.request), self._now)

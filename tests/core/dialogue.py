@@ -100,7 +100,7 @@ def wanted(domain: str, job: str, effect: Effect) -> str | None:
     elif type(effect) is Answer:
         said = f"-> {effect.peer}: {_message(effect.answer)}"
     elif type(effect) is Record and effect.what not in INTENTIONS:
-        said = _event(effect.what, effect.detail)
+        said = _event(effect.what, effect.stored())
     assert type(effect) not in (Hold, Yield), "in this dialogue both start"
     return said and f"{domain}  {job:3}  {said}"
 

@@ -63,13 +63,14 @@ def answered(effects: list[Effect]) -> Reply:
 
 def told(effects: list[Effect]) -> list[str]:
     """What the job's story has gained: each record's `what`, with its reason if it has one."""
-    return [f"{e.what}: {e.detail['why']}" if "why" in e.detail else e.what for e in effects if type(e) is Record]
+    stored = [(effect.what, effect.stored()) for effect in effects if type(effect) is Record]
+    return [f"{what}: {detail['why']}" if "why" in detail else str(what) for what, detail in stored]
 
 
 def detail(effects: list[Effect], what: str) -> dict[str, object]:
     """The detail of the one record of that name."""
     (record,) = [effect for effect in effects if type(effect) is Record and effect.what == what]
-    return record.detail
+    return record.stored()
 
 
 def timer(effects: list[Effect], kind: Timer) -> int:

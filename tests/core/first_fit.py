@@ -11,6 +11,7 @@ from cosched.core.effects import Answer, Call, ClearTimer, Record, SetTimer, Sta
 from cosched.core.events import Answered, Asked, Event, Finished, Ready, Submitted
 from cosched.core.job import JobState
 from cosched.core.protocol import FOREVER
+from cosched.core.story import What, Why
 
 if TYPE_CHECKING:
     from .faulty_link import World
@@ -29,7 +30,7 @@ class LocalJob:
     released: int = -1
     wanted_until: int = -1
     started: int | None = None
-    why: str = ""  # the record's reason
+    why: Why | None = None
     exchange: str = ""  # the id of the request, made or received, that its start came with
 
 
@@ -153,8 +154,8 @@ class FirstFit:
     def _do(self, change: Change, exchange: str) -> None:
         if type(change) is Start:
             self._launch(self.jobs[change.job], exchange)
-        elif type(change) is Record and change.what == "started":
-            self.jobs[change.job].why = str(change.detail["why"])
+        elif type(change) is Record and change.what is What.STARTED:
+            self.jobs[change.job].why = change.why
         elif type(change) is Call:
             self.world.call(self.core.ledger.domain, change)
         elif type(change) is Answer:

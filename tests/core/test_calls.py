@@ -16,6 +16,7 @@ from cosched.core.protocol import (
     TryStartMate,
 )
 from cosched.core.settings import CoschedulingSettings, OnUnreachable, Scheme
+from cosched.core.story import What
 
 from .driver import MATE_IS_K, NO, YES, DomainA, called, decided, of, timer, told
 
@@ -174,7 +175,7 @@ def test_a_refusal_is_a_misconfiguration(kind, scheme, decision):
     """ "A misconfiguration, never taken for a dead peer. The job holds or yields, and the service says so loudly" """
     effects = asking(kind, scheme=scheme, on_peer_unreachable=OnUnreachable.START).fail(Failure.REFUSED)
     assert decided(effects) == [decision]
-    assert Record("j", "was refused: misconfigured peer", {"peer": "B"}) in effects
+    assert Record("j", What.PEER_REFUSED, None, {"peer": "B"}) in effects
     assert any(line.endswith("PeerRefused") for line in told(effects))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from cosched.core.story import TOGETHER, Why
 from tests.tiers import seeds
 
 from .faulty_link import DEADLINE, LATE, MAX_GRACE, MAX_PATIENCE, World
@@ -11,8 +12,8 @@ from .first_fit import LocalJob
 
 SEEDS = 300  # of each chunk
 LONG_AFTER = 50_000  # ticks; the faults end at 400
-OWN_RUNJOB = ("its holding mate started", "its mate could start")
-FAULT = ("PeerUnreachable", "its mate started before it: desynchronised")
+OWN_RUNJOB = TOGETHER - {Why.ASKED_BY_PEER}
+FAULT = {Why.PEER_UNREACHABLE, Why.MATE_STARTED_BEFORE}
 
 
 def history(seed: int) -> World:
@@ -28,7 +29,7 @@ def caller(job: LocalJob) -> str:
 def together(world: World, pair: tuple[str, str], by_one_request: bool = False) -> bool:
     """Whether both started in one exchange: by calls of one of them, or by calls of both that crossed."""
     one, other = (world.job(name) for name in pair)
-    asked = [job for job in (one, other) if job.why == f"asked by {job.peer}"]
+    asked = [job for job in (one, other) if job.why is Why.ASKED_BY_PEER]
     if not asked or not all(job.why in OWN_RUNJOB for job in (one, other) if job not in asked):
         return False
     if len(asked) == 2:
@@ -48,7 +49,7 @@ def check(world: World) -> None:
         elif together(world, pair):
             assert abs(one.started - other.started) <= LATE + max(MAX_PATIENCE, MAX_GRACE) + 2 * DEADLINE
         else:
-            assert {one.why, other.why} & set(FAULT), f"{pair} apart, and the record does not say why"
+            assert {one.why, other.why} & FAULT, f"{pair} apart, and the record does not say why"
 
 
 @pytest.mark.parametrize("chunk", seeds(3, 40))

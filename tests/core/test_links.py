@@ -11,6 +11,7 @@ from cosched.core.events import Answered, Asked, CallFailed, Event, Finished, Li
 from cosched.core.job import JobState
 from cosched.core.protocol import FOREVER, Failure, Found, GetMateJobId, MateJobId, MateProblem, MateStatus, Status
 from cosched.core.settings import CoschedulingSettings
+from cosched.core.story import What
 
 MATE = MateJobId(Found.MATE, "j")
 CANCELLED_MATE = MateJobId(Found.MATE, "j", MateProblem.CANCELLED)
@@ -53,7 +54,7 @@ def test_a_job_that_names_no_mate_is_adopted_by_the_one_that_names_it(a):
 def test_the_adoption_is_told_in_the_story_once(a):
     submit(a)
     question = Asked("B", GetMateJobId("k", None, "j", "ann"))
-    assert Record("j", "is linked", {"mate": "k", "peer": "B"}) in a.handle(question, 1)
+    assert Record("j", What.LINKED, None, {"mate": "k", "peer": "B"}) in a.handle(question, 1)
     assert [type(effect) for effect in a.handle(question, 1)] == [Answer]
 
 

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
+import json
 
 import pytest
 
-from cosched.core.coscheduling import allocations, asking, incoming, links, outgoing
 from cosched.core.effects import Record
-from cosched.core.protocol import FOREVER
+from cosched.core.job import JobState
+from cosched.core.protocol import FOREVER, Status
+from cosched.core.story import ENDED, TOGETHER, What, Why
 from cosched.service.domain import story
-from cosched.v1 import domain_pb2
-
-SOURCES = [Path(part.__file__).read_text() for part in (allocations, asking, incoming, links, outgoing)]
+from cosched.service.domain.story import Noted
 
 
 def told(what: str, **detail: object) -> str:
@@ -62,41 +60,68 @@ def test_an_event_in_words(line, what, detail):
     assert told(what, **detail) == line
 
 
-def recorded() -> set[str]:
-    """All that the core records, read off its source."""
-    text = "".join(SOURCES)
-    return set(re.findall(r'note\(job, "([^"]+)"', text)) | {outgoing.REFUSED, "completed", "failed", "cancelled"}
+def test_everything_that_is_told_has_a_kind_and_a_text():
+    told_of = {*What, *Noted} - story.NOT_TOLD
+    assert set(story.KINDS) == told_of
+    assert set(story.TEXTS) == told_of
 
 
-def test_everything_that_the_core_records_has_a_kind_or_is_left_to_what_comes_of_it():
-    silent = {"waits no longer for an unsubmitted mate"}
-    assert {what for what in recorded() - story.NOT_TOLD - silent if what not in story.KINDS} == set()
-    assert story.kind("something new") == domain_pb2.EVENT_KIND_UNKNOWN
+def test_every_end_of_a_job_is_told():
+    assert set(ENDED) == {state for state in JobState if state.final}
 
 
-def yields(why: str, count: int) -> Record:
-    return Record("1", "yields", {"why": why, "yields": count})
+def test_the_reasons_in_one_word_are_those_with_a_text_beside_that_of_an_unknown_mate():
+    assert {why for why in Why if why.isalpha()} == {*story.WHY, Why.MATE_UNKNOWN}
+
+
+CAPPED = Record("1", What.YIELDS, Why.MATE_QUEUING, {"yields": 2, "capped": True})
+STORED = [  # what databases of earlier versions have, and what the core tells
+    ({"why": "asked by b"}, Record("1", What.STARTED, Why.ASKED_BY_PEER, {"asked_by": "b"})),
+    (
+        {"why": "its mate will not run: failed"},
+        Record("1", What.STARTED, Why.MATE_WILL_NOT_RUN, {"mate_status": Status.FAILED}),
+    ),
+    (
+        {"why": "PeerUnreachable", "away_s": 60},
+        Record("1", What.STARTED, Why.PEER_UNREACHABLE, {"away_s": 60}),
+    ),
+    (
+        {"why": "its mate started before it: desynchronised", "gap_s": 5},
+        Record("1", What.STARTED, Why.MATE_STARTED_BEFORE, {"gap_s": 5}),
+    ),
+    ({"why": "MateQueuing", "yields": 2, "capped": True}, CAPPED),
+    ({"generation": 1}, Record("1", What.RELEASED, None, {"generation": 1})),
+]
+
+
+@pytest.mark.parametrize(("detail", "record"), STORED, ids=[f"{record.what}: {record.why}" for _, record in STORED])
+def test_the_store_keeps_what_and_why_as_texts(detail, record):
+    assert json.dumps(record.stored()) == json.dumps(detail)
+    assert told(json.loads(json.dumps(record.what)), **detail) == told(record.what, **record.stored())
+
+
+def yields(why: Why, count: int) -> Record:
+    return Record("1", What.YIELDS, why, {"yields": count})
 
 
 def test_of_yields_for_one_reason_the_first_second_fourth_and_so_on_are_told():
     last, kept = None, []
     for count in range(1, 40):
-        if story.is_told(yields("MateQueuing", count), last):
+        if story.is_told(yields(Why.MATE_QUEUING, count), last):
             kept.append(count)
-        last = "MateQueuing"
+        last = Why.MATE_QUEUING
     assert kept == [1, 2, 4, 8, 16, 32]
-    assert story.is_told(yields("MateUnsubmitted", 41), last)
+    assert story.is_told(yields(Why.MATE_UNSUBMITTED, 41), last)
 
 
 def test_reasons():
-    assert story.reason(yields("MateQueuing", 1)) == "MateQueuing"
-    assert story.reason(Record("1", "yields", {"why": "MateQueuing", "yields": 1, "capped": True})) == "HeldCap"
-    assert story.reason(Record("1", "holds", {"why": "MateUnsubmitted"})) == "MateUnsubmitted"
-    assert story.reason(Record("1", "started", {"why": "x"})) == ""
-    assert story.reason(Record("1", "is released", {})) == story.WAITS_IN_QUEUE
-    assert story.reason(Record("1", "answers", {})) is None
+    assert story.reason(yields(Why.MATE_QUEUING, 1)) == "MateQueuing"
+    assert story.reason(CAPPED) == "HeldCap"
+    assert story.reason(Record("1", What.HOLDS, Why.MATE_UNSUBMITTED, {})) == "MateUnsubmitted"
+    assert story.reason(Record("1", What.STARTED, Why.NO_MATE, {})) == ""
+    assert story.reason(Record("1", What.RELEASED, None, {})) == story.WAITS_IN_QUEUE
+    assert story.reason(Record("1", What.ANSWERS, None, {})) is None
 
 
 def test_which_starts_are_together():
-    starts = {"asked by b": True, "its holding mate started": True, "PeerUnreachable": False, "patience ended": False}
-    assert {why: story.starts_together(Record("1", "started", {"why": why})) for why in starts} == starts
+    assert {why for why in Why if story.starts_together(Record("1", What.STARTED, why, {}))} == TOGETHER

@@ -6,6 +6,7 @@ Here are the rules that need no answer of a peer: scheme, cap, rule 5, yield lim
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Unpack
 
 from cosched.core.coscheduling import holds
 from cosched.core.coscheduling.ledger import IllegalEvent, Ledger, PairedJob
@@ -25,10 +26,10 @@ from cosched.core.events import Finished, NodesLost, ReleaseDue, Requeued, Start
 from cosched.core.job import JobState, may_become
 from cosched.core.protocol import FOREVER
 from cosched.core.settings import Scheme
+from cosched.core.story import ENDED, Detail, What, Why
 
 QUEUED, READY, HOLDING, RUNNING = JobState.QUEUED, JobState.READY, JobState.HOLDING, JobState.RUNNING
-AWAY, BUSY = "PeerAway", "PeerBusy"
-MISSED = (AWAY, BUSY)  # why jobs wait that ask again as soon as they can
+MISSED = (Why.PEER_AWAY, Why.PEER_BUSY)  # why jobs wait that ask again as soon as they can
 
 
 @dataclass
@@ -40,7 +41,9 @@ class Allocations:
 
     # Start
 
-    def start(self, job: PairedJob, now: int, why: str, at: float | None = None, **detail: object) -> list[Effect]:
+    def start(
+        self, job: PairedJob, now: int, why: Why, at: float | None = None, **detail: Unpack[Detail]
+    ) -> list[Effect]:
         """A job with nodes starts."""
         effects = self.end_hold(job, now) if job.state is HOLDING else []
         return [*self.runs(job, now, why, at, **detail), *effects, Start(job.id, at)]
@@ -48,10 +51,12 @@ class Allocations:
     def started(self, job: PairedJob, _: Started, now: int) -> list[Effect]:
         """Its resource manager has started it unasked."""
         effects = self.end_hold(job, now) if job.state is HOLDING else []
-        why = "its resource manager did not wait" if job.peer else "it has no mate"
+        why = Why.STARTED_UNASKED if job.peer else Why.NO_MATE
         return [*self.runs(job, now, why), *effects]
 
-    def runs(self, job: PairedJob, now: int, why: str, at: float | None = None, **detail: object) -> list[Effect]:
+    def runs(
+        self, job: PairedJob, now: int, why: Why, at: float | None = None, **detail: Unpack[Detail]
+    ) -> list[Effect]:
         """The job has been started."""
         if job.ready_at is None:
             job.ready_at = now
@@ -60,14 +65,16 @@ class Allocations:
         job.start_at = at
         job.call = None
         job.hold_ends, job.missed = 0, False
-        effects = self.ledger.note(job, "started", why=why, **detail)
+        effects = self.ledger.note(job, What.STARTED, why, **detail)
         if self.ledger.settings.mate_patience is not None:
             effects.append(ClearTimer(job.id, Timer.PATIENCE))
         return effects
 
     # Hold or yield
 
-    def wait(self, job: PairedJob, now: int, why: str, scheme: Scheme | None = None, **detail: object) -> list[Effect]:
+    def wait(
+        self, job: PairedJob, now: int, why: Why, scheme: Scheme | None = None, **detail: Unpack[Detail]
+    ) -> list[Effect]:
         """Hold or yield, by scheme and within the rules."""
         if self._may_hold(job, scheme or self._scheme(job, now), now):
             return self.hold(job, now, why, **detail)
@@ -82,7 +89,7 @@ class Allocations:
         job.held_until = min(job.held_until, self.ledger.settling_end)
         return not self._above_cap(job) and self._scheme(job, now) is Scheme.HOLD and job.held_until > now
 
-    def hold(self, job: PairedJob, now: int, why: str, **detail: object) -> list[Effect]:
+    def hold(self, job: PairedJob, now: int, why: Why, **detail: Unpack[Detail]) -> list[Effect]:
         """The job keeps its nodes until `held_until`, and waits for its mate."""
         job.state = HOLDING
         job.call = None
@@ -93,13 +100,13 @@ class Allocations:
         self.ledger.held_nodes += job.nodes
         why = self._reason(job, why, now)
         detail |= {"until": job.held_until, "generation": job.generation, "nodes": job.nodes}
-        effects = self.ledger.note(job, "holds", why=why, **detail)
+        effects = self.ledger.note(job, What.HOLDS, why, **detail)
         effects.append(Hold(job.id, job.held_until))
         if job.held_until < FOREVER:
             effects.append(SetTimer(job.id, Timer.RELEASE, job.held_until))
         return effects
 
-    def pass_over(self, job: PairedJob, now: int, why: str, **detail: object) -> list[Effect]:
+    def pass_over(self, job: PairedJob, now: int, why: Why, **detail: Unpack[Detail]) -> list[Effect]:
         """The job yields: it gives its nodes back."""
         if self._scheme(job, now) is Scheme.HOLD and self._above_cap(job):
             detail["capped"] = True
@@ -110,7 +117,8 @@ class Allocations:
             job.yielded_at = now
         boost = holds.yield_boost(self.ledger.settings, job.yields)
         why = self._reason(job, why, now)
-        return [*self.ledger.note(job, "yields", why=why, yields=job.yields, **detail), Yield(job.id, boost)]
+        told: Detail = {"yields": job.yields, **detail}
+        return [*self.ledger.note(job, What.YIELDS, why, **told), Yield(job.id, boost)]
 
     def _scheme(self, job: PairedJob, now: int) -> Scheme:
         """This domain's scheme; a job that has yielded up to the limit holds (IV-E2). Who drains makes no holds."""
@@ -137,11 +145,11 @@ class Allocations:
         ledger = self.ledger
         return holds.release_time(ledger.settings, ledger.domain, ledger.known_as(job.id), generation, since)
 
-    def _reason(self, job: PairedJob, why: str, now: int) -> str:
-        """Why the job holds or yields, in one word."""
+    def _reason(self, job: PairedJob, why: Why, now: int) -> Why:
+        """Why the job holds or yields, whatever the answer about its mate was."""
         if self.ledger.settled_by is not None:
-            return "Draining"
-        return "PeerDraining" if why != AWAY and self.peers.is_draining(job.peer, now) else why
+            return Why.DRAINING
+        return Why.PEER_DRAINING if why is not Why.PEER_AWAY and self.peers.is_draining(job.peer, now) else why
 
     # The end of a hold or of a readiness that is no start
 
@@ -151,11 +159,11 @@ class Allocations:
             return self._hold_on(job, now)
         effects = self.end_hold(job, now)
         job.state = QUEUED
-        return [*self.ledger.note(job, "is released", generation=job.generation), *effects, Release(job.id)]
+        return [*self.ledger.note(job, What.RELEASED, generation=job.generation), *effects, Release(job.id)]
 
     def _hold_on(self, job: PairedJob, now: int) -> list[Effect]:
         job.held_until = self._release_time(job, job.generation, now)
-        noted = self.ledger.note(job, "holds on", until=job.held_until)
+        noted = self.ledger.note(job, What.HOLDS_ON, until=job.held_until)
         return [*noted, SetTimer(job.id, Timer.RELEASE, job.held_until)]
 
     def lose_nodes(self, job: PairedJob, _: NodesLost, now: int) -> list[Effect]:
@@ -166,7 +174,7 @@ class Allocations:
             job.state = QUEUED
         else:
             self._end_readiness(job)
-        return [*self.ledger.note(job, "lost its nodes"), *effects]
+        return [*self.ledger.note(job, What.LOST_NODES), *effects]
 
     def end_hold(self, job: PairedJob, now: int) -> list[Effect]:
         """The job holds no longer."""
@@ -192,13 +200,13 @@ class Allocations:
         effects = self.end_hold(job, now) if job.state is HOLDING else []
         job.state = event.how
         job.call = None
-        return [*self.ledger.note(job, event.how.name.lower()), *effects, ClearTimer(job.id, Timer.PATIENCE)]
+        return [*self.ledger.note(job, ENDED[event.how]), *effects, ClearTimer(job.id, Timer.PATIENCE)]
 
     def requeued(self, job: PairedJob, _: Requeued, now: int) -> list[Effect]:
         """Its resource manager has taken the running job back."""
         job.state = QUEUED
         job.started_at = job.start_at = None
-        return [*self.ledger.note(job, "is queued again"), *self.patience(job, now), Reschedule(job.id)]
+        return [*self.ledger.note(job, What.REQUEUED), *self.patience(job, now), Reschedule(job.id)]
 
     # Timers
 

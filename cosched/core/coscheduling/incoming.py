@@ -30,6 +30,7 @@ from cosched.core.protocol import (
     TryStartMate,
     call_number,
 )
+from cosched.core.story import What, Why
 
 STATUS: dict[JobState, Status] = {
     JobState.PENDING: Status.UNSUBMITTED,
@@ -75,7 +76,7 @@ class Incoming:
         if job is None or job.mate == named:
             return [answer]
         self.ledger.changed[job.id] = None
-        return [*self.ledger.note(job, "is linked", mate=job.mate, peer=peer), HasMate(job.id), answer]
+        return [*self.ledger.note(job, What.LINKED, mate=job.mate, peer=peer), HasMate(job.id), answer]
 
     def mate_job_id(self, peer: Domain, request: GetMateJobId) -> MateJobId:
         """Answer GetMateJobId; a job here that names no id yet takes the caller's."""
@@ -107,7 +108,7 @@ class Incoming:
             self.trying[job.id] = peer, request
             return [] if tried_already else [Try(job.id, request.hold_until, request.start_at)]
         if self._may_start(job, request):
-            started = self.allocations.start(job, now, f"asked by {peer}", request.start_at)
+            started = self.allocations.start(job, now, Why.ASKED_BY_PEER, request.start_at, asked_by=peer)
             return self._reply(job, peer, request, True, started, request.start_at)
         return self._reply(job, peer, request, job.state in STARTED, [])
 
@@ -126,7 +127,7 @@ class Incoming:
         peer, request = self.trying.pop(job.id)
         effects: list[Effect] = []
         if event.started and job.state is QUEUED:
-            effects = self.allocations.runs(job, now, f"asked by {peer}", event.at)
+            effects = self.allocations.runs(job, now, Why.ASKED_BY_PEER, event.at, asked_by=peer)
         elif job.state is QUEUED and request.hold_until > now:
             effects = [Wanted(job.id, request.hold_until)]
         return self._reply(job, peer, request, job.state in STARTED, effects, event.at)
@@ -143,7 +144,7 @@ class Incoming:
         """Answer a mutating call, after what it did, and keep the answer for a retry."""
         answer: Reply = MateTried(yes, at) if type(request) is TryStartMate else MateStarted(yes, at)
         self.last[peer, request.caller] = request.request_id, answer
-        noted = self.ledger.note(job, "answers", request=request.request_id, started=yes)
+        noted = self.ledger.note(job, What.ANSWERS, request=request.request_id, started=yes)
         return [*noted, *effects, Answer(peer, request, answer)]
 
     # Answers, kept for retries

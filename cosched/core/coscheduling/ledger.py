@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Unpack
 
 from cosched.core.coscheduling import holds
 from cosched.core.effects import Effect, Record
 from cosched.core.job import JobState
 from cosched.core.protocol import FOREVER, Domain, JobId
 from cosched.core.settings import CoschedulingSettings
+from cosched.core.story import Detail, What, Why
 
 
 class IllegalEvent(Exception):  # noqa: N818
@@ -90,6 +92,6 @@ class Ledger:
         self.changed.clear()
         return changed
 
-    def note(self, job: PairedJob, what: str, **detail: object) -> list[Effect]:
+    def note(self, job: PairedJob, what: What, why: Why | None = None, **detail: Unpack[Detail]) -> list[Effect]:
         """What happened to a job, for its story."""
-        return [Record(job.id, what, detail)] if self.story else []
+        return [Record(job.id, what, why, detail)] if self.story else []

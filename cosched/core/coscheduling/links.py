@@ -14,6 +14,7 @@ from cosched.core.coscheduling.mates import Mates
 from cosched.core.effects import ClearTimer, Effect, HasMate, Reschedule, Timer
 from cosched.core.events import Linked, Submitted, Unlinked
 from cosched.core.protocol import StartJob, TryStartMate
+from cosched.core.story import Detail, What, Why
 
 
 @dataclass
@@ -30,7 +31,7 @@ class Links:
         job = PairedJob(event.job, event.peer, event.pair, event.mate, event.owner, or_alone=event.or_alone)
         self.mates.add(job)
         self.ledger.changed[job.id] = None
-        noted = self.ledger.note(job, "submitted", pair=event.pair, mate=event.mate, peer=event.peer or None)
+        noted = self.ledger.note(job, What.SUBMITTED, pair=event.pair, mate=event.mate, peer=event.peer or None)
         return noted + self.allocations.patience(job, now)
 
     def linked(self, job: PairedJob, event: Linked, now: int) -> list[Effect]:
@@ -40,11 +41,12 @@ class Links:
         before = named_mate(job) if job.peer else None
         self.mates.link(job, event.peer, event.pair, event.mate)
         job.or_alone, job.alone, job.problem = event.or_alone, False, ""
+        told: Detail = {"pair": event.pair, "mate": event.mate, "peer": event.peer}
         if named_mate(job) == before:
-            changed: dict[str, object] = {"or_alone": event.or_alone}
-        else:
-            changed = {"was": before} if before else {}
-        noted = self.ledger.note(job, "is linked", pair=event.pair, mate=event.mate, peer=event.peer, **changed)
+            told["or_alone"] = event.or_alone
+        elif before is not None:
+            told["was"] = before
+        noted = self.ledger.note(job, What.LINKED, **told)
         return [*noted, HasMate(job.id), *self.allocations.patience(job, now), *self._asks_for_it(job, now)]
 
     def _asks_for_it(self, job: PairedJob, now: int) -> list[Effect]:
@@ -56,12 +58,12 @@ class Links:
         """The job has no mate any more: with nodes it starts."""
         if not job.peer:
             raise IllegalEvent(f"Unlinked, but job {job.id} has no mate")
-        noted = self.ledger.note(job, "is unlinked", mate=job.mate, peer=job.peer)
+        noted = self.ledger.note(job, What.UNLINKED, mate=job.mate, peer=job.peer)
         self.mates.unlink(job)
         job.alone, job.problem = False, ""
         noted.append(HasMate(job.id))
         if job.state is not QUEUED:  # it has nodes, and nobody to wait for
-            return noted + self.allocations.start(job, now, "unlinked from its mate")
+            return noted + self.allocations.start(job, now, Why.UNLINKED)
         return [*noted, ClearTimer(job.id, Timer.PATIENCE), Reschedule(job.id)]
 
 

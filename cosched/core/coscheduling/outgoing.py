@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import cast
 
-from cosched.core.coscheduling.allocations import AWAY, BUSY, HOLDING, READY, Allocations
+from cosched.core.coscheduling.allocations import HOLDING, READY, Allocations
 from cosched.core.coscheduling.asking import Asking
 from cosched.core.coscheduling.ledger import Ledger, PairedJob
 from cosched.core.coscheduling.mates import Mates
@@ -28,10 +28,9 @@ from cosched.core.protocol import (
     TryStartMate,
 )
 from cosched.core.settings import OnMateUnknown, OnUnreachable, Scheme
+from cosched.core.story import Detail, What, Why
 
 ALIVE = (Failure.BUSY, Failure.SLOW)
-REFUSED = "was refused: misconfigured peer"
-NO_SUCH_PAIR = "its mate's domain knows no such pair"
 AS_ASKED_FOR = (MateProblem.OFF, MateProblem.UNLINKED)  # somebody there has decided that the job starts alone
 
 
@@ -60,13 +59,13 @@ class Outgoing:
         if job.ready_at is None:
             job.ready_at = now
         if not self.ledger.settings.enabled:
-            return self.allocations.start(job, now, "coscheduling is off here")
+            return self.allocations.start(job, now, Why.COSCHEDULING_OFF)
         if not job.peer:
-            return self.allocations.start(job, now, "it has no mate")
+            return self.allocations.start(job, now, Why.NO_MATE)
         if self.ledger.settled_by is not None:
-            return self.allocations.wait(job, now, "Draining")
+            return self.allocations.wait(job, now, Why.DRAINING)
         if self.peers.expects(job.peer, now):
-            return self.allocations.wait(job, now, AWAY)
+            return self.allocations.wait(job, now, Why.PEER_AWAY)
         return self.asking.ask_for_mate(job, now)
 
     def mate_id(self, job: PairedJob, answer: MateJobId, now: int) -> list[Effect]:
@@ -84,19 +83,19 @@ class Outgoing:
     def _mate_unknown(self, job: PairedJob, problem: MateProblem | None, now: int) -> list[Effect]:
         """There is no such mate: the paper's job starts; one that need not waits, without nodes if it can."""
         if self.ledger.settings.on_mate_unknown is OnMateUnknown.START:
-            return self.allocations.start(job, now, NO_SUCH_PAIR)
+            return self.allocations.start(job, now, Why.NO_SUCH_PAIR)
         job.problem = problem or ""
-        named: dict[str, Any] = {"problem": job.problem, "peer": job.peer, "pair": job.pair, "mate": job.mate}
+        named: Detail = {"problem": job.problem, "peer": job.peer, "pair": job.pair, "mate": job.mate}
         if job.alone:
-            return self.allocations.start(job, now, "patience ended", **named)
+            return self.allocations.start(job, now, Why.PATIENCE_ENDED, **named)
         if job.or_alone or problem in AS_ASKED_FOR:
-            return self.allocations.start(job, now, NO_SUCH_PAIR, **named)
-        return self.allocations.wait(job, now, "MateUnknown", Scheme.YIELD, **named)
+            return self.allocations.start(job, now, Why.NO_SUCH_PAIR, **named)
+        return self.allocations.wait(job, now, Why.MATE_UNKNOWN, Scheme.YIELD, **named)
 
     def _mate_unsubmitted(self, job: PairedJob, now: int) -> list[Effect]:
         if job.alone:
-            return self.allocations.start(job, now, "patience ended")
-        return self.allocations.wait(job, now, "MateUnsubmitted")
+            return self.allocations.start(job, now, Why.PATIENCE_ENDED)
+        return self.allocations.wait(job, now, Why.MATE_UNSUBMITTED)
 
     def mate_status(self, job: PairedJob, answer: MateStatus, now: int) -> list[Effect]:
         """What state the mate is in."""
@@ -109,34 +108,34 @@ class Outgoing:
             return self._mate_unsubmitted(job, now)
         if status in (Status.RUNNING, Status.ENDED):
             gap = now - answer.started_at if answer.started_at is not None else None
-            return self.allocations.start(job, now, "its mate started before it: desynchronised", gap_s=gap)
-        return self.allocations.start(job, now, f"its mate will not run: {status}")
+            return self.allocations.start(job, now, Why.MATE_STARTED_BEFORE, gap_s=gap)
+        return self.allocations.start(job, now, Why.MATE_WILL_NOT_RUN, mate_status=status)
 
     def _start_mate(self, job: PairedJob, generation: int, now: int) -> list[Effect]:
         request = StartJob(self._request_id(job), cast(JobId, job.mate), job.id, generation)
-        noted = self.ledger.note(job, "asks to start its mate", request=request.request_id)
+        noted = self.ledger.note(job, What.ASKS_TO_START_MATE, request=request.request_id)
         return noted + self.asking.call(job, request, now)
 
     def mate_started(self, job: PairedJob, answer: MateStarted, now: int) -> list[Effect]:
         """Whether the holding mate has started."""
         if answer.started:
-            return self.allocations.start(job, now, "its holding mate started", answer.start_at)
+            return self.allocations.start(job, now, Why.HOLDING_MATE_STARTED, answer.start_at)
         return self._try_mate(job, now)  # that hold has ended: the mate is queuing
 
     def _try_mate(self, job: PairedJob, now: int) -> list[Effect]:
         job.will_hold = self.allocations.would_hold(job, now)
         until = job.held_until if job.will_hold else 0
         request = TryStartMate(self._request_id(job), cast(JobId, job.mate), job.id, until)
-        noted = self.ledger.note(job, "asks to try its mate", request=request.request_id)
+        noted = self.ledger.note(job, What.ASKS_TO_TRY_MATE, request=request.request_id)
         return noted + self.asking.call(job, request, now)
 
     def mate_tried(self, job: PairedJob, answer: MateTried, now: int) -> list[Effect]:
         """Whether the queuing mate has started."""
         if answer.started:
-            return self.allocations.start(job, now, "its mate could start", answer.start_at)
+            return self.allocations.start(job, now, Why.MATE_COULD_START, answer.start_at)
         if job.will_hold and (job.cannot_yield or self.allocations.may_still_hold(job, now)):
-            return self.allocations.hold(job, now, "MateQueuing")
-        return self.allocations.pass_over(job, now, "MateQueuing")
+            return self.allocations.hold(job, now, Why.MATE_QUEUING)
+        return self.allocations.pass_over(job, now, Why.MATE_QUEUING)
 
     def _request_id(self, job: PairedJob) -> str:
         job.calls += 1
@@ -147,7 +146,7 @@ class Outgoing:
     def patience_over(self, job: PairedJob, _: PatienceOver, now: int) -> list[Effect]:
         """The job has waited for its mate's submission for long enough."""
         job.alone = True
-        noted = self.ledger.note(job, "waits no longer for an unsubmitted mate")
+        noted = self.ledger.note(job, What.PATIENCE_ENDED)
         if job.state is HOLDING and (job.mate is None or job.problem):  # it may have been submitted since
             return noted + self.asking.ask_for_mate(job, now)
         return [*noted, Reschedule(job.id)]
@@ -166,7 +165,7 @@ class Outgoing:
             return []
         job.call = None
         if event.failure is Failure.REFUSED:
-            return self.ledger.note(job, REFUSED, peer=job.peer)
+            return self.ledger.note(job, What.PEER_REFUSED, peer=job.peer)
         effects = self._noticed(job, event.failure, now)
         if event.failure in ALIVE or self.peers.expects(job.peer, now):
             job.missed = True
@@ -182,8 +181,8 @@ class Outgoing:
         if job.call != event.request:
             return []
         if event.failure is Failure.REFUSED:
-            noted = self.ledger.note(job, REFUSED, peer=job.peer)
-            return noted + self.allocations.wait(job, now, "PeerRefused")
+            noted = self.ledger.note(job, What.PEER_REFUSED, peer=job.peer)
+            return noted + self.allocations.wait(job, now, Why.PEER_REFUSED)
         return self._noticed(job, event.failure, now) + self._unanswered(job, event, now)
 
     def _noticed(self, job: PairedJob, failure: Failure, now: int) -> list[Effect]:
@@ -199,7 +198,8 @@ class Outgoing:
         if (job.uncertain and (waited_for or patient)) or (alive and patient):
             return [SetTimer(job.id, Timer.RETRY, now + settings.retry_interval)]
         if waited_for:
-            return self.allocations.wait(job, now, BUSY if alive else AWAY) + self._ask_later(job, now)
+            why = Why.PEER_BUSY if alive else Why.PEER_AWAY
+            return self.allocations.wait(job, now, why) + self._ask_later(job, now)
         return self._peer_unreachable(job, now)
 
     def _ask_later(self, job: PairedJob, now: int) -> list[Effect]:
@@ -221,11 +221,12 @@ class Outgoing:
         choice = self.ledger.settings.on_peer_unreachable
         if choice is OnUnreachable.START:
             return self._start_without_peer(job, now)
-        return self.allocations.wait(job, now, "PeerUnreachable", Scheme(choice.value))
+        return self.allocations.wait(job, now, Why.PEER_UNREACHABLE, Scheme(choice.value))
 
     def _start_without_peer(self, job: PairedJob, now: int) -> list[Effect]:
         away = self.peers.away_for(job.peer, now)
-        return self.allocations.start(job, now, "PeerUnreachable", **({} if away is None else {"away_s": away}))
+        detail: Detail = {} if away is None else {"away_s": away}
+        return self.allocations.start(job, now, Why.PEER_UNREACHABLE, **detail)
 
     # Restart
 

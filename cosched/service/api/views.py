@@ -15,6 +15,7 @@ from cosched.core.settings import Scheme
 from cosched.service.clock import Clock
 from cosched.service.domain import story
 from cosched.service.domain.live_domain import LiveDomain
+from cosched.service.domain.story import Noted
 from cosched.service.peers.peers import PeerView
 from cosched.service.store import EventRecord, JobRecord
 from cosched.service.wire.translation import PROBLEM
@@ -137,7 +138,7 @@ class Views:
         what, until = self._domain.presence(peer)
         if until is None or until <= self._clock.now():
             return ""
-        said = "away, and waited for" if what == "peer is away" else "drains, and makes no pairs"
+        said = "away, and waited for" if what is Noted.PEER_AWAY else "drains, and makes no pairs"
         return f"{said} until {self._clock_time(until)}"
 
     def node_counts(self) -> cluster_pb2.NodeCounts:

@@ -16,9 +16,11 @@ from cosched.core.job import JobState
 from cosched.core.protocol import Domain, Found, JobId, MateTried, Reply, StartJob, TryStartMate
 from cosched.core.scheduling.scheduler import ClusterSettings, OpenScheduler
 from cosched.core.settings import CoschedulingSettings
+from cosched.core.story import What, Why
 from cosched.service.clock import Clock
 from cosched.service.domain import story
 from cosched.service.domain.memory import PEERS, remember, remember_peers
+from cosched.service.domain.story import Noted
 from cosched.service.domain.turns import Outside, Turns
 from cosched.service.metrics import Metrics
 from cosched.service.store import JobRecord, Store
@@ -55,7 +57,7 @@ class DecidingDomain(Turns):
         self._paced = paced
         self._iterating = not paced
         self._looks = 0  # since anything has happened
-        self._why_yielded: dict[JobId, str] = {}
+        self._why_yielded: dict[JobId, Why | None] = {}
         self._reply: Reply | None = None
 
     def _make_cluster(self, settings: ClusterSettings) -> OpenScheduler:
@@ -87,13 +89,13 @@ class DecidingDomain(Turns):
             self.note(None, what, peer=peer, until=until)
         self._changes.values[PEERS] = remember_peers(self.core.peers)
 
-    def presence(self, peer: Domain) -> tuple[str, int | None]:
+    def presence(self, peer: Domain) -> tuple[Noted, int | None]:
         """What is known of a peer, as a kind of event, and until when that is expected to last."""
         if (until := self.core.peers.grace_end(peer)) is not None:
-            return "peer is away", until
+            return Noted.PEER_AWAY, until
         if self.core.peers.is_draining(peer, self.clock.now()):
-            return "peer drains", self.core.peers.known[peer].drains_until
-        return "peer is there", None
+            return Noted.PEER_DRAINS, self.core.peers.known[peer].drains_until
+        return Noted.PEER_THERE, None
 
     def carry_out(self, effects: Iterable[Effect]) -> None:
         """Do what follows from a restart; only in a turn."""
@@ -178,7 +180,7 @@ class DecidingDomain(Turns):
 
     def _first_ready(self, ready: Ready) -> None:
         if self.core.jobs[ready.job].peer:
-            self.note(ready.job, "is ready", nodes=ready.nodes)
+            self.note(ready.job, Noted.READY, nodes=ready.nodes)
 
     def _start(self, start: Start) -> None:
         self._looks = 0
@@ -217,24 +219,24 @@ class DecidingDomain(Turns):
         record = self.jobs.get(job)
         if story.is_told(effect, self._why_yielded.get(job)):
             ended = {"why": record.end_text} if record is not None and record.end_text else {}
-            self.note(job, effect.what, **effect.detail, **ended)
+            self.note(job, effect.what, **effect.stored(), **ended)
         if effect.what in COUNTED:
             COUNTED[effect.what](self.metrics).inc()
-        if effect.what == "yields":
-            self._why_yielded[job] = str(effect.detail["why"])
+        if effect.what is What.YIELDS:
+            self._why_yielded[job] = effect.why
         if record is not None:
             self._bring_up_to_date(record, effect)
 
     def _bring_up_to_date(self, record: JobRecord, effect: Record) -> None:
-        job, linked = effect.job, effect.what == "is linked"
+        job, linked = effect.job, effect.what is What.LINKED
         reason = story.reason(effect)
         if linked and self.core.jobs[job].state is JobState.HOLDING:
-            reason = story.MATE_QUEUES
+            reason = Why.MATE_QUEUING
         if reason is not None:
             self._set_reason(job, reason)
         if linked and effect.detail.get("mate") is not None:
             record.lookup = FOUND[Found.MATE]
-        if effect.what == "started":
+        if effect.what is What.STARTED:
             self._count_start(record, effect)
 
     def _set_reason(self, job: JobId, reason: str) -> None:
@@ -249,14 +251,14 @@ class DecidingDomain(Turns):
         self.metrics.starts["unpaired" if not paired else "paired" if together else "alone"].inc()
         gap = effect.detail.get("gap_s")
         if gap is not None:
-            record.gap_s = int(str(gap))
-            self.metrics.pair_gap.observe(record.gap_s)
+            record.gap_s = gap
+            self.metrics.pair_gap.observe(gap)
 
 
-COUNTED: dict[str, Callable[[Metrics], Counter]] = {
-    "holds": lambda metrics: metrics.holds,
-    "yields": lambda metrics: metrics.yields,
-    "is released": lambda metrics: metrics.releases,
+COUNTED: dict[What, Callable[[Metrics], Counter]] = {
+    What.HOLDS: lambda metrics: metrics.holds,
+    What.YIELDS: lambda metrics: metrics.yields,
+    What.RELEASED: lambda metrics: metrics.releases,
 }
 _DO: dict[type, Callable[[DecidingDomain, Any], None]] = {
     Record: DecidingDomain._record,

@@ -43,12 +43,13 @@ from cosched.core.protocol import (
 )
 from cosched.core.scheduling.scheduler import ClusterJob
 from cosched.core.settings import OnMateUnknown
-from cosched.service.domain import story
+from cosched.core.story import Why
 from cosched.service.domain.changes import Cancel
 from cosched.service.domain.deciding import DecidingDomain
 from cosched.service.domain.draining import DRAIN, Drain, read_drain, write_drain
 from cosched.service.domain.holdings import Holdings
 from cosched.service.domain.memory import PEERS, recall, recalled_peers, recalled_place
+from cosched.service.domain.story import Noted
 from cosched.service.store import AuditRecord, JobRecord, JobScript
 from cosched.service.store.auditing import RefusedChanges
 from cosched.service.wire.fields import number
@@ -171,7 +172,7 @@ class LiveDomain(DecidingDomain):
         since = self.drained.since if self.drained is not None else self.now
         self.drained = Drain(since, self.now + expected, self.now + settle)
         self._changes.values[DRAIN] = write_drain(self.drained)
-        self.note(None, "drains", until=self.drained.until)
+        self.note(None, Noted.DRAINS, until=self.drained.until)
         self.feed(Drained(self.drained.settled_by))
 
     def resume(self) -> None:
@@ -180,7 +181,7 @@ class LiveDomain(DecidingDomain):
             return
         self.drained = None
         self._changes.values[DRAIN] = write_drain(None)
-        self.note(None, "is resumed")
+        self.note(None, Noted.RESUMED)
         self.feed(Resumed())
 
     def unsettled(self) -> list[JobId]:
@@ -209,7 +210,7 @@ class LiveDomain(DecidingDomain):
         if (job := self._asking(call)) is None:
             return
         if not job.uncertain:  # else that was told, and is repeated each second
-            self.note(call.job, "gets no answer", peer=call.peer, call=type(call.request).__name__, problem=problem)
+            self.note(call.job, Noted.NO_ANSWER, peer=call.peer, call=type(call.request).__name__, problem=problem)
         self.feed(failed)
 
     def _asking(self, call: Call) -> PairedJob | None:
@@ -255,7 +256,7 @@ class LiveDomain(DecidingDomain):
         if record.cancelled_by is None:
             record.cancelled_by = user
             self.save(record)
-            self.note(str(record.id), "is to be cancelled", by=user)
+            self.note(str(record.id), Noted.TO_BE_CANCELLED, by=user)
         self._changes.orders.append(Cancel(str(record.id)))
 
     def _retire(self, record: JobRecord) -> None:
@@ -288,8 +289,8 @@ class LiveDomain(DecidingDomain):
             job.problem = answer.problem or ""
             self.touch(job.id)
             if self._waits_for_a_mate(job):
-                self.note(job.id, "names a wrong mate", peer=peer, mate=job.mate, pair=job.pair, problem=job.problem)
-                self._set_reason(job.id, story.MATE_UNKNOWN)
+                self.note(job.id, Noted.WRONG_MATE, peer=peer, mate=job.mate, pair=job.pair, problem=job.problem)
+                self._set_reason(job.id, Why.MATE_UNKNOWN)
 
     def _waits_for_a_mate(self, job: PairedJob) -> bool:
         """Whether the job will wait, though there is no such mate."""

@@ -17,6 +17,7 @@ from cosched.core.protocol import Domain, GetMateJobId, JobId, MateProblem, TryS
 from cosched.core.scheduling.external import ExternalScheduler
 from cosched.core.scheduling.scheduler import ClusterSettings
 from cosched.service.domain.live_domain import LiveDomain
+from cosched.service.domain.story import Noted
 from cosched.service.store import JobRecord
 
 GIVE_BACK = (Yield, Release, PassOver)
@@ -78,7 +79,7 @@ class OfferedDomain(LiveDomain):
         self._inside(lambda: self._refused(job, why))
 
     def _refused(self, job: JobId, why: str) -> None:
-        self.note(None, "starts alone", of=job, why=why)
+        self.note(None, Noted.STARTS_ALONE, of=job, why=why)
 
     def offered(self, job: JobId, nodes: int, *, can_yield: bool) -> None:
         """The manager has chosen the job and its nodes: the paper's RunJob."""

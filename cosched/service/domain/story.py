@@ -1,4 +1,4 @@
-"""What the core records, told for people: the kind of an event, one line of text, and a job's reason.
+"""What the core and the service note, told for people: the kind of an event, one line of text, and a job's reason.
 
 A job that waits for days yields again and again for the same reason; of those yields the story keeps the 1st, 2nd,
 4th, 8th and so on.
@@ -8,118 +8,128 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import timedelta
+from enum import StrEnum
 from typing import Any
 
 from cosched.core.effects import Record
 from cosched.core.protocol import FOREVER
+from cosched.core.story import TOGETHER, What, Why
 from cosched.v1 import domain_pb2 as wire
 from cosched.wrong_mates import wrong_mate
 
+# A job's reason, in one word: one of these, or why it holds or yields
 HELD_BY_USER = "JobHeldUser"
 CANCELLING = "Cancelling"
 WAITS_IN_QUEUE = "Priority"
 MATE_HOLDS = "MateHolding"
-MATE_QUEUES = "MateQueuing"
-MATE_UNKNOWN = "MateUnknown"
+HELD_CAP = "HeldCap"
 
-Detail = Mapping[str, Any]
+StoredDetail = Mapping[str, Any]
 
-KINDS: dict[str, int] = {
-    "submitted": wire.EVENT_KIND_SUBMITTED,
-    "is ready": wire.EVENT_KIND_READY,
-    "holds": wire.EVENT_KIND_HELD,
-    "yields": wire.EVENT_KIND_YIELDED,
-    "is released": wire.EVENT_KIND_RELEASED,
-    "started": wire.EVENT_KIND_STARTED,
-    "completed": wire.EVENT_KIND_ENDED,
-    "failed": wire.EVENT_KIND_ENDED,
-    "cancelled": wire.EVENT_KIND_ENDED,
-    "is linked": wire.EVENT_KIND_LINKED,
-    "is unlinked": wire.EVENT_KIND_UNLINKED,
-    "is to be cancelled": wire.EVENT_KIND_WARNING,
-    "lost its nodes": wire.EVENT_KIND_WARNING,
-    "is queued again": wire.EVENT_KIND_WARNING,
-    "starts alone": wire.EVENT_KIND_WARNING,
-    "holds on": wire.EVENT_KIND_HELD,
-    "was refused: misconfigured peer": wire.EVENT_KIND_WARNING,
-    "names a wrong mate": wire.EVENT_KIND_WARNING,
-    "gets no answer": wire.EVENT_KIND_PEER,
-    "asked for its mate": wire.EVENT_KIND_PEER,
-    "peer is away": wire.EVENT_KIND_PEER,
-    "peer is there": wire.EVENT_KIND_PEER,
-    "peer drains": wire.EVENT_KIND_PEER,
-    "drains": wire.EVENT_KIND_WARNING,
-    "is resumed": wire.EVENT_KIND_WARNING,
+
+class Noted(StrEnum):
+    """What the service notes beside the core's records; the values are those that are stored."""
+
+    READY = "is ready"
+    WRONG_MATE = "names a wrong mate"
+    NO_ANSWER = "gets no answer"
+    TO_BE_CANCELLED = "is to be cancelled"
+    STARTS_ALONE = "starts alone"  # a batch system's job that names a mate, but cannot have one
+    PEER_AWAY = "peer is away"
+    PEER_THERE = "peer is there"
+    PEER_DRAINS = "peer drains"
+    DRAINS = "drains"
+    RESUMED = "is resumed"
+
+
+NOT_TOLD = {What.ASKS_TO_START_MATE, What.ASKS_TO_TRY_MATE, What.ANSWERS}  # what comes of them is told
+KINDS: dict[What | Noted, int] = {
+    What.SUBMITTED: wire.EVENT_KIND_SUBMITTED,
+    What.HOLDS: wire.EVENT_KIND_HELD,
+    What.HOLDS_ON: wire.EVENT_KIND_HELD,
+    What.YIELDS: wire.EVENT_KIND_YIELDED,
+    What.RELEASED: wire.EVENT_KIND_RELEASED,
+    What.STARTED: wire.EVENT_KIND_STARTED,
+    What.COMPLETED: wire.EVENT_KIND_ENDED,
+    What.FAILED: wire.EVENT_KIND_ENDED,
+    What.CANCELLED: wire.EVENT_KIND_ENDED,
+    What.LINKED: wire.EVENT_KIND_LINKED,
+    What.UNLINKED: wire.EVENT_KIND_UNLINKED,
+    What.LOST_NODES: wire.EVENT_KIND_WARNING,
+    What.REQUEUED: wire.EVENT_KIND_WARNING,
+    What.PEER_REFUSED: wire.EVENT_KIND_WARNING,
+    What.PATIENCE_ENDED: wire.EVENT_KIND_UNKNOWN,
+    Noted.READY: wire.EVENT_KIND_READY,
+    Noted.WRONG_MATE: wire.EVENT_KIND_WARNING,
+    Noted.NO_ANSWER: wire.EVENT_KIND_PEER,
+    Noted.TO_BE_CANCELLED: wire.EVENT_KIND_WARNING,
+    Noted.STARTS_ALONE: wire.EVENT_KIND_WARNING,
+    Noted.PEER_AWAY: wire.EVENT_KIND_PEER,
+    Noted.PEER_THERE: wire.EVENT_KIND_PEER,
+    Noted.PEER_DRAINS: wire.EVENT_KIND_PEER,
+    Noted.DRAINS: wire.EVENT_KIND_WARNING,
+    Noted.RESUMED: wire.EVENT_KIND_WARNING,
 }
-NOT_TOLD = {"asks to start its mate", "asks to try its mate", "answers"}  # what comes of them is told
 
-WHY = {
-    MATE_QUEUES: "its mate waits in the queue",
-    "MateUnsubmitted": "its mate is not submitted yet",
-    "PeerUnreachable": "its mate's domain cannot be reached",
-    "PeerAway": "its mate's domain is away and expected back",
-    "PeerBusy": "its mate's domain is too busy to answer",
-    "PeerDraining": "its mate's domain drains and makes no pairs",
-    "Draining": "this domain drains and makes no pairs",
-    "PeerRefused": "its mate's domain refuses this one: a misconfiguration",
+WHY: dict[str, str] = {  # a reason in one word, for people
+    Why.MATE_QUEUING: "its mate waits in the queue",
+    Why.MATE_UNSUBMITTED: "its mate is not submitted yet",
+    Why.PEER_UNREACHABLE: "its mate's domain cannot be reached",
+    Why.PEER_AWAY: "its mate's domain is away and expected back",
+    Why.PEER_BUSY: "its mate's domain is too busy to answer",
+    Why.PEER_DRAINING: "its mate's domain drains and makes no pairs",
+    Why.DRAINING: "this domain drains and makes no pairs",
+    Why.PEER_REFUSED: "its mate's domain refuses this one: a misconfiguration",
 }
+REASON_ENDS = {What.STARTED, What.COMPLETED, What.FAILED, What.CANCELLED}
+QUEUED_AGAIN = {What.SUBMITTED, What.RELEASED, What.LOST_NODES, What.REQUEUED, What.LINKED, What.UNLINKED}
 
 
-def is_told(record: Record, last_why: str | None) -> bool:
+def is_told(record: Record, last_why: Why | None) -> bool:
     """Whether this is worth an event; `last_why` is why the job yielded last."""
     if record.what in NOT_TOLD:
         return False
-    if record.what != "yields" or record.detail["why"] != last_why:
+    if record.what is not What.YIELDS or record.why is not last_why:
         return True
-    yields = int(str(record.detail["yields"]))
+    yields = record.detail["yields"]
     return yields & (yields - 1) == 0
-
-
-def kind(what: str) -> int:
-    """The EventKind of something that happened."""
-    return KINDS.get(what, wire.EVENT_KIND_UNKNOWN)
 
 
 def reason(record: Record) -> str | None:
     """The job's reason from now on, in one word; None: it stays."""
-    if record.what == "yields":
-        return "HeldCap" if record.detail.get("capped") else str(record.detail["why"])
-    if record.what == "holds":
-        return str(record.detail["why"])
+    if record.what is What.YIELDS and record.detail.get("capped"):
+        return HELD_CAP
+    if record.what in (What.HOLDS, What.YIELDS):
+        return record.why
     return "" if record.what in REASON_ENDS else WAITS_IN_QUEUE if record.what in QUEUED_AGAIN else None
 
 
 def starts_together(record: Record) -> bool:
     """Whether a job of a pair that started did so with its mate."""
-    why = str(record.detail["why"])
-    return why.startswith("asked by ") or why in ("its holding mate started", "its mate could start")
+    return record.why in TOGETHER
 
 
-REASON_ENDS = {"started", "completed", "failed", "cancelled"}
-QUEUED_AGAIN = {"submitted", "is released", "lost its nodes", "is queued again", "is linked", "is unlinked"}
-
-
-def text(what: str, detail: Detail, clock_time: Callable[[int], str]) -> str:
-    """One line for people; `clock_time` writes an instant."""
-    write = _TEXTS.get(what)
+def text(what: str, detail: StoredDetail, clock_time: Callable[[int], str]) -> str:
+    """One line for people, of what is stored, also by another version; `clock_time` writes an instant."""
+    write = TEXTS.get(what)
     return write(detail, clock_time) if write is not None else what
 
 
-def _because(detail: Detail) -> str:
+def _because(detail: StoredDetail) -> str:
     why = str(detail.get("why", ""))
-    said = "" if why == MATE_UNKNOWN else WHY.get(why, why)
+    said = "" if why == Why.MATE_UNKNOWN else WHY.get(why, why)
     return ": ".join(filter(None, (said, _wrong_mate(detail)))) if "problem" in detail else said
 
 
-def _wrong_mate(detail: Detail) -> str:
+def _wrong_mate(detail: StoredDetail) -> str:
     return wrong_mate(detail["peer"], detail.get("mate"), detail.get("pair"), detail["problem"])
 
 
-def _nodes(detail: Detail) -> str:
+def _nodes(detail: StoredDetail) -> str:
     return f"{detail['nodes']} node{'s' if detail['nodes'] != 1 else ''}"
 
 
-def _submitted(detail: Detail, _: Callable[[int], str]) -> str:
+def _submitted(detail: StoredDetail, _: Callable[[int], str]) -> str:
     if not detail.get("peer"):
         return "submitted"
     if detail.get("pair"):
@@ -127,69 +137,71 @@ def _submitted(detail: Detail, _: Callable[[int], str]) -> str:
     return f"submitted; its mate: {detail['peer']}:{detail['mate']}"
 
 
-def _linked(detail: Detail, _: Callable[[int], str]) -> str:
+def _linked(detail: StoredDetail, _: Callable[[int], str]) -> str:
     mate = f"{detail['peer']}:{detail.get('mate') or detail.get('pair')}"
     if "or_alone" in detail:
         return f"{'starts alone' if detail['or_alone'] else 'waits'} if its mate {mate} does not exist"
     return f"linked with {mate}{' instead of ' + detail['was'] if detail.get('was') else ''}"
 
 
-def _holds(detail: Detail, clock_time: Callable[[int], str]) -> str:
+def _holds(detail: StoredDetail, clock_time: Callable[[int], str]) -> str:
     until = detail["until"]
     end = "until its mate can start" if until >= FOREVER else f"until {clock_time(until)} at most"
     return f"holds {_nodes(detail)} {end}: {_because(detail)}"
 
 
-def _yields(detail: Detail, _: Callable[[int], str]) -> str:
+def _yields(detail: StoredDetail, _: Callable[[int], str]) -> str:
     capped = "; it would have held, but too many nodes are held already" if detail.get("capped") else ""
     often = f" (yield {detail['yields']})" if detail["yields"] > 1 else ""
     return f"yields{often}: {_because(detail)}{capped}"
 
 
-def _started(detail: Detail, _: Callable[[int], str]) -> str:
+def _started(detail: StoredDetail, _: Callable[[int], str]) -> str:
     gap = detail.get("gap_s")
     late = f", {gap} s late" if gap is not None else ""
     away = f"; it has been away for {timedelta(seconds=detail['away_s'])}" if detail.get("away_s") is not None else ""
     return f"started: {_because(detail)}{late}{away}"
 
 
-def _ended(how: str) -> Callable[[Detail, Callable[[int], str]], str]:
-    def write(detail: Detail, _: Callable[[int], str]) -> str:
+def _ended(how: str) -> Callable[[StoredDetail, Callable[[int], str]], str]:
+    def write(detail: StoredDetail, _: Callable[[int], str]) -> str:
         return f"{how}: {detail['why']}" if detail.get("why") else how
 
     return write
 
 
-_TEXTS: dict[str, Callable[[Detail, Callable[[int], str]], str]] = {
-    "submitted": _submitted,
-    "is ready": lambda detail, _: f"is ready on {_nodes(detail)}",
-    "holds": _holds,
-    "yields": _yields,
-    "is released": lambda _, __: "its hold is over: queued again, behind the others",
-    "holds on": lambda detail, clock_time: (
+TEXTS: dict[str, Callable[[StoredDetail, Callable[[int], str]], str]] = {
+    What.SUBMITTED: _submitted,
+    Noted.READY: lambda detail, _: f"is ready on {_nodes(detail)}",
+    What.HOLDS: _holds,
+    What.YIELDS: _yields,
+    What.RELEASED: lambda _, __: "its hold is over: queued again, behind the others",
+    What.HOLDS_ON: lambda detail, clock_time: (
         f"holds on until {clock_time(detail['until'])} at most: it would be lost with its nodes"
     ),
-    "is queued again": lambda _, __: "its resource manager has queued it again",
-    "starts alone": lambda detail, _: f"job {detail['of']} starts alone: {detail['why']}",
-    "started": _started,
-    "completed": _ended("completed"),
-    "failed": _ended("failed"),
-    "cancelled": _ended("cancelled"),
-    "is linked": _linked,
-    "names a wrong mate": lambda detail, _: f"{_wrong_mate(detail)}: it waits until it is linked or unlinked",
-    "waits no longer for an unsubmitted mate": lambda _, __: "has lost patience with its mate",
-    "is to be cancelled": lambda detail, _: f"is to be cancelled, by {detail['by']}",
-    "is unlinked": lambda detail, _: f"unlinked from {detail['peer']}",
-    "peer is away": lambda detail, clock_time: (
+    What.REQUEUED: lambda _, __: "its resource manager has queued it again",
+    Noted.STARTS_ALONE: lambda detail, _: f"job {detail['of']} starts alone: {detail['why']}",
+    What.STARTED: _started,
+    What.COMPLETED: _ended("completed"),
+    What.FAILED: _ended("failed"),
+    What.CANCELLED: _ended("cancelled"),
+    What.LINKED: _linked,
+    Noted.WRONG_MATE: lambda detail, _: f"{_wrong_mate(detail)}: it waits until it is linked or unlinked",
+    What.PATIENCE_ENDED: lambda _, __: "has lost patience with its mate",
+    Noted.TO_BE_CANCELLED: lambda detail, _: f"is to be cancelled, by {detail['by']}",
+    What.LOST_NODES: lambda _, __: "lost its nodes",
+    What.UNLINKED: lambda detail, _: f"unlinked from {detail['peer']}",
+    Noted.PEER_AWAY: lambda detail, clock_time: (
         f"{detail['peer']} is away, and waited for until {clock_time(detail['until'])}"
     ),
-    "peer is there": lambda detail, _: f"{detail['peer']} is there",
-    "peer drains": lambda detail, clock_time: (
+    Noted.PEER_THERE: lambda detail, _: f"{detail['peer']} is there",
+    Noted.PEER_DRAINS: lambda detail, clock_time: (
         f"{detail['peer']} drains, and makes no pairs until {clock_time(detail['until'])}"
     ),
-    "drains": lambda detail, clock_time: f"this domain drains until {clock_time(detail['until'])}, as far as is known",
-    "is resumed": lambda _, __: "this domain is resumed: it makes pairs again",
-    "gets no answer": lambda detail, _: f"gets no answer of {detail['peer']}: {detail['problem']}",
-    "asked for its mate": lambda detail, _: f"{detail['peer']} says: {detail['lookup']}",
-    "was refused: misconfigured peer": lambda detail, _: f"{detail['peer']} refuses this domain: a misconfiguration",
+    Noted.DRAINS: lambda detail, clock_time: (
+        f"this domain drains until {clock_time(detail['until'])}, as far as is known"
+    ),
+    Noted.RESUMED: lambda _, __: "this domain is resumed: it makes pairs again",
+    Noted.NO_ANSWER: lambda detail, _: f"gets no answer of {detail['peer']}: {detail['problem']}",
+    What.PEER_REFUSED: lambda detail, _: f"{detail['peer']} refuses this domain: a misconfiguration",
 }

@@ -24,10 +24,11 @@ import grpc
 
 from cosched.core.effects import Call, ClearTimer, SetTimer
 from cosched.core.protocol import JobId
+from cosched.core.story import What
 from cosched.service.clock import Clock
-from cosched.service.domain import story
 from cosched.service.domain.changes import Changes, Order
 from cosched.service.domain.late_answers import LateAnswers
+from cosched.service.domain.story import KINDS, Noted
 from cosched.service.metrics import Metrics
 from cosched.service.store import AuditRecord, EventRecord, JobRecord, Store, StoreError
 from cosched.service.wire.errors import Refusal
@@ -194,12 +195,12 @@ class Turns:
         """The job may have changed in this turn."""
         self._changes.touched[job] = None
 
-    def note(self, job: JobId | None, what: str, **detail: object) -> None:
+    def note(self, job: JobId | None, what: What | Noted, **detail: object) -> None:
         """Tell something in the story; only in a turn."""
         self._sequence += 1
         told = {key: value for key, value in detail.items() if value is not None}
         number = int(job) if job is not None else None
-        self._changes.events.append(EventRecord(self._sequence, self.now, story.kind(what), number, what, told))
+        self._changes.events.append(EventRecord(self._sequence, self.now, KINDS[what], number, what, told))
 
     def audit(self, record: AuditRecord) -> None:
         """Keep an audit record with this turn."""

@@ -1,0 +1,102 @@
+"""What can happen to a job by the rules of coscheduling, and why: the words of its story.
+
+The values are those that stories store: databases, events.jsonl and messages have them. What people read is made of
+them by those who show it.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TypedDict
+
+from cosched.core.job import JobState
+from cosched.core.protocol import Domain, JobId, Status
+
+
+class What(StrEnum):
+    """What happened to a job."""
+
+    SUBMITTED = "submitted"
+    LINKED = "is linked"
+    UNLINKED = "is unlinked"
+    HOLDS = "holds"
+    HOLDS_ON = "holds on"  # at the end of its hold, since it would be lost with its nodes
+    YIELDS = "yields"
+    RELEASED = "is released"
+    LOST_NODES = "lost its nodes"
+    REQUEUED = "is queued again"
+    STARTED = "started"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+    PATIENCE_ENDED = "waits no longer for an unsubmitted mate"
+    ASKS_TO_START_MATE = "asks to start its mate"
+    ASKS_TO_TRY_MATE = "asks to try its mate"
+    ANSWERS = "answers"  # it is asked to start for its mate
+    PEER_REFUSED = "was refused: misconfigured peer"
+
+
+ENDED: dict[JobState, What] = {
+    JobState.COMPLETED: What.COMPLETED,
+    JobState.FAILED: What.FAILED,
+    JobState.CANCELLED: What.CANCELLED,
+}
+
+
+class Why(StrEnum):
+    """Why a job started, holds or yields."""
+
+    # It starts together with its mate
+    ASKED_BY_PEER = "asked by"
+    MATE_COULD_START = "its mate could start"
+    HOLDING_MATE_STARTED = "its holding mate started"
+
+    # It starts without
+    NO_MATE = "it has no mate"
+    UNLINKED = "unlinked from its mate"
+    COSCHEDULING_OFF = "coscheduling is off here"
+    NO_SUCH_PAIR = "its mate's domain knows no such pair"
+    PATIENCE_ENDED = "patience ended"
+    MATE_STARTED_BEFORE = "its mate started before it: desynchronised"
+    MATE_WILL_NOT_RUN = "its mate will not run:"
+    STARTED_UNASKED = "its resource manager did not wait"
+
+    # It holds or yields; the queue shows these as the job's reason
+    MATE_QUEUING = "MateQueuing"
+    MATE_UNSUBMITTED = "MateUnsubmitted"
+    MATE_UNKNOWN = "MateUnknown"
+    PEER_UNREACHABLE = "PeerUnreachable"  # or it starts without its mate
+    PEER_AWAY = "PeerAway"
+    PEER_BUSY = "PeerBusy"
+    PEER_REFUSED = "PeerRefused"
+    PEER_DRAINING = "PeerDraining"
+    DRAINING = "Draining"
+
+
+TOGETHER = frozenset({Why.ASKED_BY_PEER, Why.MATE_COULD_START, Why.HOLDING_MATE_STARTED})
+NAMES = {
+    Why.ASKED_BY_PEER: "asked_by",
+    Why.MATE_WILL_NOT_RUN: "mate_status",
+}  # what of the detail such a text ends with
+
+
+class Detail(TypedDict, total=False):
+    """What is told beside what happened and why. Instants and times in seconds."""
+
+    pair: str | None
+    mate: JobId | None
+    peer: Domain | None
+    was: str  # the mate that a job was linked with before, for people
+    or_alone: bool  # only this changed with a link
+    problem: str  # a MateProblem, or empty
+    asked_by: Domain  # of ASKED_BY_PEER
+    mate_status: Status  # of MATE_WILL_NOT_RUN
+    until: int
+    generation: int
+    nodes: int
+    yields: int
+    capped: bool  # it would have held, but too many nodes are held already
+    gap_s: int | None  # it starts so long after its mate
+    away_s: int  # its mate's domain has been away for so long
+    request: str  # id of a call
+    started: bool  # the answer to that call
