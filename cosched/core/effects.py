@@ -6,8 +6,8 @@ Records come before what is sent, so that a domain killed at any point restarts 
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import NamedTuple
 
+from cosched.core.messages import message
 from cosched.core.protocol import Domain, JobId, Reply, Request
 from cosched.core.story import NAMES, Detail, What, Why
 
@@ -21,40 +21,46 @@ class Timer(StrEnum):
     GRACE = "grace"
 
 
-class Start(NamedTuple):
+@message
+class Start:
     """Start the job on the nodes it has, at an agreed instant (seconds since 1970) if there is one."""
 
     job: JobId
     at: float | None = None
 
 
-class Hold(NamedTuple):
+@message
+class Hold:
     """Keep the job's nodes for it; they are expected back at `until`."""
 
     job: JobId
     until: int
 
 
-class Yield(NamedTuple):
+@message
+class Yield:
     """Take the nodes back and pass the job over for the rest of this instant; its score is multiplied by `boost`."""
 
     job: JobId
     boost: float
 
 
-class Release(NamedTuple):
+@message
+class Release:
     """Take a holding job's nodes back by force: it is queued, and last for the rest of this instant."""
 
     job: JobId
 
 
-class AskAgain(NamedTuple):
+@message
+class AskAgain:
     """A holding job is ready again, on the nodes that it has: questions about its mate follow."""
 
     job: JobId
 
 
-class Try(NamedTuple):
+@message
+class Try:
     """Start the queued job if an iteration run now would, else note that it is wanted until then; tell with Tried.
 
     With `start_at` (seconds since 1970) it may be agreed that it starts at that instant, or a later one.
@@ -65,32 +71,37 @@ class Try(NamedTuple):
     start_at: float | None = None
 
 
-class Reschedule(NamedTuple):
+@message
+class Reschedule:
     """Run a scheduling iteration: something about this job changed."""
 
     job: JobId
 
 
-class PassOver(NamedTuple):
+@message
+class PassOver:
     """Take an offered job's nodes back, since others come first; it is offered again soon. An external scheduler's."""
 
     job: JobId
 
 
-class HasMate(NamedTuple):
+@message
+class HasMate:
     """The job has a mate now, or has none any more."""
 
     job: JobId
 
 
-class Wanted(NamedTuple):
+@message
+class Wanted:
     """The queued job could not be started for its mate, which holds nodes until then."""
 
     job: JobId
     until: int
 
 
-class Call(NamedTuple):
+@message
+class Call:
     """Send a request of `job` to a peer; tell with Answered or CallFailed."""
 
     peer: Domain
@@ -98,7 +109,8 @@ class Call(NamedTuple):
     request: Request
 
 
-class Answer(NamedTuple):
+@message
+class Answer:
     """Answer a peer's request."""
 
     peer: Domain
@@ -106,7 +118,8 @@ class Answer(NamedTuple):
     answer: Reply
 
 
-class SetTimer(NamedTuple):
+@message
+class SetTimer:
     """Tell the job (or the peer, if it is a timer of peers) at instant `at`; replaces its timer of that kind."""
 
     job: JobId | Domain
@@ -114,14 +127,16 @@ class SetTimer(NamedTuple):
     at: int
 
 
-class ClearTimer(NamedTuple):
+@message
+class ClearTimer:
     """Forget this timer, if there is one."""
 
     job: JobId | Domain
     timer: Timer
 
 
-class Record(NamedTuple):
+@message
+class Record:
     """Note for the job's story: what happened and why."""
 
     job: JobId

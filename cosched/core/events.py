@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from cosched.core.job import JobState
+from cosched.core.messages import message
 from cosched.core.protocol import Domain, Failure, JobId, Reply, Request
 
 
-class Submitted(NamedTuple):
+@message
+class JobEvent:
+    """Something happens to a job."""
+
+    job: JobId
+
+
+@message
+class PeerEvent:
+    """Something happens to a peer, or comes from it."""
+
+    peer: Domain
+
+
+@message
+class Submitted(JobEvent):
     """A job is queued; it names a mate on `peer` by its id or by a `pair` name that both submissions carry, or none.
 
     `or_alone`: it starts alone if there is no such mate, whatever the settings say.
     """
 
-    job: JobId
     peer: Domain = ""
     pair: str | None = None
     mate: JobId | None = None
@@ -22,169 +35,144 @@ class Submitted(NamedTuple):
     or_alone: bool = False
 
 
-class Linked(NamedTuple):
+@message
+class Linked(JobEvent):
     """A job that has not started names this mate now, as in `Submitted`, instead of the one that it named, if any.
 
     Not while it waits for the answer to TryStartMate or StartJob: its mate may have started.
     """
 
-    job: JobId
     peer: Domain
     pair: str | None = None
     mate: JobId | None = None
     or_alone: bool = False
 
 
-class Unlinked(NamedTuple):
+@message
+class Unlinked(JobEvent):
     """A job that has not started has no mate any more."""
 
-    job: JobId
 
-
-class Ready(NamedTuple):
+@message
+class Ready(JobEvent):
     """The local scheduler has selected the job and assigned `nodes`: the paper's RunJob(j, N).
 
     A hold of it may last until `hold_limit` at most without delaying a reserved job (FOREVER: no limit). A job that
     `cannot_yield` would be lost with its nodes: it holds whatever the scheme and the cap, and is not released by force.
     """
 
-    job: JobId
     nodes: int
     hold_limit: int
     cannot_yield: bool = False
 
 
-class Tried(NamedTuple):
+@message
+class Tried(JobEvent):
     """What came of the effect Try: the local scheduler started the job (at an agreed instant), or could not."""
 
-    job: JobId
     started: bool
     at: float | None = None
 
 
-class Started(NamedTuple):
+@message
+class Started(JobEvent):
     """The resource manager has started the job without having been told to."""
 
-    job: JobId
 
-
-class Requeued(NamedTuple):
+@message
+class Requeued(JobEvent):
     """The resource manager has taken a running job back into its queue."""
 
-    job: JobId
 
-
-class ReleaseDue(NamedTuple):
+@message
+class ReleaseDue(JobEvent):
     """The release timer of a hold, or an operator's ReleaseHold."""
 
-    job: JobId
 
-
-class PatienceOver(NamedTuple):
+@message
+class PatienceOver(JobEvent):
     """The job has waited `mate_patience` since its submission."""
 
-    job: JobId
 
-
-class RetryDue(NamedTuple):
+@message
+class RetryDue(JobEvent):
     """Time to ask again after a call whose outcome is unknown."""
 
-    job: JobId
 
-
-class NodesLost(NamedTuple):
+@message
+class NodesLost(JobEvent):
     """The nodes that the job held are gone (down)."""
 
-    job: JobId
 
-
-class Finished(NamedTuple):
+@message
+class Finished(JobEvent):
     """The job ended, or was cancelled before it began; `how` is a final state."""
 
-    job: JobId
     how: JobState
 
 
-class PeerThere(NamedTuple):
+@message
+class PeerThere(PeerEvent):
     """The peer is well, as it says itself: it answers, or it is back."""
 
-    peer: Domain
 
-
-class PeerAway(NamedTuple):
+@message
+class PeerAway(PeerEvent):
     """The peer gives no answer to whoever asks for its health."""
 
-    peer: Domain
 
-
-class PeerLeaves(NamedTuple):
+@message
+class PeerLeaves(PeerEvent):
     """The peer says goodbye, and that it will be back by that instant; 0: soon."""
 
-    peer: Domain
     back_by: int = 0
 
 
-class PeerDrains(NamedTuple):
+@message
+class PeerDrains(PeerEvent):
     """The peer makes no pairs until that instant; 0: it does (again)."""
 
-    peer: Domain
     until: int = 0
 
 
-class GraceOver(NamedTuple):
+@message
+class GraceOver(PeerEvent):
     """The peer has been away for as long as it is waited for."""
 
-    peer: Domain
 
-
-class Drained(NamedTuple):
+@message
+class Drained:
     """This domain makes no holds and no pairs from now on; what holds may do so until `settled_by`."""
 
     settled_by: int
 
 
-class Resumed(NamedTuple):
+@message
+class Resumed:
     """This domain makes holds and pairs again."""
 
 
-class Asked(NamedTuple):
+@message
+class Asked(PeerEvent):
     """A request of a peer."""
 
-    peer: Domain
     request: Request
 
 
-class Answered(NamedTuple):
+@message
+class Answered(JobEvent):
     """A peer's answer to the `request` that `job` made."""
 
-    job: JobId
     request: Request
     answer: Reply
 
 
-class CallFailed(NamedTuple):
+@message
+class CallFailed(JobEvent):
     """No answer came to the `request` that `job` made."""
 
-    job: JobId
     request: Request
     failure: Failure
 
 
-JobEvent = (  # of one job, `job`
-    Submitted
-    | Linked
-    | Unlinked
-    | Ready
-    | Tried
-    | Started
-    | Requeued
-    | ReleaseDue
-    | PatienceOver
-    | RetryDue
-    | NodesLost
-    | Finished
-    | Answered
-    | CallFailed
-)
-PeerEvent = PeerThere | PeerAway | PeerLeaves | PeerDrains | GraceOver  # of one peer, `peer`
-Event = JobEvent | PeerEvent | Drained | Resumed | Asked
+Event = JobEvent | PeerEvent | Drained | Resumed

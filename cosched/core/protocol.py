@@ -101,7 +101,10 @@ class StartJob(NamedTuple):
 
 
 class MateJobId(NamedTuple):
-    """Answer to GetMateJobId; `problem`: why there is no such pair, or why the mate found will not wait (any more)."""
+    """Answer to GetMateJobId. `job` is the mate, if one was found.
+
+    `problem`: why there is no such pair, or why the mate that was found does not wait (any more).
+    """
 
     found: Found
     job: JobId | None

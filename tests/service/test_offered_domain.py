@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from cosched.core.coscheduling.outgoing import NO_SUCH_PAIR
 from cosched.core.effects import Call, PassOver, Release, Start, Try, Yield
 from cosched.core.events import Asked
 from cosched.core.job import JobState
@@ -28,6 +27,7 @@ from cosched.core.scheduling.policies.backfilling import BACKFILLING
 from cosched.core.scheduling.policies.ordering import parse_ordering
 from cosched.core.scheduling.scheduler import ClusterSettings
 from cosched.core.settings import CoschedulingSettings, OnMateUnknown, Scheme
+from cosched.core.story import Why
 from cosched.service.domain.changes import Order
 from cosched.service.domain.offered_domain import OfferedDomain
 from cosched.service.metrics import Metrics
@@ -309,7 +309,7 @@ def test_a_job_whose_mate_is_none_starts_alone_only_if_it_says_so(store, or_alon
     assert kept.memory.get("or_alone", False) is or_alone
     assert or_alone or kept.reason == "MateUnknown"
     whys = [event.detail["why"] for event in store.events(0, (), (), 99) if event.what == "started"]
-    assert whys == ([NO_SUCH_PAIR] if or_alone else [])
+    assert whys == ([Why.NO_SUCH_PAIR] if or_alone else [])
 
 
 # Tries, and who comes first

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from cosched.adapters.slurm.comments import ARRAY, HET
-from cosched.core.coscheduling.outgoing import NO_SUCH_PAIR
+from cosched.core.story import Why
 from deploy.slurm.lab import CoupledLab, Domain
 from tests.live.workloads import Work
 from tests.slurm.coupled import check_for_compiler, known
@@ -169,7 +169,7 @@ def test_a_job_starts_alone_for_want_of_its_mate_if_its_owner_says_so(coupled: S
     assert comment_of(here, waits) == f"cosched:mate={there.name}/99999 cosched:or-alone"
     for job in (waits, goes):
         coupled.until_state(here, job, "completed")
-        assert whys(here, job) == [NO_SUCH_PAIR]
+        assert whys(here, job) == [Why.NO_SUCH_PAIR]
 
 
 def test_a_pairs_name_that_is_taken_already_is_refused_with_a_warning(coupled: Served) -> None:

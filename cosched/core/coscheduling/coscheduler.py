@@ -21,7 +21,7 @@ say), `outgoing` (what our jobs ask), `incoming` (what peers ask).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from cosched.core.coscheduling.allocations import HOLDING, QUEUED, READY, RUNNING, Allocations
 from cosched.core.coscheduling.asking import Asking
@@ -108,17 +108,13 @@ class Coscheduler:
 
     def handle(self, event: Event, now: int) -> list[Effect]:
         """Carry out one event at instant `now`; the effects are to be carried out in order."""
-        kind = type(event)
-        other = self.others.get(kind)
-        if other is not None:
-            return other(event, now)
-        if TYPE_CHECKING:
-            assert isinstance(event, JobEvent)
+        if not isinstance(event, JobEvent) or type(event) is Submitted:
+            return self.others[type(event)](event, now)
         job = self.jobs.get(event.job)
         if job is None:
-            raise IllegalEvent(f"{kind.__name__} of unknown job {event.job}")
+            raise IllegalEvent(f"{type(event).__name__} of unknown job {event.job}")
         if type(event) is not Answered:
-            effects = self._row(job, kind)(job, event, now)
+            effects = self._row(job, type(event))(job, event, now)
         elif job.call is event.request or job.call == event.request:
             effects = self._row(job, type(event.answer))(job, event.answer, now)
             if heard := self.asking.heard_of(job.peer, now):

@@ -6,7 +6,6 @@ A peer's mutating call is carried out once: a retry gets the first answer, a lat
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import cast
 
 from cosched.core.coscheduling.allocations import HOLDING, QUEUED, READY, Allocations
 from cosched.core.coscheduling.ledger import IllegalEvent, Ledger, PairedJob
@@ -60,12 +59,12 @@ class Incoming:
 
     def asked(self, event: Asked, now: int) -> list[Effect]:
         """A peer's request."""
-        peer, request = event
-        if type(request) is GetMateJobId:
+        peer, request = event.peer, event.request
+        if isinstance(request, GetMateJobId):
             return self._asked_for_mate(peer, request)
-        if type(request) is GetMateStatus:
+        if isinstance(request, GetMateStatus):
             return [Answer(peer, request, self.mate_status(peer, request))]
-        return self._asked_to_start(peer, cast("TryStartMate | StartJob", request), now)
+        return self._asked_to_start(peer, request, now)
 
     # Questions
 

@@ -9,7 +9,7 @@ from typing import Unpack
 from cosched.core.coscheduling import holds
 from cosched.core.effects import Effect, Record
 from cosched.core.job import JobState
-from cosched.core.protocol import FOREVER, Domain, JobId
+from cosched.core.protocol import FOREVER, Domain, JobId, Request
 from cosched.core.settings import CoschedulingSettings
 from cosched.core.story import Detail, What, Why
 
@@ -49,7 +49,7 @@ class PairedJob:
     alone: bool = False  # patience has ended: it does not wait for an unsubmitted or unknown mate any more
     problem: str = ""  # a MateProblem: why there is no such mate, as was said last
     calls: int = 0  # mutating calls made, for their request ids
-    call: object = None  # the request whose answer it awaits
+    call: Request | None = None  # the request whose answer it awaits
     call_since: int = 0
     uncertain: bool = False  # that call timed out once: it may have been carried out
     parted: tuple[Domain, JobId] | None = None  # the mate that its owner unlinked it from: not to be adopted by it

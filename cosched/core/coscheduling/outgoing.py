@@ -22,7 +22,6 @@ from cosched.core.protocol import (
     MateStarted,
     MateStatus,
     MateTried,
-    Request,
     StartJob,
     Status,
     TryStartMate,
@@ -70,8 +69,7 @@ class Outgoing:
 
     def mate_id(self, job: PairedJob, answer: MateJobId, now: int) -> list[Effect]:
         """Which job the mate is."""
-        if answer.found is Found.MATE:
-            mate = cast(JobId, answer.job)
+        if (mate := answer.job) is not None:
             if job.mate != mate:
                 self.mates.settle(job, mate)
             job.problem = ""
@@ -153,9 +151,9 @@ class Outgoing:
 
     def mate_id_of_holding(self, job: PairedJob, answer: MateJobId, now: int) -> list[Effect]:
         """The answer to a job whose patience has ended while it holds."""
-        if answer.found is not Found.MATE:
+        if answer.job is None:
             return self.mate_id(job, answer, now)
-        self.mates.settle(job, cast(JobId, answer.job))
+        self.mates.settle(job, answer.job)
         job.call, job.problem = None, ""
         return []
 
@@ -211,7 +209,7 @@ class Outgoing:
 
     def retry(self, job: PairedJob, _: RetryDue, now: int) -> list[Effect]:  # noqa: ARG002
         """Repeat the call of a ready job."""
-        return [] if job.call is None else [Call(job.peer, job.id, cast(Request, job.call))]
+        return [] if job.call is None else [Call(job.peer, job.id, job.call)]
 
     def retry_of_holding(self, job: PairedJob, _: RetryDue, now: int) -> list[Effect]:
         """A job that holds since no answer came asks again."""
@@ -236,4 +234,4 @@ class Outgoing:
             return []
         job.call_since = now
         job.uncertain = type(job.call) in (TryStartMate, StartJob)
-        return [Call(job.peer, job.id, cast(Request, job.call))]
+        return [Call(job.peer, job.id, job.call)]

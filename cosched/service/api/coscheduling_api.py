@@ -193,7 +193,7 @@ class CoschedulingApi(CoschedulingServiceServicer):
             request = request._replace(hold_until=self._domain.clock.from_wall(hold_until))
         if isinstance(request, (TryStartMate, StartJob)):  # agreed again if a try takes long
             request = request._replace(start_at=self._agreed.accepted(request.start_at, request.job))
-        return asked._replace(request=request)
+        return Asked(asked.peer, request)
 
     def _written(self, reply: Reply) -> Reply:
         """Return the reply with times by the peer's clock."""

@@ -28,7 +28,7 @@ def remember(job: PairedJob, place: ClusterJob | None) -> dict[str, Any]:
     """What is to be kept of a job; `place` is what the scheduler knows of it, None if it is not in the queue."""
     kept = {name: value for name, default in _PAIRED.items() if (value := getattr(job, name)) != default}
     if job.call is not None:
-        kept["call"] = [type(job.call).__name__, *job.call]  # type: ignore[misc]
+        kept["call"] = [type(job.call).__name__, *job.call]
     if place is not None:
         kept |= {name: value for name, default in _CLUSTER.items() if (value := getattr(place, name)) != default}
     return kept
