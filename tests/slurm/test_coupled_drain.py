@@ -9,7 +9,7 @@ import pytest
 
 from deploy.slurm.lab import CoupledLab
 from tests.live.workloads import Work
-from tests.slurm.coupled import check_for_compiler
+from tests.slurm.cosched_hooks import check_for_compiler
 from tests.slurm.coupled_checks import (
     START,
     Served,

@@ -9,7 +9,8 @@ import pytest
 from deploy.slurm.lab import CoupledLab, Domain
 from deploy.slurm.lab.coupled import BY_FOLDER
 from tests.live.workloads import Work
-from tests.slurm.coupled import Coupled, check_for_compiler
+from tests.slurm.cosched_hooks import check_for_compiler
+from tests.slurm.coupled import Coupled
 
 LEAD = 6.0  # seconds: more than a job needs from its hook to its gate, so that nothing but the gate keeps it
 

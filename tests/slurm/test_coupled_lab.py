@@ -11,7 +11,7 @@ import pytest
 
 from deploy.slurm.lab import CoupledLab, LabError, take_down
 from deploy.slurm.lab.processes import all_processes
-from tests.slurm.coupled import check_for_compiler
+from tests.slurm.cosched_hooks import check_for_compiler
 from tests.slurm.test_lab import lab, left
 
 ASK = """

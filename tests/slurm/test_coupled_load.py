@@ -9,7 +9,8 @@ import pytest
 
 from deploy.slurm.lab import CoupledLab
 from tests.live.workloads import SCHEMES, contended
-from tests.slurm.coupled import Coupled, check_for_compiler
+from tests.slurm.cosched_hooks import check_for_compiler
+from tests.slurm.coupled import Coupled
 from tests.tiers import soaked
 
 SEED = 20110913

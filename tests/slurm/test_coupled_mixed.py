@@ -13,7 +13,7 @@ from deploy.slurm.lab.service import Sections
 from tests.live import services
 from tests.live.services import script_that_notes
 from tests.live.workloads import TOGETHER
-from tests.slurm.coupled import check_for_compiler
+from tests.slurm.cosched_hooks import check_for_compiler
 
 DESK = "desk"
 SETTINGS = {"release_interval": 0, "max_held_fraction": 1, "heartbeat_interval": 1}

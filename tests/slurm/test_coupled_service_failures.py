@@ -12,7 +12,8 @@ import pytest
 
 from deploy.slurm.lab import Domain
 from tests.live.workloads import Work
-from tests.slurm.coupled import check_for_compiler, known
+from tests.slurm.cosched_hooks import check_for_compiler
+from tests.slurm.coupled import known
 from tests.slurm.coupled_checks import (
     START,
     Served,

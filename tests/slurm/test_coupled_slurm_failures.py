@@ -12,7 +12,8 @@ from cosched.adapters.slurm.versions import kills_hooks
 from deploy.slurm.lab import CoupledLab, Domain, LabError
 from deploy.slurm.lab.processes import look
 from tests.live.workloads import TOGETHER, Work
-from tests.slurm.coupled import check_for_compiler, known
+from tests.slurm.cosched_hooks import check_for_compiler
+from tests.slurm.coupled import known
 from tests.slurm.coupled_checks import (
     START,
     Served,

@@ -17,8 +17,7 @@ from cosched.adapters.permissions import Account
 from cosched.adapters.slurm.doctor import examine
 from cosched.adapters.slurm.settings import read_settings
 from deploy.slurm.lab import Cluster, CoupledLab, Domain, wait_for
-from tests.slurm.cosched_hooks import Site, site
-from tests.slurm.coupled import check_for_compiler
+from tests.slurm.cosched_hooks import Site, check_for_compiler, site
 
 CONFIGURATION = """
 [domain]

@@ -10,8 +10,8 @@ import pytest
 
 from deploy.slurm.lab import Cluster, CoupledLab, wait_for
 from tests.live.workloads import contended
-from tests.slurm.cosched_hooks import Service
-from tests.slurm.coupled import Coupled, check_for_compiler, queued
+from tests.slurm.cosched_hooks import Service, check_for_compiler
+from tests.slurm.coupled import Coupled, queued
 from tests.slurm.managed import Counted, clusters
 
 POLL_INTERVAL = 1.0  # seconds; the least that the service takes

@@ -20,7 +20,7 @@ from cosched.adapters.slurm.settings import SlurmSettings
 from deploy.slurm.lab import CoupledLab, LabError, wait_for
 from deploy.slurm.lab.service import cosched
 from tests.docs.terminals import Block, Terminal, assert_prints_what_is_shown
-from tests.slurm.coupled import check_for_compiler
+from tests.slurm.cosched_hooks import check_for_compiler
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "deploy" / "slurm"

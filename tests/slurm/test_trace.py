@@ -9,7 +9,7 @@ import polars
 import pytest
 
 from deploy.slurm.trace.__main__ import main
-from tests.slurm.coupled import check_for_compiler
+from tests.slurm.cosched_hooks import check_for_compiler
 
 JOBS = 30
 DRAWN = f"jobs={JOBS}/days=0.03/utilisation=0.3/seed=7"
