@@ -5,8 +5,6 @@ quick study through the installed command, and prints a SHA-256 for each file of
 or the run is left out: timings, the command line, and pictures.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import subprocess

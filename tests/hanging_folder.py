@@ -3,8 +3,6 @@
 See fanotify(7): an opening waits until it is permitted, which nobody does here.
 """
 
-from __future__ import annotations
-
 import ctypes
 import os
 from collections.abc import Iterator

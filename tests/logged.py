@@ -1,7 +1,5 @@
 """What was logged in a test, without the noise of others."""
 
-from __future__ import annotations
-
 import logging
 
 import pytest

@@ -1,7 +1,5 @@
 """What is dear and never changes is made once in a run, for all testers, whatever process they are."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """A file system of its own, which is soon full: real errors of a real disk."""
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager

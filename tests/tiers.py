@@ -3,8 +3,6 @@
 `make test` runs all but soak, `make soak` runs soak alone; `make soak SEED=7` repeats a run.
 """
 
-from __future__ import annotations
-
 import os
 import random
 from collections.abc import Iterable

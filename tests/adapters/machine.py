@@ -1,7 +1,5 @@
 """A local manager under test, and what it has reported."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 from collections.abc import AsyncIterator

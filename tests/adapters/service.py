@@ -3,8 +3,6 @@
 Says `ready`, then `launched ID` for each; it is there to be killed.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import sys

@@ -1,7 +1,5 @@
 """Adapters by name, and the settings of the local one."""
 
-from __future__ import annotations
-
 import inspect
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """A manager without descriptors loses no job: launches and what is known of jobs wait until there are some."""
 
-from __future__ import annotations
-
 import asyncio
 import resource
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Walltime, cancelling, and processes that do not want to go."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from pathlib import Path

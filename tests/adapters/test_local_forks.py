@@ -1,7 +1,5 @@
 """The fork server, from which supervisors come: it may die at any instant."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import random

@@ -1,7 +1,5 @@
 """What cannot be run, and files that cannot be trusted: a clear reason, and nothing else happens."""
 
-from __future__ import annotations
-
 import os
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Restarts, kill -9 of service and supervisors, numbers of processes used again."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

@@ -1,7 +1,5 @@
 """Jobs of the local manager: what they get, what they leave, how they end."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

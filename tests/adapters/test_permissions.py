@@ -1,7 +1,5 @@
 """What users may do with files."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The replay manager: its settings, its jobs, how they end, and what it knows after a restart."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from datetime import UTC, datetime

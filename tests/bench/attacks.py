@@ -4,8 +4,6 @@ One service with a history of JOBS jobs and five times as many events. A peer as
 attacked in turn, as in tests/live/test_attacks.py; the figures are the 99th percentiles of the time until an answer.
 """
 
-from __future__ import annotations
-
 import sys
 import tempfile
 import time

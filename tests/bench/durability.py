@@ -2,8 +2,6 @@
 without (`unsynchronised`), in the same run; and what the disk's own synchronisation costs.
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 import statistics

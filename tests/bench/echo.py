@@ -1,7 +1,5 @@
 """The yardstick of the service's calls: a bare grpc.aio server in a process of its own that returns each request."""
 
-from __future__ import annotations
-
 import asyncio
 import subprocess
 import sys

@@ -3,8 +3,6 @@
 python -m tests.bench.live_month [DAYS]
 """
 
-from __future__ import annotations
-
 import resource
 import sys
 import time

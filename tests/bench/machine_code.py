@@ -1,7 +1,5 @@
 """The yardstick: the minimal C loop of easy.c, compiled on the fly."""
 
-from __future__ import annotations
-
 import ctypes
 import subprocess
 import tempfile

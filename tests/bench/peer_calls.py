@@ -1,7 +1,5 @@
 """How fast a service answers its peers, against the bare echo server in the same run."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import pwd

@@ -3,8 +3,6 @@
 Targets: 10 s on one core, 15 MB.
 """
 
-from __future__ import annotations
-
 import os
 import resource
 import subprocess

@@ -4,8 +4,6 @@ Services are processes as users run them, on databases of their own, by plain te
 figures but memory are medians, or (iterations) a mean of many. Kernels are compiled before, and loaded at each start.
 """
 
-from __future__ import annotations
-
 import os
 import resource
 import socket

@@ -3,8 +3,6 @@
 Each job notes the time as its first command, a shell's $EPOCHREALTIME. `python -m tests.bench.skew` prints a table.
 """
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path

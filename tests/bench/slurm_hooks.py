@@ -4,8 +4,6 @@
 both clusters are on this host, so their clocks agree.
 """
 
-from __future__ import annotations
-
 import os
 import statistics
 import time

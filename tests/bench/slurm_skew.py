@@ -7,8 +7,6 @@ from the instant at which Slurm gave the later of the two jobs its nodes for the
 first instruction of the later one.
 """
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 

@@ -6,8 +6,6 @@ tasks wait for nodes, which take 20 at a time: these and Slurm's pace limit it. 
 the processors of this host limit it, which runs controller and nodes: this shows what the hooks cost.
 """
 
-from __future__ import annotations
-
 import re
 import statistics
 from collections.abc import Iterator, Mapping

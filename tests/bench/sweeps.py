@@ -1,7 +1,5 @@
 """Cases per second: a sweep by two workers against the same cases one by one in a single process."""
 
-from __future__ import annotations
-
 import statistics
 import tempfile
 import time

@@ -1,7 +1,5 @@
 """The command `cosched` whose service waits for no synchronisation: `python unsynchronised.py ARGUMENTS...`."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """`cosched certs`: what it writes, whose it is, and each mistake in one line."""
 
-from __future__ import annotations
-
 import ipaddress
 import stat
 import time

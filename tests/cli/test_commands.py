@@ -1,7 +1,5 @@
 """Commands of other packages join by entry points."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

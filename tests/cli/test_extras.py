@@ -1,7 +1,5 @@
 """What works without the packages of the extras, and what is said of what does not."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """`cosched files`, and what a wheel has."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """`make man`: a manual page for every command, with what its help says."""
 
-from __future__ import annotations
-
 import pytest
 
 from cosched.cli.commands import commands

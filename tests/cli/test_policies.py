@@ -1,7 +1,5 @@
 """Policies that other packages give names, by entry points."""
 
-from __future__ import annotations
-
 from importlib.metadata import EntryPoint
 
 import pytest

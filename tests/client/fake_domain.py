@@ -1,7 +1,5 @@
 """A small DomainService over dictionaries, behind a real gRPC server: what the clients are tested against."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from collections.abc import AsyncIterator, Callable

@@ -1,7 +1,5 @@
 """Completion in shells: by the protocol of each, and by the Tab key where a shell is installed."""
 
-from __future__ import annotations
-
 import os
 import pty
 import re

@@ -1,7 +1,5 @@
 """Which domain is called without being named: a file of the user's, of the host's, or the host's only domain."""
 
-from __future__ import annotations
-
 import os
 
 import pytest

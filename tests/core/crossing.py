@@ -1,7 +1,5 @@
 """Two mates that get ready at one moment, and messages between their domains that wait until they are delivered."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from decimal import Decimal
 

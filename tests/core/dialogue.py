@@ -1,7 +1,5 @@
 """Turns what an engine tells, or a core wants done, into a dialogue that a person can read: one event a line."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from cosched.core.effects import Answer, Call, Effect, Hold, Record, Yield

@@ -1,7 +1,5 @@
 """Drives one `Coscheduler` by hand, event by event, in the role of its shell and of its peer B."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from decimal import Decimal
 

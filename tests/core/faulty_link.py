@@ -7,8 +7,6 @@ questions, which have no id, are dropped then, as a real link does. One seed rep
 on messages are only delayed, and arrive before the deadline.
 """
 
-from __future__ import annotations
-
 import heapq
 import random
 from collections.abc import Callable

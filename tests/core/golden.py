@@ -3,8 +3,6 @@
 To write them anew: COSCHED_WRITE_GOLDEN=1 pytest tests/core, and read the difference before it is committed.
 """
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

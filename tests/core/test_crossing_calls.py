@@ -1,7 +1,5 @@
 """Crossing calls (coscheduling.md): two mates ready at one moment ask each other, in every order of delivery."""
 
-from __future__ import annotations
-
 import copy
 
 import pytest

@@ -1,7 +1,5 @@
 """Dialogues that a person can read, compared with what happens now (golden.py says how to write them anew)."""
 
-from __future__ import annotations
-
 import pytest
 
 from cosched.core.settings import Scheme

@@ -3,8 +3,6 @@
 Issue 10: "`cosched drain`/`resume`: no new holds or pairs, what holds is settled first".
 """
 
-from __future__ import annotations
-
 import pytest
 
 from cosched.core.coscheduling.peers import MAX_ABSENCE

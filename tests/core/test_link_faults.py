@@ -1,7 +1,5 @@
 """Histories of two or three domains whose link delays, drops, duplicates and reorders messages."""
 
-from __future__ import annotations
-
 import pytest
 
 from cosched.core.story import TOGETHER, Why

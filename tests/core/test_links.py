@@ -1,7 +1,5 @@
 """Linking after submission, unlinking, adoption of jobs that name no mate (coscheduling.md, Mates)."""
 
-from __future__ import annotations
-
 import pytest
 
 from cosched.core.coscheduling.coscheduler import Coscheduler

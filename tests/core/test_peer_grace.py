@@ -4,8 +4,6 @@ Issue 10: "A peer that was there and does not answer gets `peer_grace` (default 
 applies; a service that stops says goodbye, and its peers wait; a busy peer (RESOURCE_EXHAUSTED, slow) is alive."
 """
 
-from __future__ import annotations
-
 import pytest
 
 from cosched.core.coscheduling.peers import MAX_ABSENCE

@@ -1,7 +1,5 @@
 """One domain under long random histories of legal, illegal, late and hostile events."""
 
-from __future__ import annotations
-
 import copy
 import random
 from collections import Counter

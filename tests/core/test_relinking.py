@@ -1,7 +1,5 @@
 """A job that has not started names another mate than before (coscheduling.md, Mates); nothing starts alone by it."""
 
-from __future__ import annotations
-
 import pytest
 
 from cosched.core.effects import AskAgain, Call, ClearTimer, HasMate, Hold, Reschedule, SetTimer, Start, Timer

@@ -1,7 +1,5 @@
 """The transitions as data: what is not in the table is illegal and changes nothing; what is in it obeys TRANSITIONS."""
 
-from __future__ import annotations
-
 import copy
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """A mate of which there is none: the paper's job starts alone; one of a live domain waits, unless it said otherwise."""
 
-from __future__ import annotations
-
 import pytest
 
 from cosched.core.events import PatienceOver

@@ -1,7 +1,5 @@
 """The example configurations pass `cosched serve --check`, and the pair of the compose file works."""
 
-from __future__ import annotations
-
 import os
 import re
 import sqlite3

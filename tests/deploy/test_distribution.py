@@ -1,7 +1,5 @@
 """What is handed out: the source distribution, and the wheel in an environment that has nothing else of the tree."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """Alerts and dashboard speak of metrics that there are, and every alert is explained."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

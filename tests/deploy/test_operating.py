@@ -1,7 +1,5 @@
 """The page on operating says what every reason means."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

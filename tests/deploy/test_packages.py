@@ -1,7 +1,5 @@
 """The Debian package, built from the tree and looked into; the wheels come from the package index."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """A database that was restored from a backup, made ready to go on by deploy/after-restore.sql."""
 
-from __future__ import annotations
-
 import sqlite3
 from contextlib import closing
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The systemd unit is understood by systemd, and does not harm jobs."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """What the trace tool reads from slurmctld's log: lines as Slurm 22.05.8 and 26.05.3 write them."""
 
-from __future__ import annotations
-
 from deploy.slurm.trace.controller_log import read_stories
 
 LOG = """\

@@ -4,8 +4,6 @@ Block mappings and sequences by indentation, plain and double-quoted scalars, [f
 their own. A sequence is indented deeper than its key. Every scalar is text, but the empty one is None.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The blocks of code on a page, and terminals to type them in."""
 
-from __future__ import annotations
-
 import getpass
 import os
 import re

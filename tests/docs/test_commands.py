@@ -1,7 +1,5 @@
 """Every cosched command that a page shows exists, and has the options that it is given."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The page on the configuration has every key, with its default."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What pages link to is there, and so is every page that a source, a test or a page names."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 from functools import cache

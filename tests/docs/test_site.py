@@ -1,7 +1,5 @@
 """`make docs`: the site builds without a warning, and asks nothing of other hosts."""
 
-from __future__ import annotations
-
 import re
 import shlex
 import subprocess

@@ -1,7 +1,5 @@
 """What an attacked domain is: with a long history, and asked by a peer all the while."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections import Counter

@@ -5,8 +5,6 @@
 It says "ready" once it has begun. TARGET is unix:PATH or HOST:PORT.
 """
 
-from __future__ import annotations
-
 import argparse
 import resource
 import subprocess

@@ -4,8 +4,6 @@ FILE holds the seconds by which its wall clock is ahead of the host's, and may b
 operator can set (monotonic, boottime) stay what they are.
 """
 
-from __future__ import annotations
-
 import datetime
 import sys
 import time

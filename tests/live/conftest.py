@@ -1,7 +1,5 @@
 """Fixtures: services that are taken down whatever happens."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.live.services import Pair, Service

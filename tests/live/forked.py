@@ -4,8 +4,6 @@ Imports and kernels are most of what a service does in a short test, and the sam
 tests.live.forked` is that process; it reads and answers one line of JSON a request, and ends with whoever started it.
 """
 
-from __future__ import annotations
-
 import ctypes
 import json
 import os

@@ -6,8 +6,6 @@ It runs as that user (see other_users), so that what it gets to run, in that fol
 sequence of requests; in which order they arrive, the network decides.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

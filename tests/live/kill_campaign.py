@@ -1,7 +1,5 @@
 """A busy pair of services whose processes are killed at random instants, and what was seen meanwhile."""
 
-from __future__ import annotations
-
 import random
 import signal
 import time

@@ -6,8 +6,6 @@ the software, perhaps), it becomes the user before it connects.
     python -m tests.live.other_users USER SERVER < JSON [[method, request], ...] > JSON [outcome, ...]
 """
 
-from __future__ import annotations
-
 import json
 import os
 import pwd

@@ -1,7 +1,5 @@
 """A busy pair of services, what of it was told to others, and what would be left of it after a power failure."""
 
-from __future__ import annotations
-
 import json
 import pickle
 import random

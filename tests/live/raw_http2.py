@@ -1,7 +1,5 @@
 """HTTP/2 by hand, as no client library speaks it: calls whose message never comes, connections that say nothing."""
 
-from __future__ import annotations
-
 import socket
 import ssl
 import struct

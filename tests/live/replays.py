@@ -1,7 +1,5 @@
 """Live replays of small cases: the services run in a thread of this process, to save their starts."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from collections.abc import Iterable, Iterator

@@ -1,7 +1,5 @@
 """A peer that answers as a test tells it: a real server of CoschedulingService, behind a network with faults."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """Services that speak TLS, and callers with certificates of all kinds."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from contextlib import contextmanager
 from pathlib import Path

@@ -4,8 +4,6 @@ After each `os.fdatasync` it adds a byte to FILE. None begins while FILE.closed 
 brought to disk: news for those who watch wait for such a round.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 import time

@@ -6,8 +6,6 @@ call before it brought to disk, and of the database what it was when that log be
 SYNC_LEFT_OUT the service waits for nothing, as one that relies on SQLite's own synchronisation.
 """
 
-from __future__ import annotations
-
 import os
 import pickle
 import shutil

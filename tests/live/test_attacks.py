@@ -1,7 +1,5 @@
 """Whoever asks for much, or connects and says little, keeps neither other domains nor other users from being served."""
 
-from __future__ import annotations
-
 import os
 import urllib.request
 from collections import Counter

@@ -1,7 +1,5 @@
 """Who may do what at the Unix socket, what is kept of it, and the limits of what is taken."""
 
-from __future__ import annotations
-
 import os
 import sqlite3
 from collections import Counter

@@ -4,8 +4,6 @@ After a failed fdatasync the kernel may count pages as written that are not, so 
 service that begins again from its log, and writes that once more, knows what is on disk.
 """
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import threading

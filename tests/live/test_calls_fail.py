@@ -3,8 +3,6 @@
 The service under test is real; each of its peers is scripted, so that a fault hits the very call that is meant.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import threading

@@ -3,8 +3,6 @@
 The service is real; the tests are its peer b, which has jobs of any id.
 """
 
-from __future__ import annotations
-
 import grpc
 import pytest
 

@@ -1,7 +1,5 @@
 """Wall clocks are set by an hour while jobs wait: nothing comes early or late, and what is shown follows the clocks."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Sequence
 from datetime import timedelta

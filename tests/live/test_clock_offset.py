@@ -1,7 +1,5 @@
 """Two domains measure how far their clocks are apart, and show it; an older peer's clock stays unknown."""
 
-from __future__ import annotations
-
 import math
 import re
 from urllib.request import urlopen

@@ -3,8 +3,6 @@
 No periodic iteration takes place: all that follows from an event does so by itself.
 """
 
-from __future__ import annotations
-
 import pytest
 
 from tests.live import workloads

@@ -1,7 +1,5 @@
 """What a service counts, as Prometheus scrapes it."""
 
-from __future__ import annotations
-
 from urllib.request import urlopen
 
 from tests.live.services import PATIENCE, free_port, script_that_notes, wait_until

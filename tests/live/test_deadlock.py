@@ -1,7 +1,5 @@
 """Deadlock (Tang et al., Figure 2): jobs on both sides hold the nodes that each other's mates need. And its cures."""
 
-from __future__ import annotations
-
 import re
 from operator import ge
 from urllib.request import urlopen

@@ -1,7 +1,5 @@
 """`cosched drain` and `cosched resume`, and what peers are told: real services, peers and commands."""
 
-from __future__ import annotations
-
 import math
 import re
 import time

@@ -1,7 +1,5 @@
 """A gRPC client that knows nothing of this software, `buf curl`, learns all that it needs from the service itself."""
 
-from __future__ import annotations
-
 import base64
 import json
 import subprocess

@@ -1,7 +1,5 @@
 """A full disk stops a service but loses nothing: it says so, starts nothing, and goes on when there is room again."""
 
-from __future__ import annotations
-
 import json
 import threading
 import urllib.error

@@ -1,7 +1,5 @@
 """Hostile requests to both services of a domain that works: it goes on as if nothing had been."""
 
-from __future__ import annotations
-
 import json
 import os
 import sqlite3

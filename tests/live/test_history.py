@@ -5,8 +5,6 @@ half. Without one none is half but where a fault was in force on that pair at th
 the ten minutes are in soak.
 """
 
-from __future__ import annotations
-
 import time
 from concurrent.futures import ThreadPoolExecutor
 from itertools import islice, product

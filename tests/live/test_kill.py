@@ -1,7 +1,5 @@
 """Services that are killed again and again while they are busy lose nothing and start nothing twice."""
 
-from __future__ import annotations
-
 import pytest
 
 from cosched.client import Event

@@ -1,7 +1,5 @@
 """Two real services and a network between them that loses what it likes."""
 
-from __future__ import annotations
-
 import random
 import time
 from collections import Counter

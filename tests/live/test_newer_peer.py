@@ -1,7 +1,5 @@
 """A peer that speaks a newer minor version of the protocol: what is new in it is ignored, or refused; never guessed."""
 
-from __future__ import annotations
-
 import grpc
 import pytest
 from google.protobuf.message import Message

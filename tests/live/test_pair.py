@@ -1,7 +1,5 @@
 """A pair of services and a job on each: the shortest tour."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.live.services import noted, script_that_notes, script_that_waits, wait_until

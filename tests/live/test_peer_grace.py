@@ -1,7 +1,5 @@
 """No pair comes apart because a service restarts: real processes, stopped, killed and started again."""
 
-from __future__ import annotations
-
 import signal
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Power failures: nothing that has left a domain is taken back, wherever its log is cut, and no id is given twice."""
 
-from __future__ import annotations
-
 import random
 from contextlib import suppress
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`cosched replay --live`: services as processes, whose replay equals the simulation to the byte."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

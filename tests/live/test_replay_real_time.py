@@ -1,7 +1,5 @@
 """Services whose manager replays a trace by the wall clock, faster; their users see it as any other domain."""
 
-from __future__ import annotations
-
 import time
 from datetime import UTC, datetime, timedelta
 

@@ -1,7 +1,5 @@
 """ReplayService: whom it answers, and what it refuses."""
 
-from __future__ import annotations
-
 from contextlib import closing
 
 import grpc

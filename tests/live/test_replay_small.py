@@ -1,7 +1,5 @@
 """Live replays in lock-step equal the simulation: small cases of all kinds, with many events at the same instants."""
 
-from __future__ import annotations
-
 import tempfile
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A domain that starts again with fewer nodes than it had."""
 
-from __future__ import annotations
-
 from tests.live.services import script_that_notes, script_that_waits, wait_until
 
 

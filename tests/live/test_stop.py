@@ -1,7 +1,5 @@
 """A service is told to stop: it ends in order and soon, its jobs run on, and the next one finds them."""
 
-from __future__ import annotations
-
 import signal
 import socket
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """What a service cannot use at its start: it says so in one line, ends with exit code 2, and leaves it as it is."""
 
-from __future__ import annotations
-
 import os
 import random
 import shutil

@@ -1,7 +1,5 @@
 """What decisions cost: one synchronisation of the disk at most on each side, and one for many at once."""
 
-from __future__ import annotations
-
 import os
 import pwd
 import sqlite3

@@ -1,7 +1,5 @@
 """Callers of all kinds at a service's TLS listener: each may do what is his, and nothing else."""
 
-from __future__ import annotations
-
 import sqlite3
 
 import grpc

@@ -1,7 +1,5 @@
 """Services over TLS: whoever is not who he should be is refused, loudly, and no job starts alone because of it."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from collections.abc import Callable

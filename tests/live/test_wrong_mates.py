@@ -1,7 +1,5 @@
 """A mate that is none is refused with the reason, or waited for where nobody could know; a link can be mended."""
 
-from __future__ import annotations
-
 import uuid
 
 import grpc

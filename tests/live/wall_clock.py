@@ -1,7 +1,5 @@
 """The wall clock of a service under test, which can be set."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta

@@ -1,7 +1,5 @@
 """Workloads for a pair of services: pairs of jobs among jobs without mates, more than there are slots for."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """A domain that calls a peer, Eureka, over a real network with faults: what the tests of the peers' clients share."""
 
-from __future__ import annotations
-
 import asyncio
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator

@@ -1,7 +1,5 @@
 """Certificates to test with, good and bad, and a gRPC server that says who calls it."""
 
-from __future__ import annotations
-
 import contextlib
 import logging
 from collections.abc import AsyncIterator, Callable, Sequence

@@ -1,7 +1,5 @@
 """The instants at which mates start: proposed, answered and heard, with the clocks of two domains apart."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Refused changes on record: in sums, so that nobody fills the disk with them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

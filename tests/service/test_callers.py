@@ -1,7 +1,5 @@
 """Who asks, as each kind of listener tells it; with real certificates."""
 
-from __future__ import annotations
-
 import os
 import pwd
 

@@ -1,7 +1,5 @@
 """Service time against a wall clock that is set while the service runs."""
 
-from __future__ import annotations
-
 import time
 
 import pytest

@@ -1,7 +1,5 @@
 """How far a peer's clock is ahead, by comparisons over a network whose delays nobody knows."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import pytest

@@ -1,7 +1,5 @@
 """A domain's configuration file: what it may say, and the one line about what it may not."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path

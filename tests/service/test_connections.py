@@ -1,7 +1,5 @@
 """Who may connect when there is little room, and that a service without descriptors waits for some."""
 
-from __future__ import annotations
-
 import logging
 import os
 import resource

@@ -1,7 +1,5 @@
 """Group commit: what leaves a domain waits until it is on disk, and many share one round of that."""
 
-from __future__ import annotations
-
 import asyncio
 import errno
 import os

@@ -1,7 +1,5 @@
 """Live domains get on by events alone: without a periodic iteration no pair waits that could start."""
 
-from __future__ import annotations
-
 import random
 from decimal import Decimal
 

@@ -1,7 +1,5 @@
 """/metrics and /healthz, asked over real sockets."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 from collections.abc import AsyncIterator

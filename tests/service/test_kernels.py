@@ -1,7 +1,5 @@
 """The kernels are there before anybody needs them, and the compiler's code is not kept for nothing."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

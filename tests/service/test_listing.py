@@ -1,7 +1,5 @@
 """ListJobs: active jobs come from memory, others from the database, and nobody can tell."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The Unix socket for users of this host: who they are, what they may take, what is left behind."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import logging

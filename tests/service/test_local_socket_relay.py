@@ -1,7 +1,5 @@
 """Connections that are passed on: all bytes arrive, no buffer grows without bound, an end reaches the other side."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import os

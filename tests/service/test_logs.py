@@ -1,7 +1,5 @@
 """Logs as a process of its own writes them."""
 
-from __future__ import annotations
-
 import json
 import os
 import pty

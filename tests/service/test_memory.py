@@ -1,7 +1,5 @@
 """What is kept of the core's state of a job is what comes back."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 

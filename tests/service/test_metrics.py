@@ -1,7 +1,5 @@
 """Metrics as Prometheus reads them."""
 
-from __future__ import annotations
-
 import math
 
 from prometheus_client.parser import text_string_to_metric_families

@@ -2,8 +2,6 @@
 nodes that are lost, and hooks that lose patience.
 """
 
-from __future__ import annotations
-
 import random
 
 import pytest

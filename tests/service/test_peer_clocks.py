@@ -1,7 +1,5 @@
 """Heartbeats compare the clocks of two domains, over real connections."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import AsyncIterator

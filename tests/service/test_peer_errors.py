@@ -1,7 +1,5 @@
 """A peer that answers a call, but not as it should. All codes are in test_outcomes."""
 
-from __future__ import annotations
-
 import grpc
 import pytest
 from google.protobuf.message import Message

@@ -1,7 +1,5 @@
 """What is known of a peer: views that follow calls and heartbeats."""
 
-from __future__ import annotations
-
 import asyncio
 
 import grpc

@@ -1,7 +1,5 @@
 """Calls to a peer over real connections: answers, faults of the network, a peer that comes back, limits."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 from collections.abc import Awaitable, Callable

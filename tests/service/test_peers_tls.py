@@ -1,7 +1,5 @@
 """Calls to a peer over mutual TLS: trouble with certificates is a refusal, never a peer that is down."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
 

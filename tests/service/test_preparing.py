@@ -1,7 +1,5 @@
 """What `serve` refuses before it opens anything, `serve --check` refuses in the same words."""
 
-from __future__ import annotations
-
 import json
 import socket
 import subprocess

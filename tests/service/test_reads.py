@@ -1,7 +1,5 @@
 """Reads beside the service: of bounded statements, one turn for each caller at a time, and nothing is missed."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager

@@ -1,7 +1,5 @@
 """How calls come in: their message in time, within the quota of the caller, and whatever others do."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager

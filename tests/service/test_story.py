@@ -1,7 +1,5 @@
 """What the core records, told for people."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

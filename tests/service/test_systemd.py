@@ -1,7 +1,5 @@
 """Notices to a service manager, which is a datagram socket."""
 
-from __future__ import annotations
-
 import os
 import socket
 import time

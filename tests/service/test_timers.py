@@ -1,7 +1,5 @@
 """Timers on a real event loop and APScheduler; the wall clock is set in the eyes of those that reckon with it."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import AsyncIterator, Callable

@@ -1,7 +1,5 @@
 """Mutual TLS between domains, with real servers and certificates: who is let in, and whom a client believes."""
 
-from __future__ import annotations
-
 import asyncio
 import socket
 import ssl

@@ -1,7 +1,5 @@
 """The files of [tls] change while the service runs; and what is wrong with them is told in one line."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What a service does for itself: old jobs go in portions, with pauses in which others are served."""
 
-from __future__ import annotations
-
 from contextlib import closing
 from pathlib import Path
 from typing import Any, cast

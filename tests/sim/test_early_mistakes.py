@@ -1,7 +1,5 @@
 """Mistakes in the flags and files of a replay are said before the simulator is imported, which takes seconds."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

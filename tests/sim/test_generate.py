@@ -1,7 +1,5 @@
 """Generated months: exact load, counts and span; the shape that the model asks for; the same from a seed."""
 
-from __future__ import annotations
-
 import math
 import tracemalloc
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Pairs by window and as a fraction, against the plain rule."""
 
-from __future__ import annotations
-
 import math
 from decimal import Decimal
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Pairs from a file and to a file: what a row means, and every way to get a file wrong."""
 
-from __future__ import annotations
-
 import os
 
 import numpy as np

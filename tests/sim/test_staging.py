@@ -1,7 +1,5 @@
 """What an older run has left in a folder goes when another takes its place, and nothing else does."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

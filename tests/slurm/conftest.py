@@ -1,7 +1,5 @@
 """Fixtures for the tests with real Slurm clusters."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import tempfile

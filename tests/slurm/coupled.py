@@ -1,7 +1,5 @@
 """Work for a coupled laboratory, and what became of it: by the jobs' own notes, and by what cosched says."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar

@@ -1,7 +1,5 @@
 """What must be so after every failure: nothing is stuck, and cosched and Slurm say the same."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A PrologSlurmctld that waits to be told, a jobcomp script that notes: what shows how Slurm treats its hooks."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

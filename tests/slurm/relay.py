@@ -1,7 +1,5 @@
 """Between two services: passes each call on to the real peer, and lets things happen just before and just after it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import grpc

@@ -1,7 +1,5 @@
 """Two real Slurm clusters, coscheduled: what users and operators ask for, of jobs of all kinds."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Maintenance of one of two real Slurm clusters: drained, slurmctld restarted, resumed."""
 
-from __future__ import annotations
-
 import signal
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """A pair whose tasks run on other hosts than the services, as far as their gates can tell."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

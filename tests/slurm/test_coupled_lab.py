@@ -1,7 +1,5 @@
 """The laboratory with cosched: it comes up coupled, and nothing of it stays, whatever happens."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

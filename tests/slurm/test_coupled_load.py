@@ -1,7 +1,5 @@
 """Two real Slurm clusters under load, with more work than nodes: every pair starts together under all schemes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from statistics import median
 

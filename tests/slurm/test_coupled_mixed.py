@@ -1,7 +1,5 @@
 """A real Slurm cluster and a domain whose jobs are local processes, coscheduled."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

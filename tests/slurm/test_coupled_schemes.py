@@ -3,8 +3,6 @@
 The service of `here` is started anew where a test needs other settings; that of `there` holds throughout.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """Pairs on two real Slurm clusters, while their services are killed: at the worst moments, for a while and for good."""
 
-from __future__ import annotations
-
 import signal
 import time
 from collections.abc import Iterator

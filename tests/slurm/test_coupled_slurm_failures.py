@@ -1,7 +1,5 @@
 """A pair on two real Slurm clusters, while parts of Slurm fail and its operators and users interfere."""
 
-from __future__ import annotations
-
 import os
 import signal
 from collections.abc import Iterator

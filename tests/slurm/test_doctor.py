@@ -1,7 +1,5 @@
 """`cosched doctor` of a real cluster: all as it should be, then one line of slurm.conf after the other made wrong."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

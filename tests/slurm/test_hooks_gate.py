@@ -1,7 +1,5 @@
 """TaskProlog's hook where the service's socket is not: by the folder that all nodes see."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import time

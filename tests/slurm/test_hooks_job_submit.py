@@ -1,7 +1,5 @@
 """job_submit.lua in a real Slurm: what users are told about their comments at submission."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

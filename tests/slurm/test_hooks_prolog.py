@@ -1,7 +1,5 @@
 """PrologSlurmctld's hook, run by hand: what it says, what it does when told, and what when the service misbehaves."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal

@@ -1,7 +1,5 @@
 """cosched's hooks in a real Slurm, with a service that is told and tells."""
 
-from __future__ import annotations
-
 import signal
 import subprocess
 import time

@@ -1,7 +1,5 @@
 """The laboratory: clusters come up, and nothing of them stays, whatever happens."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 """The Slurm manager with real clusters: what is offered, and what becomes of the answers."""
 
-from __future__ import annotations
-
 import asyncio
 import subprocess
 import time

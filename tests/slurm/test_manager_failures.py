@@ -1,7 +1,5 @@
 """The Slurm manager when parts of Slurm, or its service, fail; and many turns in a row."""
 
-from __future__ import annotations
-
 import asyncio
 import signal
 import time

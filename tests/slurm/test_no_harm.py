@@ -1,7 +1,5 @@
 """Jobs without mates: their hooks ask nobody, they cause no command of Slurm, and an idle service hardly makes any."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """Everything on the page for sites works as written, and prints what it shows."""
 
-from __future__ import annotations
-
 import os
 import re
 import shlex

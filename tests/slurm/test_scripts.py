@@ -1,7 +1,5 @@
 """What `read_script` makes of `#SBATCH` lines, and what sbatch makes of them."""
 
-from __future__ import annotations
-
 import pytest
 
 from cosched.adapters.slurm.commands import details, parse_rows

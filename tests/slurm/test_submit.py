@@ -1,7 +1,5 @@
 """`cosched submit` where Slurm schedules: a real sbatch, and a stand-in for the domain's service."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path

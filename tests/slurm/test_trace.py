@@ -1,7 +1,5 @@
 """A small cut of generated traces through two real clusters, beside the simulator's prediction."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What the Slurm that is tried does, where versions differ."""
 
-from __future__ import annotations
-
 from cosched.adapters.slurm.commands import parse_config
 from deploy.slurm.lab import Cluster
 

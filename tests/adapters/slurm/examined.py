@@ -1,7 +1,5 @@
 """A cluster whose hooks are installed, with parameters of the test's, and what is found there."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import socket

@@ -1,7 +1,5 @@
 """The commands of Slurm, and what they print: recorded from Slurm 22.05.8, unless a file's name says otherwise."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

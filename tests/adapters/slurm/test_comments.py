@@ -1,7 +1,5 @@
 """Mates in the comments of Slurm jobs."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """What is said of a cluster's configuration, hook by hook and parameter by parameter."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import socket

@@ -1,7 +1,5 @@
 """What is said of the gate of agreed starts: its lead, the folder that all nodes see, who may do what there."""
 
-from __future__ import annotations
-
 import pytest
 
 from cosched.adapters.findings import Finding

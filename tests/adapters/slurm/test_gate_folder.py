@@ -1,7 +1,5 @@
 """The folder of the gates' files: what is written there, what is removed, and what a start does without it."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import os

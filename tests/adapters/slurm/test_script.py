@@ -1,7 +1,5 @@
 """`#SBATCH` lines; tests/slurm/test_submit.py compares with what sbatch makes of them."""
 
-from __future__ import annotations
-
 import shlex
 
 import pytest

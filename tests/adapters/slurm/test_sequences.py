@@ -1,7 +1,5 @@
 """Whose wish it is that a queued job waits, and what becomes of a turn that cannot be given back any more."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import time

@@ -1,7 +1,5 @@
 """The Slurm manager's settings."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The folder of the hooks' notes: which jobs wait by them, and which notes are removed."""
 
-from __future__ import annotations
-
 import os
 import time
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """What is said of certificates."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

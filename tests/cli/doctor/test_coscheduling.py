@@ -1,7 +1,5 @@
 """What is said of [coscheduling] and of a peer's clock."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

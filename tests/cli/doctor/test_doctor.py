@@ -1,7 +1,5 @@
 """`cosched doctor` with real services, over TLS."""
 
-from __future__ import annotations
-
 import json
 import tempfile
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """The remedies for peers that refuse: each is that of its cause."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

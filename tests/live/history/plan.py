@@ -1,7 +1,5 @@
 """Plans of faults: what goes wrong where, and for how long. One seed gives one plan."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

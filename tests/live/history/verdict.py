@@ -4,8 +4,6 @@ A pair is half if a job of it started without its mate, or much earlier. That ma
 that pair at that moment; the moment is known to a second, for records have whole seconds.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass

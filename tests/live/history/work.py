@@ -4,8 +4,6 @@ Each job notes when it began and when it ended, by the host's clock, with its id
 ends what it has, so that a slow machine has less of it at a time than it can bear.
 """
 
-from __future__ import annotations
-
 import random
 import threading
 from collections import Counter

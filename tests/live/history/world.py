@@ -1,7 +1,5 @@
 """The domains of a history, the networks between them, and what goes wrong there."""
 
-from __future__ import annotations
-
 import os
 import signal
 import time

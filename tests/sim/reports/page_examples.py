@@ -1,7 +1,5 @@
 """Small replays for tests of pages."""
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 

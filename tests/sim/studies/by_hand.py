@@ -1,7 +1,5 @@
 """Results made by hand: rows as cases give them, in which a test sets what matters to it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A tiny study, carried out once by local workers."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Which replays the study consists of."""
 
-from __future__ import annotations
-
 import itertools
 import re
 from collections import Counter

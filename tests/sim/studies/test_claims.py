@@ -1,7 +1,5 @@
 """Claims decided on results made by hand: each can hold, and can fail with a reason that names the place."""
 
-from __future__ import annotations
-
 import pytest
 
 from cosched.sim.studies.tang2011.cases import BY_LOAD, BY_SHARE

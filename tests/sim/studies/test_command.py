@@ -1,7 +1,5 @@
 """`cosched study`, from its arguments to the files."""
 
-from __future__ import annotations
-
 import csv
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Months cut from real logs."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What the study says of the paper is in the paper."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

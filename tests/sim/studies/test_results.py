@@ -1,7 +1,5 @@
 """From rows of cases to means in the paper's units."""
 
-from __future__ import annotations
-
 import polars
 import pytest
 

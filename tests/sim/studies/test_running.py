@@ -1,7 +1,5 @@
 """The study in its folder: the same whoever carries it out, and however often it is interrupted."""
 
-from __future__ import annotations
-
 import os
 import signal
 from collections.abc import Callable

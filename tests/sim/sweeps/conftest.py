@@ -1,7 +1,5 @@
 """A folder with the small sweep, and workers that tests share, since each takes a second to start."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Small cases, small sweeps and ways to run them."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator

@@ -1,7 +1,5 @@
 """Means with intervals of Student's t."""
 
-from __future__ import annotations
-
 import math
 import statistics
 

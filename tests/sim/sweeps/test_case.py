@@ -1,7 +1,5 @@
 """A case: what it is known by, and that it gives what `cosched replay` gives."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

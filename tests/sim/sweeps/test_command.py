@@ -1,7 +1,5 @@
 """`cosched sweep`: what it prints and writes, and what it refuses."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

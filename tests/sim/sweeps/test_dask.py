@@ -1,7 +1,5 @@
 """The same sweep on a Dask cluster of two worker processes."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

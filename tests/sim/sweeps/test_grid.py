@@ -1,7 +1,5 @@
 """Which cases a grid has, and what a sweep file may say."""
 
-from __future__ import annotations
-
 import itertools
 import json
 from collections.abc import Callable

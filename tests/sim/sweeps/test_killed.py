@@ -1,7 +1,5 @@
 """`cosched sweep` killed with -9 at any moment, and resumed: nothing is lost, nothing doubled."""
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 import json

@@ -1,7 +1,5 @@
 """The report of a sweep: what is drawn, and that it can be made anew."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Cases run by local workers: the same results whoever runs them, and whatever goes wrong."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import select
