@@ -120,6 +120,13 @@ CASES = {
         "a1-b1, a3-b3",
         "a2 1, a3 2, b3 2, a1 202, b1 202",
     ),
+    # At 30 a1 is the first job and has its turn. It yields, and a4 starts without a limit, though a2 is moved to 530.
+    "no guard behind a first job that yields": Case(
+        "a0 (0, 100, 100, 6), a1 (5, 10, 10, 1), a2 (10, 100, 100, 10), a4 (30, 500, 500, 3), "
+        "b4 (0, 500, 500, 1), b1 (400, 10, 10, 1)",
+        "a1-b1, a4-b4",
+        "a0 0, a4 30, b4 30, a1 400, b1 400, a2 530",
+    ),
     # At 40 guard(a2) is fixed at 200 + 95, since a5 is wanted. At 60 a1 has ended long before its time: a2's earliest
     # is 100, and a4 may not move it beyond 145.
     "guard beyond what is due": Case(
@@ -205,6 +212,13 @@ CASES = {
         "a1-b2",
         "a2 20, b1 0, b3 110, a5 200, b7 299, a1 420, b2 420",
         {"backfill": "none"},
+    ),
+    # Both of b are ready at 0. At 50 the queue stops at b3, so TryStartMate(b1) is refused. But b1 delays nobody.
+    "agreed on now": Case(
+        "a1 (50, 30, 30, 1), a3 (60, 50, 50, 1), b3 (0, 50, 50, 10), b1 (0, 30, 30, 4), b0 (0, 100, 100, 6)",
+        "a1-b1, a3-b3",
+        "b0 0, a1 50, b1 50, a3 100, b3 100",
+        {**SLOTS_ALONE, "backfill": "none"},
     ),
     # b1's slot is from 100 to 150. So b2's is not at 120, when c2 could, but at 150.
     "three domains": Case(

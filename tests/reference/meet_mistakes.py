@@ -59,6 +59,17 @@ def limit_for_ready_jobs(iteration, h, others, budget, in_thought):
     return limit
 
 
+def pass_behind_ready_jobs(iteration, budget, in_thought):
+    whole = iteration.order
+    ready = [entry for entry in whole if entry.ready is not None]
+    for entry in ready:
+        iteration.turn(entry)
+    iteration.order = [entry for entry in whole if entry not in ready]
+    if iteration.order:
+        right_wanted_pass(iteration, budget, in_thought)
+    iteration.order = whole
+
+
 def second_pass(iteration, budget, in_thought):
     right_wanted_pass(iteration, budget, in_thought)
     h, *others = iteration.order
@@ -231,6 +242,11 @@ MISTAKES: dict[str, tuple[str, str, Patch]] = {
         "no guard of a job that has been ready",
         "a1 101, b1 101, a3 201, b3 201",
         (PlannedIteration, "limit", limit_for_ready_jobs),
+    ),
+    "the first job is one that has not been ready": (
+        "no guard behind a first job that yields",
+        "a2 100, a4 200, b4 200",
+        (PlannedIteration, "wanted_pass", pass_behind_ready_jobs),
     ),
     "dry runs start nobody out of turn": (
         "wanted when first asked",
