@@ -34,20 +34,6 @@ def test_info(cosched, traces):
     assert result.stderr == ""
 
 
-@pytest.mark.parametrize(
-    ("name", "jobs", "left_out"),
-    [
-        ("LLNL-Atlas-2006-2.1-cln", 36_600, 7178),
-        ("NASA-iPSC-1993-3.1-cln", 18_066, 173),
-        ("SDSC-SP2-1998.first5000", 4606, 355),
-    ],
-)
-def test_info_counts_what_a_replay_leaves_out(cosched, traces, name, jobs, left_out):
-    found = json.loads(cosched("trace", "info", traces / f"{name}.swf.gz", "--json").stdout)
-    assert (found["jobs"], found["rejected"]) == (jobs, {"no_run_time": left_out})
-    assert found["jobs_in_file"] == jobs + left_out
-
-
 def test_info_as_json(cosched, table):
     found = json.loads(cosched("trace", "info", table, "--nodes", 4, "--json").stdout)
     assert (found["nodes"], found["jobs_in_file"], found["jobs"]) == (4, 3, 2)

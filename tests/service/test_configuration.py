@@ -10,48 +10,13 @@ from cosched.adapters.manager import SettingError
 from cosched.core.scheduling.policies.backfilling import BACKFILLING
 from cosched.core.settings import CoschedulingSettings, OnMateUnknown, OnUnreachable, ReleaseOrder, Scheme
 from cosched.errors import InputError
-from cosched.service.configuration import Configuration, read_configuration
+from cosched.service.configuration import read_configuration
 from cosched.service.description import describe
 from cosched.validation.addresses import is_loopback, parse_address
+from tests.service.configured import DOMAIN, FULL, PEER, PLAIN, SECURE, Read, read, with_line
 
-DOMAIN = """
-[domain]
-name = "intrepid"
-listen = "127.0.0.1:7701"
-state = "intrepid.db"
-"""
-PLAIN = f"""{DOMAIN}
-plaintext = true
-[manager]
-kind = "local"
-"""
-SECURE = f"""{DOMAIN}
-[tls]
-ca = "ca.pem"
-certificate = "certificate.pem"
-key = "key.pem"
-[manager]
-kind = "local"
-"""
-PEER = '[[peer]]\nname = "eureka"\naddress = "127.0.0.1:7702"\nidentity = "spiffe://site/cosched/eureka"\n'
-
-Read = Callable[[str], Configuration]
 Refusal = Callable[[str], str]
-
-
-@pytest.fixture
-def read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Read:
-    """Reads a text as the file etc/d.toml, from the folder above it."""
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "etc").mkdir()
-    for name in ("ca", "certificate", "key"):
-        (tmp_path / "etc" / f"{name}.pem").touch(mode=0o600)
-
-    def configuration(text: str) -> Configuration:
-        (tmp_path / "etc" / "d.toml").write_text(text)
-        return read_configuration("etc/d.toml")
-
-    return configuration
+__all__ = ["read"]
 
 
 @pytest.fixture
@@ -90,37 +55,6 @@ def test_a_replay_keeps_the_rules_of_the_paper_unless_it_is_told(read: Read) -> 
     assert (papers.peer_grace, papers.on_mate_unknown) == (0, OnMateUnknown.START)
     told = read(f'{replay}\n[coscheduling]\npeer_grace = "1m"\non_mate_unknown = "wait"\n').coscheduling_settings()
     assert (told.peer_grace, told.on_mate_unknown) == (60, OnMateUnknown.WAIT)
-
-
-FULL = f"""{SECURE}
-policy = "fcfs"
-backfill = "conservative"
-node_pool = "partitioned:4x2"
-slots = 8
-token = "hush"
-[coscheduling]
-enabled = true
-scheme = "yield"
-release_interval = "90s"
-release_jitter = 0.1
-release_order = "last"
-max_held_fraction = 0.25
-max_yields = 3
-yield_boost = 0.2
-on_peer_unreachable = "hold"
-mate_patience = "1w"
-on_mate_unknown = "start"
-peer_timeout = 0.5
-peer_patience = "1m"
-peer_grace = "3m"
-heartbeat_interval = 5
-max_clock_offset = 0.02
-{PEER}owners = {{ alice = "asmith" }}
-[[peer]]
-name = "mira"
-address = "mira.example.org:7701"
-identity = "spiffe://site/cosched/mira"
-"""
 
 
 def test_everything_that_can_be_said(read: Read) -> None:
@@ -163,18 +97,9 @@ def test_without_enabled_the_scheme_is_off(read: Read) -> None:
     assert read(PLAIN + '[coscheduling]\nenabled = false\nscheme = "yield"\n').coscheduling_settings().enabled is False
 
 
-def test_what_a_manager_is_told_is_not_shown(read: Read) -> None:
-    assert "hush" not in repr(read(FULL))
-    assert not [line for line in describe(read(FULL)) if "hush" in line]
-
-
 def test_a_node_pool_must_fit_the_machine(read: Read) -> None:
     with pytest.raises(SettingError, match="node_pool: partitioned:4x2 has 8 nodes, not 9"):
         read(FULL).cluster_settings(9)
-
-
-def with_line(text: str, section: str, line: str) -> str:
-    return text.replace(f"{section}\n", f"{section}\n{line}\n", 1)
 
 
 @pytest.mark.parametrize(
@@ -317,79 +242,6 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
 
 def test_a_plaintext_peer_needs_no_identity(read: Read) -> None:
     assert read(PLAIN + PEER.replace("identity", "#")).peers[0].identity is None
-
-
-def test_what_check_prints(read: Read, tmp_path: Path) -> None:
-    assert describe(read(FULL.replace('name = "mira"', 'name = "mira"\nowners = { bob = "bob2" }'))) == [
-        "domain              intrepid",
-        f"listens on          127.0.0.1:7701 (mutual TLS, certificate {tmp_path}/etc/certificate.pem)",
-        "users of this host  no socket: no local users",
-        "operators           root, the service's own user",
-        "metrics             none",
-        f"database            {tmp_path}/etc/intrepid.db, keeps ended jobs for 30 d",
-        "manager             local",
-        "queue               by fcfs, backfill conservative, node pool partitioned:4x2",
-        "schedules           at every event, and every 30 s",
-        "jobs                at most 10000 of a user at once",
-        "scripts             at most 268435456 bytes of a user's jobs",
-        "scheme              yield; a job that has yielded 3 times holds",
-        "holds               released after 0:01:30, and by up to 0.1 of that longer",
-        "held nodes          at most 0.25 of the machine",
-        "each yield          raises the job's score by 0.2 of it",
-        "patience            7 d for a mate that is not submitted",
-        "unknown mate        jobs start alone",
-        "calls to peers      0.5 s each, asked again for 1 min",
-        "agreed starts       if the manager can, and a peer's clock differs by at most 0.02 s",
-        "unreachable peer    jobs hold, once it has been away for 3 min",
-        "peer                eureka at 127.0.0.1:7702 as spiffe://site/cosched/eureka; its users here: alice = asmith",
-        "peer                mira at mira.example.org:7701 as spiffe://site/cosched/mira; its users here: bob = bob2",
-    ]
-
-
-def test_check_says_that_no_start_is_agreed_on(read: Read) -> None:
-    lines = describe(read(f"{PLAIN}[coscheduling]\nmax_clock_offset = 0\n"))
-    assert "none: pairs start at once" in next(line for line in lines if line.startswith("agreed starts"))
-
-
-def warnings(configuration: Configuration) -> list[str]:
-    return [line.split(maxsplit=1)[1] for line in describe(configuration) if line.startswith("warning ")]
-
-
-@pytest.mark.parametrize(
-    ("text", "warning"),
-    [
-        (SECURE, "no [[peer]]: no job here can have a mate"),
-        (
-            SECURE + PEER + "[coscheduling]\nrelease_interval = 0\n",
-            "release_interval is 0: holds are never released, so deadlocks stay",
-        ),
-        (
-            SECURE + PEER + "[coscheduling]\nmax_held_fraction = 0\n",
-            "max_held_fraction is 0: no job can hold, all yield",
-        ),
-        (PLAIN + PEER, "plaintext: any process on this host can speak as a peer"),
-        (
-            with_line(SECURE, "[domain]", 'http = "0.0.0.0:80"') + PEER,
-            "http on 0.0.0.0:80: whoever reaches it can read the metrics",
-        ),
-    ],
-)
-def test_what_is_permitted_but_seldom_meant(read: Read, text: str, warning: str) -> None:
-    assert warnings(read(text)) == [warning]
-
-
-def test_other_warnings(read: Read, tmp_path: Path) -> None:
-    assert warnings(read(SECURE + PEER)) == []
-    assert "plaintext is on: [tls] is not used" in warnings(read(with_line(SECURE, "[domain]", "plaintext = true")))
-    (tmp_path / "etc" / "key.pem").chmod(0o644)
-    key = tmp_path / "etc" / "key.pem"
-    assert warnings(read(SECURE + PEER)) == [f"tls.key: {key} can be read by all users of this host"]
-
-
-def test_without_coscheduling_there_is_little_to_say(read: Read) -> None:
-    lines = describe(read(PLAIN + '[coscheduling]\nscheme = "off"\nrelease_interval = 0\n'))
-    assert "coscheduling        off: jobs start alone" in lines
-    assert not [line for line in lines if "release_interval" in line or line.startswith("scheme")]
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 
 from cosched.adapters.manager import SettingError
 from cosched.adapters.slurm.waiting_folder import WaitingFolder
-from tests.adapters.slurm.test_book import RUNNING
+from tests.adapters.slurm.desk import RUNNING
 
 NOW = 1_800_000_000
 SEEN = replace(RUNNING, submitted_at=NOW)

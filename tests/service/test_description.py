@@ -1,0 +1,89 @@
+"""What `--check` prints of a configuration, and what it warns of."""
+
+from pathlib import Path
+
+import pytest
+
+from cosched.service.configuration import Configuration
+from cosched.service.description import describe
+from tests.service.configured import FULL, PEER, PLAIN, SECURE, Read, read, with_line
+
+__all__ = ["read"]
+
+
+def test_what_check_prints(read: Read, tmp_path: Path) -> None:
+    assert describe(read(FULL.replace('name = "mira"', 'name = "mira"\nowners = { bob = "bob2" }'))) == [
+        "domain              intrepid",
+        f"listens on          127.0.0.1:7701 (mutual TLS, certificate {tmp_path}/etc/certificate.pem)",
+        "users of this host  no socket: no local users",
+        "operators           root, the service's own user",
+        "metrics             none",
+        f"database            {tmp_path}/etc/intrepid.db, keeps ended jobs for 30 d",
+        "manager             local",
+        "queue               by fcfs, backfill conservative, node pool partitioned:4x2",
+        "schedules           at every event, and every 30 s",
+        "jobs                at most 10000 of a user at once",
+        "scripts             at most 268435456 bytes of a user's jobs",
+        "scheme              yield; a job that has yielded 3 times holds",
+        "holds               released after 0:01:30, and by up to 0.1 of that longer",
+        "held nodes          at most 0.25 of the machine",
+        "each yield          raises the job's score by 0.2 of it",
+        "patience            7 d for a mate that is not submitted",
+        "unknown mate        jobs start alone",
+        "calls to peers      0.5 s each, asked again for 1 min",
+        "agreed starts       if the manager can, and a peer's clock differs by at most 0.02 s",
+        "unreachable peer    jobs hold, once it has been away for 3 min",
+        "peer                eureka at 127.0.0.1:7702 as spiffe://site/cosched/eureka; its users here: alice = asmith",
+        "peer                mira at mira.example.org:7701 as spiffe://site/cosched/mira; its users here: bob = bob2",
+    ]
+
+
+def test_check_says_that_no_start_is_agreed_on(read: Read) -> None:
+    lines = describe(read(f"{PLAIN}[coscheduling]\nmax_clock_offset = 0\n"))
+    assert "none: pairs start at once" in next(line for line in lines if line.startswith("agreed starts"))
+
+
+def warnings(configuration: Configuration) -> list[str]:
+    return [line.split(maxsplit=1)[1] for line in describe(configuration) if line.startswith("warning ")]
+
+
+@pytest.mark.parametrize(
+    ("text", "warning"),
+    [
+        (SECURE, "no [[peer]]: no job here can have a mate"),
+        (
+            SECURE + PEER + "[coscheduling]\nrelease_interval = 0\n",
+            "release_interval is 0: holds are never released, so deadlocks stay",
+        ),
+        (
+            SECURE + PEER + "[coscheduling]\nmax_held_fraction = 0\n",
+            "max_held_fraction is 0: no job can hold, all yield",
+        ),
+        (PLAIN + PEER, "plaintext: any process on this host can speak as a peer"),
+        (
+            with_line(SECURE, "[domain]", 'http = "0.0.0.0:80"') + PEER,
+            "http on 0.0.0.0:80: whoever reaches it can read the metrics",
+        ),
+    ],
+)
+def test_what_is_permitted_but_seldom_meant(read: Read, text: str, warning: str) -> None:
+    assert warnings(read(text)) == [warning]
+
+
+def test_other_warnings(read: Read, tmp_path: Path) -> None:
+    assert warnings(read(SECURE + PEER)) == []
+    assert "plaintext is on: [tls] is not used" in warnings(read(with_line(SECURE, "[domain]", "plaintext = true")))
+    (tmp_path / "etc" / "key.pem").chmod(0o644)
+    key = tmp_path / "etc" / "key.pem"
+    assert warnings(read(SECURE + PEER)) == [f"tls.key: {key} can be read by all users of this host"]
+
+
+def test_without_coscheduling_there_is_little_to_say(read: Read) -> None:
+    lines = describe(read(PLAIN + '[coscheduling]\nscheme = "off"\nrelease_interval = 0\n'))
+    assert "coscheduling        off: jobs start alone" in lines
+    assert not [line for line in lines if "release_interval" in line or line.startswith("scheme")]
+
+
+def test_what_a_manager_is_told_is_not_shown(read: Read) -> None:
+    assert "hush" not in repr(read(FULL))
+    assert not [line for line in describe(read(FULL)) if "hush" in line]
