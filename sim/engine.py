@@ -31,6 +31,7 @@ from cosched.core.job import JobState
 from cosched.core.protocol import Failure, GetMateJobId, GetMateStatus, Reply, Request
 from cosched.core.scheduling.batch.cluster import Cluster
 from cosched.core.scheduling.batch.kernels import loop
+from cosched.core.scheduling.primitives.compiled import direct
 from cosched.core.scheduling.primitives.tables import MAX_TIME, NEVER, Tables, new_tables
 from cosched.core.scheduling.scheduler import ClusterSettings
 from cosched.core.settings import CoschedulingSettings
@@ -118,8 +119,9 @@ class Engine:
             loop.ENDED: self._ended,
             loop.JOB_READY: self._ready,
         }
+        advance = direct(loop.advance)
         while True:
-            why, now, domain, row = loop.advance(self.tables, self._next_stop())
+            why, now, domain, row = advance(self.tables, self._next_stop())
             self.now = now
             if why == loop.DONE:
                 return

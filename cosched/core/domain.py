@@ -12,7 +12,7 @@ the other; a service at the end of a turn.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, cast
+from typing import Any
 
 from cosched.core.coscheduling.coscheduler import Coscheduler
 from cosched.core.effects import (
@@ -71,25 +71,19 @@ class PolicyDomain:
         effects = self.coscheduler.handle(event, now)
         for effect in effects:
             if type(effect) in self._carry_out:
-                left: list[Change] = []
-                self._follow(effects, now, left)
-                return left
-        return cast("list[Change]", effects)  # as is most often so: a question, or an answer
+                return self.follow(effects, now)
+        return effects  # type: ignore[return-value]  # as is most often so: a question, or an answer
 
     def follow(self, effects: Iterable[Effect], now: int) -> list[Change]:
-        """What follows from effects that are no event's: those of a restart."""
+        """Carry out what concerns the scheduler; the rest is left. By itself: for effects of a restart, not an event."""
         left: list[Change] = []
-        self._follow(effects, now, left)
-        return left
-
-    def _follow(self, effects: Iterable[Effect], now: int, left: list[Change]) -> None:
-        """Carry out what concerns the scheduler; the rest is left."""
         for effect in effects:
             carry_out = self._carry_out.get(type(effect))
             if carry_out is None:
-                left.append(cast("Change", effect))
+                left.append(effect)  # type: ignore[arg-type]
             else:
                 carry_out(effect, now, left)
+        return left
 
     def schedule(self, now: int) -> list[Change]:
         """Let the scheduler go on until nothing changes, or it waits for an answer about a ready job."""
@@ -134,7 +128,7 @@ class PolicyDomain:
             return  # it tells later
         if started:
             left.append(Start(effect.job))
-        self._follow(self.coscheduler.handle(Tried(effect.job, started), now), now, left)
+        left += self.handle(Tried(effect.job, started), now)
 
     def _reschedule(self, effect: Reschedule, now: int, _: list[Change]) -> None:  # noqa: ARG002
         self.scheduler.reschedule(effect.job)

@@ -11,6 +11,7 @@ from cosched.core.job import JobState
 from cosched.core.scheduling.batch.kernels import answers, loop
 from cosched.core.scheduling.primitives import occupancy
 from cosched.core.scheduling.primitives.codes import NONE
+from cosched.core.scheduling.primitives.compiled import direct
 from cosched.core.scheduling.primitives.expression import CONSTANTS, OPERATIONS
 from cosched.core.scheduling.primitives.ordering import strike_row
 from cosched.core.scheduling.primitives.tables import NEVER, Tables
@@ -26,6 +27,9 @@ class Cluster:
         self.nodes = settings.nodes
         self._record = tables.domains[index]
         self._unit_nodes = settings.partitions.unit_nodes if settings.partitions else 1
+        self._start, self._hold = direct(answers.start), direct(answers.hold)
+        self._pass_over, self._release = direct(answers.pass_over), direct(answers.release)
+        self._try_start = direct(answers.try_start)
         self._configure(settings)
 
     def _configure(self, settings: ClusterSettings) -> None:
@@ -47,15 +51,15 @@ class Cluster:
 
     def start(self, row: int, now: int) -> None:
         """Start a job that has nodes (ready or holding)."""
-        answers.start(self.tables, self.index, row, now)
+        self._start(self.tables, self.index, row, now)
 
     def hold(self, row: int, now: int, until: int) -> None:
         """Keep a ready job's nodes; they are expected back at `until`."""
-        answers.hold(self.tables, self.index, row, now, until)
+        self._hold(self.tables, self.index, row, now, until)
 
     def pass_over(self, row: int, now: int, boost: float) -> None:
         """Take a ready job's nodes back; it is passed over for the rest of this instant."""
-        answers.pass_over(self.tables, self.index, row, now)
+        self._pass_over(self.tables, self.index, row, now)
         if boost != 1.0:
             self.tables.marks[row]["boost"] = boost
             self._record["boosted"] = 1
@@ -64,11 +68,11 @@ class Cluster:
 
     def try_start(self, row: int, now: int, wanted_until: int) -> bool:
         """TryStartMate: start a queued job if an iteration run now would; else it is wanted until then."""
-        return bool(answers.try_start(self.tables, self.index, row, now, wanted_until))
+        return bool(self._try_start(self.tables, self.index, row, now, wanted_until))
 
     def release(self, row: int, now: int) -> None:
         """End a hold by force: queued again, last in the order for the rest of this instant."""
-        answers.release(self.tables, self.index, row, now)
+        self._release(self.tables, self.index, row, now)
 
     def state(self, row: int) -> JobState:
         """The job's state."""
