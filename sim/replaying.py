@@ -12,12 +12,13 @@ from cosched.compilation import prepare_kernels
 from cosched.core.settings import Scheme
 from cosched.errors import InputError
 from cosched.sim.configuration import Domain, ReplayConfig, replay_config
-from cosched.sim.engine import DomainSetup, Engine
+from cosched.sim.engine import Engine
 from cosched.sim.results.result import ReplayResult, collect
 from cosched.sim.script import ScriptedDomain, ScriptedEvent, read_script
 from cosched.sim.story import StoryLog
 from cosched.sim.warm_up import run_all_kernels
 from cosched.sim.what_if import WhatIf
+from cosched.sim.world import DomainSetup
 from cosched.workload import traces
 from cosched.workload.job_log import read_jobs
 from cosched.workload.jobs import Workload

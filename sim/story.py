@@ -9,11 +9,11 @@ from cosched.core.story import ENDED, What
 from cosched.workload.jobs import UNKNOWN
 
 if TYPE_CHECKING:
-    from cosched.sim.engine import Engine
+    from cosched.sim.world import World
 
 
 class StoryLog:
-    """Collects the events of paired jobs; the engine calls it for each."""
+    """Collects the events of paired jobs; the world calls it for each."""
 
     def __init__(self) -> None:
         self.events: list[dict[str, Any]] = []
@@ -23,17 +23,17 @@ class StoryLog:
         told = {key: value for key, value in detail.items() if value is not None}
         self.events.append({"time": now, "domain": domain, "job": job, "event": what, **told})
 
-    def with_unpaired(self, engine: Engine) -> list[dict[str, Any]]:
+    def with_unpaired(self, world: World) -> list[dict[str, Any]]:
         """Return all events in time order; those of unpaired jobs come from the tables, as kernels run them alone."""
-        events = self.events + [event for i in range(len(engine.domains)) for event in _unpaired(engine, i)]
+        events = self.events + [event for i in range(len(world.domains)) for event in _unpaired(world, i)]
         return sorted(events, key=lambda event: event["time"])
 
 
-def _unpaired(engine: Engine, index: int) -> list[dict[str, Any]]:
-    domain, first = engine.domains[index], engine.first[index]
+def _unpaired(world: World, index: int) -> list[dict[str, Any]]:
+    domain, first = world.domains[index], world.first[index]
     events = []
     for row, job_id in enumerate(domain.workload.job_id.tolist()):
-        record = engine.tables.jobs[first + row]
+        record = world.tables.jobs[first + row]
         if record["paired"]:
             continue
         place = {"domain": domain.name, "job": str(job_id)}

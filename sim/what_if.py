@@ -9,9 +9,9 @@ from cosched.core.events import Finished, NodesLost
 from cosched.core.job import JobState
 from cosched.core.scheduling.primitives.tables import NEVER
 from cosched.core.settings import Scheme
-from cosched.sim.engine import Engine
 from cosched.sim.holds_and_yields import HoldEnd
 from cosched.sim.script import Action, ScriptedEvent
+from cosched.sim.world import World
 
 
 class WhatIf:
@@ -25,63 +25,63 @@ class WhatIf:
         """Return the instant of the next event, or NEVER."""
         return self._events[self._done].time if self._done < len(self._events) else NEVER
 
-    def fire(self, engine: Engine) -> None:
-        """Carry out the events of the engine's current instant."""
-        while self.next() == engine.now:
+    def fire(self, world: World) -> None:
+        """Carry out the events of the world's current instant."""
+        while self.next() == world.now:
             event = self._events[self._done]
             self._done += 1
-            CARRY_OUT[event.action](engine, engine.index[event.domain], event)
+            CARRY_OUT[event.action](world, world.index[event.domain], event)
 
 
-def _cancel(engine: Engine, domain: int, event: ScriptedEvent) -> None:
-    row = engine.first[domain] + event.row
-    before = engine.clusters[domain].state(row)
-    engine.clusters[domain].cancel(row, engine.now)
-    if row not in engine.job_id or before.final:
+def _cancel(world: World, domain: int, event: ScriptedEvent) -> None:
+    row = world.first[domain] + event.row
+    before = world.clusters[domain].state(row)
+    world.clusters[domain].cancel(row, world.now)
+    if row not in world.job_id or before.final:
         return
     if before is JobState.PENDING:
-        engine.submitted(domain, row)  # so that its mate learns of the job
-    engine.feed(domain, Finished(engine.job_id[row], JobState.CANCELLED))
-    engine.schedulers[domain].holds.end(row, engine.now, HoldEnd.CANCELLED)
+        world.submitted(domain, row)  # so that its mate learns of the job
+    world.feed(domain, Finished(world.job_id[row], JobState.CANCELLED))
+    world.schedulers[domain].holds.end(row, world.now, HoldEnd.CANCELLED)
 
 
-def _drain(engine: Engine, domain: int, event: ScriptedEvent) -> None:
-    engine.clusters[domain].drain(event.nodes)
+def _drain(world: World, domain: int, event: ScriptedEvent) -> None:
+    world.clusters[domain].drain(event.nodes)
 
 
-def _down(engine: Engine, domain: int, event: ScriptedEvent) -> None:
-    cluster = engine.clusters[domain]
+def _down(world: World, domain: int, event: ScriptedEvent) -> None:
+    cluster = world.clusters[domain]
     cluster.drain(event.nodes)
     for row in cluster.occupants() if cluster.draining else ():
         if cluster.draining == 0:
             break
-        state = cluster.lose(row, engine.now)
-        if row in engine.job_id:
-            job = engine.job_id[row]
-            engine.feed(domain, NodesLost(job) if state is JobState.QUEUED else Finished(job, state))
-            engine.schedulers[domain].holds.end(row, engine.now, HoldEnd.CANCELLED)
+        state = cluster.lose(row, world.now)
+        if row in world.job_id:
+            job = world.job_id[row]
+            world.feed(domain, NodesLost(job) if state is JobState.QUEUED else Finished(job, state))
+            world.schedulers[domain].holds.end(row, world.now, HoldEnd.CANCELLED)
 
 
-def _up(engine: Engine, domain: int, event: ScriptedEvent) -> None:
-    engine.clusters[domain].bring_back(event.nodes)
+def _up(world: World, domain: int, event: ScriptedEvent) -> None:
+    world.clusters[domain].bring_back(event.nodes)
 
 
-def _switch_scheme(engine: Engine, domain: int, event: ScriptedEvent) -> None:
-    coscheduler = engine.coschedulers[domain]
+def _switch_scheme(world: World, domain: int, event: ScriptedEvent) -> None:
+    coscheduler = world.coschedulers[domain]
     coscheduler.ledger.configure(replace(coscheduler.settings, scheme=Scheme(event.scheme)))
-    engine.note_paired()
-    engine.clusters[domain].reschedule()
+    world.note_paired()
+    world.clusters[domain].reschedule()
 
 
-def _cut(engine: Engine, domain: int, event: ScriptedEvent) -> None:
-    engine.cut_link(domain, engine.index[event.peer])
+def _cut(world: World, domain: int, event: ScriptedEvent) -> None:
+    world.cut_link(domain, world.index[event.peer])
 
 
-def _mend(engine: Engine, domain: int, event: ScriptedEvent) -> None:
-    engine.mend_link(domain, engine.index[event.peer])
+def _mend(world: World, domain: int, event: ScriptedEvent) -> None:
+    world.mend_link(domain, world.index[event.peer])
 
 
-CARRY_OUT: dict[Action, Callable[[Engine, int, ScriptedEvent], None]] = {
+CARRY_OUT: dict[Action, Callable[[World, int, ScriptedEvent], None]] = {
     Action.CANCEL: _cancel,
     Action.DRAIN: _drain,
     Action.DOWN: _down,

@@ -2,8 +2,10 @@
 
 from cosched import sim  # noqa: F401  (sets the kernels' cache folder)
 from cosched.service.kernels import load_kernels
-from cosched.sim.warm_up import run_all_kernels
+from cosched.sim.warm_up import case, run_all_kernels
+from tests.sim.federated import played
 
 if __name__ == "__main__":
     run_all_kernels()
+    played(*case(), cores={"a"})  # phase by phase, beside another player
     load_kernels()

@@ -75,7 +75,7 @@ class PolicyDomain:
         return effects  # type: ignore[return-value]  # as is most often so: a question, or an answer
 
     def follow(self, effects: Iterable[Effect], now: int) -> list[Change]:
-        """Carry out what concerns the scheduler; the rest is left. By itself: for effects of a restart, not an event."""
+        """Carry out what concerns the scheduler; the rest is left. Also for effects of no event: those of a restart."""
         left: list[Change] = []
         for effect in effects:
             carry_out = self._carry_out.get(type(effect))

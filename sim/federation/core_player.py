@@ -11,29 +11,15 @@ from cosched.core.domain import TIMER_EVENTS, Change, PolicyDomain
 from cosched.core.effects import Answer, Call, ClearTimer, Record, SetTimer, Start
 from cosched.core.events import Answered, Asked, Event, Finished, Submitted
 from cosched.core.job import JobState
-from cosched.core.protocol import Domain, JobId, MateStarted, MateTried, Reply
+from cosched.core.protocol import Domain, JobId, Reply
 from cosched.core.scheduling.primitives.tables import NEVER
 from cosched.core.scheduling.scheduler import ClusterJob, OpenScheduler
 from cosched.core.settings import CoschedulingSettings
 from cosched.core.story import What
 from cosched.sim.federation.player import ALL, Advanced, JobOutcome, Phase
+from cosched.sim.link import Link
 from cosched.sim.timers import Timers
 from cosched.workload.jobs import UNKNOWN
-
-
-class Link:
-    """Carries calls between the players that have joined it; they are answered at once."""
-
-    def __init__(self) -> None:
-        self._players: dict[Domain, CorePlayer] = {}
-
-    def join(self, player: CorePlayer) -> None:
-        """From now on it is called by its name."""
-        self._players[player.name] = player
-
-    def call(self, peer: Domain, asked: Asked, now: int) -> Reply:
-        """The peer's answer."""
-        return self._players[peer].answer(asked, now)
 
 
 class CorePlayer:
@@ -47,7 +33,8 @@ class CorePlayer:
         jobs: Sequence[TraceJob],
         link: Link,
     ) -> None:
-        self.name = name
+        self.domains = (name,)
+        self._name = name
         self._core = Coscheduler(name, scheduler.nodes, coscheduling, known_as=lambda job: self._job(job).name)
         self._scheduler = scheduler
         self._policy = PolicyDomain(self._core, scheduler)
@@ -58,9 +45,8 @@ class CorePlayer:
         self._timers = Timers()
         self._releases = 0
         self._link = link
-        link.join(self)
+        link.join(name, self)
         self._now = 0
-        self._changed: dict[Domain, None] = {}  # by this step, in order
         self._timers_fired = False
         self._reply: Reply | None = None
         self._phases: dict[Phase, Callable[[], None]] = {
@@ -78,9 +64,12 @@ class CorePlayer:
     @property
     def next(self) -> int | None:
         """See the protocol."""
+        return self._next if self._next < NEVER else None
+
+    @property
+    def _next(self) -> int:
         end = self._ends[0][0] if self._ends else NEVER
-        instant = min(end, self._timers.next(), self._next_submission)
-        return instant if instant < NEVER else None
+        return min(end, self._timers.next(), self._next_submission)
 
     @property
     def _next_submission(self) -> int:
@@ -102,16 +91,23 @@ class CorePlayer:
 
     # Steps
 
-    def advance(self, now: int, phases: Sequence[Phase], until: int = 0) -> Advanced:
+    def go_on(self, now: int, until: int) -> Advanced:
         """See the protocol."""
-        self._changed = {}
         self._timers_fired = False
-        self._go_through(now, phases)
-        while self.has_submissions and not self._changed and (instant := self.next) is not None and instant < until:
-            self._go_through(instant, ALL)
-        return Advanced(list(self._changed), self._now, self._timers_fired)
+        self.advance(now, ALL)
+        while (
+            self.has_submissions and not self._link.changed and (instant := self.next) is not None and instant < until
+        ):
+            self.advance(instant, ALL)
+        return Advanced(self._now, self._link.take_changed(), self._name, self._timers_fired)
 
-    def _go_through(self, now: int, phases: Sequence[Phase]) -> None:
+    def iterate(self, domain: Domain, now: int, before: Sequence[Phase] = ()) -> Sequence[Domain]:  # noqa: ARG002
+        """See the protocol."""
+        self.advance(now, (*before, Phase.ITERATIONS))
+        return self._link.take_changed()
+
+    def advance(self, now: int, phases: Sequence[Phase]) -> None:
+        """See the protocol."""
         self._enter(now)
         for phase in phases:
             self._phases[phase]()
@@ -150,8 +146,8 @@ class CorePlayer:
 
     # Events in, changes out
 
-    def answer(self, asked: Asked, now: int) -> Reply:
-        """Answer a peer's call. Iterations that follow run when the conductor says so."""
+    def answer(self, domain: Domain, asked: Asked, now: int) -> Reply:  # noqa: ARG002
+        """Answer a peer's call."""
         self._enter(now)
         self._feed(asked)
         assert self._reply is not None
@@ -177,26 +173,12 @@ class CorePlayer:
                 self._releases += change.what is What.RELEASED
 
     def _call(self, call: Call) -> None:
-        reply = self._link.call(call.peer, Asked(self.name, call.request), self._now)
-        if isinstance(reply, (MateTried, MateStarted)) and reply.started:
-            self._changed[call.peer] = None
+        reply = self._link.call(call.peer, Asked(self._name, call.request), self._now)
         self._feed(Answered(call.job, call.request, reply))
 
     # What came of it
 
-    def results(self) -> tuple[Sequence[JobOutcome], int]:
+    def results(self, domain: Domain) -> tuple[Sequence[JobOutcome], int]:  # noqa: ARG002
         """See the protocol."""
-        return [self._outcome(str(job.number)) for job in self._jobs[: self._submitted]], self._releases
-
-    def _outcome(self, id: JobId) -> JobOutcome:
-        job = self._core.jobs[id]
-        return JobOutcome(
-            ready=UNKNOWN if job.ready_at is None else job.ready_at,
-            start=UNKNOWN if job.started_at is None else job.started_at,
-            end=self._ended.get(id, UNKNOWN),
-            holds=job.holds,
-            yields=job.yields,
-            held_node_seconds=job.held_node_seconds,
-            hold_start=job.held_since if job.state is JobState.HOLDING else UNKNOWN,
-            state=int(job.state),
-        )
+        ids = [str(job.number) for job in self._jobs[: self._submitted]]
+        return [JobOutcome.of(self._core.jobs[id], self._ended.get(id, UNKNOWN)) for id in ids], self._releases

@@ -8,8 +8,9 @@ from typing import Any
 
 import grpc
 
+from cosched.core.protocol import Domain
 from cosched.error_details import error_info
-from cosched.sim.federation.player import Advanced, JobOutcome, Phase
+from cosched.sim.federation.player import ALL, Advanced, JobOutcome, Phase
 from cosched.v1 import replay_pb2 as wire
 from cosched.v1.replay_pb2_grpc import ReplayServiceStub
 from cosched.workload.jobs import UNKNOWN
@@ -34,6 +35,7 @@ class LivePlayer:
     def __init__(self, name: str, server: str, check: Callable[[], None]) -> None:
         """`server` is the address; `check` raises ServiceDiedError if the service has ended."""
         self.name = name
+        self.domains = (name,)
         self._check = check
         self._channel = grpc.insecure_channel(server)
         self._service: Any = ReplayServiceStub(self._channel)
@@ -45,15 +47,27 @@ class LivePlayer:
 
     def look(self) -> None:
         """Ask for the next events without advancing."""
-        self.advance(0, ())
+        self._advance(0, ())
 
-    def advance(self, now: int, phases: Sequence[Phase], until: int = 0) -> Advanced:
-        """See the protocol; `now` is told already, to all services."""
+    def advance(self, now: int, phases: Sequence[Phase]) -> None:
+        """See the protocol."""
+        self._advance(now, phases)
+
+    def iterate(self, domain: Domain, now: int, before: Sequence[Phase] = ()) -> Sequence[Domain]:  # noqa: ARG002
+        """See the protocol."""
+        return self._advance(now, (*before, Phase.ITERATIONS)).changed
+
+    def go_on(self, now: int, until: int) -> Advanced:
+        """See the protocol."""
+        return self._advance(now, ALL, until)
+
+    def _advance(self, now: int, phases: Sequence[Phase], until: int = 0) -> Advanced:
+        """Go through these phases of `now`, which is told already, to all services; then on alone."""
         request = wire.AdvanceRequest(instant=now, phases=[PHASES[phase] for phase in phases], until=until)
         with self._answered():
             self._to_come = self._service.Advance(request, timeout=PATIENCE)
         come = self._to_come
-        return Advanced(list(come.changed_domains), come.instant, come.timers_fired)
+        return Advanced(come.instant, list(come.changed_domains), self.name, come.timers_fired)
 
     @property
     def next(self) -> int | None:
@@ -75,7 +89,7 @@ class LivePlayer:
         """See the protocol."""
         return self.has_submissions or bool(self._to_come.HasField("next_completion"))
 
-    def results(self) -> tuple[Sequence[JobOutcome], int]:
+    def results(self, domain: Domain) -> tuple[Sequence[JobOutcome], int]:  # noqa: ARG002
         """See the protocol."""
         jobs: list[JobOutcome] = []
         releases = 0

@@ -1,4 +1,4 @@
-"""The conductor's view of one policy domain in a lock-step replay."""
+"""The conductor's view of the policy domains of a lock-step replay."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ from collections.abc import Sequence
 from enum import IntEnum
 from typing import NamedTuple, Protocol
 
+from cosched.core.coscheduling.ledger import PairedJob
+from cosched.core.job import JobState
 from cosched.core.protocol import Domain
+from cosched.workload.jobs import UNKNOWN
 
 
 class Phase(IntEnum):
@@ -23,11 +26,13 @@ ALL = (*EVENTS, Phase.ITERATIONS)
 
 
 class Advanced(NamedTuple):
-    """What came of one step of a player."""
+    """How far a player has come alone."""
 
-    changed: Sequence[Domain]  # the domains that started a job because this one asked them to
-    instant: int  # the last instant that it has gone through
+    instant: int  # the last one that it has gone through
+    changed: Sequence[Domain]  # the domains in which it changed something since their last iterations
+    last: Domain  # whose turn it was last
     timers_fired: bool
+    before_timers: bool = False  # timers of this instant, and all phases after them, are still to come
 
 
 class JobOutcome(NamedTuple):
@@ -42,16 +47,30 @@ class JobOutcome(NamedTuple):
     hold_start: int  # of the hold that lasts
     state: int
 
+    @classmethod
+    def of(cls, job: PairedJob, end: int) -> JobOutcome:
+        """What became of a job that coscheduling knows."""
+        return cls(
+            ready=UNKNOWN if job.ready_at is None else job.ready_at,
+            start=UNKNOWN if job.started_at is None else job.started_at,
+            end=end,
+            holds=job.holds,
+            yields=job.yields,
+            held_node_seconds=job.held_node_seconds,
+            hold_start=job.held_since if job.state is JobState.HOLDING else UNKNOWN,
+            state=int(job.state),
+        )
+
 
 class Player(Protocol):
-    """Plays one policy domain.
+    """Plays one or several policy domains.
 
     What is to come here may change whenever this or another player advances, since players call each other.
     """
 
     @property
-    def name(self) -> Domain:
-        """The domain."""
+    def domains(self) -> Sequence[Domain]:
+        """The domains."""
 
     @property
     def next(self) -> int | None:
@@ -68,11 +87,21 @@ class Player(Protocol):
     def has_jobs(self) -> bool:
         """Whether any job runs or is still to be submitted."""
 
-    def advance(self, now: int, phases: Sequence[Phase], until: int = 0) -> Advanced:
-        """Go through these phases of `now`, then on alone through instants before `until` (all phases were given).
+    def advance(self, now: int, phases: Sequence[Phase]) -> None:
+        """Take all domains through these phases of `now`, which are any but iterations."""
 
-        It goes on alone until it has changed another domain or has no job to submit.
+    def iterate(self, domain: Domain, now: int, before: Sequence[Phase] = ()) -> Sequence[Domain]:
+        """Take all domains through the phases `before`; then it is this domain's turn to iterate.
+
+        Returns the domains in which that started a job.
         """
 
-    def results(self) -> tuple[Sequence[JobOutcome], int]:
+    def go_on(self, now: int, until: int) -> Advanced:
+        """Go through `now`, then on alone through instants before `until`.
+
+        It goes on until it has changed a domain of another player, or as long as it has jobs to submit. One that goes
+        on after that stops before timers that are due while no job runs.
+        """
+
+    def results(self, domain: Domain) -> tuple[Sequence[JobOutcome], int]:
         """Return the results of all submitted jobs, in trace order, and the number of released holds."""

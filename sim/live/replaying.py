@@ -14,9 +14,9 @@ from cosched.errors import InputError
 from cosched.sim.configuration import ReplayConfig
 from cosched.sim.federation.conductor import Conductor
 from cosched.sim.federation.live_player import LivePlayer, ServiceDiedError
-from cosched.sim.federation.outcomes import jobs_of, last_event
 from cosched.sim.live.processes import TIME, LiveDomain, in_processes, prepared
 from cosched.sim.replaying import Replay
+from cosched.sim.results.outcomes import jobs_of, last_event
 from cosched.sim.results.result import DomainResult, ReplayResult
 
 
@@ -85,7 +85,7 @@ class LiveReplay(Replay):
         return tell
 
     def _collect(self, index: int, domain: LiveDomain, player: LivePlayer, now: int) -> DomainResult:
-        outcomes, releases = player.results()
+        outcomes, releases = player.results(player.name)
         if len(outcomes) != len(domain.workload):
             raise ServiceDiedError(f"{player.name}: not all jobs were submitted")
         jobs = jobs_of(outcomes, domain.workload, self.pairing, index, now)

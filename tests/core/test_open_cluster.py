@@ -16,8 +16,9 @@ from cosched.core.scheduling.policies.ordering import parse_ordering
 from cosched.core.scheduling.pools import parse_node_pool
 from cosched.core.scheduling.scheduler import ClusterJob, ClusterSettings
 from cosched.core.settings import CoschedulingSettings
-from cosched.sim.engine import DomainSetup, Engine
+from cosched.sim.engine import Engine
 from cosched.sim.replaying import NO_PAIRS
+from cosched.sim.world import DomainSetup
 from cosched.workload.jobs import Workload
 
 JOBS = st.lists(

@@ -12,8 +12,9 @@ from cosched.core.scheduling.policies.ordering import parse_ordering
 from cosched.core.scheduling.pools import Partitions
 from cosched.core.scheduling.scheduler import ClusterSettings
 from cosched.core.settings import CoschedulingSettings, ReleaseOrder, Scheme
-from cosched.sim.engine import DomainSetup, Engine
+from cosched.sim.engine import Engine
 from cosched.sim.results.result import NEVER_STARTED, STATES, collect
+from cosched.sim.world import DomainSetup
 from cosched.workload.jobs import UNKNOWN, Workload
 from cosched.workload.pairing import Pairing
 from tests.reference import RefDomain, RefJob, RefOutcome

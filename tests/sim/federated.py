@@ -1,16 +1,20 @@
-"""Plays a case by one CorePlayer for each domain, led by the conductor."""
+"""Plays a case by core players and a batch world, led by the conductor."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
+from itertools import combinations
 
 from cosched.adapters.replay.trace import TraceJob
 from cosched.core.scheduling.batch.open_cluster import OpenCluster
-from cosched.sim.engine import DomainSetup, Engine
+from cosched.sim.engine import Engine
+from cosched.sim.federation.batch_world import BatchWorld
 from cosched.sim.federation.conductor import Conductor
-from cosched.sim.federation.core_player import CorePlayer, Link
-from cosched.sim.federation.outcomes import jobs_of
+from cosched.sim.federation.core_player import CorePlayer
+from cosched.sim.link import Link
+from cosched.sim.results.outcomes import jobs_of
 from cosched.sim.results.result import collect
+from cosched.sim.world import DomainSetup, World
 from cosched.workload.pairing import Pairing
 
 
@@ -31,24 +35,34 @@ def trace_jobs(setups: Sequence[DomainSetup], pairing: Pairing, index: int) -> l
     return jobs
 
 
-def played(setups: Sequence[DomainSetup], pairing: Pairing) -> dict[str, object]:
-    """What came of it, job for job, and how it ended."""
-    link = Link()
-    players = [
-        CorePlayer(setup.name, setup.coscheduling, OpenCluster(setup.cluster), trace_jobs(setups, pairing, index), link)
-        for index, setup in enumerate(setups)
-    ]
-    conductor = Conductor(players)
+def casts(setups: Sequence[DomainSetup]) -> Iterator[frozenset[str]]:
+    """Which domains core players play, from none to all."""
+    names = [setup.name for setup in setups]
+    for count in range(len(names) + 1):
+        yield from map(frozenset, combinations(names, count))
+
+
+def played(setups: Sequence[DomainSetup], pairing: Pairing, cores: Collection[str]) -> dict[str, object]:
+    """What came of it, job for job, and how it ended: these domains by a core player each, the others by one world."""
+    link, players = Link(), []
+    for index, setup in enumerate(setups):
+        if setup.name in cores:
+            cluster, jobs = OpenCluster(setup.cluster), trace_jobs(setups, pairing, index)
+            players.append(CorePlayer(setup.name, setup.coscheduling, cluster, jobs, link))
+    if len(cores) < len(setups):
+        players.append(BatchWorld(World(setups, pairing, elsewhere=cores, link=link)))
+    conductor = Conductor(players, order=[setup.name for setup in setups])
     conductor.run()
+    by_domain = {name: player for player in players for name in player.domains}
     found: dict[str, object] = {"stalled": conductor.stalled, "now": conductor.now}
-    for index, (setup, player) in enumerate(zip(setups, players, strict=True)):
-        outcomes, releases = player.results()
+    for index, setup in enumerate(setups):
+        outcomes, releases = by_domain[setup.name].results(setup.name)
         found[setup.name] = _columns(jobs_of(outcomes, setup.workload, pairing, index, conductor.now)), releases
     return found
 
 
 def simulated(setups: Sequence[DomainSetup], pairing: Pairing) -> dict[str, object]:
-    """The same, of the engine."""
+    """The same, of a world that goes through the whole run in the compiled loop."""
     engine = Engine(setups, pairing)
     engine.run()
     result = collect(engine, [None] * len(setups), {})

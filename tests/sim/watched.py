@@ -49,12 +49,12 @@ class WatchedEngine(Engine):
         assert (log.ended == HoldEnd.RELEASED).sum() == self.schedulers[domain].releases
         assert self.schedulers[domain].yields.yields().count.sum() == sum(job.yields for _, job, _ in jobs)
 
-    def _next_stop(self) -> int:
-        timer = super()._next_stop()
-        return min(timer, int(loop._next_instant(self.tables, timer)))
+    def next_stop(self) -> int:
+        timer = super().next_stop()
+        return min(timer, int(loop.next_instant(self.tables, timer)))
 
-    def _fire_timers(self) -> None:
-        super()._fire_timers()
+    def fire_timers(self) -> None:
+        super().fire_timers()
         self.check()
 
     def feed(self, domain, event) -> None:

@@ -1,4 +1,7 @@
-"""The event loop between decisions: N domains on one clock, phase by phase (scheduling.md, Time and order)."""
+"""The event loop between decisions: N domains on one clock, phase by phase (scheduling.md, Time and order).
+
+The order is that of `sim.federation.conductor`, which can also take the domains through each phase by itself.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,6 @@ from cosched.core.scheduling.primitives.tables import (
     AT_ROW,
     COMPLETIONS,
     MAX_ROWS,
-    NEVER,
     NOW,
     PHASE,
     ROW_BITS,
@@ -30,47 +32,48 @@ PENDING, RUNNING, COMPLETED = int(JobState.PENDING), int(JobState.RUNNING), int(
 
 
 @kernel
-def advance(tab: Tables, timer: int) -> tuple[int, int, int, int]:
+def advance(tab: Tables, timer: int, until: int) -> tuple[int, int, int, int]:
     """Run on until something needs a decision; `timer` is the next instant at which the caller has timers, or NEVER.
 
     Returns why it stopped, the instant, and the domain and row of the paired job that it stopped at. TIMERS_DUE: the
     caller fires its timers of this instant. SUBMITTED, ENDED: so it is. JOB_READY: the job is started, held or passed
-    over before the next call. DONE: nothing will ever happen again.
+    over before the next call. DONE: nothing happens before `until`; the instant is the next one, or NEVER.
     """
-    why = _advance(tab, timer)
+    while True:
+        phase = tab.clock[PHASE]
+        if phase == NEXT_INSTANT:
+            instant = next_instant(tab, timer)
+            if instant >= until:
+                return DONE, instant, NONE, NONE
+            tab.clock[NOW] = instant
+        elif phase == COMPLETE and complete(tab):
+            return _at(tab, ENDED)
+        elif phase == TIMERS and timer == tab.clock[NOW]:
+            enter(tab, timer, SUBMIT)
+            return _at(tab, TIMERS_DUE)
+        elif phase == SUBMIT and submit(tab):
+            return _at(tab, SUBMITTED)
+        elif phase == ITERATE and _iterate(tab):
+            return _at(tab, JOB_READY)
+        enter(tab, tab.clock[NOW], (phase + 1) % PHASES)
+
+
+@kernel
+def _at(tab: Tables, why: int) -> tuple[int, int, int, int]:
     return why, tab.clock[NOW], tab.clock[AT_DOMAIN], tab.clock[AT_ROW]
 
 
 @kernel
-def _advance(tab: Tables, timer: int) -> int:
-    clock = tab.clock
-    while True:
-        phase = clock[PHASE]
-        if phase == NEXT_INSTANT:
-            instant = _next_instant(tab, timer)
-            if instant == NEVER:
-                return DONE
-            clock[NOW] = instant
-        elif phase == COMPLETE and _complete(tab):
-            return ENDED
-        elif phase == TIMERS and timer == clock[NOW]:
-            _enter(tab, SUBMIT)
-            return TIMERS_DUE
-        elif phase == SUBMIT and _submit(tab):
-            return SUBMITTED
-        elif phase == ITERATE and _iterate(tab):
-            return JOB_READY
-        _enter(tab, (phase + 1) % PHASES)
-
-
-@kernel
-def _enter(tab: Tables, phase: int) -> None:
+def enter(tab: Tables, now: int, phase: int) -> None:
+    """Begin a phase of the instant `now`; NEXT_INSTANT: the instant is over."""
+    tab.clock[NOW] = now
     tab.clock[PHASE] = phase
     tab.clock[AT_DOMAIN] = 0
 
 
 @kernel
-def _next_instant(tab: Tables, timer: int) -> int:
+def next_instant(tab: Tables, timer: int) -> int:
+    """The next instant at which a job ends or is submitted, or that of the timer."""
     instant = timer
     for d in range(len(tab.domains) - 1):
         dom = tab.domains[d]
@@ -95,8 +98,8 @@ def _next_completion(tab: Tables, d: int) -> int:
 
 
 @kernel
-def _complete(tab: Tables) -> bool:
-    """All jobs that end now; stops at a paired one."""
+def complete(tab: Tables) -> bool:
+    """All jobs that end now; stops at a paired one, at whose domain and row the clock then stands."""
     clock = tab.clock
     while clock[AT_DOMAIN] < len(tab.domains) - 1:
         d = clock[AT_DOMAIN]
@@ -124,7 +127,7 @@ def finish(tab: Tables, d: int, row: int, now: int, state: int) -> None:
 
 
 @kernel
-def _submit(tab: Tables) -> bool:
+def submit(tab: Tables) -> bool:
     """All jobs submitted now, in trace order; stops at a paired one."""
     clock = tab.clock
     while clock[AT_DOMAIN] < len(tab.domains) - 1:

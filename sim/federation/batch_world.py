@@ -1,0 +1,137 @@
+"""Plays all batch domains of a simulation at once: they go through time in one compiled loop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from cosched.core.protocol import Domain
+from cosched.core.scheduling.batch.kernels import loop
+from cosched.core.scheduling.batch.kernels.iteration import iterate
+from cosched.core.scheduling.primitives.codes import NONE
+from cosched.core.scheduling.primitives.compiled import direct
+from cosched.core.scheduling.primitives.tables import AT_DOMAIN, AT_ROW, NEVER, NOW, Tables
+from cosched.sim.federation.player import Advanced, JobOutcome, Phase
+from cosched.sim.world import World
+from cosched.workload.jobs import UNKNOWN
+
+
+class BatchWorld:
+    """The player of the domains of a world.
+
+    Alone it goes through the whole run in the compiled loop, whose order is the conductor's. Beside other players the
+    conductor takes it through phases and turns, so that the rounds of all domains come one after the other.
+    """
+
+    def __init__(self, world: World) -> None:
+        self.domains: Sequence[Domain] = list(world.index)
+        self._world = world
+        self._tables = world.tables
+        records = world.tables.domains[:-1]
+        self._arrivals, self._completions, self._changed = (
+            records[name] for name in ("next_submit", "completions", "changed")
+        )
+        self._ends = (records["first"] + records["jobs"]).tolist()
+        self._loop, self._enter, self._iterate = direct(loop.advance), direct(loop.enter), direct(iterate)
+        self._phases: dict[Phase, Callable[[], None]] = {
+            Phase.COMPLETIONS: partial(self._go_through, loop.COMPLETE, direct(loop.complete), world.ended),
+            Phase.TIMERS: self._fire_timers,
+            Phase.SUBMISSIONS: partial(self._go_through, loop.SUBMIT, direct(loop.submit), world.submitted),
+        }
+
+    # What is to come
+
+    @property
+    def next(self) -> int | None:
+        """See the protocol."""
+        instant = int(self._loop(self._tables, self._world.next_stop(), 0)[1])
+        return instant if instant < NEVER else None
+
+    def has_timer(self, now: int) -> bool:
+        """See the protocol."""
+        return self._world.next_stop() == now
+
+    @property
+    def has_submissions(self) -> bool:
+        """See the protocol."""
+        return bool(self._arrivals.tolist() != self._ends)
+
+    @property
+    def has_jobs(self) -> bool:
+        """See the protocol. A script's events count as jobs."""
+        return any(self._completions.tolist()) or self.has_submissions or self._world.script.next() < NEVER
+
+    # Alone
+
+    def go_on(self, now: int, until: int) -> Advanced:  # noqa: ARG002
+        """See the protocol."""
+        world, changed = self._world, self._world.link.changed
+        react = {loop.SUBMITTED: world.submitted, loop.ENDED: world.ended, loop.JOB_READY: world.ready}
+        timers_fired = False
+        while True:
+            why, instant, domain, row = self._loop(self._tables, world.next_stop(), until)
+            if why == loop.DONE:
+                world.now = int(self._tables.clock[NOW])
+                return self._advanced(timers_fired)
+            world.now = instant
+            if why != loop.TIMERS_DUE:
+                react[why](domain, row)
+                if changed:
+                    self._turn(domain)
+                    return self._advanced(timers_fired, last=domain)
+            elif self.has_jobs:
+                timers_fired = True
+                world.fire_timers()
+            else:
+                return self._advanced(timers_fired, before_timers=True)
+
+    def _advanced(self, timers_fired: bool, *, last: int = -1, before_timers: bool = False) -> Advanced:
+        self._enter(self._tables, self._world.now, loop.NEXT_INSTANT)
+        return Advanced(self._world.now, self._take_changed(), self.domains[last], timers_fired, before_timers)
+
+    def _take_changed(self) -> list[Domain]:
+        own = [domain for domain, changed in zip(self.domains, self._changed, strict=True) if changed]
+        return own + self._world.link.take_changed()
+
+    # Beside others
+
+    def advance(self, now: int, phases: Sequence[Phase]) -> None:
+        """See the protocol."""
+        self._world.now = now
+        for phase in phases:
+            self._phases[phase]()
+        self._enter(self._tables, now, loop.NEXT_INSTANT)
+
+    def _go_through(self, phase: int, kernel: Callable[[Tables], bool], react: Callable[[int, int], None]) -> None:
+        self._enter(self._tables, self._world.now, phase)
+        clock = self._tables.clock
+        while kernel(self._tables):
+            react(int(clock[AT_DOMAIN]), int(clock[AT_ROW]))
+
+    def _fire_timers(self) -> None:
+        if self.has_timer(self._world.now):
+            self._world.fire_timers()
+
+    def iterate(self, domain: Domain, now: int, before: Sequence[Phase] = ()) -> Sequence[Domain]:
+        """See the protocol."""
+        self.advance(now, before)
+        self._turn(self._world.index[domain])
+        return self._take_changed()
+
+    def _turn(self, domain: int) -> None:
+        while (row := self._iterate(self._tables, domain, self._world.now)) != NONE:
+            self._world.ready(domain, row)
+
+    # Results
+
+    def results(self, domain: Domain) -> tuple[Sequence[JobOutcome], int]:
+        """See the protocol."""
+        world, index = self._world, self._world.index[domain]
+        records = world.rows(index)
+        columns = (records[name].tolist() for name in ("start", "end", "state"))
+        outcomes = [
+            JobOutcome(start, start, end, 0, 0, 0, UNKNOWN, state) for start, end, state in zip(*columns, strict=True)
+        ]
+        for row, job, _ in world.paired_outcomes(index):
+            outcomes[row] = JobOutcome.of(job, outcomes[row].end)
+        return outcomes, world.schedulers[index].releases

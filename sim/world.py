@@ -1,0 +1,271 @@
+"""N policy domains with an in-memory link and timers on one virtual clock: the shell of the core in a simulation.
+
+It is told what happens to paired jobs, hands these events to each `PolicyDomain` and does what comes back. Calls
+between domains are answered at once, so equal inputs give equal outputs to the byte. Who leads it through time is
+`federation.batch_world`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from cosched.core.coscheduling.coscheduler import Coscheduler
+from cosched.core.coscheduling.ledger import PairedJob
+from cosched.core.domain import TIMER_EVENTS, PolicyDomain
+from cosched.core.effects import Answer, Call, ClearTimer, Record, SetTimer
+from cosched.core.events import (
+    Answered,
+    Asked,
+    CallFailed,
+    Event,
+    Finished,
+    PeerThere,
+    Ready,
+    Submitted,
+)
+from cosched.core.job import JobState
+from cosched.core.protocol import Domain, Failure, GetMateJobId, GetMateStatus, JobId, Reply, Request
+from cosched.core.scheduling.batch.cluster import Cluster
+from cosched.core.scheduling.primitives.tables import MAX_TIME, NEVER, Tables, new_tables
+from cosched.core.scheduling.scheduler import ClusterSettings
+from cosched.core.settings import CoschedulingSettings
+from cosched.sim.batch_domain import BatchDomain
+from cosched.sim.link import Link
+from cosched.sim.timers import Timers
+from cosched.workload.jobs import Workload
+from cosched.workload.pairing import Pairing
+
+Story = Callable[[int, str, str, str, dict[str, object]], None]  # instant, domain, job, what, detail
+
+
+@dataclass(frozen=True, slots=True)
+class DomainSetup:
+    """One policy domain of a simulation."""
+
+    name: str
+    workload: Workload
+    cluster: ClusterSettings
+    coscheduling: CoschedulingSettings
+
+
+class Script(Protocol):
+    """Events of a simulation other than those of its jobs; `what_if.WhatIf` is one such script."""
+
+    def next(self) -> int:
+        """Return the instant of the next event, or NEVER."""
+
+    def fire(self, world: World) -> None:
+        """Carry out the events of the world's current instant."""
+
+
+class NoScript:
+    """A script without events."""
+
+    def next(self) -> int:
+        """Return NEVER."""
+        return NEVER
+
+    def fire(self, world: World) -> None:
+        """Do nothing."""
+
+
+class World:
+    """Policy domains with batch schedulers, all in one set of tables; read `tables`, `coschedulers` and `now`."""
+
+    def __init__(
+        self,
+        domains: Sequence[DomainSetup],
+        pairing: Pairing,
+        script: Script | None = None,
+        story: Story | None = None,
+        *,
+        elsewhere: Collection[Domain] = (),
+        link: Link | None = None,
+    ) -> None:
+        """`pairing`: the pairs of `domains`, of which some may be `elsewhere`: called, and calling, by the `link`."""
+        self.domains = [domain for domain in domains if domain.name not in elsewhere]
+        self.pairing = pairing
+        self.story = story
+        self.now = 0
+        self.tables = _fill_tables(self.domains)
+        self.first = [int(first) for first in self.tables.domains["first"]]
+        self.clusters = [Cluster(self.tables, i, domain.cluster) for i, domain in enumerate(self.domains)]
+        self.coschedulers = [
+            Coscheduler(domain.name, domain.cluster.nodes, domain.coscheduling, story=story is not None)
+            for domain in self.domains
+        ]
+        self.schedulers = [BatchDomain(cluster) for cluster in self.clusters]
+        self.policies = list(map(PolicyDomain, self.coschedulers, self.schedulers))
+        self.index = {domain.name: i for i, domain in enumerate(self.domains)}
+        self._mate: dict[int, tuple[Domain, str]] = {}  # row -> (peer, pair name)
+        self.job_id: dict[int, JobId] = {}  # row -> job id, of paired jobs
+        self.timers = Timers()
+        self.script = script or NoScript()
+        self._cut: set[frozenset[int]] = set()
+        self._reply: Reply | None = None
+        self.link = link or Link()
+        for name in self.index:
+            self.link.join(name, self)
+        self._off_elsewhere = {d.name for d in domains if d.name in elsewhere and not d.coscheduling.enabled}
+        self._link_pairs(domains)
+
+    # What happens to paired jobs
+
+    def submitted(self, domain: int, row: int) -> None:
+        """A job was submitted."""
+        self.feed(domain, Submitted(self.job_id[row], *self._mate[row]))
+
+    def ended(self, domain: int, row: int) -> None:
+        """A job ended."""
+        self.feed(domain, Finished(self.job_id[row], JobState.COMPLETED))
+
+    def ready(self, domain: int, row: int) -> None:
+        """A job is ready: afterwards it runs, holds or is passed over."""
+        nodes = int(self.tables.jobs[row]["nodes"])
+        hold_limit = int(self.tables.domains[domain]["hold_limit"])
+        self.feed(domain, Ready(self.job_id[row], nodes, hold_limit))
+
+    # Results
+
+    def last_event(self, domain: int) -> int:
+        """Return when a domain's last job ended or was submitted, or the end of the run if a job still holds."""
+        records = self.rows(domain)
+        if (records["state"] == JobState.HOLDING).any():
+            return self.now
+        return max(int(records["end"].max()), int(records["submit"].max()))
+
+    def rows(self, domain: int) -> Any:
+        """The records of a domain's jobs, in trace order."""
+        first = self.first[domain]
+        return self.tables.jobs[first : first + len(self.domains[domain].workload)]
+
+    def paired_outcomes(self, domain: int) -> Iterator[tuple[int, PairedJob, int]]:
+        """Yield for each submitted paired job its row in the workload, its record, and the node-seconds held so far."""
+        for job in self.coschedulers[domain].jobs.values():
+            held = job.held_node_seconds
+            if job.state is JobState.HOLDING:
+                held += job.nodes * (self.now - job.held_since)
+            yield self.schedulers[domain].row[job.id] - self.first[domain], job, held
+
+    # Events in, changes out
+
+    def feed(self, domain: int, event: Event) -> None:
+        """Pass an event to a domain and carry out the changes that it returns."""
+        for change in self.policies[domain].handle(event, self.now):
+            if type(change) is Call:
+                self._call(domain, change)
+            elif type(change) is Answer:
+                self._reply = change.answer
+            elif type(change) is SetTimer:
+                self.timers.set((domain, change.job, change.timer), change.at)
+            elif type(change) is ClearTimer:
+                self.timers.clear((domain, change.job, change.timer))
+            elif type(change) is Record and self.story is not None:
+                self.story(self.now, self.domains[domain].name, change.job, change.what, change.stored())
+            # Otherwise a job starts, which needs no launch here, or is wanted.
+
+    # Calls
+
+    def _call(self, domain: int, call: Call) -> None:
+        peer = self.index.get(call.peer)
+        if self._cut and peer is not None and frozenset((domain, peer)) in self._cut:
+            self.feed(domain, CallFailed(call.job, call.request, Failure.UNREACHABLE))
+            return
+        name = self.domains[domain].name
+        if peer is None:
+            reply = self.link.call(call.peer, Asked(name, call.request), self.now)
+        else:
+            reply = self._ask(name, peer, call.request)
+        if self.story is not None:
+            answer = reply._asdict()
+            answer.pop("problem", None)  # text for people, which follows from the other fields
+            detail = {"to": call.peer, **call.request._asdict(), "answer": answer}
+            self.story(self.now, name, call.job, type(call.request).__name__, detail)
+        self.feed(domain, Answered(call.job, call.request, reply))
+
+    def _ask(self, name: Domain, peer: int, request: Request) -> Reply:
+        incoming = self.coschedulers[peer].incoming
+        if type(request) is GetMateJobId:
+            return incoming.mate_job_id(name, request)
+        if type(request) is GetMateStatus:
+            return incoming.mate_status(name, request)
+        self.feed(peer, Asked(name, request))
+        assert self._reply is not None
+        return self._reply
+
+    def answer(self, domain: Domain, asked: Asked, now: int) -> Reply:
+        """Answer a call from elsewhere."""
+        self.now = now
+        return self._ask(asked.peer, self.index[domain], asked.request)
+
+    def cut_link(self, one: int, other: int) -> None:
+        """Make calls between two domains fail from now on."""
+        self._cut.add(frozenset((one, other)))
+
+    def mend_link(self, one: int, other: int) -> None:
+        """Undo `cut_link`."""
+        self._cut.discard(frozenset((one, other)))
+        for domain, peer in ((one, other), (other, one)):
+            self.feed(domain, PeerThere(self.domains[peer].name))
+
+    # Timers and the script
+
+    def next_stop(self) -> int:
+        """Return the next instant at which timers or events of the script are due, or NEVER."""
+        return min(self.timers.next(), self.script.next())
+
+    def fire_timers(self) -> None:
+        """Carry out the script's events of this instant, then fire the timers, in the order in which they were set."""
+        self.script.fire(self)
+        while self.timers.next() == self.now:
+            domain, job, timer = self.timers.pop()
+            self.feed(domain, TIMER_EVENTS[timer](job))
+
+    # Pairs
+
+    def _link_pairs(self, domains: Sequence[DomainSetup]) -> None:
+        pairing = self.pairing
+        for number, sides, jobs in zip(pairing.row, pairing.domain.tolist(), pairing.job.tolist(), strict=True):
+            for side, name in enumerate(domains[side].name for side in sides):
+                if name in self.index:
+                    self._link(self.index[name], jobs[side], domains[sides[1 - side]].name, str(number))
+        self.note_paired()
+
+    def _link(self, domain: int, job: int, peer: Domain, pair: str) -> None:
+        row = self.first[domain] + job
+        self._mate[row] = peer, pair
+        self.job_id[row] = str(self.domains[domain].workload.job_id[job])
+        self.schedulers[domain].row[self.job_id[row]] = row
+        self.tables.jobs[row]["paired"] = 1
+
+    def note_paired(self) -> None:
+        """Dry runs count a job as paired unless coscheduling is off in its domain or its mate's."""
+        off = self._off_elsewhere | {each.ledger.domain for each in self.coschedulers if not each.settings.enabled}
+        for setup, scheduler in zip(self.domains, self.schedulers, strict=True):
+            for job, row in scheduler.row.items():
+                scheduler.count_paired(job, setup.name not in off and self._mate[row][0] not in off)
+
+
+def _fill_tables(domains: Sequence[DomainSetup]) -> Tables:
+    """Return tables with every job of every domain, in trace order, not yet submitted."""
+    units = [d.cluster.partitions.units if d.cluster.partitions else 0 for d in domains]
+    tables = new_tables([len(d.workload) for d in domains], units)
+    for i, domain in enumerate(domains):
+        first = int(tables.domains[i]["first"])
+        rows = tables.jobs[first : first + len(domain.workload)]
+        for name in ("submit", "nodes", "requested", "run"):
+            rows[name] = getattr(domain.workload, name)
+        if len(rows) and int(np.max(rows["submit"])) + int(np.max(rows["requested"])) * len(rows) >= MAX_TIME:
+            _check_times(domain)
+    return tables
+
+
+def _check_times(domain: DomainSetup) -> None:
+    """Refuse a domain whose schedule may pass the largest time: last submission + all run times + longest request."""
+    workload = domain.workload
+    if int(workload.submit.max()) + int(workload.run.sum()) + int(workload.requested.max()) >= MAX_TIME:
+        raise ValueError(f"{domain.name}: its times are too large for a simulation (2^35 s)")
