@@ -11,6 +11,7 @@ from cosched.adapters.loading import load_manager
 from cosched.adapters.manager import End, ManagerError, SettingError, UnknownJobError
 from cosched.adapters.replay.manager import ReplayManager
 from cosched.adapters.replay.time import ScaledTime, SharedTime
+from tests.waiting import PATIENCE
 
 TRACE = "job_id,submit,run,nodes,requested\nx,5,20,2,30\ny,0,10,1,5\nz,9,10,99,10\n"
 
@@ -155,7 +156,7 @@ def test_scaled_time_goes_through_its_start():
 async def test_an_end_is_reported_once_it_has_come(make):
     manager = await opened(make(**real()), "1", "2")
     reports = manager.reports()
-    first, second = [await asyncio.wait_for(anext(reports), 30) for _ in range(2)]
+    first, second = [await asyncio.wait_for(anext(reports), PATIENCE) for _ in range(2)]
     assert [first.job_id, second.job_id] == ["1", "2"]
     assert all(report.succeeded for report in (first, second))
     assert first.at - first.started_at == 10 * 10**9
@@ -167,7 +168,7 @@ async def test_a_cancelled_job_ends_at_once(make):
     with pytest.raises(ManagerError, match="has not ended"):
         await manager.forget("1")
     await manager.cancel("1")
-    report = await asyncio.wait_for(anext(manager.reports()), 30)
+    report = await asyncio.wait_for(anext(manager.reports()), PATIENCE)
     assert (report.job_id, report.how, report.succeeded) == ("1", End.CANCELLED, False)
     await manager.cancel("1")
     await manager.forget("1")

@@ -78,12 +78,6 @@ def test_a_restart_with_a_release_timer_breaks_the_deadlock(deadlock):
     assert "its hold is over" in deadlock.a.run("show", "1").stdout
 
 
-def test_a_short_release_timer_breaks_the_deadlock(make_pair):
-    pair = workloads.set_up(make_pair(), 1, release_interval="1s", max_held_fraction=1).start()
-    hold_each_other_up(pair)
-    check_all_started_together(pair)
-
-
 def test_a_job_above_the_cap_yields_and_says_so(make_pair):
     """3 of 4 slots are more than half; the job still starts with its mate."""
     pair = workloads.set_up(make_pair(), 4, release_interval=0, max_held_fraction=0.5).start()

@@ -4,13 +4,11 @@ import math
 import re
 import time
 import urllib.request
-from pathlib import Path
 
 import pytest
 
 from tests.live.services import (
     PATIENCE,
-    Pair,
     Service,
     free_port,
     noted,
@@ -24,11 +22,10 @@ SETTLED = "no job here holds nodes for its mate"
 
 
 @pytest.fixture
-def pair(tmp_path: Path):
-    made = Pair(tmp_path, scheme="hold", peer_grace="10m", max_held_fraction=1)
+def pair(make_pair):
+    made = make_pair(scheme="hold", peer_grace="10m", max_held_fraction=1)
     made.b.config["domain"]["http"] = f"127.0.0.1:{free_port()}"
-    yield made.start()
-    made.clear()
+    return made.start()
 
 
 def drained_until(service: Service) -> float:

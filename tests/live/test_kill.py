@@ -13,7 +13,7 @@ PAIRS, UNPAIRED = 36, 18
 SLOTS = 6
 RELEASE_INTERVAL = 2  # seconds; jitter included, a hold lasts at most a quarter more
 LONG = 30  # seconds: a hold that outlasts a kill, however long a start takes; the other domain ends their deadlocks
-SLACK = 10.0  # seconds by which a busy machine may be late; a safety net, not a measure
+SLACK = 60.0  # seconds by which a busy machine may be late; a safety net, not a measure
 ALONE = "PeerUnreachable"
 LATE = "its mate started before it: desynchronised"
 

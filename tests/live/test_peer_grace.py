@@ -1,7 +1,6 @@
 """No pair comes apart because a service restarts: real processes, stopped, killed and started again."""
 
 import signal
-from pathlib import Path
 
 import pytest
 
@@ -13,20 +12,6 @@ from tests.tiers import SEED, soaked
 
 SLOTS = 6
 LONG = 1800.0  # seconds for hundreds of jobs on a busy machine; a safety net
-
-
-@pytest.fixture
-def make(tmp_path):
-    """Makes pairs of services."""
-    made: list[Pair] = []
-
-    def pair(**coscheduling: object) -> Pair:
-        made.append(Pair(tmp_path, **{"release_interval": "1m", **coscheduling}))
-        return made[-1]
-
-    yield pair
-    for each in made:
-        each.clear()
 
 
 def text(client: Client, job: Job) -> str:
@@ -42,9 +27,9 @@ def acquainted(pair: Pair) -> None:
 
 @pytest.mark.parametrize("scheme", ["hold", "yield"])
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
-def test_a_job_that_waits_for_its_mate_outlives_a_restart_of_the_mates_domain(make, tmp_path: Path, scheme, number):
+def test_a_job_that_waits_outlives_a_restart_of_its_mates_domain(make_pair, tmp_path, scheme, number):
     """The newcomer's case: "one second later eureka's job started: its mate's domain cannot be reached"."""
-    pair = make(scheme=scheme, peer_grace="10m").start()
+    pair = make_pair(scheme=scheme, peer_grace="10m", release_interval="1m").start()
     acquainted(pair)
     script = script_that_notes(tmp_path)
     with pair.a.client() as a:
@@ -62,18 +47,18 @@ def test_a_job_that_waits_for_its_mate_outlives_a_restart_of_the_mates_domain(ma
 
 
 @pytest.mark.parametrize("schemes", soaked(SCHEMES, 1))
-def test_no_pair_comes_apart_though_both_services_are_stopped_and_killed_again_and_again(make, schemes):
-    check_campaign(make, schemes, pairs=10, kills=4)
+def test_no_pair_comes_apart_though_both_services_are_stopped_and_killed_again_and_again(make_pair, schemes):
+    check_campaign(make_pair, schemes, pairs=10, kills=4)
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("schemes", SCHEMES)
-def test_no_pair_of_200_comes_apart_though_both_services_are_stopped_and_killed_every_few_seconds(make, schemes):
-    check_campaign(make, schemes, pairs=200, kills=60)
+def test_no_pair_of_200_comes_apart_though_both_services_are_stopped_and_killed_every_few_seconds(make_pair, schemes):
+    check_campaign(make_pair, schemes, pairs=200, kills=60)
 
 
-def check_campaign(make, schemes: tuple[str, str], pairs: int, kills: int) -> None:
-    pair = set_up(make(), SLOTS, schemes, peer_grace="30m", release_interval=3, max_held_fraction="0.75")
+def check_campaign(make_pair, schemes: tuple[str, str], pairs: int, kills: int) -> None:
+    pair = set_up(make_pair(), SLOTS, schemes, peer_grace="30m", release_interval=3, max_held_fraction="0.75")
     for service in pair.both:
         service.config["domain"]["schedule_interval"] = "2s"
         service.config["coscheduling"]["peer_timeout"] = 10
@@ -88,8 +73,9 @@ def check_campaign(make, schemes: tuple[str, str], pairs: int, kills: int) -> No
 
 
 @pytest.mark.parametrize("scheme", ["hold", "yield"])
-def test_when_a_peer_never_comes_back_all_start_alone_after_the_grace_and_the_record_says_so(make, tmp_path, scheme):
-    pair = set_up(make(), SLOTS, (scheme, scheme), peer_grace="3s", max_held_fraction=1, release_interval="1h").start()
+def test_when_a_peer_never_comes_back_all_start_alone_after_the_grace_and_say_so(make_pair, tmp_path, scheme):
+    settings = {"peer_grace": "3s", "max_held_fraction": 1, "release_interval": "1h"}
+    pair = set_up(make_pair(), SLOTS, (scheme, scheme), **settings).start()
     acquainted(pair)
     with pair.a.client() as a:
         jobs = [a.submit(script_that_notes(tmp_path), pair=f"p{number}", pair_domain="b") for number in range(4)]

@@ -55,13 +55,7 @@ def database(service: Service) -> dict[str, bytes]:
 
 DAMAGES = {
     "its header is overwritten": (lambda data: bytes(100) + data[100:], "is not a database"),
-    "a page in the middle is lost": (
-        lambda data: b"".join((data[: (middle := len(data) // PAGE // 2 * PAGE)], bytes(PAGE), data[middle + PAGE :])),
-        MALFORMED,
-    ),
     "its second half is lost": (lambda data: data[: len(data) // 2], MALFORMED),
-    "it is a text": (lambda _: b"the state of domain a\n" * 1000, "is not a database"),
-    "it is empty": (lambda _: b"", "is empty, and not a database"),
 }
 
 
@@ -100,15 +94,6 @@ def test_the_second_service_on_a_database_is_refused_and_the_first_goes_on(make_
         wait_until(lambda: client.job(job).state == "completed")
 
 
-def test_the_database_of_another_domain_is_refused(killed, make_service):
-    service = make_service("b")
-    shutil.copy(killed / "state.db", service.folder)
-    before = database(service)
-    said = refused(service)
-    assert said == f"{service.folder / 'state.db'}: is the database of the domain a, not of b"
-    assert database(service)["state.db"] == before["state.db"]
-
-
 # Folders
 
 
@@ -144,21 +129,13 @@ def test_a_state_folder_that_may_not_be_written_is_named(make_service, without_p
 # Addresses
 
 
-def test_a_listen_address_in_use_is_named(make_service):
+@pytest.mark.parametrize("key", ["listen", "http"])
+def test_an_address_in_use_is_named(make_service, key):
     service = make_service("a")
     with socket.create_server(("127.0.0.1", 0)) as other:
-        service.config["domain"]["listen"] = address = f"127.0.0.1:{other.getsockname()[1]}"
+        service.config["domain"][key] = address = f"127.0.0.1:{other.getsockname()[1]}"
         said = refused(service)
-    assert said.startswith(f"{service.folder / 'config.toml'}:domain.listen: {address} ")
-    assert "in use" in said
-
-
-def test_an_http_address_in_use_is_named(make_service):
-    service = make_service("a")
-    with socket.create_server(("127.0.0.1", 0)) as other:
-        service.config["domain"]["http"] = address = f"127.0.0.1:{other.getsockname()[1]}"
-        said = refused(service)
-    assert said.startswith(f"{service.folder / 'config.toml'}:domain.http: {address} ")
+    assert said.startswith(f"{service.folder / 'config.toml'}:domain.{key}: {address} ")
     assert "in use" in said
 
 
