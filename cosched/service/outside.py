@@ -7,7 +7,7 @@ import logging
 import random
 from collections.abc import Callable, Sequence
 
-from cosched.core.effects import Call, ClearTimer, SetTimer, Timer
+from cosched.core.effects import Answer, Call, ClearTimer, SetTimer, Timer
 from cosched.core.events import CallFailed
 from cosched.core.protocol import (
     Domain,
@@ -20,12 +20,10 @@ from cosched.core.protocol import (
     StartJob,
     TryStartMate,
 )
-from cosched.service.clock import Clock
 from cosched.service.domain.changes import Order
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.domain.watching import Watchers
 from cosched.service.manager.runner import Runner, over
-from cosched.service.metrics import Metrics
 from cosched.service.peers.agreed_start import AgreedStart
 from cosched.service.peers.peers import CallError, Peers
 from cosched.service.store import EventRecord
@@ -42,29 +40,30 @@ _LOG = logging.getLogger(__name__)
 
 
 class ServiceOutside:
-    """`turns.Outside` of a service; set `agreed`, `domain`, `peers` and `runner` before the first turn."""
-
-    agreed: AgreedStart
-    domain: LiveDomain
-    peers: Peers
-    runner: Runner
+    """`turns.Outside` of a service."""
 
     def __init__(
         self,
-        clock: Clock,
+        domain: LiveDomain,
+        peers: Peers,
+        agreed: AgreedStart,
+        runner: Runner,
         timers: Timers,
         watchers: Watchers,
         durability: Durability | None,
-        metrics: Metrics,
         fail: Callable[[BaseException], None],
     ) -> None:
         """Without `durability` nothing waits for the disk: after a power failure a replay in lock-step is run again."""
-        self._clock = clock
+        self._domain = domain
+        self._peers = peers
+        self._agreed = agreed
+        self._runner = runner
         self._timers = timers
         self._watchers = watchers
         self._durability = durability
-        self._metrics = metrics
         self._fail = fail
+        self._clock = domain.clock
+        self._metrics = domain.metrics
         self._loop = asyncio.get_running_loop()
         self.tasks = Tasks(fail)  # calls and orders: they are recorded, and resumed at the next start
         self._stalled = ""  # the problem that was last logged
@@ -80,16 +79,16 @@ class ServiceOutside:
     async def _call(self, call: Call) -> None:
         began, kind = self._loop.time(), type(call.request).__name__
         try:
-            reply = await self.peers.call(call.peer, self._sent(call))
+            reply = await self._peers.call(call.peer, self._sent(call))
         except CallError as error:
             self._metrics.peer_call(call.peer, kind, error.failure, self._loop.time() - began)
             _LOG.warning("job %s: %s to %s: %s: %s", call.job, kind, call.peer, error.failure, error.problem)
-            self.domain.call_failed(call, CallFailed(call.job, call.request, error.failure), error.problem)
+            self._domain.calls.failed(call, CallFailed(call.job, call.request, error.failure), error.problem)
         else:
             self._metrics.peer_call(call.peer, kind, "answered", self._loop.time() - began)
-            self.domain.answered(call, self._received(call.peer, reply))
+            self._domain.calls.answered(call, self._received(call.peer, reply))
         finally:
-            self.agreed.over(call.job)
+            self._agreed.over(call.job)
 
     def _sent(self, call: Call) -> Request:
         """Return the request with times by the peer's clock, and with the start that we propose."""
@@ -97,36 +96,36 @@ class ServiceOutside:
         if isinstance(request, TryStartMate):
             request = request._replace(hold_until=self._clock.to_wall(request.hold_until))
         if isinstance(request, (TryStartMate, StartJob)):
-            return request._replace(start_at=self.agreed.proposal(call.peer, call.job))
+            return request._replace(start_at=self._agreed.proposal(call.peer, call.job))
         return request
 
     def _received(self, peer: Domain, reply: Reply) -> Reply:
         """Return the reply with times by this domain's clock."""
         if isinstance(reply, MateStatus) and reply.started_at is not None:
-            started_at = self._clock.from_wall(self.agreed.here(peer, reply.started_at))
+            started_at = self._clock.from_wall(self._agreed.here(peer, reply.started_at))
             return reply._replace(started_at=min(started_at, self._clock.now()))  # the clock's offset may be unknown
         if isinstance(reply, (MateTried, MateStarted)) and reply.started:
-            start_at = self.agreed.heard(peer, reply.start_at)
+            start_at = self._agreed.heard(peer, reply.start_at)
             self._metrics.pair_starts["at_once" if start_at is None else "agreed"].inc()
             return reply._replace(start_at=start_at)
         return reply
+
+    def answer(self, answer: Answer) -> None:
+        """See the protocol."""
+        self._domain.questions.late_answers.tell(answer)
 
     # Jobs
 
     def order(self, order: Order) -> None:
         """See the protocol."""
-        self.tasks.run(self.runner.order(order))
-
-    def agreed_start(self, start_at: float | None, job: JobId) -> float | None:
-        """See the protocol."""
-        return self.agreed.accepted(start_at, job)
+        self.tasks.run(self._runner.order(order))
 
     # Timers
 
     def set_timer(self, timer: SetTimer) -> None:
         """See the protocol."""
         at = _spread(timer.at) if timer.timer is Timer.RELEASE else timer.at
-        self._timers.set(f"{timer.timer} {timer.job}", at, lambda: self.domain.timer_due(timer))
+        self._timers.set(f"{timer.timer} {timer.job}", at, lambda: self._domain.timer_due(timer))
 
     def clear_timer(self, timer: ClearTimer) -> None:
         """See the protocol."""
@@ -139,7 +138,7 @@ class ServiceOutside:
             if awaited == job and not handle.cancelled() and handle.when() > self._loop.time():
                 return
             handle.cancel()
-        self._patience = job, self._loop.call_later(PATIENCE, self.domain.go_on, job)
+        self._patience = job, self._loop.call_later(PATIENCE, self._domain.go_on, job)
 
     def look_again(self, at: int, in_vain: int) -> None:
         """See the protocol."""
@@ -150,7 +149,7 @@ class ServiceOutside:
 
     def _look(self) -> None:
         self._look_at = None
-        self.domain.look()
+        self._domain.look()
 
     # News
 
@@ -158,7 +157,7 @@ class ServiceOutside:
         """See the protocol."""
         self._watchers.tell(events)
         for job in over(events):
-            self.tasks.run(self.runner.forget(job))
+            self.tasks.run(self._runner.forget(job))
 
     def when_durable(self, commit: int, act: Callable[[], None], *, hurry: bool = True) -> None:
         """See the protocol."""
@@ -175,7 +174,7 @@ class ServiceOutside:
         self._loop.call_later(TRY_AGAIN, self._try_again)
 
     def _try_again(self) -> None:
-        if self.domain.try_again():
+        if self._domain.turns.try_again():
             self._stalled = ""
             _LOG.warning("the database can be written again")
 

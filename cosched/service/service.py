@@ -33,9 +33,11 @@ from cosched.service.api.reads import Reads
 from cosched.service.api.requests import Requests
 from cosched.service.api.views import Views
 from cosched.service.configuration import Configuration
+from cosched.service.domain.live_domain import LiveDomain
+from cosched.service.domain.recovery import recover
 from cosched.service.domain.watching import Watchers
 from cosched.service.listeners.listening import Listeners, Served
-from cosched.service.manager.kinds import deal_with, kind_of_domain
+from cosched.service.manager.kinds import Around, kind_of
 from cosched.service.metrics import Metrics
 from cosched.service.outside import ServiceOutside
 from cosched.service.peers.agreed_start import AgreedStart
@@ -133,7 +135,7 @@ class Service:
         self.runner.start()
         self.announcer.resume()
         if self._replay is not None:
-            self._replay.begin(self.domain, self._outside)
+            self._replay.begin(self.domain, self.peers, self._outside)
         self._start_timers()
         await self._listen(stack)
 
@@ -174,30 +176,32 @@ class Service:
         replay = self._replay
         self.timers = replay.timers if replay else Timers(self.clock)
         self.watchers = Watchers()
-        self._outside = outside = ServiceOutside(
-            self.clock, self.timers, self.watchers, self._open_durability(stack), self.metrics, self.fail
-        )
-        self.domain = kind_of_domain(manager)(
-            self.name, configuration.coscheduling_settings(), self._cluster, self.store, self.clock, outside,
-            self.metrics, owners=_owners(configuration), paced=self._paced, of_traces=replay is not None,
+        durability = self._open_durability(stack)
+        kind = kind_of(manager, self._cluster)
+        self.domain = LiveDomain(
+            self.name, configuration.coscheduling_settings(), kind.scheduler, self.store, self.clock, self.metrics,
+            owners=_owners(configuration), paced=self._paced, of_traces=replay is not None,
         )  # fmt: skip
         credentials = PeerCredentials(self._tls) if self._tls and not configuration.domain.plaintext else None
         timeout = float(configuration.coscheduling.peer_timeout)
-        kind = replay.peers if replay else Peers
-        self.peers = kind(
-            self.name, configuration.peers, timeout, credentials, self._peer_changed, self.domain.peer_answers
+        peers = replay.peers if replay else Peers
+        self.peers = peers(
+            self.name, configuration.peers, timeout, credentials, self._peer_changed, self.domain.presence.answers
         )
+        most = float(configuration.coscheduling.max_clock_offset)
+        self._agreed = AgreedStart(kind.start_lead, self.peers.clock_offset, most)
         tasks = Tasks(self.fail)
         self.announcer = Announcer(self.domain, self.peers, tasks)
-        self.runner, self.queue = deal_with(manager, self.domain, self.announcer, self._peer_names, tasks)
-        most = float(configuration.coscheduling.max_clock_offset)
-        self._agreed = outside.agreed = AgreedStart(self.runner.work.start_lead, self.peers.clock_offset, most)
-        outside.domain, outside.peers, outside.runner = self.domain, self.peers, self.runner
+        around = Around(self.domain, self.announcer, self._agreed, self._peer_names, tasks)
+        self.runner, self.queue = kind.connect(around)
+        self._outside = ServiceOutside(
+            self.domain, self.peers, self._agreed, self.runner, self.timers, self.watchers, durability, self.fail
+        )
         stack.push_async_callback(self.peers.close)
-        stack.push_async_callback(outside.tasks.close)
+        stack.push_async_callback(self._outside.tasks.close)
         stack.push_async_callback(tasks.close)
         stack.callback(self.domain.refused_changes.close)
-        self._running = self.domain.recover()
+        self._running = recover(self.domain, self._outside)
         self.views = Views(self.domain, self.clock)
         self.requests = Requests(self.domain)
         self.operations = Operations(
@@ -287,7 +291,7 @@ class Service:
             await self.peers.tell(self._presence(PRESENCE_LEAVING), there, GOODBYE)
 
     def _presence(self, presence: Presence) -> TellPresenceRequest:
-        drain = self.domain.drained
+        drain = self.domain.draining.present
         if drain is None:
             return TellPresenceRequest(domain=self.name, presence=presence)
         if presence == PRESENCE_SERVING:
@@ -299,7 +303,7 @@ class Service:
         """Return why the service is not healthy; None if it is."""
         if not self._serving:
             return "starting or stopping"
-        problem = self.domain.problem or self.runner.work.problem
+        problem = self.domain.turns.problem or self.runner.work.problem
         return f"stalled: {problem}" if problem else None
 
     def _follow_health(self) -> None:
@@ -310,7 +314,7 @@ class Service:
         self._task(self.peers.beat())
 
     def _look_for_peers(self) -> None:
-        if expected := self.domain.expected():
+        if expected := self.domain.presence.expected():
             self._task(self.peers.beat(expected))
 
     def _task(self, work: Coroutine[Any, Any, None]) -> None:
@@ -350,7 +354,7 @@ class Service:
 
     def _drained_until(self) -> float:
         """Return the end of the drain in seconds since 1970; NaN if the domain does not drain."""
-        drain = self.domain.drained
+        drain = self.domain.draining.present
         return math.nan if drain is None else float(self.clock.to_wall(drain.until))
 
     def _peer_clock(self, peer: Domain, field: str) -> float:

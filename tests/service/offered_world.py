@@ -15,11 +15,11 @@ from cosched.core.effects import Answer, Call, PassOver, Release, Reschedule, St
 from cosched.core.events import Asked
 from cosched.core.job import JobState
 from cosched.core.protocol import MateTried, StartJob, TryStartMate
-from cosched.core.scheduling.policies.backfilling import BACKFILLING
-from cosched.core.scheduling.policies.ordering import parse_ordering
-from cosched.core.scheduling.scheduler import ClusterSettings
+from cosched.core.scheduling.external import ExternalScheduler
 from cosched.service.domain.changes import Order
-from cosched.service.domain.offered_domain import OfferedDomain
+from cosched.service.domain.live_domain import LiveDomain
+from cosched.service.domain.offered_jobs import OfferedJobs
+from cosched.service.domain.recovery import recover
 from cosched.service.store import JobRecord
 from cosched.service.wire.errors import Refusal
 from tests.service.world import METRICS, TIMEOUT, Disk, Killed, MortalStore, Node, Outside, World, WorldClock
@@ -45,7 +45,7 @@ class Job:
 
 
 class Late:
-    """In the place of LateAnswers: answers go back through the world."""
+    """The answers that take a while: they go back through the world."""
 
     def __init__(self) -> None:
         self.waiting: list[tuple[str, Any, Callable[[Any], None]]] = []
@@ -79,12 +79,10 @@ class SlurmNode(Node):
             self.store.node = self
             self.disk = Disk(self, self.lives)
             self.outside = SlurmOutside(self, self.lives)
-            cluster = ClusterSettings(NODES, parse_ordering("fcfs"), BACKFILLING["easy"])
-            self.domain = OfferedDomain(
-                self.name, self.settings, cluster, self.store, WorldClock(self.world), self.outside, METRICS
-            )
-            self.domain.late_answers = Late()
-            self.domain.recover()
+            scheduler = ExternalScheduler(NODES)
+            self.domain = LiveDomain(self.name, self.settings, scheduler, self.store, WorldClock(self.world), METRICS)
+            self.offered = OfferedJobs(self.domain, scheduler, lambda *_: None)
+            recover(self.domain, self.outside)
             for job in self.slurm.values():
                 self._take_up(job)
             self._hooks_call_again()
@@ -98,14 +96,14 @@ class SlurmNode(Node):
             return
         if job.state == DONE:
             self.domain.started(job.id)
-            self.domain.ended(job.id, JobState.COMPLETED)
+            self.domain.end(job.id, JobState.COMPLETED)
             return
         if job.id not in self.domain.jobs:
-            self.domain.submitted(self.record(job))
+            self.offered.submitted(self.record(job))
         if job.state == RUNNING:
             self.domain.started(job.id)
         elif job.state == QUEUED and self.domain.state(job.id) in (JobState.READY, JobState.HOLDING):
-            self.domain.withdrawn(job.id)
+            self.offered.withdrawn(job.id)
 
     def _hooks_call_again(self) -> None:
         for job in self.slurm.values():
@@ -134,7 +132,7 @@ class SlurmNode(Node):
         self.expected.add(str(job))
         new = self.slurm[str(job)] = Job(str(job), nodes, run, pair)
         if pair is not None:
-            self.guarded(lambda: self.domain.submitted(self.record(new)))
+            self.guarded(lambda: self.offered.submitted(self.record(new)))
         self.schedule()
 
     def is_over(self) -> bool:
@@ -167,13 +165,13 @@ class SlurmNode(Node):
             return
         if job.id in self.trying:
             self.trying.discard(job.id)
-            self.domain.tried(job.id, True)
+            self.offered.tried(job.id, True)
         else:
-            self.domain.offered(job.id, job.nodes, can_yield=True)
+            self.offered.offered(job.id, job.nodes, can_yield=True)
 
     def _lose(self, job: Job) -> None:
         self.requeue(job.id, 1)
-        self.guarded(lambda: self.domain.withdrawn(job.id))
+        self.guarded(lambda: self.offered.withdrawn(job.id))
 
     def _run(self, job: Job) -> None:
         job.state = RUNNING
@@ -188,7 +186,7 @@ class SlurmNode(Node):
         job.state = DONE
         self.done.add(job.id)
         if job.pair is not None:
-            self.guarded(lambda: self.domain.ended(job.id, JobState.COMPLETED))
+            self.guarded(lambda: self.domain.end(job.id, JobState.COMPLETED))
         self.schedule()
 
     # What it is told
@@ -210,8 +208,12 @@ class SlurmOutside(Outside):
 
     later = Outside._later
 
-    def agreed_start(self, start_at: float | None, job: str) -> float | None:  # noqa: ARG002
-        return None
+    def __init__(self, node: Node, life: int) -> None:
+        super().__init__(node, life)
+        self.late = Late()
+
+    def answer(self, answer: Answer) -> None:
+        self.late.tell(answer)
 
     def order(self, order: Order) -> None:
         self.node.may_die()
@@ -230,8 +232,8 @@ class SlurmOutside(Outside):
         """The wanted come first for as long as it takes."""
         node = self.node
         stack = ExitStack()
-        wanted = node.domain.cluster.wanted(self.world.now)
-        stack.enter_context(node.domain.cluster.favouring(wanted))
+        wanted = node.offered.scheduler.wanted(self.world.now)
+        stack.enter_context(node.offered.scheduler.favouring(wanted))
         for job in wanted:
             node.slurm[job].eligible_at = 0
         node.requeue(order.job, OTHERS_TURN)
@@ -247,13 +249,13 @@ class SlurmOutside(Outside):
         job.eligible_at = 0
         self.later(self.world.now, lambda: node._offer(job))  # it may have been offered just now
         node.schedule()
-        self.later(self.world.now + 1, lambda: node.domain.give_way(job.id))
+        self.later(self.world.now + 1, lambda: node.offered.give_way(job.id))
         self.later(self.world.now + TRY_PATIENCE, lambda: self._end_try(job))
 
     def _end_try(self, job: Job) -> None:
         if job.id in self.node.trying:
             self.node.trying.discard(job.id)
-            self.node.domain.tried(job.id, False)
+            self.node.offered.tried(job.id, False)
 
     # Calls, whose answers may take a while
 
@@ -276,13 +278,13 @@ class SlurmOutside(Outside):
                 answered.append(reply)
                 self._replied(call, True, reply)
 
-        peer.domain.late_answers.waiting.append((self.node.name, call.request, deliver))
+        peer.outside.late.waiting.append((self.node.name, call.request, deliver))
         self.world.at(self.world.now + TIMEOUT, lambda: deliver(None))
 
     def _ask(self, call: Call) -> Any:
         peer = self.world.other(self.node.name)
         try:
-            return peer.guarded(lambda: peer.domain.ask(Asked(self.node.name, call.request)))
+            return peer.guarded(lambda: peer.domain.questions.ask(Asked(self.node.name, call.request)))
         except Refusal:
             return None
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import grpc
 from google.protobuf.message import Message
@@ -68,9 +69,14 @@ async def a_caller(offset: Offset | None) -> AsyncIterator[Caller]:
     async with a_world() as world:
         world.eureka.behaviour = keep_to_it
         metrics, clock, answers = Metrics("1"), Clock(), Answers()
-        outside = ServiceOutside(clock, Timers(clock), Watchers(), None, metrics, failed.append)
-        outside.agreed = AgreedStart(LEAD, lambda _: offset, AHEAD + 1)
-        outside.domain, outside.peers = answers, world.peers  # type: ignore[assignment]
+        domain, agreed = (
+            SimpleNamespace(clock=clock, metrics=metrics, calls=answers),
+            AgreedStart(LEAD, lambda _: offset, AHEAD + 1),
+        )
+        no_runner = cast(Any, None)
+        outside = ServiceOutside(
+            cast(Any, domain), world.peers, agreed, no_runner, Timers(clock), Watchers(), None, failed.append
+        )
         yield Caller(outside, world.eureka.seen, metrics, answers)
         await outside.tasks.close()
     assert not failed

@@ -92,8 +92,8 @@ async def test_a_link_that_is_dissolved_is_announced_no_more(world: World) -> No
     domain, peers = submit(world, mate="7"), Peers(UNKNOWN)
     found = announcer(domain, peers)
     await found.announce("1")
-    with domain.turn():
-        domain.feed(Unlinked("1"))
+    with domain.turns.take():
+        domain.decisions.feed(Unlinked("1"))
     await settled(found)
 
 

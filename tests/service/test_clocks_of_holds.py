@@ -53,5 +53,5 @@ async def test_a_domain_gives_way_for_as_long_as_the_peer_s_job_holds(tmp_path: 
     request.hold_until.seconds = world.now + 100 + (ahead or 0)
     answer = await api._asked("TryStartMate", request, PEER)
     assert not cast(wire.TryStartMateResponse, answer).started
-    assert node.domain.cluster.job("2").wanted_until == world.now + 100
+    assert node.domain.scheduler.job("2").wanted_until == world.now + 100
     world.close()

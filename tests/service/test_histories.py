@@ -127,7 +127,7 @@ def test_with_patience_enough_no_fault_lets_a_job_start_alone(world, seed, schem
 def first_acquaintance(made: World) -> None:
     """Both have been there once before the first fault."""
     for name, node in made.nodes.items():
-        node.domain.peer_answers(made.other_name(name), True)
+        node.domain.presence.answers(made.other_name(name), True)
 
 
 @pytest.mark.parametrize("schemes", SCHEMES)

@@ -23,18 +23,17 @@ from cosched.core.protocol import (
     Status,
     TryStartMate,
 )
-from cosched.core.scheduling.policies.backfilling import BACKFILLING
-from cosched.core.scheduling.policies.ordering import parse_ordering
-from cosched.core.scheduling.scheduler import ClusterSettings
+from cosched.core.scheduling.external import ExternalScheduler
 from cosched.core.settings import CoschedulingSettings, OnMateUnknown, Scheme
 from cosched.core.story import Why
 from cosched.service.domain.changes import Order
-from cosched.service.domain.offered_domain import OfferedDomain
+from cosched.service.domain.live_domain import LiveDomain
+from cosched.service.domain.offered_jobs import OfferedJobs
+from cosched.service.domain.recovery import recover
 from cosched.service.metrics import Metrics
 from cosched.service.store import JobRecord, Store
 
 METRICS = Metrics("test")
-CLUSTER = ClusterSettings(10, parse_ordering("fcfs"), BACKFILLING["easy"])
 NOW = 1_000
 
 
@@ -82,22 +81,25 @@ class Site:
     def __init__(self, store: Store, **settings: Any) -> None:
         self.store, self.clock, self.outside = store, Clock(), Outside()
         chosen = CoschedulingSettings(**{"release_jitter": Decimal(0), "max_held_fraction": Decimal(1), **settings})
-        self.domain = OfferedDomain("a", chosen, CLUSTER, store, self.clock, self.outside, METRICS)
+        scheduler = ExternalScheduler(10)
+        self.domain = LiveDomain("a", chosen, scheduler, store, self.clock, METRICS)
+        self.offered = OfferedJobs(self.domain, scheduler, lambda *asked: self.outside.agreed_start(*asked))
+        recover(self.domain, self.outside)
 
     def submit(self, *jobs: int, pair: str | None = None, or_alone: bool = False) -> None:
         for job in jobs:
             named = pair or str(job)
             record = JobRecord(job, "", "ann", None, 2, 0, NOW, JobState.QUEUED, peer="b", pair=named)
-            self.domain.submitted(record, or_alone=or_alone)
-            self.domain.ask(Asked("b", GetMateJobId(str(job), named, None, "ann")))
+            self.offered.submitted(record, or_alone=or_alone)
+            self.domain.questions.ask(Asked("b", GetMateJobId(str(job), named, None, "ann")))
 
     def offer(self, job: int, *, can_yield: bool = True) -> None:
-        self.domain.offered(str(job), 2, can_yield=can_yield)
+        self.offered.offered(str(job), 2, can_yield=can_yield)
 
     def answer(self, job: int, *replies: Any) -> None:
         for reply in replies:
             call = next(call for call in reversed(self.outside.calls) if call.job == str(job))
-            self.domain.answered(call, reply)
+            self.domain.calls.answered(call, reply)
 
     def ready(self, job: int, status: Status = Status.QUEUING) -> None:
         """Offered, and the first two questions are answered."""
@@ -114,7 +116,7 @@ class Site:
         return MateJobId(Found.MATE, str(job)), MateStatus(Status.QUEUING, 1, None), MateTried(False)
 
     def asked_to_try(self, job: int, hold_until: int = 0) -> object:
-        return self.domain.ask(Asked("b", TryStartMate(f"b/{job}/1", str(job), str(job), hold_until)))
+        return self.domain.questions.ask(Asked("b", TryStartMate(f"b/{job}/1", str(job), str(job), hold_until)))
 
     def state(self, job: int) -> JobState | None:
         return self.domain.state(str(job))
@@ -146,7 +148,7 @@ def test_a_hold_is_no_order_and_a_start_is_one(site):
     site.hold(1)
     assert site.orders == []
     assert site.state(1) is JobState.HOLDING
-    site.domain.ask(Asked("b", TryStartMate("b/1/1", "1", "1", 0)))
+    site.domain.questions.ask(Asked("b", TryStartMate("b/1/1", "1", "1", 0)))
     assert site.orders == [Start("1")]
 
 
@@ -178,7 +180,7 @@ def test_what_is_known_is_on_record(site, store):
 
 def test_an_id_that_is_given_again_is_a_new_job(site, store):
     site.submit(1)
-    site.domain.ended("1", JobState.COMPLETED)
+    site.domain.end("1", JobState.COMPLETED)
     site.submit(1, pair="other")
     assert (store.job(1).state, store.job(1).pair) == (JobState.QUEUED, "other")
 
@@ -222,15 +224,15 @@ def test_a_withdrawn_offer_is_queued_again(site, held):
         site.hold(1)
     else:
         site.ready(1)
-    site.domain.withdrawn("1")
+    site.offered.withdrawn("1")
     assert (site.state(1), site.domain.core.ledger.held_nodes) == (JobState.QUEUED, 0)
-    assert site.domain.cluster.used() == dict.fromkeys(site.domain.cluster.used(), 0)
+    assert site.offered.scheduler.used() == dict.fromkeys(site.offered.scheduler.used(), 0)
 
 
 def test_a_running_job_that_is_withdrawn_takes_part_again(site):
     site.submit(1)
     site.ready(1, Status.RUNNING)
-    site.domain.withdrawn("1")
+    site.offered.withdrawn("1")
     assert site.state(1) is JobState.QUEUED
     assert site.store.job(1).started_at is None
 
@@ -256,7 +258,7 @@ def test_a_job_may_end_without_having_been_seen_to_run(site, store, held, how, s
     site.submit(1)
     if held:
         site.hold(1)
-    site.domain.ended("1", how)
+    site.domain.end("1", how)
     assert store.job(1).state is state
     assert (store.job(1).started_at is not None) is ran
     assert site.domain.core.ledger.held_nodes == 0
@@ -272,9 +274,9 @@ def test_a_job_that_cannot_yield_holds(store):
 
 def test_another_comment_is_another_mate(site):
     site.submit(1)
-    site.domain.relinked("1", "b", "new", None)
+    site.offered.relinked("1", "b", "new", None)
     assert (site.store.job(1).pair, site.store.job(1).mate) == ("new", None)
-    site.domain.relinked("1", "", None, None)
+    site.offered.relinked("1", "", None, None)
     site.offer(1)
     assert site.orders == [Start("1")]
 
@@ -282,7 +284,7 @@ def test_another_comment_is_another_mate(site):
 def test_a_job_that_holds_is_given_another_mate_and_asks_for_it_with_its_nodes(site):
     site.submit(1)
     site.hold(1)
-    site.domain.relinked("1", "b", "new", None)
+    site.offered.relinked("1", "b", "new", None)
     assert (site.state(1), site.orders, site.outside.calls[-1].request) == (
         JobState.READY,
         [],
@@ -298,7 +300,7 @@ def test_a_job_whose_mate_is_none_starts_alone_only_if_it_says_so(store, or_alon
     site = Site(store, on_mate_unknown=OnMateUnknown.WAIT)
     site.submit(1, or_alone=or_alone is not linked)
     if linked:
-        site.domain.relinked("1", "b", None, "999", or_alone=or_alone)
+        site.offered.relinked("1", "b", None, "999", or_alone=or_alone)
     site.orders  # noqa: B018
     site.offer(1)
     site.answer(1, MateJobId(Found.NO_PAIR, None, MateProblem.UNKNOWN))
@@ -320,8 +322,8 @@ def test_a_try_is_answered_later(site):
     assert site.asked_to_try(1) is None
     assert site.orders == [Try("1", 0)]
     told: list[object] = []
-    site.domain.late_answers.tell = lambda answer: told.append(answer.answer)
-    site.domain.tried("1", True)
+    site.outside.answer = lambda answer: told.append(answer.answer)
+    site.offered.tried("1", True)
     assert (site.orders, site.state(1), told) == ([Start("1")], JobState.RUNNING, [MateTried(True)])
     assert site.asked_to_try(1) == MateTried(True)  # a retry
 
@@ -329,9 +331,9 @@ def test_a_try_is_answered_later(site):
 def test_a_try_that_has_come_to_nothing_leaves_the_job_queued_and_wanted(site):
     site.submit(1)
     site.asked_to_try(1, hold_until=NOW + 60)
-    site.domain.tried("1", False)
+    site.offered.tried("1", False)
     assert site.state(1) is JobState.QUEUED
-    assert site.domain.cluster.wanted(NOW) == ["1"]
+    assert site.offered.scheduler.wanted(NOW) == ["1"]
     assert site.store.job(1).reason == "MateHolding"
 
 
@@ -342,7 +344,7 @@ def test_others_are_passed_over_while_a_peer_tries_a_job(site):
     site.orders  # noqa: B018
     site.offer(2)
     assert (site.orders, site.state(2)) == ([PassOver("2")], JobState.QUEUED)
-    site.domain.tried("1", False)
+    site.offered.tried("1", False)
     site.offer(2)
     assert site.state(2) is JobState.READY
 
@@ -350,7 +352,7 @@ def test_others_are_passed_over_while_a_peer_tries_a_job(site):
 def test_a_wanted_job_and_one_that_cannot_yield_are_not_passed_over(site):
     site.submit(1, 2, 3)
     site.asked_to_try(2, hold_until=NOW + 60)
-    site.domain.tried("2", False)
+    site.offered.tried("2", False)
     site.asked_to_try(1)
     site.offer(2)
     site.offer(3, can_yield=False)
@@ -359,7 +361,7 @@ def test_a_wanted_job_and_one_that_cannot_yield_are_not_passed_over(site):
 
 def test_after_a_release_the_wanted_come_first(site):
     site.submit(1, 2)
-    with site.domain.cluster.favouring(["1"]):
+    with site.offered.scheduler.favouring(["1"]):
         site.offer(2)
         assert site.orders == [PassOver("2")]
         site.offer(1)
@@ -380,11 +382,11 @@ def test_of_two_pairs_in_each_other_s_way_the_lower_rank_goes_on(site):
     site.ready(first)
     site.asked_to_try(second)
     told: list[object] = []
-    site.domain.late_answers.tell = lambda answer: told.append(answer.answer)
-    site.domain.give_way(str(second))
+    site.outside.answer = lambda answer: told.append(answer.answer)
+    site.offered.give_way(str(second))
     assert told == [MateTried(False)]
     site.orders  # noqa: B018
-    site.domain.tried(str(second), True)  # the manager offers it after all: a turn like any other
+    site.offered.tried(str(second), True)  # the manager offers it after all: a turn like any other
     assert (site.state(second), site.orders) == (JobState.READY, [])
 
 
@@ -393,17 +395,17 @@ def test_a_try_of_the_first_of_two_pairs_goes_on(site):
     site.submit(1, 2)
     site.ready(second)
     site.asked_to_try(first)
-    site.domain.give_way(str(first))
-    site.domain.tried(str(first), True)
+    site.offered.give_way(str(first))
+    site.offered.tried(str(first), True)
     assert site.state(first) is JobState.RUNNING
 
 
 def test_an_agreed_instant_goes_to_the_manager_and_to_the_peer(site):
     site.outside.agreed_start = lambda start_at, _: start_at + 1
     site.submit(1)
-    site.domain.ask(Asked("b", TryStartMate("b/1/1", "1", "1", 0, 50.5)))
+    site.domain.questions.ask(Asked("b", TryStartMate("b/1/1", "1", "1", 0, 50.5)))
     site.orders  # noqa: B018
-    site.domain.tried("1", True)
+    site.offered.tried("1", True)
     assert site.orders == [Start("1", 51.5)]
     assert site.domain.core.incoming.last_answer("b", "1") == ("b/1/1", MateTried(True, 51.5))
 
@@ -416,20 +418,18 @@ def test_an_agreed_instant_outlives_a_restart(site, store):
     site.outside.agreed_start = lambda start_at, _: start_at + 1
     site.submit(1)
     request = TryStartMate("b/1/1", "1", "1", 0, 50.5)
-    site.domain.ask(Asked("b", request))
-    site.domain.tried("1", True)
+    site.domain.questions.ask(Asked("b", request))
+    site.offered.tried("1", True)
     again = Site(store)
-    again.domain.recover()
     again.offer(1)
     assert again.orders == [Start("1", 51.5)]
-    assert again.domain.ask(Asked("b", request)) == MateTried(True, 51.5)
+    assert again.domain.questions.ask(Asked("b", request)) == MateTried(True, 51.5)
 
 
 def test_a_restarted_domain_holds_on(site, store):
     site.submit(1, 2)
     site.hold(1)
     again = Site(store)
-    again.domain.recover()
     assert (again.state(1), again.state(2)) == (JobState.HOLDING, JobState.QUEUED)
     again.offer(1)
     again.offer(2)

@@ -13,8 +13,8 @@ EXPECTED, SETTLE = 7200, 30
 
 
 def drain(site: Site) -> None:
-    with site.domain.turn():
-        site.domain.drain(EXPECTED, SETTLE)
+    with site.domain.turns.take():
+        site.domain.draining.begin(EXPECTED, SETTLE)
 
 
 def release_due(site: Site, job: int) -> None:
@@ -23,7 +23,7 @@ def release_due(site: Site, job: int) -> None:
 
 def given_back(site: Site) -> None:
     """The manager has done what it was told."""
-    site.domain.giving_back.clear()
+    site.domain.decisions.giving_back.clear()
 
 
 def test_what_holds_is_given_back_when_the_time_to_settle_is_over(site):
@@ -32,13 +32,13 @@ def test_what_holds_is_given_back_when_the_time_to_settle_is_over(site):
     drain(site)
     site.answer(17, *Site.no_luck(17))
     assert site.state(17) is JobState.HOLDING
-    assert site.domain.unsettled() == ["17"]
+    assert site.domain.draining.unsettled() == ["17"]
     site.clock.instant = NOW + SETTLE
     release_due(site, 17)
     assert site.orders == [Release("17")]
-    assert site.domain.unsettled() == ["17"]  # the manager is at it
+    assert site.domain.draining.unsettled() == ["17"]  # the manager is at it
     given_back(site)
-    assert site.domain.unsettled() == []
+    assert site.domain.draining.unsettled() == []
 
 
 def test_a_mate_that_can_come_comes(site):
@@ -48,7 +48,7 @@ def test_a_mate_that_can_come_comes(site):
     *questions, _ = Site.no_luck(17)
     site.answer(17, *questions, MateTried(True))
     assert [type(order) for order in site.orders] == [Start]
-    assert site.domain.unsettled() == []
+    assert site.domain.draining.unsettled() == []
 
 
 def test_a_job_that_is_offered_gives_its_nodes_back_and_a_peer_is_answered_no(site):
@@ -66,15 +66,14 @@ def test_a_job_that_would_be_lost_holds_on_and_is_waited_for(site):
     drain(site)
     site.offer(17, can_yield=False)
     assert site.state(17) is JobState.HOLDING
-    assert site.domain.unsettled() == ["17"]
+    assert site.domain.draining.unsettled() == ["17"]
 
 
 def test_it_drains_over_a_restart(site, store):
     site.submit(17)
     drain(site)
     again = Site(store)
-    again.domain.recover()
-    assert again.domain.drained == site.domain.drained
+    assert again.domain.draining.present == site.domain.draining.present
     again.offer(17)
     assert [type(order) for order in again.orders] == [Yield]
 
@@ -84,8 +83,8 @@ def test_when_it_is_resumed_the_jobs_that_were_kept_back_are_considered_at_once(
     drain(site)
     site.offer(17)
     assert [type(order) for order in site.orders] == [Yield]
-    with site.domain.turn():
-        site.domain.resume()
+    with site.domain.turns.take():
+        site.domain.draining.end()
     assert site.orders == [Reschedule("17")]
     site.hold(17)
     assert site.state(17) is JobState.HOLDING

@@ -30,7 +30,7 @@ class Domain:
 async def lost(on_record: JobState, *, offered: bool) -> bool:
     """Whether a job in this state has lost its nodes, as the manager finds it."""
     domain = Domain(j=on_record)
-    offers = Offers(cast(Any, domain), cast(Any, None), cast(Any, None), [], Tasks(pytest.fail))
+    offers = Offers(cast(Any, domain), cast(Any, domain), cast(Any, None), cast(Any, None), [], Tasks(pytest.fail))
     await offers.take_up({"j": Known(job_id="j", submitted_at=0, nodes=1, owner="ann", link=None, offered=offered)}, ())
     return domain.lost == ["j"]
 

@@ -74,7 +74,7 @@ class Site:
         self.runner = Runner(self.domain, manager, Launches(self.domain, manager, tasks), tasks)
         requests, queue = Requests(self.domain), Queue(manager)
         self.operations = Operations(self.domain, requests, self.runner, queue, cast(Any, None), [], 100, 10**9)
-        self.domain._outside.order = self._order  # type: ignore[method-assign]
+        self.domain.turns._outside.order = self._order  # type: ignore[method-assign]
 
     async def restart(self) -> None:
         await self.running.close()
@@ -140,7 +140,7 @@ async def test_a_manager_that_takes_it_is_told_at_once(site: Site) -> None:
     await site.submit()
     record = await site.cancel()
     assert (site.manager.cancelled, record.state, site.reason()) == (["1"], JobState.RUNNING, "Cancelling")
-    site.domain.ended("1", JobState.CANCELLED)
+    site.domain.end("1", JobState.CANCELLED)
     assert (site.operations.job("1").state, site.reason()) == (JobState.CANCELLED, "")
 
 

@@ -34,16 +34,16 @@ def written(node: Node) -> int:
 
 
 def test_the_first_question_links_the_pair_and_that_is_on_record_at_once(node) -> None:
-    assert node.domain.ask(Asked("b", QUESTION)) == MateJobId(Found.MATE, "2")
+    assert node.domain.questions.ask(Asked("b", QUESTION)) == MateJobId(Found.MATE, "2")
     assert node.store.job(2).mate == "7"
 
 
 def test_questions_that_change_nothing_are_answered_without_writing(node) -> None:
-    node.domain.ask(Asked("b", QUESTION))
+    node.domain.questions.ask(Asked("b", QUESTION))
     before = written(node)
-    assert node.domain.ask(Asked("b", QUESTION)) == MateJobId(Found.MATE, "2")
-    assert node.domain.ask(Asked("b", GetMateJobId("8", "run", None, "u"))).found is Found.NO_PAIR
-    assert node.domain.ask(Asked("b", GetMateJobId("8", "other", None, "u"))).found is Found.UNSUBMITTED
-    assert node.domain.ask(Asked("b", GetMateStatus("2", "7"))).status is Status.QUEUING
-    assert node.domain.ask(Asked("b", GetMateStatus("1", "7"))).status is Status.UNKNOWN
+    assert node.domain.questions.ask(Asked("b", QUESTION)) == MateJobId(Found.MATE, "2")
+    assert node.domain.questions.ask(Asked("b", GetMateJobId("8", "run", None, "u"))).found is Found.NO_PAIR
+    assert node.domain.questions.ask(Asked("b", GetMateJobId("8", "other", None, "u"))).found is Found.UNSUBMITTED
+    assert node.domain.questions.ask(Asked("b", GetMateStatus("2", "7"))).status is Status.QUEUING
+    assert node.domain.questions.ask(Asked("b", GetMateStatus("1", "7"))).status is Status.UNKNOWN
     assert written(node) == before

@@ -16,15 +16,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from cosched.core.effects import Start
-from cosched.core.events import Asked, CallFailed, Submitted
+from cosched.core.effects import Answer, Start
+from cosched.core.events import Asked, CallFailed
 from cosched.core.job import JobState
 from cosched.core.protocol import Failure, StartJob, TryStartMate
+from cosched.core.scheduling.batch.open_cluster import OpenCluster
 from cosched.core.scheduling.policies.backfilling import BACKFILLING
 from cosched.core.scheduling.policies.ordering import parse_ordering
 from cosched.core.scheduling.scheduler import ClusterSettings
 from cosched.core.settings import CoschedulingSettings
 from cosched.service.domain.live_domain import LiveDomain
+from cosched.service.domain.recovery import recover
 from cosched.service.metrics import Metrics
 from cosched.service.store import JobRecord, JobScript, Store
 from cosched.service.wire.errors import Refusal
@@ -199,16 +201,13 @@ class Node:
             self.store.node = self
             self.disk = Disk(self, self.lives)
             self._check_record()
-            outside = Outside(self, self.lives)
-            cluster = ClusterSettings(10, parse_ordering("fcfs"), BACKFILLING["easy"])
-            self.domain = LiveDomain(
-                self.name, self.settings, cluster, self.store, WorldClock(self.world), outside, METRICS
-            )
-            for job in self.domain.recover():
+            cluster = OpenCluster(ClusterSettings(10, parse_ordering("fcfs"), BACKFILLING["easy"]))
+            self.domain = LiveDomain(self.name, self.settings, cluster, self.store, WorldClock(self.world), METRICS)
+            for job in recover(self.domain, Outside(self, self.lives)):
                 if job not in self.running and job not in self.done:
                     self.launch(job)
             for job in sorted(self.done & self.domain.jobs.keys()):  # always the same order, for the same history
-                self.domain.ended(job, JobState.COMPLETED)
+                self.domain.end(job, JobState.COMPLETED)
             self._look_round()
             self._look_for_peer()
         except Killed:
@@ -238,8 +237,8 @@ class Node:
         def look() -> None:
             if self.lives == life:
                 there = self.world.nodes[peer].domain is not None
-                self.guarded(lambda: self.domain.peer_answers(peer, there))
-                again = 1 if self.domain is not None and self.domain.expected() else 10
+                self.guarded(lambda: self.domain.presence.answers(peer, there))
+                again = 1 if self.domain is not None and self.domain.presence.expected() else 10
                 self.world.at(self.world.now + again, look)
 
         self.world.at(self.world.now + 2, look)
@@ -261,7 +260,7 @@ class Node:
     def _die(self) -> None:
         if self.world.chance(self.world.faults.goodbye):
             other = self.world.other(self.name)
-            self.world.at(self.world.now, lambda: other.guarded(lambda: other.domain.peer_leaves(self.name, None)))
+            self.world.at(self.world.now, lambda: other.guarded(lambda: other.domain.presence.leaves(self.name, None)))
         self.lives += 1
         self.domain = None
         self.store.close()
@@ -295,9 +294,9 @@ class Node:
             self.world.at(self.world.now + 70, lambda: self.submit(job, nodes, run, pair))
 
     def _submit(self, record: JobRecord) -> None:
-        with self.domain.turn():
+        with self.domain.turns.take():
             self.domain.add(record, SCRIPT)
-            self.domain.feed(Submitted(str(record.id), record.peer or "", record.pair, record.mate, record.owner))
+            self.domain.admit(record)
             self.domain.enqueue(record)
 
     def launch(self, job: str) -> None:
@@ -311,7 +310,7 @@ class Node:
     def _end(self, job: str) -> None:
         del self.running[job]
         self.done.add(job)
-        self.guarded(lambda: self.domain.ended(job, JobState.COMPLETED))
+        self.guarded(lambda: self.domain.end(job, JobState.COMPLETED))
 
     def is_over(self) -> bool:
         return self.domain is not None and self.expected <= self.done and not self.domain.jobs
@@ -375,20 +374,23 @@ class Outside:
         if reply is None or self.world.chance(self.world.faults.lose):
             self._fail(call, Failure.TIMEOUT if mutating else Failure.UNREACHABLE, TIMEOUT)
         else:
-            self._later(self.world.now + self.world.delay(), lambda: self.node.domain.answered(call, reply))
+            self._later(self.world.now + self.world.delay(), lambda: self.node.domain.calls.answered(call, reply))
 
     def _ask(self, call) -> Any:
         peer = self.world.other(self.node.name)
         try:
-            return peer.guarded(lambda: peer.domain.ask(Asked(self.node.name, call.request)))
+            return peer.guarded(lambda: peer.domain.questions.ask(Asked(self.node.name, call.request)))
         except Refusal:
             return None
 
     def _fail(self, call, failure: Failure, after: int) -> None:
         failed = CallFailed(call.job, call.request, failure)
-        self._later(self.world.now + after, lambda: self.node.domain.call_failed(call, failed, "lost"))
+        self._later(self.world.now + after, lambda: self.node.domain.calls.failed(call, failed, "lost"))
 
     # The rest
+
+    def answer(self, answer: Answer) -> None:
+        """A domain that schedules by itself gives its answers at once."""
 
     def when_durable(self, commit: int, act: Callable[[], Any], *, hurry: bool = True) -> None:  # noqa: ARG002
         self.node.disk.when_durable(commit, act)

@@ -15,13 +15,13 @@ from cosched.core.effects import PassOver, Release, Reschedule, Try, Yield
 from cosched.core.events import Ready
 from cosched.core.job import JobState
 from cosched.core.protocol import FOREVER, JobId
-from cosched.core.scheduling.scheduler import WITH_NODES, ClusterJob
-
-Order = Yield | Release | Try | Reschedule | PassOver
+from cosched.core.scheduling.scheduler import WITH_NODES, ClusterJob, Order
 
 
 class ExternalScheduler:
     """The jobs that name a mate, on a machine of `nodes` nodes. Jobs without a mate are unknown here."""
+
+    all_known = False
 
     def __init__(self, nodes: int) -> None:
         self.nodes = nodes
@@ -32,7 +32,7 @@ class ExternalScheduler:
         self._orders: list[Order] = []
 
     def take_orders(self) -> list[Order]:
-        """What the batch system is to be told since the last time."""
+        """See OpenScheduler."""
         orders, self._orders = self._orders, []
         return orders
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from cosched.core.effects import PassOver, Release, Reschedule, Try, Yield
 from cosched.core.events import Ready
 from cosched.core.job import JobState
 from cosched.core.protocol import JobId
@@ -12,6 +14,7 @@ from cosched.core.scheduling.policies.ordering import Ordering
 from cosched.core.scheduling.pools import Partitions
 from cosched.core.scheduling.primitives.codes import NONE
 
+Order = Yield | Release | Try | Reschedule | PassOver  # what a batch system is told
 WITH_NODES = (JobState.READY, JobState.HOLDING, JobState.RUNNING)
 
 
@@ -89,6 +92,7 @@ class OpenScheduler(Scheduler, Protocol):
     """The scheduler of a live domain, whose jobs come and go."""
 
     nodes: int
+    all_known: bool  # whether it knows all jobs of the machine; else only those that name a mate
 
     def submit(self, job: ClusterJob) -> None:
         """A job is queued, or (after a restart) has the nodes that it had."""
@@ -116,6 +120,9 @@ class OpenScheduler(Scheduler, Protocol):
 
     def next_event(self, now: int) -> int | None:
         """When the scheduler wants to go on though nothing is told to it; None: at no time of its own."""
+
+    def take_orders(self) -> Sequence[Order]:
+        """What a batch system behind it is to be told since the last time, once that is on record."""
 
     def used(self) -> dict[JobState, int]:
         """Nodes of ready, holding and running jobs."""

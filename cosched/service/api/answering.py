@@ -27,9 +27,9 @@ async def answer(call: str, work: Awaitable[Reply], context: Context, domain: Li
     metrics, began = domain.metrics, time.perf_counter()
     try:
         reply = await work
-        await domain.durable()
+        await domain.turns.durable()
     except (Refusal, FieldError, StoreError) as error:
-        await domain.durable()
+        await domain.turns.durable()
         refusal = as_refusal(error)
         metrics.request(call, refusal.code.name, time.perf_counter() - began)
         await abort(context, refusal)

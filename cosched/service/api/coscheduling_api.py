@@ -84,11 +84,11 @@ class CoschedulingApi(CoschedulingServiceServicer):
         expected = check_seconds("expected", told.expected, MAX_TIME, 0) if told.HasField("expected") else None
         _LOG.info("peer %s tells its presence: %s", peer, str(told.presence))
         if told.presence == wire.PRESENCE_SERVING:
-            self._domain.peer_serves(peer)
+            self._domain.presence.serves(peer)
         elif told.presence == wire.PRESENCE_DRAINING:
-            self._domain.peer_drains(peer, expected or 0)
+            self._domain.presence.drains(peer, expected or 0)
         elif told.presence == wire.PRESENCE_LEAVING:
-            self._domain.peer_leaves(peer, expected)
+            self._domain.presence.leaves(peer, expected)
         else:
             raise FieldError("presence", "is none that is known here")
 
@@ -107,7 +107,7 @@ class CoschedulingApi(CoschedulingServiceServicer):
     def _audit_refused(self, call: str, caller: Caller, refusal: Refusal) -> None:
         now, who = self._domain.clock.now(), caller.peer or caller.user or ""
         record = AuditRecord(now, who, caller.via, call, None, refusal.code.name, refusal.message)
-        if not self._domain.problem:
+        if not self._domain.turns.problem:
             self._domain.refused_changes.add(record, refusal.reason)
 
     async def _asked(self, call: str, message: WireRequest, caller: Caller) -> WireReply:
@@ -138,9 +138,9 @@ class CoschedulingApi(CoschedulingServiceServicer):
         if isinstance(request, (TryStartMate, StartJob)):
             now = self._domain.clock.now()
             audit = AuditRecord(now, asked.peer, caller.via, call, request.job, "OK", request.request_id)
-        reply = self._domain.ask(asked, audit)
+        reply = self._domain.questions.ask(asked, audit)
         if reply is None and isinstance(request, (TryStartMate, StartJob)):
-            reply = await self._domain.late_answers.of(asked.peer, request)
+            reply = await self._domain.questions.late_answers.of(asked.peer, request)
         assert reply is not None
         return reply
 

@@ -348,7 +348,7 @@ class _Story:
         while until is None or self.after < until:
             async with self._reads.turn(self._caller):
                 events, after = await self._reads.events(self.after, self._jobs, self._kinds)
-            await self._domain.durable()
+            await self._domain.turns.durable()
             if after is None:
                 return
             for event in events:

@@ -18,11 +18,11 @@ class DomainOperations:
 
     def drain(self, asking: Asking, expected: int, settle: int) -> None:
         """DrainDomain, for about `expected` seconds; holds last at most `settle` seconds."""
-        self._change(asking, f"for {expected} s", lambda: self._domain.drain(expected, settle))
+        self._change(asking, f"for {expected} s", lambda: self._domain.draining.begin(expected, settle))
 
     def resume(self, asking: Asking) -> None:
         """ResumeDomain."""
-        self._change(asking, "", self._domain.resume)
+        self._change(asking, "", self._domain.draining.end)
 
     def _change(self, asking: Asking, detail: str, change: Callable[[], None]) -> None:
         try:
@@ -30,7 +30,7 @@ class DomainOperations:
                 raise not_owner(f"only an operator may drain or resume {self._domain.name}, not {asking.user}")
             if self._domain.store.reply(asking.user, asking.request_id) is not None:
                 return
-            with self._domain.turn():
+            with self._domain.turns.take():
                 self._requests.on_record(asking, None, detail)
                 change()
         except Refusal as refusal:

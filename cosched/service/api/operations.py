@@ -9,7 +9,7 @@ import grpc
 
 from cosched.adapters.manager import ManagerError
 from cosched.core.coscheduling.mates import WAITING
-from cosched.core.events import Linked, ReleaseDue, Submitted, Unlinked
+from cosched.core.events import Linked, ReleaseDue, Unlinked
 from cosched.core.job import JobState
 from cosched.core.protocol import Domain, Failure, GetMateJobId, JobId, MateJobId
 from cosched.service.api.requests import Asking, Requests, not_owner
@@ -90,12 +90,10 @@ class Operations:
         self._check_room(owner, wanted.nodes)
         self._check_mate(owner, mate)
         record = self._record(wanted, owner, mate)
-        or_alone = mate is not None and mate.or_alone
-        job = str(record.id)
-        with self._domain.turn():
+        with self._domain.turns.take():
             self._requests.on_record(asking, record.id, "")
             self._add(record, wanted)
-            self._domain.feed(Submitted(job, record.peer or "", record.pair, record.mate, record.owner, or_alone))
+            self._domain.admit(record, or_alone=mate is not None and mate.or_alone)
             if mate is None and not wanted.hold:
                 self._domain.enqueue(record)
         if mate is not None:
@@ -112,10 +110,10 @@ class Operations:
         if job not in self._domain.jobs:
             return  # the job was cancelled meanwhile
         refusal = refusal_of_mate(mate, answer)
-        with self._domain.turn():
+        with self._domain.turns.take():
             if refusal is not None and record.state is JobState.QUEUED:
                 self._domain.end(job, JobState.CANCELLED, f"{REFUSED}{refusal.message}")
-            elif not record.user_hold and job not in self._domain.cluster:
+            elif not record.user_hold and job not in self._domain.scheduler:
                 self._domain.enqueue(record)
         if refusal is not None and record.state is JobState.CANCELLED:
             raise refusal
@@ -142,10 +140,10 @@ class Operations:
             self._queue.check(record, wanted.script)
             self._domain.add(record, wanted.script)
         except ManagerError as error:
-            self._domain.forget_changes()
+            self._domain.journal.forget()
             raise Refusal(grpc.StatusCode.FAILED_PRECONDITION, "MANAGER_REFUSED", str(error)) from error
         except StoreError as error:
-            self._domain.forget_changes()
+            self._domain.journal.forget()
             raise Refusal(
                 grpc.StatusCode.UNAVAILABLE, "STALLED", f"the job cannot be put on record: {error.reason}"
             ) from error
@@ -159,13 +157,13 @@ class Operations:
 
     def _check_room(self, owner: str, nodes: int) -> None:
         try:
-            self._domain.cluster.rounded(nodes)
+            self._domain.scheduler.rounded(nodes)
         except ValueError as error:
             raise Refusal(grpc.StatusCode.FAILED_PRECONDITION, "JOB_TOO_LARGE", str(error)) from None
-        if self._domain.holdings.jobs(owner) >= self._most_jobs:
+        if self._domain.records.holdings.jobs(owner) >= self._most_jobs:
             said = f"{owner} has {self._most_jobs} jobs that have not ended, the most that one user may have"
             raise Refusal(grpc.StatusCode.RESOURCE_EXHAUSTED, "TOO_MANY_JOBS", said)
-        if self._domain.holdings.script_bytes(owner) >= self._most_bytes:
+        if self._domain.records.holdings.script_bytes(owner) >= self._most_bytes:
             size = f"{self._most_bytes} bytes, the most that those of one user may take"
             said = f"the scripts of {owner}'s jobs that have not ended take {size}"
             raise Refusal(grpc.StatusCode.RESOURCE_EXHAUSTED, "TOO_MUCH_STORED", said)
@@ -205,11 +203,11 @@ class Operations:
         answer = await self._agreed(record, mate)
         await self._queue.relink(job, mate)
         self._check_linkable(record, mate)  # it may have started meanwhile
-        with self._domain.turn():
+        with self._domain.turns.take():
             self._requests.on_record(asking, record.id, mate.named)
             if not names(record, mate):
                 known = mate.mate or answer.job
-                self._domain.feed(Linked(job, mate.peer, mate.pair, known, mate.or_alone))
+                self._domain.decisions.feed(Linked(job, mate.peer, mate.pair, known, mate.or_alone))
                 record.mate_status = UNASKED
             record.lookup = FOUND[answer.found]
         return record
@@ -223,7 +221,7 @@ class Operations:
         if job not in self._domain.jobs:
             raise not_owner(f"{asking.user} has no queued job {job[:40]} here that names no mate")
         record = self._domain.jobs[job]
-        with self._domain.turn():
+        with self._domain.turns.take():
             self._requests.on_record(asking, record.id, mate.named)
         return record
 
@@ -267,10 +265,10 @@ class Operations:
         record = self._linked(asking, job, peer)
         await self._queue.part(job)
         self._linked(asking, job, peer)  # it may have started meanwhile
-        with self._domain.turn():
+        with self._domain.turns.take():
             self._requests.on_record(asking, record.id, f"{record.peer}:{record.mate or record.pair}")
             record.lookup = record.mate_status = UNASKED
-            self._domain.feed(Unlinked(job))
+            self._domain.decisions.feed(Unlinked(job))
         return record
 
     # Cancellation and release
@@ -284,7 +282,7 @@ class Operations:
         if record.state.final:
             raise _wrong_state(record, "be cancelled")
         ordered = self._queue.leaves_end_to_manager(record)
-        with self._domain.turn():
+        with self._domain.turns.take():
             self._requests.on_record(asking, record.id, "")
             if ordered:
                 self._domain.order_cancellation(record, asking.user)
@@ -305,14 +303,14 @@ class Operations:
                 f"only an operator may end a hold before its time; to end the wait of job {job}, "
                 "link it with another mate, unlink it (it then starts alone) or cancel it"
             )
-        with self._domain.turn():
+        with self._domain.turns.take():
             self._requests.on_record(asking, record.id, "")
             if record.user_hold:
                 record.user_hold = False
                 self._domain.enqueue(record)
-                self._domain.save(record)
+                self._domain.journal.save(record)
             else:
-                self._domain.feed(ReleaseDue(job))
+                self._domain.decisions.feed(ReleaseDue(job))
         return record
 
     def _check_releasable(self, job: str) -> None:

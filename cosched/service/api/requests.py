@@ -82,9 +82,10 @@ class Requests:
 
     def on_record(self, asking: Asking, job: int | None, detail: str) -> None:
         """Record that the request was carried out, for `job` if it has one; only in a turn."""
+        changes = self._domain.journal.changes
         done = DoneRequest(asking.user, asking.request_id, asking.method, job)
-        self._domain.changes.requests.append(done)
-        self._domain.audit(self._audit(asking, str(job) if job is not None else None, "OK", detail))
+        changes.requests.append(done)
+        changes.audits.append(self._audit(asking, str(job) if job is not None else None, "OK", detail))
 
     def refused(self, asking: Asking, refusal: Refusal) -> None:
         """Record a refused change, if it can be written."""
@@ -93,7 +94,7 @@ class Requests:
         _LOG.log(level, "%s of %s: %s", asking.method, asking.caller.via, refusal.message)
         if denied:
             self._domain.metrics.denied(refusal.reason).inc()
-        if not self._domain.problem:
+        if not self._domain.turns.problem:
             record = self._audit(asking, None, refusal.code.name, refusal.message)
             self._domain.refused_changes.add(record, refusal.reason)
 

@@ -126,16 +126,16 @@ class Views:
             serving_since=self._time(serving_since),
         )
         message.peers.extend(_peer(view, self._absence(view.name)) for view in peers)
-        if (drain := self._domain.drained) is not None:
+        if (drain := self._domain.draining.present) is not None:
             message.drain.since.CopyFrom(Timestamp(seconds=self._clock.to_wall(drain.since)))
             message.drain.until.CopyFrom(Timestamp(seconds=self._clock.to_wall(drain.until)))
             message.drain.settled_by.CopyFrom(Timestamp(seconds=self._clock.to_wall(drain.settled_by)))
-            message.drain.waits_for.extend(map(self.ref, self._domain.unsettled()))
+            message.drain.waits_for.extend(map(self.ref, self._domain.draining.unsettled()))
         return message
 
     def _absence(self, peer: str) -> str:
         """Return, for people, whether a peer is away or drains; empty if neither."""
-        what, until = self._domain.presence(peer)
+        what, until = self._domain.decisions.presence(peer)
         if until is None or until <= self._clock.now():
             return ""
         said = "away, and waited for" if what is Noted.PEER_AWAY else "drains, and makes no pairs"
@@ -143,9 +143,9 @@ class Views:
 
     def node_counts(self) -> cluster_pb2.NodeCounts:
         """Return the numbers of nodes by state."""
-        used = self._domain.cluster.used()
+        used = self._domain.scheduler.used()
         busy = used[JobState.READY] + used[JobState.RUNNING]
-        return cluster_pb2.NodeCounts(idle=self._domain.cluster.free, busy=busy, held=used[JobState.HOLDING])
+        return cluster_pb2.NodeCounts(idle=self._domain.scheduler.free, busy=busy, held=used[JobState.HOLDING])
 
     def job_counts(self) -> cluster_pb2.JobCounts:
         """Return the numbers of jobs by state."""
@@ -164,14 +164,14 @@ class Views:
         groups = [
             cluster_pb2.NodeGroup(
                 state=cluster_pb2.NODE_STATE_HELD if record.state is JobState.HOLDING else cluster_pb2.NODE_STATE_BUSY,
-                count=self._domain.cluster.job(job).nodes,
+                count=self._domain.scheduler.job(job).nodes,
                 job=self.ref(job),
             )
             for job, record in self._domain.jobs.items()
             if record.state in (JobState.READY, JobState.HOLDING, JobState.RUNNING)
         ]
-        if self._domain.cluster.free:
-            idle = cluster_pb2.NodeGroup(state=cluster_pb2.NODE_STATE_IDLE, count=self._domain.cluster.free)
+        if self._domain.scheduler.free:
+            idle = cluster_pb2.NodeGroup(state=cluster_pb2.NODE_STATE_IDLE, count=self._domain.scheduler.free)
             groups.append(idle)
         return groups
 

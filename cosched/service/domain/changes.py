@@ -1,4 +1,4 @@
-"""What one turn of a live domain changed: to be written in one transaction, and then to be done outside."""
+"""What one turn of a live domain changes: noted here, to be written in one transaction, and then to be done outside."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from cosched.core.effects import Answer, Call, ClearTimer, PassOver, Release, Reschedule, SetTimer, Start, Try, Yield
-from cosched.core.protocol import Domain, JobId, MateStarted, MateTried
+from cosched.core.protocol import Domain, JobId, MateStarted, MateTried, Reply
+from cosched.core.story import What
+from cosched.service.clock import Clock
+from cosched.service.domain.story import KINDS, Noted
 from cosched.service.store import AuditRecord, EventRecord, JobRecord, Store
 
 
@@ -31,8 +34,8 @@ class DoneRequest:
 
 @dataclass(slots=True)
 class Changes:
-    """Written in this order: jobs, events, answers, requests, audit, values. Then done: timers, orders, calls, and
-    replies.
+    """Written in this order: jobs, events, answers, requests, audit, values. Then done: looks, timers, orders, calls,
+    and replies.
     """
 
     touched: dict[JobId, None] = field(default_factory=dict)  # jobs that may have changed, in order
@@ -44,10 +47,13 @@ class Changes:
     audits: list[AuditRecord] = field(default_factory=list)
     values: dict[str, str] = field(default_factory=dict)  # by key
 
+    looks: list[tuple[int, int]] = field(default_factory=list)  # when to look again, and how many looks were in vain
+    awaited: JobId | None = None  # the iteration waits for this job's answers
     timers: list[SetTimer | ClearTimer] = field(default_factory=list)
     orders: list[Order] = field(default_factory=list)
     calls: list[Call] = field(default_factory=list)
     replies: list[Answer] = field(default_factory=list)  # to calls that change something
+    reply: Reply | None = None  # the last answer to a peer
 
     @property
     def to_write(self) -> bool:
@@ -62,9 +68,52 @@ class Changes:
             store.add_events(self.events)
             for (peer, caller), (request_id, reply) in self.answers.items():
                 store.save_answer(peer, caller, request_id, type(reply).__name__, reply.started, reply.start_at)
-            for request in self.requests:
-                store.save_reply(request.who, request.request_id, request.method, request.job, "")
-            for audit in self.audits:
-                store.add_audit(audit)
+            self.write_requests(store)
             for key, value in self.values.items():
                 store.set_meta(key, value)
+
+    def write_requests(self, store: Store) -> None:
+        """What users requested, and the audit, in the present transaction; StoreError."""
+        for request in self.requests:
+            store.save_reply(request.who, request.request_id, request.method, request.job, "")
+        for audit in self.audits:
+            store.add_audit(audit)
+
+
+class Journal:
+    """The notes of one domain; taken only in a turn."""
+
+    def __init__(self, store: Store, clock: Clock) -> None:
+        self.clock = clock
+        self.now = clock.now()  # the instant of the present turn, or of the last one
+        self.changes = Changes()
+        self.calls_after = 0  # how many of the store's transactions must be on disk before a peer is called
+        self._sequence = store.last_sequence()
+
+    def begin(self) -> None:
+        """A turn begins."""
+        self.now = self.clock.now()
+
+    def take(self) -> Changes:
+        """All that was noted; nothing is, from now on."""
+        changes, self.changes = self.changes, Changes()
+        return changes
+
+    def forget(self) -> None:
+        """What this turn has noted so far is not to be written: it ends in a Refusal, and nothing was done."""
+        self.changes = Changes()
+
+    def touch(self, job: JobId) -> None:
+        """The job may have changed in this turn."""
+        self.changes.touched[job] = None
+
+    def save(self, record: JobRecord) -> None:
+        """Write the record at the end of this turn."""
+        self.changes.jobs[record.id] = record
+
+    def note(self, job: JobId | None, what: What | Noted, **detail: object) -> None:
+        """Tell something in the story."""
+        self._sequence += 1
+        told = {key: value for key, value in detail.items() if value is not None}
+        number = int(job) if job is not None else None
+        self.changes.events.append(EventRecord(self._sequence, self.now, KINDS[what], number, what, told))

@@ -7,6 +7,12 @@ from dataclasses import asdict, dataclass
 
 from google.protobuf.duration_pb2 import Duration
 
+from cosched.core.events import Drained, Resumed
+from cosched.core.job import JobState
+from cosched.core.protocol import JobId
+from cosched.service.domain.decisions import Decisions
+from cosched.service.domain.records import Records
+from cosched.service.domain.story import Noted
 from cosched.service.wire.fields import FieldError
 
 DRAIN = "drain"  # the key of what is on record
@@ -33,6 +39,45 @@ def read_drain(kept: str | None) -> Drain | None:
     """From the record."""
     values = json.loads(kept or "null")
     return Drain(**values) if values is not None else None
+
+
+class Draining:
+    """Whether a domain drains. It changes only in a turn."""
+
+    def __init__(self, decisions: Decisions, records: Records) -> None:
+        self._decisions = decisions
+        self._jobs = records.jobs
+        self._journal = records.journal
+        self.present: Drain | None = None
+
+    def begin(self, expected: int, settle: int) -> None:
+        """Make no holds and no pairs, for so many seconds as far as is known."""
+        now = self._journal.now
+        since = self.present.since if self.present is not None else now
+        drain = Drain(since, now + expected, now + settle)
+        self._journal.changes.values[DRAIN] = write_drain(drain)
+        self._journal.note(None, Noted.DRAINS, until=drain.until)
+        self.recover(drain)
+
+    def recover(self, drain: Drain) -> None:
+        """The domain drains, as it did before a restart."""
+        self.present = drain
+        self._decisions.feed(Drained(drain.settled_by))
+
+    def end(self) -> None:
+        """The domain is resumed."""
+        if self.present is None:
+            return
+        self.present = None
+        self._journal.changes.values[DRAIN] = write_drain(None)
+        self._journal.note(None, Noted.RESUMED)
+        self._decisions.feed(Resumed())
+
+    def unsettled(self) -> list[JobId]:
+        """The jobs that have nodes and wait for their mates, or whose nodes are just being given back."""
+        waiting = (JobState.READY, JobState.HOLDING)
+        wait = {job for job, record in self._jobs.items() if record.state in waiting and record.peer is not None}
+        return sorted(wait | self._decisions.giving_back, key=int)
 
 
 def check_seconds(field: str, duration: Duration | None, most: int, default: int) -> int:

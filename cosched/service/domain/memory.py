@@ -14,6 +14,7 @@ from cosched.core.coscheduling.ledger import PairedJob
 from cosched.core.coscheduling.peers import Peers, Presence
 from cosched.core.protocol import Domain, GetMateJobId, GetMateStatus, Request, StartJob, TryStartMate
 from cosched.core.scheduling.scheduler import ClusterJob
+from cosched.service.store import JobRecord
 
 PEERS = "peers"  # the key of what is kept of peers
 REQUESTS: dict[str, type] = {kind.__name__: kind for kind in (GetMateJobId, GetMateStatus, TryStartMate, StartJob)}
@@ -43,6 +44,21 @@ def recall(job: PairedJob, memory: Mapping[str, Any]) -> PairedJob:
     if job.parted is not None:
         job.parted = (memory["parted"][0], memory["parted"][1])
     return job
+
+
+def recalled_job(record: JobRecord) -> PairedJob:
+    """The job of this record."""
+    job = PairedJob(
+        str(record.id),
+        record.peer or "",
+        record.pair,
+        record.mate,
+        record.owner,
+        state=record.state,
+        ready_at=record.ready_at,
+        started_at=record.started_at,
+    )
+    return recall(job, record.memory or {})
 
 
 def recalled_place(memory: Mapping[str, Any]) -> dict[str, Any]:

@@ -16,35 +16,34 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from functools import partial
-from typing import Any, Protocol
+from contextlib import contextmanager, suppress
+from functools import partial, wraps
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 import grpc
 
-from cosched.core.effects import Call, ClearTimer, SetTimer
+from cosched.core.effects import Answer, Call, ClearTimer, SetTimer
 from cosched.core.protocol import JobId
-from cosched.core.story import What
-from cosched.service.clock import Clock
-from cosched.service.domain.changes import Changes, Order
-from cosched.service.domain.late_answers import LateAnswers
-from cosched.service.domain.story import KINDS, Noted
+from cosched.service.domain.changes import Changes, Journal, Order
+from cosched.service.domain.decisions import Decisions
 from cosched.service.metrics import Metrics
-from cosched.service.store import AuditRecord, EventRecord, JobRecord, Store, StoreError
+from cosched.service.store import EventRecord, Store, StoreError
 from cosched.service.wire.errors import Refusal
+
+_P = ParamSpec("_P")
 
 
 class Outside(Protocol):
     """What is done for a domain outside its memory and its database, once a turn is on record."""
 
     def call(self, call: Call) -> None:
-        """Send a request to a peer; `LiveDomain.answered` or `call_failed` follows, once."""
+        """Send a request to a peer; `Calls.answered` or `Calls.failed` follows, once."""
 
     def order(self, order: Order) -> None:
-        """Tell the resource manager, as to start a job; `LiveDomain.ended` follows that, once."""
+        """Tell the resource manager, as to start a job; `LiveDomain.end` follows that, once."""
 
-    def agreed_start(self, start_at: float | None, job: JobId) -> float | None:
-        """When our `job` starts if a peer asks for it, proposing this instant; None: at once."""
+    def answer(self, answer: Answer) -> None:
+        """Tell the peer that awaits it."""
 
     def set_timer(self, timer: SetTimer) -> None:
         """Call `LiveDomain.timer_due` at that instant."""
@@ -53,7 +52,7 @@ class Outside(Protocol):
         """Forget a timer."""
 
     def awaits(self, job: JobId) -> None:
-        """The scheduling iteration waits for this job's answers: lose patience after a while (`go_on`)."""
+        """The scheduling iteration waits for this job's answers: call `LiveDomain.go_on` after a while."""
 
     def look_again(self, at: int, in_vain: int) -> None:
         """Call `LiveDomain.look` soon after that instant has begun, when the yields of this one are over.
@@ -71,39 +70,32 @@ class Outside(Protocol):
         """
 
     def stalled(self, problem: str) -> None:
-        """Nothing can be written: call `try_again` in a while."""
+        """Nothing can be written: call `Turns.try_again` in a while."""
 
     def broken(self, error: BaseException) -> None:
         """A fault in the middle of a turn: memory cannot be trusted any more; end the process."""
 
 
 class Turns:
-    """The turns of one domain, and what they change. All methods are plain functions, to be called in one thread."""
+    """The turns of one domain. All methods are plain functions, to be called in one thread."""
 
-    def __init__(self, store: Store, clock: Clock, outside: Outside, metrics: Metrics) -> None:
-        self.store = store
-        self.clock = clock
-        self.metrics = metrics
-        self.jobs: dict[JobId, JobRecord] = {}  # those that have not ended
-        self.now = clock.now()
-        self._outside = outside
-        self._changes = Changes()
-        self._sequence = store.last_sequence()
-        self._calls_after = 0  # how many of the store's transactions must be on disk before a peer is called
+    _outside: Outside
+
+    def __init__(self, store: Store, journal: Journal, decisions: Decisions, metrics: Metrics) -> None:
+        self._store = store
+        self._journal = journal
+        self._decisions = decisions
+        self._metrics = metrics
         self._problem = ""  # why it is stalled
         self._backlog: list[Callable[[], None]] = []  # what came in meanwhile
-        self.late_answers = LateAnswers()
+        self._under_way = False
 
-    def _begin(self) -> None:
-        """It is `now`, and a turn begins."""
-        raise NotImplementedError
-
-    def _settle(self) -> None:
-        """The end of a turn: what follows from it happens, and records are brought up to date."""
-        raise NotImplementedError
+    def open(self, outside: Outside) -> None:
+        """Turns may be taken from now on, and `outside` does what they decide."""
+        self._outside = outside
 
     @contextmanager
-    def turn(self) -> Iterator[None]:
+    def take(self) -> Iterator[Changes]:
         """A turn; what is done in the block is written and acted upon after it.
 
         Raises Refusal: nothing was done (the block's own, or the domain is stalled), or, if its transaction fails,
@@ -111,65 +103,76 @@ class Turns:
         """
         if self._problem:
             raise Refusal(grpc.StatusCode.UNAVAILABLE, "STALLED", f"the database cannot be written: {self._problem}")
-        self.now = self.clock.now()
-        self._begin()
+        self._decisions.begin()
+        self._under_way = True
         try:
-            yield
-            self._settle()
+            yield self._journal.changes
+            self._decisions.settle()
         except Refusal:
             raise
         except BaseException as error:
             self._outside.broken(error)
             raise
+        finally:
+            self._under_way = False
         if not self._write():
             raise Refusal(grpc.StatusCode.INTERNAL, "INTERNAL", "the database cannot be written")
         self._act()
 
-    def _inside(self, happen: Callable[[], None]) -> None:
-        """A turn for what comes from inside the process; while the domain is stalled it waits."""
-        if self._problem:
-            self._backlog.append(happen)
-            return
-        try:
-            with self.turn():
-                happen()
-        except Refusal:
-            pass  # stalled just now: what happened is kept, and will be written
+    def happen(self, act: Callable[_P, None], *arguments: _P.args, **options: _P.kwargs) -> None:
+        """What comes from inside the process: a part of the present turn, or one of its own.
+
+        While the domain is stalled it waits.
+        """
+        if self._under_way:
+            act(*arguments, **options)
+        elif self._problem:
+            self._backlog.append(partial(act, *arguments, **options))
+        else:
+            with suppress(Refusal), self.take():  # stalled just now: what happened is kept, and will be written
+                act(*arguments, **options)
 
     def _write(self) -> bool:
-        if not self._changes.to_write:
+        changes = self._journal.changes
+        if not changes.to_write:
             return True
         try:
-            with self.metrics.commit.time():
-                self._changes.write(self.store)
+            with self._metrics.commit.time():
+                changes.write(self._store)
         except StoreError as error:
             self._problem = str(error)
-            self.metrics.store_stalled.set(1)
+            self._metrics.store_stalled.set(1)
             self._outside.stalled(self._problem)
             return False
         return True
 
     def _act(self) -> None:
-        changes, self._changes = self._changes, Changes()
+        changes, outside, written = self._journal.take(), self._outside, self._store.commits
+        self._set_timers(changes)
+        if changes.orders:
+            outside.when_durable(written, partial(_each, outside.order, changes.orders))
+        if changes.calls:
+            outside.when_durable(self._journal.calls_after, partial(_each, outside.call, changes.calls))
+        if changes.replies:
+            outside.when_durable(written, partial(_each, outside.answer, changes.replies))
+        if changes.events:
+            outside.when_durable(written, partial(outside.happened, changes.events), hurry=False)
+
+    def _set_timers(self, changes: Changes) -> None:
+        for at, in_vain in changes.looks:
+            self._outside.look_again(at, in_vain)
+        if changes.awaited is not None:
+            self._outside.awaits(changes.awaited)
         for timer in changes.timers:
             if isinstance(timer, SetTimer):
                 self._outside.set_timer(timer)
             else:
                 self._outside.clear_timer(timer)
-        outside, written = self._outside, self.store.commits
-        if changes.orders:
-            outside.when_durable(written, partial(_each, outside.order, changes.orders))
-        if changes.calls:
-            outside.when_durable(self._calls_after, partial(_each, outside.call, changes.calls))
-        if changes.replies:
-            outside.when_durable(written, partial(_each, self.late_answers.tell, changes.replies))
-        if changes.events:
-            outside.when_durable(written, partial(outside.happened, changes.events), hurry=False)
 
     async def durable(self) -> None:
         """Wait until no power failure could take back what is known here now."""
         reached = asyncio.get_running_loop().create_future()
-        self._outside.when_durable(self.store.commits, partial(_reach, reached))
+        self._outside.when_durable(self._store.commits, partial(_reach, reached))
         await reached
 
     def try_again(self) -> bool:
@@ -177,11 +180,11 @@ class Turns:
         self._problem = ""
         if not self._write():
             return False
-        self.metrics.store_stalled.set(0)
+        self._metrics.store_stalled.set(0)
         self._act()
         backlog, self._backlog = self._backlog, []
         for happen in backlog:
-            self._inside(happen)
+            self.happen(happen)
         return True
 
     @property
@@ -189,35 +192,26 @@ class Turns:
         """Why the domain is stalled; empty if it is not."""
         return self._problem
 
-    # What a turn changes
 
-    def touch(self, job: JobId) -> None:
-        """The job may have changed in this turn."""
-        self._changes.touched[job] = None
-
-    def note(self, job: JobId | None, what: What | Noted, **detail: object) -> None:
-        """Tell something in the story; only in a turn."""
-        self._sequence += 1
-        told = {key: value for key, value in detail.items() if value is not None}
-        number = int(job) if job is not None else None
-        self._changes.events.append(EventRecord(self._sequence, self.now, KINDS[what], number, what, told))
-
-    def audit(self, record: AuditRecord) -> None:
-        """Keep an audit record with this turn."""
-        self._changes.audits.append(record)
+class HasTurns(Protocol):
+    """A part of a domain for which something happens."""
 
     @property
-    def changes(self) -> Changes:
-        """What the present turn has changed so far."""
-        return self._changes
+    def turns(self) -> Turns:
+        """The domain's."""
 
-    def save(self, record: JobRecord) -> None:
-        """Write the record at the end of this turn."""
-        self._changes.jobs[record.id] = record
 
-    def forget_changes(self) -> None:
-        """What this turn has noted so far is not to be written: it ends in a Refusal, and nothing was done."""
-        self._changes = Changes()
+_Part = TypeVar("_Part", bound=HasTurns)
+
+
+def in_turn(act: Callable[Concatenate[_Part, _P], None]) -> Callable[Concatenate[_Part, _P], None]:
+    """A method that happens in the present turn, or in one of its own: see `Turns.happen`."""
+
+    @wraps(act)
+    def happen(part: _Part, /, *arguments: _P.args, **options: _P.kwargs) -> None:
+        part.turns.happen(act, part, *arguments, **options)
+
+    return happen
 
 
 def _each(act: Callable[[Any], None], items: Iterable[Any]) -> None:

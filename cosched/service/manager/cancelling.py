@@ -40,7 +40,7 @@ class Cancellations:
 
     async def taken(self, job: JobId, patience: float) -> bool:
         """Wait up to `patience` seconds for the manager to take an order that was just recorded; whether it has."""
-        await self._domain.durable()  # the order has been given by then
+        await self._domain.turns.durable()  # the order has been given by then
         task = self._under_way.get(job)
         if task is not None:
             await asyncio.wait([task], timeout=patience)

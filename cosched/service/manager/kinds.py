@@ -2,37 +2,64 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import NamedTuple
 
 from cosched.adapters.batch_system import BatchSystem
+from cosched.adapters.launcher import Launcher
 from cosched.adapters.loading import ResourceManager
 from cosched.core.protocol import Domain
+from cosched.core.scheduling.external import ExternalScheduler
+from cosched.core.scheduling.scheduler import ClusterSettings, OpenScheduler
 from cosched.service.domain.live_domain import LiveDomain
-from cosched.service.domain.offered_domain import OfferedDomain
+from cosched.service.domain.offered_jobs import OfferedJobs
 from cosched.service.manager.launches import Launches
 from cosched.service.manager.offers import Offers
 from cosched.service.manager.queues import BatchQueue, Queue
 from cosched.service.manager.runner import Runner
+from cosched.service.peers.agreed_start import AgreedStart
 from cosched.service.peers.announcing import Announcer
 from cosched.service.tasks import Tasks
 
 
-def kind_of_domain(manager: ResourceManager) -> type[LiveDomain]:
-    """Return the class of domain: the batch system schedules, or our embedded scheduler does."""
+class Around(NamedTuple):
+    """A domain, and the parts of its service that its manager's work needs."""
+
+    domain: LiveDomain
+    announcer: Announcer
+    agreed: AgreedStart
+    peers: Sequence[Domain]  # the configured domains
+    tasks: Tasks  # see Runner
+
+
+class Kind(NamedTuple):
+    """What depends on the kind of a manager."""
+
+    scheduler: OpenScheduler
+    start_lead: float | None  # the least notice in seconds for a start at an exact instant; None: that is impossible
+    connect: Callable[[Around], tuple[Runner, Queue]]  # connects a domain with its manager
+
+
+def kind_of(manager: ResourceManager, settings: ClusterSettings) -> Kind:
+    """Return the kind of this manager, which is open: the batch system schedules, or our embedded scheduler does."""
     if isinstance(manager, BatchSystem):
-        return OfferedDomain
-    from cosched.service.kernels import load_kernels  # also imports the compiler, which batch systems do not need
+        scheduler = ExternalScheduler(settings.nodes)
+        return Kind(scheduler, manager.start_lead, partial(_offers, manager, scheduler))
+    from cosched.core.scheduling.batch.open_cluster import OpenCluster  # imports the compiler, as the next one does,
+    from cosched.service.kernels import load_kernels  # which batch systems do not need
 
     load_kernels()
-    return LiveDomain
+    return Kind(OpenCluster(settings), None, partial(_launches, manager))
 
 
-def deal_with(
-    manager: ResourceManager, domain: LiveDomain, announcer: Announcer, peers: Sequence[Domain], tasks: Tasks
-) -> tuple[Runner, Queue]:
-    """Return what connects a domain and its manager. `peers`: the configured domains; `tasks`: see Runner."""
-    if isinstance(manager, BatchSystem):
-        assert isinstance(domain, OfferedDomain)
-        offers = Offers(domain, manager, announcer, peers, tasks)
-        return Runner(domain, manager, offers, tasks), BatchQueue(domain, manager, peers)
-    return Runner(domain, manager, Launches(domain, manager, tasks), tasks), Queue(manager)
+def _offers(system: BatchSystem, scheduler: ExternalScheduler, around: Around) -> tuple[Runner, Queue]:
+    domain, announcer, agreed, peers, tasks = around
+    jobs = OfferedJobs(domain, scheduler, agreed.accepted)
+    offers = Offers(domain, jobs, system, announcer, peers, tasks)
+    return Runner(domain, system, offers, tasks), BatchQueue(domain, system, peers)
+
+
+def _launches(launcher: Launcher, around: Around) -> tuple[Runner, Queue]:
+    domain, tasks = around.domain, around.tasks
+    return Runner(domain, launcher, Launches(domain, launcher, tasks), tasks), Queue(launcher)

@@ -44,8 +44,6 @@ def spec_of(record: JobRecord, script: JobScript) -> JobSpec:
 class Launches(Work):
     """See Work. The domain has its own scheduler, so its manager only starts and ends jobs."""
 
-    start_lead = None  # jobs are launched at once
-
     def __init__(self, domain: LiveDomain, launcher: Launcher, tasks: Tasks) -> None:
         self._domain = domain
         self._launcher = launcher
@@ -89,7 +87,7 @@ class Launches(Work):
         """Start a job, or end it as failed if it cannot start. NoRoomError."""
         job = str(record.id)
         if record.cancelled_by is not None:
-            self._domain.ended(job, JobState.CANCELLED, UNSTARTED)
+            self._domain.end(job, JobState.CANCELLED, UNSTARTED)
             return
         try:
             await self._launch_when_free(spec_of(record, self._script(record)))
@@ -98,11 +96,11 @@ class Launches(Work):
         except ManagerError as error:
             _LOG.warning("job %s cannot be started: %s", job, error)
             self._domain.metrics.launch_failures.inc()
-            self._domain.ended(job, JobState.FAILED, f"it could not be started: {error}")
+            self._domain.end(job, JobState.FAILED, f"it could not be started: {error}")
 
     def _script(self, record: JobRecord) -> JobScript:
         try:
-            script = self._domain.script(record)
+            script = self._domain.store.script(record.id)
         except StoreError as error:
             raise ManagerError(f"its script cannot be read: {error.reason}") from error
         if script is None:
@@ -123,7 +121,7 @@ class Launches(Work):
         """See Work."""
         if job in self._delayed:
             self._delayed[job].cancel()
-            self._domain.ended(job, JobState.CANCELLED, UNSTARTED)
+            self._domain.end(job, JobState.CANCELLED, UNSTARTED)
             return
         await self._launcher.cancel(job)
 
@@ -139,7 +137,7 @@ class Launches(Work):
             self._tasks.run(self._forget_durably(report.job_id))
 
     async def _forget_durably(self, job: JobId) -> None:
-        await self._domain.durable()
+        await self._domain.turns.durable()
         await forget(self._launcher, job)
 
     # After a restart
@@ -151,7 +149,7 @@ class Launches(Work):
             if record is None or job in found:
                 continue
             if self._launcher.may_have_forgotten:  # it may have run: do not run it twice
-                self._domain.ended(job, JobState.FAILED, HOST_RESTARTED)
+                self._domain.end(job, JobState.FAILED, HOST_RESTARTED)
             else:
                 await self._launch(record)  # its launch was recorded here, but not carried out yet
         for job, report in found.items():

@@ -1,4 +1,4 @@
-"""The work of a runner for a manager that schedules by itself: see `adapters.batch_system` and `offered_domain`."""
+"""The work of a runner for a manager that schedules by itself: see `adapters.batch_system` and `offered_jobs`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from cosched.core.effects import PassOver, Release, Reschedule, Start, Try, Yiel
 from cosched.core.job import JobState
 from cosched.core.protocol import Domain, JobId
 from cosched.service.domain import story
-from cosched.service.domain.offered_domain import OfferedDomain
+from cosched.service.domain.live_domain import LiveDomain
+from cosched.service.domain.offered_jobs import OfferedJobs
 from cosched.service.manager.runner import Orders, Reports, Work, tell_end
 from cosched.service.peers.announcing import Announcer
 from cosched.service.peers.linking import peer_meant, until_linkable
@@ -32,10 +33,17 @@ class Offers(Work):
     problem = ""  # orders never wait here
 
     def __init__(
-        self, domain: OfferedDomain, system: BatchSystem, announcer: Announcer, peers: Sequence[Domain], tasks: Tasks
+        self,
+        domain: LiveDomain,
+        jobs: OfferedJobs,
+        system: BatchSystem,
+        announcer: Announcer,
+        peers: Sequence[Domain],
+        tasks: Tasks,
     ) -> None:
-        """`peers`: the configured domains."""
+        """`jobs`: the domain's. `peers`: the configured domains."""
         self._domain = domain
+        self._jobs = jobs
         self._system = system
         self._announcer = announcer
         self._peers = peers
@@ -50,18 +58,13 @@ class Offers(Work):
         }
         self.reports: Reports = {
             Submitted: self._submitted,
-            Refused: lambda report: domain.refused(report.job_id, report.reason),
+            Refused: lambda report: jobs.refused(report.job_id, report.reason),
             Relinked: self._relinked,
-            Offered: lambda report: domain.offered(report.job_id, report.nodes, can_yield=report.can_yield),
-            Withdrawn: lambda report: domain.withdrawn(report.job_id),
+            Offered: lambda report: jobs.offered(report.job_id, report.nodes, can_yield=report.can_yield),
+            Withdrawn: lambda report: jobs.withdrawn(report.job_id),
             Started: lambda report: domain.started(report.job_id),
             Ended: self._ended,
         }
-
-    @property
-    def start_lead(self) -> float:
-        """See Work."""
-        return self._system.start_lead
 
     # Orders
 
@@ -78,13 +81,14 @@ class Offers(Work):
         try:
             yield
         finally:
-            self._domain.giving_back.discard(job)
+            self._domain.decisions.giving_back.discard(job)
 
     async def _release(self, order: Release) -> None:
         """End a hold. For a while, jobs whose mates hold nodes elsewhere come first."""
-        wanted = self._domain.cluster.wanted(self._domain.now)
+        scheduler = self._jobs.scheduler
+        wanted = scheduler.wanted(self._domain.journal.now)
         with self._giving_back(order.job), ExitStack() as while_it_lasts:
-            while_it_lasts.enter_context(self._domain.cluster.favouring(wanted))
+            while_it_lasts.enter_context(scheduler.favouring(wanted))
             asyncio.get_running_loop().call_later(WANTED_FIRST, while_it_lasts.close)
             for job in wanted:
                 self._tasks.run(self._hasten(Reschedule(job)))
@@ -98,12 +102,12 @@ class Offers(Work):
 
     async def _try(self, order: Try) -> None:
         offered = False
-        doubt = asyncio.get_running_loop().call_later(DOUBT, self._domain.give_way, order.job)
+        doubt = asyncio.get_running_loop().call_later(DOUBT, self._jobs.give_way, order.job)
         try:
             offered = await self._system.try_start(order.job)
         finally:
             doubt.cancel()
-            self._domain.tried(order.job, offered)
+            self._jobs.tried(order.job, offered)
 
     async def cancel(self, job: JobId) -> None:
         """See Work."""
@@ -120,9 +124,9 @@ class Offers(Work):
             said = f"no domain {job.link.peer}" if job.link.peer else "a pair's name, but not in which domain"
             reason = f"its comment names {said} (configured: {known})"
             _LOG.warning("job %s of %s starts alone: %s", job.job_id, job.owner, reason)
-            self._domain.refused(job.job_id, reason)
+            self._jobs.refused(job.job_id, reason)
             return
-        self._domain.submitted(self._record(job, peer, job.link), or_alone=job.link.or_alone)
+        self._jobs.submitted(self._record(job, peer, job.link), or_alone=job.link.or_alone)
         self._tasks.run(self._announcer.announce(job.job_id))
 
     def _record(self, job: Submitted, peer: Domain, link: Link) -> JobRecord:
@@ -149,7 +153,7 @@ class Offers(Work):
 
     async def _follow_link(self, job: JobId, peer: Domain, link: Link) -> None:
         await until_linkable(self._domain, job)
-        self._domain.relinked(job, peer, link.pair, link.mate, or_alone=link.or_alone)
+        self._jobs.relinked(job, peer, link.pair, link.mate, or_alone=link.or_alone)
         await self._announcer.announce(job)
 
     def _ended(self, report: Ended) -> None:
@@ -167,7 +171,7 @@ class Offers(Work):
         """
         for job in list(self._domain.jobs):
             if job not in found:
-                self._domain.ended(job, JobState.FAILED, "its resource manager does not know it any more")
+                self._domain.end(job, JobState.FAILED, "its resource manager does not know it any more")
         for known in found.values():
             self._find(known)
 
@@ -180,4 +184,4 @@ class Offers(Work):
         if known.running:
             self._domain.started(known.job_id)
         elif not known.offered and self._domain.state(known.job_id) in (JobState.READY, JobState.HOLDING):
-            self._domain.withdrawn(known.job_id)
+            self._jobs.withdrawn(known.job_id)

@@ -29,10 +29,6 @@ class Work(Protocol):
     reports: Reports
 
     @property
-    def start_lead(self) -> float | None:
-        """The least notice in seconds for a start at an exact instant; None: exact starts are impossible."""
-
-    @property
     def problem(self) -> str:
         """Return why orders wait; empty if none does."""
 
@@ -91,7 +87,7 @@ def tell_end(domain: LiveDomain, end: Ended) -> None:
     """Tell the domain that a job has ended."""
     if end.how is End.UNSTARTED:
         domain.metrics.launch_failures.inc()
-    domain.ended(end.job_id, _state_of(end), _explained(end), end.exit_code)
+    domain.end(end.job_id, _state_of(end), _explained(end), end.exit_code)
 
 
 def _state_of(end: Ended) -> JobState:

@@ -34,7 +34,7 @@ class Announcer:
 
     async def ask(self, peer: Domain, question: GetMateJobId) -> MateJobId:
         """Ask the peer what it knows of a mate. CallError."""
-        await self._domain.durable()  # if a power failure undid the job, its id would be reused
+        await self._domain.turns.durable()  # if a power failure undid the job, its id would be reused
         answer = await self._peers.call(peer, question)
         assert isinstance(answer, MateJobId)
         return answer
@@ -89,7 +89,7 @@ class Announcer:
             _LOG.info("job %s: its mate's domain gives no answer: %s", job, error.problem)
             return None, question.pair is not None
         if job in self._domain.jobs:
-            self._domain.hear(record.peer, question, answer)
+            self._domain.calls.heard(record.peer, question, answer)
         return answer, question.pair is not None or answer.found is not Found.UNSUBMITTED
 
 

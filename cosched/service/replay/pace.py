@@ -41,7 +41,7 @@ class RealPace:
 
     def _submit(self) -> None:
         try:
-            with self._domain.turn():
+            with self._domain.turns.take():
                 self._submissions.submit()
         except Refusal:  # the domain is stalled
             self._timers.set("submission", self._domain.clock.now() + TRY_AGAIN, self._submit)
@@ -152,7 +152,7 @@ class Lockstep:
 
     async def _turn(self, now: int, phases: Sequence[int]) -> None:
         """Go through the phases in one turn, since only an iteration asks for answers."""
-        with self.domain.turn():
+        with self.domain.turns.take():
             if PHASE_COMPLETIONS in phases:
                 for job in self._manager.ended(now):
                     self.domain.end(job, JobState.COMPLETED, exit_code=0)
@@ -160,6 +160,6 @@ class Lockstep:
                 while self._submissions.next == now:
                     self._submissions.submit()
             if PHASE_ITERATIONS in phases:
-                self.domain.wake()
+                self.domain.decisions.wake()
         await self._outside.tasks.settled()
-        self.domain.rest()
+        self.domain.decisions.rest()

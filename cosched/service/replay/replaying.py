@@ -42,13 +42,13 @@ class Replay:
         """The class of the clients for other domains."""
         return NotingPeers if self.paced else Peers
 
-    def begin(self, domain: LiveDomain, outside: ServiceOutside) -> None:
+    def begin(self, domain: LiveDomain, peers: Peers, outside: ServiceOutside) -> None:
         """Start submitting the trace's jobs, or wait for the conductor."""
         submissions, time = Submissions(domain, self._manager.jobs), self._manager.time
         if isinstance(self.timers, PacedTimers):
             assert isinstance(time, SharedTime)
-            assert isinstance(outside.peers, NotingPeers)
-            self.lockstep = Lockstep(domain, self._manager, time, outside, self.timers, outside.peers, submissions)
+            assert isinstance(peers, NotingPeers)
+            self.lockstep = Lockstep(domain, self._manager, time, outside, self.timers, peers, submissions)
         else:
             self.pace = RealPace(domain, self.timers, submissions)
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import grpc
 
-from cosched.core.events import Submitted
 from cosched.core.job import JobState
 from cosched.service.domain import story
 from cosched.service.domain.live_domain import LiveDomain
@@ -43,10 +42,10 @@ class Submissions:
         except StoreError as error:
             raise Refusal(grpc.StatusCode.UNAVAILABLE, "STALLED", str(error)) from error
         self._done += 1
-        self._domain.feed(Submitted(str(record.id), job.peer, job.pair, None, OWNER))
+        self._domain.admit(record)
         self._domain.enqueue(record)
         if job.alone:
-            self._domain.cluster.count_paired(str(record.id), False)
+            self._domain.scheduler.count_paired(str(record.id), False)
 
 
 def _record(job: TraceJob) -> JobRecord:

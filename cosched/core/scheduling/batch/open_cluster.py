@@ -26,6 +26,8 @@ FIRST_ROWS = 256
 class OpenCluster:
     """The nodes and the queue of one live domain."""
 
+    all_known = True
+
     def __init__(self, settings: ClusterSettings) -> None:
         self.settings = settings
         self.nodes = settings.nodes
@@ -88,6 +90,10 @@ class OpenCluster:
         """The ready job at which the open iteration waits."""
         row = int(self._record["offered"])
         return self._job[row] if self._record["open"] and row != NONE else None
+
+    def take_orders(self) -> tuple[()]:
+        """Nobody else schedules: there is nobody to tell."""
+        return ()
 
     @property
     def changed(self) -> bool:

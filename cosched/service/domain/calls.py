@@ -1,0 +1,87 @@
+"""What comes of a domain's calls to its peers."""
+
+from __future__ import annotations
+
+from cosched.core.coscheduling.ledger import PairedJob
+from cosched.core.coscheduling.mates import WAITING
+from cosched.core.effects import Call
+from cosched.core.events import Answered, CallFailed
+from cosched.core.protocol import Domain, Found, GetMateJobId, MateJobId, MateStatus, Reply
+from cosched.core.settings import OnMateUnknown
+from cosched.core.story import Why
+from cosched.service.domain.decisions import Decisions
+from cosched.service.domain.records import Records
+from cosched.service.domain.story import Noted
+from cosched.service.domain.turns import Turns, in_turn
+from cosched.service.wire.translation import FOUND, STATUS
+
+
+class Calls:
+    """The answers of peers."""
+
+    def __init__(self, decisions: Decisions, records: Records, turns: Turns) -> None:
+        self.turns = turns
+        self._core = records.core
+        self._decisions = decisions
+        self._records = records
+        self._journal = records.journal
+
+    @in_turn
+    def answered(self, call: Call, reply: Reply) -> None:
+        """A peer's answer to a call."""
+        job = self._asking(call)
+        if job is None:
+            return
+        self._keep(job, reply)
+        self._decisions.feed(Answered(call.job, call.request, reply))
+
+    @in_turn
+    def failed(self, call: Call, failed: CallFailed, problem: str) -> None:
+        """A call got no answer."""
+        if (job := self._asking(call)) is None:
+            return
+        if not job.uncertain:  # else that was told, and is repeated each second
+            what = type(call.request).__name__
+            self._journal.note(call.job, Noted.NO_ANSWER, peer=call.peer, call=what, problem=problem)
+        self._decisions.feed(failed)
+
+    def _asking(self, call: Call) -> PairedJob | None:
+        """The job that made this call, if it still awaits the answer."""
+        job = self._core.jobs.get(call.job)
+        return job if job is not None and job.call is call.request else None
+
+    def _keep(self, job: PairedJob, reply: Reply) -> None:
+        """Keep what the mate's domain says of it, for those who ask."""
+        if (record := self._records.jobs.get(job.id)) is None:
+            return
+        before = record.lookup, record.mate_status
+        if type(reply) is MateJobId:
+            record.lookup = FOUND[reply.found]
+        elif type(reply) is MateStatus:
+            record.mate_status = STATUS[reply.status]
+        record.heard_at = self._journal.now
+        if before != (record.lookup, record.mate_status):
+            self._journal.save(record)
+
+    @in_turn
+    def heard(self, peer: Domain, question: GetMateJobId, answer: MateJobId) -> None:
+        """What a mate's domain said of a mate, beside the job's own questions."""
+        job = self._core.jobs.get(question.caller)
+        if job is None or (job.peer, job.pair) != (peer, question.pair):  # it was unlinked meanwhile
+            return
+        self._keep(job, answer)
+        if answer.job is not None and job.mate is None:
+            self._core.mates.settle(job, answer.job)
+            self._journal.touch(job.id)
+        if answer.found is Found.NO_PAIR:
+            job.problem = answer.problem or ""
+            self._journal.touch(job.id)
+            if self._waits_for_a_mate(job):
+                problem = {"peer": peer, "mate": job.mate, "pair": job.pair, "problem": job.problem}
+                self._journal.note(job.id, Noted.WRONG_MATE, **problem)
+                self._records.set_reason(job.id, Why.MATE_UNKNOWN)
+
+    def _waits_for_a_mate(self, job: PairedJob) -> bool:
+        """Whether the job will wait, though there is no such mate."""
+        settings = self._core.settings
+        return settings.on_mate_unknown is OnMateUnknown.WAIT and not job.or_alone and job.state in WAITING

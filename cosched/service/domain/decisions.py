@@ -1,0 +1,172 @@
+"""The policy domain inside the turns: it is told events, and what it wants is noted for the end of the turn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, cast
+
+from cosched.core.domain import Change, PolicyDomain
+from cosched.core.effects import (
+    Answer,
+    Call,
+    ClearTimer,
+    Effect,
+    PassOver,
+    Record,
+    Release,
+    SetTimer,
+    Start,
+    Wanted,
+    Yield,
+)
+from cosched.core.events import Event, Ready, Tried
+from cosched.core.job import JobState
+from cosched.core.protocol import Domain, JobId, MateTried, Reply, StartJob, TryStartMate
+from cosched.service.domain import story
+from cosched.service.domain.memory import PEERS, remember_peers
+from cosched.service.domain.records import Records
+from cosched.service.domain.story import Noted
+
+GIVE_BACK = (Yield, Release, PassOver)
+
+
+class Decisions:
+    """What one domain decides: its jobs start, hold and yield."""
+
+    def __init__(self, policy: PolicyDomain, records: Records, *, paced: bool) -> None:
+        """`paced`: iterations run between `wake` and `rest` only, at the pace of a conductor (replay in lock-step)."""
+        self._policy = policy
+        self._core = policy.coscheduler
+        self._records = records
+        self._scheduler = records.scheduler
+        self._journal = records.journal
+        self._paced = paced
+        self._iterating = not paced
+        self.looks = 0  # since anything has happened
+        self.giving_back: set[JobId] = set()  # the manager was told to take these jobs' nodes, and is at it
+        self._do: dict[type, Callable[[Any], None]] = {
+            Record: records.tell,
+            Ready: self._first_ready,
+            Wanted: self._wanted,
+            Start: self._start,
+            Call: self._call,
+            Answer: self._answer,
+            SetTimer: self._timer,
+            ClearTimer: self._timer,
+        }
+
+    # The course of a turn
+
+    def begin(self) -> None:
+        """A turn begins."""
+        self._journal.begin()
+        self._scheduler.enter(self._journal.now)
+
+    def feed(self, event: Event) -> None:
+        """Tell the policy domain; only in a turn."""
+        self._do_all(self._policy.handle(event, self._journal.now))
+        if self._core.peers.changed:
+            self._note_peers()
+
+    def tried(self, event: Tried) -> None:
+        """Tell what came of a try, later; only in a turn."""
+        self._do_all(self._policy.tried(event, self._journal.now))
+
+    def carry_out(self, effects: Iterable[Effect]) -> None:
+        """Do what follows from a restart; only in a turn."""
+        self._do_all(self._policy.follow(effects, self._journal.now))
+
+    def settle(self) -> None:
+        """The end of a turn: the scheduling that follows happens, and records are brought up to date."""
+        if self._iterating:
+            self._schedule()
+        for job in self._policy.take_changed():
+            self._journal.touch(job)
+        self._records.refresh()
+        orders = self._journal.changes.orders
+        orders += self._scheduler.take_orders()
+        self.giving_back.update(order.job for order in orders if type(order) in GIVE_BACK)
+
+    def _schedule(self) -> None:
+        """Iterate until nothing changes, or an answer is awaited."""
+        now = self._journal.now
+        if (look_at := self._scheduler.next_event(now)) is not None:
+            self._look_again(look_at)
+        with self._records.metrics.iteration.time():
+            self._do_all(self._policy.schedule(now))
+        if not self._paced:
+            self._journal.changes.awaited = self._scheduler.awaited
+
+    def _look_again(self, at: int) -> None:
+        if not self._paced:
+            self._journal.changes.looks.append((at, self.looks))
+
+    def wake(self) -> None:
+        """Of a paced domain: iterations run again, at the end of this turn first."""
+        self._iterating = True
+
+    def rest(self) -> None:
+        """Of a paced domain: no more iterations until `wake`."""
+        self._iterating = False
+
+    # Peers
+
+    def _note_peers(self) -> None:
+        """Something else is known of peers now."""
+        for peer in self._core.peers.take_changed():
+            what, until = self.presence(peer)
+            self._journal.note(None, what, peer=peer, until=until)
+        self._journal.changes.values[PEERS] = remember_peers(self._core.peers)
+
+    def presence(self, peer: Domain) -> tuple[Noted, int | None]:
+        """What is known of a peer, as a kind of event, and until when that is expected to last."""
+        peers = self._core.peers
+        if (until := peers.grace_end(peer)) is not None:
+            return Noted.PEER_AWAY, until
+        if peers.is_draining(peer, self._journal.clock.now()):
+            return Noted.PEER_DRAINS, peers.known[peer].drains_until
+        return Noted.PEER_THERE, None
+
+    # What is left to do
+
+    def _do_all(self, changes: Iterable[Change]) -> None:
+        """Note what the domain wants done; it is done after the turn."""
+        for change in changes:
+            self._do[type(change)](change)
+
+    def _first_ready(self, ready: Ready) -> None:
+        if self._core.jobs[ready.job].peer:
+            self._journal.note(ready.job, Noted.READY, nodes=ready.nodes)
+
+    def _start(self, start: Start) -> None:
+        self.looks = 0
+        self._journal.changes.orders.append(start)
+
+    def _wanted(self, wanted: Wanted) -> None:
+        self._records.set_reason(wanted.job, story.MATE_HOLDS)
+
+    def _call(self, call: Call) -> None:
+        self._journal.changes.calls.append(call)
+
+    def _answer(self, answer: Answer) -> None:
+        changes, request = self._journal.changes, answer.request
+        changes.reply = answer.answer
+        if not isinstance(request, (TryStartMate, StartJob)):
+            return
+        changes.replies.append(answer)
+        last = self._core.incoming.last_answer(answer.peer, request.caller)
+        if last is not None and last[0] == request.request_id:
+            changes.answers[answer.peer, request.caller] = cast(Any, last)
+        if self._scheduler.awaited is not None and self._refuses(answer.peer, request, answer.answer):
+            # That job's nodes may be what is missing. If it gives them back, the iteration goes on behind it, perhaps
+            # past this one: two domains that ask each other for different pairs would leave it at that.
+            self._look_again(self._journal.now + 1)
+
+    def _refuses(self, peer: Domain, request: TryStartMate | StartJob, answer: Reply) -> bool:
+        """Whether a queued job could not be started for its mate."""
+        tried = type(answer) is MateTried and not answer.started
+        mates = tried and self._core.mates.is_mate(peer, request.caller, request.job)
+        return mates and self._core.jobs[request.job].state is JobState.QUEUED
+
+    def _timer(self, timer: SetTimer | ClearTimer) -> None:
+        self._journal.changes.timers.append(timer)

@@ -1,0 +1,144 @@
+"""The jobs of a resource manager that schedules (see `adapters.batch_system`): what it reports becomes events.
+
+The core decides as ever; here is no queue of ours (`core.scheduling.external`).
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable
+
+from cosched.core.coscheduling.ledger import PairedJob
+from cosched.core.coscheduling.mates import WAITING
+from cosched.core.effects import Start
+from cosched.core.events import Linked, NodesLost, Requeued, Tried, Unlinked
+from cosched.core.job import JobState
+from cosched.core.protocol import Domain, JobId, TryStartMate
+from cosched.core.scheduling.external import ExternalScheduler
+from cosched.service.domain.live_domain import LiveDomain
+from cosched.service.domain.story import Noted
+from cosched.service.domain.turns import in_turn
+from cosched.service.store import JobRecord
+
+
+class OfferedJobs:
+    """The jobs of one such domain; only those that name a mate are known to it."""
+
+    def __init__(
+        self,
+        domain: LiveDomain,
+        scheduler: ExternalScheduler,
+        agreed: Callable[[float | None, JobId], float | None],
+    ) -> None:
+        """`scheduler`: the domain's. `agreed`: when our job starts if a peer proposes an instant; None: at once."""
+        self.domain = domain
+        self.scheduler = scheduler
+        self.turns = domain.turns
+        self._agreed = agreed
+        self._core = domain.core
+        self._decisions = domain.decisions
+        self._journal = domain.journal
+
+    # What the manager reports, beside starts and ends
+
+    @in_turn
+    def submitted(self, record: JobRecord, *, or_alone: bool = False) -> None:
+        """The manager has a new job that names a mate; `or_alone`: it starts alone if there is no such mate."""
+        job = str(record.id)
+        if job in self.domain.jobs:
+            return
+        if (ended := self._core.jobs.get(job)) is not None:  # the manager has given its id to another job
+            self._core.forget(ended)
+        taken = self._core.mates.taken(record.peer or "", record.owner, record.pair, record.mate)
+        if taken is not None:
+            self.refused(job, f"its pair is that of job {taken} already")
+            return
+        self._journal.changes.found.append(record)
+        self.domain.records.take_up(record)
+        self.domain.admit(record, or_alone=or_alone)
+        self.domain.enqueue(record)
+
+    @in_turn
+    def refused(self, job: JobId, why: str) -> None:
+        """The manager starts a job alone, though it names a mate."""
+        self._journal.note(None, Noted.STARTS_ALONE, of=job, why=why)
+
+    @in_turn
+    def offered(self, job: JobId, nodes: int, *, can_yield: bool) -> None:
+        """The manager has chosen the job and its nodes: the paper's RunJob."""
+        state = self.domain.state(job)
+        if state is None or state not in WAITING:  # not coscheduled, or it was to start before
+            started = self._core.jobs.get(job)
+            self._journal.changes.orders.append(Start(job, started.start_at if started is not None else None))
+        elif state is JobState.QUEUED and job not in self.scheduler.trying:
+            record = self.domain.jobs[job]
+            if self.scheduler.offer(job, nodes, self._journal.now, can_yield=can_yield) and record.nodes != nodes:
+                record.nodes = nodes
+                self._journal.save(record)
+        # Else it is ready or holds already, and its offer came back after a restart; or `tried` tells of it.
+
+    @in_turn
+    def withdrawn(self, job: JobId) -> None:
+        """The manager has taken the job's nodes and queued it again."""
+        state = self.domain.state(job)
+        if state in (JobState.READY, JobState.HOLDING):
+            self.scheduler.requeue(job)
+            self._decisions.feed(NodesLost(job))
+        elif state is JobState.RUNNING:
+            self.scheduler.requeue(job)
+            self._decisions.feed(Requeued(job))
+
+    @in_turn
+    def relinked(
+        self, job: JobId, peer: Domain, pair: str | None, mate: JobId | None, *, or_alone: bool = False
+    ) -> None:
+        """The job names another mate than before, or (`peer` empty) none; `or_alone` as of `submitted`."""
+        if self.domain.state(job) not in WAITING:
+            return
+        local = self._core.jobs[job]
+        if not peer or self._core.mates.taken(peer, local.owner, pair, mate) not in (None, job):
+            if local.peer:
+                self._decisions.feed(Unlinked(job))
+        else:
+            self._decisions.feed(Linked(job, peer, pair, mate, or_alone))
+
+    # Tries, which take a while
+
+    @in_turn
+    def tried(self, job: JobId, offered: bool) -> None:
+        """What came of a try: the manager offers the job, or does not for now."""
+        if job in self.scheduler.trying:
+            self._end_try(job, offered)
+        elif offered and job in self.domain.jobs:  # that try was given up
+            self.offered(job, self.domain.jobs[job].nodes, can_yield=True)
+
+    @in_turn
+    def give_way(self, job: JobId) -> None:
+        """A try takes long. It ends if a job of ours stands in its way which comes first.
+
+        That job is ready and waits for the same peer to try its mate, for which the caller may stand in the way: both
+        would wait for nothing. Both domains see the same order of the two pairs, which is another one each minute.
+        """
+        tried = self._core.jobs.get(job)
+        if tried is None or job not in self.scheduler.trying:
+            return
+        rivals = (paired for paired in self._core.jobs.values() if self._tries_mate(paired, tried.peer))
+        if any(self._rank(rival) < self._rank(tried) for rival in rivals):
+            self._end_try(job, False)
+
+    @staticmethod
+    def _tries_mate(job: PairedJob, peer: Domain) -> bool:
+        return job.state is JobState.READY and job.peer == peer and type(job.call) is TryStartMate
+
+    def _rank(self, job: PairedJob) -> int:
+        minute = self.domain.clock.to_wall(self._journal.now) // 60
+        pair = sorted([(self.domain.name, job.id), (job.peer, job.mate or "")])
+        return zlib.crc32(f"{pair} {minute}".encode())
+
+    def _end_try(self, job: JobId, offered: bool) -> None:
+        tried = self.scheduler.trying.pop(job)
+        if job not in self._core.jobs:
+            return
+        starts = offered and self.domain.state(job) is JobState.QUEUED
+        at = self._agreed(tried.start_at, job) if starts else None
+        self._decisions.tried(Tried(job, offered, at))

@@ -1,0 +1,49 @@
+"""Peers that are there, drain or are away."""
+
+from __future__ import annotations
+
+from cosched.core.events import PeerAway, PeerDrains, PeerLeaves, PeerThere
+from cosched.core.protocol import Domain
+from cosched.service.domain.decisions import Decisions
+from cosched.service.domain.records import Records
+from cosched.service.domain.turns import Turns, in_turn
+
+
+class Presence:
+    """What a domain hears of its peers' presence."""
+
+    def __init__(self, decisions: Decisions, records: Records, turns: Turns) -> None:
+        self.turns = turns
+        self._peers = records.core.peers
+        self._decisions = decisions
+        self._journal = records.journal
+
+    def expected(self) -> list[Domain]:
+        """The peers that are away and waited for."""
+        return [peer for peer in self._peers.known if self._peers.expects(peer, self._journal.clock.now())]
+
+    def answers(self, peer: Domain, well: bool) -> None:
+        """The peer was asked for its health, and is well or gives no answer."""
+        known = self._peers.known.get(peer)
+        if well if known is None else well is (known.away_since is not None):  # else nothing is new
+            self.turns.happen(self._decisions.feed, PeerThere(peer) if well else PeerAway(peer))
+
+    def serves(self, peer: Domain) -> None:
+        """The peer says that it is here, and makes pairs."""
+        self.answers(peer, True)
+        if self._peers.is_draining(peer, self._journal.clock.now()):
+            self.turns.happen(self._decisions.feed, PeerDrains(peer))
+
+    def drains(self, peer: Domain, expected: int) -> None:
+        """The peer says that it drains, for so many seconds as far as it knows."""
+        self.answers(peer, True)
+        self._drains(peer, expected)
+
+    @in_turn
+    def _drains(self, peer: Domain, expected: int) -> None:
+        self._decisions.feed(PeerDrains(peer, self._journal.now + expected))
+
+    @in_turn
+    def leaves(self, peer: Domain, expected: int | None) -> None:
+        """The peer says that it stops just now, and for how many seconds (None: a moment)."""
+        self._decisions.feed(PeerLeaves(peer, 0 if expected is None else self._journal.now + expected))

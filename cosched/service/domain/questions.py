@@ -1,0 +1,105 @@
+"""What peers ask of a domain, and its answers."""
+
+from __future__ import annotations
+
+from cosched.core.coscheduling.mates import NOT_WAITING
+from cosched.core.events import Asked
+from cosched.core.job import JobState
+from cosched.core.protocol import (
+    Domain,
+    GetMateJobId,
+    GetMateStatus,
+    JobId,
+    MateJobId,
+    MateProblem,
+    MateStarted,
+    MateTried,
+    Reply,
+    StartJob,
+    TryStartMate,
+)
+from cosched.service.domain.decisions import Decisions
+from cosched.service.domain.late_answers import LateAnswers
+from cosched.service.domain.memory import recalled_job
+from cosched.service.domain.records import Records
+from cosched.service.domain.turns import Turns
+from cosched.service.store import AuditRecord, JobRecord, Store
+from cosched.service.wire.fields import number
+
+ANSWERS: dict[str, type[MateTried | MateStarted]] = {kind.__name__: kind for kind in (MateTried, MateStarted)}
+
+
+class Questions:
+    """The requests of peers."""
+
+    def __init__(self, decisions: Decisions, records: Records, turns: Turns, store: Store) -> None:
+        self._core = records.core
+        self._decisions = decisions
+        self._records = records
+        self._turns = turns
+        self._store = store
+        self.late_answers = LateAnswers()
+
+    def ask(self, asked: Asked, audit: AuditRecord | None = None) -> Reply | None:
+        """A peer's request and its answer; None: it takes a while, see `late_answers`. Refusal."""
+        self._recall(asked)
+        if not self._turns.problem and (answer := self._known(asked)) is not None:
+            return self._explained(asked, answer)
+        with self._turns.take() as changes:
+            if audit is not None:
+                changes.audits.append(audit)
+            self._decisions.feed(asked)
+        return self._explained(asked, changes.reply)
+
+    def _explained(self, asked: Asked, reply: Reply | None) -> Reply | None:
+        """The answer, with what is on record of a mate that is not in memory (any more)."""
+        request = asked.request
+        if type(request) is GetMateJobId and type(reply) is MateJobId and reply.problem is MateProblem.UNKNOWN:
+            return reply._replace(problem=self._problem_on_record(asked.peer, request))
+        return reply
+
+    def _problem_on_record(self, peer: Domain, request: GetMateJobId) -> MateProblem:
+        id = number(request.mate or "")
+        record = self._store.job(id) if id is not None else None
+        if record is None or not record.state.final:
+            return MateProblem.UNKNOWN if self._records.scheduler.all_known else MateProblem.NOT_WAITING
+        if record.owner != self._core.mates.owner_here(peer, request.owner):
+            return MateProblem.OTHER_OWNER
+        return NOT_WAITING[record.state]
+
+    def _known(self, asked: Asked) -> Reply | None:
+        """The answer to a question, if it changes nothing here: that needs no turn."""
+        peer, request = asked.peer, asked.request
+        if type(request) is GetMateStatus:
+            job = self._core.jobs.get(request.job)
+            if job is None or job.state is not JobState.READY or job.disclosed:
+                return self._core.incoming.mate_status(peer, request)
+        elif type(request) is GetMateJobId:
+            found = self._core.mates.find(peer, request)
+            if found is None or found.mate is not None:  # else the caller may become its mate
+                return self._core.incoming.mate_job_id(peer, request)
+        return None
+
+    def _recall(self, asked: Asked) -> None:
+        """A job that has ended is not in memory for long; its mate may still ask."""
+        peer, request = asked.peer, asked.request
+        if type(request) is GetMateJobId:
+            if self._core.mates.find(peer, request) is None:
+                owner = self._core.mates.owner_here(peer, request.owner)
+                mate = None if request.pair is not None else request.caller
+                self._recall_job(self._store.ended_mate(peer, owner, request.pair, mate), peer, request.caller)
+        elif request.job not in self._core.jobs and (id := number(request.job)) is not None:  # type: ignore[union-attr]
+            self._recall_job(self._store.job(id), peer, request.caller)
+        if type(request) in (TryStartMate, StartJob) and self._core.incoming.last_answer(peer, request.caller) is None:
+            kept = self._store.answer(peer, request.caller)
+            if kept is not None:
+                request_id, kind, started, start_at = kept
+                self._core.incoming.recover_answer(peer, request.caller, request_id, ANSWERS[kind](started, start_at))
+
+    def _recall_job(self, record: JobRecord | None, peer: Domain, caller: JobId) -> None:
+        if record is None or str(record.id) in self._core.jobs or not record.state.final:
+            return
+        if record.peer == peer and record.mate in (None, caller):
+            now = self._records.journal.clock.now()
+            self._core.recover(recalled_job(record), record.submitted_at, now)
+            self._records.forget_later(str(record.id), now)

@@ -1,0 +1,150 @@
+"""The records of jobs that have not ended, kept in step with the core, and the story of what happens to them."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+
+from prometheus_client import Counter
+
+from cosched.core.coscheduling.coscheduler import Coscheduler
+from cosched.core.coscheduling.ledger import PairedJob
+from cosched.core.effects import Record
+from cosched.core.job import JobState
+from cosched.core.protocol import Found, JobId
+from cosched.core.scheduling.scheduler import OpenScheduler
+from cosched.core.story import What, Why
+from cosched.service.domain import story
+from cosched.service.domain.changes import Journal
+from cosched.service.domain.holdings import Holdings
+from cosched.service.domain.memory import remember
+from cosched.service.metrics import Metrics
+from cosched.service.store import JobRecord
+from cosched.service.wire.translation import FOUND
+
+KEEP_ENDED = 600  # seconds that an ended job stays in memory, for its mate's questions
+
+
+class Records:
+    """The records of one domain. They change only in a turn."""
+
+    def __init__(
+        self,
+        jobs: dict[JobId, JobRecord],
+        core: Coscheduler,
+        scheduler: OpenScheduler,
+        journal: Journal,
+        metrics: Metrics,
+    ) -> None:
+        """`jobs`: those that have not ended; none yet."""
+        self.jobs = jobs
+        self.core = core
+        self.scheduler = scheduler
+        self.journal = journal
+        self.metrics = metrics
+        self.holdings = Holdings()
+        self._ended: deque[tuple[int, JobId]] = deque()
+        self._why_yielded: dict[JobId, Why | None] = {}
+
+    def take_up(self, record: JobRecord, script_bytes: int = 0) -> None:
+        """The job is here."""
+        self.jobs[str(record.id)] = record
+        self.holdings.add(record, script_bytes)
+
+    # In step with the core
+
+    def refresh(self) -> None:
+        """Bring all records up to date whose jobs may have changed."""
+        changes = self.journal.changes
+        for job in changes.touched:
+            record, paired = self.jobs.get(job), self.core.jobs.get(job)
+            if record is not None and paired is not None and self._refresh(record, paired):
+                changes.jobs[record.id] = record
+                if record.state.final:
+                    self._retire(record)
+        changes.touched.clear()
+
+    def _refresh(self, record: JobRecord, job: PairedJob) -> bool:
+        """Bring the record up to date with the core; whether anything differs."""
+        place = self.scheduler.job(job.id) if job.id in self.scheduler else None
+        memory = remember(job, place)
+        values = (job.state, job.peer or None, job.pair, job.mate, job.ready_at, job.started_at, memory)
+        if values == (
+            record.state, record.peer, record.pair, record.mate, record.ready_at, record.started_at, record.memory
+        ):  # fmt: skip
+            return record.id in self.journal.changes.jobs
+        held_before = (record.memory or {}).get("held_node_seconds", 0)
+        self.metrics.held_node_seconds.inc(memory.get("held_node_seconds", 0) - held_before)
+        record.state, record.peer, record.pair, record.mate, record.ready_at, record.started_at, record.memory = values
+        return True
+
+    def _retire(self, record: JobRecord) -> None:
+        """The job has ended: it is not among `jobs` any more."""
+        job = str(record.id)
+        del self.jobs[job]
+        self._why_yielded.pop(job, None)
+        self.holdings.remove(record)
+        self.forget_later(job, self.journal.now)
+
+    def forget_later(self, job: JobId, now: int) -> None:
+        """The job has ended; the core knows it a while longer."""
+        self._ended.append((now, job))
+
+    def tidy(self, now: int) -> None:
+        """Have the core forget ended jobs once nobody is likely to ask for them."""
+        while self._ended and self._ended[0][0] + KEEP_ENDED < now:
+            _, job = self._ended.popleft()
+            paired = self.core.jobs.get(job)
+            if paired is not None and paired.state.final:
+                self.core.forget(paired)
+
+    # The story
+
+    def tell(self, effect: Record) -> None:
+        """Something happened to a job."""
+        job = effect.job
+        record = self.jobs.get(job)
+        if story.is_told(effect, self._why_yielded.get(job)):
+            ended = {"why": record.end_text} if record is not None and record.end_text else {}
+            self.journal.note(job, effect.what, **effect.stored(), **ended)
+        if effect.what in COUNTED:
+            COUNTED[effect.what](self.metrics).inc()
+        if effect.what is What.YIELDS:
+            self._why_yielded[job] = effect.why
+        if record is not None:
+            self._bring_up_to_date(record, effect)
+
+    def _bring_up_to_date(self, record: JobRecord, effect: Record) -> None:
+        job, linked = effect.job, effect.what is What.LINKED
+        reason = story.reason(effect)
+        if linked and self.core.jobs[job].state is JobState.HOLDING:
+            reason = Why.MATE_QUEUING
+        if reason is not None:
+            self.set_reason(job, reason)
+        if linked and effect.detail.get("mate") is not None:
+            record.lookup = FOUND[Found.MATE]
+        if effect.what is What.STARTED:
+            self._count_start(record, effect)
+
+    def set_reason(self, job: JobId, reason: str) -> None:
+        """Why the job waits."""
+        record = self.jobs.get(job)
+        if record is not None and reason != record.reason:
+            record.reason = reason
+            self.journal.save(record)
+
+    def _count_start(self, record: JobRecord, effect: Record) -> None:
+        paired = bool(self.core.jobs[effect.job].peer)
+        together = story.starts_together(effect)
+        self.metrics.starts["unpaired" if not paired else "paired" if together else "alone"].inc()
+        gap = effect.detail.get("gap_s")
+        if gap is not None:
+            record.gap_s = gap
+            self.metrics.pair_gap.observe(gap)
+
+
+COUNTED: dict[What, Callable[[Metrics], Counter]] = {
+    What.HOLDS: lambda metrics: metrics.holds,
+    What.YIELDS: lambda metrics: metrics.yields,
+    What.RELEASED: lambda metrics: metrics.releases,
+}

@@ -1,0 +1,58 @@
+"""A domain starts: it takes up what its last life left."""
+
+from __future__ import annotations
+
+from cosched.core.job import JobState
+from cosched.core.protocol import JobId
+from cosched.service.domain.draining import DRAIN, read_drain
+from cosched.service.domain.live_domain import LiveDomain
+from cosched.service.domain.memory import PEERS, recalled_job, recalled_peers, recalled_place
+from cosched.service.domain.turns import Outside
+from cosched.service.store import JobRecord
+
+LIFE = "life"  # what the store calls the number of times that the domain was started
+SKIPPED = 1000  # numbers of calls; more than a job can have used that are not on disk yet
+
+
+def recover(domain: LiveDomain, outside: Outside) -> list[JobId]:
+    """Take up all jobs that have not ended, as the last turn left them; ids of those that ran then. StoreError.
+
+    From now on turns may be taken, and `outside` does what they decide.
+    """
+    domain.turns.open(outside)
+    _begin_life(domain)
+    store = domain.store
+    active, script_bytes = store.active_jobs(), store.script_bytes()
+    running = [str(record.id) for record in active if record.state is JobState.RUNNING]
+    with domain.turns.take():
+        for peer, known in recalled_peers(store.meta(PEERS)).items():
+            domain.decisions.carry_out(domain.core.asking.recover_peer(peer, known))
+        if (drain := read_drain(store.meta(DRAIN))) is not None:
+            domain.draining.recover(drain)
+        for record in active:
+            _recover(domain, record, script_bytes.get(record.id, 0))
+        domain.scheduler.reschedule()
+    return running
+
+
+def _begin_life(domain: LiveDomain) -> None:
+    """A power failure may have taken turns back whose calls were made: their numbers are not used again."""
+    store = domain.store
+    lives = int(store.meta(LIFE) or 0)
+    domain.core.outgoing.calls_before = SKIPPED * lives
+    with store.transaction():
+        store.set_meta(LIFE, str(lives + 1))
+    domain.journal.calls_after = store.commits
+
+
+def _recover(domain: LiveDomain, record: JobRecord, script_bytes: int) -> None:
+    domain.records.take_up(record, script_bytes)
+    paired, kept = recalled_job(record), recalled_place(record.memory or {})
+    domain.decisions.carry_out(domain.core.recover(paired, record.submitted_at, domain.clock.now()))
+    if paired.state is JobState.HOLDING:
+        kept["expected"] = paired.held_until  # which may be another if the settings are
+    if record.state is JobState.QUEUED and not domain.scheduler.fits(record.nodes):
+        larger = f"larger than the machine, which has {domain.scheduler.nodes} nodes now"
+        domain.end(str(record.id), JobState.CANCELLED, larger)
+    elif record.state is not JobState.QUEUED or not record.user_hold:
+        domain.place(record, kept)
