@@ -2,17 +2,18 @@
 
 Numba checks only the time stamp of the file that a kernel is in. Kernels of other files that call it could stay
 stale. So the cache has one folder for each state of all kernel sources.
+
+Every command of the simulator imports this module: it does without pathlib and hashlib, which take long to import.
 """
 
 from __future__ import annotations
 
-import hashlib
 import os
 import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
+from importlib.util import source_hash
 
 MESSAGE = "compiling the scheduling kernels, once (about half a minute) ..."
 _CACHE = "NUMBA_CACHE_DIR"
@@ -32,7 +33,7 @@ def use_kernel_cache() -> None:
     os.environ.setdefault("NUMPY_MADVISE_HUGEPAGE", "0")  # numpy reads this when it is imported
     if _OURS not in os.environ.get(_CACHE, _OURS):
         return
-    os.environ[_CACHE] = folder = str(_cache_folder())
+    os.environ[_CACHE] = folder = _cache_folder()
     if (numba := sys.modules.get("numba")) is not None:
         numba.config.CACHE_DIR = folder
 
@@ -68,28 +69,33 @@ def _without_algebra() -> Iterator[None]:
 
 def kernels_are_compiled() -> bool:
     """Whether the cache contains any kernels."""
-    return any(Path(os.environ[_CACHE]).rglob("*.nbi"))
+    return any(file.endswith(".nbi") for _, _, files in os.walk(os.environ[_CACHE]) for file in files)
 
 
-def _cache_folder() -> Path:
-    base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    folder = base / "cosched" / f"{_OURS}{_source_digest()}"
+def _cache_folder() -> str:
+    base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    folder = os.path.join(base, "cosched", f"{_OURS}{_source_digest()}")
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        os.makedirs(folder, exist_ok=True)
         if os.access(folder, os.W_OK):
             return folder
     except OSError:
         pass
     import tempfile  # slow to import, and rarely needed
 
-    return Path(tempfile.mkdtemp(prefix=_OURS))
+    return tempfile.mkdtemp(prefix=_OURS)
 
 
 def _source_digest() -> str:
     """Hash the kernels, and the one other module whose constants are compiled into them."""
-    digest = hashlib.sha256()
-    core = Path(__file__).parent / "core"
-    folders = (core / "scheduling" / "primitives", core / "scheduling" / "batch" / "kernels")
-    for source in [core / "job.py", *(source for folder in folders for source in sorted(folder.glob("*.py")))]:
-        digest.update(source.read_bytes())
-    return digest.hexdigest()[:16]
+    core = os.path.join(os.path.dirname(__file__), "core")
+    scheduling = os.path.join(core, "scheduling")
+    folders = os.path.join(scheduling, "primitives"), os.path.join(scheduling, "batch", "kernels")
+    modules = (os.path.join(folder, name) for folder in folders for name in sorted(os.listdir(folder)))
+    sources = [os.path.join(core, "job.py"), *(module for module in modules if module.endswith(".py"))]
+    return source_hash(b"".join(map(_read, sources))).hex()
+
+
+def _read(source: str) -> bytes:
+    with open(source, "rb") as file:
+        return file.read()

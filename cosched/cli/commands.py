@@ -12,7 +12,6 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import import_module
 from itertools import chain
-from pathlib import Path
 from typing import NamedTuple
 
 import click
@@ -95,15 +94,23 @@ def _load(name: str, value: str) -> Table:
 def _entry_points() -> Iterator[tuple[str, str]]:
     """Yield name and value of each entry point of the group.
 
-    importlib.metadata finds the same ones, but importing it takes half as long as all of `cosched -h`.
+    importlib.metadata finds the same ones, but importing it takes half as long as all of `cosched -h`; pathlib a fifth.
     """
     seen = set()
     for folder in filter(os.path.isdir, sys.path):
-        for file in sorted(Path(folder).glob("*.dist-info/entry_points.txt")):
-            distribution = file.parent.name.partition("-")[0]
-            if distribution not in seen:  # the first on the path wins, as for imports
-                seen.add(distribution)
-                yield from _of_group(file.read_text())
+        for name in sorted(_listed(folder)):
+            distribution, file = name.partition("-")[0], os.path.join(folder, name, "entry_points.txt")
+            if name.endswith(".dist-info") and distribution not in seen and os.path.exists(file):
+                seen.add(distribution)  # the first on the path wins, as for imports
+                with open(file) as text:
+                    yield from _of_group(text.read())
+
+
+def _listed(folder: str) -> list[str]:
+    try:
+        return os.listdir(folder)
+    except OSError:  # not ours to read
+        return []
 
 
 def _of_group(text: str) -> Iterator[tuple[str, str]]:
