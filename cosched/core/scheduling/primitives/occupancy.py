@@ -6,10 +6,22 @@ multiple of s. Both keep the sorted list of expected ends, from which shadow tim
 
 from __future__ import annotations
 
+from cosched.core.job import JobState
 from cosched.core.scheduling.primitives.codes import NONE
 from cosched.core.scheduling.primitives.compiled import kernel
-from cosched.core.scheduling.primitives.tables import COMPLETIONS, FREE, OUT, ROW_BITS, RUN_END, RUN_NODES, Tables
+from cosched.core.scheduling.primitives.tables import (
+    COMPLETIONS,
+    FREE,
+    MAX_ROWS,
+    OUT,
+    ROW_BITS,
+    RUN_END,
+    RUN_NODES,
+    SLACK,
+    Tables,
+)
 
+RUNNING = int(JobState.RUNNING)
 WHOLE = 0  # the "block" of a job on a flat pool
 
 
@@ -179,16 +191,42 @@ def _first_end(tab: Tables, low: int, high: int, until: int) -> int:
 
 @kernel
 def push_completion(tab: Tables, d: int, time: int, row: int) -> None:
-    """Note that the job `row` will end at `time`."""
+    """Note that the job `row`, which runs, will end at `time`."""
+    dom = tab.domains[d]
+    if dom.completions == 2 * dom.jobs + SLACK:
+        _drop_former_completions(tab, d)
+    _sift_up(tab, d, (time << ROW_BITS) | row)
+
+
+@kernel
+def _sift_up(tab: Tables, d: int, key: int) -> None:
     dom = tab.domains[d]
     base = dom.base
-    key = (time << ROW_BITS) | row
     i = dom.completions
     dom.completions += 1
     while i > 0 and tab.lists[COMPLETIONS, base + (i - 1) // 2] > key:
         tab.lists[COMPLETIONS, base + i] = tab.lists[COMPLETIONS, base + (i - 1) // 2]
         i = (i - 1) // 2
     tab.lists[COMPLETIONS, base + i] = key
+
+
+@kernel
+def completes(tab: Tables, key: int) -> bool:
+    """Whether this completion counts: its job runs and has not been started again since with another end."""
+    job = tab.jobs[key & (MAX_ROWS - 1)]
+    return job.state == RUNNING and job.start + job.run == key >> ROW_BITS
+
+
+@kernel
+def _drop_former_completions(tab: Tables, d: int) -> None:
+    """Keep those that count: there are no more of them than jobs."""
+    dom = tab.domains[d]
+    count = dom.completions
+    dom.completions = 0
+    for i in range(count):
+        key = tab.lists[COMPLETIONS, dom.base + i]
+        if completes(tab, key):
+            _sift_up(tab, d, key)
 
 
 @kernel

@@ -86,7 +86,7 @@ def release(tab: Tables, d: int, row: int, now: int) -> None:
 
 @kernel
 def requeue(tab: Tables, d: int, row: int) -> None:
-    """A job that held nodes is queued again."""
+    """A job that holds nodes, or runs, loses them and is queued again."""
     job = tab.jobs[row]
     vacate(tab, d, job.nodes, job.block, job.expected)
     _enqueue_again(tab, d, row)

@@ -9,7 +9,7 @@ from cosched.core.job import JobState
 from cosched.core.scheduling.batch.kernels.iteration import iterate
 from cosched.core.scheduling.primitives.codes import NONE
 from cosched.core.scheduling.primitives.compiled import kernel
-from cosched.core.scheduling.primitives.occupancy import pop_completion, vacate
+from cosched.core.scheduling.primitives.occupancy import completes, pop_completion, vacate
 from cosched.core.scheduling.primitives.ordering import enqueue
 from cosched.core.scheduling.primitives.tables import (
     AT_DOMAIN,
@@ -28,7 +28,7 @@ DONE, TIMERS_DUE, SUBMITTED, ENDED, JOB_READY = range(5)
 NEXT_INSTANT, COMPLETE, TIMERS, SUBMIT, ITERATE = range(5)
 PHASES = 5
 
-PENDING, RUNNING, COMPLETED = int(JobState.PENDING), int(JobState.RUNNING), int(JobState.COMPLETED)
+PENDING, COMPLETED = int(JobState.PENDING), int(JobState.COMPLETED)
 
 
 @kernel
@@ -87,11 +87,11 @@ def next_instant(tab: Tables, timer: int) -> int:
 
 @kernel
 def _next_completion(tab: Tables, d: int) -> int:
-    """The packed (time, row) of the next completion, or NONE; jobs that were stopped before their end are skipped."""
+    """The packed (time, row) of the next completion, or NONE; those of jobs stopped before are skipped."""
     dom = tab.domains[d]
     while dom.completions > 0:
         key = tab.lists[COMPLETIONS, dom.base]
-        if tab.jobs[key & (MAX_ROWS - 1)].state == RUNNING:
+        if completes(tab, key):
             return key
         pop_completion(tab, d)
     return NONE
