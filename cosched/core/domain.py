@@ -33,13 +33,15 @@ from cosched.core.effects import (
     Wanted,
     Yield,
 )
-from cosched.core.events import Event, GraceOver, PatienceOver, Ready, ReleaseDue, RetryDue, Tried
+from cosched.core.events import Event, GraceOver, PatienceOver, Ready, ReleaseDue, Requeued, RetryDue, Tried
 from cosched.core.job import JobState
 from cosched.core.protocol import JobId
-from cosched.core.scheduling.scheduler import Scheduler
+from cosched.core.scheduling.allocation import Resized
+from cosched.core.scheduling.scheduler import ElasticScheduler, Scheduler
 
-# What is left for a shell. Ready: a job is so for the first time. Start: launch the job.
-Change = Record | Ready | Wanted | Start | Call | Answer | SetTimer | ClearTimer
+# What is left for a shell. Ready: a job is so for the first time. Start: launch the job. Resized, Requeued: what the
+# scheduler has done to a running job.
+Change = Record | Ready | Resized | Requeued | Wanted | Start | Call | Answer | SetTimer | ClearTimer
 
 TIMER_EVENTS: dict[Timer, type[ReleaseDue | PatienceOver | RetryDue | GraceOver]] = {  # what a timer that is due tells
     Timer.RELEASE: ReleaseDue,
@@ -55,6 +57,7 @@ class PolicyDomain:
     def __init__(self, coscheduler: Coscheduler, scheduler: Scheduler) -> None:
         self.coscheduler = coscheduler
         self.scheduler = scheduler
+        self._elastic = scheduler if isinstance(scheduler, ElasticScheduler) else None
         self._carry_out: dict[type, Callable[[Any, int, list[Change]], None]] = {
             Start: self._start,
             Hold: self._hold,
@@ -83,16 +86,31 @@ class PolicyDomain:
                 left.append(effect)  # type: ignore[arg-type]
             else:
                 carry_out(effect, now, left)
+        if self._elastic is not None:
+            self._take_events(self._elastic, now, left)
         return left
+
+    def _take_events(self, scheduler: ElasticScheduler, now: int, left: list[Change]) -> None:
+        """What has been done to running jobs; mates are concerned if one is queued again."""
+        for event in scheduler.take_events():
+            left.append(event)
+            if isinstance(event, Requeued):
+                left += self.handle(event, now)
 
     def schedule(self, now: int) -> list[Change]:
         """Let the scheduler go on until nothing changes, or it waits for an answer about a ready job."""
         changes: list[Change] = []
-        while (ready := self.scheduler.next(now)) is not None:
+        while (ready := self._next(now, changes)) is not None:
             if self.coscheduler.jobs[ready.job].ready_at is None:
                 changes.append(ready)
             changes += self.handle(ready, now)
         return changes
+
+    def _next(self, now: int, changes: list[Change]) -> Ready | None:
+        ready = self.scheduler.next(now)
+        if self._elastic is not None:
+            self._take_events(self._elastic, now, changes)
+        return ready
 
     def tried(self, event: Tried, now: int) -> list[Change]:
         """What came of a Try, of a scheduler that tells it later: if it offers the job, that starts."""

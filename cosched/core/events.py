@@ -81,7 +81,12 @@ class Started(JobEvent):
 
 @message
 class Requeued(JobEvent):
-    """The resource manager has taken a running job back into its queue."""
+    """A running job has lost its nodes and is queued again: it was preempted, or its resource manager took it back.
+
+    `keeps_work`: when it starts again it goes on where it was, not from its beginning.
+    """
+
+    keeps_work: bool = False
 
 
 @message

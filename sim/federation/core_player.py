@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Callable, Iterable, Sequence
 
 from cosched.adapters.replay.trace import TraceJob
 from cosched.core.coscheduling.coscheduler import Coscheduler
 from cosched.core.domain import TIMER_EVENTS, Change, PolicyDomain
 from cosched.core.effects import Answer, Call, ClearTimer, Record, SetTimer, Start
-from cosched.core.events import Answered, Asked, Event, Finished, Submitted
+from cosched.core.events import Answered, Asked, Event, Finished, Requeued, Submitted
 from cosched.core.job import JobState
 from cosched.core.protocol import Domain, JobId, Reply
+from cosched.core.scheduling.allocation import Allocation, Resized
 from cosched.core.scheduling.primitives.tables import NEVER
 from cosched.core.scheduling.scheduler import ClusterJob, OpenScheduler
 from cosched.core.settings import CoschedulingSettings
 from cosched.core.story import What
+from cosched.sim.allocations import Allocations, Runs
 from cosched.sim.federation.player import ALL, Advanced, JobOutcome, Phase
 from cosched.sim.link import Link
 from cosched.sim.timers import Timers
@@ -40,7 +41,8 @@ class CorePlayer:
         self._policy = PolicyDomain(self._core, scheduler)
         self._jobs = jobs
         self._submitted = 0
-        self._ends: list[tuple[int, int]] = []  # heap of (end, number) of running jobs
+        self._runs = Runs()
+        self._started: dict[JobId, int] = {}  # when first
         self._ended: dict[JobId, int] = {}  # when
         self._timers = Timers()
         self._releases = 0
@@ -68,8 +70,8 @@ class CorePlayer:
 
     @property
     def _next(self) -> int:
-        end = self._ends[0][0] if self._ends else NEVER
-        return min(end, self._timers.next(), self._next_submission)
+        due = self._scheduler.next_event(self._now)
+        return min(self._runs.next_end, self._timers.next(), self._next_submission, NEVER if due is None else due)
 
     @property
     def _next_submission(self) -> int:
@@ -87,7 +89,7 @@ class CorePlayer:
     @property
     def has_jobs(self) -> bool:
         """See the protocol."""
-        return self.has_submissions or bool(self._ends)
+        return self.has_submissions or self._runs.next_end < NEVER
 
     # Steps
 
@@ -117,8 +119,8 @@ class CorePlayer:
         self._scheduler.enter(now)
 
     def _complete(self) -> None:
-        while self._ends and self._ends[0][0] == self._now:
-            job = str(heapq.heappop(self._ends)[1])
+        while (row := self._runs.complete(self._now)) is not None:
+            job = str(row + 1)
             self._ended[job] = self._now
             self._scheduler.leave(job, self._now, JobState.COMPLETED)
             self._feed(Finished(job, JobState.COMPLETED))
@@ -163,14 +165,23 @@ class CorePlayer:
             elif type(change) is Answer:
                 self._reply = change.answer
             elif type(change) is Start:
+                self._started.setdefault(change.job, self._now)
                 job = self._job(change.job)
-                heapq.heappush(self._ends, (self._now + job.run, job.number))
+                self._allocate(Allocation(change.job, job.nodes, self._now, self._now + job.requested))
+            elif type(change) is Resized:
+                self._allocate(change.allocation)
+            elif type(change) is Requeued:
+                self._runs.requeue(int(change.job) - 1, self._now, keeps_work=change.keeps_work)
             elif type(change) is SetTimer:
                 self._timers.set((0, change.job, change.timer), change.at)
             elif type(change) is ClearTimer:
                 self._timers.clear((0, change.job, change.timer))
             elif type(change) is Record:
                 self._releases += change.what is What.RELEASED
+
+    def _allocate(self, allocation: Allocation) -> None:
+        job = self._job(allocation.job)
+        self._runs.go_on(job.number - 1, job.run, allocation, self._now)
 
     def _call(self, call: Call) -> None:
         reply = self._link.call(call.peer, Asked(self._name, call.request), self._now)
@@ -181,4 +192,12 @@ class CorePlayer:
     def results(self, domain: Domain) -> tuple[Sequence[JobOutcome], int]:  # noqa: ARG002
         """See the protocol."""
         ids = [str(job.number) for job in self._jobs[: self._submitted]]
-        return [JobOutcome.of(self._core.jobs[id], self._ended.get(id, UNKNOWN)) for id in ids], self._releases
+        return [self._outcome(id) for id in ids], self._releases
+
+    def _outcome(self, id: JobId) -> JobOutcome:
+        known = JobOutcome.of(self._core.jobs[id], self._ended.get(id, UNKNOWN))
+        return known._replace(start=self._started.get(id, UNKNOWN))
+
+    def allocations(self, now: int) -> Allocations:
+        """Return what the jobs had until now."""
+        return self._runs.allocations(now)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from cosched.core.effects import PassOver, Release, Reschedule, Try, Yield
-from cosched.core.events import Ready
+from cosched.core.events import Ready, Requeued
 from cosched.core.job import JobState
 from cosched.core.protocol import JobId
+from cosched.core.scheduling.allocation import Resized
 from cosched.core.scheduling.policies.ordering import Ordering
 from cosched.core.scheduling.pools import Partitions
 from cosched.core.scheduling.primitives.codes import NONE
@@ -53,8 +54,9 @@ class Scheduler(Protocol):
     A job that it has chosen is `next`; it keeps its nodes until it is answered by start, hold or pass_over. Whatever a
     scheduler cannot tell at once comes later, as an event (Tried, Started, NodesLost).
 
-    What only some schedulers will be able to do (an exact quote, a booking, another size, preemption) belongs here as
-    a set of capabilities, asked for before use: what is missing degrades as stated, never silently.
+    What it does to running jobs it tells as an `ElasticScheduler`. What only some schedulers will be able to do when
+    asked (an exact quote, a booking) belongs here as a set of capabilities, asked for before use: what is missing
+    degrades as stated, never silently.
     """
 
     def next(self, now: int) -> Ready | None:
@@ -86,6 +88,14 @@ class Scheduler(Protocol):
 
     def count_paired(self, job: JobId, paired: bool) -> None:
         """Whether the job waits for a mate; `try_start` takes one that does not as any other job."""
+
+
+@runtime_checkable
+class ElasticScheduler(Scheduler, Protocol):
+    """One that resizes or preempts running jobs, unasked: at any call, but not for a try that it refuses."""
+
+    def take_events(self) -> list[Resized | Requeued]:
+        """What it has done to running jobs since the last time, in order."""
 
 
 class OpenScheduler(Scheduler, Protocol):
