@@ -41,15 +41,9 @@ def text_line(number, text):
             text_line(7, "6 x -1 1 1 -1 -1 1 1 -1 1 1 -1 -1 -1 -1 -1 -1"),
             ":7: column 2 (submit time): 'x' is not a number",
         ),
-        (text_line(7, "6 10 -1 1"), ":7: 4 columns, but an SWF line has 18"),
-        (b"", ": no jobs: the file is empty"),
-        (b"; MaxProcs: 10\n;\n", ": no jobs"),
-        (b"hello\n", ":1: not in a format that can be read here (swf, accounting, sacct, csv)"),
-        (b"job_id,submit,nodes\n1,2,3\n", ":1: the column run is missing"),
         (swf((1, -5, 10, 1), (2, -1, 10, 1)).encode(), ": no job is left: negative submit time (2)"),
         (swf((1, 0, -5, 1), (2, 0, 10, 11)).encode(), ": no job is left: no run time (1), larger than the machine (1)"),
         (b"1 0 -1 5 1 -1 -1 1 5 -1 1 1 -1 -1 -1 -1 -1 -1\n", None),
-        (b"1 9e99 -1 5 1 -1 -1 1 5 -1 1 1 -1 -1 -1 -1 -1 -1\n", ":1: column 2 (submit time): '9e99' is too large"),
     ],
 )  # fmt: skip
 def test_a_trace(rejected, tmp_path, data, reason):
@@ -66,38 +60,14 @@ def test_times_beyond_what_can_be_simulated(rejected, tmp_path):
     assert rejected("--domain", "x,trace=bad") == "replay: x: its times are too large for a simulation (2^35 s)"
 
 
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
-        ("a,b\n1,1\n2,99\n", "pairs.csv:3: b has no job '99'"),
-        ("a,c\n1,1\n", "pairs.csv:1: column 'c' is no domain: expected the names of domains (a, b)"),
-        ("a,b\n1,1\n\n1,2\n", "pairs.csv:4: a's job '1' is already paired on line 2"),
-        ("a,b\n1\n", "pairs.csv:2: 1 cells, but the header has 2"),
-        ("a,b\n1,\n", "pairs.csv:2: a pair has two jobs, but this row names 1"),
-        ("", "pairs.csv:1: no header line: expected the names of domains (a, b)"),
-    ],
-)
-def test_a_file_of_pairs(rejected, logs, tmp_path, text, reason):
-    (tmp_path / "pairs.csv").write_text(text)
-    assert rejected(*logs, "--pairs", "pairs.csv") == reason
+def test_a_file_of_pairs(rejected, logs, tmp_path):
+    (tmp_path / "pairs.csv").write_text("a,b\n1,1\n2,99\n")
+    assert rejected(*logs, "--pairs", "pairs.csv") == "pairs.csv:3: b has no job '99'"
 
 
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
-        ("0 explode a 1\n", "1: TIME ACTION ... expected, with an action of cancel, down,"),
-        ("# first\n\n5 cancel a 99\n", "3: no job '99' in a"),
-        ("5 cancel c 1\n", "1: no domain 'c'"),
-        ("5 down a 11\n", "1: '11' is not a number of nodes of a, 1 to 10"),
-        ("soon up a 1\n", "1: 'soon' is not a duration such as 90, 20m, 12h or 3d"),
-        ("5 scheme a maybe\n", "1: 'maybe' is none of hold, yield, off"),
-        ("5 cut a a 5m\n", "1: 'a' is no other domain"),
-        ("5 cut a b\n", "1: TIME cut DOMAIN DOMAIN DURATION expected"),
-    ],
-)
-def test_a_script(rejected, logs, tmp_path, text, reason):
-    (tmp_path / "script").write_text(text)
-    assert rejected(*logs, "--script", "script").startswith(f"script:{reason}")
+def test_a_script(rejected, logs, tmp_path):
+    (tmp_path / "script").write_text("# first\n\n5 cancel a 99\n")
+    assert rejected(*logs, "--script", "script") == "script:3: no job '99' in a"
 
 
 @pytest.mark.parametrize(
