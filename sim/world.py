@@ -28,7 +28,7 @@ from cosched.core.events import (
     Submitted,
 )
 from cosched.core.job import JobState
-from cosched.core.protocol import Domain, Failure, GetMateJobId, GetMateStatus, JobId, Reply, Request
+from cosched.core.protocol import Domain, Failure, GetMateJobId, GetMateStatus, JobId, MateName, Reply, Request
 from cosched.core.scheduling.batch.cluster import Cluster
 from cosched.core.scheduling.primitives.tables import MAX_TIME, NEVER, Tables, new_tables
 from cosched.core.scheduling.scheduler import ClusterSettings
@@ -101,7 +101,7 @@ class World:
         self.schedulers = [BatchDomain(cluster) for cluster in self.clusters]
         self.policies = list(map(PolicyDomain, self.coschedulers, self.schedulers))
         self.index = {domain.name: i for i, domain in enumerate(self.domains)}
-        self._mate: dict[int, tuple[Domain, str]] = {}  # row -> (peer, pair name)
+        self._mate: dict[int, MateName] = {}  # by row
         self.job_id: dict[int, JobId] = {}  # row -> job id, of paired jobs
         self.timers = Timers()
         self.script = script or NoScript()
@@ -117,7 +117,7 @@ class World:
 
     def submitted(self, domain: int, row: int) -> None:
         """A job was submitted."""
-        self.feed(domain, Submitted(self.job_id[row], *self._mate[row]))
+        self.feed(domain, Submitted(self.job_id[row], self._mate[row]))
 
     def ended(self, domain: int, row: int) -> None:
         """A job ended."""
@@ -237,7 +237,7 @@ class World:
 
     def _link(self, domain: int, job: int, peer: Domain, pair: str) -> None:
         row = self.first[domain] + job
-        self._mate[row] = peer, pair
+        self._mate[row] = MateName(peer, pair)
         self.job_id[row] = str(self.domains[domain].workload.job_id[job])
         self.schedulers[domain].row[self.job_id[row]] = row
         self.tables.jobs[row]["paired"] = 1
@@ -247,7 +247,7 @@ class World:
         off = self._off_elsewhere | {each.ledger.domain for each in self.coschedulers if not each.settings.enabled}
         for setup, scheduler in zip(self.domains, self.schedulers, strict=True):
             for job, row in scheduler.row.items():
-                scheduler.count_paired(job, setup.name not in off and self._mate[row][0] not in off)
+                scheduler.count_paired(job, setup.name not in off and self._mate[row].peer not in off)
 
 
 def _fill_tables(domains: Sequence[DomainSetup]) -> Tables:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cosched.core.job import JobState
 from cosched.core.messages import message
-from cosched.core.protocol import Domain, Failure, JobId, Reply, Request
+from cosched.core.protocol import NO_MATE, Domain, Failure, JobId, MateName, Reply, Request
 
 
 @message
@@ -23,29 +23,20 @@ class PeerEvent:
 
 @message
 class Submitted(JobEvent):
-    """A job is queued; it names a mate on `peer` by its id or by a `pair` name that both submissions carry, or none.
+    """A job is queued; it names this mate, if any."""
 
-    `or_alone`: it starts alone if there is no such mate, whatever the settings say.
-    """
-
-    peer: Domain = ""
-    pair: str | None = None
-    mate: JobId | None = None
+    named: MateName = NO_MATE
     owner: str = ""
-    or_alone: bool = False
 
 
 @message
 class Linked(JobEvent):
-    """A job that has not started names this mate now, as in `Submitted`, instead of the one that it named, if any.
+    """A job that has not started names this mate from now on, instead of the one that it named, if any.
 
     Not while it waits for the answer to TryStartMate or StartJob: its mate may have started.
     """
 
-    peer: Domain
-    pair: str | None = None
-    mate: JobId | None = None
-    or_alone: bool = False
+    named: MateName
 
 
 @message

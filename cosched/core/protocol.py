@@ -17,6 +17,25 @@ Domain = str
 FOREVER = 1 << 62  # an instant that never comes, e.g. the end of a hold without a release timer
 
 
+class MateName(NamedTuple):
+    """The mate on `peer` that a job names: by a `pair` name that both submissions carry, or by the id of the `mate`.
+
+    `or_alone`: the job starts alone if there is no such mate, whatever the settings say.
+    """
+
+    peer: Domain
+    pair: str | None = None
+    mate: JobId | None = None
+    or_alone: bool = False
+
+    def __str__(self) -> str:
+        """Return the name for people."""
+        return f"{self.peer}:{self.mate or self.pair}"
+
+
+NO_MATE = MateName("")
+
+
 class Found(StrEnum):
     """What a domain knows of the mate that a peer's job names."""
 

@@ -10,7 +10,7 @@ from cosched.core.domain import TIMER_EVENTS, Change, PolicyDomain
 from cosched.core.effects import Answer, Call, ClearTimer, Record, SetTimer, Start
 from cosched.core.events import Answered, Asked, Event, Finished, Requeued, Submitted
 from cosched.core.job import JobState
-from cosched.core.protocol import Domain, JobId, Reply
+from cosched.core.protocol import Domain, JobId, MateName, Reply
 from cosched.core.scheduling.allocation import Allocation, Resized
 from cosched.core.scheduling.primitives.tables import NEVER
 from cosched.core.scheduling.scheduler import ClusterJob, OpenScheduler
@@ -136,7 +136,7 @@ class CorePlayer:
             job = self._jobs[self._submitted]
             self._submitted += 1
             id = str(job.number)
-            changes = self._policy.handle(Submitted(id, job.peer, job.pair), self._now)
+            changes = self._policy.handle(Submitted(id, MateName(job.peer, job.pair)), self._now)
             paired = self._policy.is_paired(id) and not job.alone
             self._scheduler.submit(ClusterJob(id, job.nodes, job.requested, job.submit, paired))
             self._do_all(changes)

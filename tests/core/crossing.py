@@ -7,7 +7,7 @@ from cosched.core.coscheduling.coscheduler import Coscheduler
 from cosched.core.effects import Answer, Call, Effect, Start, Try
 from cosched.core.events import Answered, Asked, Event, Ready, Submitted, Tried
 from cosched.core.job import JobState
-from cosched.core.protocol import FOREVER
+from cosched.core.protocol import FOREVER, MateName
 from cosched.core.settings import CoschedulingSettings, Scheme
 
 PEER = {"A": "B", "B": "A"}
@@ -26,7 +26,7 @@ class Crossing:
         self.cores = {name: self._domain(name, scheme) for name, scheme in schemes.items()}
         self.pending: list[tuple[str, Event]] = []
         for name in self.cores:
-            self.feed(name, Submitted(JOB[name], PEER[name], "p"))
+            self.feed(name, Submitted(JOB[name], MateName(PEER[name], "p")))
             self.pending.append((name, Ready(JOB[name], 4, FOREVER)))
 
     @staticmethod

@@ -15,6 +15,7 @@ from cosched.core.protocol import (
     GetMateJobId,
     GetMateStatus,
     MateJobId,
+    MateName,
     MateStarted,
     MateStatus,
     MateTried,
@@ -103,11 +104,11 @@ class DomainA:
     def feed(self, event: Event) -> list[Effect]:
         return self.core.handle(event, self.now)
 
-    def submit(self, job: str = "j", pair: str | None = None, **names: object) -> list[Effect]:
+    def submit(self, job: str = "j", pair: str | None = None, owner: str = "", **names: object) -> list[Effect]:
         """Submit a job with a pair name (its own id, if it names no mate in another way)."""
         if pair is None and "mate" not in names:
             pair = job
-        return self.feed(Submitted(job, "B", pair, **names))
+        return self.feed(Submitted(job, MateName("B", pair, **names), owner))
 
     def ready(self, job: str = "j", nodes: int = 4, hold_limit: int = FOREVER) -> list[Effect]:
         """RunJob(job, nodes); a job that is not there yet is submitted."""

@@ -17,7 +17,7 @@ from cosched.core.coscheduling.coscheduler import Coscheduler
 from cosched.core.effects import Answer, Call
 from cosched.core.events import Answered, Asked, CallFailed, Finished, Submitted
 from cosched.core.job import JobState
-from cosched.core.protocol import Failure, GetMateJobId, GetMateStatus, Reply
+from cosched.core.protocol import Failure, GetMateJobId, GetMateStatus, MateName, Reply
 from cosched.core.settings import CoschedulingSettings, OnUnreachable, Scheme
 
 from .first_fit import FirstFit, LocalJob
@@ -104,7 +104,7 @@ class World:
         self.pairs.append((names[0], names[1]))
         for side, name, peer in zip(sides, names, reversed(sides), strict=True):
             job = LocalJob(name, peer, self.random.randint(1, 7), self.random.randint(5, 90))
-            submission = Submitted(name, peer, f"pair{number}")
+            submission = Submitted(name, MateName(peer, f"pair{number}"))
             at = self.random.randrange(300)
             self.at(at, lambda side=side, job=job, event=submission: self.domains[side].submit(job, event))
             if self.random.random() < 0.05:

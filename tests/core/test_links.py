@@ -7,7 +7,17 @@ from cosched.core.coscheduling.mates import UNSUBMITTED, no_pair
 from cosched.core.effects import Answer, Call, ClearTimer, Effect, HasMate, Record, Reschedule, SetTimer, Start, Timer
 from cosched.core.events import Answered, Asked, CallFailed, Event, Finished, Linked, Ready, Submitted, Unlinked
 from cosched.core.job import JobState
-from cosched.core.protocol import FOREVER, Failure, Found, GetMateJobId, MateJobId, MateProblem, MateStatus, Status
+from cosched.core.protocol import (
+    FOREVER,
+    Failure,
+    Found,
+    GetMateJobId,
+    MateJobId,
+    MateName,
+    MateProblem,
+    MateStatus,
+    Status,
+)
 from cosched.core.settings import CoschedulingSettings
 from cosched.core.story import What
 
@@ -21,7 +31,7 @@ def a() -> Coscheduler:
 
 
 def submit(a: Coscheduler, job: str = "j", **names: str) -> None:
-    a.handle(Submitted(job, "B" if names else "", owner="ann", **names), 0)
+    a.handle(Submitted(job, MateName("B" if names else "", **names), owner="ann"), 0)
 
 
 def answer(a: Coscheduler, caller: str = "k", *, pair=None, mate=None, peer="B", owner="ann"):
@@ -65,7 +75,11 @@ def test_a_running_job_is_not_adopted(a):
 def test_a_job_can_be_linked_after_its_submission(a):
     """ "Jobs can be linked and unlinked while neither runs." """
     submit(a)
-    assert done(a, Linked("j", "B", "p")) == [HasMate("j"), SetTimer("j", Timer.PATIENCE, 507), Reschedule("j")]
+    assert done(a, Linked("j", MateName("B", "p"))) == [
+        HasMate("j"),
+        SetTimer("j", Timer.PATIENCE, 507),
+        Reschedule("j"),
+    ]
     assert [type(effect) for effect in done(a, Ready("j", 4, FOREVER))] == [Call]
     assert answer(a, pair="p") == MATE
 
@@ -76,7 +90,7 @@ def test_a_link_to_what_another_job_has_is_refused(a):
     submit(a, "h", mate="k")
     for names in ({"pair": "p"}, {"mate": "k"}):
         with pytest.raises(ValueError, match=r"is that of job [ih] already"):
-            a.handle(Linked("j", "B", **names), 1)
+            a.handle(Linked("j", MateName("B", **names)), 1)
     assert a.jobs["j"].peer == ""
 
 
@@ -99,7 +113,7 @@ def test_an_unlinked_job_may_be_linked_again(a):
     submit(a, mate="k")
     assert answer(a, mate="j") == MATE
     a.handle(Unlinked("j"), 1)
-    a.handle(Linked("j", "B", None, "k"), 2)
+    a.handle(Linked("j", MateName("B", None, "k")), 2)
     assert answer(a, mate="j") == MATE
 
 

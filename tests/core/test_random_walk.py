@@ -41,6 +41,7 @@ from cosched.core.protocol import (
     GetMateJobId,
     GetMateStatus,
     MateJobId,
+    MateName,
     MateStatus,
     Request,
     StartJob,
@@ -152,7 +153,7 @@ class Walk:
         job = pick(JOBS)
         kind = pick([Submitted, Ready, Ready, Answered, Answered, Answered, Answered, CallFailed, Asked, Asked, *RARE])
         if kind is Submitted:
-            return Submitted(job, "B", job)
+            return Submitted(job, MateName("B", job))
         if kind is Ready:
             return Ready(job, pick([1, 3, 5]), pick([FOREVER, self.now + 20]))
         if kind is Answered:

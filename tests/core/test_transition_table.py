@@ -18,6 +18,7 @@ from cosched.core.protocol import (
     Found,
     GetMateStatus,
     MateJobId,
+    MateName,
     MateStarted,
     MateStatus,
     MateTried,
@@ -65,7 +66,7 @@ def event_of(kind: type, a: DomainA) -> Event:
         CallFailed: CallFailed("j", a.job().call or QUESTION, Failure.UNREACHABLE),
         Tried: Tried("j", True),
         Finished: Finished("j", JobState.CANCELLED),
-        events.Linked: events.Linked("j", "B", "other"),
+        events.Linked: events.Linked("j", MateName("B", "other")),
     }
     return plain.get(kind) or kind("j")
 
@@ -130,7 +131,7 @@ def test_the_outcome_of_a_try_that_nobody_asked_for_is_illegal():
 
 
 def test_another_mate_while_the_mate_may_be_starting_and_the_end_of_no_link_are_illegal():
-    raises_and_changes_nothing(in_state(JobState.READY), events.Linked("j", "B", "other"))
+    raises_and_changes_nothing(in_state(JobState.READY), events.Linked("j", MateName("B", "other")))
     a = in_state(JobState.QUEUED)
     a.feed(events.Unlinked("j"))
     raises_and_changes_nothing(a, events.Unlinked("j"))
@@ -147,7 +148,7 @@ def test_a_submission_that_is_refused_changes_nothing():
 
 def test_records_are_made_only_where_they_are_wanted():
     told, untold = (Coscheduler("A", 10, CoschedulingSettings(), **wanted) for wanted in ({}, {"story": False}))
-    event = events.Submitted("j", "B", "p")
+    event = events.Submitted("j", MateName("B", "p"))
     assert [type(effect) for effect in told.handle(event, 0)] == [Record]
     assert untold.handle(event, 0) == []
 

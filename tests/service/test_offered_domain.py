@@ -14,9 +14,11 @@ from cosched.core.effects import Call, PassOver, Release, Start, Try, Yield
 from cosched.core.events import Asked
 from cosched.core.job import JobState
 from cosched.core.protocol import (
+    NO_MATE,
     Found,
     GetMateJobId,
     MateJobId,
+    MateName,
     MateProblem,
     MateStatus,
     MateTried,
@@ -274,9 +276,9 @@ def test_a_job_that_cannot_yield_holds(store):
 
 def test_another_comment_is_another_mate(site):
     site.submit(1)
-    site.offered.relinked("1", "b", "new", None)
+    site.offered.relinked("1", MateName("b", "new"))
     assert (site.store.job(1).pair, site.store.job(1).mate) == ("new", None)
-    site.offered.relinked("1", "", None, None)
+    site.offered.relinked("1", NO_MATE)
     site.offer(1)
     assert site.orders == [Start("1")]
 
@@ -284,7 +286,7 @@ def test_another_comment_is_another_mate(site):
 def test_a_job_that_holds_is_given_another_mate_and_asks_for_it_with_its_nodes(site):
     site.submit(1)
     site.hold(1)
-    site.offered.relinked("1", "b", "new", None)
+    site.offered.relinked("1", MateName("b", "new"))
     assert (site.state(1), site.orders, site.outside.calls[-1].request) == (
         JobState.READY,
         [],
@@ -300,7 +302,7 @@ def test_a_job_whose_mate_is_none_starts_alone_only_if_it_says_so(store, or_alon
     site = Site(store, on_mate_unknown=OnMateUnknown.WAIT)
     site.submit(1, or_alone=or_alone is not linked)
     if linked:
-        site.offered.relinked("1", "b", None, "999", or_alone=or_alone)
+        site.offered.relinked("1", MateName("b", None, "999", or_alone))
     site.orders  # noqa: B018
     site.offer(1)
     site.answer(1, MateJobId(Found.NO_PAIR, None, MateProblem.UNKNOWN))

@@ -9,7 +9,7 @@ from typing import Unpack
 from cosched.core.coscheduling import holds
 from cosched.core.effects import Effect, Record
 from cosched.core.job import JobState
-from cosched.core.protocol import FOREVER, Domain, JobId, Request
+from cosched.core.protocol import FOREVER, Domain, JobId, MateName, Request
 from cosched.core.settings import CoschedulingSettings
 from cosched.core.story import Detail, What, Why
 
@@ -53,6 +53,11 @@ class PairedJob:
     call_since: int = 0
     uncertain: bool = False  # that call timed out once: it may have been carried out
     parted: tuple[Domain, JobId] | None = None  # the mate that its owner unlinked it from: not to be adopted by it
+
+    @property
+    def named(self) -> MateName:
+        """The mate that it names; its id may have been learnt."""
+        return MateName(self.peer, self.pair, self.mate, self.or_alone)
 
 
 @dataclass

@@ -28,22 +28,23 @@ class Links:
 
     def submitted(self, event: Submitted, now: int) -> list[Effect]:
         """A job is queued; ValueError if its mate is another job's."""
-        job = PairedJob(event.job, event.peer, event.pair, event.mate, event.owner, or_alone=event.or_alone)
+        named = event.named
+        job = PairedJob(event.job, named.peer, named.pair, named.mate, event.owner, or_alone=named.or_alone)
         self.mates.add(job)
         self.ledger.changed[job.id] = None
-        noted = self.ledger.note(job, What.SUBMITTED, pair=event.pair, mate=event.mate, peer=event.peer or None)
+        noted = self.ledger.note(job, What.SUBMITTED, pair=named.pair, mate=named.mate, peer=named.peer or None)
         return noted + self.allocations.patience(job, now)
 
     def linked(self, job: PairedJob, event: Linked, now: int) -> list[Effect]:
         """The job names another mate; ValueError if that is another job's."""
         if type(job.call) in (TryStartMate, StartJob):
             raise IllegalEvent(f"Linked, but the mate of job {job.id} may just have started")
-        before = named_mate(job) if job.peer else None
-        self.mates.link(job, event.peer, event.pair, event.mate)
-        job.or_alone, job.alone, job.problem = event.or_alone, False, ""
-        told: Detail = {"pair": event.pair, "mate": event.mate, "peer": event.peer}
+        named, before = event.named, named_mate(job) if job.peer else None
+        self.mates.link(job, named)
+        job.alone, job.problem = False, ""
+        told: Detail = {"pair": named.pair, "mate": named.mate, "peer": named.peer}
         if named_mate(job) == before:
-            told["or_alone"] = event.or_alone
+            told["or_alone"] = named.or_alone
         elif before is not None:
             told["was"] = before
         noted = self.ledger.note(job, What.LINKED, **told)

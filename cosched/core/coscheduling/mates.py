@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from cosched.core.coscheduling.ledger import PairedJob
 from cosched.core.job import JobState
-from cosched.core.protocol import Domain, Found, GetMateJobId, JobId, MateJobId, MateProblem
+from cosched.core.protocol import Domain, Found, GetMateJobId, JobId, MateJobId, MateName, MateProblem
 
 UNSUBMITTED = MateJobId(Found.UNSUBMITTED, None)
 WAITING = (JobState.QUEUED, JobState.READY, JobState.HOLDING)
@@ -31,7 +31,7 @@ class Mates:
 
     def add(self, job: PairedJob) -> None:
         """Note a submission; ValueError if its owner's pair of that name, or its mate, is another job's, not ended."""
-        taken = self.taken(job.peer, job.owner, job.pair, job.mate)
+        taken = self.taken(job.named, job.owner)
         if job.id in self.jobs or taken is not None:
             raise ValueError(f"job {job.id}: its pair is that of job {taken or job.id} already")
         self.restore(job)
@@ -48,21 +48,22 @@ class Mates:
         del self.jobs[job.id]
         self._erase(job)
 
-    def taken(self, peer: Domain, owner: str, pair: str | None, mate: JobId | None) -> JobId | None:
+    def taken(self, named: MateName, owner: str) -> JobId | None:
         """The job here, not ended, that has this owner's pair name or this mate."""
-        for found in (self._by_pair.get((peer, owner, pair or "")), self._by_mate.get((peer, mate or ""))):
+        by_pair = self._by_pair.get((named.peer, owner, named.pair or ""))
+        for found in (by_pair, self._by_mate.get((named.peer, named.mate or ""))):
             if found is not None and not self.jobs[found].state.final:
                 return found
         return None
 
-    def link(self, job: PairedJob, peer: Domain, pair: str | None, mate: JobId | None) -> None:
+    def link(self, job: PairedJob, named: MateName) -> None:
         """The job names this mate now, and no other; ValueError as of `add`."""
-        taken = self.taken(peer, job.owner, pair, mate)
+        taken = self.taken(named, job.owner)
         if taken not in (None, job.id):
             raise ValueError(f"job {job.id}: its pair is that of job {taken} already")
         self._erase(job)
         self._part(job, None)
-        job.peer, job.pair, job.mate = peer, pair, mate
+        job.peer, job.pair, job.mate, job.or_alone = named
         self._enter(job)
 
     def unlink(self, job: PairedJob) -> None:

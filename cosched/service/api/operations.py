@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import replace
 
 import grpc
 
@@ -11,7 +10,7 @@ from cosched.adapters.manager import ManagerError
 from cosched.core.coscheduling.mates import WAITING
 from cosched.core.events import Linked, ReleaseDue, Unlinked
 from cosched.core.job import JobState
-from cosched.core.protocol import Domain, Failure, GetMateJobId, JobId, MateJobId
+from cosched.core.protocol import Domain, Failure, GetMateJobId, JobId, MateJobId, MateName
 from cosched.service.api.requests import Asking, Requests, not_owner
 from cosched.service.domain import story
 from cosched.service.domain.live_domain import LiveDomain
@@ -23,7 +22,7 @@ from cosched.service.peers.peers import CallError
 from cosched.service.store import JobRecord, StoreError
 from cosched.service.wire.errors import Refusal
 from cosched.service.wire.fields import number
-from cosched.service.wire.submissions import MateNamed, Submission
+from cosched.service.wire.submissions import Submission
 from cosched.service.wire.translation import FOUND
 
 QUICK = 2.0  # seconds that usually suffice for a cancellation, which may go on after that
@@ -59,7 +58,7 @@ class Operations:
         """CancelJob."""
         return await self._once(asking, lambda: self._cancel(asking, job))
 
-    async def link(self, asking: Asking, job: str, mate: MateNamed) -> JobRecord:
+    async def link(self, asking: Asking, job: str, mate: MateName) -> JobRecord:
         """LinkJobs."""
         return await self._once(asking, lambda: self._link(asking, job, mate))
 
@@ -100,7 +99,7 @@ class Operations:
             await self._find_mate(record, mate)
         return record
 
-    async def _find_mate(self, record: JobRecord, mate: MateNamed) -> None:
+    async def _find_mate(self, record: JobRecord, mate: MateName) -> None:
         """Ask for the mate of a new job, which is recorded but not scheduled yet. Refusal: there is no such mate.
 
         The job is recorded first, since its mate's domain may keep its id.
@@ -118,7 +117,7 @@ class Operations:
         if refusal is not None and record.state is JobState.CANCELLED:
             raise refusal
 
-    def _record(self, wanted: Submission, owner: str, mate: MateNamed | None) -> JobRecord:
+    def _record(self, wanted: Submission, owner: str, mate: MateName | None) -> JobRecord:
         return JobRecord(
             id=self._domain.store.next_job_id(),
             name=wanted.name,
@@ -170,7 +169,7 @@ class Operations:
 
     # Mates
 
-    def _named(self, mate: MateNamed) -> MateNamed:
+    def _named(self, mate: MateName) -> MateName:
         """Return the mate with its domain filled in; Refusal if this domain does not talk to that one."""
         peer = peer_meant(mate.peer, self._peers)
         if peer not in self._peers:
@@ -179,21 +178,21 @@ class Operations:
             if peer == self._domain.name:
                 said = f"{peer} is this domain: a mate is a job of another one"
             raise Refusal(grpc.StatusCode.NOT_FOUND, "DOMAIN_NOT_FOUND", f"{said} (configured: {known})")
-        return replace(mate, peer=peer)
+        return mate._replace(peer=peer)
 
-    def _check_mate(self, owner: str, mate: MateNamed | None, job: JobId | None = None) -> None:
+    def _check_mate(self, owner: str, mate: MateName | None, job: JobId | None = None) -> None:
         """Raise Refusal if a job here other than `job` has this mate."""
         if mate is None:
             return
         if not self._domain.core.settings.enabled:
             raise Refusal(grpc.StatusCode.FAILED_PRECONDITION, "COSCHEDULING_OFF", "coscheduling is off here")
-        taken = self._domain.core.mates.taken(mate.peer, owner, mate.pair, mate.mate)
+        taken = self._domain.core.mates.taken(mate, owner)
         if taken not in (None, job):
-            what = f"pair {mate.pair}" if mate.pair is not None else f"{mate.peer}:{mate.mate}"
+            what = f"pair {mate.pair}" if mate.pair is not None else str(mate)
             said = f"{what} is that of job {taken} already"
             raise Refusal(grpc.StatusCode.FAILED_PRECONDITION, "PAIR_TAKEN", said, {"job_id": str(taken)})
 
-    async def _link(self, asking: Asking, job: str, named: MateNamed) -> JobRecord:
+    async def _link(self, asking: Asking, job: str, named: MateName) -> JobRecord:
         await self._queue.look_for(job)
         if self._queue.must_adopt(job):
             return await self._adopt(asking, job, self._named(named))
@@ -204,15 +203,14 @@ class Operations:
         await self._queue.relink(job, mate)
         self._check_linkable(record, mate)  # it may have started meanwhile
         with self._domain.turns.take():
-            self._requests.on_record(asking, record.id, mate.named)
+            self._requests.on_record(asking, record.id, str(mate))
             if not names(record, mate):
-                known = mate.mate or answer.job
-                self._domain.decisions.feed(Linked(job, mate.peer, mate.pair, known, mate.or_alone))
+                self._domain.decisions.feed(Linked(job, mate._replace(mate=mate.mate or answer.job)))
                 record.mate_status = UNASKED
             record.lookup = FOUND[answer.found]
         return record
 
-    async def _adopt(self, asking: Asking, job: str, mate: MateNamed) -> JobRecord:
+    async def _adopt(self, asking: Asking, job: str, mate: MateName) -> JobRecord:
         """Link a job of the caller that names no mate yet, and may be unknown here."""
         if (known := self._domain.jobs.get(job)) is not None:
             self._check_linkable(known, mate)
@@ -222,10 +220,10 @@ class Operations:
             raise not_owner(f"{asking.user} has no queued job {job[:40]} here that names no mate")
         record = self._domain.jobs[job]
         with self._domain.turns.take():
-            self._requests.on_record(asking, record.id, mate.named)
+            self._requests.on_record(asking, record.id, str(mate))
         return record
 
-    async def _agreed(self, record: JobRecord, mate: MateNamed) -> MateJobId:
+    async def _agreed(self, record: JobRecord, mate: MateName) -> MateJobId:
         """Return the answer of the mate's domain to the new link; Refusal if there is no such mate."""
         answer = await self._ask_for_link(record, mate)
         if (refusal := refusal_of_mate(mate, answer)) is not None:
@@ -233,12 +231,12 @@ class Operations:
         await until_linkable(self._domain, str(record.id))
         return answer
 
-    def _check_linkable(self, record: JobRecord, mate: MateNamed) -> None:
+    def _check_linkable(self, record: JobRecord, mate: MateName) -> None:
         if record.state not in WAITING:
             raise _wrong_state(record, "be linked any more")
         self._check_mate(record.owner, mate, str(record.id))
 
-    async def _ask_for_link(self, record: JobRecord, mate: MateNamed) -> MateJobId:
+    async def _ask_for_link(self, record: JobRecord, mate: MateName) -> MateJobId:
         try:
             question = GetMateJobId(str(record.id), mate.pair, mate.mate, record.owner)
             return await self._announcer.ask(mate.peer, question)
@@ -266,7 +264,7 @@ class Operations:
         await self._queue.part(job)
         self._linked(asking, job, peer)  # it may have started meanwhile
         with self._domain.turns.take():
-            self._requests.on_record(asking, record.id, f"{record.peer}:{record.mate or record.pair}")
+            self._requests.on_record(asking, record.id, str(record.named))
             record.lookup = record.mate_status = UNASKED
             self._domain.decisions.feed(Unlinked(job))
         return record

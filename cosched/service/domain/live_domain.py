@@ -95,8 +95,8 @@ class LiveDomain:
 
     def admit(self, record: JobRecord, *, or_alone: bool = False) -> None:
         """Tell the core of a new job; `or_alone`: it starts alone if there is no such mate. Only in a turn."""
-        job = str(record.id)
-        self.decisions.feed(Submitted(job, record.peer or "", record.pair, record.mate, record.owner, or_alone))
+        named = record.named._replace(or_alone=or_alone)
+        self.decisions.feed(Submitted(str(record.id), named, record.owner))
 
     def enqueue(self, record: JobRecord) -> None:
         """The job may be scheduled; only in a turn."""

@@ -13,7 +13,7 @@ from cosched.core.coscheduling.mates import WAITING
 from cosched.core.effects import Start
 from cosched.core.events import Linked, NodesLost, Requeued, Tried, Unlinked
 from cosched.core.job import JobState
-from cosched.core.protocol import Domain, JobId, TryStartMate
+from cosched.core.protocol import Domain, JobId, MateName, TryStartMate
 from cosched.core.scheduling.external import ExternalScheduler
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.domain.story import Noted
@@ -49,7 +49,7 @@ class OfferedJobs:
             return
         if (ended := self._core.jobs.get(job)) is not None:  # the manager has given its id to another job
             self._core.forget(ended)
-        taken = self._core.mates.taken(record.peer or "", record.owner, record.pair, record.mate)
+        taken = self._core.mates.taken(record.named, record.owner)
         if taken is not None:
             self.refused(job, f"its pair is that of job {taken} already")
             return
@@ -89,18 +89,16 @@ class OfferedJobs:
             self._decisions.feed(Requeued(job))
 
     @in_turn
-    def relinked(
-        self, job: JobId, peer: Domain, pair: str | None, mate: JobId | None, *, or_alone: bool = False
-    ) -> None:
-        """The job names another mate than before, or (`peer` empty) none; `or_alone` as of `submitted`."""
+    def relinked(self, job: JobId, named: MateName) -> None:
+        """The job names another mate than before, or (its `peer` is empty) none."""
         if self.domain.state(job) not in WAITING:
             return
         local = self._core.jobs[job]
-        if not peer or self._core.mates.taken(peer, local.owner, pair, mate) not in (None, job):
+        if not named.peer or self._core.mates.taken(named, local.owner) not in (None, job):
             if local.peer:
                 self._decisions.feed(Unlinked(job))
         else:
-            self._decisions.feed(Linked(job, peer, pair, mate, or_alone))
+            self._decisions.feed(Linked(job, named))
 
     # Tries, which take a while
 

@@ -11,7 +11,7 @@ from cosched.adapters.batch_system import BatchSystem, Known, Link, Offered, Ref
 from cosched.adapters.manager import Ended, ManagerError, Started
 from cosched.core.effects import PassOver, Release, Reschedule, Start, Try, Yield
 from cosched.core.job import JobState
-from cosched.core.protocol import Domain, JobId
+from cosched.core.protocol import Domain, JobId, MateName
 from cosched.service.domain import story
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.domain.offered_jobs import OfferedJobs
@@ -153,7 +153,7 @@ class Offers(Work):
 
     async def _follow_link(self, job: JobId, peer: Domain, link: Link) -> None:
         await until_linkable(self._domain, job)
-        self._jobs.relinked(job, peer, link.pair, link.mate, or_alone=link.or_alone)
+        self._jobs.relinked(job, MateName(peer, link.pair, link.mate, link.or_alone))
         await self._announcer.announce(job)
 
     def _ended(self, report: Ended) -> None:

@@ -13,13 +13,12 @@ from cosched.adapters.batch_system import BatchSystem, Link
 from cosched.adapters.launcher import Launcher
 from cosched.adapters.manager import ManagerError
 from cosched.core.job import JobState
-from cosched.core.protocol import Domain, GetMateJobId, JobId
+from cosched.core.protocol import Domain, GetMateJobId, JobId, MateName
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.manager.launches import spec_of
 from cosched.service.peers.linking import no_pair
 from cosched.service.store import JobRecord, JobScript
 from cosched.service.wire.errors import Refusal
-from cosched.service.wire.submissions import MateNamed
 
 SUBMITTED_ELSEWHERE = (
     "jobs are submitted to the resource manager here: `cosched submit` on a host that has its commands does so"
@@ -63,13 +62,13 @@ class Queue:
         """Whether the domain knows this job only after it names a mate (`adopt`)."""
         return False
 
-    async def adopt(self, job: JobId, mate: MateNamed, owner: str) -> None:
+    async def adopt(self, job: JobId, mate: MateName, owner: str) -> None:
         """Give this mate to a queued job of this owner that names none, if there is such a job. Refusal."""
 
-    def check_name(self, mate: MateNamed) -> None:
+    def check_name(self, mate: MateName) -> None:
         """Raise Refusal if jobs cannot name this mate."""
 
-    async def relink(self, job: JobId, mate: MateNamed) -> None:
+    async def relink(self, job: JobId, mate: MateName) -> None:
         """Replace a job's mate by this one. Refusal."""
 
     async def part(self, job: JobId) -> None:
@@ -132,16 +131,16 @@ class BatchQueue(Queue):
         known = self._domain.jobs.get(job)
         return known is None or known.peer is None
 
-    async def adopt(self, job: JobId, mate: MateNamed, owner: str) -> None:
+    async def adopt(self, job: JobId, mate: MateName, owner: str) -> None:
         """See Queue."""
         with _refusals():
             await self._system.adopt(job, self._link(mate), owner)
 
-    def check_name(self, mate: MateNamed) -> None:
+    def check_name(self, mate: MateName) -> None:
         """See Queue."""
         self._link(mate)
 
-    async def relink(self, job: JobId, mate: MateNamed) -> None:
+    async def relink(self, job: JobId, mate: MateName) -> None:
         """See Queue."""
         with _refusals():
             await self._system.relink(job, self._link(mate))
@@ -151,7 +150,7 @@ class BatchQueue(Queue):
         with _refusals():
             await self._system.part(job)
 
-    def _link(self, mate: MateNamed) -> Link:
+    def _link(self, mate: MateName) -> Link:
         """Return the mate in the form that jobs name it: with a pair's name, the domain is left out."""
         if mate.pair is None:
             return Link(mate.peer, mate.mate, or_alone=mate.or_alone)

@@ -7,11 +7,10 @@ from collections.abc import Sequence
 
 import grpc
 
-from cosched.core.protocol import Domain, Found, JobId, MateJobId, StartJob, TryStartMate
+from cosched.core.protocol import Domain, Found, JobId, MateJobId, MateName, StartJob, TryStartMate
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.store import JobRecord
 from cosched.service.wire.errors import Refusal
-from cosched.service.wire.submissions import MateNamed
 from cosched.wrong_mates import WAY_OUT, wrong_mate
 
 LOOK = 0.05  # seconds
@@ -22,14 +21,12 @@ def peer_meant(named: Domain, peers: Sequence[Domain]) -> Domain:
     return named or (peers[0] if len(peers) == 1 else "")
 
 
-def names(record: JobRecord, mate: MateNamed) -> bool:
+def names(record: JobRecord, mate: MateName) -> bool:
     """Whether the job already names this mate, with the same choice about starting alone."""
-    or_alone = (record.memory or {}).get("or_alone", False)
-    same = (record.peer, record.pair, or_alone) == (mate.peer, mate.pair, mate.or_alone)
-    return same and mate.mate in (None, record.mate)
+    return mate in (record.named, record.named._replace(mate=None))
 
 
-def refusal_of_mate(mate: MateNamed, answer: MateJobId | None) -> Refusal | None:
+def refusal_of_mate(mate: MateName, answer: MateJobId | None) -> Refusal | None:
     """Return why a job cannot have this mate, by its domain's answer (None: no answer); None if there is no reason."""
     if mate.or_alone or answer is None or (answer.found is not Found.NO_PAIR and answer.problem is None):
         return None

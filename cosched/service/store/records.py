@@ -10,6 +10,7 @@ from operator import attrgetter
 from typing import Any
 
 from cosched.core.job import JobState
+from cosched.core.protocol import MateName
 
 _FAST = 1  # zlib level: everything waits while scripts are compressed
 
@@ -45,6 +46,11 @@ class JobRecord:
     gap_s: int | None = None
     cancelled_by: str | None = None  # who cancelled it while it ran
     memory: dict[str, Any] | None = None  # the coscheduler's own state of the job, as JSON
+
+    @property
+    def named(self) -> MateName:
+        """The mate that it names; its id may have been learnt."""
+        return MateName(self.peer or "", self.pair, self.mate, (self.memory or {}).get("or_alone", False))
 
 
 @dataclass(frozen=True, slots=True)

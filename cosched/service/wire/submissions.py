@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from cosched.core.protocol import Domain, JobId
+from cosched.core.protocol import MateName
 from cosched.service.store import JobScript
 from cosched.service.wire.fields import FieldError, check_domain, check_job, check_text
 from cosched.v1 import domain_pb2, job_pb2
@@ -27,21 +27,6 @@ class TooManyMatesError(FieldError):
 
 
 @dataclass(frozen=True, slots=True)
-class MateNamed:
-    """A mate in the words of a user; an empty `peer` means the only other domain."""
-
-    peer: Domain
-    pair: str | None
-    mate: JobId | None
-    or_alone: bool = False  # the job starts alone if there is no such mate
-
-    @property
-    def named(self) -> str:
-        """Return how it was named, for people."""
-        return f"{self.peer}:{self.mate or self.pair}"
-
-
-@dataclass(frozen=True, slots=True)
 class Submission:
     """A checked submission."""
 
@@ -49,7 +34,7 @@ class Submission:
     nodes: int
     time_limit: int
     script: JobScript
-    mate: MateNamed | None
+    mate: MateName | None
     hold: bool
     owner: str
 
@@ -67,18 +52,18 @@ def read_submission(message: domain_pb2.SubmitJobRequest) -> Submission:
     )
 
 
-def read_mate(field: str, name: job_pb2.MateName, or_alone: bool) -> MateNamed:
-    """Check the name of a mate, and return it; FieldError."""
+def read_mate(field: str, name: job_pb2.MateName, or_alone: bool) -> MateName:
+    """Check the name of a mate, and return it; FieldError. An empty `peer` means the only other domain."""
     kind = name.WhichOneof("name")
     if kind is None:
         raise FieldError(field, "is missing: a pair's name or a job")
     if kind == "job":
         peer, job = check_job(f"{field}.job", name.job)
-        return MateNamed(peer, None, job, or_alone)
+        return MateName(peer, None, job, or_alone)
     peer = check_domain(f"{field}.pair.domain", name.pair.domain) if name.pair.domain else ""
     if not is_pair_name(name.pair.name):
         raise FieldError(f"{field}.pair.name", f"the name of a pair is {ALLOWED}")
-    return MateNamed(peer, name.pair.name, None, or_alone)
+    return MateName(peer, name.pair.name, None, or_alone)
 
 
 def _nodes(nodes: int) -> int:
@@ -123,7 +108,7 @@ def _words(field: str, words: Sequence[str]) -> None:
         raise FieldError(field, f"has an entry of more than {MAX_WORD} characters, or with a zero character")
 
 
-def _mate(message: domain_pb2.SubmitJobRequest) -> MateNamed | None:
+def _mate(message: domain_pb2.SubmitJobRequest) -> MateName | None:
     if len(message.mates) > 1:
         raise TooManyMatesError("mates", "more than one mate is to come")
     if message.or_alone and not message.mates:
