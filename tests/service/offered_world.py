@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from cosched.core.effects import Answer, Call, PassOver, Release, Reschedule, Start, Try, Yield
-from cosched.core.events import Asked
 from cosched.core.job import JobState
 from cosched.core.protocol import MateTried, StartJob, TryStartMate
 from cosched.core.scheduling.external import ExternalScheduler
@@ -21,8 +20,8 @@ from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.domain.offered_jobs import OfferedJobs
 from cosched.service.domain.recovery import recover
 from cosched.service.store import JobRecord
-from cosched.service.wire.errors import Refusal
-from tests.service.world import METRICS, TIMEOUT, Disk, Killed, MortalStore, Node, Outside, World, WorldClock
+from tests.service.outside import TIMEOUT, Outside
+from tests.service.world import METRICS, Node, World, WorldClock
 
 NODES = 10
 BACKOFF = 8  # seconds, as all below
@@ -72,23 +71,18 @@ class SlurmNode(Node):
             self.slurm: dict[str, Job] = {}
             self.trying: set[str] = set()
             self.world.at(self.world.now, self._schedule_for_ever)
-        self.lives += 1
         self.trying.clear()
-        try:
-            self.store = MortalStore.open(self.path, self.name)
-            self.store.node = self
-            self.disk = Disk(self, self.lives)
-            self.outside = SlurmOutside(self, self.lives)
-            scheduler = ExternalScheduler(NODES)
-            self.domain = LiveDomain(self.name, self.settings, scheduler, self.store, WorldClock(self.world), METRICS)
-            self.offered = OfferedJobs(self.domain, scheduler, lambda *_: None)
-            recover(self.domain, self.outside)
-            for job in self.slurm.values():
-                self._take_up(job)
-            self._hooks_call_again()
-            self._look_for_peer()
-        except Killed:
-            self._die()
+        super().begin()
+
+    def _live(self) -> None:
+        self.outside = SlurmOutside(self, self.lives)
+        scheduler = ExternalScheduler(NODES)
+        self.domain = LiveDomain(self.name, self.settings, scheduler, self.store, WorldClock(self.world), METRICS)
+        self.offered = OfferedJobs(self.domain, scheduler, lambda *_: None)
+        recover(self.domain, self.outside)
+        for job in self.slurm.values():
+            self._take_up(job)
+        self._hooks_call_again()
 
     def _take_up(self, job: Job) -> None:
         """As `Offers.take_up` does."""
@@ -134,9 +128,6 @@ class SlurmNode(Node):
         if pair is not None:
             self.guarded(lambda: self.offered.submitted(self.record(new)))
         self.schedule()
-
-    def is_over(self) -> bool:
-        return self.domain is not None and self.expected <= self.done and not self.domain.jobs
 
     # The manager
 
@@ -206,8 +197,6 @@ class SlurmNode(Node):
 class SlurmOutside(Outside):
     """What such a domain does outside: its orders take effect a moment later."""
 
-    later = Outside._later
-
     def __init__(self, node: Node, life: int) -> None:
         super().__init__(node, life)
         self.late = Late()
@@ -218,15 +207,6 @@ class SlurmOutside(Outside):
     def order(self, order: Order) -> None:
         self.node.may_die()
         _ORDERS[type(order)](self, order)
-
-    def _start(self, order: Start) -> None:
-        self.node.start(order.job)
-
-    def _yield(self, order: Yield) -> None:
-        self.node.requeue(order.job, BACKOFF)
-
-    def _pass_over(self, order: PassOver) -> None:
-        self.node.requeue(order.job, PASSED_OVER)
 
     def _release(self, order: Release) -> None:
         """The wanted come first for as long as it takes."""
@@ -281,18 +261,11 @@ class SlurmOutside(Outside):
         peer.outside.late.waiting.append((self.node.name, call.request, deliver))
         self.world.at(self.world.now + TIMEOUT, lambda: deliver(None))
 
-    def _ask(self, call: Call) -> Any:
-        peer = self.world.other(self.node.name)
-        try:
-            return peer.guarded(lambda: peer.domain.questions.ask(Asked(self.node.name, call.request)))
-        except Refusal:
-            return None
-
 
 _ORDERS: dict[type, Callable[[SlurmOutside, Any], None]] = {
-    Start: SlurmOutside._start,
-    Yield: SlurmOutside._yield,
-    PassOver: SlurmOutside._pass_over,
+    Start: lambda outside, order: outside.node.start(order.job),
+    Yield: lambda outside, order: outside.node.requeue(order.job, BACKOFF),
+    PassOver: lambda outside, order: outside.node.requeue(order.job, PASSED_OVER),
     Release: SlurmOutside._release,
     Try: SlurmOutside._try,
     Reschedule: SlurmOutside._hasten,

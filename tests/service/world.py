@@ -16,10 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from cosched.core.effects import Answer, Start
-from cosched.core.events import Asked, CallFailed
 from cosched.core.job import JobState
-from cosched.core.protocol import Failure, StartJob, TryStartMate
 from cosched.core.scheduling.batch.open_cluster import OpenCluster
 from cosched.core.scheduling.policies.backfilling import BACKFILLING
 from cosched.core.scheduling.policies.ordering import parse_ordering
@@ -29,15 +26,10 @@ from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.domain.recovery import recover
 from cosched.service.metrics import Metrics
 from cosched.service.store import JobRecord, JobScript, Store
-from cosched.service.wire.errors import Refusal
+from tests.service.outside import Killed, Outside
 
 SCRIPT = JobScript(b"#!/bin/sh\n", (), "/", {})
 METRICS = Metrics("test")
-TIMEOUT = 5  # seconds
-
-
-class Killed(BaseException):
-    """The domain was killed just now."""
 
 
 @dataclass
@@ -200,18 +192,22 @@ class Node:
             self.store = MortalStore.open(self.path, self.name)
             self.store.node = self
             self.disk = Disk(self, self.lives)
-            self._check_record()
-            cluster = OpenCluster(ClusterSettings(10, parse_ordering("fcfs"), BACKFILLING["easy"]))
-            self.domain = LiveDomain(self.name, self.settings, cluster, self.store, WorldClock(self.world), METRICS)
-            for job in recover(self.domain, Outside(self, self.lives)):
-                if job not in self.running and job not in self.done:
-                    self.launch(job)
-            for job in sorted(self.done & self.domain.jobs.keys()):  # always the same order, for the same history
-                self.domain.end(job, JobState.COMPLETED)
-            self._look_round()
+            self._live()
             self._look_for_peer()
         except Killed:
             self._die()
+
+    def _live(self) -> None:
+        """Begin from what is on record."""
+        self._check_record()
+        cluster = OpenCluster(ClusterSettings(10, parse_ordering("fcfs"), BACKFILLING["easy"]))
+        self.domain = LiveDomain(self.name, self.settings, cluster, self.store, WorldClock(self.world), METRICS)
+        for job in recover(self.domain, Outside(self, self.lives)):
+            if job not in self.running and job not in self.done:
+                self.launch(job)
+        for job in sorted(self.done & self.domain.jobs.keys()):  # always the same order, for the same history
+            self.domain.end(job, JobState.COMPLETED)
+        self._look_round()
 
     def _check_record(self) -> None:
         """What was acknowledged is on record, and nothing runs or has run that was not to."""
@@ -314,121 +310,6 @@ class Node:
 
     def is_over(self) -> bool:
         return self.domain is not None and self.expected <= self.done and not self.domain.jobs
-
-
-class Outside:
-    """What a domain does outside in this world; of an earlier life: nothing."""
-
-    def __init__(self, node: Node, life: int) -> None:
-        self.node, self.world, self.life = node, node.world, life
-        self.timers: dict[tuple[str, str], int] = {}
-        self.look_at = 0  # when the domain looks again
-
-    def _later(self, at: int, act: Callable[[], Any]) -> None:
-        """In this life of the domain."""
-
-        def if_alive() -> None:
-            if self.node.lives == self.life:
-                self.node.guarded(act)
-
-        self.world.at(at, if_alive)
-
-    # Calls
-
-    def call(self, call) -> None:
-        self.node.may_die()
-        world, mutating = self.world, isinstance(call.request, (TryStartMate, StartJob))
-        if world.other(self.node.name).domain is None:
-            self._fail(call, Failure.UNREACHABLE, 0)
-        elif world.chance(world.faults.busy):
-            self._fail(call, Failure.BUSY, 0)
-        elif world.chance(world.faults.lose):
-            self._fail(call, Failure.TIMEOUT if mutating else Failure.UNREACHABLE, TIMEOUT)
-        else:
-            world.at(world.now + world.delay(), lambda: self._arrive(call, mutating))
-            if mutating and world.chance(world.faults.duplicate):
-                world.at(world.now + world.random.randint(0, 60), lambda: self._ask(call))
-
-    def _arrive(self, call, mutating: bool) -> None:
-        reply = self._ask(call)
-        if reply is None:
-            self._replied(call, mutating, None)
-            return
-        self._once_on_disk(call, mutating, reply)
-
-    def _once_on_disk(self, call, mutating: bool, reply: Any) -> None:
-        """What the peer answers is on its way when a power failure there could not take it back, or not at all."""
-        peer = self.world.other(self.node.name)
-        answered: list[Any] = []
-
-        def deliver(given: Any) -> None:
-            if not answered:
-                answered.append(given)
-                self._replied(call, mutating, given)
-
-        if peer.domain is not None:
-            peer.disk.when_durable(peer.store.commits, lambda: deliver(reply))
-        self.world.at(self.world.now + TIMEOUT, lambda: deliver(None))
-
-    def _replied(self, call, mutating: bool, reply: Any) -> None:
-        if reply is None or self.world.chance(self.world.faults.lose):
-            self._fail(call, Failure.TIMEOUT if mutating else Failure.UNREACHABLE, TIMEOUT)
-        else:
-            self._later(self.world.now + self.world.delay(), lambda: self.node.domain.calls.answered(call, reply))
-
-    def _ask(self, call) -> Any:
-        peer = self.world.other(self.node.name)
-        try:
-            return peer.guarded(lambda: peer.domain.questions.ask(Asked(self.node.name, call.request)))
-        except Refusal:
-            return None
-
-    def _fail(self, call, failure: Failure, after: int) -> None:
-        failed = CallFailed(call.job, call.request, failure)
-        self._later(self.world.now + after, lambda: self.node.domain.calls.failed(call, failed, "lost"))
-
-    # The rest
-
-    def answer(self, answer: Answer) -> None:
-        """A domain that schedules by itself gives its answers at once."""
-
-    def when_durable(self, commit: int, act: Callable[[], Any], *, hurry: bool = True) -> None:  # noqa: ARG002
-        self.node.disk.when_durable(commit, act)
-
-    def order(self, start: Start) -> None:
-        self.node.may_die()
-        if start.job in self.node.domain.jobs:
-            self.node.launch(start.job)
-
-    def set_timer(self, timer) -> None:
-        key = timer.job, timer.timer
-        self.timers[key] = number = self.timers.get(key, 0) + 1
-        due = lambda: self.timers.get(key) == number and self.node.domain.timer_due(timer)  # noqa: E731
-        self._later(timer.at, due)
-
-    def clear_timer(self, timer) -> None:
-        self.timers[timer.job, timer.timer] = self.timers.get((timer.job, timer.timer), 0) + 1
-
-    def awaits(self, job: str) -> None:
-        self._later(self.world.now + 1, lambda: self.node.domain.go_on(job))
-
-    def look_again(self, at: int, in_vain: int) -> None:
-        at += self.world.random.randint(0, 2 ** min(in_vain, 6))  # or two domains could cross each other for ever
-        if not self.world.now < self.look_at <= at:
-            self.look_at = at
-            self._later(at, lambda: self.look_at == at and self.node.domain.look())
-
-    def happened(self, events) -> None:
-        for event in events:
-            if event.what == "started":
-                self.node.why[str(event.job)] = event.detail["why"]
-
-    def stalled(self, problem: str) -> None:
-        raise AssertionError(problem)
-
-    def broken(self, error: BaseException) -> None:
-        if not isinstance(error, Killed):
-            raise AssertionError("broken") from error
 
 
 World.node_kind = Node

@@ -1,0 +1,135 @@
+"""What a domain of the world does outside: its calls, which the link delays, loses and doubles, timers and launches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from cosched.core.effects import Answer, Start
+from cosched.core.events import Asked, CallFailed
+from cosched.core.protocol import Failure, StartJob, TryStartMate
+from cosched.service.wire.errors import Refusal
+
+if TYPE_CHECKING:
+    from tests.service.world import Node
+
+TIMEOUT = 5  # seconds
+
+
+class Killed(BaseException):
+    """The domain was killed just now."""
+
+
+class Outside:
+    """What a domain does outside in this world; of an earlier life: nothing."""
+
+    def __init__(self, node: Node, life: int) -> None:
+        self.node, self.world, self.life = node, node.world, life
+        self.timers: dict[tuple[str, str], int] = {}
+        self.look_at = 0  # when the domain looks again
+
+    def later(self, at: int, act: Callable[[], Any]) -> None:
+        """In this life of the domain."""
+
+        def if_alive() -> None:
+            if self.node.lives == self.life:
+                self.node.guarded(act)
+
+        self.world.at(at, if_alive)
+
+    # Calls
+
+    def call(self, call) -> None:
+        self.node.may_die()
+        world, mutating = self.world, isinstance(call.request, (TryStartMate, StartJob))
+        if world.other(self.node.name).domain is None:
+            self._fail(call, Failure.UNREACHABLE, 0)
+        elif world.chance(world.faults.busy):
+            self._fail(call, Failure.BUSY, 0)
+        elif world.chance(world.faults.lose):
+            self._fail(call, Failure.TIMEOUT if mutating else Failure.UNREACHABLE, TIMEOUT)
+        else:
+            world.at(world.now + world.delay(), lambda: self._arrive(call, mutating))
+            if mutating and world.chance(world.faults.duplicate):
+                world.at(world.now + world.random.randint(0, 60), lambda: self._ask(call))
+
+    def _arrive(self, call, mutating: bool) -> None:
+        reply = self._ask(call)
+        if reply is None:
+            self._replied(call, mutating, None)
+            return
+        self._once_on_disk(call, mutating, reply)
+
+    def _once_on_disk(self, call, mutating: bool, reply: Any) -> None:
+        """What the peer answers is on its way when a power failure there could not take it back, or not at all."""
+        peer = self.world.other(self.node.name)
+        answered: list[Any] = []
+
+        def deliver(given: Any) -> None:
+            if not answered:
+                answered.append(given)
+                self._replied(call, mutating, given)
+
+        if peer.domain is not None:
+            peer.disk.when_durable(peer.store.commits, lambda: deliver(reply))
+        self.world.at(self.world.now + TIMEOUT, lambda: deliver(None))
+
+    def _replied(self, call, mutating: bool, reply: Any) -> None:
+        if reply is None or self.world.chance(self.world.faults.lose):
+            self._fail(call, Failure.TIMEOUT if mutating else Failure.UNREACHABLE, TIMEOUT)
+        else:
+            self.later(self.world.now + self.world.delay(), lambda: self.node.domain.calls.answered(call, reply))
+
+    def _ask(self, call) -> Any:
+        peer = self.world.other(self.node.name)
+        try:
+            return peer.guarded(lambda: peer.domain.questions.ask(Asked(self.node.name, call.request)))
+        except Refusal:
+            return None
+
+    def _fail(self, call, failure: Failure, after: int) -> None:
+        failed = CallFailed(call.job, call.request, failure)
+        self.later(self.world.now + after, lambda: self.node.domain.calls.failed(call, failed, "lost"))
+
+    # The rest
+
+    def answer(self, answer: Answer) -> None:
+        """A domain that schedules by itself gives its answers at once."""
+
+    def when_durable(self, commit: int, act: Callable[[], Any], *, hurry: bool = True) -> None:  # noqa: ARG002
+        self.node.disk.when_durable(commit, act)
+
+    def order(self, start: Start) -> None:
+        self.node.may_die()
+        if start.job in self.node.domain.jobs:
+            self.node.launch(start.job)
+
+    def set_timer(self, timer) -> None:
+        key = timer.job, timer.timer
+        self.timers[key] = number = self.timers.get(key, 0) + 1
+        due = lambda: self.timers.get(key) == number and self.node.domain.timer_due(timer)  # noqa: E731
+        self.later(timer.at, due)
+
+    def clear_timer(self, timer) -> None:
+        self.timers[timer.job, timer.timer] = self.timers.get((timer.job, timer.timer), 0) + 1
+
+    def awaits(self, job: str) -> None:
+        self.later(self.world.now + 1, lambda: self.node.domain.go_on(job))
+
+    def look_again(self, at: int, in_vain: int) -> None:
+        at += self.world.random.randint(0, 2 ** min(in_vain, 6))  # or two domains could cross each other for ever
+        if not self.world.now < self.look_at <= at:
+            self.look_at = at
+            self.later(at, lambda: self.look_at == at and self.node.domain.look())
+
+    def happened(self, events) -> None:
+        for event in events:
+            if event.what == "started":
+                self.node.why[str(event.job)] = event.detail["why"]
+
+    def stalled(self, problem: str) -> None:
+        raise AssertionError(problem)
+
+    def broken(self, error: BaseException) -> None:
+        if not isinstance(error, Killed):
+            raise AssertionError("broken") from error
