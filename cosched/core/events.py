@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cosched.core.job import JobState
 from cosched.core.messages import message
-from cosched.core.protocol import NO_MATE, Domain, Failure, JobId, MateName, Reply, Request
+from cosched.core.protocol import NO_MATE, Domain, Failure, JobId, MateJobId, MateName, Reply, Request
 
 
 @message
@@ -161,6 +161,13 @@ class Answered(JobEvent):
 
     request: Request
     answer: Reply
+
+
+@message
+class MateHeardOf(JobEvent):
+    """The mate's domain said this of the mate that the job names at present, though the job did not ask."""
+
+    answer: MateJobId
 
 
 @message

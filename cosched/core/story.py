@@ -34,6 +34,7 @@ class What(StrEnum):
     ASKS_TO_TRY_MATE = "asks to try its mate"
     ANSWERS = "answers"  # it is asked to start for its mate
     PEER_REFUSED = "was refused: misconfigured peer"
+    WRONG_MATE = "names a wrong mate"
 
 
 ENDED: dict[JobState, What] = {

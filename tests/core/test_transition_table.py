@@ -40,7 +40,16 @@ ANSWERS = {
 }
 PLAIN = (events.ReleaseDue, events.PatienceOver, events.RetryDue, events.NodesLost)
 KINDS = (Ready, *REPLIES, CallFailed, events.RetryDue, Tried, events.ReleaseDue, events.NodesLost)
-KINDS = (*KINDS, events.PatienceOver, events.Started, events.Requeued, Finished, events.Linked, events.Unlinked)
+KINDS = (
+    *KINDS,
+    events.PatienceOver,
+    events.MateHeardOf,
+    events.Started,
+    events.Requeued,
+    Finished,
+    events.Linked,
+    events.Unlinked,
+)
 CASES = [(state, kind) for state in JobState for kind in KINDS]
 
 
@@ -66,6 +75,7 @@ def event_of(kind: type, a: DomainA) -> Event:
         CallFailed: CallFailed("j", a.job().call or QUESTION, Failure.UNREACHABLE),
         Tried: Tried("j", True),
         Finished: Finished("j", JobState.CANCELLED),
+        events.MateHeardOf: events.MateHeardOf("j", ANSWERS[MateJobId]),
         events.Linked: events.Linked("j", MateName("B", "other")),
     }
     return plain.get(kind) or kind("j")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from cosched.core.events import PatienceOver
+from cosched.core.events import MateHeardOf, PatienceOver
 from cosched.core.job import JobState
 from cosched.core.protocol import Found, MateJobId, MateProblem, MateStatus, Status
 from cosched.core.settings import CoschedulingSettings, OnMateUnknown, Scheme
@@ -44,6 +44,16 @@ def test_a_job_that_was_submitted_so_starts_alone():
     a, effects = ready(or_alone=True, **WAITS)
     assert a.state() is JobState.RUNNING
     assert detail(effects, "started")["problem"] is MateProblem.UNKNOWN
+
+
+@pytest.mark.parametrize(("settings", "wrong"), [(WAITS, ["names a wrong mate"]), ({}, [])], ids=["waits", "starts"])
+def test_what_is_said_of_a_mate_to_others_is_kept(settings, wrong):
+    a = DomainA(**settings)
+    a.submit()
+    assert told(a.feed(MateHeardOf("j", no_pair(MateProblem.TAKEN)))) == wrong
+    assert a.job().problem is MateProblem.TAKEN
+    assert a.feed(MateHeardOf("j", MATE_IS_K)) == []
+    assert (a.job().mate, a.core.ledger.take_changed()) == ("k", ["j"])
 
 
 @pytest.mark.parametrize("problem", [MateProblem.OFF, MateProblem.UNLINKED])

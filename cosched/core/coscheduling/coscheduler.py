@@ -28,7 +28,7 @@ from cosched.core.coscheduling.asking import Asking
 from cosched.core.coscheduling.incoming import Incoming
 from cosched.core.coscheduling.ledger import IllegalEvent, Ledger, PairedJob
 from cosched.core.coscheduling.links import Links
-from cosched.core.coscheduling.mates import Mates
+from cosched.core.coscheduling.mates import WAITING, Mates
 from cosched.core.coscheduling.outgoing import Outgoing
 from cosched.core.coscheduling.peers import Peers
 from cosched.core.effects import Effect
@@ -42,6 +42,7 @@ from cosched.core.events import (
     GraceOver,
     JobEvent,
     Linked,
+    MateHeardOf,
     NodesLost,
     PatienceOver,
     PeerAway,
@@ -152,6 +153,7 @@ class Coscheduler:
             **_rows(outgoing.mate_id_of_holding, MateJobId, HOLDING),
             **_rows(outgoing.call_of_holding_failed, CallFailed, HOLDING),
             **_rows(outgoing.patience_over, PatienceOver, QUEUED, READY, HOLDING),
+            **_rows(outgoing.heard, MateHeardOf, *WAITING, RUNNING, *ENDED),
             **_rows(incoming.tried, Tried, QUEUED, RUNNING, *ENDED),
             **_rows(allocations.started, Started, QUEUED, READY, HOLDING),
             **_rows(allocations.requeued, Requeued, RUNNING),

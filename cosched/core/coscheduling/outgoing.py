@@ -8,10 +8,10 @@ from typing import cast
 from cosched.core.coscheduling.allocations import HOLDING, READY, Allocations
 from cosched.core.coscheduling.asking import Asking
 from cosched.core.coscheduling.ledger import Ledger, PairedJob
-from cosched.core.coscheduling.mates import Mates
+from cosched.core.coscheduling.mates import WAITING, Mates
 from cosched.core.coscheduling.peers import Peers
 from cosched.core.effects import Call, Effect, Reschedule, SetTimer, Timer
-from cosched.core.events import CallFailed, PatienceOver, Ready, RetryDue
+from cosched.core.events import CallFailed, MateHeardOf, PatienceOver, Ready, RetryDue
 from cosched.core.protocol import (
     Failure,
     Found,
@@ -89,6 +89,20 @@ class Outgoing:
         if job.or_alone or problem in AS_ASKED_FOR:
             return self.allocations.start(job, now, Why.NO_SUCH_PAIR, **named)
         return self.allocations.wait(job, now, Why.MATE_UNKNOWN, Scheme.YIELD, **named)
+
+    def heard(self, job: PairedJob, event: MateHeardOf, now: int) -> list[Effect]:  # noqa: ARG002
+        """What the mate's domain says to somebody else who asks for the job's mate."""
+        mate, problem = event.answer.job, event.answer.problem
+        if mate is not None and job.mate is None:
+            self.mates.settle(job, mate)
+        if event.answer.found is not Found.NO_PAIR:
+            return []
+        job.problem = problem or ""
+        waits = self.ledger.settings.on_mate_unknown is OnMateUnknown.WAIT and not job.or_alone
+        if not waits or job.state not in WAITING:
+            return []
+        named: Detail = {"peer": job.peer, "mate": job.mate, "pair": job.pair, "problem": job.problem}
+        return self.ledger.note(job, What.WRONG_MATE, **named)
 
     def _mate_unsubmitted(self, job: PairedJob, now: int) -> list[Effect]:
         if job.alone:

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from cosched.core.coscheduling.ledger import PairedJob
-from cosched.core.coscheduling.mates import WAITING
 from cosched.core.effects import Call
-from cosched.core.events import Answered, CallFailed
-from cosched.core.protocol import Domain, Found, GetMateJobId, MateJobId, MateStatus, Reply
-from cosched.core.settings import OnMateUnknown
-from cosched.core.story import Why
+from cosched.core.events import Answered, CallFailed, MateHeardOf
+from cosched.core.protocol import Domain, GetMateJobId, MateJobId, MateStatus, Reply
 from cosched.service.domain.decisions import Decisions
 from cosched.service.domain.records import Records
 from cosched.service.domain.story import Noted
@@ -70,18 +67,4 @@ class Calls:
         if job is None or (job.peer, job.pair) != (peer, question.pair):  # it was unlinked meanwhile
             return
         self._keep(job, answer)
-        if answer.job is not None and job.mate is None:
-            self._core.mates.settle(job, answer.job)
-            self._journal.touch(job.id)
-        if answer.found is Found.NO_PAIR:
-            job.problem = answer.problem or ""
-            self._journal.touch(job.id)
-            if self._waits_for_a_mate(job):
-                problem = {"peer": peer, "mate": job.mate, "pair": job.pair, "problem": job.problem}
-                self._journal.note(job.id, Noted.WRONG_MATE, **problem)
-                self._records.set_reason(job.id, Why.MATE_UNKNOWN)
-
-    def _waits_for_a_mate(self, job: PairedJob) -> bool:
-        """Whether the job will wait, though there is no such mate."""
-        settings = self._core.settings
-        return settings.on_mate_unknown is OnMateUnknown.WAIT and not job.or_alone and job.state in WAITING
+        self._decisions.feed(MateHeardOf(job.id, answer))

@@ -38,7 +38,6 @@ class Changes:
     and replies.
     """
 
-    touched: dict[JobId, None] = field(default_factory=dict)  # jobs that may have changed, in order
     found: list[JobRecord] = field(default_factory=list)  # new ones, of a resource manager that takes submissions
     jobs: dict[int, JobRecord] = field(default_factory=dict)
     events: list[EventRecord] = field(default_factory=list)
@@ -102,10 +101,6 @@ class Journal:
     def forget(self) -> None:
         """What this turn has noted so far is not to be written: it ends in a Refusal, and nothing was done."""
         self.changes = Changes()
-
-    def touch(self, job: JobId) -> None:
-        """The job may have changed in this turn."""
-        self.changes.touched[job] = None
 
     def save(self, record: JobRecord) -> None:
         """Write the record at the end of this turn."""

@@ -102,7 +102,6 @@ class LiveDomain:
         """The job may be scheduled; only in a turn."""
         self.decisions.looks = 0
         self.place(record, {})
-        self.journal.touch(str(record.id))
 
     def place(self, record: JobRecord, kept: Mapping[str, Any]) -> None:
         """Tell the scheduler of a job, with the fields of `ClusterJob` that were kept of it; only in a turn."""

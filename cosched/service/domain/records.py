@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from prometheus_client import Counter
 
@@ -53,16 +53,15 @@ class Records:
 
     # In step with the core
 
-    def refresh(self) -> None:
-        """Bring all records up to date whose jobs may have changed."""
+    def refresh(self, changed: Iterable[JobId]) -> None:
+        """Bring the records of these jobs up to date."""
         changes = self.journal.changes
-        for job in changes.touched:
+        for job in changed:
             record, paired = self.jobs.get(job), self.core.jobs.get(job)
             if record is not None and paired is not None and self._refresh(record, paired):
                 changes.jobs[record.id] = record
                 if record.state.final:
                     self._retire(record)
-        changes.touched.clear()
 
     def _refresh(self, record: JobRecord, job: PairedJob) -> bool:
         """Bring the record up to date with the core; whether anything differs."""

@@ -31,7 +31,6 @@ class Noted(StrEnum):
     """What the service notes beside the core's records; the values are those that are stored."""
 
     READY = "is ready"
-    WRONG_MATE = "names a wrong mate"
     NO_ANSWER = "gets no answer"
     TO_BE_CANCELLED = "is to be cancelled"
     STARTS_ALONE = "starts alone"  # a batch system's job that names a mate, but cannot have one
@@ -58,9 +57,9 @@ KINDS: dict[What | Noted, int] = {
     What.LOST_NODES: wire.EVENT_KIND_WARNING,
     What.REQUEUED: wire.EVENT_KIND_WARNING,
     What.PEER_REFUSED: wire.EVENT_KIND_WARNING,
+    What.WRONG_MATE: wire.EVENT_KIND_WARNING,
     What.PATIENCE_ENDED: wire.EVENT_KIND_UNKNOWN,
     Noted.READY: wire.EVENT_KIND_READY,
-    Noted.WRONG_MATE: wire.EVENT_KIND_WARNING,
     Noted.NO_ANSWER: wire.EVENT_KIND_PEER,
     Noted.TO_BE_CANCELLED: wire.EVENT_KIND_WARNING,
     Noted.STARTS_ALONE: wire.EVENT_KIND_WARNING,
@@ -101,6 +100,8 @@ def reason(record: Record) -> str | None:
         return HELD_CAP
     if record.what in (What.HOLDS, What.YIELDS):
         return record.why
+    if record.what is What.WRONG_MATE:
+        return Why.MATE_UNKNOWN
     return "" if record.what in REASON_ENDS else WAITS_IN_QUEUE if record.what in QUEUED_AGAIN else None
 
 
@@ -186,7 +187,7 @@ TEXTS: dict[str, Callable[[StoredDetail, Callable[[int], str]], str]] = {
     What.FAILED: _ended("failed"),
     What.CANCELLED: _ended("cancelled"),
     What.LINKED: _linked,
-    Noted.WRONG_MATE: lambda detail, _: f"{_wrong_mate(detail)}: it waits until it is linked or unlinked",
+    What.WRONG_MATE: lambda detail, _: f"{_wrong_mate(detail)}: it waits until it is linked or unlinked",
     What.PATIENCE_ENDED: lambda _, __: "has lost patience with its mate",
     Noted.TO_BE_CANCELLED: lambda detail, _: f"is to be cancelled, by {detail['by']}",
     What.LOST_NODES: lambda _, __: "lost its nodes",
