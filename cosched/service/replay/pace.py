@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import grpc
 
@@ -52,10 +51,8 @@ class RealPace:
 class NotingPeers(Peers):
     """Notes which peers started a job on our request, and whether a call has failed."""
 
-    def __init__(self, *arguments: Any) -> None:
-        super().__init__(*arguments)
-        self.changed: list[Domain] = []
-        self.problem = ""
+    changed: Sequence[Domain] = ()
+    problem = ""
 
     async def call(self, peer: Domain, request: Request) -> Reply:
         """See Peers."""
@@ -65,7 +62,7 @@ class NotingPeers(Peers):
             self.problem = f"{peer}: {error.problem}"
             raise
         if isinstance(reply, (MateTried, MateStarted)) and reply.started and peer not in self.changed:
-            self.changed.append(peer)
+            self.changed = [*self.changed, peer]
         return reply
 
 
@@ -105,7 +102,7 @@ class Lockstep:
 
     async def advance(self, phases: Sequence[int], until: int = 0) -> ToCome:
         """Go through these phases of the present instant in order, then go on alone up to `until`; Refusal."""
-        self._peers.changed = []
+        self._peers.changed = ()
         self._timers_fired = False
         await self._go_through(phases)
         for _ in range(MOST_ALONE):
