@@ -22,10 +22,9 @@ from cosched.core.effects import (
 from cosched.core.events import Event, Ready, Tried
 from cosched.core.job import JobState
 from cosched.core.protocol import Domain, JobId, MateTried, Reply, StartJob, TryStartMate
-from cosched.service.domain import story
 from cosched.service.domain.memory import PEERS, remember_peers
 from cosched.service.domain.records import Records
-from cosched.service.domain.story import Noted
+from cosched.service.domain.story import MATE_HOLDS, Noted
 
 GIVE_BACK = (Yield, Release, PassOver)
 
@@ -141,7 +140,7 @@ class Decisions:
         self._journal.changes.orders.append(start)
 
     def _wanted(self, wanted: Wanted) -> None:
-        self._records.set_reason(wanted.job, story.MATE_HOLDS)
+        self._records.set_reason(wanted.job, MATE_HOLDS)
 
     def _call(self, call: Call) -> None:
         self._journal.changes.calls.append(call)

@@ -30,17 +30,6 @@ class Drain:
     settled_by: int  # when jobs that held before hold no longer
 
 
-def write_drain(drain: Drain | None) -> str:
-    """For the record."""
-    return json.dumps(asdict(drain) if drain is not None else None)
-
-
-def read_drain(kept: str | None) -> Drain | None:
-    """From the record."""
-    values = json.loads(kept or "null")
-    return Drain(**values) if values is not None else None
-
-
 class Draining:
     """Whether a domain drains. It changes only in a turn."""
 
@@ -54,22 +43,23 @@ class Draining:
         """Make no holds and no pairs, for so many seconds as far as is known."""
         now = self._journal.now
         since = self.present.since if self.present is not None else now
-        drain = Drain(since, now + expected, now + settle)
-        self._journal.changes.values[DRAIN] = write_drain(drain)
+        self.present = drain = Drain(since, now + expected, now + settle)
+        self._journal.changes.values[DRAIN] = json.dumps(asdict(drain))
         self._journal.note(None, Noted.DRAINS, until=drain.until)
-        self.recover(drain)
-
-    def recover(self, drain: Drain) -> None:
-        """The domain drains, as it did before a restart."""
-        self.present = drain
         self._decisions.feed(Drained(drain.settled_by))
+
+    def recover(self, kept: str | None) -> None:
+        """The domain drains if it did before a restart, by what is on record of that."""
+        if (values := json.loads(kept or "null")) is not None:
+            self.present = Drain(**values)
+            self._decisions.feed(Drained(self.present.settled_by))
 
     def end(self) -> None:
         """The domain is resumed."""
         if self.present is None:
             return
         self.present = None
-        self._journal.changes.values[DRAIN] = write_drain(None)
+        self._journal.changes.values[DRAIN] = json.dumps(None)
         self._journal.note(None, Noted.RESUMED)
         self._decisions.feed(Resumed())
 

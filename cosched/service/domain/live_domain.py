@@ -60,13 +60,13 @@ class LiveDomain:
         self.clock = clock
         self.metrics = metrics
         self.refused_changes = RefusedChanges(store)
-        self.jobs: dict[JobId, JobRecord] = {}  # those that have not ended
         known_as = self._name_of if of_traces else str
         self.core = core = Coscheduler(name, scheduler.nodes, settings, owners=owners, known_as=known_as)
-        self.policy = PolicyDomain(core, scheduler)
+        self._policy = PolicyDomain(core, scheduler)
         self.journal = Journal(store, clock)
-        self.records = records = Records(self.jobs, core, scheduler, self.journal, metrics)
-        self.decisions = decisions = Decisions(self.policy, records, paced=paced)
+        self.records = records = Records(core, scheduler, self.journal, metrics)
+        self.jobs = records.jobs
+        self.decisions = decisions = Decisions(self._policy, records, paced=paced)
         self.turns = turns = Turns(store, self.journal, decisions, metrics)
         self.questions = Questions(decisions, records, turns, store)
         self.calls = Calls(decisions, records, turns)
@@ -108,7 +108,7 @@ class LiveDomain:
         job, scheduler = str(record.id), self.scheduler
         # A job that does not fit runs, and the machine has become smaller.
         nodes = scheduler.rounded(record.nodes) if scheduler.fits(record.nodes) else record.nodes
-        paired = self.policy.is_paired(job)
+        paired = self._policy.is_paired(job)
         scheduler.submit(ClusterJob(job, nodes, record.time_limit, record.submitted_at, paired, record.state, **kept))
 
     # What the manager reports

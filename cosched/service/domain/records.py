@@ -28,16 +28,8 @@ KEEP_ENDED = 600  # seconds that an ended job stays in memory, for its mate's qu
 class Records:
     """The records of one domain. They change only in a turn."""
 
-    def __init__(
-        self,
-        jobs: dict[JobId, JobRecord],
-        core: Coscheduler,
-        scheduler: OpenScheduler,
-        journal: Journal,
-        metrics: Metrics,
-    ) -> None:
-        """`jobs`: those that have not ended; none yet."""
-        self.jobs = jobs
+    def __init__(self, core: Coscheduler, scheduler: OpenScheduler, journal: Journal, metrics: Metrics) -> None:
+        self.jobs: dict[JobId, JobRecord] = {}  # those that have not ended
         self.core = core
         self.scheduler = scheduler
         self.journal = journal

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cosched.core.job import JobState
 from cosched.core.protocol import JobId
-from cosched.service.domain.draining import DRAIN, read_drain
+from cosched.service.domain.draining import DRAIN
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.domain.memory import PEERS, recalled_job, recalled_peers, recalled_place
 from cosched.service.domain.turns import Outside
@@ -27,8 +27,7 @@ def recover(domain: LiveDomain, outside: Outside) -> list[JobId]:
     with domain.turns.take():
         for peer, known in recalled_peers(store.meta(PEERS)).items():
             domain.decisions.carry_out(domain.core.asking.recover_peer(peer, known))
-        if (drain := read_drain(store.meta(DRAIN))) is not None:
-            domain.draining.recover(drain)
+        domain.draining.recover(store.meta(DRAIN))
         for record in active:
             _recover(domain, record, script_bytes.get(record.id, 0))
         domain.scheduler.reschedule()
