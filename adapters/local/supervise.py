@@ -35,7 +35,7 @@ class Supervisor:
         self.pid = 0
         self.record = Record(boot(), myself(), None)
         self.why: str | None = None  # why we end it; None: it ends by itself
-        self.status = 0
+        self.noted = False  # whether the start is on record
 
     def run(self) -> None:
         """Start the job, and watch it to its end."""
@@ -79,15 +79,23 @@ class Supervisor:
         if failed or not time_told.isdigit():
             return _reason(failed + reason)
         self.record.started = int(time_told)
-        self.record.write(self.folder, settle=False)
-        _tell_started()
+        self._note_start()
         return None
+
+    def _note_start(self) -> None:
+        """Record the start. A full disk does not end the job: `_wait` tries again."""
+        try:
+            self.record.write(self.folder, settle=False)
+        except OSError:
+            return
+        self.noted = True
+        _tell_started()
 
     def _watch(self) -> None:
         """Wait for the first process to end, by itself or by us."""
         deadline = time.monotonic() + self.job.walltime
         while not self._exited():
-            number = _next_signal(deadline - time.monotonic())
+            number = self._wait(deadline)
             if number == signal.SIGCHLD or (number is not None and self.why is not None):
                 continue
             if number is None and self.why is not None:  # the grace time is over
@@ -97,6 +105,16 @@ class Supervisor:
             self.why = "timeout" if number is None else "cancelled" if cancelled(self.folder) else "lost"
             terminate(self.record.leader, self.mark, os.getpid())
             deadline = time.monotonic() + self.job.grace / 1000
+
+    def _wait(self, deadline: float) -> int | None:
+        """The next signal; None: the deadline is over. A start that is not on record yet is recorded meanwhile."""
+        while True:
+            until = deadline if self.noted else min(deadline, time.monotonic() + RETRY)
+            number = _next_signal(until - time.monotonic())
+            if not self.noted:
+                self._note_start()
+            if number is not None or time.monotonic() >= deadline:
+                return number
 
     def _exited(self) -> bool:
         """Whether the first process has ended. Reap the job's other processes that have ended."""

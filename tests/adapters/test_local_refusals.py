@@ -11,6 +11,8 @@ from cosched.adapters.launcher import JobSpec, SpecError
 from cosched.adapters.local import process
 from cosched.adapters.manager import End, Ended, ManagerError, SettingError
 from tests.adapters.machine import Machine, machine
+from tests.small_disk import mounted
+from tests.waiting import until
 
 GOOD: dict[str, Any] = {"job_id": "1", "nodes": 1, "walltime": 10, "directory": "/", "command": ("true",)}
 
@@ -173,6 +175,30 @@ async def test_foreign_things_in_the_spool_are_left_alone(place: Path) -> None:
     async with machine(place) as here:
         assert here.found == {}
     assert sorted(os.listdir(place / "jobs")) == [".lock", "note.txt"]
+
+
+async def test_job_runs_on_though_its_start_cannot_be_recorded_yet(place: Path) -> None:
+    with mounted(place / "jobs", "64k", "--lazy") as spool:
+        async with machine(place) as here:
+            await here.run("1", "true")
+            filler = fill(spool, but=2)  # what a launch writes before the start
+            await here.launch("2", "sh", "-c", "echo runs; while [ ! -e go ]; do sleep 0.05; done")
+            assert await here.line("2") == "runs"
+            await until((spool / "2" / "record.json.new").exists)  # there is no room for what it should say
+            assert here.record("2").started is None
+            filler.unlink()
+            await here.started("2")
+            (place / "go").touch()
+            assert (await here.ended("2")).succeeded
+
+
+def fill(disk: Path, but: int) -> Path:
+    """Leave so many free blocks; the file that has all others."""
+    about = os.statvfs(disk)
+    filler = disk / "filler"
+    filler.write_bytes(bytes((about.f_bfree - but) * about.f_bsize))
+    assert os.statvfs(disk).f_bfree == but
+    return filler
 
 
 async def test_full_disk_refuses_the_launch(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:

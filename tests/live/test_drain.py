@@ -2,12 +2,14 @@
 
 import math
 import re
+import subprocess
 import time
 import urllib.request
 
 import pytest
 
 from tests.live.services import (
+    COMMAND,
     PATIENCE,
     Service,
     free_port,
@@ -44,7 +46,6 @@ def test_what_holds_is_given_back_and_peers_wait_over_the_maintenance(pair, tmp_
         wait_until(lambda: b.job(held.id).state == "holding")
         done = pair.b.run("drain", "--for", "2h", "--settle", "1s")
         assert (done.returncode, SETTLED in done.stderr) == (0, True), done.stderr
-        assert f"waiting for job {held.id}" in done.stderr
         wait_until(lambda: b.job(held.id).reason == "Draining")
         assert "drains since" in pair.b.run("domains").stdout
         assert drained_until(pair.b) == pytest.approx(time.time() + 7200, abs=600)
@@ -76,9 +77,14 @@ def test_a_mate_that_can_come_comes_while_the_other_domain_settles(pair, tmp_pat
         a.submit(script, pair="climate", pair_domain="b")
         held = b.submit(script, pair="climate", pair_domain="a")
         wait_until(lambda: b.job(held.id).state == "holding")
-        assert pair.b.run("drain", "--settle", "1h", "--no-wait").returncode == 0
-        wait_until(lambda: b.domain().drain.waits_for == (f"b:{held.id}",))
-        go.touch()
+        command = [*COMMAND, "drain", "--settle", "1h", "--server", pair.b.socket]
+        with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as drain:
+            assert "b drains" in drain.stderr.readline()
+            assert f"waiting for job {held.id}" in drain.stderr.readline()
+            assert b.domain().drain.waits_for == (f"b:{held.id}",)
+            go.touch()
+            assert SETTLED in drain.stderr.read()
+        assert drain.returncode == 0
         wait_until(lambda: b.job(held.id).state == "completed")
         assert pair.b.run("drain").returncode == 0
 
