@@ -68,6 +68,11 @@ class Allocations:
     ended: Ints
 
 
+def no_allocations() -> Allocations:
+    """Return a table without rows."""
+    return Allocations(*(np.empty(0, np.int64) for _ in fields(Allocations)))
+
+
 @dataclass(slots=True)
 class _Record:
     row: int

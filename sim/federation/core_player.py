@@ -42,6 +42,7 @@ class CorePlayer:
         self._jobs = jobs
         self._submitted = 0
         self._runs = Runs()
+        self._elastic = False  # some job was resized, or queued again
         self._started: dict[JobId, int] = {}  # when first
         self._ended: dict[JobId, int] = {}  # when
         self._timers = Timers()
@@ -169,8 +170,10 @@ class CorePlayer:
                 job = self._job(change.job)
                 self._allocate(Allocation(change.job, job.nodes, self._now, self._now + job.requested))
             elif type(change) is Resized:
+                self._elastic = True
                 self._allocate(change.allocation)
             elif type(change) is Requeued:
+                self._elastic = True
                 self._runs.requeue(int(change.job) - 1, self._now, keeps_work=change.keeps_work)
             elif type(change) is SetTimer:
                 self._timers.set((0, change.job, change.timer), change.at)
@@ -198,6 +201,6 @@ class CorePlayer:
         known = JobOutcome.of(self._core.jobs[id], self._ended.get(id, UNKNOWN))
         return known._replace(start=self._started.get(id, UNKNOWN))
 
-    def allocations(self, now: int) -> Allocations:
-        """Return what the jobs had until now."""
-        return self._runs.allocations(now)
+    def allocations(self, now: int) -> Allocations | None:
+        """Return what the jobs had until now; None if each had what it asked for, from its start to its end."""
+        return self._runs.allocations(now) if self._elastic else None

@@ -13,13 +13,19 @@ from cosched.errors import InputError
 from cosched.sim.reports.summary import read_summary
 from cosched.sim.results.staging import SUMMARY
 
-JOBS, HOLDS, YIELDS = "jobs.csv", "holds.csv", "yields.csv"
+JOBS, ALLOCATIONS, HOLDS, YIELDS = "jobs.csv", "allocations.csv", "holds.csv", "yields.csv"
 
 _TIMES = dict.fromkeys(("submit", "ready", "start", "end", "nodes", "requested_s", "run_s", "pair"), polars.Int64)
 _COUNTS = dict.fromkeys(("holds", "yields", "held_node_seconds"), polars.Int64)
 _TEXT = polars.String
 _COLUMNS: dict[str, dict[str, Any]] = {
     JOBS: {"domain": _TEXT, "job_id": _TEXT, **_TIMES, "mate_job_id": _TEXT, **_COUNTS, "state": _TEXT},
+    ALLOCATIONS: {
+        "domain": _TEXT,
+        "job_id": _TEXT,
+        **dict.fromkeys(("allocation", "nodes", "start", "end"), polars.Int64),
+        "ended": _TEXT,
+    },
     HOLDS: {
         "domain": _TEXT,
         "job_id": _TEXT,
@@ -36,7 +42,8 @@ class RunDomain:
     """One policy domain of a replay, with tables without the column `domain` and times in trace seconds.
 
     `summary` is its part of summary.json; `jobs` has the columns of jobs.csv in trace order, `holds` those of
-    holds.csv, `yields` those of yields.csv. None: not recorded (replays by real services).
+    holds.csv, `yields` those of yields.csv. None: not recorded (replays by real services). `allocations` has those of
+    allocations.csv; None: each job had what it asked for from its start to its end.
     """
 
     name: str
@@ -45,6 +52,17 @@ class RunDomain:
     jobs: polars.DataFrame
     holds: polars.DataFrame | None
     yields: polars.DataFrame | None
+    allocations: polars.DataFrame | None = None
+
+    @property
+    def runs(self) -> polars.DataFrame:
+        """What ran when: columns job (its row), nodes, start, end."""
+        jobs = self.jobs.with_row_index("job")
+        if self.allocations is None:
+            ran = jobs.drop_nulls("start").with_columns(polars.col("end").fill_null(self.last))
+        else:
+            ran = self.allocations.join(jobs.select("job", "job_id"), on="job_id", maintain_order="left")
+        return ran.select(polars.col("job").cast(polars.Int64), "nodes", "start", "end")
 
     @property
     def first(self) -> int:
@@ -91,18 +109,20 @@ class Run:
 
 
 def read_run(folder: Path) -> Run:
-    """Read summary.json, jobs.csv and, if they exist, holds.csv and yields.csv of a replay.
+    """Read summary.json, jobs.csv and, if they exist, allocations.csv, holds.csv and yields.csv of a replay.
 
     InputError names the file, the line or key, and what is wrong; it is also raised if the files are of several runs.
     """
     summary = read_summary(folder / SUMMARY)
     names = list(summary["domains"])
     jobs = _split(folder / JOBS, names)
-    holds, yields = (_split(path, names) if path.exists() else None for path in (folder / HOLDS, folder / YIELDS))
+    paths = [folder / name for name in (HOLDS, YIELDS, ALLOCATIONS)]
+    others = [_split(path, names) if path.exists() else None for path in paths]
     domains = []
     for name, said in summary["domains"].items():
-        tables = (None if table is None else table[name] for table in (holds, yields))
-        domains.append(RunDomain(name, said["nodes"], said, jobs[name], *tables))
+        holds, yields, had = (None if table is None else table[name] for table in others)
+        had = had if had is not None and len(had) else None
+        domains.append(RunDomain(name, said["nodes"], said, jobs[name], holds, yields, had))
         _check_domain(folder, domains[-1])
     return Run(summary, tuple(domains))
 
@@ -113,7 +133,12 @@ def _check_domain(folder: Path, domain: RunDomain) -> None:
     if len(domain.jobs) != said:
         reason = f"has {len(domain.jobs)} jobs of {domain.name}, and {SUMMARY} speaks of {said}"
         raise InputError(str(folder / JOBS), None, reason)
-    for name, table, columns in ((HOLDS, domain.holds, ("begin", "end")), (YIELDS, domain.yields, ("time",))):
+    tables = (
+        (HOLDS, domain.holds, ("begin", "end")),
+        (YIELDS, domain.yields, ("time",)),
+        (ALLOCATIONS, domain.allocations, ("start", "end")),
+    )
+    for name, table, columns in tables:
         if (
             table is not None
             and not table.select(polars.col(columns).is_between(domain.first, domain.last)).min_horizontal().all()

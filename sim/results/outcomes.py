@@ -32,7 +32,8 @@ def jobs_of(outcomes: Sequence[JobOutcome], workload: Workload, pairing: Pairing
 
 
 def last_event(jobs: Jobs, workload: Workload, now: int) -> int:
-    """Return when the last job ended or was submitted, or the end of the replay if a job still holds."""
-    if (jobs.state == JobState.HOLDING).any():
+    """Return when the last job ended or was submitted, or the end of the replay if a job holds or waits again."""
+    waits_again = (jobs.state == JobState.QUEUED) & (jobs.start != UNKNOWN)
+    if ((jobs.state == JobState.HOLDING) | waits_again).any():
         return now
     return max(int(jobs.end.max()), int(workload.submit.max()))

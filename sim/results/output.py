@@ -1,4 +1,4 @@
-"""Writes the results of a replay: summary.json, jobs.csv, holds.csv, yields.csv and, if asked for, events.jsonl."""
+"""Writes the results of a replay: summary.json, jobs.csv and, if there is something to say, its other files."""
 
 from __future__ import annotations
 
@@ -49,6 +49,8 @@ def write_files(result: ReplayResult, folder: Path, info: RunInfo) -> dict[str, 
     folder.mkdir(exist_ok=True)
     with replacing(folder / "jobs.csv") as stream:
         _write_jobs(result, stream)
+    if any(domain.allocations is not None for domain in result.domains.values()):
+        _write_tables(result.allocation_frame, result, folder / "allocations.csv")
     if all(domain.holds is not None for domain in result.domains.values()):
         _write_tables(result.hold_frame, result, folder / "holds.csv")
         _write_tables(result.yield_frame, result, folder / "yields.csv")

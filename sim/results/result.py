@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import IntEnum
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cosched.core.job import JobState
+from cosched.sim.allocations import AllocationEnd, Allocations, no_allocations
 from cosched.sim.configuration import Domain
 from cosched.sim.engine import Engine
 from cosched.sim.holds_and_yields import HoldEnd, Holds, Yields
@@ -21,12 +23,12 @@ from cosched.workload.pairing import Pairing
 if TYPE_CHECKING:
     import polars
 
-STATES = {
+STATES = {  # how a job ended
     JobState.COMPLETED: "completed",
     JobState.FAILED: "failed",
     JobState.CANCELLED: "cancelled",
 }
-NEVER_STARTED = "never_started"
+NEVER_STARTED, UNFINISHED = "never_started", "unfinished"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,7 +53,10 @@ class Jobs:
 
 @dataclass(frozen=True, eq=False)
 class DomainResult:
-    """One policy domain after a replay; `holds` and `yields` are None if they were not recorded one by one."""
+    """One policy domain after a replay; `holds` and `yields` are None if they were not recorded one by one.
+
+    `allocations`: None if every job that started had what it asked for, from its start to its end.
+    """
 
     settings: Domain
     nodes: int
@@ -61,6 +66,7 @@ class DomainResult:
     last_event: int
     holds: Holds | None = None
     yields: Yields | None = None
+    allocations: Allocations | None = None
 
     @property
     def started(self) -> NDArray[np.bool_]:
@@ -73,7 +79,6 @@ class DomainResult:
         work, jobs = self.workload, self.jobs
         span = self.last_event - int(work.submit.min())
         capacity = self.nodes * span
-        used = _node_seconds(self.nodes_of(self.started), (jobs.end - jobs.start)[self.started])
         held = int(jobs.held_node_seconds.sum())
         paired = jobs.pair != UNKNOWN
         everybody = np.ones(len(work), bool)
@@ -85,7 +90,7 @@ class DomainResult:
             "node_pool": self.settings.node_pool,
             "jobs": len(work),
             "rejected": dict(work.rejected),
-            "utilisation": used / capacity if capacity else 0.0,
+            "utilisation": self._used() / capacity if capacity else 0.0,
             "offered_load": self._offered_load(),
             "makespan_s": span,
             "held_node_seconds": held,
@@ -116,6 +121,13 @@ class DomainResult:
         """Return the sizes of the chosen jobs, in nodes."""
         sizes: Ints = self.workload.nodes[chosen]
         return sizes
+
+    def _used(self) -> int:
+        """Return the node-seconds of running jobs."""
+        had = self.allocations
+        if had is not None:
+            return _node_seconds(had.nodes, had.end - had.start)
+        return _node_seconds(self.nodes_of(self.started), (self.jobs.end - self.jobs.start)[self.started])
 
     def _offered_load(self) -> float | None:
         """Return the work in node-seconds, divided by the machine's between the first and the last submission."""
@@ -191,7 +203,22 @@ class ReplayResult:
             "pair": _known(jobs.pair[rows]),
             "mate_job_id": polars.Series(self._mate_ids(jobs, rows), dtype=polars.String),
             **{key: getattr(jobs, key)[rows] for key in ("holds", "yields", "held_node_seconds")},
-            "state": polars.Series([STATES.get(JobState(s), NEVER_STARTED) for s in jobs.state[rows].tolist()]),
+            "state": polars.Series(list(map(_state, jobs.state[rows].tolist(), jobs.start[rows].tolist()))),
+        }
+        return polars.DataFrame(columns)
+
+    def allocation_frame(self, name: str) -> polars.DataFrame:
+        """Return the allocations of one domain's jobs, with the columns of allocations.csv."""
+        import polars
+
+        domain = self.domains[name]
+        had = domain.allocations or no_allocations()
+        columns = {
+            "domain": polars.Series([name], dtype=polars.String).new_from_index(0, len(had.row)),
+            "job_id": polars.Series(domain.workload.job_id[had.row]).cast(polars.String),
+            "allocation": had.number,
+            **{key: getattr(had, key) for key in ("nodes", "start", "end")},
+            "ended": _names(AllocationEnd, had.ended),
         }
         return polars.DataFrame(columns)
 
@@ -208,7 +235,7 @@ class ReplayResult:
             "nodes": domain.workload.nodes[holds.row],
             "begin": holds.begin,
             "end": holds.end,
-            "ended": polars.Series([HoldEnd(how).name.lower() for how in holds.ended.tolist()], dtype=polars.String),
+            "ended": _names(HoldEnd, holds.ended),
         }
         return polars.DataFrame(columns)
 
@@ -272,6 +299,11 @@ def _jobs(engine: Engine, index: int) -> Jobs:
     return jobs
 
 
+def _state(state: int, start: int) -> str:
+    """Return how a job ended; one that has started and not ended was queued again."""
+    return STATES.get(JobState(state), NEVER_STARTED if start == UNKNOWN else UNFINISHED)
+
+
 def add_pairs(jobs: Jobs, pairing: Pairing, index: int) -> None:
     """Set pairs and mates of the jobs of domain `index`."""
     for side in (0, 1):
@@ -299,6 +331,13 @@ def _node_seconds(nodes: Ints, seconds: Ints) -> int:
     if float(nodes.max()) * float(seconds.max()) * nodes.size < 2**62:
         return int(nodes @ seconds)
     return sum(n * s for n, s in zip(nodes.tolist(), seconds.tolist(), strict=True))
+
+
+def _names(kind: type[IntEnum], numbers: Ints) -> polars.Series:
+    """Return a column of the names that these numbers have."""
+    import polars
+
+    return polars.Series([kind(number).name.lower() for number in numbers.tolist()], dtype=polars.String)
 
 
 def _known(values: Ints) -> polars.Series:

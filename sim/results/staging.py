@@ -14,7 +14,7 @@ from pathlib import Path
 SUMMARY = "summary.json"
 COMPARISON = "comparison.json"  # the summaries of several runs, by the name of their folders beside it
 # Files that belong to a summary or a comparison, if the run wrote them.
-COMPANIONS = ("jobs.csv", "holds.csv", "yields.csv", "events.jsonl", "report.html")
+COMPANIONS = ("jobs.csv", "allocations.csv", "holds.csv", "yields.csv", "events.jsonl", "report.html")
 FIGURES, FIGURE_FILES = "figures", (".svg", ".png", ".csv")
 
 

@@ -2,101 +2,26 @@
 
 from __future__ import annotations
 
-from collections import Counter
+import time
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from itertools import pairwise
-from random import Random
 
+import numpy as np
+import polars
 import pytest
 
-from cosched.core.coscheduling.ledger import PairedJob
-from cosched.core.effects import Start
 from cosched.core.job import JobState
 from cosched.core.scheduling.allocation import Allocation
-from cosched.core.scheduling.batch.open_cluster import OpenCluster
-from cosched.sim.allocations import AllocationEnd, Allocations
-from cosched.sim.federation.batch_world import BatchWorld
-from cosched.sim.federation.conductor import Conductor
-from cosched.sim.federation.core_player import CorePlayer
-from cosched.sim.link import Link
-from cosched.sim.world import DomainSetup, World
-from tests.core.restless import Restless, work_done
-from tests.sim.exact import pairing_of, ref_domain, setup_of, some_jobs, some_pairs
-from tests.sim.federated import trace_jobs
+from cosched.sim.allocations import AllocationEnd
+from cosched.sim.reports.figures.series import running
+from cosched.sim.reports.gantt.layout import Pieces, lay_out
+from cosched.sim.reports.of_replay import write_report
+from cosched.sim.reports.run import RunDomain, read_run
+from cosched.sim.results.output import RunInfo, write_run
+from tests.core.restless import work_done
+from tests.sim.restless_pair import Played
 from tests.tiers import seeds
-
-STARTED = (JobState.RUNNING, JobState.COMPLETED)
-
-
-class Watched(CorePlayer):
-    """Checks after every event what must always hold."""
-
-    checks = 0
-    mates: dict[str, PairedJob]  # the jobs of the other domain
-
-    def _do_all(self, changes) -> None:
-        for change in changes:
-            if type(change) is Start:
-                self._check_start(change.job)
-            super()._do_all([change])
-        self._check_nodes()
-
-    def _check_start(self, job: str) -> None:
-        """A job starts when its mate has started, or waits for the answer that it may start, too."""
-        mate = self._core.jobs[job].mate
-        if mate is not None:
-            assert self.mates[mate].state in (*STARTED, JobState.READY), job
-
-    def _check_nodes(self) -> None:
-        """No node is given to two jobs; held and busy nodes together never exceed the machine, or held ones the cap."""
-        self.checks += 1
-        used = self._scheduler.used()
-        assert self._scheduler.free == self._scheduler.nodes - sum(used.values()) >= 0
-        assert used[JobState.HOLDING] == self._core.ledger.held_nodes <= self._core.ledger.cap
-
-
-class Played:
-    """One case: a restless domain A and a batch domain B."""
-
-    def __init__(self, seed: int) -> None:
-        random = Random(seed)
-        domains = [
-            ref_domain(random, name, some_jobs(random, 12), scheme=random.choice(["hold", "yield"])) for name in "AB"
-        ]
-        self.setups: list[DomainSetup] = [setup_of(domain) for domain in domains]
-        self.pairing = pairing_of(some_pairs(random, domains, most=9), self.setups)
-        self.scheduler = Restless(self.setups[0].cluster.nodes, random, acts=random.randint(0, 30))
-        self.link = Link()
-        restless = self.core_player(0, self.scheduler)
-        batch = (
-            self.world(restless) if random.randrange(2) else self.core_player(1, OpenCluster(self.setups[1].cluster))
-        )
-        if isinstance(batch, Watched):
-            restless.mates, batch.mates = batch._core.jobs, restless._core.jobs
-        conductor = Conductor([restless, batch])
-        conductor.run()
-        self.checks = restless.checks
-        self.scheduler.enter(conductor.now)
-        self.outcomes = [restless.results("A")[0], batch.results("B")[0]]
-        self.allocations: Allocations = restless.allocations(conductor.now)
-
-    def core_player(self, index: int, scheduler: Restless | OpenCluster) -> Watched:
-        setup, jobs = self.setups[index], trace_jobs(self.setups, self.pairing, index)
-        return Watched(setup.name, setup.coscheduling, scheduler, jobs, self.link)
-
-    def world(self, restless: Watched) -> BatchWorld:
-        world = World(self.setups, self.pairing, elsewhere="A", link=self.link)
-        restless.mates = world.coschedulers[0].jobs
-        return BatchWorld(world)
-
-    def rows(self) -> list[list[tuple[int, ...]]]:
-        """The allocations of each job: number, nodes, start, end, how it ended."""
-        table = self.allocations
-        rows: list[list[tuple[int, ...]]] = [[] for _ in self.outcomes[0]]
-        names = ("number", "nodes", "start", "end", "ended")
-        for row, *one in zip(table.row.tolist(), *(getattr(table, name).tolist() for name in names), strict=True):
-            rows[row].append(tuple(one))
-        return rows
 
 
 @pytest.mark.parametrize("seed", seeds(6, 40))
@@ -145,3 +70,46 @@ def check_pairs(played: Played) -> None:
     for domains, rows in zip(played.pairing.domain.tolist(), played.pairing.job.tolist(), strict=True):
         one, other = (starts[domain][row] for domain, row in zip(domains, rows, strict=True))
         assert one == other
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_results_tell_what_each_job_had(seed, tmp_path):
+    played = Played(seed)
+    said = write_run(played.result(), tmp_path, RunInfo("restless", seed, time.perf_counter()))
+    restless, batch = read_run(tmp_path).domains
+    assert batch.allocations is None
+    assert len(restless.allocations) == len(played.allocations.row)
+    span = restless.last - restless.first
+    assert said["domains"]["A"]["utilisation"] == played.scheduler.busy_seconds / (restless.nodes * span)
+    busy = running(restless).means(np.array([restless.first, restless.last]))
+    assert busy[0] * span == pytest.approx(played.scheduler.busy_seconds)
+    check_layout(restless, lay_out(restless).runs)
+
+
+def check_layout(domain: RunDomain, runs: Pieces) -> None:
+    """Each allocation has its nodes, and no node two jobs; a job that is resized keeps what it can."""
+    pieces = list(zip(*(getattr(runs, name).tolist() for name in runs.__slots__), strict=True))
+    nodes = defaultdict(set)
+    for job, first, count, begin, end in pieces:
+        nodes[job, begin, end] |= set(range(first, first + count))
+    had = domain.runs.filter(polars.col("start") < polars.col("end"))
+    assert {key: len(taken) for key, taken in nodes.items()} == {(job, *span): n for job, n, *span in had.rows()}
+    for (job, begin, end), taken in nodes.items():
+        for (other, from_, to), others in nodes.items():
+            if job == other and to == begin:
+                assert len(taken & others) == min(len(taken), len(others))
+            if job != other and from_ < end and begin < to:
+                assert not taken & others
+
+
+def test_a_report_draws_allocations(tmp_path):
+    write_run(Played(1).result(), tmp_path, RunInfo("restless", 1, time.perf_counter()))
+    assert "allocations.csv" in [path.name for path in tmp_path.iterdir()]
+    assert write_report(tmp_path).exists()
+
+
+def test_a_run_in_which_jobs_had_what_they_asked_for_has_no_table_of_allocations(tmp_path):
+    played = Played(1)
+    played.had = None
+    write_run(played.result(), tmp_path, RunInfo("restless", 1, time.perf_counter()))
+    assert "allocations.csv" not in [path.name for path in tmp_path.iterdir()]

@@ -71,9 +71,8 @@ def column(table: polars.DataFrame, name: str) -> Ints:
 
 def running(domain: RunDomain) -> Steps:
     """Return how many nodes ran jobs."""
-    ran = domain.jobs.filter(polars.col("start").is_not_null())
-    end = ran["end"].fill_null(domain.last).to_numpy().astype(np.int64)
-    return steps(column(ran, "start"), end, column(ran, "nodes"))
+    ran = domain.runs
+    return steps(column(ran, "start"), column(ran, "end"), column(ran, "nodes"))
 
 
 def held(domain: RunDomain) -> Steps:

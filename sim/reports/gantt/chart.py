@@ -19,7 +19,7 @@ from cosched.sim.reports.run import Run, RunDomain
 HERE = Path(__file__).parent
 SCRIPTS = ("data.js", "time.js", "paint.js", "view.js", "words.js", "chart.js")
 TYPES = ("u1", "i2", "i4", "f8")  # of packed columns: the first type that holds all values is used
-STATES = ("completed", "failed", "cancelled", "never_started")
+STATES = ("completed", "failed", "cancelled", "never_started", "unfinished")
 NONE = -1
 COLOURS = {"unpaired": UNPAIRED, "paired": PAIRED, "held": HELD, "stripe": STRIPE, "ink": INK}
 
@@ -43,13 +43,14 @@ def _domain(domain: RunDomain, layout: Layout) -> dict[str, Any]:
     jobs = domain.jobs
     states = jobs["state"].replace_strict(STATES, range(len(STATES)), default=0)
     runs, holds = layout.runs, layout.holds
+    own_times = ("begin", "end") if domain.allocations is not None else ()  # else those of the jobs
     return {
         "name": domain.name,
         "nodes": domain.nodes,
         "ids": _ids(jobs["job_id"]),
         "jobs": {name: _pack(jobs[name].fill_null(NONE).to_numpy()) for name in ("nodes", "submit", "start", "end")},
         "state": _pack(states.to_numpy()),
-        "runs": {"job": _pack(runs.job), "first": _pack(runs.first), "nodes": _pack(runs.nodes)},
+        "runs": {name: _pack(getattr(runs, name)) for name in ("job", "first", "nodes", *own_times)},
         "holds": {name: _pack(getattr(holds, name)) for name in ("job", "first", "nodes", "begin", "end")},
     }
 

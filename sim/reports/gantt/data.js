@@ -21,8 +21,8 @@ function readDomain(packed) {
     nodes: packed.nodes,
     ids: Array.isArray(packed.ids) ? packed.ids : unpack(packed.ids),
     jobs: { ...jobs, state: unpack(packed.state) },
-    // Areas of runs and of holds have the same form; runs take their times from the job.
-    runs: { ...runs, begin: timesOf(jobs.start, runs.job), end: timesOf(jobs.end, runs.job) },
+    // Areas of runs and of holds have the same form; runs without times of their own take them from the job.
+    runs: { begin: timesOf(jobs.start, runs.job), end: timesOf(jobs.end, runs.job), ...runs },
     holds,
     ready: new Float64Array(count).fill(NONE),
     mateDomain: new Int32Array(count).fill(NONE),

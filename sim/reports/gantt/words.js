@@ -1,6 +1,6 @@
 // Texts about a job: in the tip beside the pointer, and below the chart for the selected job.
 
-const STATES = ["completed", "failed", "cancelled", "never started"];
+const STATES = ["completed", "failed", "cancelled", "never started", "unfinished"];
 
 function jobName(model, job) {
   const domain = model.domains[job.domain];
@@ -23,10 +23,17 @@ function jobFacts(model, job) {
     ["ended", at(end)],
     ["wait", length(submit, start)],
     ...(mate ? [["sync time", length(ready, start)]] : []),
-    ["ran", length(start, end)],
+    ["ran", start === NONE || end === NONE ? "–" : clock(secondsRun(domain, job.row))],
     ["state", STATES[domain.jobs.state[job.row]]],
     ...(mate ? [["mate", jobName(model, mate)]] : []),
   ];
+}
+
+// Returns the seconds for which a job had nodes; a run may be several areas beside each other.
+function secondsRun({ runs }, row) {
+  const ends = new Map();
+  for (let i = runs.job.indexOf(row); i !== -1; i = runs.job.indexOf(row, i + 1)) ends.set(runs.begin[i], runs.end[i]);
+  return [...ends].reduce((sum, [begin, end]) => sum + end - begin, 0);
 }
 
 function jobTable(model, jobs) {
