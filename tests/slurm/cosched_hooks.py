@@ -20,6 +20,7 @@ from deploy.slurm.lab import Lab, wait_for
 from deploy.slurm.lab.installed_hooks import InstalledHooks
 
 _T = TypeVar("_T")
+PATIENCE = 60  # seconds, of hooks, unless a test says how long: more than any pause of a service that runs
 _SOON = 60  # seconds; a safety net
 
 
@@ -32,7 +33,7 @@ def check_for_compiler() -> None:
 class Site(InstalledHooks):
     """Installed hooks, and their scripts run by hand; the test is skipped where there is no C compiler."""
 
-    def __init__(self, folder: Path, patience: int = 10) -> None:
+    def __init__(self, folder: Path, patience: int = PATIENCE) -> None:
         check_for_compiler()
         super().__init__(folder, patience)
         self._running: list[subprocess.Popen[bytes]] = []
@@ -59,7 +60,7 @@ class Site(InstalledHooks):
 
 
 @contextmanager
-def site(patience: int = 10) -> Iterator[Site]:
+def site(patience: int = PATIENCE) -> Iterator[Site]:
     """The hooks in a temporary folder with a short path."""
     with tempfile.TemporaryDirectory(prefix="cosched-") as folder:
         site = Site(Path(folder), patience)

@@ -1,7 +1,6 @@
 """Pairs on two real Slurm clusters, while their services are killed: at the worst moments, for a while and for good."""
 
 import signal
-import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 from threading import Event
@@ -26,7 +25,6 @@ from tests.tiers import soaked
 
 NODES = 8
 CALLS = ("GetMateJobId", "GetMateStatus", "TryStartMate", "StartJob")
-OUTAGE = 2.0  # seconds
 PATIENCE = 300  # seconds, of hooks: more than a service needs to start on a busy machine
 SHORT_PATIENCE = 20  # more than any pause of a service that runs
 WAITING = {"backoff": 600, "release_interval": 2, "on_peer_unreachable": "hold"}
@@ -146,10 +144,9 @@ def test_a_hold_goes_on_when_its_service_comes_back_and_else_the_job_starts_and_
     for domain in coupled.lab:
         domain.service.kill()
     waiting = coupled.submit(here, Q)
-    time.sleep(OUTAGE)
-    there.service.start()
     here.cluster.wait_for_state(int(alone), "COMPLETED")
     here.cluster.wait_for_state(int(waiting), "COMPLETED")
+    there.service.start()
     coupled.until_state(there, held, "holding")
     here.service.start()
     here.hooks.configure(conf)

@@ -285,16 +285,17 @@ def test_the_note_stays_when_the_script_is_killed(hooks, service, hook, number) 
     assert (hooks.waiting / "17").read_text() == "restarts=0\n"
 
 
-def test_no_note_stays_of_a_job_that_starts_by_itself(hooks: Site) -> None:
+def test_no_note_stays_of_a_job_that_starts_by_itself() -> None:
     """Without a service; and when the program alone is ended, since its script lets the job start then."""
-    hooks.configure((hooks.folder / "cosched.conf").read_text().replace("patience=10", "patience=1"))
-    assert hooks.prolog().wait(END) == START
-    with Service(hooks.socket) as service:
+    with site(patience=1) as hooks:
+        assert hooks.prolog().wait(END) == START
+        assert list(hooks.waiting.iterdir()) == []
+    with site() as hooks, Service(hooks.socket) as service:
         hook = hooks.prolog(18, stderr=subprocess.DEVNULL)
         service.wait_for_offer(18)
         os.kill(child_of(hook.pid), signal.SIGKILL)
         assert hook.wait(END) == START
-    assert list(hooks.waiting.iterdir()) == []
+        assert list(hooks.waiting.iterdir()) == []
 
 
 def test_a_job_whose_note_cannot_be_written_waits_and_starts_as_ever(hooks: Site, service: Service) -> None:

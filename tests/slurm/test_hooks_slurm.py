@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from deploy.slurm.lab import Cluster
-from tests.slurm.cosched_hooks import Service, Site, site
+from tests.slurm.cosched_hooks import PATIENCE, Service, Site, site
 
 PAIR = "--comment=cosched:pair=p"
 END = 300  # seconds: a safety net
 MANY_PATIENCE = 180  # seconds: the same, for a hundred jobs
-SHORT_PATIENCE = 8  # seconds, of hooks: more than any pause of a service that runs
+SHORT_PATIENCE = 20  # seconds, of hooks: more than any pause of a service that runs
 LEAD = 0.5  # seconds for the gate: more than a busy machine takes to get there
 
 
@@ -158,7 +158,7 @@ def test_when_the_service_comes_back_held_jobs_are_still_held(cluster: Cluster, 
 
 def test_without_the_service_held_jobs_and_new_ones_start(cluster: Cluster, hooks: Site) -> None:
     conf = (hooks.folder / "cosched.conf").read_text()
-    hooks.configure(conf.replace("patience=10", f"patience={SHORT_PATIENCE}"))
+    hooks.configure(conf.replace(f"patience={PATIENCE}", f"patience={SHORT_PATIENCE}"))
     try:
         with Service(hooks.socket) as service:
             held = cluster.sbatch("true", PAIR)
