@@ -5,7 +5,7 @@ from __future__ import annotations
 from cosched.core.effects import Release, Reschedule, SetTimer, Start, Timer, Yield
 from cosched.core.job import JobState
 from cosched.core.protocol import MateTried
-from tests.service.test_offered_jobs import NOW, Site, site, store
+from tests.service.offered_site import NOW, Site, site, store
 
 __all__ = ["site", "store"]  # fixtures
 

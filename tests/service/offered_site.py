@@ -1,0 +1,137 @@
+"""A domain whose resource manager schedules: what is reported to it, and its orders and calls, which are only noted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cosched.core.effects import Call
+from cosched.core.events import Asked
+from cosched.core.job import JobState
+from cosched.core.protocol import (
+    Found,
+    GetMateJobId,
+    MateJobId,
+    MateStatus,
+    MateTried,
+    Status,
+    TryStartMate,
+)
+from cosched.core.scheduling.external import ExternalScheduler
+from cosched.core.settings import CoschedulingSettings
+from cosched.service.domain.changes import Order
+from cosched.service.domain.live_domain import LiveDomain
+from cosched.service.domain.offered_jobs import OfferedJobs
+from cosched.service.domain.recovery import recover
+from cosched.service.metrics import Metrics
+from cosched.service.store import JobRecord, Store
+
+METRICS = Metrics("test")
+NOW = 1_000
+
+
+class Clock:
+    shift = 0
+
+    def __init__(self) -> None:
+        self.instant = NOW
+
+    def now(self) -> int:
+        return self.instant
+
+    def to_wall(self, instant: int) -> int:
+        return instant
+
+    from_wall = to_wall
+
+
+class Outside:
+    """Notes what the domain wants; nothing else happens."""
+
+    def __init__(self) -> None:
+        self.orders: list[Order] = []
+        self.calls: list[Call] = []
+
+    def order(self, order: Order) -> None:
+        self.orders.append(order)
+
+    def call(self, call: Call) -> None:
+        self.calls.append(call)
+
+    def broken(self, error: BaseException) -> None:
+        raise error
+
+    def when_durable(self, _: int, act: Callable[[], None], *, hurry: bool = True) -> None:  # noqa: ARG002
+        act()
+
+    def __getattr__(self, name: str) -> Any:
+        return lambda *_: None
+
+
+class Site:
+    """Domain a, with peer b; both jobs of a pair have the same id."""
+
+    def __init__(self, store: Store, **settings: Any) -> None:
+        self.store, self.clock, self.outside = store, Clock(), Outside()
+        chosen = CoschedulingSettings(**{"release_jitter": Decimal(0), "max_held_fraction": Decimal(1), **settings})
+        scheduler = ExternalScheduler(10)
+        self.domain = LiveDomain("a", chosen, scheduler, store, self.clock, METRICS)
+        self.offered = OfferedJobs(self.domain, scheduler, lambda *asked: self.outside.agreed_start(*asked))
+        recover(self.domain, self.outside)
+
+    def submit(self, *jobs: int, pair: str | None = None, or_alone: bool = False) -> None:
+        for job in jobs:
+            named = pair or str(job)
+            record = JobRecord(job, "", "ann", None, 2, 0, NOW, JobState.QUEUED, peer="b", pair=named)
+            self.offered.submitted(record, or_alone=or_alone)
+            self.domain.questions.ask(Asked("b", GetMateJobId(str(job), named, None, "ann")))
+
+    def offer(self, job: int, *, can_yield: bool = True) -> None:
+        self.offered.offered(str(job), 2, can_yield=can_yield)
+
+    def answer(self, job: int, *replies: Any) -> None:
+        for reply in replies:
+            call = next(call for call in reversed(self.outside.calls) if call.job == str(job))
+            self.domain.calls.answered(call, reply)
+
+    def ready(self, job: int, status: Status = Status.QUEUING) -> None:
+        """Offered, and the first two questions are answered."""
+        self.offer(job)
+        self.answer(job, MateJobId(Found.MATE, str(job)), MateStatus(status, 1, None))
+
+    def hold(self, job: int) -> None:
+        self.ready(job)
+        self.answer(job, MateTried(False))
+
+    @staticmethod
+    def no_luck(job: int) -> tuple[object, ...]:
+        """Answers to the three questions of a job whose mate cannot start."""
+        return MateJobId(Found.MATE, str(job)), MateStatus(Status.QUEUING, 1, None), MateTried(False)
+
+    def asked_to_try(self, job: int, hold_until: int = 0) -> object:
+        return self.domain.questions.ask(Asked("b", TryStartMate(f"b/{job}/1", str(job), str(job), hold_until)))
+
+    def state(self, job: int) -> JobState | None:
+        return self.domain.state(str(job))
+
+    @property
+    def orders(self) -> list[Order]:
+        """Those since the last look."""
+        taken, self.outside.orders = self.outside.orders, []
+        return taken
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with_file = Store.open(tmp_path / "a.db", "a")
+    yield with_file
+    with_file.close()
+
+
+@pytest.fixture
+def site(store: Store) -> Site:
+    return Site(store)
