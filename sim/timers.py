@@ -11,7 +11,7 @@ from cosched.core.scheduling.primitives.tables import NEVER
 Key = tuple[int, JobId, Timer]  # domain, job, kind: at most one timer each
 
 
-class Timers:
+class VirtualTimers:
     """Timers by due instant; timers of one instant in the order in which they were set."""
 
     def __init__(self) -> None:

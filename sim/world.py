@@ -35,7 +35,7 @@ from cosched.core.scheduling.scheduler import ClusterSettings
 from cosched.core.settings import CoschedulingSettings
 from cosched.sim.batch_domain import BatchDomain
 from cosched.sim.link import Link
-from cosched.sim.timers import Timers
+from cosched.sim.timers import VirtualTimers
 from cosched.workload.jobs import Workload
 from cosched.workload.pairing import Pairing
 
@@ -103,7 +103,7 @@ class World:
         self.index = {domain.name: i for i, domain in enumerate(self.domains)}
         self._mate: dict[int, MateName] = {}  # by row
         self.job_id: dict[int, JobId] = {}  # row -> job id, of paired jobs
-        self.timers = Timers()
+        self.timers = VirtualTimers()
         self.script = script or NoScript()
         self._cut: set[frozenset[int]] = set()
         self._reply: Reply | None = None

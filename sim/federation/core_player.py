@@ -19,7 +19,7 @@ from cosched.core.story import What
 from cosched.sim.allocations import Allocations, Runs
 from cosched.sim.federation.player import ALL, Advanced, JobOutcome, Phase
 from cosched.sim.link import Link
-from cosched.sim.timers import Timers
+from cosched.sim.timers import VirtualTimers
 from cosched.workload.jobs import UNKNOWN
 
 
@@ -45,7 +45,7 @@ class CorePlayer:
         self._elastic = False  # some job was resized, or queued again
         self._started: dict[JobId, int] = {}  # when first
         self._ended: dict[JobId, int] = {}  # when
-        self._timers = Timers()
+        self._timers = VirtualTimers()
         self._releases = 0
         self._link = link
         link.join(name, self)
