@@ -1,6 +1,6 @@
-"""What coscheduling wants done, to be carried out in order: on the scheduler (by `domain`), and by the shell.
+"""What coscheduling wants done, in this order: by the scheduler (`domain` tells it), and by the shell.
 
-Records come before what is sent, so that a domain killed at any point restarts in a state that it had promised.
+Records come before what is sent. So a domain that is killed at any point has recorded all that it told others.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from cosched.core.story import NAMES, Detail, What, Why
 
 
 class Timer(StrEnum):
-    """The timers of a job, at most one of each; GRACE is a peer's."""
+    """The timers of a job, at most one of each kind; GRACE is a timer of a peer."""
 
     RELEASE = "release"
     PATIENCE = "patience"
@@ -31,7 +31,7 @@ class Start:
 
 @message
 class Hold:
-    """Keep the job's nodes for it; they are expected back at `until`."""
+    """Keep the job's nodes for it; the scheduler expects them back at `until`."""
 
     job: JobId
     until: int
@@ -39,7 +39,7 @@ class Hold:
 
 @message
 class Yield:
-    """Take the nodes back and pass the job over for the rest of this instant; its score is multiplied by `boost`."""
+    """Take the job's nodes back, and pass it over for the rest of this instant. Its score is multiplied by `boost`."""
 
     job: JobId
     boost: float
@@ -47,23 +47,24 @@ class Yield:
 
 @message
 class Release:
-    """Take a holding job's nodes back by force: it is queued, and last for the rest of this instant."""
+    """Take a holding job's nodes back. It is queued again, as the last one for the rest of this instant."""
 
     job: JobId
 
 
 @message
 class AskAgain:
-    """A holding job is ready again, on the nodes that it has: questions about its mate follow."""
+    """A holding job is ready again on the nodes that it has. Questions about its mate follow."""
 
     job: JobId
 
 
 @message
 class Try:
-    """Start the queued job if an iteration run now would, else note that it is wanted until then; tell with Tried.
+    """Start the queued job if a scheduling iteration would start it now; otherwise it is wanted until `wanted_until`.
 
-    With `start_at` (seconds since 1970) it may be agreed that it starts at that instant, or a later one.
+    The outcome is the event Tried. `start_at` (seconds since 1970): it may start at that instant, or at a later one
+    that both domains agree on.
     """
 
     job: JobId
@@ -80,21 +81,21 @@ class Reschedule:
 
 @message
 class PassOver:
-    """Take an offered job's nodes back, since others come first; it is offered again soon. An external scheduler's."""
+    """Give an offered job back to its batch system, since others come first. It is offered again soon."""
 
     job: JobId
 
 
 @message
 class HasMate:
-    """The job has a mate now, or has none any more."""
+    """The job has got a mate, or has lost it."""
 
     job: JobId
 
 
 @message
 class Wanted:
-    """The queued job could not be started for its mate, which holds nodes until then."""
+    """The queued job could not be started for its mate, which holds nodes until `until`."""
 
     job: JobId
     until: int
@@ -102,7 +103,7 @@ class Wanted:
 
 @message
 class Call:
-    """Send a request of `job` to a peer; tell with Answered or CallFailed."""
+    """Send a request of the job to a peer. The outcome is the event Answered or CallFailed."""
 
     peer: Domain
     job: JobId
@@ -120,7 +121,7 @@ class Answer:
 
 @message
 class SetTimer:
-    """Tell the job (or the peer, if it is a timer of peers) at instant `at`; replaces its timer of that kind."""
+    """Tell the timer's event at the instant `at`, of the job or the peer; this replaces its timer of that kind."""
 
     job: JobId | Domain
     timer: Timer
@@ -129,7 +130,7 @@ class SetTimer:
 
 @message
 class ClearTimer:
-    """Forget this timer, if there is one."""
+    """Remove this timer, if there is one."""
 
     job: JobId | Domain
     timer: Timer

@@ -1,4 +1,4 @@
-"""What a policy domain is told: the events of `coscheduling`."""
+"""What happens to a policy domain: the events that it is told."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ class Unlinked(JobEvent):
 class Ready(JobEvent):
     """The local scheduler has selected the job and assigned `nodes`: the paper's RunJob(j, N).
 
-    A hold of it may last until `hold_limit` at most without delaying a reserved job (FOREVER: no limit). A job that
-    `cannot_yield` would be lost with its nodes: it holds whatever the scheme and the cap, and is not released by force.
+    If the job holds until `hold_limit` or less, it delays no reserved job (FOREVER: it never does). A job that
+    `cannot_yield` would be lost with its nodes: it holds, whatever scheme and cap say, and its hold is never released.
     """
 
     nodes: int
@@ -59,7 +59,7 @@ class Ready(JobEvent):
 
 @message
 class Tried(JobEvent):
-    """What came of the effect Try: the local scheduler started the job (at an agreed instant), or could not."""
+    """The outcome of the effect Try: the local scheduler started the job (`at` an agreed instant), or could not."""
 
     started: bool
     at: float | None = None
@@ -67,7 +67,7 @@ class Tried(JobEvent):
 
 @message
 class Started(JobEvent):
-    """The resource manager has started the job without having been told to."""
+    """The resource manager has started the job unasked."""
 
 
 @message
@@ -82,7 +82,7 @@ class Requeued(JobEvent):
 
 @message
 class ReleaseDue(JobEvent):
-    """The release timer of a hold, or an operator's ReleaseHold."""
+    """A hold is to end: its release timer is due, or an operator asks for it (ReleaseHold)."""
 
 
 @message
@@ -92,53 +92,53 @@ class PatienceOver(JobEvent):
 
 @message
 class RetryDue(JobEvent):
-    """Time to ask again after a call whose outcome is unknown."""
+    """A call got no answer: it is time to ask again."""
 
 
 @message
 class NodesLost(JobEvent):
-    """The nodes that the job held are gone (down)."""
+    """The nodes of a ready or holding job are gone, e.g. down."""
 
 
 @message
 class Finished(JobEvent):
-    """The job ended, or was cancelled before it began; `how` is a final state."""
+    """The job ended, or was cancelled before it started; `how` is a final state."""
 
     how: JobState
 
 
 @message
 class PeerThere(PeerEvent):
-    """The peer is well, as it says itself: it answers, or it is back."""
+    """The peer says that it is well."""
 
 
 @message
 class PeerAway(PeerEvent):
-    """The peer gives no answer to whoever asks for its health."""
+    """The peer does not answer when asked whether it is well."""
 
 
 @message
 class PeerLeaves(PeerEvent):
-    """The peer says goodbye, and that it will be back by that instant; 0: soon."""
+    """The peer says that it stops now, and will be back by that instant; 0: soon."""
 
     back_by: int = 0
 
 
 @message
 class PeerDrains(PeerEvent):
-    """The peer makes no pairs until that instant; 0: it does (again)."""
+    """The peer makes no pairs until that instant; 0: it makes pairs again."""
 
     until: int = 0
 
 
 @message
 class GraceOver(PeerEvent):
-    """The peer has been away for as long as it is waited for."""
+    """The grace of the peer is over: it has been away for as long as jobs wait for it."""
 
 
 @message
 class Drained:
-    """This domain makes no holds and no pairs from now on; what holds may do so until `settled_by`."""
+    """This domain makes no new holds and no pairs from now on; jobs that hold may go on until `settled_by`."""
 
     settled_by: int
 
@@ -157,7 +157,7 @@ class Asked(PeerEvent):
 
 @message
 class Answered(JobEvent):
-    """A peer's answer to the `request` that `job` made."""
+    """A peer answered the `request` that the job made."""
 
     request: Request
     answer: Reply
@@ -172,7 +172,7 @@ class MateHeardOf(JobEvent):
 
 @message
 class CallFailed(JobEvent):
-    """No answer came to the `request` that `job` made."""
+    """The `request` that the job made got no answer."""
 
     request: Request
     failure: Failure

@@ -1,9 +1,9 @@
 """The four calls between policy domains (Tang et al., Algorithm 1) and their answers.
 
-Mutating calls carry a request id, `DOMAIN/JOB/NUMBER`: the calling job, and the number of this call among that job's.
-A retry has the id of the first attempt. A copy of an earlier call that arrives after a later one is told by its number.
-They and their answers may carry an agreed instant of start (`start_at`, seconds since 1970 by this domain's clock): it
-is for those who start jobs, and only passed on here.
+A call that changes something has a request id, `DOMAIN/JOB/NUMBER`: the calling job, and the number of the call among
+those of that job. A retry has the id of the first attempt. The number shows whether a call is older than another one
+that arrived before it. Such calls and their answers may have `start_at`, the instant at which both jobs are to start
+(seconds since 1970, by this domain's clock). The core only passes it on, to whoever starts jobs.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import NamedTuple
 JobId = str
 Domain = str
 
-FOREVER = 1 << 62  # an instant that never comes, e.g. the end of a hold without a release timer
+FOREVER = 1 << 62  # an instant that never comes, such as the end of a hold without a release timer
 
 
 class MateName(NamedTuple):
@@ -40,15 +40,15 @@ class Found(StrEnum):
     """What a domain knows of the mate that a peer's job names."""
 
     MATE = "mate"
-    UNSUBMITTED = "unsubmitted"  # the pair's name is known to the caller only, so far
-    NO_PAIR = "no_pair"  # or coscheduling is disabled there
+    UNSUBMITTED = "unsubmitted"  # no job here has the pair's name yet
+    NO_PAIR = "no_pair"  # there is no such pair, or coscheduling is off there
 
 
 class MateProblem(StrEnum):
-    """Why a job is not, or is of no use as, the mate of the one that names it."""
+    """Why a job cannot be the mate of the one that names it."""
 
     UNKNOWN = "unknown"  # there is no such job
-    NOT_WAITING = "not_waiting"  # no job of that id and owner waits without a mate; more is not known
+    NOT_WAITING = "not_waiting"  # no job of that id and owner waits without a mate; why is not known
     RUNNING = "running"
     COMPLETED = "completed"
     FAILED = "failed"
@@ -57,13 +57,13 @@ class MateProblem(StrEnum):
     TAKEN = "taken"  # it has another mate
     NAMES_PAIR = "names_pair"  # it waits for the job of a pair's name
     UNLINKED = "unlinked"  # its owner has unlinked it from the one that names it
-    OFF = "off"  # coscheduling is disabled there
+    OFF = "off"  # coscheduling is off there
 
 
 class Status(StrEnum):
-    """A mate's state, as its own domain tells it."""
+    """The state of a mate, as its own domain says."""
 
-    HOLDING = "holding"  # has nodes and waits, for its mate or for its own RunJob
+    HOLDING = "holding"  # it has nodes and waits: for its mate, or for the answers to its own questions
     QUEUING = "queuing"
     UNSUBMITTED = "unsubmitted"
     RUNNING = "running"
@@ -76,9 +76,9 @@ class Status(StrEnum):
 class Failure(StrEnum):
     """How a call fails without an answer."""
 
-    UNREACHABLE = "unreachable"  # it did not go out
+    UNREACHABLE = "unreachable"  # the call was not sent
     TIMEOUT = "timeout"  # it may have been carried out
-    REFUSED = "refused"  # certificate or permission: a misconfiguration
+    REFUSED = "refused"  # by certificate or permission: a misconfiguration
     BUSY = "busy"  # it was not carried out, but the peer is alive
     SLOW = "slow"  # it may have been carried out, and the peer is alive
 
@@ -100,17 +100,20 @@ class GetMateStatus(NamedTuple):
 
 
 class TryStartMate(NamedTuple):
-    """Start your `job` if an iteration run now would; my `caller` will hold until `hold_until` (0: it will yield)."""
+    """Start your `job` if a scheduling iteration would start it now.
+
+    If not, my `caller` holds until `hold_until` (0: it yields).
+    """
 
     request_id: str
     job: JobId
     caller: JobId
     hold_until: int
-    start_at: float | None = None  # the caller can keep to an instant that is not before this one
+    start_at: float | None = None  # the caller can start at this instant, or at a later one
 
 
 class StartJob(NamedTuple):
-    """Start your holding `job`, if its hold is still the one of `generation`."""
+    """Start your holding `job`, if its hold still has this generation."""
 
     request_id: str
     job: JobId
@@ -127,7 +130,7 @@ class MateJobId(NamedTuple):
 
     found: Found
     job: JobId | None
-    problem: MateProblem | None = None  # also None: its domain does not say
+    problem: MateProblem | None = None  # also None if its domain does not say
 
 
 class MateStatus(NamedTuple):
@@ -146,7 +149,7 @@ class MateTried(NamedTuple):
 
 
 class MateStarted(NamedTuple):
-    """Answer to StartJob; False: that hold has ended."""
+    """Answer to StartJob; not `started`: that hold has ended."""
 
     started: bool
     start_at: float | None = None  # as in MateTried

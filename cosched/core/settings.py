@@ -1,4 +1,4 @@
-"""What a site configures for one policy domain, as frozen values; the edges build them from files and flags."""
+"""What a site configures for one policy domain. Others read it from files and flags."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ class Scheme(StrEnum):
 
 
 class ReleaseOrder(StrEnum):
-    """Who comes first after a forced release: wanted jobs (ours), or nobody (the paper's rule: the released last)."""
+    """The order after a forced release: wanted jobs first (our rule), or just the released job last (the paper's)."""
 
     WANTED = "wanted"
     LAST = "last"
 
 
 class OnUnreachable(StrEnum):
-    """What a ready job does whose peer cannot be reached; the paper's is START."""
+    """What a ready job does if its mate's domain cannot be reached; in the paper it starts."""
 
     START = "start"
     HOLD = "hold"
@@ -33,7 +33,7 @@ class OnUnreachable(StrEnum):
 
 
 class OnMateUnknown(StrEnum):
-    """What a ready job does that names a mate of which there is none; the paper's is START."""
+    """What a ready job does if there is no such mate as it names; in the paper it starts."""
 
     START = "start"
     WAIT = "wait"
@@ -41,7 +41,7 @@ class OnMateUnknown(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class CoschedulingSettings:
-    """Algorithm 1's flag and scheme, and the enhancements of section IV-E; seconds and fractions.
+    """The flag and the scheme of Algorithm 1, and the enhancements of section IV-E, in seconds and fractions.
 
     Raises ValueError, `KEY: reason`, for a value out of range.
     """
@@ -55,8 +55,8 @@ class CoschedulingSettings:
     yield_boost: Decimal = Decimal(0)
     on_peer_unreachable: OnUnreachable = OnUnreachable.START
     on_mate_unknown: OnMateUnknown = OnMateUnknown.START
-    mate_patience: int | None = None  # None: wait for an unsubmitted (or unknown) mate without end
-    peer_grace: int = 0  # how long a peer that was there may be away before it is unreachable; the paper has none
+    mate_patience: int | None = None  # how long to wait for an unsubmitted or unknown mate; None: without end
+    peer_grace: int = 0  # how long a peer that was there may be away before it counts as unreachable; not in the paper
     peer_patience: int = 30
     retry_interval: int = 1
 

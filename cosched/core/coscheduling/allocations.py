@@ -1,6 +1,6 @@
-"""Nodes of paired jobs: a job starts on them, holds them, yields or loses them, is released, or ends.
+"""What happens to the nodes of paired jobs: a job starts on them, holds, yields or loses them, is released, or ends.
 
-Here are the rules that need no answer of a peer: scheme, cap, rule 5, yield limit, generations of holds.
+These are the rules that need no answer of a peer: scheme, cap, rule 5, yield limit, generations of holds.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from cosched.core.settings import Scheme
 from cosched.core.story import ENDED, Detail, What, Why
 
 QUEUED, READY, HOLDING, RUNNING = JobState.QUEUED, JobState.READY, JobState.HOLDING, JobState.RUNNING
-MISSED = (Why.PEER_AWAY, Why.PEER_BUSY)  # why jobs wait that ask again as soon as they can
+MISSED = (Why.PEER_AWAY, Why.PEER_BUSY)  # jobs that wait for these reasons ask again as soon as they can
 
 
 @dataclass
 class Allocations:
-    """What becomes of the nodes that the scheduler has given to paired jobs."""
+    """The nodes that the scheduler has given to paired jobs."""
 
     ledger: Ledger
     peers: Peers
@@ -49,7 +49,7 @@ class Allocations:
         return [*self.runs(job, now, why, at, **detail), *effects, Start(job.id, at)]
 
     def started(self, job: PairedJob, _: Started, now: int) -> list[Effect]:
-        """Its resource manager has started it unasked."""
+        """The resource manager has started the job unasked."""
         effects = self.end_hold(job, now) if job.state is HOLDING else []
         why = Why.STARTED_UNASKED if job.peer else Why.NO_MATE
         return [*self.runs(job, now, why), *effects]
@@ -85,7 +85,7 @@ class Allocations:
         return self._may_hold(job, self._scheme(job, now), now)
 
     def may_still_hold(self, job: PairedJob, now: int) -> bool:
-        """Others may hold by now, and this domain or its peer may drain."""
+        """Whether a job that would have held may still do so: others may hold by now, and either domain may drain."""
         job.held_until = min(job.held_until, self.ledger.settling_end)
         return not self._above_cap(job) and self._scheme(job, now) is Scheme.HOLD and job.held_until > now
 
@@ -121,7 +121,7 @@ class Allocations:
         return [*self.ledger.note(job, What.YIELDS, why, **told), Yield(job.id, boost)]
 
     def _scheme(self, job: PairedJob, now: int) -> Scheme:
-        """This domain's scheme; a job that has yielded up to the limit holds (IV-E2). Who drains makes no holds."""
+        """The scheme for this job. At the limit of its yields it holds (IV-E2); where a domain drains, it yields."""
         drains = self.ledger.settled_by is not None and not job.hold_ends
         if drains or self.peers.is_draining(job.peer, now):
             return Scheme.YIELD
@@ -189,7 +189,7 @@ class Allocations:
         job.call = None
         job.hold_ends = 0
         if job.disclosed:
-            job.generation += 1  # what a peer was told of is no hold: StartJob for it comes too late
+            job.generation += 1  # a peer took this readiness for a hold: its StartJob for that must come too late
 
     # The end of a job, or of a run
 
@@ -203,7 +203,7 @@ class Allocations:
         return [*self.ledger.note(job, ENDED[event.how]), *effects, ClearTimer(job.id, Timer.PATIENCE)]
 
     def requeued(self, job: PairedJob, _: Requeued, now: int) -> list[Effect]:
-        """Its resource manager has taken the running job back."""
+        """The resource manager has taken the running job back into its queue."""
         job.state = QUEUED
         job.started_at = job.start_at = None
         return [*self.ledger.note(job, What.REQUEUED), *self.patience(job, now), Reschedule(job.id)]
@@ -211,14 +211,14 @@ class Allocations:
     # Timers
 
     def patience(self, job: PairedJob, since: int) -> list[Effect]:
-        """The job waits for an unsubmitted mate, from `since` on, for so long."""
+        """The timer of the job's patience with an unsubmitted mate, which began at `since`."""
         patience = self.ledger.settings.mate_patience
         if patience is None or not job.peer:
             return []
         return [SetTimer(job.id, Timer.PATIENCE, since + patience)]
 
     def recover_hold(self, job: PairedJob) -> list[Effect]:
-        """Take up a hold as it was recorded; one that began without a timer gets one if there is one now."""
+        """Take up a hold as it was recorded. One without a release timer gets one if the settings have it now."""
         self.ledger.held_nodes += job.nodes
         if job.held_until == FOREVER:
             job.held_until = self._release_time(job, job.generation, job.held_since)

@@ -1,12 +1,12 @@
 """When jobs ask about their mates, and when again: as peers come and go, and as domains drain.
 
-A peer that was there and gives no answer has a grace (`peers`). Until that is over its jobs wait: a holding job
-holds on, a ready one holds or yields, a call whose outcome is unknown is repeated. When the peer is back those that
-have missed an answer ask again at once. When the grace is over all ask again, and a peer that gives no answer then is
-unreachable. To ask again, a holding job becomes ready on the nodes that it has; if it holds on after that, its hold
-ends when it would have ended.
+A peer that was there and gives no answer has a grace (`peers`). During the grace, jobs with mates there wait: a holding
+job holds on, a ready one holds or yields, a call whose outcome is unknown is repeated. When the peer is back, jobs that
+missed an answer ask again at once. When the grace is over, all ask again; a peer that still gives no answer is then
+unreachable. To ask again, a holding job becomes ready on the nodes that it has. If it holds again after that, the hold
+ends when the first one would have ended.
 
-A domain that drains makes no new holds and no pairs. What holds asks once more, and holds until `settled_by` at most.
+A domain that drains makes no new holds and no pairs. Holding jobs ask once more, and hold until `settled_by` at most.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from cosched.core.protocol import Domain, GetMateJobId, Request
 
 @dataclass
 class Asking:
-    """Who asks, and when."""
+    """When jobs ask about their mates."""
 
     ledger: Ledger
     peers: Peers
@@ -40,18 +40,18 @@ class Asking:
         return [Call(job.peer, job.id, request)]
 
     def ask_for_mate(self, job: PairedJob, now: int) -> list[Effect]:
-        """The first question of a RunJob."""
+        """Ask the first question of a RunJob."""
         return self.call(job, GetMateJobId(job.id, job.pair, job.mate, job.owner), now)
 
     def ask_again(self, job: PairedJob, now: int) -> list[Effect]:
-        """A holding job is ready again."""
+        """Have a holding job be ready again, and ask."""
         effects = self.allocations.end_hold(job, now)
         job.state, job.disclosed, job.hold_ends = READY, False, job.held_until
         self.ledger.changed[job.id] = None
         return [*effects, AskAgain(job.id), *self.ask_for_mate(job, now)]
 
     def _all_ask(self, peer: Domain | None, now: int, these: Callable[[PairedJob], bool]) -> list[Effect]:
-        """Those of these jobs that hold or are queued, and have their mates on that peer (None: on any), ask again."""
+        """Have `these` jobs ask again that hold or are queued, and have their mates on that peer (None: on any)."""
         effects: list[Effect] = []
         for job in self.ledger.jobs.values():
             if not job.peer or peer not in (None, job.peer) or not these(job):
@@ -65,7 +65,7 @@ class Asking:
     # Peers that are there or not
 
     def heard_of(self, peer: Domain, now: int, *, itself: bool = False) -> list[Effect]:
-        """The peer answers; `itself`: not a question of a job, whose answer may have been under way as it left."""
+        """The peer answers. Not `itself`: it answers a job's question, perhaps as it left."""
         if not self.ledger.settings.peer_grace or not self.peers.there(peer, even_if_it_left=itself):
             return []
         return [ClearTimer(peer, Timer.GRACE), *self._all_ask(peer, now, lambda job: job.missed)]
@@ -80,7 +80,7 @@ class Asking:
         return [SetTimer(peer, Timer.GRACE, end)] if end is not None else []
 
     def recover_peer(self, peer: Domain, presence: Presence) -> list[Effect]:
-        """Take up what was known of a peer before a restart, which lengthens no grace."""
+        """Take up what was known of a peer before a restart. Its grace ends when it would have ended."""
         self.peers.known[peer] = presence
         return self._await(peer)
 
@@ -89,7 +89,7 @@ class Asking:
         return self.heard_of(event.peer, now, itself=True)
 
     def peer_away(self, event: PeerAway, now: int) -> list[Effect]:
-        """The peer does not say whether it is well."""
+        """The peer does not answer when asked whether it is well."""
         return self.missed(event.peer, now)
 
     def peer_leaves(self, event: PeerLeaves, now: int) -> list[Effect]:
@@ -100,7 +100,7 @@ class Asking:
         return self._await(event.peer)
 
     def grace_over(self, event: GraceOver, now: int) -> list[Effect]:
-        """Nobody waits for the peer any more, unless it said meanwhile that it will be back later."""
+        """The grace of the peer is over, unless the peer has said meanwhile that it will be back later."""
         if self.peers.expects(event.peer, now):
             return self._await(event.peer)
         return self._all_ask(event.peer, now, lambda _: self.peers.away_for(event.peer, now) is not None)

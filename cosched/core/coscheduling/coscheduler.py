@@ -6,14 +6,14 @@ event) in its table, carries that transition out, and returns the effects. An ev
 `IllegalEvent` and changes nothing. Rules:
 
 * RunJob(j, N) is the event Ready. The job stays READY, its nodes busy, while questions to the mate's domain are
-  answered; it leaves READY by Start, Hold or Yield, or because its mate's domain starts it first (crossing calls).
+  answered. It leaves READY by Start, Hold or Yield, or because its mate's domain starts it first (crossing calls).
 * A started job never asks again: answers that come later are ignored. Starting is idempotent.
 * What a READY job does if its mate cannot start (hold or yield) is decided before TryStartMate is sent, since that
   call tells the mate's domain how long the caller will hold.
-* A mutating call that timed out has an unknown outcome; it is asked again with its request id until patience ends.
-* A peer that is busy is alive: nobody starts alone because of it. One that was there and is away has a grace first.
+* A mutating call that timed out has an unknown outcome. It is repeated with its request id until patience ends.
+* A busy peer is alive: no job starts alone because of it. A peer that was there and is away has a grace first.
 
-The parts, each of which knows those before it only: `ledger` (the jobs and their states), `mates` (who is whose),
+The parts, each of which knows only those before it: `ledger` (the jobs and their states), `mates` (who is whose),
 `peers` (who is there), `allocations` (start, hold, yield, release), `asking` (when jobs ask), `links` (what owners
 say), `outgoing` (what our jobs ask), `incoming` (what peers ask).
 """
@@ -108,7 +108,7 @@ class Coscheduler:
         return self.ledger.settings
 
     def handle(self, event: Event, now: int) -> list[Effect]:
-        """Carry out one event at instant `now`; the effects are to be carried out in order."""
+        """Carry out one event at instant `now`. The effects are to be carried out in their order."""
         if not isinstance(event, JobEvent) or type(event) is Submitted:
             return self.others[type(event)](event, now)
         job = self.jobs.get(event.job)
@@ -185,7 +185,7 @@ class Coscheduler:
     # Restart and retirement
 
     def recover(self, job: PairedJob, since: int, now: int) -> list[Effect]:
-        """Take a job up as it was recorded, submitted at `since`: its timers are set, its question is asked again.
+        """Take up a job as it was recorded, submitted at `since`: its timers are set, its question is asked again.
 
         Holds keep their release times.
         """
@@ -201,7 +201,7 @@ class Coscheduler:
         return effects + self.outgoing.recover_call(job, now)
 
     def forget(self, job: PairedJob) -> None:
-        """Drop a job that has ended, and what its mate was answered; both may be recovered later."""
+        """Drop a job that has ended, and the answer that its mate got. Both may be recovered later."""
         self.mates.forget(job)
         self.incoming.forget(job)
 

@@ -1,6 +1,6 @@
 """What peers ask of the jobs of this domain (Tang et al., Algorithm 1, from the other side), and the answers.
 
-A peer's mutating call is carried out once: a retry gets the first answer, a late copy of an earlier call nothing.
+A peer's mutating call is carried out once. A retry gets the first answer. A late copy of an earlier call is refused.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Incoming:
     ledger: Ledger
     mates: Mates
     allocations: Allocations
-    trying: dict[JobId, tuple[Domain, TryStartMate]] = field(default_factory=dict)  # whom the outcome of a Try is told
+    trying: dict[JobId, tuple[Domain, TryStartMate]] = field(default_factory=dict)  # who waits for the outcome of a Try
     last: dict[tuple[Domain, JobId], tuple[str, Reply]] = field(default_factory=dict)  # by calling job: call, answer
 
     def asked(self, event: Asked, now: int) -> list[Effect]:
@@ -113,14 +113,14 @@ class Incoming:
 
     @staticmethod
     def _may_start(job: PairedJob, request: TryStartMate | StartJob) -> bool:
-        """Whether the job has nodes, and (StartJob) those of the hold that was meant."""
+        """Whether the job has nodes; for StartJob, those of the hold that the peer was told of."""
         if type(request) is StartJob:
             generation = job.generation + (job.state is READY)
             return job.state in (READY, HOLDING) and request.generation == generation
         return job.state in (READY, HOLDING)
 
     def tried(self, job: PairedJob, event: Tried, now: int) -> list[Effect]:
-        """The local scheduler's answer to TryStartMate; meanwhile the job may have started or ended otherwise."""
+        """The local scheduler has tried to start the job, which may have started or ended in another way meanwhile."""
         if job.id not in self.trying:
             raise IllegalEvent(f"Tried, but nobody asked for job {job.id}")
         peer, request = self.trying.pop(job.id)
@@ -140,7 +140,7 @@ class Incoming:
         effects: list[Effect],
         at: float | None = None,
     ) -> list[Effect]:
-        """Answer a mutating call, after what it did, and keep the answer for a retry."""
+        """Answer a mutating call, after its effects, and keep the answer for a retry."""
         answer: Reply = MateTried(yes, at) if type(request) is TryStartMate else MateStarted(yes, at)
         self.last[peer, request.caller] = request.request_id, answer
         noted = self.ledger.note(job, What.ANSWERS, request=request.request_id, started=yes)
@@ -153,10 +153,10 @@ class Incoming:
         return self.last.get((peer, caller))
 
     def recover_answer(self, peer: Domain, caller: JobId, request_id: str, answer: Reply) -> None:
-        """Take up what `last_answer` told before a restart."""
+        """Take up what `last_answer` returned before a restart."""
         self.last[peer, caller] = request_id, answer
 
     def forget(self, job: PairedJob) -> None:
-        """Drop what the job's mate was answered."""
+        """Drop the answer that the job's mate got."""
         if job.mate is not None:
             self.last.pop((job.peer, job.mate), None)

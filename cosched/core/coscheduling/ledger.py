@@ -1,4 +1,4 @@
-"""The ledger of one policy domain: its paired jobs, each with its state, and what holds for all of them."""
+"""The ledger of one policy domain: its paired jobs with their states, and what is common to them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class IllegalEvent(Exception):  # noqa: N818
 
 @dataclass(slots=True)
 class PairedJob:
-    """A local job that names, or was adopted by, a mate on the domain `peer`; or (`peer` empty) may be yet."""
+    """A local job that names a mate on the domain `peer`, or is named by one. `peer` is empty while there is none."""
 
     id: JobId
     peer: Domain
@@ -31,7 +31,7 @@ class PairedJob:
     nodes: int = 0
     holds: int = 0
     generation: int = 0  # of its hold; the first hold is 1
-    disclosed: bool = False  # a peer was told of the readiness that awaits its answer as of a hold
+    disclosed: bool = False  # it is ready, and a peer was told that it holds
     yields: int = 0
     yielded_at: int | None = None  # the instant of the last yield
     ready_at: int | None = None  # its first RunJob
@@ -41,18 +41,18 @@ class PairedJob:
     held_until: int = 0
     held_node_seconds: int = 0
     hold_limit: int = 0
-    hold_ends: int = 0  # ready again after a hold: holding on lasts until then; 0: it did not hold
-    missed: bool = False  # it waits since no question about its mate was answered
+    hold_ends: int = 0  # it is ready again after a hold, which ends then; 0: it did not hold
+    missed: bool = False  # it waits because its question about its mate got no answer
     cannot_yield: bool = False
-    will_hold: bool = False  # what it does if its mate cannot start, decided when it asks
+    will_hold: bool = False  # it holds if its mate cannot start; decided when it asks
     or_alone: bool = False  # it starts alone if there is no such mate
-    alone: bool = False  # patience has ended: it does not wait for an unsubmitted or unknown mate any more
-    problem: str = ""  # a MateProblem: why there is no such mate, as was said last
+    alone: bool = False  # its patience has ended: it waits no longer for an unsubmitted or unknown mate
+    problem: str = ""  # a MateProblem: why there is no such mate, by the last answer
     calls: int = 0  # mutating calls made, for their request ids
     call: Request | None = None  # the request whose answer it awaits
     call_since: int = 0
-    uncertain: bool = False  # that call timed out once: it may have been carried out
-    parted: tuple[Domain, JobId] | None = None  # the mate that its owner unlinked it from: not to be adopted by it
+    uncertain: bool = False  # that call has timed out: it may have been carried out
+    parted: tuple[Domain, JobId] | None = None  # its owner has unlinked it from this mate, which cannot adopt it
 
     @property
     def named(self) -> MateName:

@@ -1,6 +1,6 @@
 """Jobs and the mates that their owners name: submission, another mate instead, none any more.
 
-A job that has not started may be given another mate; if it has nodes, it asks for it with them.
+A job that has not started may get another mate. If it has nodes, it keeps them while it asks for the mate.
 """
 
 from __future__ import annotations

@@ -67,7 +67,7 @@ class Mates:
         self._enter(job)
 
     def unlink(self, job: PairedJob) -> None:
-        """The job has no mate any more, and will not be adopted by the one that it had."""
+        """The job has no mate any more. The mate that it had cannot adopt it."""
         self._erase(job)
         self._part(job, (job.peer, job.mate) if job.mate is not None else None)
         job.peer, job.pair, job.mate = "", None, None
@@ -108,7 +108,7 @@ class Mates:
         return NOT_WAITING.get(local.state) or (MateProblem.NAMES_PAIR if local.pair is not None else None)
 
     def is_mate(self, peer: Domain, caller: JobId, job: JobId) -> bool:
-        """Whether the peer's job `caller` may ask about and start the local `job`; it has asked for its id before."""
+        """Whether the peer's job `caller`, which has asked for this id before, may ask about `job` and start it."""
         local = self.jobs.get(job)
         return local is not None and local.peer == peer and local.mate == caller
 
@@ -122,7 +122,7 @@ class Mates:
             found = self._by_mate.get((peer, request.caller))
         local = self.jobs.get(found) if found is not None else None
         if local is not None and local.state.final and not self._is_of(local, peer, request):
-            return None  # that pair is history, and its name may be used again
+            return None  # that pair has ended, and its name may be used again
         return local
 
     def _is_of(self, local: PairedJob, peer: Domain, request: GetMateJobId) -> bool:

@@ -30,14 +30,14 @@ from cosched.core.settings import OnMateUnknown, OnUnreachable, Scheme
 from cosched.core.story import Detail, What, Why
 
 ALIVE = (Failure.BUSY, Failure.SLOW)
-AS_ASKED_FOR = (MateProblem.OFF, MateProblem.UNLINKED)  # somebody there has decided that the job starts alone
+DECIDED = (MateProblem.OFF, MateProblem.UNLINKED)  # somebody there has decided that the job starts alone
 
 
 @dataclass
 class Outgoing:
     """The questions of our jobs, and what follows from the answers.
 
-    `calls_before`: added to the numbers of its calls, so that none is used twice if some are forgotten in a restart.
+    `calls_before`: added to the numbers of calls. It grows with each restart: no number is used twice.
     """
 
     ledger: Ledger
@@ -79,14 +79,14 @@ class Outgoing:
         return self._mate_unsubmitted(job, now)
 
     def _mate_unknown(self, job: PairedJob, problem: MateProblem | None, now: int) -> list[Effect]:
-        """There is no such mate: the paper's job starts; one that need not waits, without nodes if it can."""
+        """There is no such mate. The job starts, as in the paper, or it waits, without nodes if it can yield."""
         if self.ledger.settings.on_mate_unknown is OnMateUnknown.START:
             return self.allocations.start(job, now, Why.NO_SUCH_PAIR)
         job.problem = problem or ""
         named: Detail = {"problem": job.problem, "peer": job.peer, "pair": job.pair, "mate": job.mate}
         if job.alone:
             return self.allocations.start(job, now, Why.PATIENCE_ENDED, **named)
-        if job.or_alone or problem in AS_ASKED_FOR:
+        if job.or_alone or problem in DECIDED:
             return self.allocations.start(job, now, Why.NO_SUCH_PAIR, **named)
         return self.allocations.wait(job, now, Why.MATE_UNKNOWN, Scheme.YIELD, **named)
 
@@ -156,7 +156,7 @@ class Outgoing:
     # Patience with an unsubmitted mate
 
     def patience_over(self, job: PairedJob, _: PatienceOver, now: int) -> list[Effect]:
-        """The job has waited for its mate's submission for long enough."""
+        """The job has waited long enough for the submission of its mate."""
         job.alone = True
         noted = self.ledger.note(job, What.PATIENCE_ENDED)
         if job.state is HOLDING and (job.mate is None or job.problem):  # it may have been submitted since
@@ -164,7 +164,7 @@ class Outgoing:
         return [*noted, Reschedule(job.id)]
 
     def mate_id_of_holding(self, job: PairedJob, answer: MateJobId, now: int) -> list[Effect]:
-        """The answer to a job whose patience has ended while it holds."""
+        """The answer to a holding job, which asked because its patience has ended."""
         if answer.job is None:
             return self.mate_id(job, answer, now)
         self.mates.settle(job, answer.job)
@@ -172,7 +172,7 @@ class Outgoing:
         return []
 
     def call_of_holding_failed(self, job: PairedJob, event: CallFailed, now: int) -> list[Effect]:
-        """No answer to a job whose patience has ended while it holds."""
+        """No answer to a holding job, which asked because its patience has ended."""
         if job.call != event.request:
             return []
         job.call = None
@@ -215,7 +215,7 @@ class Outgoing:
         return self._peer_unreachable(job, now)
 
     def _ask_later(self, job: PairedJob, now: int) -> list[Effect]:
-        """Of a peer that is alive nobody will tell that it is back: ask again in a while."""
+        """Have a holding job ask again in a while: no event tells when a busy peer has time again."""
         if job.state is not HOLDING or self.peers.expects(job.peer, now):
             return []
         pause = max(self.ledger.settings.peer_patience, self.ledger.settings.retry_interval)
@@ -226,7 +226,7 @@ class Outgoing:
         return [] if job.call is None else [Call(job.peer, job.id, job.call)]
 
     def retry_of_holding(self, job: PairedJob, _: RetryDue, now: int) -> list[Effect]:
-        """A job that holds since no answer came asks again."""
+        """A job that holds because no answer came asks again."""
         return self.asking.ask_again(job, now) if job.missed else []
 
     def _peer_unreachable(self, job: PairedJob, now: int) -> list[Effect]:
@@ -243,7 +243,7 @@ class Outgoing:
     # Restart
 
     def recover_call(self, job: PairedJob, now: int) -> list[Effect]:
-        """Ask again what a job asked before a restart: a mutating call may have been carried out."""
+        """Repeat what a job asked before a restart. A mutating call may have been carried out."""
         if job.call is None:
             return []
         job.call_since = now

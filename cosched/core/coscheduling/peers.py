@@ -1,8 +1,8 @@
-"""Whether the peers of a domain are there: which ever were, which are away since when, which drain.
+"""Which peers of a domain are there, which are away and since when, and which drain.
 
 A peer that was there and gives no answer is away. It has a grace before it counts as unreachable: `peer_grace` from its
-first unanswered call on, or until it said that it would be back, whichever is later. A peer that never was there has
-none.
+first unanswered call on, or until the instant by which it said it would be back, whichever is later. A peer that was
+never there has no grace.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from cosched.core.coscheduling.ledger import Ledger
 from cosched.core.protocol import Domain
 
-MAX_ABSENCE = 7 * 86400  # seconds; for longer than that nobody waits for a peer, whatever it said
+MAX_ABSENCE = 7 * 86400  # seconds; no job waits longer for a peer, whatever the peer said
 
 
 @dataclass(slots=True)
@@ -27,7 +27,7 @@ class Presence:
 
 @dataclass(slots=True)
 class Peers:
-    """The peers that were there at least once. `changed` collects those of which something else is known now."""
+    """The peers that were there at least once. `changed`: those with news since the last `take_changed`."""
 
     ledger: Ledger
     known: dict[Domain, Presence] = field(default_factory=dict)
@@ -36,7 +36,7 @@ class Peers:
     # What is told of them
 
     def there(self, peer: Domain, *, even_if_it_left: bool) -> bool:
-        """It was heard of; whether it had been away."""
+        """The peer was heard of. Return whether it had been away."""
         known = self.known.get(peer)
         if known is None:
             self.known[peer] = Presence()
@@ -49,7 +49,7 @@ class Peers:
         return True
 
     def away(self, peer: Domain, now: int) -> bool:
-        """It gives no answer; whether that is news of a peer that was there."""
+        """The peer gives no answer. Return whether it was there until now."""
         known = self.known.get(peer)
         if known is None or known.away_since is not None:
             return False
@@ -58,7 +58,7 @@ class Peers:
         return True
 
     def leaves(self, peer: Domain, now: int, back_by: int) -> None:
-        """It says goodbye, and when it will be back (0: soon)."""
+        """The peer stops, and says when it will be back (0: soon)."""
         known = self.known.setdefault(peer, Presence())
         if known.away_since is None:
             known.away_since = now
@@ -66,7 +66,7 @@ class Peers:
         self.changed.add(peer)
 
     def drains(self, peer: Domain, now: int, until: int) -> None:
-        """It makes no pairs until then; 0: it does."""
+        """The peer makes no pairs until then; 0: it makes pairs again."""
         known = self.known.setdefault(peer, Presence())
         known.drains_until = min(until, now + MAX_ABSENCE)
         self.changed.add(peer)
@@ -74,7 +74,7 @@ class Peers:
     # What follows
 
     def expects(self, peer: Domain, now: int) -> bool:
-        """Whether the peer is away, and waited for."""
+        """Whether the peer is away and its grace lasts: jobs wait for it."""
         end = self.grace_end(peer)
         return end is not None and now < end
 
@@ -91,12 +91,12 @@ class Peers:
         return max(known.away_since + grace, known.back_by)
 
     def is_draining(self, peer: Domain, now: int) -> bool:
-        """Whether it makes no pairs now."""
+        """Whether the peer makes no pairs now."""
         known = self.known.get(peer)
         return known is not None and now < known.drains_until
 
     def take_changed(self) -> dict[Domain, Presence]:
-        """Of which peers something else is known since the last time."""
+        """The peers with news since the last call."""
         changed = {peer: self.known[peer] for peer in sorted(self.changed)}
         self.changed.clear()
         return changed
