@@ -57,12 +57,15 @@ def test_a_job_can_be_cancelled_in_each_state(state):
     elif state is JobState.RUNNING:
         a.run_job(Status.UNKNOWN)
     assert a.state() is state
+    a.asked_id()
     effects = a.finish(JobState.CANCELLED)
     assert told(effects) == ["cancelled"]
     assert (ClearTimer("j", Timer.RELEASE) in effects) is (state is JobState.HOLDING)
     assert ClearTimer("j", Timer.PATIENCE) in effects
     assert decided(effects) == []
     assert (a.state(), a.core.ledger.held_nodes) == (JobState.CANCELLED, 0)
+    status = a.asked_status()
+    assert (status.status, status.started_at) == (Status.CANCELLED, 0 if state is JobState.RUNNING else None)
 
 
 def test_a_cancelled_hold_has_cost_what_it_held():

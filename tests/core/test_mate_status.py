@@ -3,7 +3,7 @@
 import pytest
 
 from cosched.core.effects import Start
-from cosched.core.events import PatienceOver, ReleaseDue
+from cosched.core.events import PatienceOver
 from cosched.core.job import JobState
 from cosched.core.protocol import Status
 from cosched.core.settings import Scheme
@@ -57,20 +57,6 @@ def test_a_ready_job_counts_as_holding():
     assert a.asked_status() == (Status.HOLDING, 1, None)
 
 
-def test_a_holding_job_is_holding():
-    a = DomainA()
-    a.hold_or_yield()
-    assert a.asked_status() == (Status.HOLDING, 1, None)
-
-
-def test_a_released_job_is_queuing():
-    """ "If other jobs took its nodes [...] the released job is queuing again" """
-    a = DomainA()
-    a.hold_or_yield()
-    a.feed(ReleaseDue("j"))
-    assert a.asked_status() == (Status.QUEUING, 1, None)
-
-
 @pytest.mark.parametrize(
     ("how", "status"),
     [
@@ -89,21 +75,6 @@ def test_a_job_that_started_says_since_when(how, status):
     if how is not None:
         a.finish(how)
     assert a.asked_status() == (status, 0, 40)
-
-
-@pytest.mark.parametrize("state", ["queued", "ready", "holding"])
-def test_a_job_cancelled_before_its_start_is_cancelled(state):
-    a = DomainA()
-    a.submit()
-    if state == "ready":
-        a.ready()
-    elif state == "holding":
-        a.hold_or_yield()
-    a.asked_id()
-    a.finish(JobState.CANCELLED)
-    status = a.asked_status()
-    assert (status.status, status.started_at) == (Status.CANCELLED, None)
-    assert a.core.ledger.held_nodes == 0
 
 
 @pytest.mark.parametrize(("job", "caller", "peer"), [("x", "k", "B"), ("j", "x", "B"), ("j", "k", "C")])

@@ -118,12 +118,14 @@ def test_a_start_ends_the_hold_and_its_timer():
 
 
 def test_each_hold_has_a_generation():
-    """ "it is ready again, with a new hold and a new generation" """
+    """ "it is ready again, with a new hold and a new generation"; "If other jobs took its nodes [...] the released job
+    is queuing again" """
     a = DomainA()
     a.hold_or_yield()
     assert a.asked_status() == (Status.HOLDING, 1, None)
     a.now = 1200
     a.feed(ReleaseDue("j"))
+    assert a.asked_status() == (Status.QUEUING, 1, None)
     assert timer(a.hold_or_yield(), Timer.RELEASE) == 2400
     assert a.asked_status() == (Status.HOLDING, 2, None)
 
