@@ -20,7 +20,7 @@ class BatchWorld:
     """The player of the domains of a world.
 
     Alone it goes through the whole run in the compiled loop, whose order is the conductor's. Beside other players the
-    conductor takes it through phases and turns, so that the rounds of all domains come one after the other.
+    conductor takes it through the phases, and lets its domains iterate one by one, among those of the others.
     """
 
     def __init__(self, world: World) -> None:
@@ -76,8 +76,8 @@ class BatchWorld:
             world.now = instant
             if why != loop.TIMERS_DUE:
                 react[why](domain, row)
-                if changed:
-                    self._turn(domain)
+                if changed:  # another player's domain, which may iterate before the next one here
+                    self._iterations(domain)
                     return self._advanced(timers_fired, last=domain)
             elif self.has_jobs:
                 timers_fired = True
@@ -115,10 +115,10 @@ class BatchWorld:
     def iterate(self, domain: Domain, now: int, before: Sequence[Phase] = ()) -> Sequence[Domain]:
         """See the protocol."""
         self.advance(now, before)
-        self._turn(self._world.index[domain])
+        self._iterations(self._world.index[domain])
         return self._take_changed()
 
-    def _turn(self, domain: int) -> None:
+    def _iterations(self, domain: int) -> None:
         while (row := self._iterate(self._tables, domain, self._world.now)) != NONE:
             self._world.ready(domain, row)
 

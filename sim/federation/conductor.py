@@ -2,9 +2,8 @@
 
 Who plays a domain makes no difference. In phases 1 to 3 domains may go through a phase in any order. Jobs that end or
 are submitted call nobody. A timer asks a peer at most for a mate's id: the answer depends on what ended before and on
-what is submitted later at that instant, but on no other timer. In phase 4 domains have their turns in configuration
-order, round after round, and one that has its turn iterates until nothing changes. If nothing has changed in a domain
-since its last turn, the next one does nothing and may be left out.
+what is submitted later at that instant, but on no other timer. In phase 4 domains iterate in configuration order, round
+after round, each until nothing changes. One in which nothing has changed since it did so may be left out of a round.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ class Advanced(NamedTuple):
 
     instant: int  # the last one that it has gone through
     changed: Sequence[Domain]  # the domains in which it changed something since their last iterations
-    last: Domain  # whose turn it was last
+    last: Domain  # which iterated last
     timers_fired: bool
     before_timers: bool = False  # timers of this instant, and all phases after them, are still to come
 
@@ -91,7 +91,7 @@ class Player(Protocol):
         """Take all domains through these phases of `now`, which are any but iterations."""
 
     def iterate(self, domain: Domain, now: int, before: Sequence[Phase] = ()) -> Sequence[Domain]:
-        """Take all domains through the phases `before`; then it is this domain's turn to iterate.
+        """Take all domains through the phases `before`; then this domain iterates until nothing changes.
 
         Returns the domains in which that started a job.
         """
