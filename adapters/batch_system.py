@@ -7,18 +7,18 @@ is NodesLost or Requeued, `Started` is Started (unless we asked for the start), 
 
 A batch system reports only jobs that name a mate. cosched ignores all others.
 
-To add one: a package beside `slurm` whose manager implements `BatchSystem`, an entry point, and its name in
-`BATCH_SYSTEMS`.
+To add one: a class that implements `BatchSystem`, and an entry point of the group `cosched.adapters` that names a
+`BatchSystemFactory`. Both may be in a package of the site's own.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
 
 from cosched.adapters.manager import Ended, Manager, Started
-
-BATCH_SYSTEMS = frozenset({"slurm"})  # kinds of managers that schedule by themselves
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +101,10 @@ class BatchSystem(Manager[Known, BatchReport], Protocol):
     """A `Manager` that schedules. `open` finds the jobs that name a mate, including those that ended recently."""
 
     @property
+    def mate_field(self) -> str:
+        """The field of a job that names its mate, as users of the batch system call it, such as "comment"."""
+
+    @property
     def start_lead(self) -> float:
         """How many seconds before an exact instant `start` must be called, at the latest."""
 
@@ -145,3 +149,43 @@ class BatchSystem(Manager[Known, BatchReport], Protocol):
 
     async def part(self, job_id: str) -> None:
         """Remove a job's mate. The change is not reported."""
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """A script that a user submits by `cosched submit`."""
+
+    domain: str
+    peers: Sequence[str]  # the domains that it is coupled with
+    path: str  # of the script; - is standard input
+    script: bytes
+    arguments: Sequence[str]
+    options: Mapping[str, Any]  # those that the user gave, by the names in `cosched.cli.client.submit.job_options`
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """A job that the batch system has accepted. `remarks` are lines for its user."""
+
+    job_id: str
+    names_mate: bool
+    remarks: Sequence[str] = ()
+
+
+Submit = Callable[[Submission], Accepted]
+
+
+@dataclass(frozen=True, slots=True)
+class BatchSystemFactory:
+    """What the entry point of a batch system names: a `loading.ManagerFactory` that declares what it makes.
+
+    `submit` runs in `cosched submit`, as the calling user and on the user's host. It raises InputError for what the
+    user must correct, and ManagerError. None: users submit with the batch system's own command.
+    """
+
+    make: Callable[[str, Path, Mapping[str, object]], BatchSystem]
+    submit: Submit | None = None
+
+    def __call__(self, domain: str, directory: Path, settings: Mapping[str, object]) -> BatchSystem:
+        """See `loading.ManagerFactory`."""
+        return self.make(domain, directory, settings)

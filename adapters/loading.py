@@ -7,7 +7,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Protocol, cast
 
-from cosched.adapters.batch_system import BatchSystem
+from cosched.adapters.batch_system import BatchSystem, BatchSystemFactory
 from cosched.adapters.launcher import Launcher
 from cosched.adapters.manager import SettingError
 
@@ -16,7 +16,7 @@ ResourceManager = Launcher | BatchSystem  # of either kind
 
 
 class ManagerFactory(Protocol):
-    """The callable that an entry point of the group `cosched.adapters` names."""
+    """What an entry point of the group `cosched.adapters` names; for a batch system, it is a `BatchSystemFactory`."""
 
     def __call__(self, domain: str, directory: Path, settings: Mapping[str, object]) -> ResourceManager:
         """Return the manager of `domain`. The adapter keeps its files in `directory`, which it shares with nobody.
@@ -38,3 +38,12 @@ def load_manager(kind: str) -> ManagerFactory:
     if not callable(factory):
         raise SettingError("kind", f"the adapter {kind!a} is not callable")
     return cast(ManagerFactory, factory)
+
+
+def load_batch_system(kind: str) -> BatchSystemFactory | None:
+    """Return the factory of this kind of batch system; None if it is no batch system, or cannot be loaded here."""
+    try:
+        factory = load_manager(kind)
+    except SettingError:
+        return None
+    return factory if isinstance(factory, BatchSystemFactory) else None

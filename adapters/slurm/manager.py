@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from cosched.adapters.batch_system import BatchReport, BatchSystem, Known, Link
+from cosched.adapters.batch_system import BatchReport, BatchSystem, BatchSystemFactory, Known, Link
 from cosched.adapters.findings import Finding
 from cosched.adapters.manager import ManagerError, UnknownJobError
 from cosched.adapters.permissions import Account
@@ -25,6 +25,7 @@ from cosched.adapters.slurm.hook_server import HookServer
 from cosched.adapters.slurm.sequences import OTHERS_TURN, Sequences
 from cosched.adapters.slurm.settings import SlurmSettings, read_settings
 from cosched.adapters.slurm.states import Stage, stage
+from cosched.adapters.slurm.submitting import submit
 from cosched.adapters.slurm.versions import requeue_delay
 from cosched.adapters.slurm.waiting_folder import WaitingFolder
 from cosched.adapters.slurm.watch import PACE, Watch
@@ -36,17 +37,14 @@ _AFTER_A_RUN = 10  # seconds that Slurm needs before a requeued job that may hav
 _LOG = logging.getLogger(__name__)
 
 
-def create(domain: str, directory: Path, settings: Mapping[str, object]) -> SlurmManager:  # noqa: ARG001
-    """Make the manager: the entry point `slurm` of the group `cosched.adapters`; SettingError."""
-    return SlurmManager(read_settings(directory, settings))
-
-
 class SlurmManager(BatchSystem):
     """See `adapters.batch_system`.
 
     Reports say that a job is known (Submitted) and that it is offered (Offered). `start`, `give_back` or `release`
     answers an offer; until then the job holds.
     """
+
+    mate_field = "comment"
 
     def __init__(self, settings: SlurmSettings) -> None:
         self.settings = settings
@@ -314,3 +312,11 @@ def _known(job: Job) -> Known:
     offered, running = job.phase in (Phase.CHOSEN, Phase.OFFERED), job.phase is Phase.RUNNING
     submitted = job.job_id, job.first_submitted, job.nodes, job.owner, job.link, job.name, job.time_limit
     return Known(*submitted, offered, running, job.end)
+
+
+def _make(domain: str, directory: Path, settings: Mapping[str, object]) -> SlurmManager:  # noqa: ARG001
+    """Make the manager; SettingError."""
+    return SlurmManager(read_settings(directory, settings))
+
+
+create = BatchSystemFactory(_make, submit)  # the entry point `slurm` of the group `cosched.adapters`

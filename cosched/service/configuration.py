@@ -19,7 +19,7 @@ from pydantic import (
     model_validator,
 )
 
-from cosched.adapters.batch_system import BATCH_SYSTEMS
+from cosched.adapters.loading import load_batch_system
 from cosched.adapters.manager import SettingError
 from cosched.core.scheduling.scheduler import ClusterSettings
 from cosched.core.settings import MAX_INTERVAL, CoschedulingSettings, OnMateUnknown, Scheme
@@ -162,12 +162,12 @@ class Manager(SchedulerFields):
     @property
     def schedules(self) -> bool:
         """Whether the resource manager schedules by itself (`adapters.batch_system`)."""
-        return self.kind in BATCH_SYSTEMS
+        return load_batch_system(self.kind) is not None
 
     @model_validator(mode="after")
     def _schedules_or_is_scheduled(self) -> Self:
         given = sorted(self.model_fields_set & SchedulerFields.model_fields.keys())
-        if self.schedules and given:
+        if given and self.schedules:
             raise KeyedError((given[0],), f"has no effect: {self.kind} schedules by itself")
         return self
 

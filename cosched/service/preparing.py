@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
+from cosched.adapters.batch_system import BatchSystem
 from cosched.adapters.loading import ResourceManager, load_manager
 from cosched.adapters.manager import ManagerError, SettingError
 from cosched.errors import InputError
@@ -41,6 +42,8 @@ def _manager(configuration: Configuration) -> ResourceManager:
     with mistakes_of_manager():
         create = load_manager(section.kind)
         manager = create(configuration.domain.name, state.with_name(f"{state.name}.{section.kind}"), section.settings)
+        if isinstance(manager, BatchSystem) and not section.schedules:
+            raise SettingError("kind", f"the entry point {section.kind!a} must name a BatchSystemFactory")
         if manager.nodes:  # else the number is known when the manager is open
             configuration.cluster_settings(manager.nodes)
     return manager

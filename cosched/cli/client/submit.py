@@ -17,11 +17,13 @@ from cosched.cli.client.exports import exported
 from cosched.cli.client.jobs import JobId, pair_options
 from cosched.cli.client.time_limits import TimeLimit
 from cosched.cli.client.wording import mate_found
+from cosched.cli.output.failures import FAILED, Failure
 from cosched.cli.output.plain_text import printable
 from cosched.cli.output.terminal import say, show_text
 from cosched.errors import InputError
 
 if TYPE_CHECKING:
+    from cosched.adapters.batch_system import Accepted, Submit
     from cosched.client import Client, Domain, Job
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -42,7 +44,7 @@ def job_options(command: Command) -> Command:
         click.option("--hold", is_flag=True, help="Not to be scheduled until released."),
         click.option("-D", "--chdir", "directory", metavar="DIR", default=".", help="Where it runs (here)."),
         click.option("--export", metavar="ALL|NONE|NAME[=VALUE],...", default="ALL", help="Its environment (ALL)."),
-        click.option("--comment", metavar="TEXT", help="Its comment, where Slurm schedules."),
+        click.option("--comment", metavar="TEXT", help="Its comment in Slurm."),
     ]
     for option in reversed(options):
         command = option(command)
@@ -91,12 +93,10 @@ def submit(
     _check_mate(asked)
     with connected(server) as client:
         domain = client.domain()
-        if domain.manager == "slurm":
-            from cosched.cli.client.sbatch import submit_to_slurm
-
-            job_id, paired = submit_to_slurm(domain, script, content, arguments, given)
-            _tell_id(job_id, domain.name, parsable)
-            job = _look_up(client, job_id) if paired else None
+        if (submit_there := _submitter(domain)) is not None:
+            accepted = _submit_there(submit_there, domain, script, content, arguments, given)
+            _tell_id(accepted.job_id, domain.name, parsable)
+            job = _look_up(client, accepted.job_id) if accepted.names_mate else None
         else:
             _tell_foreign(content, script, domain)
             job = client.submit(content, arguments, **_specification(asked, script, domain))
@@ -104,6 +104,28 @@ def submit(
     if job is not None:
         _tell_mates(job, parsable)
         _tell_cap(job, domain)
+
+
+def _submitter(domain: Domain) -> Submit | None:
+    """Return what submits jobs to the domain's batch system; None: jobs are submitted to the domain itself."""
+    from cosched.adapters.loading import load_batch_system
+
+    system = load_batch_system(domain.manager)
+    return None if system is None else system.submit
+
+
+def _submit_there(submit: Submit, domain: Domain, *job: Any) -> Accepted:
+    """Submit to the batch system, and show its remarks. `job`: the fields of a Submission after `peers`."""
+    from cosched.adapters.batch_system import Submission
+    from cosched.adapters.manager import ManagerError
+
+    try:
+        accepted = submit(Submission(domain.name, [peer.name for peer in domain.peers], *job))
+    except ManagerError as error:
+        raise Failure(printable(str(error)), FAILED) from None
+    for line in accepted.remarks:
+        say(printable(line))
+    return accepted
 
 
 def _given(script: Mapping[str, Any], flags: Mapping[str, Any]) -> dict[str, Any]:
@@ -136,7 +158,7 @@ def _specification(asked: Mapping[str, Any], script: str, domain: Domain) -> dic
     """Return the arguments for `client.submit`."""
     job = dict(asked)
     if job.pop("comment") is not None:
-        raise InputError("--comment", None, f"only jobs of Slurm have comments, and {domain.name} has none")
+        raise InputError("--comment", None, f"jobs of {domain.name} have no comments, as those of Slurm do")
     job["environment"] = exported(job.pop("export"), os.environ)
     job["directory"] = os.path.abspath(job["directory"])
     job["name"] = job["name"] or ("" if script == "-" else Path(script).name)
@@ -144,7 +166,7 @@ def _specification(asked: Mapping[str, Any], script: str, domain: Domain) -> dic
 
 
 def _look_up(client: Client, job_id: str) -> Job | None:
-    """Return what the domain knows of a job in Slurm; asking makes it look at the job."""
+    """Return what the domain knows of a job in its batch system; asking makes it look at the job."""
     from cosched.client import ClientError
 
     try:

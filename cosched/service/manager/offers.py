@@ -122,7 +122,7 @@ class Offers(Work):
         if peer not in self._peers:
             known = ", ".join(self._peers) or "none"
             said = f"no domain {job.link.peer}" if job.link.peer else "a pair's name, but not in which domain"
-            reason = f"its comment names {said} (configured: {known})"
+            reason = f"its {self._system.mate_field} names {said} (configured: {known})"
             _LOG.warning("job %s of %s starts alone: %s", job.job_id, job.owner, reason)
             self._jobs.refused(job.job_id, reason)
             return

@@ -226,7 +226,7 @@ def test_variables_that_were_asked_for_must_be_there(refused, script, monkeypatc
 
 
 def test_only_jobs_of_slurm_have_comments(refused, domain, script):
-    line = "--comment: only jobs of Slurm have comments, and intrepid has none"
+    line = "--comment: jobs of intrepid have no comments, as those of Slurm do"
     assert refused("submit", "--comment", "words", script()) == line
     assert refused("submit", script("#COSCHED --comment=words")) == line
     assert not [request for request in domain.requests if isinstance(request, SubmitJobRequest)]

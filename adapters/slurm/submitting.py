@@ -1,4 +1,4 @@
-"""`cosched submit` where Slurm schedules: it runs sbatch as the calling user."""
+"""How `cosched submit` submits jobs to Slurm: it runs sbatch as the calling user."""
 
 from __future__ import annotations
 
@@ -6,65 +6,53 @@ import os
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from cosched.adapters.batch_system import Link
+from cosched.adapters.batch_system import Accepted, Link, Submission
 from cosched.adapters.manager import ManagerError
 from cosched.adapters.slurm import commands
 from cosched.adapters.slurm.comments import ARRAY, HET, NO_REQUEUE, CommentError, add, find
 from cosched.adapters.slurm.script import Asked, read_script
-from cosched.cli.client.time_limits import clock
-from cosched.cli.output.failures import FAILED, Failure
-from cosched.cli.output.plain_text import printable
-from cosched.cli.output.terminal import say
 from cosched.errors import InputError
 
-if TYPE_CHECKING:
-    from cosched.client import Domain
 
-
-def submit_to_slurm(
-    domain: Domain, path: str, script: bytes, arguments: Sequence[str], given: Mapping[str, Any]
-) -> tuple[str, bool]:
-    """Submit the script at `path`, with the contents `script`, and the options given by the user; Slurm has defaults.
-
-    Return the job's id and whether it names a mate. InputError, Failure.
-    """
+def submit(submission: Submission) -> Accepted:
+    """Submit a job by sbatch: see `BatchSystemFactory.submit`."""
+    path, script, given = submission.path, submission.script, submission.options
     if given.get("pair") is not None:
-        _check_pair_domain(domain, given.get("pair_domain", ""))
+        _check_pair_domain(submission.domain, submission.peers, given.get("pair_domain", ""))
     asked = read_script(script, os.environ)
     comment = _comment(path, asked, given)
     paired = _names_a_mate(path, asked, comment)
     if paired and (asked.array or asked.het):
         raise InputError(path, None, ARRAY if asked.array else HET)
     options = sbatch_options(given) + ([] if comment is None else [f"--comment={comment}"])
-    job_id, said = _sbatch(commands.submit(options, _file(path), arguments), script)
-    for line in said:
-        say(printable(f"sbatch: {line}"))
+    job_id, said = _sbatch(commands.submit(options, _file(path), submission.arguments), script)
+    remarks = [f"sbatch: {line}" for line in said]
     if paired and asked.no_requeue and NO_REQUEUE not in said:
-        say(NO_REQUEUE)
-    return job_id, paired
+        remarks.append(NO_REQUEUE)
+    return Accepted(job_id, paired, remarks)
 
 
 def sbatch_options(given: Mapping[str, Any]) -> list[str]:
     """Return the options for sbatch, except those that go into the job's comment."""
     options = {"nodes": given.get("nodes"), "job-name": given.get("name"), "export": given.get("export")}
     if given.get("time_limit") is not None:
-        options["time"] = clock(given["time_limit"])
+        minutes, seconds = divmod(given["time_limit"], 60)
+        options["time"] = f"{minutes}:{seconds:02}"
     if "directory" in given:
         options["chdir"] = os.path.abspath(given["directory"])
     named = [f"--{option}={value}" for option, value in options.items() if value is not None]
     return [*named, "--hold"] if given.get("hold") else named
 
 
-def _check_pair_domain(domain: Domain, asked: str) -> None:
+def _check_pair_domain(domain: str, peers: Sequence[str], asked: str) -> None:
     """Check that a pair's domain is the only peer: a comment cannot name the domain of a pair's other job."""
-    peers = [peer.name for peer in domain.peers]
     if asked and asked not in peers:
-        raise InputError("--pair-domain", None, f"{domain.name} is not coupled with {asked!r}")
+        raise InputError("--pair-domain", None, f"{domain} is not coupled with {asked!r}")
     if len(peers) > 1:
         others = ", ".join(peers)
-        raise InputError("--pair", None, f"{domain.name} is coupled with {others}; name the mate by --mate DOMAIN:ID")
+        raise InputError("--pair", None, f"{domain} is coupled with {others}; name the mate by --mate DOMAIN:ID")
 
 
 def _comment(path: str, asked: Asked, given: Mapping[str, Any]) -> str | None:
@@ -95,6 +83,7 @@ def _names_a_mate(path: str, asked: Asked, comment: str | None) -> bool:
 
 @contextmanager
 def _naming(source: str) -> Iterator[None]:
+    """Let a CommentError name where the comment comes from."""
     try:
         yield
     except CommentError as error:
@@ -111,13 +100,10 @@ def _sbatch(argv: list[str], script: bytes) -> tuple[str, list[str]]:
     try:
         done = subprocess.run(argv, input=script, capture_output=True, check=False)
     except FileNotFoundError:
-        raise Failure("sbatch is not found in PATH; jobs of this domain are submitted with it", FAILED) from None
+        raise ManagerError("sbatch is not found in PATH; jobs of this domain are submitted with it") from None
     except (OSError, ValueError) as error:
-        raise Failure(f"sbatch cannot be run: {getattr(error, 'strerror', None) or error}", FAILED) from None
+        raise ManagerError(f"sbatch cannot be run: {getattr(error, 'strerror', None) or error}") from None
     said = commands.parse_said(done.stderr)
     if not done.stdout.strip():
-        raise Failure(printable(f"sbatch: {'; '.join(said) or f'exit {done.returncode}'}"), FAILED)
-    try:
-        return commands.parse_submitted(done.stdout), said
-    except ManagerError as error:
-        raise Failure(str(error), FAILED) from None
+        raise ManagerError(f"sbatch: {'; '.join(said) or f'exit {done.returncode}'}")
+    return commands.parse_submitted(done.stdout), said
