@@ -18,7 +18,7 @@ from tests.live.services import free_port, wait_until
 
 TOP = Path(__file__).resolve().parents[2]
 README, SIMULATOR, TOUR = TOP / "README.md", TOP / "docs" / "simulator.md", TOP / "docs" / "tour.md"
-CONTRIBUTING, EXAMPLES = TOP / "CONTRIBUTING.md", TOP / "examples"
+CONTRIBUTING, EXAMPLES = TOP / "CONTRIBUTING.md", TOP / "docs" / "examples"
 LOOK = "cosched queue"  # shows one instant
 PATIENT = {  # what a reader would do on a machine that is slow just then
     "| tail -n 4\n": "| tail -n 60\n",  # a job that waits for longer has a longer story
@@ -115,10 +115,10 @@ def test_the_tour_shows_what_matters():
 
 
 def test_the_examples_of_contributing_work_as_written(terminals, other_ports):
-    shutil.copytree(EXAMPLES, terminals.folder / "examples")  # a build leaves folders there
+    shutil.copytree(EXAMPLES, terminals.folder / "docs" / "examples")  # a build leaves folders there
     install = "pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation"
-    elsewhere = f"{sys.executable} -m {install} --target lib ./examples; export PYTHONPATH=$PWD/lib"
-    said = works_as_written(CONTRIBUTING, terminals, {"pip install ./examples": elsewhere, **other_ports})
+    elsewhere = f"{sys.executable} -m {install} --target lib ./docs/examples; export PYTHONPATH=$PWD/lib"
+    said = works_as_written(CONTRIBUTING, terminals, {"pip install ./docs/examples": elsewhere, **other_ports})
     assert len(said) == 3
     assert re.search(r"^wait +all", said[0], re.MULTILINE)
     assert len(said[1].splitlines()) == 3
