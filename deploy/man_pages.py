@@ -14,7 +14,7 @@ from cosched.version import VERSION
 
 
 def write(folder: Path) -> list[Path]:
-    """Write the pages cosched.1, cosched-submit.1 and so on into `folder`, which is made if need be. OSError."""
+    """Write the pages cosched.1, cosched-submit.1 and so on into `folder`, which is made if necessary. OSError."""
     folder.mkdir(parents=True, exist_ok=True)
     group = click.Group("cosched", help=main.help, params=main.params)
     context = click.Context(main)

@@ -69,7 +69,7 @@ def _check_environment(spec: JobSpec) -> None:
         raise SpecError("environment", f"has more than {MAX_ITEMS} variables")
     for name, value in spec.environment.items():
         if not _VARIABLE.fullmatch(name):
-            raise SpecError("environment", "has a name that is none: 1 to 256 characters without = and NUL")
+            raise SpecError("environment", "has an invalid name: 1 to 256 characters without = and NUL are needed")
         if len(value) > MAX_TEXT or "\0" in value:
             raise SpecError("environment", f"has a value with a NUL or with more than {MAX_TEXT} characters")
 

@@ -1,4 +1,4 @@
-"""The job's own process, from fork to exec: whatever needs the user's rights is done with these rights only.
+"""The job's own process, from fork to exec. It does whatever needs the user's rights with these rights only.
 
 It sends its supervisor b"R" when all is prepared, and waits for one byte. (If the pipe closes instead, the supervisor
 has died, and a job that is not recorded must not start.) Then it sends b"S" and the time, and becomes the job. It sends
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
 READY, STARTING, FAILED = b"R", b"S", b"F"
-IGNORED = (signal.SIGPIPE, signal.SIGXFSZ)  # by supervisors, which get the error instead
+IGNORED = (signal.SIGPIPE, signal.SIGXFSZ)  # supervisors ignore these signals, and get the error instead
 DEFAULT_PATH = "/usr/local/bin:/usr/bin:/bin"
 _BUSY_TRIES = 50
 

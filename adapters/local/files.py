@@ -8,7 +8,11 @@ import json
 import os
 import stat
 
-SHORTAGES = (errno.EMFILE, errno.ENFILE, errno.ENOMEM)  # of descriptors or memory: they pass; the file may be good
+SHORTAGES = (
+    errno.EMFILE,
+    errno.ENFILE,
+    errno.ENOMEM,
+)  # too few descriptors, too little memory: this passes, and the file may be good
 MAX_BYTES = 8 << 20  # of a file
 
 
@@ -32,14 +36,14 @@ def write_json(path: str, data: dict[str, object], *, settle: bool = True) -> No
 
 
 def write_all(fd: int, content: bytes) -> None:
-    """Write all of `content`, in several steps if need be."""
+    """Write all of `content`, in several steps if necessary."""
     rest = memoryview(content)
     while rest:
         rest = rest[os.write(fd, rest) :]
 
 
 def sync_folder(path: str) -> None:
-    """Bring the names in a folder safely to disk."""
+    """Flush the names in a folder to disk."""
     fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(fd)

@@ -40,7 +40,7 @@ class Job:
         return isinstance(self.last, Ended)
 
     def look(self, spool: Spool) -> list[Report]:
-        """Return the reports that its record gives and that were not made yet."""
+        """Return the reports that follow from its record and were not made yet."""
         state = self.read(spool)
         news: list[Report] = []
         if state is not None and state.started is not None and self.last is None:
@@ -60,7 +60,7 @@ class Job:
             return None
 
     def adopt(self, spool: Spool) -> bool:
-        """Watch the supervisor named in the record; whether it lives. OSError."""
+        """Watch the supervisor named in the record; return whether it lives. OSError."""
         state = self.read(spool)
         watcher = state.watcher() if state is not None else None
         self.process = find_supervisor(watcher) if watcher is not None else None
@@ -91,7 +91,7 @@ async def follow(job: Job, spool: Spool, forks: ForkServer, tell: Callable[[Repo
             if error.errno not in SHORTAGES:
                 raise
             if not told:
-                _LOG.warning("job %s waits to be looked after: %s", job.job_id, error.strerror)
+                _LOG.warning("job %s cannot be followed yet: %s", job.job_id, error.strerror)
             told = True
             await asyncio.sleep(PAUSE)
 
@@ -170,7 +170,7 @@ def _give_up(job: Job, spool: Spool) -> list[Report]:
             raise
         with contextlib.suppress(OSError):
             os.unlink(f"{folder}/{jobfile.NAME}")  # so that no later service starts a job that was reported as ended
-        return [_end_unrecorded(job, End.LOST, f"{why}; its end cannot be put on record ({error.strerror})")]
+        return [_end_unrecorded(job, End.LOST, f"{why}; its end cannot be recorded ({error.strerror})")]
     finally:
         os.close(taken)
     return job.look(spool)

@@ -83,7 +83,7 @@ class LocalManager(Launcher):
         except OSError as error:
             del self._jobs[spec.job_id]
             kind = NoRoomError if error.errno in _NO_ROOM else ManagerError
-            raise kind(f"job {spec.job_id} cannot be put on record: {error.strerror}") from error
+            raise kind(f"job {spec.job_id} cannot be recorded: {error.strerror}") from error
         except ManagerError:
             del self._jobs[spec.job_id]
             raise

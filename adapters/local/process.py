@@ -103,7 +103,7 @@ class ForkServer:
                 raise ConnectionError(errno.EPIPE, "the fork server ended at once")
 
     def _send(self, job_id: str, tell: int) -> bool:
-        """Send the job's name; whether a fork server is there to read it. OSError, for example if it is stuck."""
+        """Send the job's name; return whether a fork server reads it. OSError, for example if it is stuck."""
         try:
             return self._socket is not None and socket.send_fds(self._socket, [os.fsencode(job_id)], [tell]) > 0
         except ConnectionError:  # it died

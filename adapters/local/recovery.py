@@ -67,7 +67,7 @@ def _clean_up(folder: str, old: Record | None, why: str) -> None:
     else:
         before, left = kill_rest(now.leader, _mark(folder))
         why += f"; {before} of its processes were killed" if before else "; none of its processes was found"
-        why += f", of which {left} do not end" if left else ""
+        why += f", and {left} do not end" if left else ""
     _end(folder, now, "cancelled" if cancelled(folder) else "lost", why)
 
 

@@ -20,7 +20,7 @@ from cosched.adapters.manager import ManagerError, SettingError
 from cosched.file_locks import lock
 
 _BOOT = ".boot"  # the boot of the host at which jobs were launched last
-_MAX_TAIL = 300  # bytes of it that are shown
+_MAX_TAIL = 300  # bytes of the log that are shown at most
 
 
 class Spool:

@@ -61,7 +61,7 @@ class Supervisor:
         return hear, go
 
     def _let_go(self, hear: int, go: int) -> str | None:
-        """Record the prepared process, then let it become the job; why it did not ("": cancelled), else None."""
+        """Record the prepared process, then let it become the job. Return why it did not ("": cancelled), or None."""
         self.record.leader = identify(self.pid)  # nobody has waited for it: it exists, at least as a zombie
         self.record.write(self.folder, settle=False)  # outlives any process; after a crash of the host nothing runs
         said = os.read(hear, 4096)

@@ -4,7 +4,7 @@
     pairs = "FILE"           CSV: a column for each domain, a row of two job ids for each pair
     off = ["NAME", ...]      other domains that do not coschedule, though pairs name them: their jobs are no mates
     clock = "real"           the wall clock, from `start` on `speed` times as fast
-    start = INSTANT          when the trace's time 0 is or was (what is past happens at once); the same in all domains
+    start = INSTANT          when the trace's time 0 is or was (past events happen at once); the same in all domains
     speed = 60               seconds of the trace in one second (1)
     clock = "lockstep"       the instant that a conductor writes into the file `time`
 

@@ -72,7 +72,7 @@ def _mates(path: Path | None, name: str, workload: Workload) -> Mapping[int, tup
 
 
 def _columns(path: Path) -> tuple[list[str], dict[str, Workload]]:
-    """Return the domains that the file names, and for each the jobs that it names; nothing else is known of these."""
+    """Return the domains that the file names, and the ids of their jobs in it. Nothing else is known of these."""
     with closing(read_blocks(path)) as blocks:
         rows = csv.reader(text for _, text in numbered(blocks))
         names = [cell.strip() for cell in next(rows, [])]

@@ -54,14 +54,14 @@ class Job:
     kept_back: float = 0.0  # until when we keep it back
     offer: Offer | None = None  # the latest
     started: float | None = None  # when it started, or is to start
-    hung_up: bool = False  # its hook has hung up unanswered, and we do not know yet what Slurm makes of it
+    hung_up: bool = False  # its hook hung up without an answer; what Slurm does with the job is not known yet
     killed: int | None = None  # the turn (`restarts`) whose hook was killed
     let_go: int | None = None  # the turn whose hook has said that it lets the job start
     end: Ended | None = None
     changed: float = 0.0  # when a hook, or we, last changed its phase: ignore older rows
     moved: asyncio.Event = field(default_factory=asyncio.Event)  # set when something changes
     sequence: asyncio.Lock = field(default_factory=asyncio.Lock)  # one sequence of commands at a time
-    wanted: asyncio.Future[None] | None = None  # who waits for its offer gets it through this, not by a report
+    wanted: asyncio.Future[None] | None = None  # while a caller waits for the offer: it goes there, not into a report
 
 
 class Hooks(Protocol):
@@ -90,7 +90,7 @@ class Book:
         self._refused: set[str] = set()
         self._unlaunched: list[Job] = []
 
-    # What squeue shows
+    # Rows of squeue
 
     def unknown(self, rows: Sequence[JobRow]) -> list[str]:
         """Return the jobs whose details have to be queried."""
@@ -126,7 +126,7 @@ class Book:
             self._take_offer(job, offer)
 
     def see(self, rows: Iterable[JobRow], began: float) -> list[JobRow]:
-        """Take in all rows of a look at the queue that began at `began` by the loop's clock.
+        """Process all rows of a look at the queue that began at `began` by the loop's clock.
 
         Returns the jobs that Slurm has requeued although their hooks waited, were about to connect, or were killed.
         """
@@ -200,7 +200,7 @@ class Book:
 
     def _started(self, job: Job, row: JobRow) -> None:
         if job.phase is not Phase.LET_GO and job.link is not None:
-            _LOG.warning("job %s has started without having been let go", job.job_id)
+            _LOG.warning("job %s has started without permission", job.job_id)
         job.phase, job.hung_up = Phase.RUNNING, False
         job.started = job.started or float(row.started_at or time.time())
         self._report(Started(job.job_id, round(job.started * SECOND)))
@@ -232,10 +232,10 @@ class Book:
         found, self._unlaunched = self._unlaunched, []
         return found
 
-    # What hooks say
+    # Messages of hooks
 
     def offered(self, offer: Offer) -> bool:
-        """Take in that a hook waits. False: the job's details have to be queried first."""
+        """Note that a hook waits. False: the job's details have to be queried first."""
         if offer.array is not None or offer.het is not None:
             name = (offer.array or offer.het or "").replace("+", "_").partition("_")[0]
             self._refuse_alone(name or offer.job_id, offer, ARRAY if offer.array is not None else HET)
@@ -271,7 +271,7 @@ class Book:
             self._report(Offered(job.job_id, job.submitted, nodes, nodelist, job.owner, job.link, job.can_yield))
 
     def _keeps_its_mate(self, job: Job, offer: Offer) -> bool:
-        """Whether the job is still to be coscheduled, by its present comment; else let it start."""
+        """Return whether the job's present comment still names a mate; if not, let the job start."""
         if job.phase is Phase.ENDED:
             _LOG.warning("job %s was requeued after its end: it starts alone", job.job_id)
             self.hooks.start(job.job_id)
@@ -287,7 +287,7 @@ class Book:
         return True
 
     def withdrawn(self, job_id: str) -> None:
-        """Take in that a hook has gone before it got an answer."""
+        """Note that a hook has gone before it got an answer."""
         self.unseen.pop(job_id, None)
         job = self.jobs.get(job_id)
         if job is not None and job.phase is Phase.OFFERED:
@@ -296,18 +296,18 @@ class Book:
             self._report(Withdrawn(job_id))
 
     def starting(self, job_id: str, restarts: int) -> None:
-        """Take in that a hook lets its job start, on our answer or not. The job was requeued `restarts` times."""
+        """Note that a hook lets its job start, with or without our answer. The job was requeued `restarts` times."""
         if (job := self.jobs.get(job_id)) is not None:
             job.let_go = restarts
 
     def killed(self, offer: Offer) -> None:
-        """Take in that a hook was killed before it let its job start, whether it had our answer or not."""
+        """Note that a hook was killed before it let its job start, with or without our answer."""
         job = self.jobs.get(offer.job_id)
         if job is not None and job.offer is not None and job.offer.restarts == offer.restarts:
             job.killed = offer.restarts
 
     def ended(self, end: HookEnd) -> bool:
-        """Take in that a job has ended or was requeued. True: the queue should be looked at."""
+        """Note that a job has ended or was requeued. True: the caller should look at the queue."""
         job = self.jobs.get(end.job_id)
         if job is None or job.phase is Phase.ENDED:
             return False
@@ -349,7 +349,7 @@ class Book:
         return None
 
     def relink(self, job: Job, link: Link | None) -> None:
-        """Take in that a job names another mate, or none."""
+        """Note that a job names another mate, or none."""
         job.link = link
         self._report(Relinked(job.job_id, link))
 

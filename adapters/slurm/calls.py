@@ -89,7 +89,7 @@ class Slurm:
                 printed, said = await asyncio.gather(_read(process, process.stdout), _read(process, process.stderr))
                 code = await process.wait()
         except TimeoutError:
-            raise UnavailableError(f"{name}: no answer of Slurm within {self._timeout:g} s") from None
+            raise UnavailableError(f"{name}: no answer from Slurm within {self._timeout:g} s") from None
         finally:
             await _end(process)
         if len(printed) > _MOST_PRINTED:

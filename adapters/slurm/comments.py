@@ -19,7 +19,7 @@ MAX_NAME = 128  # characters of a job's id
 # Why a job cannot have a mate, or cannot yield; job_submit.lua has the same texts.
 ARRAY = "a job array cannot have a mate: its tasks start one by one"
 HET = "a heterogeneous job cannot have a mate: its components start one by one"
-NO_REQUEUE = "with --no-requeue this job waits for its mate on its nodes only, it cannot give its turn up"
+NO_REQUEUE = "with --no-requeue this job can only wait for its mate on its nodes; it cannot yield"
 _BLANKS = re.compile(r"[ \t\n\v\f\r]+")
 _MATE = re.compile(r"([A-Za-z0-9_.-]{1,64})/(.+)")
 _FORMS = f"{MARK}mate=DOMAIN/ID or {MARK}pair=NAME (a name is {ALLOWED})"
@@ -42,9 +42,9 @@ def find(comment: str) -> Link | None:
     if not words:
         return None
     if not mates:
-        raise CommentError(f"the comment has {OR_ALONE}, which says nothing without {_FORMS}")
+        raise CommentError(f"the comment has {OR_ALONE}, which has no effect without {_FORMS}")
     if len(mates) > 1:
-        raise CommentError(f"the comment has {len(mates)} words that begin with {MARK}; one may name a mate")
+        raise CommentError(f"the comment has {len(mates)} words that begin with {MARK}; only one may name a mate")
     return replace(_link(mates[0].removeprefix(MARK)), or_alone=OR_ALONE in words)
 
 
@@ -57,7 +57,7 @@ def add(comment: str, link: Link) -> str:
     if named in (link, replace(link, or_alone=True)):
         return comment
     if named is not None:
-        raise CommentError(f"the comment has a word that begins with {MARK} already")
+        raise CommentError(f"the comment already has a word that begins with {MARK}")
     joined = f"{comment} {word(link)}" if comment else word(link)
     if not _names(joined, link):
         raise CommentError(f"the mate cannot be written in a comment as {_FORMS}")
@@ -93,7 +93,7 @@ def _bytes(text: str) -> int:
     try:
         return len(text.encode("utf-8", "surrogateescape"))
     except UnicodeEncodeError:
-        raise CommentError("the comment is no text that a command can be given") from None
+        raise CommentError("the comment is not valid text, so it cannot be passed to a command") from None
 
 
 def _is_name(text: str) -> bool:

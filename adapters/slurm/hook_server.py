@@ -188,7 +188,7 @@ class HookServer:
         connection.send("open", instant(at) if at > time.time() else None)
 
     def gone(self, connection: _Connection) -> None:
-        """Take in that a connection has ended."""
+        """Note that a connection has ended."""
         if connection not in self._connections:
             return
         self._connections.remove(connection)
@@ -202,7 +202,7 @@ class HookServer:
             self._on_killed(offer)
 
     def refused(self, uid: int, reason: str) -> None:
-        """Log why a user's connection was closed, once for each user: nobody shall fill the log."""
+        """Log why a user's connection was closed, once for each user, so that no user can fill the log."""
         if uid not in self._complained:
             self._complained.add(uid)
             _LOG.warning("%s: a connection of user %d is refused: %s", self._path, uid, reason)
@@ -326,6 +326,6 @@ def _check_free(path: Path) -> None:
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as trial:
         trial.setblocking(False)
         with suppress(FileNotFoundError, ConnectionRefusedError):
-            with suppress(BlockingIOError):  # somebody serves it, and its queue is full
+            with suppress(BlockingIOError):  # another process serves it, and its queue is full
                 trial.connect(os.fspath(path))
             raise OSError(EADDRINUSE, "another process serves this socket", str(path))

@@ -1,8 +1,9 @@
 """Sequences of several steps in Slurm: a yield, a forced release, a try to start.
 
-The service may die at any step without losing the job: it waits in its hook, or is queued with a start time that Slurm
-(two minutes ahead by default, which `mend` shortens) or we have set. Priorities and nice values never change: a change
-of nice would release a job that its user holds, and could not be undone exactly where priorities are small.
+The service may die at any step without losing the job. At each step the job waits in its hook, or is queued with a
+start time. Either we have set this time, or Slurm has: two minutes ahead by default, which `mend` shortens. Priorities
+and nice values never change: a change of nice would release a job that its user holds, and where priorities are small
+it could not be undone exactly.
 """
 
 from __future__ import annotations
@@ -76,7 +77,7 @@ class Sequences:
             return True
 
     async def try_start(self, job: Job, patience: float) -> bool:
-        """Make Slurm consider the queued job; whether Slurm offers it within `patience` seconds."""
+        """Make Slurm consider the queued job; return whether Slurm offers it within `patience` seconds."""
         if job.phase in (Phase.QUEUED, Phase.CHOSEN, Phase.GIVING_BACK):
             await self._wait_for_offer(job, patience)
         return job.phase is Phase.OFFERED
@@ -123,9 +124,7 @@ class Sequences:
         if job.phase is not Phase.OFFERED:
             return False
         if not job.can_yield:
-            raise ManagerError(
-                f"job {job.job_id} cannot give its turn back: Slurm would cancel it (srun, salloc or --no-requeue)"
-            )
+            raise ManagerError(f"job {job.job_id} cannot yield: Slurm would cancel it (srun, salloc or --no-requeue)")
         if not self._hooks.give_back(job.job_id):
             return False
         job.phase, job.changed, job.reason = Phase.GIVING_BACK, self._clock(), ""

@@ -35,7 +35,7 @@ _ENDS = {
     "LAUNCH_FAILED": (End.UNSTARTED, "it could not be launched"),
 }
 
-# Slurm notes these ends also when it requeues the job: squeue knows which is the case.
+# Slurm reports these ends also when it requeues the job: only squeue tells the two apart.
 UNCERTAIN = {"NODE_FAIL", "BOOT_FAIL", "LAUNCH_FAILED", "PREEMPTED"}
 
 

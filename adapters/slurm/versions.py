@@ -37,7 +37,7 @@ def takes_requeue_delay(config: Config) -> bool:
     return (version_of(config) or (0, 0, 0)) >= _DELAY_OPTION_SINCE
 
 
-def reconfigures_anew(config: Config) -> bool:
+def restarts_on_reconfigure(config: Config) -> bool:
     """Whether `scontrol reconfigure` restarts slurmctld: then new hooks are used, and waiting hooks are ended."""
     return (version_of(config) or (0, 0, 0)) >= _RECONFIGURES_ANEW_SINCE
 

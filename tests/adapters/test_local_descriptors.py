@@ -33,7 +33,7 @@ def spec(place: Path, job: str, command: str) -> JobSpec:
 
 async def wait_in_vain(here: Machine, caplog: pytest.LogCaptureFixture) -> None:
     """Until it has tried and has not succeeded, several times."""
-    await until(lambda: "waits to be looked after: Too many open files" in caplog.text)
+    await until(lambda: "cannot be followed yet: Too many open files" in caplog.text)
     for _ in range(10):
         await asyncio.sleep(0.02)
     assert here.told == []
@@ -65,7 +65,7 @@ async def test_a_supervisor_that_cannot_be_started_for_want_of_descriptors_is_wa
         limited.__exit__(None, None, None)
         end = await here.ended("1")
         assert (end.how, end.exit_code) == (End.EXITED, 3)
-    assert caplog.text.count("waits to be looked after") == 1
+    assert caplog.text.count("cannot be followed yet") == 1
 
 
 async def test_a_job_that_ends_while_there_are_no_descriptors_has_ended_afterwards(

@@ -208,7 +208,7 @@ async def test_full_disk_refuses_the_launch(place: Path, monkeypatch: pytest.Mon
     async with machine(place) as here:
         with monkeypatch.context() as patch:
             patch.setattr("cosched.adapters.local.files.write_all", full)
-            with pytest.raises(ManagerError, match="cannot be put on record: No space left on device"):
+            with pytest.raises(ManagerError, match="cannot be recorded: No space left on device"):
                 await here.launch("1", "true")
         assert os.listdir(place / "jobs") == [".lock"]
         assert (await Machine.run(here, "1", "true")).succeeded

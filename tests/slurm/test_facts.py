@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from cosched.adapters.slurm.versions import kills_hooks, reconfigures_anew
+from cosched.adapters.slurm.versions import kills_hooks, restarts_on_reconfigure
 from deploy.slurm.lab import Cluster, LabError
 from tests.slurm.hooks import Held, Hooks, alive
 from tests.slurm.versions import config_of
@@ -181,13 +181,13 @@ def test_a_reconfiguration_leaves_held_jobs_alone_or_is_a_restart(cluster: Clust
     if kills_hooks(config):
         check_that_it_is_taken_for_started_and_recovered_by_a_requeue(job)
         return
-    if reconfigures_anew(config):
+    if restarts_on_reconfigure(config):
         job.wait_for_call(2)
     assert job.fields["JobState"] == "CONFIGURING"
     assert alive(hooks.calls(job.id)[-1])
     job.say("go")
     job.wait_for_state("COMPLETED")
-    assert len(hooks.calls(job.id)) == 1 + reconfigures_anew(config)
+    assert len(hooks.calls(job.id)) == 1 + restarts_on_reconfigure(config)
 
 
 def check_that_it_is_taken_for_started_and_recovered_by_a_requeue(job: Held) -> None:

@@ -85,7 +85,7 @@ def test_a_job_has_one_mate(cluster: Cluster) -> None:
 def test_to_start_alone_says_nothing_without_a_mate(cluster: Cluster) -> None:
     accepted, said = submit(cluster, "--comment=words cosched:or-alone")
     assert not accepted
-    assert "cosched:or-alone says nothing without a mate" in said[0]
+    assert "cosched:or-alone has no effect without a mate" in said[0]
 
 
 def test_array_and_heterogeneous_jobs_are_refused_a_mate_with_the_reason(cluster: Cluster) -> None:

@@ -287,7 +287,7 @@ def test_an_ordinary_user_has_a_laboratory_too(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["up", "--nodes", "0"], "a number from 1 on is needed"),
+        (["up", "--nodes", "0"], "a number of at least 1 is needed"),
         (["up", "--names", "a,a"], "names are different words"),
         (["up", "--prolog", "/nowhere"], "/nowhere: no file that can be read"),
         (["up", "--dir", "/usr"], "/usr: not empty"),

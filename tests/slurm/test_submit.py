@@ -208,8 +208,11 @@ def test_a_job_that_must_not_be_requeued_can_only_hold(cosched: Any, script: Any
     ("flags", "line"),
     [
         (("--mate", "eur eka:3"), "--mate: the mate cannot be written in a comment as cosched:mate=DOMAIN/ID or "),
-        (("--pair", "x", "--comment", "cosched:pair=y"), "--comment: the comment has a word that begins with cosched:"),
-        (("--comment", "cosched:x"), "--comment: the comment has a word that begins with cosched: and is not "),
+        (
+            ("--pair", "x", "--comment", "cosched:pair=y"),
+            "--comment: the comment already has a word that begins with cosched:",
+        ),
+        (("--comment", "cosched:x"), "--comment: the comment already has a word that begins with cosched: and is not "),
         (("--pair", "x", "--comment", 1024 * "x"), "--comment: the comment is too long: Slurm takes 1024 bytes"),
         (("--pair", "x", "--pair-domain", "kraken"), "--pair-domain: intrepid is not coupled with 'kraken'"),
     ],
@@ -220,7 +223,9 @@ def test_mates_that_no_comment_can_carry(unsubmitted: Any, script: Any, flags: t
 
 def test_two_mates_of_one_script_are_refused(unsubmitted: Any, script: Any) -> None:
     own = script("#SBATCH --comment=cosched:pair=y")
-    assert unsubmitted("--pair", "x", own).startswith("job.sh: the comment has a word that begins with cosched:")
+    assert unsubmitted("--pair", "x", own).startswith(
+        "job.sh: the comment already has a word that begins with cosched:"
+    )
 
 
 def test_a_pair_needs_an_only_peer(refused: Any, submitted: Any, script: Any, domain: FakeDomain) -> None:

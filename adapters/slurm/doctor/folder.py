@@ -44,7 +44,7 @@ def _check_owners(folder: Path, slurm_user: Account) -> Finding:
     owners = " and ".join(dict.fromkeys(("root", slurm_user.name)))
     if not unsafe:
         return ok("owners", f"only {owners} can change the hooks in {folder}")
-    found = f"others than {owners} can change {unsafe}: they can run programs as {slurm_user.name}"
+    found = f"users other than {owners} can change {unsafe}: they can run programs as {slurm_user.name}"
     return problem("owners", found, "give it to root", SHELL, f"chown root {unsafe}", f"chmod go-w {unsafe}")
 
 
@@ -53,7 +53,7 @@ def _check_program(path: Path, user: Account, *, trusted: bool) -> Finding:
     if not path.is_file():
         return problem(PROGRAM, f"{path} is not there", "build it beside the scripts", SHELL, build)
     if barrier := user.barrier(path, EXECUTE):
-        return problem(PROGRAM, f"{user.name} cannot run {path}", "let it be run", SHELL, opening(barrier, "755"))
+        return problem(PROGRAM, f"{user.name} cannot run {path}", "make it executable", SHELL, opening(barrier, "755"))
     if not trusted:
         return warning(PROGRAM, f"{path} was not tried, since others can change it", "correct the owners first")
     said = _usage(path)
@@ -80,7 +80,7 @@ def _check_configuration(path: Path, hook_socket: Path, reader: Account) -> Find
         return problem(CONFIGURATION, f"{path} is not there", "write it, with this line", str(path), right)
     if barrier := reader.barrier(path, READ):
         found = f"{reader.name} cannot read {path}"
-        return problem(CONFIGURATION, found, "let it be read", SHELL, opening(barrier, "644"))
+        return problem(CONFIGURATION, found, "make it readable", SHELL, opening(barrier, "644"))
     said = settings_in(path)
     named, wait = Path(said.get("socket", _SOCKET)), said.get("patience", _WAIT)
     if named.resolve() != hook_socket.resolve():
@@ -105,9 +105,9 @@ def check_socket(facts: Facts) -> Finding:
         return problem(subject, found, change, SHELL, f"chown {service.name} {folder}")
     if barrier := facts.slurm_user.barrier(folder, EXECUTE):
         found = f"{facts.slurm_user.name} cannot reach {path}"
-        return problem(subject, found, "let its folders be entered", SHELL, opening(barrier, ""))
+        return problem(subject, found, "let users enter its folders", SHELL, opening(barrier, ""))
     if facts.serving and not _is_served(path):
-        found = f"nobody listens on {path}, though the service runs"
+        found = f"no process listens on {path}, though the service runs"
         return problem(
             subject, found, "restart the service, with this configuration", SHELL, "systemctl restart cosched"
         )

@@ -41,8 +41,10 @@ def _check_script(facts: Facts, gate: Path) -> Finding:
         found, change = f"{gate}: tasks of {EVERYBODY.name} do not wait, since {closed[0]} is closed to them", "open it"
         return warning(GATE.parameter, found, change, SHELL, opening(*closed))
     if not lead:
-        found = f"{gate}, but gate_lead is 0: jobs come to the gate after the agreed instant, so that it is of no use"
-        return warning(GATE.parameter, found, "let jobs go a bit before", section("manager"), f"gate_lead = {_LEAD}")
+        found = f"{gate}, but gate_lead is 0: jobs reach the gate after the agreed instant, so it has no effect"
+        return warning(
+            GATE.parameter, found, "let jobs start a little earlier", section("manager"), f"gate_lead = {_LEAD}"
+        )
     return ok(GATE.parameter, f"{gate}, and jobs are let go {lead:g} s before the agreed instant")
 
 
@@ -62,12 +64,12 @@ def _closed(gate: Path, hook_socket: Path | None) -> tuple[Path, str] | None:
 def _without_gate(settings: SlurmSettings, usual: Path) -> Finding:
     lead, folder = settings.gate_lead, settings.gate_folder
     if lead:
-        found = f"{lead:g} s, but TaskProlog is not cosched's gate: jobs start so much before the agreed instant"
+        found = f"{lead:g} s, but TaskProlog is not cosched's gate: jobs start that much before the agreed instant"
         return warning("gate_lead", found, "leave gate_lead out, or name the gate", _CONF, GATE.line(usual))
     if folder:
         found = f"{folder}, but TaskProlog is not cosched's gate: nobody looks there"
         return warning("gate_folder", found, "leave gate_folder out, or name the gate", _CONF, GATE.line(usual))
-    what = "it brings the skew of a pair from some 10 ms to 1 ms; with tasks on other hosts it needs gate_folder"
+    what = "it reduces the skew of a pair from about 10 ms to 1 ms; for tasks on other hosts it needs gate_folder"
     return ok(GATE.parameter, f"not cosched's gate, which is optional: {what}")
 
 

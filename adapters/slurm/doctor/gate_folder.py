@@ -40,7 +40,7 @@ def _check_folder(folder: Path, service: Account) -> Finding | None:
         found = f"{service.name} cannot write in {folder}: the service does not start"
         return problem(_SUBJECT, found, "give it to the service's user", SHELL, f"chown {service.name} {name}")
     if others_can_change(folder.stat(), service):
-        found = f"others than {service.name} can write in {folder}: they can keep tasks of all users for 10 s"
+        found = f"users other than {service.name} can write in {folder}: they can delay tasks of all users by 10 s"
         change = "let only the service's user write there"
         return problem(_SUBJECT, found, change, SHELL, f"chown {service.name} {name}", f"chmod go-w {name}")
     if barrier := EVERYBODY.barrier(folder, EXECUTE):

@@ -12,7 +12,7 @@ from cosched.adapters.slurm.doctor.gate import check_gate
 from cosched.adapters.slurm.doctor.scripts import GATE, JOBCOMP, PROLOG, USUAL_FOLDER, check_script, script_of
 from cosched.adapters.slurm.doctor.waiting_folder import check_waiting_folder
 from cosched.adapters.slurm.parameters import Config, text, texts, words
-from cosched.adapters.slurm.versions import reconfigures_anew
+from cosched.adapters.slurm.versions import restarts_on_reconfigure
 
 _CONF = "slurm.conf"
 _LUA = "job_submit.lua"
@@ -53,10 +53,12 @@ def check_prolog(facts: Facts, usual: Path) -> Finding:
         )
     if gone := next((script for script in scripts if not Path(script).exists()), None):
         ends = (
-            "slurmctld ends at its next reconfiguration, and does not start" if reconfigures_anew(facts.config) else ""
+            "slurmctld ends at its next reconfiguration, and does not start"
+            if restarts_on_reconfigure(facts.config)
+            else ""
         )
         found = f"{gone} is not there: {ends or 'jobs start without asking for their mates'}"
-        change = "install the hooks, or name them as they are called"
+        change = "install the hooks, or correct their names"
         return problem(PROLOG.parameter, found, change, _CONF, PROLOG.line(usual))
     ours = [script for script in scripts if script_of(PROLOG, Path(script))]
     return check_script(PROLOG, Path((ours or scripts)[0]), facts.slurm_user, usual)
@@ -70,12 +72,12 @@ def check_completions(facts: Facts, usual: Path) -> Finding:
         if not found.change:
             return found
         kind = found.found
-    room = "" if kind in ("", "jobcomp/none") else ", or live with it: Slurm has room for one only"
+    room = "" if kind in ("", "jobcomp/none") else ", or accept this: Slurm calls only one such script"
     late = f"the service finds ends of jobs by polling, up to {facts.settings.poll_interval:g} s late"
     return warning(
         "JobCompType",
         f"{kind or 'not set'}: {late}",
-        f"let cosched's tell of ends{room}",
+        f"let cosched's script report ends{room}",
         _CONF,
         f"JobCompType={_COMPLETIONS}",
         JOBCOMP.line(usual),

@@ -8,7 +8,7 @@ from pathlib import Path
 from cosched.adapters.findings import SHELL, Finding, ok, warning
 from cosched.adapters.slurm.doctor.scripts import PROLOG
 from cosched.adapters.slurm.parameters import Config, text
-from cosched.adapters.slurm.versions import kills_hooks, reconfigures_anew, requeue_delay, takes_requeue_delay
+from cosched.adapters.slurm.versions import kills_hooks, requeue_delay, restarts_on_reconfigure, takes_requeue_delay
 
 _DIFFERENT = "different"  # how HASH_VAL begins if slurmctld has read a slurm.conf other than the present one
 _BOOTS_RESOLUTION = 1  # seconds: BOOT_TIME is rounded down
@@ -23,17 +23,17 @@ def check_reading(config: Config) -> Iterator[Finding]:
 
 
 def _check_read(config: Config) -> Iterator[Finding]:
-    anew = reconfigures_anew(config)
+    restarts = restarts_on_reconfigure(config)
     if text(config, "HASH_VAL").lower().startswith(_DIFFERENT):
         restart = "systemctl restart slurmctld"
-        found = "slurmctld has read another slurm.conf than the one that lies here now"
-        change = "let slurmctld read it" if anew else "restart slurmctld; a reconfiguration does not add hooks"
-        yield warning("slurm.conf", found, change, SHELL, "scontrol reconfigure" if anew else restart)
-    elif not anew and _changed_since_start(config):
+        found = "slurmctld has read a slurm.conf other than the present one"
+        change = "let slurmctld read it" if restarts else "restart slurmctld; a reconfiguration does not add hooks"
+        yield warning("slurm.conf", found, change, SHELL, "scontrol reconfigure" if restarts else restart)
+    elif not restarts and _changed_since_start(config):
         yield ok(
             "slurm.conf",
-            f"read again since slurmctld was started: {PROLOG.parameter}, JobCompType and JobSubmitPlugins, if "
-            "they were added then, count from its next start on, whatever is shown",
+            f"read again since slurmctld was started: if {PROLOG.parameter}, JobCompType or JobSubmitPlugins were "
+            "added then, they take effect at its next start, whatever is shown",
         )
 
 
@@ -51,25 +51,23 @@ def _check_restarts(config: Config) -> Finding:
     if kills_hooks(config):
         return warning(
             subject,
-            f"Slurm {version} forgets holds when slurmctld is restarted or reconfigured: the service has such jobs "
-            "requeued, but jobs with --no-requeue are lost",
+            f"Slurm {version} forgets holds when slurmctld is restarted or reconfigured: the service requeues such "
+            "jobs, but those with --no-requeue are lost",
             "drain before, resume afterwards",
             SHELL,
             "cosched drain",
             "systemctl restart slurmctld",
             "cosched resume",
         )
-    kept = "a restart of slurmctld by systemd ends hooks, too: the service has their jobs requeued, and they hold again"
-    if reconfigures_anew(config):
+    kept = "a restart of slurmctld by systemd ends hooks, too: the service requeues their jobs, and they hold again"
+    if restarts_on_reconfigure(config):
         return ok(subject, f"{kept}; scontrol reconfigure is a restart, but keeps holds")
     return ok(subject, f"{kept}; scontrol reconfigure does not touch holds")
 
 
 def _check_delay(config: Config) -> Finding:
     delay = requeue_delay(config)
-    found = (
-        f"{delay} s: so long Slurm keeps a job back that it has requeued, unless the service runs, which shortens it"
-    )
+    found = f"{delay} s: Slurm keeps a requeued job back this long, unless the service runs and shortens the time"
     if delay > _FEW and takes_requeue_delay(config):
-        found += "; requeue_delay=1 among SchedulerParameters spares that"
+        found += "; requeue_delay=1 among SchedulerParameters avoids that"
     return ok("requeue delay", found)

@@ -50,11 +50,11 @@ def script_of(role: Role, script: Path) -> Path | None:
 def check_script(role: Role, script: Path, runner: Account, usual: Path) -> Finding:
     """Check that `runner` can run this script, and that it is cosched's, which should be in the folder `usual`."""
     if not script.is_file():
-        found, change = f"{script} is not there", "install the hooks, or name them as they are called"
+        found, change = f"{script} is not there", "install the hooks, or correct their names"
         return problem(role.parameter, found, change, "slurm.conf", role.line(usual))
     if barrier := runner.barrier(script, READ | EXECUTE):
         found = f"{runner.name} cannot run {script}"
-        return problem(role.parameter, found, "let it be read and run", SHELL, opening(barrier, "755"))
+        return problem(role.parameter, found, "make it readable and executable", SHELL, opening(barrier, "755"))
     ours = script_of(role, script)
     if ours is None:
         found = f"{script} is not cosched's {role.name}, and does not call it"

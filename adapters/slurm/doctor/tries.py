@@ -75,10 +75,12 @@ class _Pace:
         if self._type != _BACKFILL:
             found = f"{self._type}: a try to start {behind} fails"
             return warning("SchedulerType", found, "let Slurm backfill", _CONF, f"SchedulerType={_BACKFILL}")
-        found = f"{self._backfill:g} s: so often Slurm looks at {behind}, and a try waits for {self._patience:g} s"
+        found = (
+            f"{self._backfill:g} s: Slurm looks at {behind} only this often, and a try waits for {self._patience:g} s"
+        )
         if 0 < self._backfill <= self._patience:
             return ok(subject, found)
-        change = "backfill more often, if slurmctld has the time; else such pairs start later"
+        change = "backfill more often, if slurmctld has the time; otherwise such pairs start later"
         return warning(subject, f"{found}: most tries to start such a mate fail", change, _CONF, self._line)
 
     def main_interval(self) -> Iterator[Finding]:
@@ -98,7 +100,7 @@ def _answer_in_time(patience: float) -> Finding:
     if needed <= _PEERS_WAIT:
         return ok("try_patience", found)
     change, file = (
-        "let all peers wait so long, in their files, or shorten it here",
+        "let all peers wait this long, in their files, or shorten it here",
         "[coscheduling] of each peer's file",
     )
     return warning("try_patience", found, change, file, f"peer_timeout = {needed:g}")

@@ -28,12 +28,12 @@ def check_requeue(config: Config) -> Finding:
     if number(config, "JobRequeue") == 0:
         return problem(
             "JobRequeue",
-            "0: jobs can neither give their turn up nor be released by force, only hold",
+            "0: jobs can only hold; they can neither yield nor be released by force",
             "let batch jobs be requeued",
             _CONF,
             "JobRequeue=1",
         )
-    return ok("JobRequeue", "1: batch jobs can give their turn up")
+    return ok("JobRequeue", "1: batch jobs can yield")
 
 
 def check_timeout(config: Config) -> Finding:
@@ -43,7 +43,7 @@ def check_timeout(config: Config) -> Finding:
             return problem(
                 key,
                 f"{limit:g} s: Slurm kills the hook of a job that holds for longer, and requeues it",
-                f"take {key} out of slurm.conf",
+                f"remove {key} from slurm.conf",
                 _CONF,
                 f"#{key}={limit:g}",
             )
@@ -70,21 +70,21 @@ def check_prolog_flags(config: Config) -> Finding:
     if prologs := text(config, "Prolog"):
         return ok(
             "PrologFlags",
-            f"{flags}; Prolog {prologs} runs on the nodes after the hold: what it takes is added to the skew of a pair",
+            f"{flags}; Prolog {prologs} runs on the nodes after the hold: its time adds to the skew of a pair",
         )
-    return ok("PrologFlags", f"{flags}: none is in the way of a hold")
+    return ok("PrologFlags", f"{flags}: none prevents a hold")
 
 
 def check_priority(config: Config) -> Finding:
     """Check the cost of a yield: a requeue resets AccrueTime, from which priority/multifactor counts a job's age."""
     kind, weight = text(config, "PriorityType") or "priority/basic", number(config, "PriorityWeightAge")
     if kind != "priority/multifactor":
-        return ok("PriorityType", f"{kind}: a job that gives its turn up keeps its priority")
+        return ok("PriorityType", f"{kind}: a job that yields keeps its priority")
     if weight == 0:
-        return ok("PriorityType", f"{kind}, PriorityWeightAge=0: a job that gives its turn up keeps its priority")
+        return ok("PriorityType", f"{kind}, PriorityWeightAge=0: a job that yields keeps its priority")
     return warning(
         "PriorityType",
-        f"{kind}: each time that a job gives its turn up, or is released by force, its age begins at zero",
+        f"{kind}: each time that a job yields, or is released by force, its age begins at zero",
         "hold instead of yielding, or limit the yields of a job",
         section("coscheduling"),
         "max_yields = 3",
@@ -96,11 +96,11 @@ def check_age(config: Config, settings: SlurmSettings) -> Finding:
     age = number(config, "MinJobAge")
     least = 2 * settings.poll_interval
     if not age or age >= least:
-        return ok("MinJobAge", f"{age:g} s: so long an ended job is known" if age else "0: ended jobs stay known")
+        return ok("MinJobAge", f"{age:g} s: an ended job is known for so long" if age else "0: ended jobs stay known")
     return warning(
         "MinJobAge",
         f"{age:g} s: an ended job is forgotten before the service has looked twice (each "
-        f"{settings.poll_interval:g} s): if a word of a hook is lost, its end is not known",
+        f"{settings.poll_interval:g} s): if a hook's message is lost, its end stays unknown",
         "keep them longer",
         _CONF,
         f"MinJobAge={max(_SHOWN_AGE, math.ceil(least))}",

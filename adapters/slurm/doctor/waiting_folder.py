@@ -39,7 +39,7 @@ def _check_folder(folder: Path, facts: Facts) -> Finding:
         found = f"hooks run as {user.name}, who cannot write in {folder}: {_LOSS}"
         return warning(_SUBJECT, found, "give it to SlurmUser", SHELL, f"chown {user.name} {name}")
     if others_can_change(folder.stat(), user):
-        found = f"others than {user.name} can write in {folder}: they can have jobs requeued that run"
+        found = f"users other than {user.name} can write in {folder}: they can cause running jobs to be requeued"
         change = "let only SlurmUser write there"
         return problem(_SUBJECT, found, change, SHELL, f"chown {user.name} {name}", f"chmod go-w {name}")
     if any(folder.resolve().is_relative_to(emptied) for emptied in _EMPTIED):

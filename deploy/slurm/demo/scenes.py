@@ -83,8 +83,8 @@ def deadlock(stage: Stage) -> Outcome:
     stage.submit(there, "p3", LARGE, "b1")
     stage.until(lambda: _states(stage) == ["holding", "queued", "queued", "holding"], "the deadlock")
     stage.screen.say(f"""Both hold now. a1 on {here.name} has {LARGE} of {NODES} nodes and waits for b1; b2 on
-        {there.name} has as many and waits for a2. Neither b1 nor a2 can get its {LARGE}, so nothing would ever start
-        but for the release timer: {RELEASE_INTERVAL} s here, 20 minutes by default.""")
+        {there.name} has as many and waits for a2. Neither b1 nor a2 can get its {LARGE} nodes. Without the release
+        timer nothing would ever start: {RELEASE_INTERVAL} s here, 20 minutes by default.""")
     stage.screen.queues(stage.lab)
     pairs = sorted((stage.until_run(pair) for pair in ("p3", "p4")), key=lambda ran: ran.began)
     _tell(stage, pairs[0], "A hold is released, and the jobs that were stuck behind it start:")

@@ -4,7 +4,7 @@
  * Slurm's hooks call this program when a job concerns cosched. It talks to the service over a Unix stream socket, in
  * lines "verb TAB key=value TAB ... LF" whose values are percent-encoded.
  *
- *   prolog    (PrologSlurmctld) offers the job and waits for the answer. Status 1: give the turn up. All others: start.
+ *   prolog    (PrologSlurmctld) offers the job and waits for the answer. Status 1: the job yields. All others: it starts.
  *   starting  (PrologSlurmctld) says that the job starts, if `prolog` has ended before it could. Status 0.
  *   gate      (TaskProlog) waits for the instant at which the job's mate starts too. Status always 0.
  *   ended     (jobcomp/script) says that a job has ended. Status always 0.
@@ -43,7 +43,7 @@ static const int64_t MS = 1000000; /* nanoseconds */
 static const int64_t SECOND = 1000000000;
 static const int64_t PAUSE = 200000000;            /* between two tries to reach the service */
 static const int64_t ANSWER_WITHIN = 2000000000;   /* a live service answers within this time */
-static const int64_t STEADY = 1000000000;          /* parked so long: the service works, and patience begins again */
+static const int64_t STEADY = 1000000000;          /* after being parked for this long: the service works, and patience begins again */
 static const int64_t AHEAD_MOST = 10000000000;     /* an instant further ahead is a mistake: go at once */
 static const int64_t GATE_PATIENCE = 500000000;
 static const int64_t ENDED_PATIENCE = 500000000;
@@ -59,7 +59,7 @@ static struct {
     const char *gates;   /* folder of the gates' files; NULL: there is none */
     const char *waiting; /* folder with a note for each job that waits; NULL: there is none */
     const char *log;     /* file for messages; NULL: syslog */
-    int64_t patience;    /* nanoseconds without the service until a job starts all the same */
+    int64_t patience;    /* nanoseconds for which a job waits without the service before it starts */
 } configuration = {.socket = "/run/cosched/hooks.sock", .patience = 10000000000};
 
 static const char *job_id = "?"; /* for messages */
@@ -568,7 +568,7 @@ static int64_t instant_in_lines(char *text)
     return -1;
 }
 
-/* Return the instant in a gate's file; -1 without one. Do not follow links, nor wait for pipes, of its name. */
+/* Return the instant in a gate's file; -1 without one. Do not follow a link, and do not wait for a pipe. */
 static int64_t instant_in_file(const char *path)
 {
     char text[GATE_MOST + 1];

@@ -43,7 +43,7 @@ local function mistake(comment)
         return "a job has one mate: " .. FORM .. " must be there once"
     end
     if or_alone and links == 0 then
-        return OR_ALONE .. " says nothing without a mate: " .. FORM
+        return OR_ALONE .. " has no effect without a mate: " .. FORM
     end
     return nil
 end
@@ -82,7 +82,7 @@ local function check(job)
     end
     local kind = holds_only(job)
     if kind then
-        slurm.log_user("with %s this job waits for its mate on its nodes only, it cannot give its turn up", kind)
+        slurm.log_user("with %s this job can only wait for its mate on its nodes; it cannot yield", kind)
     end
     return slurm.SUCCESS
 end

@@ -30,7 +30,7 @@ _NO_SETTINGS = ("directory", "names", "schemes", "services", "options")
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
-class _Ended(BaseException):  # no Exception, so that nothing on the way handles it
+class _Ended(BaseException):  # not an Exception, so that no handler on the way catches it
     """A signal has told this process to end."""
 
     def __init__(self, number: int) -> None:
@@ -148,7 +148,7 @@ def _parser() -> argparse.ArgumentParser:
     for each in (up, run):
         _add_options(each)
     run.add_argument("command", nargs="+", metavar="-- COMMAND", help="has LAB_DIR and the first cluster's variables")
-    down = commands.add_parser("down", help="end all that clusters have left, whatever state they are in")
+    down = commands.add_parser("down", help="end everything that clusters have left, in any state")
     down.set_defaults(do=_down)
     down.add_argument("directory", type=Path, metavar="DIR")
     return parser
@@ -194,7 +194,7 @@ def _setting(text: str) -> tuple[str, object]:
 
 def _positive(text: str) -> int:
     if not text.isdigit() or int(text) < 1:
-        raise argparse.ArgumentTypeError("a number from 1 on is needed")
+        raise argparse.ArgumentTypeError("a number of at least 1 is needed")
     return int(text)
 
 

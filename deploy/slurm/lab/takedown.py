@@ -20,8 +20,8 @@ def take_down(directory: Path) -> None:
     """End all processes of the laboratory in `directory`; remove the folder if the laboratory made it. LabError.
 
     Nothing is read from the folder: it may be damaged, or gone. The keeper is found by its command line and ends all
-    that it has started; should it have been killed, the daemons are found by theirs and users' processes by the
-    environment that Slurm gives them. Where nothing is left, nothing is done.
+    that it has started; if it was killed, the daemons are found by theirs and users' processes by the
+    environment that Slurm gives them. If nothing is left, this does nothing.
     """
     directory = directory.resolve()
     for keeper in [process for process in all_processes() if _keeps(process, directory)]:

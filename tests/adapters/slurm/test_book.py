@@ -95,7 +95,7 @@ def test_only_a_job_that_should_have_waited_is_warned_of_when_it_starts(
     desk.book.jobs["7"].link = None  # unlinked
     desk.look(RUNNING, replace(RUNNING, job_id="8"))
     assert desk.kinds == ["Submitted", "Submitted", "Started", "Started"]
-    assert caplog.messages == ["job 8 has started without having been let go"]
+    assert caplog.messages == ["job 8 has started without permission"]
 
 
 def test_a_job_whose_hook_was_killed_is_requeued_where_slurm_takes_it_for_running(

@@ -30,7 +30,7 @@ def slurm(folder: Path, script: str, timeout: float = 120.0) -> Slurm:
 
 async def test_a_command_that_hangs_is_ended(tmp_path: Path) -> None:
     hanging = slurm(tmp_path, "sleep 1000; true", timeout=0.5)
-    with pytest.raises(UnavailableError, match=r"squeue: no answer of Slurm within 0\.5 s"):
+    with pytest.raises(UnavailableError, match=r"squeue: no answer from Slurm within 0\.5 s"):
         await hanging.queue()
     assert not [p for p in all_processes() if any(str(tmp_path) in argument for argument in p.arguments)]
 

@@ -81,7 +81,7 @@ def test_words_that_cannot_be_used_are_refused(comment: str) -> None:
 
 
 def test_a_text_that_no_command_can_be_given_is_refused() -> None:
-    with pytest.raises(CommentError, match="no text"):
+    with pytest.raises(CommentError, match="not valid text"):
         add("\ud800", Link(pair="b"))
 
 

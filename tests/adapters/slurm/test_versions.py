@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cosched.adapters.slurm.versions import kills_hooks, reconfigures_anew, requeue_delay, version_of
+from cosched.adapters.slurm.versions import kills_hooks, requeue_delay, restarts_on_reconfigure, version_of
 
 
 @pytest.mark.parametrize(
@@ -53,4 +53,4 @@ def test_how_long_slurm_keeps_a_requeued_job_back(version: str, auth_info: str, 
 )
 def test_what_a_restart_or_a_reconfiguration_does_to_hooks(version: str, kills: bool, anew: bool) -> None:
     config = {"SLURM_VERSION": version}
-    assert (kills_hooks(config), reconfigures_anew(config)) == (kills, anew)
+    assert (kills_hooks(config), restarts_on_reconfigure(config)) == (kills, anew)
