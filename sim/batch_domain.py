@@ -19,7 +19,7 @@ class BatchDomain:
         self.releases = 0
 
     def next(self, now: int) -> Ready | None:  # noqa: ARG002
-        """The world goes on with all its domains together, and tells what is ready."""
+        """Not used: the world iterates all its domains together, and says what is ready."""
         return None
 
     def start(self, job: JobId, now: int) -> None:
@@ -35,7 +35,7 @@ class BatchDomain:
         self.cluster.hold(row, now, until)
 
     def ask_again(self, job: JobId) -> None:
-        """All answers come at this instant: as far as anybody sees the job holds on."""
+        """Do nothing: all answers come at this instant, so the hold does not end in between."""
 
     def pass_over(self, job: JobId, now: int, boost: float) -> None:
         """See the protocol."""

@@ -50,7 +50,7 @@ class ReplayConfig(Settings):
         names = [domain.name for domain in self.domains]
         twice = [name for name in names if names.count(name) > 1]
         if twice:
-            raise ValueError(f"domain {twice[0]!r} is there twice")
+            raise ValueError(f"domain {twice[0]!r} occurs twice")
         if sum(way is not None for way in (self.pairs, self.pair_window, self.pair_fraction)) > 1:
             raise ValueError("pairs, pair_window and pair_fraction exclude each other")
         for key in ("pair_window", "pair_fraction"):

@@ -87,12 +87,12 @@ def _text(path: str) -> str:
 
 def _parse(words: list[str], domains: Mapping[str, ScriptedDomain]) -> list[ScriptedEvent]:
     if len(words) < 2 or words[1] not in ARGUMENTS:
-        raise ValueError(f"TIME ACTION ... expected, with an action of {', '.join(ARGUMENTS)}")
+        raise ValueError(f"TIME ACTION ... expected; the actions are {', '.join(ARGUMENTS)}")
     names, build = ARGUMENTS[words[1]]
     if len(words) != 2 + len(names):
         raise ValueError(f"TIME {words[1]} {' '.join(names)} expected")
     if words[2] not in domains:
-        raise ValueError(f"no domain {words[2]!r}")
+        raise ValueError(f"no domain {words[2]!r}; there are {', '.join(domains)}")
     return build(parse_seconds(words[0]), words[1], words[2:], domains)
 
 
@@ -113,7 +113,7 @@ def _nodes(time: int, action: str, words: list[str], domains: Mapping[str, Scrip
 def _scheme(time: int, action: str, words: list[str], _: Mapping[str, ScriptedDomain]) -> list[ScriptedEvent]:
     domain, scheme = words
     if scheme not in list(Scheme):
-        raise ValueError(f"{scheme!r} is none of {', '.join(Scheme)}")
+        raise ValueError(f"{scheme!r} is not one of {', '.join(Scheme)}")
     return [ScriptedEvent(time, Action(action), domain, scheme=scheme)]
 
 

@@ -1,1 +1,1 @@
-"""The command line. A command that needs a slow import makes it itself."""
+"""The command line. A command that needs a slow import does it when it is called."""

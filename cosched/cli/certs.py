@@ -22,7 +22,7 @@ def certs() -> None:
     """Make a certificate authority, and issue certificates for policy domains and users.
 
     Domains know each other, and users, by the URI in a certificate: spiffe://SITE/cosched/NAME is a domain,
-    spiffe://SITE/cosched/user/NAME a user. A running service takes replaced files into use by itself.
+    spiffe://SITE/cosched/user/NAME a user. A running service uses replaced files without a restart.
     """
 
 
@@ -30,10 +30,13 @@ def certs() -> None:
 @click.argument("folder", metavar="DIR", type=_FOLDER)
 @click.option("--site", metavar="NAME", default="site", help="The first part of all identities (site).")
 @click.option(
-    "--days", type=click.IntRange(1, MOST_DAYS), default=AUTHORITY_DAYS, help=f"Valid so long ({AUTHORITY_DAYS})."
+    "--days",
+    type=click.IntRange(1, MOST_DAYS),
+    default=AUTHORITY_DAYS,
+    help=f"How long it is valid ({AUTHORITY_DAYS}).",
 )
 def init(folder: Path, site: str, days: int) -> None:
-    """Make a certificate authority in DIR: ca.pem, which all domains get, and ca.key, which stays where it is safe."""
+    """Make a certificate authority in DIR: ca.pem for all domains, and ca.key, which must stay in a safe place."""
     from cosched.certificates import init_authority
 
     made = init_authority(folder, site, days)
@@ -52,7 +55,7 @@ def init(folder: Path, site: str, days: int) -> None:
     metavar="HOST_OR_IP",
     help="Where users reach the domain; several are allowed (localhost, 127.0.0.1, ::1).",
 )
-@click.option("--days", type=click.IntRange(1, MOST_DAYS), default=DAYS, help=f"Valid so long ({DAYS}).")
+@click.option("--days", type=click.IntRange(1, MOST_DAYS), default=DAYS, help=f"How long it is valid ({DAYS}).")
 @click.option("--out", type=_FOLDER, metavar="DIR2", help="Write here, not to DIR.")
 @click.option("--force", is_flag=True, help="Replace files that exist.")
 def issue_command(

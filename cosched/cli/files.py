@@ -15,16 +15,16 @@ _PACKAGE = Path(__file__).parents[1]
 
 @click.command(short_help="Write out unit files, hooks, examples, alerts.")
 @click.argument("folder", metavar="DIR")
-@click.option("--force", is_flag=True, help="Write over files that are there.")
+@click.option("--force", is_flag=True, help="Overwrite existing files.")
 def files(folder: str, force: bool) -> None:
-    """Write what an installation needs beside the command into DIR, and say what each file is for.
+    """Write the files that an installation needs beside the command into DIR, and say what each is for.
 
     systemd units, Slurm's hooks, example configurations, SQL, alerts, a dashboard, and the pages that explain them.
     """
     source, target = _source(), Path(folder)
     purposes = _purposes(source)
     if not force and (there := next((name for name in purposes if (target / name).exists()), None)) is not None:
-        raise InputError(str(target / there), None, "is there already; --force writes over it")
+        raise InputError(str(target / there), None, "exists already; --force overwrites it")
     for name in purposes:
         _copy(source / name, target / name)
     width = max(map(len, purposes))

@@ -42,6 +42,18 @@ class Commands(click.Group):
         found = command(cmd_name)
         return found.load() if found is not None else None
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the named subcommand; Failure, with a similar name, if there is none."""
+        name = args[0]
+        if command(name) is None and not name.startswith("-") and not ctx.resilient_parsing:
+            from difflib import get_close_matches
+
+            meant = "".join(f"; did you mean {near}?" for near in get_close_matches(name, commands(), n=1))
+            raise Failure(f"no command is called {name!r}{meant or '; cosched -h lists all'}", UNUSABLE)
+        return super().resolve_command(ctx, args)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """List the subcommands with their short help, without importing them."""
         with formatter.section("Commands"):

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 @click.command(short_help="Run the service of one policy domain.")
 @click.option("--config", required=True, metavar="FILE.toml", help="The domain's configuration.")
-@click.option("--check", is_flag=True, help="Check all that serve refuses, say what it would do, and end.")
+@click.option("--check", is_flag=True, help="Check everything that serve checks, say what it would do, and end.")
 def serve(config: str, check: bool) -> None:
     """Serve one policy domain until SIGTERM or Ctrl-C.
 
-    Jobs of the local manager run on after a stop, and are found again at the next start.
+    Jobs of the local manager keep running after a stop; the next start finds them again.
     """
     from cosched.compilation import use_kernel_cache
 

@@ -47,7 +47,9 @@ def only_socket() -> str:
     if found:
         names = ", ".join(f"unix:{path}" for path in found)
         raise ValueError(f"several domains are served on this host ({names}): name one, or set COSCHED_SERVER")
-    raise ValueError("no domain is named, COSCHED_SERVER is not set, and none is served on this host")
+    raise ValueError(
+        "no domain is named, and none is served on this host: set COSCHED_SERVER to unix:PATH or HOST:PORT"
+    )
 
 
 def _user_file(environment: Mapping[str, str]) -> Path:

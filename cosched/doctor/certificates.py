@@ -29,7 +29,7 @@ def check_certificates(configuration: Configuration, account: Account) -> Iterat
         yield warning(
             "tls",
             "plaintext: any process on this host can speak as a peer",
-            "use certificates, beyond trials",
+            "use certificates, except for trials",
             section("domain"),
             "plaintext = false",
         )
@@ -74,7 +74,7 @@ def check_days(subject: str, path: Path, certificates: Sequence[x509.Certificate
     found = f"{path} is valid for {days} days, until {_date(end)}"
     if days < SOME_DAYS:
         grade = problem if days < FEW_DAYS else warning
-        return grade(subject, found, "issue it again in time; the service takes it into use by itself", SHELL, command)
+        return grade(subject, found, "issue it again in time; the service uses it without a restart", SHELL, command)
     return ok(subject, found)
 
 
@@ -103,8 +103,10 @@ def _check_names(leaf: x509.Certificate, configuration: Configuration) -> Findin
     if reason := wrong_identity(configuration, found[0]):
         return problem("identity", f"the certificate {reason}", "give this domain its own", SHELL, _issue(name))
     if doubt := doubtful_identity(name, found[0]):
-        return warning("identity", doubt, "unless peers know it so, give this domain its own", SHELL, _issue(name))
-    return ok("identity", f"{found[0]}: so peers must have it in identity of [[peer]]")
+        return warning(
+            "identity", doubt, "give this domain its own, unless peers know it by this one", SHELL, _issue(name)
+        )
+    return ok("identity", f"{found[0]}: peers must name it as identity in their [[peer]]")
 
 
 def _check_chain(
@@ -118,7 +120,7 @@ def _check_chain(
             SHELL,
             _issue(name),
         )
-    return ok("chain", f"the key is the certificate's, which is of the authority in {files.ca}")
+    return ok("chain", f"the key fits the certificate, which the authority in {files.ca} has signed")
 
 
 def _is_issued(leaf: x509.Certificate, issuers: Sequence[x509.Certificate]) -> bool:
@@ -151,6 +153,6 @@ def _check_key(path: Path, account: Account) -> Finding:
         )
     if mode & _GROUP_READS:
         return warning(
-            "key", f"{path} can be read by its group", "hide it, if that is not meant", SHELL, f"chmod 600 {quoted}"
+            "key", f"{path} can be read by its group", "hide it, if that is not intended", SHELL, f"chmod 600 {quoted}"
         )
     return ok("key", f"only {account.name} and root can read {path}" if account.uid else f"only root can read {path}")

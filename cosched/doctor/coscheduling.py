@@ -30,7 +30,7 @@ def check_coscheduling(configuration: Configuration) -> Iterator[Finding]:
     yield _check_timeout(float(configuration.coscheduling.peer_timeout))
     yield _check_grace(configuration)
     if not configuration.coscheduling.heartbeat_interval:
-        found = "0: neither a peer that has gone nor its clock is noticed, and pairs start at no agreed instant"
+        found = "0: absent peers and wrong clocks go unnoticed, and pairs start at no agreed instant"
         yield warning("heartbeat_interval", found, "ask peers now and then", _HERE, "heartbeat_interval = 10")
     if settings.scheme is Scheme.HOLD or settings.max_yields or configuration.manager.schedules:
         yield from _check_holds(configuration)
@@ -61,17 +61,19 @@ def _check_timeout(timeout: float) -> Finding:
             _HERE,
             "peer_timeout = 5",
         )
-    return ok("peer_timeout", f"{timeout:g} s for an answer of a peer")
+    return ok("peer_timeout", f"{timeout:g} s for an answer from a peer")
 
 
 def _check_grace(configuration: Configuration) -> Finding:
     grace, then = float(configuration.coscheduling.peer_grace), configuration.coscheduling.on_peer_unreachable.value
     if grace >= _LEAST_GRACE:
-        return ok("peer_grace", f"{grace:g} s for a peer to come back; what its own file says counts for this domain")
+        return ok(
+            "peer_grace", f"{grace:g} s for a peer to come back; its own file says how long it waits for this domain"
+        )
     return warning(
         "peer_grace",
         f"{grace:g} s: a restart of a peer's service takes longer; jobs with mates there act as on_peer_unreachable "
-        f"says ({then}), so that pairs can come apart",
+        f"says ({then}), so pairs can come apart",
         "wait longer, here and on the other side, which waits for this domain by its own peer_grace",
         _HERE,
         'peer_grace = "2m"',
@@ -104,7 +106,7 @@ def _check_holds(configuration: Configuration) -> Iterator[Finding]:
     if not share:
         yield warning(
             "max_held_fraction",
-            "0: no job can hold, so all yield, and those that cannot start alone",
+            "0: no job can hold: all yield, and those that cannot yield start alone",
             "let some of the nodes be held",
             _HERE,
             f"max_held_fraction = {_DEFAULT_SHARE}",

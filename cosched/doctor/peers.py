@@ -101,7 +101,7 @@ def check_serving(here: str, peer: str, serving: Domain | None) -> Iterator[Find
             yield warning(
                 peer,
                 f"the running service says: {seen.state}: {seen.problem}",
-                "look again after a heartbeat; if it stays so, restart the service",
+                "check again after a heartbeat; if nothing has changed, restart the service",
                 SHELL,
                 f"systemctl restart cosched@{here}",
             )
@@ -127,7 +127,7 @@ def check_clock(view: PeerView, most: float) -> Finding:
         return problem(
             subject,
             f"{found}, more than max_clock_offset, {most:g} s: pairs start at once, not at an agreed instant",
-            "let a time service look after the clocks of both hosts",
+            "let a time service keep the clocks of both hosts",
             SHELL,
             "timedatectl set-ntp true",
         )

@@ -33,7 +33,7 @@ def remedy(problem: str, ends: Ends) -> Remedy:
     for words, mend in _REMEDIES:
         if any(word in problem for word in words):
             return mend(problem, ends)
-    return "look at what its service says of this call", SHELL, (f"journalctl -u cosched@{ends.peer} -o cat",)
+    return "look at what its service logs about this call", SHELL, (f"journalctl -u cosched@{ends.peer} -o cat",)
 
 
 def _one_authority(_: str, ends: Ends) -> Remedy:
@@ -51,7 +51,7 @@ def _issue_there(_: str, ends: Ends) -> Remedy:
 
 
 def _set_clocks(_: str, __: Ends) -> Remedy:
-    return "let a time service look after the clocks of both hosts", SHELL, ("timedatectl set-ntp true",)
+    return "let a time service keep the clocks of both hosts", SHELL, ("timedatectl set-ntp true",)
 
 
 def _correct_identity(problem: str, ends: Ends) -> Remedy:

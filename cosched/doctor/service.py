@@ -93,7 +93,7 @@ def _check_running(domain: DomainSection, service: Running, source: str) -> Find
         return warning("service", found, "give it one", section("domain"), line)
     if service.domain is None:
         start = f"cosched serve --config {shlex.quote(source)}"
-        return warning("service", f"does not run: nobody listens on {domain.socket}", "start it", SHELL, start)
+        return warning("service", f"does not run: no process listens on {domain.socket}", "start it", SHELL, start)
     if service.domain.name != domain.name:
         return problem(
             "service",

@@ -39,8 +39,13 @@ class KeyedError(ValueError):
 
 
 def first_mistake(error: ValidationError) -> Mistake:
-    """Return pydantic's first mistake. A model's plain ValueError may begin with the key it is about, `KEY: `."""
-    first = error.errors(include_url=False)[0]
+    """Return pydantic's first mistake, but an unknown key before a missing one, which may be the same key misspelt.
+
+    A model's plain ValueError may begin with the key it is about, `KEY: `.
+    """
+    errors = error.errors(include_url=False)
+    unknown = (other for other in errors if other["type"] == "extra_forbidden" and errors[0]["type"] == "missing")
+    first = next(unknown, errors[0])
     path, reason = first["loc"], _reason(first)
     cause = first.get("ctx", {}).get("error")
     led = _LED_BY_KEY.fullmatch(reason)

@@ -19,6 +19,6 @@ def read_toml(path: str) -> dict[str, Any]:
         raise InputError(path, None, "not a text file") from None
     except tomllib.TOMLDecodeError as error:
         reason, _, line = str(error).partition(" (at line ")
-        raise InputError(path, int(line.split(",")[0]) if line else None, reason) from None
+        raise InputError(path, int(line.split(",")[0]) if line else None, f"not valid TOML: {reason}") from None
     except (ValueError, RecursionError):  # a number with thousands of digits, or thousands of nested brackets
         raise InputError(path, None, "a number is too long, or brackets are nested too deeply") from None

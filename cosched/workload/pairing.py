@@ -153,7 +153,7 @@ def _columns(header: str, names: Sequence[str], source: str, line: int) -> list[
         if name not in names:
             raise InputError(source, line, f"column {shown(name)} is no domain: {expected}")
         if name in columns[:number]:
-            raise InputError(source, line, f"the column {shown(name)} is there twice")
+            raise InputError(source, line, f"the column {shown(name)} occurs twice")
     return [names.index(name) for name in columns]
 
 

@@ -13,32 +13,33 @@ DOMAIN_HELP = """\b
 Keys of a domain, in --domain NAME,key=value,... and [[domain]] tables:
   trace                job log, plain or gzip; - is standard input;
                        generated:MODEL/jobs=N/days=D/utilisation=U/seed=S
-                       is drawn (MODEL: intrepid, eureka; what is not
-                       given follows, the seed from --seed)
-  format               swf, accounting, sacct, csv (told by its first line)
+                       draws jobs (MODEL: intrepid, eureka; all values
+                       are optional; the default seed is that of --seed)
+  format               swf, accounting, sacct, csv (by its first line)
   nodes                size of the machine (stated by the trace)
   procs_per_node       processors of the trace that make a node (1)
-  cut                  keep what is submitted in START..END, as 0..20d
+  cut                  only jobs submitted in START..END, as 0..20d
   load                 scale the arrivals to this offered load
   scale                multiply the times between arrivals by this
-  estimates            multiply what requested times are above the run
+  estimates            multiply the excess of requested times over run
                        times by this; 0: exact estimates (1)
   policy               wfp, fcfs, shortest-first, largest-first, or such as
                        min(wait/requested,9)*nodes (wfp)
   backfill             easy, conservative, none (easy)
   node_pool            flat, partitioned:intrepid,
                        partitioned:UNITSxNODES (flat)
-  scheme               of a ready job whose mate is not: hold, yield;
-                       off: no coscheduling here (hold)
+  scheme               what a job does that is ready before its mate:
+                       hold, yield; off: no coscheduling here (hold)
   release_interval     longest hold; 0: no limit (20m)
-  release_jitter       what a hold may be longer, as a share of it (0.25)
+  release_jitter       how much longer a hold may last, as a share (0.25)
   release_order        wanted, last (wanted)
-  max_held_fraction    of the nodes (0.5)
-  max_yields           of a job; then it holds; 0: no limit (0)
-  yield_boost          of a job's score at each yield (0)
-  on_peer_unreachable  start, hold, yield (start)
-  peer_grace           before that, for a peer that was there (0)
-  mate_patience        for a mate that is not submitted (no limit)"""
+  max_held_fraction    share of the nodes that may be held at once (0.5)
+  max_yields           yields of a job before it holds; 0: no limit (0)
+  yield_boost          increase of a job's score at each yield (0)
+  on_peer_unreachable  what a ready job does then: start, hold, yield (start)
+  peer_grace           how long an absent peer is waited for first (0)
+  mate_patience        how long to wait for a mate that nobody submits
+                       (no limit)"""
 
 
 def replay_options(*, pairs_file: bool) -> Callable[[Command], Command]:

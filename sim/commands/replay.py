@@ -33,7 +33,7 @@ Lines of a --script FILE (times: 90, 90m, 12h, 3d; # begins a comment):
   TIME cancel DOMAIN JOB_ID
   TIME down   DOMAIN NODES            running jobs on them fail
   TIME drain  DOMAIN NODES            they leave as they become free
-  TIME up     DOMAIN NODES            so many come back
+  TIME up     DOMAIN NODES            they come back
   TIME scheme DOMAIN hold|yield|off
   TIME cut    DOMAIN DOMAIN DURATION  the link between the two is down
 
@@ -46,9 +46,9 @@ Example:
 
 @click.command(short_help="Replay job logs of coupled clusters.", epilog=EPILOG)
 @replay_options(pairs_file=True)
-@click.option("--script", metavar="FILE", help="What-if events, one a line: see below.")
-@click.option("--live", is_flag=True, help="By real services, one process a domain, that speak gRPC.")
-@click.option("--compare", is_flag=True, help="No coscheduling and every combination of hold and yield.")
+@click.option("--script", metavar="FILE", help="What-if events, one per line: see below.")
+@click.option("--live", is_flag=True, help="Replay through real services: a process per domain, gRPC.")
+@click.option("--compare", is_flag=True, help="Replay without coscheduling and under all schemes.")
 @click.option("--out", metavar="DIR", help="Write a report and its data there (--compare: a folder each).")
 @click.option("--events", is_flag=True, help="Write events.jsonl there too.")
 @click.option("--no-report", is_flag=True, help="Write no report.html and no figures there.")
@@ -87,7 +87,7 @@ def replay(
             said = (run_all if compare else _run)(ready, info, stage, not no_report, doing)
     _tell(said, as_json)
     if len(settings.domains) > 1 and not len(ready.pairing):
-        say("no jobs are paired (--pairs, --pair-window or --pair-fraction says which are)")
+        say("no jobs are paired: use --pairs, --pair-window or --pair-fraction")
 
 
 def _check(settings: ReplayConfig, compare: bool) -> None:

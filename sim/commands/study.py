@@ -20,9 +20,9 @@ Examples:
   cosched study tang2011 --intrepid mira.swf.gz,procs_per_node=1 \\
                          --eureka kth.swf.gz --out ours
 
-Without logs, months like those of the two machines are generated. Of real logs, --intrepid and --eureka
-(with the keys nodes, procs_per_node, format and cut of a domain where they are needed), evenly spread windows
-of a month are taken, one for each replication."""
+Without logs, months like those of the two machines are generated. With the real logs --intrepid and --eureka
+(and, where needed, the keys nodes, procs_per_node, format and cut of a domain), each replication takes a window
+of a month; the windows are evenly spread."""
 
 DEFAULT_OUT = "cosched-study-tang2011"
 MACHINES = ("intrepid", "eureka")
@@ -43,7 +43,7 @@ class Studies(click.Group):
 
 @click.group(cls=Studies, short_help="Carry out the experiments of a paper.")
 def study() -> None:
-    """Carry out published experiments, and set what they find beside what the paper says.
+    """Carry out published experiments, and compare the results with the papers.
 
     `cosched study NAME -h` lists the options of each.
     """
@@ -52,11 +52,13 @@ def study() -> None:
 @study.command(short_help="Section V of Tang et al. (2011): figures, numbers, claims.", epilog=EPILOG)
 @click.option("--quick", is_flag=True, help="Fewer replications and fewer points: two minutes.")
 @click.option("--out", metavar="DIR", default=DEFAULT_OUT, help="Write results, figures, report.html there.")
-@click.option("--replications", type=click.IntRange(1, 1000), metavar="N", help="Of each case (10; --quick: 3).")
-@click.option("--seed", type=click.IntRange(0), default=1, metavar="S", help="Of the first replication (1).")
+@click.option(
+    "--replications", type=click.IntRange(1, 1000), metavar="N", help="Replications of each case (10; --quick: 3)."
+)
+@click.option("--seed", type=click.IntRange(0), default=1, metavar="S", help="Seed of the first replication (1).")
 @click.option("--days", type=click.FloatRange(1, 3650), default=30, metavar="D", help="Length of a month (30).")
 @worker_options
-@click.option("--resume", is_flag=True, help="Go on with what is in DIR: run the cases that it has no results of.")
+@click.option("--resume", is_flag=True, help="Continue in DIR: run the cases that have no results there.")
 @click.option("--intrepid", metavar="FILE[,KEY=VALUE,...]", help="The log that plays Intrepid.")
 @click.option("--eureka", metavar="FILE[,KEY=VALUE,...]", help="The log that plays Eureka.")
 @click.pass_context
@@ -65,19 +67,19 @@ def tang2011(ctx: click.Context, /, out: str, **options: Any) -> None:
     """Section V of Tang et al., Job Coscheduling on Coupled High-End Computing Systems (2011).
 
     Figures 3 to 10, the paper's numbers and claims beside ours, and sensitivity beyond the paper. Prints the main
-    numbers and where the files are. However it ends, --resume loses nothing but what was just being run.
+    numbers and where the files are. However it ends, --resume continues it: only cases in progress are lost.
     """
     _tang2011(ctx, Path(out), **options)
 
 
-@study.command(short_help="Small workloads with schedules known to be right.")
+@study.command(short_help="Replay small workloads with known schedules.")
 @click.option("--out", metavar="DIR", help="Write the workloads, their schedules and our results there.")
-@click.option("--check", metavar="DIR", help="Compare another simulator's schedules, a file a workload.")
+@click.option("--check", metavar="DIR", help="Compare another simulator's schedules, one file per workload.")
 @needing(SIMULATOR)
 def reference(out: str | None, check: str | None) -> None:
     """Replay small workloads whose schedules are known to be right, or check those of another simulator.
 
-    Exit code 1: some schedules are not as they should be.
+    Exit code 1: some schedules are wrong.
     """
     from cosched.sim.reference.checking import check_results, run_reference
 
@@ -86,7 +88,7 @@ def reference(out: str | None, check: str | None) -> None:
     else:
         right = run_reference(Path(out) if out is not None else None, say)
     if not right:
-        raise Failure("some schedules are not as they should be", FAILED)
+        raise Failure("some schedules are wrong", FAILED)
 
 
 def _tang2011(
@@ -108,7 +110,7 @@ def _tang2011(
             with workers_of(workers, dask, doing) as hands:
                 run_study(wish, folder, hands, Told(doing.say, doing.step), resume=resume)
         except KeyboardInterrupt:
-            reason = f"interrupted; what has ended is in {folder}, and --resume goes on with it"
+            reason = f"interrupted; finished cases are in {folder}, and --resume continues"
             raise Failure(reason, INTERRUPTED) from None
         _report(folder, doing)
 

@@ -25,7 +25,7 @@ EPILOG = """\b
 FILE.toml has the keys of a replay's --config file and, above its tables,
   replications = 10      of each place in the grid (1)
   seed = 1               of replication 1; replication 2 has the next (1)
-and the values of some keys, of which every combination is run:
+and, for some keys, the values whose combinations are all run:
   [grid]
   schemes = ["none", "HH", "HY", "YH", "YY"]   a letter for each domain
   "eureka.load" = [0.25, 0.5, 0.75]            a key of one domain
@@ -45,18 +45,18 @@ and find trace files under the same names, as on a shared file system."""
 
 def worker_options(command: Any) -> Any:
     """Add the options that choose the workers, for `workers_of`."""
-    local = click.option("--workers", type=click.IntRange(1, 4096), metavar="N", help="Local processes (one a CPU).")
+    local = click.option("--workers", type=click.IntRange(1, 4096), metavar="N", help="Local processes (one per CPU).")
     dask = click.option("--dask", metavar="ADDRESS", help="The workers of this Dask scheduler, tcp://HOST:PORT.")
     return local(dask(command))
 
 
 @click.command(short_help="Run a grid of replays.", epilog=EPILOG)
 @click.argument("file", metavar="FILE.toml")
-@click.option("--replications", type=click.IntRange(1), metavar="N", help="Of each place in the grid.")
-@click.option("--seed", type=click.IntRange(0), metavar="S", help="Of the first replication.")
+@click.option("--replications", type=click.IntRange(1), metavar="N", help="Replications of each place in the grid.")
+@click.option("--seed", type=click.IntRange(0), metavar="S", help="Seed of the first replication.")
 @worker_options
 @click.option("--out", metavar="DIR", help="Write results.parquet, averages.csv, sweep.json, report.html there.")
-@click.option("--resume", is_flag=True, help="Go on with what is in DIR: run the cases that it has no results of.")
+@click.option("--resume", is_flag=True, help="Continue in DIR: run the cases that have no results there.")
 @click.option("--no-report", is_flag=True, help="Write no report.html and no figures there.")
 @click.option("--json", "as_json", is_flag=True, help="Print the averages as JSON.")
 @click.pass_context
@@ -74,14 +74,14 @@ def sweep(
     no_report: bool,
     as_json: bool,
 ) -> None:
-    """Replay every combination of the settings in FILE.toml, in so many replications.
+    """Replay every combination of the settings in FILE.toml, in several replications.
 
     Prints the means over the replications, with 95 % intervals. Each case depends on its settings and its seed
-    alone: `cosched replay` with the same gives the same. A case that fails does not stop the others. However a
-    sweep ends, --resume loses nothing but what was just being run.
+    alone: `cosched replay` with the same ones gives the same result. A case that fails does not stop the others.
+    However a sweep ends, --resume continues it: only cases in progress are lost.
     """
     if resume and out is None:
-        raise InputError("--resume", None, "needs the folder to go on with: --out DIR")
+        raise InputError("--resume", None, "needs the folder to continue: --out DIR")
     with progress("reading ...") as doing:
         planned = read_sweep(file, replications=replications, seed=seed)
         if planned.replications > 1 and not planned.draws:
@@ -116,7 +116,7 @@ def workers_of(count: int | None, dask: str | None, doing: Progress) -> Iterator
     from cosched.sim.sweeps.local_workers import local_workers
 
     if count is not None and dask is not None:
-        raise InputError("--dask", None, "has workers of its own: give it or --workers")
+        raise InputError("--dask", None, "has its own workers: give either --dask or --workers")
     if dask is not None:
         doing.step(f"connecting to {dask} ...")
         with dask_workers(dask) as workers:
@@ -138,7 +138,7 @@ def _folder(out: str | None) -> Iterator[Path]:
     try:
         yield Path(out)
     except KeyboardInterrupt:
-        raise Failure(f"interrupted; what has ended is in {out}, and --resume goes on with it", INTERRUPTED) from None
+        raise Failure(f"interrupted; finished cases are in {out}, and --resume continues", INTERRUPTED) from None
 
 
 def _report(swept: Swept, folder: Path, doing: Progress) -> None:

@@ -107,7 +107,7 @@ def _facts(found: Summary) -> Iterator[tuple[str, str]]:
     if found["offered_load"] is not None:
         yield "offered load", percent(found["offered_load"])
     if found["without_request"]:
-        yield "no request", f"{count(found['without_request'], 'job')}; their run time is taken"
+        yield "no request", f"{count(found['without_request'], 'job')}; their run time is used"
     if found["ran_past_request"]:
         yield "overrun", f"{count(found['ran_past_request'], 'job')} ran past the request"
 

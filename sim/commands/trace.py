@@ -31,7 +31,7 @@ def trace() -> None:
     """
 
 
-@trace.command(short_help="What is in a job log.")
+@trace.command(short_help="Show what is in a job log.")
 @click.argument("path", metavar="FILE")
 @reading_options
 @click.option("--json", "as_json", is_flag=True, help="Print the facts as JSON.")
@@ -121,7 +121,7 @@ def generate(
 ) -> None:
     """Draw a workload like Intrepid's or Eureka's and write it to OUT as SWF (OUT.gz: packed).
 
-    What is not given of jobs, days and utilisation follows from the rest.
+    Give any of jobs, days and utilisation; the others follow.
     """
     from cosched.sim.results.staging import writing
     from cosched.workload.generate import generate, swf_header

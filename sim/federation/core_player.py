@@ -62,7 +62,7 @@ class CorePlayer:
     def _job(self, job: JobId) -> TraceJob:
         return self._jobs[int(job) - 1]
 
-    # What is to come
+    # Next events
 
     @property
     def next(self) -> int | None:
@@ -143,7 +143,7 @@ class CorePlayer:
             self._do_all(changes)
 
     def _iterate(self) -> None:
-        """Until the scheduler is done: where it awaits an answer, that comes at once."""
+        """Iterate until the scheduler is done. Answers that it waits for come at once."""
         while changes := self._policy.schedule(self._now):
             self._do_all(changes)
 
@@ -190,7 +190,7 @@ class CorePlayer:
         reply = self._link.call(call.peer, Asked(self._name, call.request), self._now)
         self._feed(Answered(call.job, call.request, reply))
 
-    # What came of it
+    # Results
 
     def results(self, domain: Domain) -> tuple[Sequence[JobOutcome], int]:  # noqa: ARG002
         """See the protocol."""

@@ -36,7 +36,7 @@ class Advanced(NamedTuple):
 
 
 class JobOutcome(NamedTuple):
-    """What became of one job; instants, UNKNOWN where there is none; `state` is a JobState."""
+    """The outcome of one job: instants, UNKNOWN where there is none; `state` is a JobState."""
 
     ready: int
     start: int
@@ -49,7 +49,7 @@ class JobOutcome(NamedTuple):
 
     @classmethod
     def of(cls, job: PairedJob, end: int) -> JobOutcome:
-        """What became of a job that coscheduling knows."""
+        """Return the outcome of a job that coscheduling knows."""
         return cls(
             ready=UNKNOWN if job.ready_at is None else job.ready_at,
             start=UNKNOWN if job.started_at is None else job.started_at,
@@ -65,7 +65,7 @@ class JobOutcome(NamedTuple):
 class Player(Protocol):
     """Plays one or several policy domains.
 
-    What is to come here may change whenever this or another player advances, since players call each other.
+    Its next events may change whenever this or another player advances, since players call each other.
     """
 
     @property
@@ -74,7 +74,7 @@ class Player(Protocol):
 
     @property
     def next(self) -> int | None:
-        """The next instant at which something happens here, as far as known; None if nothing does."""
+        """The next known instant at which something happens here; None if nothing does."""
 
     def has_timer(self, now: int) -> bool:
         """Whether a timer is due now."""

@@ -47,7 +47,7 @@ def read_results(path: Path, only_domain: str | None = None) -> Results:
     for line, row in read_csv(path, columns):
         job = row.get("domain", only_domain or ""), row["job_id"]
         if job in found:
-            raise InputError(str(path), line, f"{' job '.join(job)} is there twice")
+            raise InputError(str(path), line, f"{' job '.join(job)} occurs twice")
         for name in NUMBERS:
             if name in row and number(row[name]) is None:
                 raise InputError(str(path), line, f"{name}: {row[name]!r} is not a number")

@@ -28,4 +28,6 @@ def rebuild(folder: Path) -> Path:
             with writing(folder):
                 make(folder)
             return folder / REPORT
-    raise InputError(str(folder), None, f"has none of {', '.join(MAKERS)}: nothing was carried out there")
+    if not folder.is_dir():
+        raise InputError(str(folder), None, "no such folder; give the one that --out named")
+    raise InputError(str(folder), None, f"holds no results (none of {', '.join(MAKERS)}); give what --out named")

@@ -1,4 +1,4 @@
-"""What players tell of their jobs, as the results of a replay."""
+"""The outcomes that players report, as the results of a replay."""
 
 from __future__ import annotations
 

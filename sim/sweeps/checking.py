@@ -54,7 +54,7 @@ def _values(source: str, key: str, values: object) -> list[Label]:
         if not isinstance(value, str | int | float):
             raise InputError(source, where, f"text and numbers are values, not {value!r}")
         if value in values[:number]:
-            raise InputError(source, where, f"{value!r} is there twice")
+            raise InputError(source, where, f"{value!r} occurs twice")
     return values
 
 

@@ -33,7 +33,7 @@ def prepare(folder: Path, sweep: Sweep, command: str, *, resume: bool) -> dict[s
     if path.exists():
         before = read_description(folder)
         if not resume:
-            raise InputError(str(folder), None, "has a sweep already; --resume goes on with it")
+            raise InputError(str(folder), None, "already has a sweep; --resume continues it")
         _check_same(path, before, said)
         said = {**said, "command": before["command"]}
     else:
@@ -79,9 +79,7 @@ def _check_same(path: Path, before: Mapping[str, Any], now: Mapping[str, Any]) -
     for key in compared:
         if different := _difference(key, before[key], now[key]):
             where, there, here = different
-            reason = (
-                f"{where} is {_short(there)} there and {_short(here)} now: --resume goes on with the same sweep only"
-            )
+            reason = f"{where} is {_short(there)} there and {_short(here)} now: --resume continues only the same sweep"
             raise InputError(str(path), None, reason)
 
 

@@ -98,7 +98,7 @@ def _domain(name: str, domains: Sequence[Mapping[str, Any]]) -> int:
 
 def _known(key: str, names: Sequence[str]) -> str:
     if key == "seed":
-        raise ValueError("is no part of a grid; replications have seeds of their own")
+        raise ValueError("cannot be in a grid; replications have their own seeds")
     if key not in names:
         raise ValueError(no_such_key(key, names))
     return key

@@ -88,7 +88,7 @@ class Store:
 def refuse_results(folder: Path) -> None:
     """Raise InputError if there are rows in a folder."""
     if (folder / RESULTS).exists() or any((folder / PARTS).glob("*.parquet")):
-        raise InputError(str(folder), None, "has results of a sweep already; --resume goes on with them")
+        raise InputError(str(folder), None, "already has results of a sweep; --resume continues it")
 
 
 def read_rows(path: Path, columns: list[str] | None = None) -> polars.DataFrame:

@@ -51,7 +51,7 @@ def read_swept(folder: Path) -> Swept:
     said = read_description(folder)
     results = folder / RESULTS
     if not results.exists():
-        raise InputError(str(folder), None, "the sweep there has not ended: `cosched sweep --resume` goes on with it")
+        raise InputError(str(folder), None, "the sweep there has not ended: `cosched sweep --resume` continues it")
     return Swept(said, all_averages(results, list(said["grid"])), *failures(results))
 
 

@@ -44,7 +44,7 @@ def test_nothing_is_written_over_unless_forced(cosched, refused, tmp_path):
     changed = tmp_path / "out/deploy/slurm/intrepid.toml"
     changed.parent.mkdir(parents=True)
     changed.write_text("mine")
-    assert refused("files", "out") == "out/deploy/slurm/intrepid.toml: is there already; --force writes over it"
+    assert refused("files", "out") == "out/deploy/slurm/intrepid.toml: exists already; --force overwrites it"
     assert tree(tmp_path / "out") == ["deploy/slurm/intrepid.toml"]
     assert changed.read_text() == "mine"
     cosched("files", "out", "--force")

@@ -145,3 +145,11 @@ def test_an_interrupt():
 
 def test_exit_codes_are_in_the_help(cosched):
     assert re.search(r"0 done, 1 the operation failed, 2 wrong usage", cosched("-h").stdout)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [("qeue", "did you mean queue?"), ("replya", "did you mean replay?"), ("xyzzy", "cosched -h lists all")],
+)
+def test_an_unknown_command_is_one_line(refused, name, said):
+    assert refused(name) == f"no command is called {name!r}; {said}"

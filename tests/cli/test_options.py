@@ -120,7 +120,11 @@ def test_the_same_from_a_file_names_the_file_and_the_dotted_key(toml):
 
 @pytest.mark.parametrize(
     ("domain", "reason"),
-    [("a", "--domain a:trace: missing"), ("a b,trace=x", "--domain a b:name: 'a b' is no name: 1 to 64 letters")],
+    [
+        ("a", "--domain a:trace: missing"),
+        ("a,trac=x.swf", "--domain a:trac: no such key; did you mean trace?"),
+        ("a b,trace=x", "--domain a b:name: 'a b' is no name: 1 to 64 letters"),
+    ],
 )
 def test_a_domain_needs_a_name_and_a_trace(domain, reason):
     assert refusal(domain).startswith(reason)
@@ -213,9 +217,9 @@ def test_a_mistake_is_said_of_where_it_was_made(toml, flags, reason):
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("pairs = \n", "r.toml:1: Invalid value"),
+        ("pairs = \n", "r.toml:1: not valid TOML: Invalid value"),
         ("a = 1\na = 2\n", "r.toml:2: Cannot overwrite a value"),
-        ("[[domain]\n", "r.toml:1: Expected ']]' at the end of an array declaration"),
+        ("[[domain]\n", "r.toml:1: not valid TOML: Expected ']]' at the end of an array declaration"),
         (
             "pair_windo = 5\n[[domain]]\nname = 'a'\ntrace = 'x'\n",
             "r.toml:pair_windo: no such key; did you mean pair_window?",
@@ -231,7 +235,7 @@ def test_a_mistake_is_said_of_where_it_was_made(toml, flags, reason):
         ("[domain]\nname = 'a'\n", "r.toml:domain: each domain is a table under a line [[domain]]"),
         ("domains = []\n", "r.toml:domains: no such key; each domain is a table under a line [[domain]]"),
         ("seed = 1\n", "r.toml: no domain"),
-        ("[[domain]]\nname='a'\ntrace='x'\n[[domain]]\nname='a'\ntrace='x'\n", "r.toml: domain 'a' is there twice"),
+        ("[[domain]]\nname='a'\ntrace='x'\n[[domain]]\nname='a'\ntrace='x'\n", "r.toml: domain 'a' occurs twice"),
     ],
 )
 def test_a_bad_file(toml, text, reason):

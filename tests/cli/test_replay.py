@@ -75,7 +75,7 @@ def test_the_table_of_one_domain_has_nothing_on_pairs(cosched):
 
 def test_domains_without_pairs_are_remarked_upon(cosched, logs):
     said = cosched("replay", *logs).stderr
-    assert said == "no jobs are paired (--pairs, --pair-window or --pair-fraction says which are)\n"
+    assert said == "no jobs are paired: use --pairs, --pair-window or --pair-fraction\n"
 
 
 def test_files(cosched, logs, tmp_path):

@@ -24,7 +24,8 @@ def home(tmp_path, monkeypatch):
 
 def test_the_only_domain_of_the_host(home):
     with pytest.raises(
-        ValueError, match="no domain is named, COSCHED_SERVER is not set, and none is served on this host"
+        ValueError,
+        match="no domain is named, and none is served on this host: set COSCHED_SERVER to unix:PATH or HOST:PORT",
     ):
         server_address(None)
     (home / "run" / "intrepid.sock").touch()

@@ -114,7 +114,7 @@ WRONG_FILES = {
     "ids for a header": ("10,9\n20,8\n", 1, "column '10' is no domain: expected"),
     "unknown domain": ("\nintrepid,theta\n", 2, "column 'theta' is no domain"),
     "unnamed column": ("intrepid,eureka,\n10,9,\n", 1, "column '' is no domain"),
-    "column twice": ("intrepid,eureka,intrepid\n", 1, "the column 'intrepid' is there twice"),
+    "column twice": ("intrepid,eureka,intrepid\n", 1, "the column 'intrepid' occurs twice"),
     "unknown job": ("intrepid,eureka\n10,9\n11,8\n", 3, "intrepid has no job '11'"),
     "not a number": ("intrepid,eureka\n10,9.0\n", 2, "eureka has no job '9.0'"),
     "a number in other digits": ("intrepid,eureka\n10,٩\n", 2, "eureka has no job '٩'"),

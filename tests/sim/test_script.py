@@ -152,7 +152,7 @@ def test_a_script_is_read_with_comments_and_durations(tmp_path):
     ("line", "reason"),
     [
         ("5", "TIME ACTION ... expected"),
-        ("5 explode A", "with an action of cancel, down, drain, up, scheme, cut"),
+        ("5 explode A", "the actions are cancel, down, drain, up, scheme, cut"),
         ("5 cancel A", "TIME cancel DOMAIN JOB_ID expected"),
         ("5 cancel C 1", "no domain 'C'"),
         ("5 cancel A 3", "no job '3' in A"),

@@ -76,7 +76,7 @@ def test_mistakes_name_line_and_column(line, reason):
 
 
 def test_a_column_that_is_there_twice():
-    assert refusal("job_id,submit,run,nodes,run\n") == "t.csv:1: the column run is there twice"
+    assert refusal("job_id,submit,run,nodes,run\n") == "t.csv:1: the column run occurs twice"
 
 
 @pytest.mark.parametrize("text", ["", "\n\n", "job_id,submit,run,nodes\n", "job_id,submit,run,nodes\n,,,\n"])

@@ -24,9 +24,9 @@ WITH_NODES = ("ready", "holding")
 @click.argument("jobs", metavar="ID...", nargs=-1, required=True, type=JobId())
 @server_option
 def cancel(jobs: tuple[str, ...], server: str | None) -> None:
-    """Cancel jobs, whatever they are doing. Their mates are not cancelled; they start alone.
+    """Cancel jobs in any state. Their mates are not cancelled; they start alone.
 
-    All are tried; the exit code is 1 if one of them could not be cancelled.
+    Every job is tried; the exit code is 1 if one of them could not be cancelled.
     """
     failed = False
     with connected(server) as client:
@@ -53,8 +53,8 @@ def cancel(jobs: tuple[str, ...], server: str | None) -> None:
 def link(job: str, mate: str | None, pair: str | None, server: str | None, **how: Any) -> None:
     """Name the mate of a job: by its domain and id, or by a pair name.
 
-    The job may wait, be ready or hold, and may have another mate: it then has this one instead, and one that has its
-    nodes asks for it with them. Neither job may run yet, and the mate's domain must agree (or --or-alone).
+    The job may wait, be ready or hold. If it has another mate, this one replaces it; a job that has its nodes keeps
+    them and asks for the new mate. Neither job may run yet, and the mate's domain must agree (or --or-alone).
     """
     if (mate is None) == (pair is None):
         raise click.UsageError("give the mate as DOMAIN:ID, or --pair NAME")
@@ -81,16 +81,18 @@ def _mates_before(client: Client, job: str) -> tuple[Mate, ...]:
 
 @click.command()
 @click.argument("job", metavar="ID", type=JobId())
-@click.option("--yes", is_flag=True, help="Do not ask, on a terminal, whether a job with nodes is to start alone.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation if the job has its nodes and would start.")
 @server_option
 def unlink(job: str, yes: bool, server: str | None) -> None:
-    """Dissolve a pair of which neither job runs. Both then start alone: a job that holds, or is ready, at once.
+    """Dissolve a pair while neither job runs. Both jobs then start alone; a job that holds or is ready starts at once.
 
-    To give a job another mate, link it.
+    To give a job another mate, use cosched link.
     """
     with connected(server) as client:
         if client.job(job).state in WITH_NODES and not yes and sys.stdin is not None and sys.stdin.isatty():
-            click.confirm(f"job {job} has its nodes: unlinked it starts at once, alone. Go on?", abort=True, err=True)
+            click.confirm(
+                f"job {job} has its nodes: if it is unlinked, it starts at once, alone. Continue?", abort=True, err=True
+            )
         unlinked = client.unlink(job)
     then = "and starts at once, alone" if unlinked.state == "running" else "and will start alone"
     _say(f"job {unlinked} has no mate any more, {then}")
@@ -100,9 +102,9 @@ def unlink(job: str, yes: bool, server: str | None) -> None:
 @click.argument("job", metavar="ID", type=JobId())
 @server_option
 def release(job: str, server: str | None) -> None:
-    """End a job's hold now: the one that it was submitted with (--hold), or, for operators, that of a holding job.
+    """End a job's hold now: that of a job submitted with --hold, or, for operators, that of a holding job.
 
-    A holding job gives its nodes back and is queued again, behind the others. If nobody else wants its nodes, it is
+    A holding job gives its nodes back and is queued again, behind the others. If no other job wants its nodes, it is
     selected at once and holds again. To end its wait, link it with another mate, unlink it (it then starts alone) or
     cancel it.
     """

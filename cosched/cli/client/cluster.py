@@ -43,9 +43,7 @@ def nodes(as_json: bool, server: str | None) -> None:
 @json_option
 @server_option
 def domains(as_json: bool, server: str | None) -> None:
-    """Show this domain and those that it is coupled with: which answer, how fast, how far their
-    clocks are ahead, and what is wrong.
-    """
+    """Show this domain and its peers: which answer, how fast, how far ahead their clocks are, and what is wrong."""
     with connected(server) as client:
         domain = client.domain()
     if as_json:

@@ -35,17 +35,17 @@ class Span(click.ParamType[int]):
 
 @click.command()
 @click.option("--for", "expected", type=Span(), metavar="TIME", help="How long it is expected to take (1h).")
-@click.option("--settle", type=Span(), metavar="TIME", help="How long jobs that hold may go on (30s).")
-@click.option("--no-wait", is_flag=True, help="Do not wait until all is settled.")
+@click.option("--settle", type=Span(), metavar="TIME", help="How long holding jobs may keep their nodes (30s).")
+@click.option("--no-wait", is_flag=True, help="Do not wait until no job holds.")
 @server_option
 def drain(expected: int | None, settle: int | None, no_wait: bool, server: str | None) -> None:
     """Prepare the domain for maintenance: no new holds and no pairs until `cosched resume`.
 
-    Jobs that hold ask once more whether their mates can come, and give their nodes back after --settle. Jobs without
-    mates run on and start as ever. The other domains are told: their jobs hold nothing for this domain, and wait when
-    it stops, for --for at most (up to 7 days). That lasts over restarts. For operators.
+    Holding jobs ask once more whether their mates can start, and give their nodes back after --settle. Jobs without
+    mates run and start as usual. The other domains are told: their jobs hold no nodes for this domain, and when it
+    stops they wait for at most --for (up to 7 days). The drain lasts over restarts. For operators.
 
-    Waits until no job here holds nodes for its mate. Interrupted, the domain drains all the same.
+    The command waits until no job here holds nodes for its mate. If it is interrupted, the domain still drains.
     """
     with connected(server) as client:
         drained = client.drain(expected, settle=settle)
@@ -65,7 +65,7 @@ def resume(server: str | None) -> None:
 
 
 def _wait(client: Client) -> None:
-    """Wait until the domain is drained, or somebody else has resumed it; say which jobs it waits for on each change."""
+    """Wait until the domain is drained or resumed; on each change say which jobs it waits for."""
     told: tuple[str, ...] = ()
     while True:
         domain = client.domain()
@@ -86,7 +86,7 @@ def _waits(drain: Drain) -> str:
     shown = ", ".join(jobs[:MOST_SHOWN]) + (f" and {len(jobs) - MOST_SHOWN} more" if len(jobs) > MOST_SHOWN else "")
     return (
         f"waiting for job{'s' if len(jobs) > 1 else ''} {shown}, which may hold until {local_time(drain.settled_by)} "
-        "(one that cannot be given back, as of srun, holds on: cancel it, or let its mate come)"
+        "(a job that cannot give its nodes back, as of srun, keeps them: cancel it, or let its mate start)"
     )
 
 

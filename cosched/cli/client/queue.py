@@ -42,7 +42,7 @@ class States(click.ParamType[tuple[str, ...]]):
 @click.command()
 @click.option("-u", "--user", metavar="NAME", help="Only jobs of this user.")
 @click.option("-t", "--state", "states", type=States(), metavar="ST[,ST...]", help="Only jobs in these states.")
-@click.option("-a", "--all", "ended_too", is_flag=True, help="Jobs that have ended, too.")
+@click.option("-a", "--all", "ended_too", is_flag=True, help="Also show jobs that have ended.")
 @click.option("--paired", is_flag=True, help="Only jobs that have mates.")
 @json_option
 @server_option
@@ -70,14 +70,14 @@ def queue(
 
 
 @click.command()
-@click.option("-a", "--all", "ended_too", is_flag=True, help="Jobs that have ended, too.")
+@click.option("-a", "--all", "ended_too", is_flag=True, help="Also show jobs that have ended.")
 @json_option
 @server_option
 def pairs(ended_too: bool, as_json: bool, server: str | None) -> None:
-    """Show the jobs that have mates, and what is known of these.
+    """Show the jobs that have mates, and what is known about the mates.
 
-    A mate is shown as DOMAIN:ID, or as PAIR@DOMAIN as long as its id is unknown. APART: how much later the job
-    started than its mate.
+    A mate is shown as DOMAIN:ID, or as PAIR@DOMAIN while its id is unknown. APART: how much later the job started
+    than its mate.
     """
     with connected(server) as client:
         jobs = client.jobs(STATE_CODES if ended_too else None, paired_only=True)

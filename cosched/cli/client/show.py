@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 @json_option
 @server_option
 def show_job(name: str, as_json: bool, server: str | None) -> None:
-    """Show all of a job, its mate and its holds; then its story: what happened to it, and why."""
+    """Show everything about a job, its mate and its holds; then its story: what happened to it, and why."""
     with connected(server) as client:
         job = client.job(name)
         story = list(client.events(after=0, jobs=[job], until_now=True))
@@ -33,7 +33,7 @@ def show_job(name: str, as_json: bool, server: str | None) -> None:
         return
     facts = [f"{title:<12}{printable(value)}".rstrip() for title, value in _facts(job) if value]
     told = [f"{local_time(event.at)}  {printable(event.text)}" for event in story]
-    show_text("\n".join([*facts, "", *(told or ["nothing is kept of its story"])]))
+    show_text("\n".join([*facts, "", *(told or ["no events of it are kept"])]))
 
 
 def _facts(job: Job) -> Iterator[tuple[str, str]]:

@@ -41,7 +41,7 @@ def job_options(command: Command) -> Command:
         click.option("-J", "--job-name", "--name", "name", metavar="NAME", help="Its name (the script's file name)."),
         click.option("--mate", type=JobId(anywhere=True), metavar="DOMAIN:ID", help="Its mate, submitted before."),
         pair_options,
-        click.option("--hold", is_flag=True, help="Not to be scheduled until released."),
+        click.option("--hold", is_flag=True, help="Do not schedule it before cosched release."),
         click.option("-D", "--chdir", "directory", metavar="DIR", default=".", help="Where it runs (here)."),
         click.option("--export", metavar="ALL|NONE|NAME[=VALUE],...", default="ALL", help="Its environment (ALL)."),
         click.option("--comment", metavar="TEXT", help="Its comment in Slurm."),
@@ -76,8 +76,8 @@ def submit(
     """Submit a script as a job; - is standard input.
 
     Its mate is a job on another domain that starts at the same moment: name it by --mate if it has been
-    submitted, or submit both with the same --pair name, in any order. A mate that is not there, has ended or is
-    somebody else's is refused, unless --or-alone lets the job start without it.
+    submitted, or submit both with the same --pair name, in any order. A mate that does not exist, has ended or
+    belongs to another user is refused, unless --or-alone lets the job start without it.
 
     \b
     Options may stand in the script, in comments before its first command:
@@ -85,7 +85,7 @@ def submit(
     Options of the command line win. A time is minutes, M:S, H:M:S, D-H, D-H:M or
     D-H:M:S.
 
-    Where Slurm schedules, this calls sbatch: #SBATCH lines count as well, and Slurm's defaults instead of these.
+    If Slurm schedules, this calls sbatch: #SBATCH lines count as well, and Slurm's defaults replace those above.
     """
     content = _read(script)
     given = _given(read_directives(content, script, directive), given_options(ctx))

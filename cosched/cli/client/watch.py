@@ -15,16 +15,16 @@ from cosched.cli.output.terminal import show_text
 
 @click.command()
 @click.argument("jobs", metavar="[ID...]", nargs=-1, type=JobId())
-@click.option("--after", type=click.IntRange(min=0), metavar="N", help="Begin after event N (0: with all kept).")
+@click.option("--after", type=click.IntRange(min=0), metavar="N", help="Begin after event N (0: all that are kept).")
 @click.option("--json", "as_json", is_flag=True, help="Print each event as a line of JSON.")
 @server_option
 def watch(jobs: tuple[str, ...], after: int | None, as_json: bool, server: str | None) -> None:
     """Follow what happens in the domain, or to some of its jobs, until interrupted (Ctrl-C; exit code 130).
 
-    Goes on by itself where it was if the domain is restarted meanwhile.
+    If the domain is restarted meanwhile, it continues after the last event.
     """
     with connected(server) as client:
-        client.domain()  # fails at once if the domain is away, not only after waiting for a restart
+        client.domain()  # fails at once if the domain is away, instead of waiting for a restart
         for event in client.events(after, jobs):
             if as_json:
                 show_text(json.dumps(json_value(event.as_dict())))

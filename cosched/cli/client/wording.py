@@ -26,7 +26,7 @@ REASONS = {
     "MateUnsubmitted": "its mate is not submitted yet",
     "MateUnknown": "there is no such mate; cosched link names another, cosched unlink lets it start alone",
     "Held": "it keeps its nodes and waits for its mate",
-    "HeldCap": "as many nodes are held as may be",
+    "HeldCap": "holds already take as many nodes as they may",
     "Yielded": "it let other jobs go first",
     "PeerUnreachable": "its mate's domain cannot be reached",
     "PeerAway": "its mate's domain is away and expected back",
@@ -35,7 +35,7 @@ REASONS = {
     "Draining": "this domain drains and makes no pairs",
     "PeerRefused": "its mate's domain refuses this one: a misconfiguration",
     "Cancelling": "it is to be cancelled; its resource manager has not ended it yet",
-    "JobHeldUser": "it was submitted on hold; cosched release lets it go",
+    "JobHeldUser": "it was submitted on hold; cosched release lets it be scheduled",
 }
 
 

@@ -90,5 +90,5 @@ def _index(names: list[str], line: int, source: str) -> dict[str, int]:
     wanted = (*NEEDED, *SIZES, "requested", "user", "wait")
     twice = next((name for name in wanted if names.count(name) > 1), None)
     if twice:
-        raise InputError(source, line, f"the column {twice} is there twice")
+        raise InputError(source, line, f"the column {twice} occurs twice")
     return {name: names.index(name) for name in wanted if name in names}

@@ -147,8 +147,6 @@ def _check_same(folder: Path, said: Mapping[str, Any]) -> dict[str, Any]:
     before, _ = read_study(folder)
     for key in SAME:
         if before.get(key) != said[key]:
-            reason = (
-                f"{key} is {before.get(key)!r} there and {said[key]!r} now: --resume goes on with the same study only"
-            )
+            reason = f"{key} is {before.get(key)!r} there and {said[key]!r} now: --resume continues only the same study"
             raise InputError(str(folder / STUDY), None, reason)
     return before

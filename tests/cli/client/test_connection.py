@@ -56,7 +56,7 @@ def test_a_message_cannot_steer_the_terminal(refused, domain):
 def test_no_server_named(refused, monkeypatch):
     monkeypatch.delenv("COSCHED_SERVER", raising=False)
     assert refused("queue") == (
-        "--server: no domain is named, COSCHED_SERVER is not set, and none is served on this host"
+        "--server: no domain is named, and none is served on this host: set COSCHED_SERVER to unix:PATH or HOST:PORT"
     )
 
 

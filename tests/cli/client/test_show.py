@@ -54,7 +54,7 @@ def test_a_job_that_holds_and_one_that_has_ended(cosched, domain):
     assert "nodes       2 (n[1-2])\n" in shown
     assert "held once (1,200 node-seconds), yielded never; holds until 2026-01-01 00:10:00\n" in shown
     assert "its mate is eureka:3 (queuing); last heard 2026-01-01 00:00:00; the job started 1:01 later\n" in shown
-    assert shown.endswith("\nnothing is kept of its story\n")
+    assert shown.endswith("\nno events of it are kept\n")
     holding.holds.hold_forever = True
     assert "; holds without a time limit\n" in cosched("show", "17").stdout
     domain.add(state=job_pb2.JOB_STATE_FAILED, exit_code=3, reason="NonZeroExitCode")

@@ -128,7 +128,7 @@ def test_a_peer_that_does_not_know_this_domain_is_told_how_to(doctor, pki):
 
     found = doctor(stranger, problems=1)
     assert found["b"]["grade"] == "problem"
-    assert "is none of a peer" in found["b"]["found"]
+    assert "is not a peer" in found["b"]["found"]
     assert found["b"]["lines"] == ["[[peer]]", 'name = "stranger"', f'identity = "{SITE}stranger"']
 
 

@@ -41,11 +41,11 @@ OWN = "the peer refuses this domain's certificate (spiffe://site/cosched/intrepi
             "let this domain use certificates",
             None,
         ),
-        ("PERMISSION_DENIED PEER_UNKNOWN: it is none of a peer", "name this domain there", NAMED),
+        ("PERMISSION_DENIED PEER_UNKNOWN: it is not a peer", "name this domain there", NAMED),
         ("PERMISSION_DENIED CALLER_NOT_PEER: a may not speak for jobs of b", "name this domain there", NAMED),
         ("INVALID_ARGUMENT WRONG_DOMAIN job.domain: is not e", "name the peer as it names itself", ('name = "NAME"',)),
         ("UNIMPLEMENTED: Method not found!", "let a service of this version", None),
-        ("FAILED_PRECONDITION: odd", "look at what its service says", ("journalctl -u cosched@eureka -o cat",)),
+        ("FAILED_PRECONDITION: odd", "look at what its service logs", ("journalctl -u cosched@eureka -o cat",)),
     ],
 )
 def test_each_cause_has_its_own_remedy(problem, change, lines):

@@ -203,7 +203,7 @@ def test_other_columns_of_the_suite_are_compared_where_they_are_there(mine):
         ("domain,job_id\nA,1\n", ":1: no column 'start'"),
         ("job_id,start\n1,soon\n", ":2: start: 'soon' is not a number"),
         ("job_id,start\n1,nan\n", ":2: start: 'nan' is not a number"),
-        ("job_id,start\n1,0\n1,0\n", ":3: A job 1 is there twice"),
+        ("job_id,start\n1,0\n1,0\n", ":3: A job 1 occurs twice"),
         ("job_id,start\n1\n", ":2: not as many cells as the header has"),
         ('job_id,start\n"1,0\n', ": not CSV: unexpected end of data"),
         ("", ":1: no column 'job_id'"),

@@ -108,7 +108,7 @@ def test_a_comparison_has_a_page_with_a_row_and_a_bar_for_each_combination(tmp_p
 @pytest.mark.parametrize(
     ("damage", "said"),
     [
-        (lambda run: (run / "summary.json").unlink(), "run: has none of"),
+        (lambda run: (run / "summary.json").unlink(), "run: holds no results"),
         (lambda run: (run / "jobs.csv").unlink(), "run/jobs.csv: "),
         (lambda run: (run / "summary.json").write_text('{"version"'), "run/summary.json:1: "),
         (lambda run: cut_short(run / "jobs.csv"), "run/jobs.csv"),
@@ -128,7 +128,7 @@ def test_damaged_files_are_named_in_one_line(tmp_path, damage, said):
 def test_a_folder_without_a_run_is_refused(tmp_path):
     done = cosched("report", "nothing", cwd=tmp_path)
     assert (done.stdout, done.returncode) == ("", 2)
-    assert done.stderr.startswith("cosched: nothing: has none of ")
+    assert done.stderr.startswith("cosched: nothing: no such folder")
 
 
 def cut_short(path):

@@ -89,7 +89,7 @@ def test_more_replications_go_on_with_a_sweep(cosched, sweep_file):
     assert more == cosched("sweep", "s.toml", "--replications", 4, *ONE).stdout
 
 
-SAME = "--resume goes on with the same sweep only"
+SAME = "--resume continues only the same sweep"
 OTHERS = [
     ((LOADS, '"eureka.load" = [0.25]'), (), "grid.'eureka.load' is [0.25, 0.5] there and [0.25] now"),
     ((LOADS, ""), (), "grid.'eureka.load' is [0.25, 0.5] there and missing now"),
@@ -112,7 +112,7 @@ def test_another_sweep_is_not_resumed(cosched, sweep_file):
         result = cosched("sweep", sweep_file(replaced), "--out", "out", "--resume", *flags, *ONE, exit_code=2)
         assert result.stderr == f"cosched: out/sweep.json: {expected}: {SAME}\n"
     refused = cosched("sweep", sweep_file(), "--out", "out", *ONE, exit_code=2)
-    assert refused.stderr == "cosched: out: has a sweep already; --resume goes on with it\n"
+    assert refused.stderr == "cosched: out: already has a sweep; --resume continues it\n"
     assert {path: path.read_bytes() for path in Path("out").rglob("*") if path.is_file()} == before
 
 
@@ -153,7 +153,7 @@ def test_a_folder_that_is_no_sweep(cosched, sweep_file, content, expected):
 
 def test_resume_needs_a_folder(cosched, sweep_file):
     result = cosched("sweep", sweep_file(), "--resume", *ONE, exit_code=2)
-    assert result.stderr == "cosched: --resume: needs the folder to go on with: --out DIR\n"
+    assert result.stderr == "cosched: --resume: needs the folder to continue: --out DIR\n"
 
 
 def test_a_folder_that_cannot_be_written(cosched, sweep_file):

@@ -90,4 +90,4 @@ def test_nobody_there(sweep_file, cosched, monkeypatch):
 
 def test_not_both(sweep_file, cosched):
     result = cosched("sweep", sweep_file(), "--dask", "tcp://127.0.0.1:9", "--workers", 2, exit_code=2)
-    assert result.stderr == "cosched: --dask: has workers of its own: give it or --workers\n"
+    assert result.stderr == "cosched: --dask: has its own workers: give either --dask or --workers\n"

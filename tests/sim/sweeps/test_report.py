@@ -98,7 +98,7 @@ def test_further_keys_are_further_figures_up_to_a_number():
 
 def test_a_sweep_that_has_not_ended(swept: Path, tmp_path: Path):
     (tmp_path / "sweep.json").write_bytes((swept / "sweep.json").read_bytes())
-    with pytest.raises(InputError, match="the sweep there has not ended: `cosched sweep --resume` goes on with it"):
+    with pytest.raises(InputError, match="the sweep there has not ended: `cosched sweep --resume` continues it"):
         rebuild(tmp_path)
 
 

@@ -163,7 +163,7 @@ def test_resuming_runs_failed_cases_again(tmp_path, workers):
 def test_results_are_not_overwritten(tmp_path, workers):
     run(small_sweep(1), tmp_path, workers)
     before = (tmp_path / "results.parquet").read_bytes()
-    with pytest.raises(InputError, match="has results of a sweep already; --resume goes on with them"):
+    with pytest.raises(InputError, match="already has results of a sweep; --resume continues it"):
         run(small_sweep(1), tmp_path, workers)
     assert (tmp_path / "results.parquet").read_bytes() == before
 
