@@ -9,7 +9,7 @@ LIST = Path("deploy/FILES")
 
 
 class BuildWithFiles(build_py):
-    """Copies what deploy/FILES lists, and that list. An editable installation uses the files as they lie."""
+    """Copies what deploy/FILES lists, and that list. An editable installation uses the files of the tree."""
 
     def run(self) -> None:
         """Build the package."""
@@ -20,15 +20,15 @@ class BuildWithFiles(build_py):
                 self.copy_file(source, target)
 
     def get_outputs(self, include_bytecode: bool = True) -> list[str]:
-        """All that is built."""
+        """Return all files that are built."""
         return [*super().get_outputs(include_bytecode), *self._files().values()]
 
     def get_source_files(self) -> list[str]:
-        """All that is built from."""
+        """Return all files that the build reads."""
         return [*super().get_source_files(), *self._files()]
 
     def _files(self) -> dict[str, str]:
-        """Where each comes from and goes to."""
+        """Map each source file to its place in the package."""
         lines = [line for line in LIST.read_text().splitlines() if not line.startswith("#")]
         files = [LIST, *(Path(line.split()[0]) for line in lines)]
         folder = Path(self.build_lib, "cosched", "files")

@@ -38,7 +38,7 @@ def _domain(configuration: Configuration) -> Iterator[tuple[str, str]]:
     yield "database", f"{domain.state}, keeps ended jobs for {_duration(domain.retention)}"
     yield "manager", manager.kind
     if manager.schedules:
-        yield "queue", f"by {manager.kind} itself, which has all jobs and offers those that name a mate"
+        yield "queue", f"in {manager.kind}, which schedules all jobs and offers those that name a mate"
         return
     yield "queue", f"by {manager.policy}, backfill {manager.backfill}, node pool {manager.node_pool}"
     every = domain.schedule_interval
@@ -54,7 +54,7 @@ def _coscheduling(configuration: Configuration) -> Iterator[tuple[str, str]]:
         return
     yield "scheme", _scheme(settings.scheme, settings.max_yields)
     if settings.release_interval:
-        longer = f", and by up to {settings.release_jitter} of that longer" if settings.release_jitter else ""
+        longer = f", or later by up to {settings.release_jitter} of that" if settings.release_jitter else ""
         yield "holds", f"released after {_duration(settings.release_interval)}{longer}"
     yield "held nodes", f"at most {settings.max_held_fraction} of the machine"
     if settings.yield_boost:
@@ -62,7 +62,7 @@ def _coscheduling(configuration: Configuration) -> Iterator[tuple[str, str]]:
     patience = "no end" if section.mate_patience is None else _duration(section.mate_patience)
     yield "patience", f"{patience} for a mate that is not submitted"
     yield "unknown mate", _unknown_mate(settings.on_mate_unknown)
-    yield "calls to peers", f"{section.peer_timeout} s each, asked again for {_duration(section.peer_patience)}"
+    yield "calls to peers", f"{section.peer_timeout} s each, repeated for {_duration(section.peer_patience)}"
     yield "agreed starts", _agreed_starts(section)
     grace = f", once it has been away for {_duration(settings.peer_grace)}" if settings.peer_grace else ""
     yield "unreachable peer", f"jobs {settings.on_peer_unreachable.value}{grace}"
@@ -109,7 +109,7 @@ def _warnings(configuration: Configuration) -> Iterator[str]:
     if settings.scheme is Scheme.HOLD and not settings.max_held_fraction:
         yield "max_held_fraction is 0: no job can hold, all yield"
     if domain.http and not is_loopback(domain.http):
-        yield f"http on {domain.http}: whoever reaches it can read the metrics"
+        yield f"http on {domain.http}: everybody who reaches it can read the metrics"
     if domain.plaintext:
         yield "plaintext: any process on this host can speak as a peer"
         if tls:

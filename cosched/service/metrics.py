@@ -64,7 +64,7 @@ class Metrics:
         )
         self.pair_starts = {kind: pair_starts.labels(kind) for kind in PAIR_STARTS}
         self.holds = self._counter("cosched_holds", "Holds begun.")
-        self.yields = self._counter("cosched_yields", "Jobs that gave their turn up.")
+        self.yields = self._counter("cosched_yields", "Jobs that yielded.")
         self.releases = self._counter("cosched_releases", "Holds that ended without a start.")
         self.held_node_seconds = self._counter(
             "cosched_held_node_seconds", "Time that nodes were kept unused by holds that have ended."

@@ -364,7 +364,7 @@ class Service:
 
 def _ended_by(failure: BaseException) -> str:
     if isinstance(failure, StoreError):
-        return f"ended: the database cannot be brought to disk, and nothing that is not there was answered: {failure}"
+        return f"ended: the database cannot be flushed to disk; nothing was answered that is not on disk: {failure}"
     return f"ended after a fault: {failure!r}"
 
 

@@ -10,7 +10,7 @@ TIMEOUT = 1.0  # seconds; we never wait longer for the service manager
 
 
 def notify(state: str) -> bool:
-    """Send systemd `READY=1`, `STOPPING=1`, `RELOADING=1`, `WATCHDOG=1` or `STATUS=...`; whether this succeeded.
+    """Send systemd `READY=1`, `STOPPING=1`, `RELOADING=1`, `WATCHDOG=1` or `STATUS=...`; return whether this succeeded.
 
     Does nothing if NOTIFY_SOCKET is not set. RELOADING=1 gets the time stamp that Type=notify-reload requires.
     """
@@ -35,7 +35,7 @@ def watchdog_interval() -> float | None:
 
 
 def _send(address: str, state: str) -> bool:
-    """Send the state; whether this succeeded. The service does not fail if its manager is gone or stuck."""
+    """Send the state; return whether this succeeded. The service does not fail if its manager is gone or stuck."""
     try:
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:
             sender.settimeout(TIMEOUT)

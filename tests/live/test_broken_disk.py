@@ -58,7 +58,7 @@ def test_nothing_leaves_a_domain_whose_disk_fails_and_all_goes_on_when_it_is_wel
         submitting = submit_patiently(pair.a, tmp_path, acknowledged)
         assert pair.a.process.wait(PATIENCE) == 1
         assert "Input/output error" in pair.a.log
-        assert "cannot be brought to disk" in pair.a.log
+        assert "cannot be flushed to disk" in pair.a.log
 
         pair.a.start(wait=False)  # as systemd does, again and again
         assert pair.a.process.wait(PATIENCE) == 1

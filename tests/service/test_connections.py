@@ -150,7 +150,7 @@ async def test_without_descriptors_connections_wait_and_the_log_says_so_once(
             assert len(accepted) < 20
         await until(lambda: len(accepted) == 20)
     (said,) = logged(caplog)
-    assert "no connection can be accepted for the moment: Too many open files" in said
+    assert "no connection can be accepted at present: Too many open files" in said
     acceptor.close()
     for connection in (*accepted, *clients):
         connection.close()

@@ -25,12 +25,12 @@ def test_what_check_prints(read: Read, tmp_path: Path) -> None:
         "jobs                at most 10000 of a user at once",
         "scripts             at most 268435456 bytes of a user's jobs",
         "scheme              yield; a job that has yielded 3 times holds",
-        "holds               released after 0:01:30, and by up to 0.1 of that longer",
+        "holds               released after 0:01:30, or later by up to 0.1 of that",
         "held nodes          at most 0.25 of the machine",
         "each yield          raises the job's score by 0.2 of it",
         "patience            7 d for a mate that is not submitted",
         "unknown mate        jobs start alone",
-        "calls to peers      0.5 s each, asked again for 1 min",
+        "calls to peers      0.5 s each, repeated for 1 min",
         "agreed starts       if the manager can, and a peer's clock differs by at most 0.02 s",
         "unreachable peer    jobs hold, once it has been away for 3 min",
         "peer                eureka at 127.0.0.1:7702 as spiffe://site/cosched/eureka; its users here: alice = asmith",
@@ -62,7 +62,7 @@ def warnings(configuration: Configuration) -> list[str]:
         (PLAIN + PEER, "plaintext: any process on this host can speak as a peer"),
         (
             with_line(SECURE, "[domain]", 'http = "0.0.0.0:80"') + PEER,
-            "http on 0.0.0.0:80: whoever reaches it can read the metrics",
+            "http on 0.0.0.0:80: everybody who reaches it can read the metrics",
         ),
     ],
 )

@@ -90,7 +90,7 @@ class CoschedulingApi(CoschedulingServiceServicer):
         elif told.presence == wire.PRESENCE_LEAVING:
             self._domain.presence.leaves(peer, expected)
         else:
-            raise FieldError("presence", "is none that is known here")
+            raise FieldError("presence", "is not known here")
 
     async def _answer(self, call: str, message: WireRequest, context: Context) -> Any:
         return await answer(call, self._ask(call, message, context), context, self._domain)
@@ -124,7 +124,7 @@ class CoschedulingApi(CoschedulingServiceServicer):
         return write_reply(self._written(reply), self._domain.name)
 
     async def _may_turn_up(self, asked: Asked) -> bool:
-        """Whether an unknown mate is sought, and the resource manager does not say whether it has this job."""
+        """Whether the call asks for an unknown mate, and the resource manager cannot say if it has this job."""
         if not isinstance(asked.request, GetMateJobId):
             return False
         answered = await self._queue.look_for_mate(asked.peer, asked.request)
@@ -149,7 +149,7 @@ class CoschedulingApi(CoschedulingServiceServicer):
     def _check_peer(self, caller: Caller, peer: Domain) -> None:
         """Check that the peer speaks for its own jobs; without TLS the name in the request counts."""
         if caller.peer is None and not caller.plaintext:
-            self._refuse(caller, "PEER_UNKNOWN", f"{caller.via} is none of a peer")
+            self._refuse(caller, "PEER_UNKNOWN", f"{caller.via} is not a peer")
         if caller.peer is not None and caller.peer != peer:
             self._refuse(caller, "CALLER_NOT_PEER", f"{caller.peer} may not speak for jobs of {peer}")
         if peer not in self._peers:
@@ -165,7 +165,7 @@ class CoschedulingApi(CoschedulingServiceServicer):
         raise Refusal(grpc.StatusCode.PERMISSION_DENIED, reason, message)
 
     def _is_of_no_mate(self, asked: Asked, reply: Reply) -> bool:
-        """Whether the job is no mate of the caller's: the peer makes a mistake, or somebody pries."""
+        """Whether the job is no mate of the caller's job: the peer makes a mistake, or somebody spies."""
         request = asked.request
         if isinstance(request, GetMateJobId):
             return isinstance(reply, MateJobId) and reply.found is Found.NO_PAIR

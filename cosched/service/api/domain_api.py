@@ -216,8 +216,8 @@ class DomainApi(DomainServiceServicer):
         caller = self._identify(context)
         if caller.user is None and not caller.plaintext:
             self._domain.metrics.denied("USER_UNKNOWN").inc()
-            _LOG.warning("refused: %s is no user's", caller.via)
-            raise Refusal(grpc.StatusCode.PERMISSION_DENIED, "USER_UNKNOWN", f"{caller.via} is no user's")
+            _LOG.warning("refused: %s is not a user", caller.via)
+            raise Refusal(grpc.StatusCode.PERMISSION_DENIED, "USER_UNKNOWN", f"{caller.via} is not a user")
         return caller
 
     async def _get_job(self, request: domain_pb2.GetJobRequest) -> domain_pb2.GetJobResponse:
@@ -383,5 +383,5 @@ def _page_token(token: str) -> int:
     if not token:
         return 0
     if (after := number(token)) is None:
-        raise FieldError("page_token", "is none that was given")
+        raise FieldError("page_token", "is not one that was given")
     return after

@@ -144,7 +144,7 @@ class Operations:
         except StoreError as error:
             self._domain.journal.forget()
             raise Refusal(
-                grpc.StatusCode.UNAVAILABLE, "STALLED", f"the job cannot be put on record: {error.reason}"
+                grpc.StatusCode.UNAVAILABLE, "STALLED", f"the job cannot be recorded: {error.reason}"
             ) from error
 
     def _owner(self, asking: Asking, owner: str) -> str:
@@ -246,7 +246,7 @@ class Operations:
                 grpc.StatusCode.FAILED_PRECONDITION if refused else grpc.StatusCode.UNAVAILABLE,
                 "NO_PAIR" if refused else "PEER_UNREACHABLE",
                 f"{mate.peer} {'refuses this domain' if refused else 'gives no answer'}: {error.problem}; "
-                f"job {record.id} is as it was",
+                f"job {record.id} is unchanged",
             ) from error
 
     def _linked(self, asking: Asking, job: str, peer: Domain) -> JobRecord:

@@ -60,7 +60,7 @@ class Acceptor:
 
     def _rest(self, error: OSError) -> None:
         why = errno.errorcode.get(error.errno or 0, "")
-        self._log.warning(why, "no connection can be accepted for the moment: %s", error.strerror)
+        self._log.warning(why, "no connection can be accepted at present: %s", error.strerror)
         self._loop.remove_reader(self._listener)
         self._pause = self._loop.call_later(PAUSE, self._go_on)
 

@@ -1,9 +1,9 @@
 """Limits on the number of connections: of each origin, and in all.
 
-Anybody can connect, and the first call shows who it is, if at all. So a connection without a call of a known caller may
-be ended: when there is one too many, from the same origin or in all, the oldest of these goes. Nobody can shut out
-others by silent connections. Each user may keep a limited number of connections, and all users together leave room for
-other domains and operators.
+Anybody can connect, and at best the first call shows who it is. So a connection on which no known caller has called may
+be ended: when there are too many connections, from one origin or in all, the oldest of these ends. So silent
+connections cannot shut others out. Each user may keep a limited number of connections, and all users together leave
+room for other domains and operators.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class Connections:
         return connection in self._standing
 
     def keep(self, connection: Connection, caller: Caller) -> bool:
-        """Keep it from being ended for others, since this caller uses it; whether the limits allow that."""
+        """Keep it from being ended for others, since this caller uses it; return whether the limits allow this."""
         if connection.keeper is not None or connection not in self._standing:
             return connection.keeper is not None
         keeper, is_user = (caller.via, caller.peer), caller.peer is None and not caller.operator
@@ -84,7 +84,7 @@ class Connections:
         return True
 
     def ended(self, connection: Connection) -> bool:
-        """Take in that it has ended; whether it was admitted."""
+        """Note that it has ended; return whether it was admitted."""
         if connection not in self._standing:
             return False
         del self._standing[connection]
@@ -95,7 +95,7 @@ class Connections:
         return True
 
     def _end_one(self, origin: str | None) -> bool:
-        """End the oldest connection that may be ended, of this origin (None: of any); whether there was one."""
+        """End the oldest connection that may be ended, of this origin (None: of any); return whether there was one."""
         for connection in self._standing:
             if not connection.stays and connection.keeper is None and origin in (None, connection.origin):
                 self.ended(connection)

@@ -1,7 +1,7 @@
 """/metrics and /healthz over plain HTTP, for Prometheus and health checks; nothing else.
 
-Each connection gets one small answer, within a time limit. The number of connections is bounded: when there is one too
-many, the oldest is closed, so that clients which keep connections open cannot lock others out.
+Each connection gets one small answer, within a time limit. The number of connections is bounded: when there are too
+many, the oldest is closed, so that clients that keep connections open cannot lock others out.
 """
 
 from __future__ import annotations

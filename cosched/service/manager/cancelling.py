@@ -39,7 +39,7 @@ class Cancellations:
                 self.begin(job)
 
     async def taken(self, job: JobId, patience: float) -> bool:
-        """Wait up to `patience` seconds for the manager to take an order that was just recorded; whether it has."""
+        """Wait up to `patience` seconds for the manager to take an order just recorded; return whether it did."""
         await self._domain.turns.durable()  # the order has been given by then
         task = self._under_way.get(job)
         if task is not None:

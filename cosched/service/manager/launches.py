@@ -104,7 +104,7 @@ class Launches(Work):
         except StoreError as error:
             raise ManagerError(f"its script cannot be read: {error.reason}") from error
         if script is None:
-            raise ManagerError("its script is not on record")
+            raise ManagerError("its script is not stored")
         return script
 
     async def _launch_when_free(self, spec: JobSpec) -> None:
@@ -156,4 +156,4 @@ class Launches(Work):
             if isinstance(report, Ended):
                 self._ended(report)
             elif job not in self._domain.jobs:
-                _LOG.error("the manager runs job %s, which is not on record as running here", job)
+                _LOG.error("the manager runs job %s, which is not recorded as running here", job)

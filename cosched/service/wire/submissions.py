@@ -110,7 +110,7 @@ def _words(field: str, words: Sequence[str]) -> None:
 
 def _mate(message: domain_pb2.SubmitJobRequest) -> MateName | None:
     if len(message.mates) > 1:
-        raise TooManyMatesError("mates", "more than one mate is to come")
+        raise TooManyMatesError("mates", "more than one mate is not supported yet")
     if message.or_alone and not message.mates:
-        raise FieldError("or_alone", "says nothing without a mate")
+        raise FieldError("or_alone", "has no effect without a mate")
     return read_mate("mates[0]", message.mates[0], message.or_alone) if message.mates else None
