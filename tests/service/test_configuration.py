@@ -199,8 +199,6 @@ def test_two_peers_that_are_one(refusal: Refusal, other: str, reason: str) -> No
         (DOMAIN + "plaintext = true\n", "manager: the section [manager] is missing"),
         (PLAIN.replace('kind = "local"', ""), "manager.kind: missing"),
         (PLAIN.replace("name =", "nmae =", 1), "domain.nmae: no such key; did you mean name?"),
-        (PLAIN.replace("name =", "nmae =", 1), "domain.nmae: no such key; did you mean name?"),
-        (PLAIN.replace("name =", "nmae =", 1), "domain.nmae: no such key; did you mean name?"),
         (PLAIN.replace('listen = "127.0.0.1:7701"', ""), "domain.listen: missing"),
         (PLAIN.replace("[domain]", "[[domain]]"), "domain: a list is not a table"),
         ("tls = 5\n" + PLAIN, "tls: 5 is not a table"),
