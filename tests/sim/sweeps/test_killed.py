@@ -172,7 +172,7 @@ def test_interrupted(tmp_path):
         os.kill(process.pid, signal.SIGINT)
         output = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130
-    assert output == ("", "cosched: interrupted; what has ended is in out, and --resume goes on with it\n")
+    assert output == ("", "cosched: interrupted; finished cases are in out, and --resume continues\n")
     assert all(map(ended, workers))
     assert rows(tmp_path / "out") > 0
 
