@@ -43,7 +43,6 @@ def test_version(console):
 @pytest.mark.parametrize(
     "arguments",
     [
-        ("nonsense",),
         ("--nonsense",),
         ("replay", "--nonsense"),
         ("replay", "extra"),

@@ -161,7 +161,7 @@ def test_a_script_is_read_with_comments_and_durations(tmp_path):
         ("5 down A 0", "not a number of nodes of A, 1 to 10"),
         ("5 down A 11", "not a number of nodes of A, 1 to 10"),
         ("5 down A x", "not a number of nodes of A, 1 to 10"),
-        ("5 scheme A maybe", "'maybe' is none of hold, yield, off"),
+        ("5 scheme A maybe", "'maybe' is not one of hold, yield, off"),
         ("5 cut A A 1h", "'A' is no other domain"),
         ("5 cut A B long", "'long' is not a duration"),
     ],
