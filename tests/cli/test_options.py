@@ -218,7 +218,7 @@ def test_a_mistake_is_said_of_where_it_was_made(toml, flags, reason):
     ("text", "reason"),
     [
         ("pairs = \n", "r.toml:1: not valid TOML: Invalid value"),
-        ("a = 1\na = 2\n", "r.toml:2: Cannot overwrite a value"),
+        ("a = 1\na = 2\n", "r.toml:2: not valid TOML: Cannot overwrite a value"),
         ("[[domain]\n", "r.toml:1: not valid TOML: Expected ']]' at the end of an array declaration"),
         (
             "pair_windo = 5\n[[domain]]\nname = 'a'\ntrace = 'x'\n",
