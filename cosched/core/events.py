@@ -66,8 +66,8 @@ class Tried(JobEvent):
 
 
 @message
-class Started(JobEvent):
-    """The resource manager has started the job unasked."""
+class StartedUnasked(JobEvent):
+    """The resource manager has started the job without having been told to."""
 
 
 @message

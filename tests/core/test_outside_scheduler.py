@@ -5,7 +5,7 @@ from decimal import Decimal
 import pytest
 
 from cosched.core.effects import ClearTimer, Hold, Release, SetTimer, Start, Timer, Try, Yield
-from cosched.core.events import Ready, ReleaseDue, Requeued, Started, Tried, Unlinked
+from cosched.core.events import Ready, ReleaseDue, Requeued, StartedUnasked, Tried, Unlinked
 from cosched.core.job import JobState
 from cosched.core.protocol import FOREVER, Failure, MateStarted, MateTried, StartJob, Status, TryStartMate
 from cosched.core.settings import OnUnreachable, Scheme
@@ -28,7 +28,7 @@ def test_a_job_that_starts_unasked_runs_and_holds_nothing(state):
     else:
         a.hold_or_yield()
     a.now = 9
-    effects = a.feed(Started("j"))
+    effects = a.feed(StartedUnasked("j"))
     assert told(effects) == ["started: its resource manager did not wait"]
     assert of(effects, Start) == []  # it has started already
     assert (a.state(), a.job().started_at, a.core.ledger.held_nodes) == (JobState.RUNNING, 9, 0)
@@ -39,7 +39,7 @@ def test_a_job_that_was_unlinked_and_starts_unasked_has_just_started():
     a = DomainA()
     a.submit()
     a.feed(Unlinked("j"))
-    assert told(a.feed(Started("j"))) == ["started: it has no mate"]
+    assert told(a.feed(StartedUnasked("j"))) == ["started: it has no mate"]
 
 
 def test_a_running_job_that_is_requeued_takes_part_again():
@@ -65,7 +65,7 @@ def test_a_job_may_start_or_end_while_it_is_tried(state, answer):
     a.asked_id()
     a.asked_try()
     if state in (JobState.RUNNING, JobState.COMPLETED, JobState.FAILED):
-        a.feed(Started("j"))
+        a.feed(StartedUnasked("j"))
     if state.final:
         a.finish(state)
     effects = a.feed(Tried("j", NO))

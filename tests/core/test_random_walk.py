@@ -29,7 +29,7 @@ from cosched.core.events import (
     Requeued,
     Resumed,
     RetryDue,
-    Started,
+    StartedUnasked,
     Submitted,
     Tried,
 )
@@ -106,7 +106,7 @@ class Walk:
         """Those that are no effects."""
         if type(event) is Requeued:
             self.starts[event.job] = 0
-        elif type(event) is Started or (type(event) is Tried and event.started):
+        elif type(event) is StartedUnasked or (type(event) is Tried and event.started):
             self.starts[event.job] += before[event.job].state in WAITING
 
     def answer_tries(self, effects: list[Effect]) -> None:
@@ -207,7 +207,7 @@ class Walk:
         )
 
 
-RARE = [ReleaseDue, PatienceOver, RetryDue, NodesLost, Finished, Finished, Tried, Started, Requeued, PeerThere]
+RARE = [ReleaseDue, PatienceOver, RetryDue, NodesLost, Finished, Finished, Tried, StartedUnasked, Requeued, PeerThere]
 PEERS = [PeerThere, PeerAway, PeerLeaves, PeerDrains, GraceOver, Drained, Resumed, Resumed]
 WAITING = (JobState.QUEUED, JobState.READY, JobState.HOLDING)
 

@@ -44,7 +44,7 @@ KINDS = (
     *KINDS,
     events.PatienceOver,
     events.MateHeardOf,
-    events.Started,
+    events.StartedUnasked,
     events.Requeued,
     Finished,
     events.Linked,

@@ -22,7 +22,7 @@ from cosched.core.effects import (
     Timer,
     Yield,
 )
-from cosched.core.events import Finished, NodesLost, ReleaseDue, Requeued, Started
+from cosched.core.events import Finished, NodesLost, ReleaseDue, Requeued, StartedUnasked
 from cosched.core.job import JobState, may_become
 from cosched.core.protocol import FOREVER
 from cosched.core.settings import Scheme
@@ -48,7 +48,7 @@ class Allocations:
         effects = self.end_hold(job, now) if job.state is HOLDING else []
         return [*self.runs(job, now, why, at, **detail), *effects, Start(job.id, at)]
 
-    def started(self, job: PairedJob, _: Started, now: int) -> list[Effect]:
+    def started(self, job: PairedJob, _: StartedUnasked, now: int) -> list[Effect]:
         """The resource manager has started the job unasked."""
         effects = self.end_hold(job, now) if job.state is HOLDING else []
         why = Why.STARTED_UNASKED if job.peer else Why.NO_MATE

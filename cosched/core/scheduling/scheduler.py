@@ -52,7 +52,7 @@ class Scheduler(Protocol):
     """Who chooses jobs and their nodes, for one policy domain; it knows no mates.
 
     A job that it has chosen is `next`; it keeps its nodes until it is answered by start, hold or pass_over. Whatever a
-    scheduler cannot tell at once comes later, as an event (Tried, Started, NodesLost).
+    scheduler cannot tell at once comes later, as an event (Tried, StartedUnasked, NodesLost).
 
     What it does to running jobs it tells as an `ElasticScheduler`. What only some schedulers will be able to do when
     asked (an exact quote, a booking) belongs here as a set of capabilities, asked for before use: what is missing

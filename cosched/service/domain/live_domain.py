@@ -14,7 +14,7 @@ from cosched.core.coscheduling.coscheduler import Coscheduler
 from cosched.core.coscheduling.mates import WAITING
 from cosched.core.domain import TIMER_EVENTS, PolicyDomain
 from cosched.core.effects import SetTimer, Timer
-from cosched.core.events import Finished, Started, Submitted
+from cosched.core.events import Finished, StartedUnasked, Submitted
 from cosched.core.job import JobState
 from cosched.core.protocol import Domain, JobId
 from cosched.core.scheduling.scheduler import ClusterJob, OpenScheduler
@@ -118,7 +118,7 @@ class LiveDomain:
         """The manager has started a job, told to or not."""
         if self.state(job) in WAITING:
             self.scheduler.start(job, self.journal.now)
-            self.decisions.feed(Started(job))
+            self.decisions.feed(StartedUnasked(job))
 
     @in_turn
     def end(self, job: JobId, how: JobState, why: str = "", exit_code: int | None = None) -> None:
