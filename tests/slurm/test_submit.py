@@ -212,7 +212,7 @@ def test_a_job_that_must_not_be_requeued_can_only_hold(cosched: Any, script: Any
             ("--pair", "x", "--comment", "cosched:pair=y"),
             "--comment: the comment already has a word that begins with cosched:",
         ),
-        (("--comment", "cosched:x"), "--comment: the comment already has a word that begins with cosched: and is not "),
+        (("--comment", "cosched:x"), "--comment: the comment has a word that begins with cosched: and is not "),
         (("--pair", "x", "--comment", 1024 * "x"), "--comment: the comment is too long: Slurm takes 1024 bytes"),
         (("--pair", "x", "--pair-domain", "kraken"), "--pair-domain: intrepid is not coupled with 'kraken'"),
     ],
