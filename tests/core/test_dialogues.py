@@ -1,4 +1,4 @@
-"""Dialogues that a person can read, compared with what happens now (golden.py says how to write them anew)."""
+"""Dialogues that a person can read, compared with what happens now (golden.py says how to write them again)."""
 
 import pytest
 

@@ -71,7 +71,7 @@ def live(work: Workload, cluster: OpenCluster) -> list[int]:
 @settings(max_examples=20, deadline=None)
 @given(jobs=JOBS)
 def test_its_schedule_is_the_simulators(policy, pool, backfill, jobs):
-    """Also though its rows are given out anew: 256 of them for the first, fewer jobs than that are never there."""
+    """Also though its rows are assigned again: 256 of them for the first, fewer jobs than that are never there."""
     cluster = OpenCluster(machine(policy, backfill, pool))
     work = workload(jobs, cluster)
     assert live(work, cluster) == simulated(work, cluster.settings)

@@ -1,4 +1,4 @@
-"""TryStartMate and yields on a machine (coscheduling.md): an iteration in thought, and jobs that are passed over."""
+"""TryStartMate and yields on a machine (coscheduling.md): a dry run, and jobs that are passed over."""
 
 import pytest
 
@@ -14,14 +14,14 @@ def at_100(b2_nodes: int, more: Jobs | None = None) -> tuple[Jobs, Jobs]:
 
 
 @pytest.mark.parametrize(("b2_nodes", "start"), [(4, 100), (5, 150)])
-def test_unpaired_jobs_started_in_thought_count_as_running(b2_nodes, start):
+def test_unpaired_jobs_started_in_a_dry_run_count_as_running(b2_nodes, start):
     """ "Jobs without mates that would start are counted as running" "(The paper lets the extra iteration start other
     jobs too [...])" """
     run = Replay(*at_100(b2_nodes), [("a2", "b2")])
     assert (run.start("a2"), run.start("b2"), run.start("b1")) == (start, start, 100)
 
 
-def test_other_paired_jobs_that_could_start_are_passed_over_in_thought():
+def test_other_paired_jobs_that_could_start_are_passed_over_in_a_dry_run():
     """ "in which every other paired job that could start were passed over" """
     run = Replay(*at_100(5, more={"a1": (50, 50, 1)}), [("a2", "b2"), ("a1", "b1")])
     assert (run.start("a2"), run.start("b2"), run.start("b1")) == (100, 100, 110)
@@ -36,7 +36,7 @@ def test_a_job_whose_mates_domain_has_coscheduling_off_counts_as_unpaired(off):
 
 
 @pytest.mark.parametrize(("requested", "start"), [(94, 6), (106, 250)])
-def test_jobs_that_do_not_fit_take_the_reservation_in_thought(requested, start):
+def test_jobs_that_do_not_fit_take_the_reservation_in_a_dry_run(requested, start):
     """ "Jobs that do not fit are reserved as usual" """
     # b1 is reserved at 100, with no node to spare. b2 may start at 6 if it is expected to end by then; else b1 holds
     # until its mate comes at 200, and b2 waits for its end.
@@ -72,7 +72,7 @@ def test_a_yield_takes_no_reservation():
 
 def test_a_job_that_yielded_may_be_started_by_its_mate_at_the_same_instant():
     """ "jobs that yielded at this instant are passed over, k excepted" """
-    # At 0 A asks for b1: in thought y runs until 100, b2 is passed over, and z is reserved at 100 with 2 nodes to spare
+    # At 0 A asks for b1: in the dry run y runs until 100, b2 is passed over, z is reserved at 100 with 2 nodes to spare
     # (b1 needs 3 until 250): no, a1 yields. Then a2 and b2 start. On B z is now reserved at 300: b1 is ready, and its
     # mate, though it has yielded, starts.
     a = {"a1": (0, 9, 1), "a2": (0, 9, 1)}

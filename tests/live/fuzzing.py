@@ -25,7 +25,7 @@ from cosched.v1 import domain_pb2, job_pb2
 from tests.live.other_users import become
 
 AT_A_TIME = 60  # open calls of each of the two connections
-ROUND = 10_000  # requests, then both connect anew
+ROUND = 10_000  # requests, then both connect again
 SERVICES = ("cosched.v1.CoschedulingService", "cosched.v1.DomainService")
 TEXTS = (
     *("", " ", "\0", "\n", "a\r\nb", "../../etc/passwd", "' OR 1=1 --", "%s%n", "${HOME}", "-1", "0", "007", "1e9"),

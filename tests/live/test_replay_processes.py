@@ -128,7 +128,7 @@ def folder():
 
 @pytest.fixture
 def under_way(tmp_path, folder):
-    """A replay, of a whole month lest it end by itself, whose services run already, and their process ids."""
+    """A replay whose services run, and their process ids; of a whole month, so that it does not end by itself."""
     month = month_flags(tmp_path, "")
     with (tmp_path / "said").open("w") as said:
         process = subprocess.Popen(

@@ -73,7 +73,7 @@ def hold_release(j: Entry, now: int) -> float:
 
 def try_start_mate(k: Entry, hold_until: float | None, now: int) -> bool:
     """Start k, and only k, if an iteration now would; else note until when it is wanted."""
-    place = place_in_thought(k, now)
+    place = place_in_dry_run(k, now)
     if place is None:
         k.wanted_until = -math.inf if hold_until is None else hold_until
         return False
@@ -81,7 +81,7 @@ def try_start_mate(k: Entry, hold_until: float | None, now: int) -> bool:
     return True
 
 
-def place_in_thought(k: Entry, now: int) -> object | None:
+def place_in_dry_run(k: Entry, now: int) -> object | None:
     # "if a scheduling iteration ran now, in which every other paired job that could start were passed over, would k
     # start?"
     found = []
@@ -99,7 +99,7 @@ def place_in_thought(k: Entry, now: int) -> object | None:
     up_to_k = order[: order.index(k) + 1]  # what comes after k cannot matter to k
     if k.domain.config.meets():  # "TryStartMate(k) asks the same iteration as before"
         iteration = PlannedIteration(k.domain.profile(now), up_to_k, now, attempt)
-        iteration.run(k.domain.config, in_thought=True)
+        iteration.run(k.domain.config, dry_run=True)
     else:
         iterate(k.domain, up_to_k, now, attempt)
     return found[0] if found else None

@@ -1,4 +1,4 @@
-"""One scheduling iteration, real or in thought: who could start now, in which order, where.
+"""One scheduling iteration, real or a dry run: who could start now, in which order, where.
 
 What becomes of a job that could start is not decided here but by `attempt`: it is told the job, its place,
 and whether the job may hold the place until a given release time. It answers what the job took, or None if it

@@ -27,61 +27,61 @@ def no_limit(*_):
     return math.inf
 
 
-def limit_of_each_pair(iteration, h, others, budget, _in_thought):
-    return right_limit(iteration, h, others, budget, in_thought=True)
+def limit_of_each_pair(iteration, h, others, budget, _dry_run):
+    return right_limit(iteration, h, others, budget, dry_run=True)
 
 
-def limit_without_what_is_due(iteration, h, others, budget, in_thought):
-    if right_limit(iteration, h, others, budget, in_thought) is None:
+def limit_without_what_is_due(iteration, h, others, budget, dry_run):
+    if right_limit(iteration, h, others, budget, dry_run) is None:
         return None
     return max(h.guard or 0, iteration.plan.earliest(h.nodes, h.job.requested)[0])
 
 
-def limit_without_the_earliest(iteration, h, others, budget, in_thought):
-    limit = right_limit(iteration, h, others, budget, in_thought)
+def limit_without_the_earliest(iteration, h, others, budget, dry_run):
+    limit = right_limit(iteration, h, others, budget, dry_run)
     return limit if limit is None or h.guard is None else min(limit, h.guard)
 
 
-def limit_rounded_up(iteration, h, others, budget, in_thought):
-    limit = right_limit(iteration, h, others, budget, in_thought)
+def limit_rounded_up(iteration, h, others, budget, dry_run):
+    limit = right_limit(iteration, h, others, budget, dry_run)
     s = iteration.plan.earliest(h.nodes, h.job.requested)[0]
     return limit and s + math.ceil(budget * (s - h.job.submit))
 
 
-def limit_fixed_in_thought(iteration, h, others, budget, _in_thought):
-    return right_limit(iteration, h, others, budget, in_thought=False)
+def limit_fixed_in_dry_run(iteration, h, others, budget, _dry_run):
+    return right_limit(iteration, h, others, budget, dry_run=False)
 
 
-def limit_for_ready_jobs(iteration, h, others, budget, in_thought):
+def limit_for_ready_jobs(iteration, h, others, budget, dry_run):
     ready, h.ready = h.ready, None
-    limit = right_limit(iteration, h, others, budget, in_thought)
+    limit = right_limit(iteration, h, others, budget, dry_run)
     h.ready = ready
     return limit
 
 
-def pass_behind_ready_jobs(iteration, budget, in_thought):
+def pass_behind_ready_jobs(iteration, budget, dry_run):
     whole = iteration.order
     ready = [entry for entry in whole if entry.ready is not None]
     for entry in ready:
         iteration.turn(entry)
     iteration.order = [entry for entry in whole if entry not in ready]
     if iteration.order:
-        right_wanted_pass(iteration, budget, in_thought)
+        right_wanted_pass(iteration, budget, dry_run)
     iteration.order = whole
 
 
-def second_pass(iteration, budget, in_thought):
-    right_wanted_pass(iteration, budget, in_thought)
+def second_pass(iteration, budget, dry_run):
+    right_wanted_pass(iteration, budget, dry_run)
     h, *others = iteration.order
     for entry in others:
         if entry.wanted and entry.slot is None and entry not in iteration.asked:
             iteration.out_of_turn(entry, h, math.inf)
 
 
-def pass_for_slots(iteration, budget, in_thought):
-    right_wanted_pass(iteration, budget, in_thought)
+def pass_for_slots(iteration, budget, dry_run):
+    right_wanted_pass(iteration, budget, dry_run)
     h, *others = iteration.order
-    limit = right_limit(iteration, h, others, budget, in_thought=True)
+    limit = right_limit(iteration, h, others, budget, dry_run=True)
     for entry in others:
         if entry.slot is not None and entry not in iteration.asked:
             iteration.plan.vacate(*iteration.booking(entry))
@@ -90,13 +90,13 @@ def pass_for_slots(iteration, budget, in_thought):
                 iteration.plan.occupy(*iteration.booking(entry))
 
 
-def wanted_jobs_first(iteration, config, *, in_thought=False):
+def wanted_jobs_first(iteration, config, *, dry_run=False):
     iteration.order.sort(key=lambda entry: not entry.wanted)
-    right_run(iteration, config, in_thought=in_thought)
+    right_run(iteration, config, dry_run=dry_run)
 
 
-def no_pass_in_thought(iteration, config, *, in_thought=False):
-    if in_thought:
+def no_pass_in_dry_run(iteration, config, *, dry_run=False):
+    if dry_run:
         iteration.walk(config.backfill)
     else:
         right_run(iteration, config)
@@ -236,7 +236,7 @@ MISTAKES: dict[str, tuple[str, str, Patch]] = {
     "dry runs fix the guard": (
         "guard not fixed in a dry run",
         "a2 149, a4 249, a6 249, b4 249, b6 249",
-        (PlannedIteration, "limit", limit_fixed_in_thought),
+        (PlannedIteration, "limit", limit_fixed_in_dry_run),
     ),
     "jobs that have been ready have a guard": (
         "no guard of a job that has been ready",
@@ -251,7 +251,7 @@ MISTAKES: dict[str, tuple[str, str, Patch]] = {
     "dry runs start nobody out of turn": (
         "wanted when first asked",
         "b2 100, a1 150, b1 150",
-        (PlannedIteration, "run", no_pass_in_thought),
+        (PlannedIteration, "run", no_pass_in_dry_run),
     ),
     "wanted from the second question on": (
         "wanted when first asked",

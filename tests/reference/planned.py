@@ -19,7 +19,7 @@ Early = Callable[[Entry, Plan], None]
 
 
 def no_earlier(_entry: Entry, _plan: Plan) -> None:
-    """In thought slots stay where they are."""
+    """In dry runs slots stay where they are."""
 
 
 class PlannedIteration:
@@ -32,25 +32,25 @@ class PlannedIteration:
         self.asked: set[Entry] = set()  # "each has RunJob at most once an instant"
         self.reserved: object = None  # the place of EASY's reserved job
 
-    def run(self, config: RefDomain, *, in_thought: bool = False) -> None:
+    def run(self, config: RefDomain, *, dry_run: bool = False) -> None:
         budget = Fraction(config.mate_budget)
         if budget > 0 and self.order:
-            self.wanted_pass(budget, in_thought)
+            self.wanted_pass(budget, dry_run)
         self.walk(config.backfill)
 
     # Rule 2, step 1
 
-    def wanted_pass(self, budget: Fraction, in_thought: bool) -> None:
+    def wanted_pass(self, budget: Fraction, dry_run: bool) -> None:
         """Start wanted jobs out of their turn, as far as the budget of the first job of the queue allows it."""
         h, *others = self.order
-        limit = self.limit(h, others, budget, in_thought)
+        limit = self.limit(h, others, budget, dry_run)
         if limit is None:  # "Otherwise h has its turn first, and then comes the same pass without a limit."
             self.turn(h)
         for entry in others:  # "each wanted job without a slot, in policy order"
             if entry.wanted and entry.slot is None:
                 self.out_of_turn(entry, h, math.inf if limit is None else limit)
 
-    def limit(self, h: Entry, others: list[Entry], budget: Fraction, in_thought: bool) -> float | None:
+    def limit(self, h: Entry, others: list[Entry], budget: Fraction, dry_run: bool) -> float | None:
         # "If h does not fit now, has no slot and has not been ready, and some other job is wanted:
         # s = earliest(h, now); the first time guard(h) = s + floor(beta (s - submit(h))). Limit:
         # min(max(guard(h), s), s + floor(beta (s - submit(h))))."
@@ -62,7 +62,7 @@ class PlannedIteration:
         s = found[0]
         latest = s + math.floor(budget * (s - h.job.submit))
         guard = latest if h.guard is None else h.guard
-        if not in_thought:  # "dry runs of TryStartMate compute it, and do not store it"
+        if not dry_run:  # "dry runs of TryStartMate compute it, and do not store it"
             h.guard = guard
         return min(max(guard, s), latest)
 

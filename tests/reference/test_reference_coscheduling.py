@@ -51,7 +51,7 @@ class TestTryStartMate:
         b = [(9, 0, 100, 100, 10), (1, 3, 50, 50, 6), (2, 5, 10, 10, b_nodes)]
         return a, b
 
-    def test_unpaired_jobs_ahead_start_only_in_thought_but_their_nodes_count(self):
+    def test_unpaired_jobs_ahead_start_only_in_a_dry_run_but_their_nodes_count(self):
         got = run(*self.at_100(4), [(2, 2)])
         assert starts(got) == {"A9": 0, "A2": 100, "B9": 0, "B1": 100, "B2": 100}
         assert got["A", 2].holds == 0
@@ -70,7 +70,7 @@ class TestTryStartMate:
         assert got["A", 2].start == 6
 
     def test_a_job_that_yielded_at_this_instant_may_still_be_started(self):
-        # At 0, A asks for b1: in thought b9 runs until 100, b2 is passed over, b3 is reserved at 100 with
+        # At 0, A asks for b1: in the dry run b9 runs until 100, b2 is passed over, b3 is reserved at 100 with
         # extra 2 (b1 needs 3 until 250): no, a1 yields. Then a2 and b2 start. On B, b3 is now reserved at
         # 300, so b1 is ready, and its mate, though it yielded, starts.
         a = [(1, 0, 9, 9, 1), (2, 0, 9, 9, 1)]

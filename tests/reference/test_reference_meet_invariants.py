@@ -96,7 +96,7 @@ class CheckedWorld(World):
 
         order = [entry for entry in ordered(domain, self.now) if entry not in domain.yielded]
         if domain.config.meets():
-            PlannedIteration(domain.profile(self.now), order, self.now, attempt).run(domain.config, in_thought=True)
+            PlannedIteration(domain.profile(self.now), order, self.now, attempt).run(domain.config, dry_run=True)
         else:
             iterate(domain, order, self.now, attempt)
         return found

@@ -260,7 +260,7 @@ def test_after_a_release_the_wanted_come_first(site):
 
 
 def rank(job: int) -> int:
-    """As both domains reckon it, at NOW."""
+    """As both domains compute it, at NOW."""
     pair = sorted([("a", str(job)), ("b", str(job))])
     return zlib.crc32(f"{pair} {NOW // 60}".encode())
 

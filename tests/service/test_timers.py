@@ -1,4 +1,4 @@
-"""Timers on a real event loop and APScheduler; the wall clock is set in the eyes of those that reckon with it."""
+"""Timers on a real event loop and APScheduler; the wall clock is set for those who use it."""
 
 import asyncio
 import time
@@ -149,7 +149,7 @@ async def test_nothing_fires_after_stop(place: Place) -> None:
 
 @pytest.fixture
 def set_wall(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
-    """Sets the wall clock, as those see it that reckon with it, by so many seconds against the true one."""
+    """Sets the wall clock, as those see it who use it, by so many seconds against the true one."""
     step = 0.0
     true_time = time.time
 

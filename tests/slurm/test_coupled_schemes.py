@@ -1,6 +1,6 @@
 """Two real Slurm clusters, coscheduled: holds, yields and forced releases, each as Slurm and as cosched show it.
 
-The service of `here` is started anew where a test needs other settings; that of `there` holds throughout.
+The service of `here` is restarted where a test needs other settings; that of `there` holds throughout.
 """
 
 import time

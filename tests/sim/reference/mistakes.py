@@ -1,6 +1,6 @@
 """Common wrong definitions in the slow simulator: what mistakes.csv of each workload says comes of them.
 
-`python -m tests.sim.reference.mistakes` writes those files anew.
+`python -m tests.sim.reference.mistakes` writes those files again.
 """
 
 import csv
@@ -24,7 +24,7 @@ Row = tuple[str, str, str, str]  # mistake, domain, job id, start (empty: never)
 
 @dataclass
 class Mistake:
-    """Code of the slow simulator replaced by other code, made anew for each run, and its domains changed."""
+    """Code of the slow simulator replaced by other code, made again for each run, and its domains changed."""
 
     patches: Callable[[], tuple[Patch, ...]] = tuple
     change: Callable[[RefDomain], object] = lambda _: None
@@ -49,7 +49,7 @@ def replaced(target: object, name: str, instead: object) -> Mistake:
 
 
 def iterating(make: Callable[[], object]) -> Mistake:
-    """Another scheduling iteration, real and in thought."""
+    """Another scheduling iteration, real and dry runs."""
     return Mistake(lambda: tuple((module, "iterate", made) for made in (make(),) for module in (world, coschedule)))
 
 
@@ -129,10 +129,10 @@ MISTAKES = {
     "yield-blocks": replaced(world, "iterate", cosched.yield_blocks),
     "yield-limit-off": setting(max_yields=0),
     "yield-boost-off": setting(yield_boost="0"),
-    "try-never": replaced(coschedule, "place_in_thought", cosched.never_in_thought),
-    "try-if-free": replaced(coschedule, "place_in_thought", cosched.wherever_free),
-    "try-if-first": replaced(coschedule, "place_in_thought", cosched.first_of_queue),
-    "try-behind-paired": replaced(coschedule, "place_in_thought", cosched.behind_paired_jobs),
+    "try-never": replaced(coschedule, "place_in_dry_run", cosched.never_in_dry_run),
+    "try-if-free": replaced(coschedule, "place_in_dry_run", cosched.wherever_free),
+    "try-if-first": replaced(coschedule, "place_in_dry_run", cosched.first_of_queue),
+    "try-behind-paired": replaced(coschedule, "place_in_dry_run", cosched.behind_paired_jobs),
     "left-out-awaited": replaced(slowly, "clean", wrong.clean_with_large_jobs_to_come),
 }
 

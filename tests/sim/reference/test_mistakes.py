@@ -12,7 +12,7 @@ ALL = workloads()
 @pytest.mark.parametrize("workload", ALL, ids=[workload.name for workload in ALL])
 def test_the_wrong_schedules_are_those_of_the_changed_simulator(workload: Workload):
     stored = [(name, *job, start) for name, starts in workload.wrong.items() for job, start in starts.items()]
-    assert stored == rows_of(workload.folder), "python -m tests.sim.reference.mistakes writes them anew"
+    assert stored == rows_of(workload.folder), "python -m tests.sim.reference.mistakes writes them again"
 
 
 def test_every_known_mistake_is_simulated_and_every_simulated_one_is_known():

@@ -95,7 +95,7 @@ def released_in_place(_entry: state.Entry, _now: int) -> int:
 # Whether TryStartMate(k) would start k, and where
 
 
-def never_in_thought(_k: state.Entry, _now: int) -> object | None:
+def never_in_dry_run(_k: state.Entry, _now: int) -> object | None:
     return None
 
 

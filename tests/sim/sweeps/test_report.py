@@ -1,4 +1,4 @@
-"""The report of a sweep: what is drawn, and that it can be made anew."""
+"""The report of a sweep: what is drawn, and that it can be made again."""
 
 from pathlib import Path
 from typing import Any
@@ -52,7 +52,7 @@ def test_in_a_browser(swept: Path, tmp_path: Path):
         screenshot(page, tmp_path, "sweep")
 
 
-def test_made_anew_it_is_the_same(swept: Path):
+def test_made_again_it_is_the_same(swept: Path):
     before = {path: path.read_bytes() for path in swept.rglob("*") if path.is_file()}
     (swept / "report.html").unlink()
     assert rebuild(swept) == swept / "report.html"
