@@ -133,7 +133,7 @@ def test_a_yield_counts_once_per_job_and_instant():
 
 def test_being_passed_over_in_a_dry_run_is_neither_a_yield_nor_readiness():
     """ "Being passed over in somebody's TryStartMate is neither a yield nor a readiness" """
-    # At 12, when b9 ends, A is first and asks for b2. In the dry run b1 could start; b2 does, so b1 has no room until 21.
+    # At 12, when b9 ends, A asks for b2 first. In the dry run b1 could start; b2 does, so b1 has no room until 21.
     run = Replay(
         {"a2": (12, 9, 1), "a1": (40, 9, 1)},
         {"b9": (0, 12, 10), "b1": (5, 9, 8), "b2": (6, 9, 4)},
