@@ -47,6 +47,7 @@ docs/slurm
 
 docs/coscheduling
 docs/scheduling
+docs/meet
 docs/protocol
 sim/reference/README
 sim/studies/tang2011/PAPER

@@ -63,7 +63,7 @@ def propose_start(k: Entry, not_before: int, now: int) -> tuple[int | None, obje
 
 
 def start_due(entry: Entry, now: int) -> None:
-    # "Due: at the slot (a timer) both start"
+    # "at the slot (a timer) both start"
     for each in (entry, entry.mate):
         assert each.slot.at == now
         each.domain.start(each, each.slot.place, now)
