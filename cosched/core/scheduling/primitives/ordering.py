@@ -35,7 +35,7 @@ def enqueue(tab: Tables, d: int, row: int) -> None:
     while i > dom.base and dom.shuffled == 0 and tab.lists[QUEUE, i - 1] > row:
         _move(tab, i - 1, i)
         i -= 1
-    _list(tab, i, row)
+    _put_at(tab, i, row)
     dom.queued += 1
     tab.jobs[row].state = QUEUED
     dom.changed = 1
@@ -94,7 +94,7 @@ def put_in_order(tab: Tables, d: int, now: int) -> None:
 
 
 @kernel
-def _list(tab: Tables, i: int, row: int) -> None:
+def _put_at(tab: Tables, i: int, row: int) -> None:
     """Place `i` of the queue is the job `row`'s."""
     job = tab.jobs[row]
     tab.lists[QUEUE, i] = row
@@ -187,7 +187,7 @@ def _insert(tab: Tables, first: int, i: int) -> int:
         tab.scores[j] = tab.scores[j - 1]
         j -= 1
     if j < i:
-        _list(tab, j, row)
+        _put_at(tab, j, row)
         tab.scores[j] = score
     return i - j
 
@@ -229,7 +229,7 @@ def _follow(tab: Tables, d: int, order: int, spare: int) -> None:
     for i in range(dom.base, dom.base + dom.queued):
         tab.lists[spare, i] = tab.lists[QUEUE, tab.lists[order, i]]
     for i in range(dom.base, dom.base + dom.queued):
-        _list(tab, i, tab.lists[spare, i])
+        _put_at(tab, i, tab.lists[spare, i])
 
 
 @kernel
@@ -243,7 +243,7 @@ def _put_released_last(tab: Tables, d: int, now: int) -> None:
                 tab.lists[SCRATCH, place] = tab.lists[QUEUE, i]
                 place += 1
     for i in range(dom.base, dom.base + dom.queued):
-        _list(tab, i, tab.lists[SCRATCH, i])
+        _put_at(tab, i, tab.lists[SCRATCH, i])
 
 
 @kernel
