@@ -156,7 +156,8 @@ class MateStarted(NamedTuple):
 
 
 Request = GetMateJobId | GetMateStatus | TryStartMate | StartJob
-Reply = MateJobId | MateStatus | MateTried | MateStarted
+StartReply = MateTried | MateStarted  # to a call that may start the mate
+Reply = MateJobId | MateStatus | StartReply
 
 
 def call_number(request_id: str) -> int:

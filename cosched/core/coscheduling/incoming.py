@@ -23,8 +23,8 @@ from cosched.core.protocol import (
     MateStarted,
     MateStatus,
     MateTried,
-    Reply,
     StartJob,
+    StartReply,
     Status,
     TryStartMate,
     call_number,
@@ -55,7 +55,7 @@ class Incoming:
     mates: Mates
     allocations: Allocations
     trying: dict[JobId, tuple[Domain, TryStartMate]] = field(default_factory=dict)  # who waits for the outcome of a Try
-    last: dict[tuple[Domain, JobId], tuple[str, Reply]] = field(default_factory=dict)  # by calling job: call, answer
+    last: dict[tuple[Domain, JobId], tuple[str, StartReply]] = field(default_factory=dict)  # by caller: call, answer
 
     def asked(self, event: Asked, now: int) -> list[Effect]:
         """A peer's request."""
@@ -141,18 +141,18 @@ class Incoming:
         at: float | None = None,
     ) -> list[Effect]:
         """Answer a mutating call, after its effects, and keep the answer for a retry."""
-        answer: Reply = MateTried(yes, at) if type(request) is TryStartMate else MateStarted(yes, at)
+        answer: StartReply = MateTried(yes, at) if type(request) is TryStartMate else MateStarted(yes, at)
         self.last[peer, request.caller] = request.request_id, answer
         noted = self.ledger.note(job, What.ANSWERS, request=request.request_id, started=yes)
         return [*noted, *effects, Answer(peer, request, answer)]
 
     # Answers, kept for retries
 
-    def last_answer(self, peer: Domain, caller: JobId) -> tuple[str, Reply] | None:
+    def last_answer(self, peer: Domain, caller: JobId) -> tuple[str, StartReply] | None:
         """Id of the last mutating call of the peer's job `caller`, and what it was answered."""
         return self.last.get((peer, caller))
 
-    def recover_answer(self, peer: Domain, caller: JobId, request_id: str, answer: Reply) -> None:
+    def recover_answer(self, peer: Domain, caller: JobId, request_id: str, answer: StartReply) -> None:
         """Take up what `last_answer` returned before a restart."""
         self.last[peer, caller] = request_id, answer
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from cosched.core.effects import Answer, Call, ClearTimer, PassOver, Release, Reschedule, SetTimer, Start, Try, Yield
-from cosched.core.protocol import Domain, JobId, MateStarted, MateTried, Reply
+from cosched.core.protocol import Domain, JobId, Reply, StartReply
 from cosched.core.story import What
 from cosched.service.clock import Clock
 from cosched.service.domain.story import KINDS, Noted
@@ -41,7 +41,7 @@ class Changes:
     found: list[JobRecord] = field(default_factory=list)  # new ones, of a resource manager that takes submissions
     jobs: dict[int, JobRecord] = field(default_factory=dict)
     events: list[EventRecord] = field(default_factory=list)
-    answers: dict[tuple[Domain, JobId], tuple[str, MateTried | MateStarted]] = field(default_factory=dict)
+    answers: dict[tuple[Domain, JobId], tuple[str, StartReply]] = field(default_factory=dict)
     requests: list[DoneRequest] = field(default_factory=list)
     audits: list[AuditRecord] = field(default_factory=list)
     values: dict[str, str] = field(default_factory=dict)  # by key

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, cast
+from typing import Any
 
 from cosched.core.domain import Change, PolicyDomain
 from cosched.core.effects import (
@@ -153,7 +153,7 @@ class Decisions:
         changes.replies.append(answer)
         last = self._core.incoming.last_answer(answer.peer, request.caller)
         if last is not None and last[0] == request.request_id:
-            changes.answers[answer.peer, request.caller] = cast(Any, last)
+            changes.answers[answer.peer, request.caller] = last
         if self._scheduler.awaited is not None and self._refuses(answer.peer, request, answer.answer):
             # That job's nodes may be what is missing. If it gives them back, the iteration goes on behind it, perhaps
             # past this one: two domains that ask each other for different pairs would leave it at that.

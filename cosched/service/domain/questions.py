@@ -16,6 +16,7 @@ from cosched.core.protocol import (
     MateTried,
     Reply,
     StartJob,
+    StartReply,
     TryStartMate,
 )
 from cosched.service.domain.decisions import Decisions
@@ -26,7 +27,7 @@ from cosched.service.domain.turns import Turns
 from cosched.service.store import AuditRecord, JobRecord, Store
 from cosched.service.wire.fields import number
 
-ANSWERS: dict[str, type[MateTried | MateStarted]] = {kind.__name__: kind for kind in (MateTried, MateStarted)}
+ANSWERS: dict[str, type[StartReply]] = {kind.__name__: kind for kind in (MateTried, MateStarted)}
 
 
 class Questions:
