@@ -135,7 +135,7 @@ class Service:
         self.runner.start()
         self.announcer.resume()
         if self._replay is not None:
-            self._replay.begin(self.domain, self.peers, self._outside)
+            self._replay.begin(self.domain, self._outside)
         self._start_timers()
         await self._listen(stack)
 

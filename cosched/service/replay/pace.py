@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import grpc
 
@@ -48,21 +49,31 @@ class RealPace:
             self._await_next()
 
 
-class NotingPeers(Peers):
-    """Notes which peers started a job on our request, and whether a call has failed."""
+@dataclass(slots=True)
+class CallNotes:
+    """Which peers started a job on our request, and whether a call has failed."""
 
     changed: Sequence[Domain] = ()
-    problem = ""
+    problem: str = ""
+
+
+class NotingPeers(Peers):
+    """Peers with notes of the calls."""
+
+    def __init__(self, notes: CallNotes, *peers: Any) -> None:
+        """`peers`: the arguments of Peers."""
+        super().__init__(*peers)
+        self._notes = notes
 
     async def call(self, peer: Domain, request: Request) -> Reply:
         """See Peers."""
         try:
             reply = await super().call(peer, request)
         except CallError as error:
-            self.problem = f"{peer}: {error.problem}"
+            self._notes.problem = f"{peer}: {error.problem}"
             raise
-        if isinstance(reply, (MateTried, MateStarted)) and reply.started and peer not in self.changed:
-            self.changed = [*self.changed, peer]
+        if isinstance(reply, (MateTried, MateStarted)) and reply.started and peer not in self._notes.changed:
+            self._notes.changed = [*self._notes.changed, peer]
         return reply
 
 
@@ -88,7 +99,7 @@ class Lockstep:
         time: SharedTime,
         outside: ServiceOutside,
         timers: PacedTimers,
-        peers: NotingPeers,
+        calls: CallNotes,
         submissions: Submissions,
     ) -> None:
         self.domain = domain
@@ -96,13 +107,13 @@ class Lockstep:
         self._time = time
         self._outside = outside
         self._timers = timers
-        self._peers = peers
+        self._calls = calls
         self._submissions = submissions
         self._timers_fired = False
 
     async def advance(self, phases: Sequence[int], until: int = 0) -> ToCome:
         """Go through these phases of the present instant in order, then go on alone up to `until`; Refusal."""
-        self._peers.changed = ()
+        self._calls.changed = ()
         self._timers_fired = False
         await self._go_through(phases)
         for _ in range(MOST_ALONE):
@@ -114,7 +125,7 @@ class Lockstep:
             self._manager.next_end,
             self._timers.next,
             self._submissions.next,
-            self._peers.changed,
+            self._calls.changed,
             self.domain.clock.now(),
             self._timers_fired,
         )
@@ -122,7 +133,7 @@ class Lockstep:
     @property
     def _is_alone(self) -> bool:
         """Whether the next step concerns no other domain, and does not decide whether anything will ever happen."""
-        return not self._peers.changed and self._submissions.next is not None
+        return not self._calls.changed and self._submissions.next is not None
 
     @property
     def _next(self) -> int:
@@ -137,8 +148,8 @@ class Lockstep:
             phases = [phase for phase in phases if phase > PHASE_TIMERS]
         if phases:
             await self._turn(now, phases)
-        if self._peers.problem:
-            raise Refusal(grpc.StatusCode.ABORTED, "PEER_FAILED", self._peers.problem)
+        if self._calls.problem:
+            raise Refusal(grpc.StatusCode.ABORTED, "PEER_FAILED", self._calls.problem)
 
     async def _fire(self, now: int) -> None:
         """Fire the timers that are due, and wait for the answers that each needs."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
+from functools import partial
 
 from cosched.adapters.manager import SettingError
 from cosched.adapters.replay.manager import ReplayManager
@@ -12,7 +13,7 @@ from cosched.service.clock import Clock
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.outside import ServiceOutside
 from cosched.service.peers.peers import Peers
-from cosched.service.replay.pace import Lockstep, NotingPeers, RealPace
+from cosched.service.replay.pace import CallNotes, Lockstep, NotingPeers, RealPace
 from cosched.service.replay.submissions import Submissions
 from cosched.service.replay.timers import PacedTimers
 from cosched.service.timers import Timers
@@ -29,6 +30,7 @@ class Replay:
         self._manager = manager
         self.clock = Clock(0, wall=manager.time.now, steady=manager.time.now)
         self.timers = PacedTimers() if manager.lockstep else Timers(self.clock, manager.time.speed)
+        self._calls = CallNotes()
         self.lockstep: Lockstep | None = None
         self.pace: RealPace | None = None
 
@@ -38,17 +40,16 @@ class Replay:
         return self._manager.lockstep
 
     @property
-    def peers(self) -> type[Peers]:
-        """The class of the clients for other domains."""
-        return NotingPeers if self.paced else Peers
+    def peers(self) -> Callable[..., Peers]:
+        """Makes the clients for other domains, from the arguments of Peers."""
+        return partial(NotingPeers, self._calls) if self.paced else Peers
 
-    def begin(self, domain: LiveDomain, peers: Peers, outside: ServiceOutside) -> None:
+    def begin(self, domain: LiveDomain, outside: ServiceOutside) -> None:
         """Start submitting the trace's jobs, or wait for the conductor."""
         submissions, time = Submissions(domain, self._manager.jobs), self._manager.time
         if isinstance(self.timers, PacedTimers):
             assert isinstance(time, SharedTime)
-            assert isinstance(peers, NotingPeers)
-            self.lockstep = Lockstep(domain, self._manager, time, outside, self.timers, peers, submissions)
+            self.lockstep = Lockstep(domain, self._manager, time, outside, self.timers, self._calls, submissions)
         else:
             self.pace = RealPace(domain, self.timers, submissions)
 
