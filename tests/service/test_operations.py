@@ -16,7 +16,7 @@ from cosched.core.job import JobState
 from cosched.core.settings import CoschedulingSettings, Scheme
 from cosched.service.api import operations
 from cosched.service.api.operations import Operations
-from cosched.service.api.requests import Asking, Requests
+from cosched.service.api.requests import Requests, UserRequest
 from cosched.service.api.views import Views
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.manager import cancelling
@@ -90,10 +90,10 @@ class Site:
         task.add_done_callback(self.tasks.discard)
 
     async def submit(self, request: str = "submit", **wanted: Any) -> JobRecord:
-        return await self.operations.submit(Asking(ANN, "SubmitJob", request), replace(WANTED, **wanted))
+        return await self.operations.submit(UserRequest(ANN, "SubmitJob", request), replace(WANTED, **wanted))
 
     async def cancel(self, request: str = "cancel") -> JobRecord:
-        return await self.operations.cancel(Asking(ANN, "CancelJob", request), "1")
+        return await self.operations.cancel(UserRequest(ANN, "CancelJob", request), "1")
 
     def reason(self) -> str:
         return Views(self.domain, self.domain.clock).job(self.operations.job("1")).reason

@@ -17,7 +17,7 @@ from cosched.service.api.answering import Context, answer, as_refusal
 from cosched.service.api.domain_operations import DomainOperations
 from cosched.service.api.operations import Operations
 from cosched.service.api.reads import Reads, in_slices
-from cosched.service.api.requests import Asking, Requests
+from cosched.service.api.requests import Requests, UserRequest
 from cosched.service.api.views import Views
 from cosched.service.domain.draining import EXPECTED, MAX_SETTLE, SETTLE, check_seconds
 from cosched.service.domain.live_domain import LiveDomain
@@ -81,25 +81,25 @@ class DomainApi(DomainServiceServicer):
     async def SubmitJob(self, request: domain_pb2.SubmitJobRequest, context: Context) -> domain_pb2.SubmitJobResponse:
         """See the protocol."""
 
-        async def submit(asking: Asking) -> JobRecord:
-            return await self._operations.submit(asking, read_submission(request))
+        async def submit(user_request: UserRequest) -> JobRecord:
+            return await self._operations.submit(user_request, read_submission(request))
 
         return domain_pb2.SubmitJobResponse(job=await self._change("SubmitJob", request, context, submit))
 
     async def CancelJob(self, request: domain_pb2.CancelJobRequest, context: Context) -> domain_pb2.CancelJobResponse:
         """See the protocol."""
 
-        async def cancel(asking: Asking) -> JobRecord:
-            return await self._operations.cancel(asking, self._own("job", request.job))
+        async def cancel(user_request: UserRequest) -> JobRecord:
+            return await self._operations.cancel(user_request, self._own("job", request.job))
 
         return domain_pb2.CancelJobResponse(job=await self._change("CancelJob", request, context, cancel))
 
     async def LinkJobs(self, request: domain_pb2.LinkJobsRequest, context: Context) -> domain_pb2.LinkJobsResponse:
         """See the protocol."""
 
-        async def link(asking: Asking) -> JobRecord:
+        async def link(user_request: UserRequest) -> JobRecord:
             mate = read_mate("mate", request.mate, request.or_alone)
-            return await self._operations.link(asking, self._own("job", request.job), mate)
+            return await self._operations.link(user_request, self._own("job", request.job), mate)
 
         return domain_pb2.LinkJobsResponse(job=await self._change("LinkJobs", request, context, link))
 
@@ -108,9 +108,9 @@ class DomainApi(DomainServiceServicer):
     ) -> domain_pb2.UnlinkJobsResponse:
         """See the protocol."""
 
-        async def unlink(asking: Asking) -> JobRecord:
+        async def unlink(user_request: UserRequest) -> JobRecord:
             peer = check_domain("mate_domain", request.mate_domain) if request.mate_domain else ""
-            return await self._operations.unlink(asking, self._own("job", request.job), peer)
+            return await self._operations.unlink(user_request, self._own("job", request.job), peer)
 
         return domain_pb2.UnlinkJobsResponse(job=await self._change("UnlinkJobs", request, context, unlink))
 
@@ -119,8 +119,8 @@ class DomainApi(DomainServiceServicer):
     ) -> domain_pb2.ReleaseHoldResponse:
         """See the protocol."""
 
-        async def release(asking: Asking) -> JobRecord:
-            return await self._operations.release(asking, self._own("job", request.job))
+        async def release(user_request: UserRequest) -> JobRecord:
+            return await self._operations.release(user_request, self._own("job", request.job))
 
         return domain_pb2.ReleaseHoldResponse(job=await self._change("ReleaseHold", request, context, release))
 
@@ -129,11 +129,11 @@ class DomainApi(DomainServiceServicer):
     ) -> domain_pb2.DrainDomainResponse:
         """See the protocol."""
 
-        def drain(asking: Asking) -> None:
+        def drain(user_request: UserRequest) -> None:
             expected = request.expected if request.HasField("expected") else None
             settle = request.settle if request.HasField("settle") else None
             self._serving.domain_operations.drain(
-                asking,
+                user_request,
                 check_seconds("expected", expected, MAX_ABSENCE, EXPECTED),
                 check_seconds("settle", settle, MAX_SETTLE, SETTLE),
             )
@@ -148,15 +148,15 @@ class DomainApi(DomainServiceServicer):
         return domain_pb2.ResumeDomainResponse(domain=domain)
 
     async def _change_domain(
-        self, method: str, request: Any, context: Context, operate: Callable[[Asking], None]
+        self, method: str, request: Any, context: Context, operate: Callable[[UserRequest], None]
     ) -> cluster_pb2.Domain:
         async def work() -> cluster_pb2.Domain:
-            asking = Asking(self._identify(context), method, request.request_id)
+            user_request = UserRequest(self._identify(context), method, request.request_id)
             try:
                 check_text("request_id", request.request_id, MAX_REQUEST_ID)
-                operate(asking)
+                operate(user_request)
             except FieldError as error:
-                self._requests.refused(asking, as_refusal(error))
+                self._requests.refused(user_request, as_refusal(error))
                 raise
             self._serving.tell_peers()
             return self._serving.about()
@@ -164,15 +164,15 @@ class DomainApi(DomainServiceServicer):
         return await answer(method, work(), context, self._domain)
 
     async def _change(
-        self, method: str, request: Any, context: Context, operate: Callable[[Asking], Awaitable[JobRecord]]
+        self, method: str, request: Any, context: Context, operate: Callable[[UserRequest], Awaitable[JobRecord]]
     ) -> job_pb2.Job:
         async def work() -> job_pb2.Job:
-            asking = Asking(self._identify(context), method, request.request_id)
+            user_request = UserRequest(self._identify(context), method, request.request_id)
             try:
                 check_text("request_id", request.request_id, MAX_REQUEST_ID)
-                return self._views.job(await operate(asking))
+                return self._views.job(await operate(user_request))
             except FieldError as error:
-                self._requests.refused(asking, as_refusal(error))
+                self._requests.refused(user_request, as_refusal(error))
                 raise
 
         return await answer(method, work(), context, self._domain)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from cosched.service.api.requests import Asking, Requests, not_owner
+from cosched.service.api.requests import Requests, UserRequest, not_owner
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.wire.errors import Refusal
 
@@ -16,23 +16,23 @@ class DomainOperations:
         self._domain = domain
         self._requests = requests
 
-    def drain(self, asking: Asking, expected: int, settle: int) -> None:
+    def drain(self, request: UserRequest, expected: int, settle: int) -> None:
         """DrainDomain, for about `expected` seconds; holds last at most `settle` seconds."""
-        self._change(asking, f"for {expected} s", lambda: self._domain.draining.begin(expected, settle))
+        self._change(request, f"for {expected} s", lambda: self._domain.draining.begin(expected, settle))
 
-    def resume(self, asking: Asking) -> None:
+    def resume(self, request: UserRequest) -> None:
         """ResumeDomain."""
-        self._change(asking, "", self._domain.draining.end)
+        self._change(request, "", self._domain.draining.end)
 
-    def _change(self, asking: Asking, detail: str, change: Callable[[], None]) -> None:
+    def _change(self, request: UserRequest, detail: str, change: Callable[[], None]) -> None:
         try:
-            if not asking.caller.operator:
-                raise not_owner(f"only an operator may drain or resume {self._domain.name}, not {asking.user}")
-            if self._domain.store.reply(asking.user, asking.request_id) is not None:
+            if not request.caller.operator:
+                raise not_owner(f"only an operator may drain or resume {self._domain.name}, not {request.user}")
+            if self._domain.store.reply(request.user, request.request_id) is not None:
                 return
             with self._domain.turns.take():
-                self._requests.on_record(asking, None, detail)
+                self._requests.on_record(request, None, detail)
                 change()
         except Refusal as refusal:
-            self._requests.refused(asking, refusal)
+            self._requests.refused(request, refusal)
             raise

@@ -11,7 +11,7 @@ from cosched.core.coscheduling.mates import WAITING
 from cosched.core.events import Linked, ReleaseDue, Unlinked
 from cosched.core.job import JobState
 from cosched.core.protocol import Domain, Failure, GetMateJobId, JobId, MateJobId, MateName
-from cosched.service.api.requests import Asking, Requests, not_owner
+from cosched.service.api.requests import Requests, UserRequest, not_owner
 from cosched.service.domain import story
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.manager.queues import Queue
@@ -50,28 +50,28 @@ class Operations:
 
     # The operations; each returns the job as it is afterwards
 
-    async def submit(self, asking: Asking, wanted: Submission) -> JobRecord:
+    async def submit(self, request: UserRequest, wanted: Submission) -> JobRecord:
         """SubmitJob."""
-        return await self._once(asking, lambda: self._submit(asking, wanted))
+        return await self._once(request, lambda: self._submit(request, wanted))
 
-    async def cancel(self, asking: Asking, job: str) -> JobRecord:
+    async def cancel(self, request: UserRequest, job: str) -> JobRecord:
         """CancelJob."""
-        return await self._once(asking, lambda: self._cancel(asking, job))
+        return await self._once(request, lambda: self._cancel(request, job))
 
-    async def link(self, asking: Asking, job: str, mate: MateName) -> JobRecord:
+    async def link(self, request: UserRequest, job: str, mate: MateName) -> JobRecord:
         """LinkJobs."""
-        return await self._once(asking, lambda: self._link(asking, job, mate))
+        return await self._once(request, lambda: self._link(request, job, mate))
 
-    async def unlink(self, asking: Asking, job: str, peer: Domain) -> JobRecord:
+    async def unlink(self, request: UserRequest, job: str, peer: Domain) -> JobRecord:
         """UnlinkJobs; `peer` empty: any domain."""
-        return await self._once(asking, lambda: self._unlink(asking, job, peer))
+        return await self._once(request, lambda: self._unlink(request, job, peer))
 
-    async def release(self, asking: Asking, job: str) -> JobRecord:
+    async def release(self, request: UserRequest, job: str) -> JobRecord:
         """ReleaseHold."""
-        return await self._once(asking, lambda: self._release(asking, job))
+        return await self._once(request, lambda: self._release(request, job))
 
-    async def _once(self, asking: Asking, operate: Callable[[], Awaitable[JobRecord]]) -> JobRecord:
-        return await self._requests.once(asking, operate, self._done)
+    async def _once(self, request: UserRequest, operate: Callable[[], Awaitable[JobRecord]]) -> JobRecord:
+        return await self._requests.once(request, operate, self._done)
 
     def _done(self, job: int | None) -> JobRecord:
         """Return the job of a request that was carried out before."""
@@ -82,15 +82,15 @@ class Operations:
 
     # Submission
 
-    async def _submit(self, asking: Asking, wanted: Submission) -> JobRecord:
+    async def _submit(self, request: UserRequest, wanted: Submission) -> JobRecord:
         self._queue.check_open()
-        owner = self._owner(asking, wanted.owner)
+        owner = self._owner(request, wanted.owner)
         mate = self._named(wanted.mate) if wanted.mate is not None else None
         self._check_room(owner, wanted.nodes)
         self._check_mate(owner, mate)
         record = self._record(wanted, owner, mate)
         with self._domain.turns.take():
-            self._requests.on_record(asking, record.id, "")
+            self._requests.on_record(request, record.id, "")
             self._add(record, wanted)
             self._domain.admit(record, or_alone=mate is not None and mate.or_alone)
             if mate is None and not wanted.hold:
@@ -147,10 +147,10 @@ class Operations:
                 grpc.StatusCode.UNAVAILABLE, "STALLED", f"the job cannot be recorded: {error.reason}"
             ) from error
 
-    def _owner(self, asking: Asking, owner: str) -> str:
-        if owner in ("", asking.user):
-            return asking.user
-        if not asking.caller.operator:
+    def _owner(self, request: UserRequest, owner: str) -> str:
+        if owner in ("", request.user):
+            return request.user
+        if not request.caller.operator:
             raise not_owner(f"only an operator may submit for {owner}")
         return owner
 
@@ -192,35 +192,35 @@ class Operations:
             said = f"{what} is that of job {taken} already"
             raise Refusal(grpc.StatusCode.FAILED_PRECONDITION, "PAIR_TAKEN", said, {"job_id": str(taken)})
 
-    async def _link(self, asking: Asking, job: str, named: MateName) -> JobRecord:
+    async def _link(self, request: UserRequest, job: str, named: MateName) -> JobRecord:
         await self._queue.look_for(job)
         if self._queue.must_adopt(job):
-            return await self._adopt(asking, job, self._named(named))
-        record, mate = self._owned(asking, job), self._named(named)
+            return await self._adopt(request, job, self._named(named))
+        record, mate = self._owned(request, job), self._named(named)
         self._queue.check_name(mate)
         self._check_linkable(record, mate)
         answer = await self._agreed(record, mate)
         await self._queue.relink(job, mate)
         self._check_linkable(record, mate)  # it may have started meanwhile
         with self._domain.turns.take():
-            self._requests.on_record(asking, record.id, str(mate))
+            self._requests.on_record(request, record.id, str(mate))
             if not names(record, mate):
                 self._domain.decisions.feed(Linked(job, mate._replace(mate=mate.mate or answer.job)))
                 record.mate_status = UNASKED
             record.lookup = FOUND[answer.found]
         return record
 
-    async def _adopt(self, asking: Asking, job: str, mate: MateName) -> JobRecord:
+    async def _adopt(self, request: UserRequest, job: str, mate: MateName) -> JobRecord:
         """Link a job of the caller that names no mate yet, and may be unknown here."""
         if (known := self._domain.jobs.get(job)) is not None:
             self._check_linkable(known, mate)
-        self._check_mate(asking.user, mate)
-        await self._queue.adopt(job, mate, asking.user)
+        self._check_mate(request.user, mate)
+        await self._queue.adopt(job, mate, request.user)
         if job not in self._domain.jobs:
-            raise not_owner(f"{asking.user} has no queued job {job[:40]} here that names no mate")
+            raise not_owner(f"{request.user} has no queued job {job[:40]} here that names no mate")
         record = self._domain.jobs[job]
         with self._domain.turns.take():
-            self._requests.on_record(asking, record.id, str(mate))
+            self._requests.on_record(request, record.id, str(mate))
         return record
 
     async def _agreed(self, record: JobRecord, mate: MateName) -> MateJobId:
@@ -249,60 +249,60 @@ class Operations:
                 f"job {record.id} is unchanged",
             ) from error
 
-    def _linked(self, asking: Asking, job: str, peer: Domain) -> JobRecord:
+    def _linked(self, request: UserRequest, job: str, peer: Domain) -> JobRecord:
         """Return the job if it has a mate on that domain and has not started; Refusal."""
-        record = self._owned(asking, job)
+        record = self._owned(request, job)
         if record.peer is None or peer not in ("", record.peer):
             raise Refusal(grpc.StatusCode.FAILED_PRECONDITION, "NOT_LINKED", f"job {job} has no such mate")
         if record.state is JobState.RUNNING:
             raise _wrong_state(record, "be unlinked")
         return record
 
-    async def _unlink(self, asking: Asking, job: str, peer: Domain) -> JobRecord:
+    async def _unlink(self, request: UserRequest, job: str, peer: Domain) -> JobRecord:
         await self._queue.look_for(job)
-        record = self._linked(asking, job, peer)
+        record = self._linked(request, job, peer)
         await self._queue.part(job)
-        self._linked(asking, job, peer)  # it may have started meanwhile
+        self._linked(request, job, peer)  # it may have started meanwhile
         with self._domain.turns.take():
-            self._requests.on_record(asking, record.id, str(record.named))
+            self._requests.on_record(request, record.id, str(record.named))
             record.lookup = record.mate_status = UNASKED
             self._domain.decisions.feed(Unlinked(job))
         return record
 
     # Cancellation and release
 
-    async def _cancel(self, asking: Asking, job: str) -> JobRecord:
+    async def _cancel(self, request: UserRequest, job: str) -> JobRecord:
         await self._queue.look_for(job)
         record = self.job(job)
-        self._check_owner(asking, record)
+        self._check_owner(request, record)
         if record.state is JobState.CANCELLED:
             return record
         if record.state.final:
             raise _wrong_state(record, "be cancelled")
         ordered = self._queue.leaves_end_to_manager(record)
         with self._domain.turns.take():
-            self._requests.on_record(asking, record.id, "")
+            self._requests.on_record(request, record.id, "")
             if ordered:
-                self._domain.order_cancellation(record, asking.user)
+                self._domain.order_cancellation(record, request.user)
             else:
-                self._domain.end(job, JobState.CANCELLED, f"by {asking.user}")
+                self._domain.end(job, JobState.CANCELLED, f"by {request.user}")
         if ordered and await self._runner.cancelled(job, QUICK):
             await self._queue.look(0.0)  # it has usually ended by then
         return record
 
-    async def _release(self, asking: Asking, job: str) -> JobRecord:
+    async def _release(self, request: UserRequest, job: str) -> JobRecord:
         await self._queue.look_for(job)
         self._check_releasable(job)
-        record = self._owned(asking, job)
+        record = self._owned(request, job)
         if not record.user_hold and record.state is not JobState.HOLDING:
             raise _wrong_state(record, "be released: it does not hold")
-        if not record.user_hold and not asking.caller.operator:
+        if not record.user_hold and not request.caller.operator:
             raise not_owner(
                 f"only an operator may end a hold before its time; to end the wait of job {job}, "
                 "link it with another mate, unlink it (it then starts alone) or cancel it"
             )
         with self._domain.turns.take():
-            self._requests.on_record(asking, record.id, "")
+            self._requests.on_record(request, record.id, "")
             if record.user_hold:
                 record.user_hold = False
                 self._domain.enqueue(record)
@@ -332,17 +332,17 @@ class Operations:
         """Return the refusal that there is no job with this id."""
         return Refusal(grpc.StatusCode.NOT_FOUND, "JOB_NOT_FOUND", f"no job {job[:40]} on {self._domain.name}")
 
-    def _owned(self, asking: Asking, job: str) -> JobRecord:
+    def _owned(self, request: UserRequest, job: str) -> JobRecord:
         """Return the job if it has not ended and the caller may change it; Refusal."""
         record = self.job(job)
-        self._check_owner(asking, record)
+        self._check_owner(request, record)
         if record.state.final:
             raise _wrong_state(record, "be changed")
         return record
 
-    def _check_owner(self, asking: Asking, record: JobRecord) -> None:
-        if asking.user != record.owner and not asking.caller.operator:
-            raise not_owner(f"job {record.id} is {record.owner}'s, and {asking.user} is no operator")
+    def _check_owner(self, request: UserRequest, record: JobRecord) -> None:
+        if request.user != record.owner and not request.caller.operator:
+            raise not_owner(f"job {record.id} is {record.owner}'s, and {request.user} is no operator")
 
 
 def _wrong_state(record: JobRecord, what: str) -> Refusal:

@@ -19,7 +19,7 @@ _LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
+class UserRequest:
     """Who requests what, for request ids and the audit."""
 
     caller: Caller
@@ -52,56 +52,56 @@ class Requests:
             task.cancel()
 
     async def once(
-        self, asking: Asking, operate: Callable[[], Awaitable[JobRecord]], done: Callable[[int | None], JobRecord]
+        self, request: UserRequest, operate: Callable[[], Awaitable[JobRecord]], done: Callable[[int | None], JobRecord]
     ) -> JobRecord:
         """Carry an operation out to its end, even if the caller goes away; return the job as it is then. Refusal.
 
         Does nothing more if the same request is being carried out, or was before; `done` returns its result.
         """
         try:
-            begun = self._under_way.get((asking.user, asking.request_id))
+            begun = self._under_way.get((request.user, request.request_id))
             if begun is not None:
-                _check_same(asking, begun.get_name())
+                _check_same(request, begun.get_name())
                 return await asyncio.shield(begun)
-            before = self._domain.store.reply(asking.user, asking.request_id)
+            before = self._domain.store.reply(request.user, request.request_id)
             if before is not None:
-                _check_same(asking, before[0])
+                _check_same(request, before[0])
                 return done(before[1])
-            return await asyncio.shield(self._begin(asking, operate))
+            return await asyncio.shield(self._begin(request, operate))
         except Refusal as refusal:
-            self.refused(asking, refusal)
+            self.refused(request, refusal)
             raise
 
-    def _begin(self, asking: Asking, operate: Callable[[], Awaitable[JobRecord]]) -> asyncio.Task[JobRecord]:
-        key, task = (asking.user, asking.request_id), asyncio.ensure_future(operate())
+    def _begin(self, request: UserRequest, operate: Callable[[], Awaitable[JobRecord]]) -> asyncio.Task[JobRecord]:
+        key, task = (request.user, request.request_id), asyncio.ensure_future(operate())
         assert isinstance(task, asyncio.Task)
-        task.set_name(asking.method)
+        task.set_name(request.method)
         self._under_way[key] = task
         task.add_done_callback(lambda _: self._under_way.pop(key))
         return task
 
-    def on_record(self, asking: Asking, job: int | None, detail: str) -> None:
+    def on_record(self, request: UserRequest, job: int | None, detail: str) -> None:
         """Record that the request was carried out, for `job` if it has one; only in a turn."""
         changes = self._domain.journal.changes
-        done = DoneRequest(asking.user, asking.request_id, asking.method, job)
+        done = DoneRequest(request.user, request.request_id, request.method, job)
         changes.requests.append(done)
-        changes.audits.append(self._audit(asking, str(job) if job is not None else None, "OK", detail))
+        changes.audits.append(self._audit(request, str(job) if job is not None else None, "OK", detail))
 
-    def refused(self, asking: Asking, refusal: Refusal) -> None:
+    def refused(self, request: UserRequest, refusal: Refusal) -> None:
         """Record a refused change, if it can be written."""
         denied = refusal.code is grpc.StatusCode.PERMISSION_DENIED
         level = logging.WARNING if denied else logging.INFO
-        _LOG.log(level, "%s of %s: %s", asking.method, asking.caller.via, refusal.message)
+        _LOG.log(level, "%s of %s: %s", request.method, request.caller.via, refusal.message)
         if denied:
             self._domain.metrics.denied(refusal.reason).inc()
         if not self._domain.turns.problem:
-            record = self._audit(asking, None, refusal.code.name, refusal.message)
+            record = self._audit(request, None, refusal.code.name, refusal.message)
             self._domain.refused_changes.add(record, refusal.reason)
 
-    def _audit(self, asking: Asking, job: str | None, outcome: str, detail: str) -> AuditRecord:
-        caller = asking.caller
+    def _audit(self, request: UserRequest, job: str | None, outcome: str, detail: str) -> AuditRecord:
+        caller = request.caller
         now = self._domain.clock.now()
-        return AuditRecord(now, caller.user or caller.peer or "", caller.via, asking.method, job, outcome, detail)
+        return AuditRecord(now, caller.user or caller.peer or "", caller.via, request.method, job, outcome, detail)
 
 
 def not_owner(message: str) -> Refusal:
@@ -109,8 +109,8 @@ def not_owner(message: str) -> Refusal:
     return Refusal(grpc.StatusCode.PERMISSION_DENIED, "NOT_OWNER", message)
 
 
-def _check_same(asking: Asking, method: str) -> None:
+def _check_same(request: UserRequest, method: str) -> None:
     """Raise Refusal if the request id was used for another method."""
-    if method != asking.method:
+    if method != request.method:
         said = f"request_id: was used for {method} before"
         raise Refusal(grpc.StatusCode.INVALID_ARGUMENT, "INVALID_FIELD", said, {"field": "request_id"})
