@@ -24,7 +24,7 @@ DYING = 1.0  # seconds for a process to end after its connections broke
 
 
 @dataclass(frozen=True, slots=True)
-class LiveDomain:
+class ReplayedDomain:
     """One domain of a replay: its settings, its number of nodes and its jobs."""
 
     settings: Domain
@@ -61,7 +61,7 @@ def in_processes(places: Iterable[Place]) -> Iterator[list[LivePlayer]]:
         yield players
 
 
-def prepared(domains: Sequence[LiveDomain], pairing: Pairing, folder: Path) -> Iterator[Place]:
+def prepared(domains: Sequence[ReplayedDomain], pairing: Pairing, folder: Path) -> Iterator[Place]:
     """Write the files that the services read; yield the folder, not yet made, and the configuration of each."""
     addresses = [f"127.0.0.1:{port}" for port in free_ports(len(domains))]
     names = [domain.settings.name for domain in domains]

@@ -14,7 +14,7 @@ from cosched.errors import InputError
 from cosched.sim.configuration import ReplayConfig
 from cosched.sim.federation.conductor import Conductor
 from cosched.sim.federation.live_player import LivePlayer, ServiceDiedError
-from cosched.sim.live.processes import TIME, LiveDomain, in_processes, prepared
+from cosched.sim.live.processes import TIME, ReplayedDomain, in_processes, prepared
 from cosched.sim.replaying import Replay
 from cosched.sim.results.outcomes import jobs_of, last_event
 from cosched.sim.results.result import DomainResult, ReplayResult
@@ -45,7 +45,7 @@ class LiveReplay(Replay):
     def run(self, schemes: Sequence[Scheme] | None = None) -> ReplayResult:
         """Replay with the configured schemes, or with `schemes` (one a domain)."""
         settings = self.settings(schemes)
-        domains = [LiveDomain(*each) for each in zip(settings, self.nodes, self.workloads, strict=True)]
+        domains = [ReplayedDomain(*each) for each in zip(settings, self.nodes, self.workloads, strict=True)]
         began = time.perf_counter()
         self._doing("starting services ...")
         with self._services(domains) as (players, told):
@@ -60,7 +60,7 @@ class LiveReplay(Replay):
         return ReplayResult(named, self.pairing, conductor.stalled, None, timing)
 
     @contextmanager
-    def _services(self, domains: Sequence[LiveDomain]) -> Iterator[tuple[list[LivePlayer], SharedTime]]:
+    def _services(self, domains: Sequence[ReplayedDomain]) -> Iterator[tuple[list[LivePlayer], SharedTime]]:
         """Yield clients of the services and their shared time; everything ends with the block."""
         with tempfile.TemporaryDirectory(prefix="cosched-") as folder, ExitStack() as stack:
             told = stack.enter_context(closing(SharedTime.make(Path(folder) / TIME)))
@@ -84,7 +84,7 @@ class LiveReplay(Replay):
 
         return tell
 
-    def _collect(self, index: int, domain: LiveDomain, player: LivePlayer, now: int) -> DomainResult:
+    def _collect(self, index: int, domain: ReplayedDomain, player: LivePlayer, now: int) -> DomainResult:
         outcomes, releases = player.results(player.name)
         if len(outcomes) != len(domain.workload):
             raise ServiceDiedError(f"{player.name}: not all jobs were submitted")
