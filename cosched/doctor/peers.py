@@ -12,7 +12,7 @@ from cosched.doctor.remedies import Ends, remedy
 from cosched.errors import InputError
 from cosched.service.configuration import Configuration
 from cosched.service.peers.outcomes import CallError
-from cosched.service.peers.peers import Peers, PeerView
+from cosched.service.peers.peers import PeerClients, PeerView
 from cosched.service.wire.fields import PROBE
 from cosched.service.wire.tls import PeerCredentials
 from cosched.service.wire.tls_files import TlsFiles
@@ -52,7 +52,7 @@ def _names(here: str, files: TlsFiles | None) -> tuple[str, ...]:
 async def _views(configuration: Configuration, credentials: PeerCredentials | None) -> list[PeerView]:
     """Ask all peers; return what is then known of them."""
     timeout = float(configuration.coscheduling.peer_timeout)
-    peers = Peers(configuration.domain.name, configuration.peers, timeout, credentials, lambda view: None)  # noqa: ARG005
+    peers = PeerClients(configuration.domain.name, configuration.peers, timeout, credentials, lambda view: None)  # noqa: ARG005
     try:
         await peers.beat()
         for view in peers.views():
@@ -63,7 +63,7 @@ async def _views(configuration: Configuration, credentials: PeerCredentials | No
         await peers.close()
 
 
-async def _ask_as_peer(peers: Peers, peer: str) -> None:
+async def _ask_as_peer(peers: PeerClients, peer: str) -> None:
     """Make a call that only peers may make, and that changes nothing."""
     with suppress(CallError):  # the view shows it
         await peers.call(peer, GetMateStatus(PROBE, PROBE))

@@ -25,7 +25,7 @@ from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.domain.watching import Watchers
 from cosched.service.manager.runner import Runner, over
 from cosched.service.peers.agreed_start import AgreedStart
-from cosched.service.peers.peers import CallError, Peers
+from cosched.service.peers.peers import CallError, PeerClients
 from cosched.service.store import EventRecord
 from cosched.service.store.durability import Durability
 from cosched.service.tasks import Tasks
@@ -45,7 +45,7 @@ class ServiceOutside:
     def __init__(
         self,
         domain: LiveDomain,
-        peers: Peers,
+        peers: PeerClients,
         agreed: AgreedStart,
         runner: Runner,
         timers: Timers,

@@ -42,7 +42,7 @@ from cosched.service.metrics import Metrics
 from cosched.service.outside import ServiceOutside
 from cosched.service.peers.agreed_start import AgreedStart
 from cosched.service.peers.announcing import Announcer
-from cosched.service.peers.peers import Peers, PeerView
+from cosched.service.peers.peers import PeerClients, PeerView
 from cosched.service.preparing import check_addresses, mistakes_of_manager, prepare
 from cosched.service.replay.replaying import replay_of
 from cosched.service.store import Store, StoreError
@@ -184,7 +184,7 @@ class Service:
         )  # fmt: skip
         credentials = PeerCredentials(self._tls) if self._tls and not configuration.domain.plaintext else None
         timeout = float(configuration.coscheduling.peer_timeout)
-        peers = replay.peers if replay else Peers
+        peers = replay.peers if replay else PeerClients
         self.peers = peers(
             self.name, configuration.peers, timeout, credentials, self._peer_changed, self.domain.presence.answers
         )

@@ -13,7 +13,7 @@ from grpc_health.v1.health import aio as health
 
 from cosched.core.protocol import FOREVER, Failure, GetMateJobId, GetMateStatus, Request, StartJob, TryStartMate
 from cosched.service.configuration import Peer
-from cosched.service.peers.peers import CallError, Peers, PeerView
+from cosched.service.peers.peers import CallError, PeerClients, PeerView
 from cosched.service.wire.tls import PeerCredentials
 from cosched.v1 import cluster_pb2 as states
 from cosched.v1 import coscheduling_pb2 as wire
@@ -119,7 +119,7 @@ class World:
         self.proxy = proxy
         self.told: list[PeerView] = []
         peer = Peer(name="eureka", address=address, identity=EUREKA if client else None)
-        self.peers = Peers("intrepid", [peer], PATIENT, client, self.told.append)
+        self.peers = PeerClients("intrepid", [peer], PATIENT, client, self.told.append)
 
     async def call(self, request: Request) -> object:
         return await self.peers.call("eureka", request)

@@ -27,7 +27,7 @@ UNKNOWN, MATE = MateJobId(Found.UNSUBMITTED, None), MateJobId(Found.MATE, "7")
 AWAY = CallError(Failure.UNREACHABLE, "is away")
 
 
-class Peers:
+class Clients:
     """Answers as it is told; the last answer is given for ever."""
 
     def __init__(self, *answers: MateJobId | CallError) -> None:
@@ -60,7 +60,7 @@ def submit(world: World, **named: Any) -> LiveDomain:
     return node.domain
 
 
-def announcer(domain: LiveDomain, peers: Peers) -> Announcer:
+def announcer(domain: LiveDomain, peers: Clients) -> Announcer:
     return Announcer(domain, cast(Any, peers), Tasks(pytest.fail))
 
 
@@ -70,7 +70,7 @@ async def settled(announcer: Announcer) -> None:
 
 
 async def test_a_mate_named_by_its_id_is_asked_for_until_its_domain_has_said_what_it_knows(world: World) -> None:
-    domain, peers = submit(world, mate="7"), Peers(UNKNOWN, AWAY, UNKNOWN, MATE)
+    domain, peers = submit(world, mate="7"), Clients(UNKNOWN, AWAY, UNKNOWN, MATE)
     found = announcer(domain, peers)
     await found.announce("1")
     assert domain.jobs["1"].lookup == FOUND[Found.UNSUBMITTED]
@@ -81,7 +81,7 @@ async def test_a_mate_named_by_its_id_is_asked_for_until_its_domain_has_said_wha
 
 @pytest.mark.parametrize("answer", [UNKNOWN, AWAY])
 async def test_a_pair_by_name_is_announced_once_as_its_other_job_will_be(world: World, answer) -> None:
-    peers = Peers(answer)
+    peers = Clients(answer)
     found = announcer(submit(world, pair="p"), peers)
     await found.announce("1")
     await settled(found)
@@ -89,7 +89,7 @@ async def test_a_pair_by_name_is_announced_once_as_its_other_job_will_be(world: 
 
 
 async def test_a_link_that_is_dissolved_is_announced_no_more(world: World) -> None:
-    domain, peers = submit(world, mate="7"), Peers(UNKNOWN)
+    domain, peers = submit(world, mate="7"), Clients(UNKNOWN)
     found = announcer(domain, peers)
     await found.announce("1")
     with domain.turns.take():
@@ -98,11 +98,11 @@ async def test_a_link_that_is_dissolved_is_announced_no_more(world: World) -> No
 
 
 async def test_after_a_restart_what_was_not_answered_is_announced(world: World) -> None:
-    domain, peers = submit(world, mate="7"), Peers(AWAY)
+    domain, peers = submit(world, mate="7"), Clients(AWAY)
     before = announcer(domain, peers)
     await before.announce("1")
     await before._tasks.close()
-    peers = Peers(MATE)
+    peers = Clients(MATE)
     again = announcer(domain, peers)
     again.resume()
     await settled(again)

@@ -10,7 +10,7 @@ from grpc_health.v1 import health_pb2
 
 from cosched.core.protocol import MateTried
 from cosched.service.configuration import Peer
-from cosched.service.peers.peers import Peers, PeerView
+from cosched.service.peers.peers import PeerClients, PeerView
 from cosched.service.wire.errors import Refusal, abort
 from cosched.v1 import cluster_pb2 as states
 from tests.service.faulty_proxy import BLACK_HOLE, PASS, REFUSE, FaultyProxy
@@ -95,7 +95,7 @@ async def test_a_heartbeat_waits_for_all_peers_at_once() -> None:
     with FaultyProxy("127.0.0.1:9", BLACK_HOLE) as hole:
         told: list[PeerView] = []
         silent = [Peer(name=f"silent{number}", address=hole.address) for number in range(20)]
-        peers = Peers("intrepid", silent, PATIENT, None, told.append)
+        peers = PeerClients("intrepid", silent, PATIENT, None, told.append)
         beat = asyncio.ensure_future(peers.beat())
         await until(lambda: hole.accepted == 20)  # before any of them has answered, or will
         assert not told

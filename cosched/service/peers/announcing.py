@@ -13,7 +13,7 @@ from contextlib import suppress
 from cosched.core.coscheduling.mates import WAITING
 from cosched.core.protocol import Domain, Found, GetMateJobId, JobId, MateJobId
 from cosched.service.domain.live_domain import LiveDomain
-from cosched.service.peers.peers import CallError, Peers
+from cosched.service.peers.peers import CallError, PeerClients
 from cosched.service.store import JobRecord
 from cosched.service.tasks import Tasks
 from cosched.service.wire.translation import FOUND
@@ -26,7 +26,7 @@ _LOG = logging.getLogger(__name__)
 class Announcer:
     """Tells the domains of mates about links."""
 
-    def __init__(self, domain: LiveDomain, peers: Peers, tasks: Tasks) -> None:
+    def __init__(self, domain: LiveDomain, peers: PeerClients, tasks: Tasks) -> None:
         self._domain = domain
         self._peers = peers
         self._tasks = tasks

@@ -31,7 +31,7 @@ from cosched.service.wire.translation import read_clock, read_reply, write_reque
 from cosched.v1 import cluster_pb2 as states
 from cosched.v1.coscheduling_pb2 import CompareClocksRequest, TellPresenceRequest
 
-__all__ = ["CallError", "PeerView", "Peers"]
+__all__ = ["CallError", "PeerClients", "PeerView"]
 
 MAX_OPEN_CALLS = 256  # to one peer; more wait for their turn
 _STATES: dict[Failure, int] = {
@@ -56,7 +56,7 @@ class PeerView:
     clock_uncertainty: float | None = None  # how wrong the offset may be, plus or minus
 
 
-class Peers:
+class PeerClients:
     """All peers of this domain. Belongs to one asyncio loop."""
 
     def __init__(

@@ -14,7 +14,7 @@ from cosched.core.job import JobState
 from cosched.core.protocol import Domain, MateStarted, MateTried, Reply, Request
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.outside import ServiceOutside
-from cosched.service.peers.peers import CallError, Peers
+from cosched.service.peers.peers import CallError, PeerClients
 from cosched.service.replay.submissions import Submissions
 from cosched.service.replay.timers import PacedTimers
 from cosched.service.timers import Timers
@@ -57,16 +57,16 @@ class CallNotes:
     problem: str = ""
 
 
-class NotingPeers(Peers):
-    """Peers with notes of the calls."""
+class NotingClients(PeerClients):
+    """Clients that note what becomes of their calls."""
 
     def __init__(self, notes: CallNotes, *peers: Any) -> None:
-        """`peers`: the arguments of Peers."""
+        """`peers`: the arguments of PeerClients."""
         super().__init__(*peers)
         self._notes = notes
 
     async def call(self, peer: Domain, request: Request) -> Reply:
-        """See Peers."""
+        """See PeerClients."""
         try:
             reply = await super().call(peer, request)
         except CallError as error:

@@ -12,8 +12,8 @@ from cosched.core.protocol import Domain
 from cosched.service.clock import Clock
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.outside import ServiceOutside
-from cosched.service.peers.peers import Peers
-from cosched.service.replay.pace import CallNotes, Lockstep, NotingPeers, RealPace
+from cosched.service.peers.peers import PeerClients
+from cosched.service.replay.pace import CallNotes, Lockstep, NotingClients, RealPace
 from cosched.service.replay.submissions import Submissions
 from cosched.service.replay.timers import PacedTimers
 from cosched.service.timers import Timers
@@ -40,9 +40,9 @@ class Replay:
         return self._manager.lockstep
 
     @property
-    def peers(self) -> Callable[..., Peers]:
-        """Makes the clients for other domains, from the arguments of Peers."""
-        return partial(NotingPeers, self._calls) if self.paced else Peers
+    def peers(self) -> Callable[..., PeerClients]:
+        """Makes the clients for other domains, from the arguments of PeerClients."""
+        return partial(NotingClients, self._calls) if self.paced else PeerClients
 
     def begin(self, domain: LiveDomain, outside: ServiceOutside) -> None:
         """Start submitting the trace's jobs, or wait for the conductor."""
