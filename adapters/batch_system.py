@@ -3,7 +3,7 @@
 A batch system chooses a job and its nodes, and offers it: this is the paper's RunJob (Tang et al., 2011, Algorithm 1).
 The core's effects map to calls: `Start` is `start`; `Hold` lets the offer wait; `Yield` is `give_back`; `Release` is
 `release`; `Try` is `try_start`, followed by `start`. Reports become the core's events: `Offered` is Ready, `Withdrawn`
-is NodesLost or Requeued, `Started` is Started (unless we asked for the start), `Ended` is Finished.
+is NodesLost or Requeued, `Started` is StartedUnasked (unless we asked for the start), `Ended` is Finished.
 
 A batch system reports only jobs that name a mate. cosched ignores all others.
 
@@ -35,7 +35,7 @@ class Link:
 
 
 @dataclass(frozen=True, slots=True)
-class Submitted:
+class Appeared:
     """A job that names a mate has appeared. This is the first report of each job, unless it is Refused."""
 
     job_id: str
@@ -84,11 +84,11 @@ class Withdrawn:
     job_id: str
 
 
-BatchReport = Submitted | Refused | Relinked | Offered | Withdrawn | Started | Ended
+BatchReport = Appeared | Refused | Relinked | Offered | Withdrawn | Started | Ended
 
 
 @dataclass(frozen=True, slots=True)
-class Known(Submitted):
+class Known(Appeared):
     """A job that names a mate, and its present state."""
 
     offered: bool = False  # it has nodes and waits for our decision, or soon will: Offered or Withdrawn follows

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Protocol
 
-from cosched.adapters.batch_system import BatchReport, Link, Offered, Refused, Relinked, Submitted, Withdrawn
+from cosched.adapters.batch_system import Appeared, BatchReport, Link, Offered, Refused, Relinked, Withdrawn
 from cosched.adapters.manager import Ended, Started
 from cosched.adapters.slurm import states
 from cosched.adapters.slurm.commands import JobRow
@@ -120,7 +120,7 @@ class Book:
             phase=Phase.CHOSEN if states.stage(row.state) is Stage.CHOSEN else Phase.QUEUED,
         )  # fmt: skip
         job.changed = self._clock()
-        self._report(Submitted(row.job_id, row.submitted_at, row.nodes, row.user, link, row.name, row.time_limit))
+        self._report(Appeared(row.job_id, row.submitted_at, row.nodes, row.user, link, row.name, row.time_limit))
         self._follow(job, row)
         if offer is not None:
             self._take_offer(job, offer)

@@ -40,7 +40,7 @@ _LOG = logging.getLogger(__name__)
 class SlurmManager(BatchSystem):
     """See `adapters.batch_system`.
 
-    Reports say that a job is known (Submitted) and that it is offered (Offered). `start`, `give_back` or `release`
+    Reports say that a job is known (Appeared) and that it is offered (Offered). `start`, `give_back` or `release`
     answers an offer; until then the job holds.
     """
 

@@ -15,7 +15,7 @@ from tests.live.services import COMMAND, free_port, toml, wait_until
 MOON = '''
 import asyncio
 from pathlib import Path
-from cosched.adapters.batch_system import Accepted, BatchSystem, BatchSystemFactory, Link, Offered, Submitted
+from cosched.adapters.batch_system import Accepted, BatchSystem, BatchSystemFactory, Link, Offered, Appeared
 from cosched.adapters.manager import ManagerError, Started
 
 QUEUE = Path("queue")
@@ -41,7 +41,7 @@ class Moon(BatchSystem):
             if job_id not in self._seen:
                 self._seen.add(job_id)
                 link = Link("" if peer == "-" else peer, pair=pair)
-                self._reports.put_nowait(Submitted(job_id, 0, 2, "ann", link))
+                self._reports.put_nowait(Appeared(job_id, 0, 2, "ann", link))
                 self._reports.put_nowait(Offered(job_id, 0, 2, "n[1-2]", "ann", link, can_yield=True))
         await asyncio.sleep(0.1)
         return True

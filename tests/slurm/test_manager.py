@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cosched.adapters.batch_system import Link, Offered, Refused, Relinked, Submitted, Withdrawn
+from cosched.adapters.batch_system import Appeared, Link, Offered, Refused, Relinked, Withdrawn
 from cosched.adapters.manager import End, Ended, ManagerError, Started, UnknownJobError
 from cosched.adapters.slurm.book import Phase
 from deploy.slurm.lab import Cluster, clear
@@ -54,8 +54,8 @@ async def test_what_is_reported_of_a_job_and_its_end(place: Place) -> None:
     async with Managed(*place) as slurm:
         job = await slurm.hold("exit 3", "--nodes=2")
         row = await slurm.row(job)
-        submitted, offered = slurm.reports
-        assert submitted == Submitted(job, row.submitted_at, 2, row.user, Link(pair="p"), row.name, row.time_limit)
+        appeared, offered = slurm.reports
+        assert appeared == Appeared(job, row.submitted_at, 2, row.user, Link(pair="p"), row.name, row.time_limit)
         assert isinstance(offered, Offered)
         assert (offered.nodes, offered.owner, offered.link, offered.can_yield) == (2, row.user, Link(pair="p"), True)
         assert offered.nodelist.startswith("intrepid")
@@ -91,12 +91,12 @@ async def test_a_job_that_yields_leaves_its_nodes_to_others_until_its_mate_wants
         assert 200 < row.eligible_at - time.time() <= 301
         await slurm.wait_for_state(other, "RUNNING")
         assert not await slurm.manager.try_start(job, 0.5)
-        assert slurm.of(job) == ["Submitted", "Offered"]
+        assert slurm.of(job) == ["Appeared", "Offered"]
         trying = asyncio.create_task(slurm.manager.try_start(job, PATIENCE))
         await asyncio.sleep(0)  # it waits from now on, so that no offer can come before
         go.touch()
         assert await trying
-        assert slurm.of(job) == ["Submitted", "Offered"]
+        assert slurm.of(job) == ["Appeared", "Offered"]
         assert slurm.cluster.squeue("-h", "-j", job, "-o", "%Q") == priority
         assert await slurm.manager.start(job)
         assert (await slurm.wait_for(Ended, job)).succeeded
@@ -134,7 +134,7 @@ async def test_a_released_job_without_competitors_is_offered_again_with_its_prio
         assert await slurm.manager.release(job)
         await slurm.wait_for(Offered, job, times=2)
         assert slurm.cluster.squeue("-h", "-j", job, "-o", "%Q %y") == priority
-        assert slurm.of(job) == ["Submitted", "Offered", "Offered"]
+        assert slurm.of(job) == ["Appeared", "Offered", "Offered"]
 
 
 async def test_a_release_ends_when_the_job_is_cancelled_meanwhile(place: Place) -> None:
@@ -194,7 +194,7 @@ async def test_a_running_job_that_is_requeued_is_withdrawn_and_offered_again(pla
         await slurm.wait_for(Withdrawn, job)
         await slurm.until(lambda: rows(slurm.cluster, job)[0].reason == "BeginTime", "the end of its first run")
         assert await slurm.manager.try_start(job, PATIENCE)
-        assert slurm.of(job) == ["Submitted", "Offered", "Started", "Withdrawn"]
+        assert slurm.of(job) == ["Appeared", "Offered", "Started", "Withdrawn"]
 
 
 async def test_a_held_job_may_be_changed_and_its_new_mate_counts_from_its_next_turn_on(place: Place) -> None:
@@ -204,7 +204,7 @@ async def test_a_held_job_may_be_changed_and_its_new_mate_counts_from_its_next_t
         assert await slurm.manager.give_back(job, 1)
         again = await slurm.wait_for(Offered, job, times=2)
         assert again.link == Link(peer="eureka", mate="5")
-        assert slurm.of(job) == ["Submitted", "Offered", "Relinked", "Offered"]
+        assert slurm.of(job) == ["Appeared", "Offered", "Relinked", "Offered"]
         await slurm.scontrol("update", f"jobid={job}", "comment=cosched:nothing")
         assert await slurm.manager.give_back(job, 1)
         assert "cosched:pair=NAME" in (await slurm.wait_for(Refused, job)).reason
@@ -267,7 +267,7 @@ async def test_a_forged_comment_says_nothing_of_other_jobs(place: Place) -> None
         forged = f"cosched:pair=q $(exit 1) `\n{line}\nJobId={victim} JobState=CANCELLED é\x01"
         forger = await slurm.hold("true", comment=f"--comment={forged}")
         assert await slurm.manager.look()
-        assert slurm.of(victim) == ["Submitted"]
+        assert slurm.of(victim) == ["Appeared"]
         assert slurm.known[victim].phase is Phase.QUEUED
         assert slurm.known[forger].link == Link(pair="q")
         assert rows(slurm.cluster, victim) == [row]
@@ -338,7 +338,7 @@ async def test_a_hundred_jobs_are_offered_at_once_yield_at_once_and_start(place:
         await slurm.until(lambda: len(slurm.offers) >= 100, "100 offers")
         jobs = list(slurm.known)
         told = [slurm.of(job) for job in jobs if slurm.of(job)]
-        assert told == [["Submitted", "Offered"]] * 100
+        assert told == [["Appeared", "Offered"]] * 100
         jobs = [job for job in jobs if slurm.of(job)]
         assert all(await asyncio.gather(*(slurm.manager.give_back(job, 1) for job in jobs)))
         assert len(counted.calls("scontrol update")) <= 150

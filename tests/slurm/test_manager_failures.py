@@ -58,7 +58,7 @@ async def test_a_turn_that_is_given_back_while_slurmctld_dies_is_given_back_in_t
         await asyncio.to_thread(slurm.cluster.start_controller)
         assert await yielding
         await slurm.until(lambda: (rows(slurm.cluster, job)[0].eligible_at or 0) > time.time() + 600, "its backoff")
-        assert slurm.of(job) == ["Submitted", "Offered"]
+        assert slurm.of(job) == ["Appeared", "Offered"]
 
 
 async def test_a_held_job_whose_node_goes_down_is_offered_again_on_another(place: Place) -> None:

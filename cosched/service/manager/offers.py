@@ -7,7 +7,7 @@ import logging
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 
-from cosched.adapters.batch_system import BatchSystem, Known, Link, Offered, Refused, Relinked, Submitted, Withdrawn
+from cosched.adapters.batch_system import Appeared, BatchSystem, Known, Link, Offered, Refused, Relinked, Withdrawn
 from cosched.adapters.manager import Ended, ManagerError, Started
 from cosched.core.effects import PassOver, Release, Reschedule, Start, Try, Yield
 from cosched.core.job import JobState
@@ -57,7 +57,7 @@ class Offers(Work):
             Reschedule: self._hasten,
         }
         self.reports: Reports = {
-            Submitted: self._submitted,
+            Appeared: self._appeared,
             Refused: lambda report: jobs.refused(report.job_id, report.reason),
             Relinked: self._relinked,
             Offered: lambda report: jobs.offered(report.job_id, report.nodes, can_yield=report.can_yield),
@@ -115,7 +115,7 @@ class Offers(Work):
 
     # Reports
 
-    def _submitted(self, job: Submitted) -> None:
+    def _appeared(self, job: Appeared) -> None:
         if job.link is None:
             return
         peer = peer_meant(job.link.peer, self._peers)
@@ -129,7 +129,7 @@ class Offers(Work):
         self._jobs.submitted(self._record(job, peer, job.link), or_alone=job.link.or_alone)
         self._tasks.run(self._announcer.announce(job.job_id))
 
-    def _record(self, job: Submitted, peer: Domain, link: Link) -> JobRecord:
+    def _record(self, job: Appeared, peer: Domain, link: Link) -> JobRecord:
         clock = self._domain.clock
         return JobRecord(
             id=int(job.job_id),
@@ -180,7 +180,7 @@ class Offers(Work):
             self._ended(known.end)
             return
         if known.job_id not in self._domain.jobs:
-            self._submitted(known)
+            self._appeared(known)
         if known.running:
             self._domain.started(known.job_id)
         elif not known.offered and self._domain.state(known.job_id) in (JobState.READY, JobState.HOLDING):
