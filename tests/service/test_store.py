@@ -213,10 +213,11 @@ def test_the_last_answer_to_each_calling_job_is_kept(store):
     ]
 
 
-def test_the_first_reply_to_a_request_is_kept(store):
+def test_the_first_reply_to_a_request_is_kept_with_the_last_error(store):
     with store.transaction():
         store.save_reply("alice", "r1", "SubmitJob", 1, "")
         store.save_reply("alice", "r1", "SubmitJob", 2, "")
+        store.save_reply("bob", "r1", "CancelJob", None, "")
         store.save_reply("bob", "r1", "CancelJob", None, "JOB_NOT_FOUND")
     assert store.reply("alice", "r1") == ("SubmitJob", 1, "")
     assert store.reply("bob", "r1") == ("CancelJob", None, "JOB_NOT_FOUND")

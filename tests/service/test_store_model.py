@@ -176,7 +176,8 @@ class StoreMachine(RuleBasedStateMachine):
         who, request = draw(names), draw(names)
         reply = draw(texts), draw(st.none() | st.integers(1, 9)), draw(texts)
         self.store.save_reply(who, request, *reply)
-        self.model.replies.setdefault((who, request), (reply, self.model.last_sequence))
+        first, sequence = self.model.replies.get((who, request), (reply, self.model.last_sequence))
+        self.model.replies[who, request] = (*first[:2], reply[2]), sequence
 
     def set_meta(self, draw):
         key, value = draw(names), draw(texts)

@@ -10,6 +10,7 @@ from contextlib import closing
 
 import pytest
 
+from cosched.core.job import JobState
 from cosched.service.store import Store, StoreError
 from cosched.service.store.schema import MIGRATIONS
 from tests.service.store_examples import DOMAIN, add, event, job, make
@@ -158,6 +159,20 @@ def test_an_older_database_is_brought_up_to_date_in_order(path, monkeypatch):
         assert store.job(1) is not None
     with closing(sqlite3.connect(path)) as connection:
         assert connection.execute("SELECT colour FROM jobs").fetchall() == [("red",)]
+
+
+def test_refused_submissions_of_an_older_database_are_told_as_such(path):
+    with closing(Store.open(path, DOMAIN)) as store:
+        refused = job(1, JobState.CANCELLED, end_text="refused: b has no job 9")
+        cancelled = job(2, JobState.CANCELLED, end_text="by alice")
+        add(store, [refused, cancelled, job(3, JobState.FAILED, end_text="refused: by its program")])
+        with store.transaction():
+            for n in (1, 2, 3):
+                store.save_reply("alice", f"r{n}", "SubmitJob", n, "")
+    execute(path, "DELETE FROM _sqlite_migrations WHERE name = '0005_refusals_in_replies'")
+    with closing(Store.open(path, DOMAIN)) as store:
+        replies = [store.reply("alice", f"r{n}") for n in (1, 2, 3)]
+    assert [reply[2] for reply in replies] == ["b has no job 9", "", ""]
 
 
 def test_a_migration_that_fails_changes_nothing(path, monkeypatch):

@@ -27,7 +27,6 @@ from cosched.service.wire.translation import FOUND
 
 QUICK = 2.0  # seconds that usually suffice for a cancellation, which may go on after that
 UNASKED = 0  # MATE_LOOKUP_UNSPECIFIED
-REFUSED = "refused: "  # prefix of the end of a job that was refused because of its mate
 
 
 class Operations:
@@ -73,12 +72,11 @@ class Operations:
     async def _once(self, request: UserRequest, operate: Callable[[], Awaitable[JobRecord]]) -> JobRecord:
         return await self._requests.once(request, operate, self._done)
 
-    def _done(self, job: int | None) -> JobRecord:
-        """Return the job of a request that was carried out before."""
-        record = self.job(str(job))
-        if record.state is JobState.CANCELLED and record.end_text.startswith(REFUSED):
-            raise no_pair(record.end_text.removeprefix(REFUSED))
-        return record
+    def _done(self, job: int | None, refused: str) -> JobRecord:
+        """Return the job of a request that was carried out before; Refusal if it was `refused` because of the mate."""
+        if refused:
+            raise no_pair(refused)
+        return self.job(str(job))
 
     # Submission
 
@@ -96,10 +94,10 @@ class Operations:
             if mate is None and not wanted.hold:
                 self._domain.enqueue(record)
         if mate is not None:
-            await self._find_mate(record, mate)
+            await self._find_mate(request, record, mate)
         return record
 
-    async def _find_mate(self, record: JobRecord, mate: MateName) -> None:
+    async def _find_mate(self, request: UserRequest, record: JobRecord, mate: MateName) -> None:
         """Ask for the mate of a new job, which is recorded but not scheduled yet. Refusal: there is no such mate.
 
         The job is recorded first, since its mate's domain may keep its id.
@@ -111,7 +109,8 @@ class Operations:
         refusal = refusal_of_mate(mate, answer)
         with self._domain.turns.take():
             if refusal is not None and record.state is JobState.QUEUED:
-                self._domain.end(job, JobState.CANCELLED, f"{REFUSED}{refusal.message}")
+                self._requests.on_refusal(request, record.id, refusal)
+                self._domain.end(job, JobState.CANCELLED, f"refused: {refusal.message}")
             elif not record.user_hold and job not in self._domain.scheduler:
                 self._domain.enqueue(record)
         if refusal is not None and record.state is JobState.CANCELLED:

@@ -52,11 +52,15 @@ class Requests:
             task.cancel()
 
     async def once(
-        self, request: UserRequest, operate: Callable[[], Awaitable[JobRecord]], done: Callable[[int | None], JobRecord]
+        self,
+        request: UserRequest,
+        operate: Callable[[], Awaitable[JobRecord]],
+        done: Callable[[int | None, str], JobRecord],
     ) -> JobRecord:
         """Carry an operation out to its end, even if the caller goes away; return the job as it is then. Refusal.
 
-        Does nothing more if the same request is being carried out, or was before; `done` returns its result.
+        Does nothing more if the same request is being carried out, or was before; `done` returns its result,
+        given its job and why it was refused after that was recorded (empty: it was not).
         """
         try:
             begun = self._under_way.get((request.user, request.request_id))
@@ -66,7 +70,7 @@ class Requests:
             before = self._domain.store.reply(request.user, request.request_id)
             if before is not None:
                 _check_same(request, before[0])
-                return done(before[1])
+                return done(*before[1:])
             return await asyncio.shield(self._begin(request, operate))
         except Refusal as refusal:
             self.refused(request, refusal)
@@ -83,9 +87,13 @@ class Requests:
     def on_record(self, request: UserRequest, job: int | None, detail: str) -> None:
         """Record that the request was carried out, for `job` if it has one; only in a turn."""
         changes = self._domain.journal.changes
-        done = DoneRequest(request.user, request.request_id, request.method, job)
-        changes.requests.append(done)
+        changes.requests.append(DoneRequest(request.user, request.request_id, request.method, job))
         changes.audits.append(self._audit(request, str(job) if job is not None else None, "OK", detail))
+
+    def on_refusal(self, request: UserRequest, job: int, refusal: Refusal) -> None:
+        """Record that the request is refused after all, though its job is on record; only in a turn."""
+        done = DoneRequest(request.user, request.request_id, request.method, job, refusal.message)
+        self._domain.journal.changes.requests.append(done)
 
     def refused(self, request: UserRequest, refusal: Refusal) -> None:
         """Record a refused change, if it can be written."""

@@ -30,6 +30,7 @@ class DoneRequest:
     request_id: str
     method: str
     job: int | None
+    refused: str = ""  # why it was refused after the job was recorded
 
 
 @dataclass(slots=True)
@@ -74,7 +75,7 @@ class Changes:
     def write_requests(self, store: Store) -> None:
         """What users requested, and the audit, in the present transaction; StoreError."""
         for request in self.requests:
-            store.save_reply(request.who, request.request_id, request.method, request.job, "")
+            store.save_reply(request.who, request.request_id, request.method, request.job, request.refused)
         for audit in self.audits:
             store.add_audit(audit)
 

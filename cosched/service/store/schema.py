@@ -142,6 +142,16 @@ def _orders(database: Database) -> None:
     _execute_each(database, _START_AT)
 
 
+@MIGRATIONS(name="0005_refusals_in_replies")
+def _refusals_in_replies(database: Database) -> None:
+    """Submissions refused because of the mate: until now only the job's end said so, as "refused: WHY"."""
+    database.execute(f"""
+        UPDATE replies SET error = substr(jobs.end_text, 10) FROM jobs
+        WHERE jobs.id = replies.job AND jobs.state = {int(JobState.CANCELLED)}
+            AND substr(jobs.end_text, 1, 9) = 'refused: '
+    """)
+
+
 def _execute_each(database: Database, statements: str) -> None:
     """Execute statements separated by lines that end in a semicolon (executescript() would end the transaction)."""
     for statement in statements.split(";\n"):

@@ -48,7 +48,7 @@ SAVE_ANSWER = f"""
 """
 SAVE_REPLY = f"""
     INSERT INTO replies (who, request_id, method, job, error, sequence)
-    VALUES (?, ?, ?, ?, ?, {_LAST_EVENT}) ON CONFLICT DO NOTHING
+    VALUES (?, ?, ?, ?, ?, {_LAST_EVENT}) ON CONFLICT DO UPDATE SET error = excluded.error
 """
 SET_META = "INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)"
 

@@ -164,7 +164,7 @@ class Store(Reading):
         self._write(statements.SAVE_ANSWER, [(peer, caller, request_id, kind, started, start_at)])
 
     def save_reply(self, who: str, request_id: str, method: str, job: int | None, error: str) -> None:
-        """Store the answer to a user's call, unless this request id has an answer."""
+        """Store the answer to a user's call; if this request id has an answer, only the error."""
         self._write(statements.SAVE_REPLY, [(who, request_id, method, job, error)])
 
     def set_meta(self, key: str, value: str) -> None:
