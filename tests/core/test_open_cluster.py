@@ -213,6 +213,17 @@ def test_an_instant_lasts_as_long_as_its_iteration():
     assert cluster.next(103).job == "3", "job 1 was released, job 2 has yielded"
 
 
+@pytest.mark.parametrize("backfill", BACKFILLING)
+@pytest.mark.parametrize("pool", ["flat", "partitioned:8x1"])
+def test_an_iteration_goes_on_in_the_next_second(pool, backfill):
+    cluster = OpenCluster(machine("fcfs", backfill, pool))
+    submitted(cluster, 4, 4)
+    assert cluster.next(0).job == "1"
+    cluster.enter(1)
+    cluster.start("1", 1)
+    assert cluster.next(1).job == "2"
+
+
 def test_late_yields_alone_do_not_keep_iterations_going():
     """Two jobs that each need the whole machine, and whose answers take longer than an iteration waits."""
     cluster = OpenCluster(machine("fcfs", "easy", "flat"))

@@ -63,6 +63,15 @@ def block_is_free(tab: Tables, d: int, first: int, count: int) -> bool:
 
 
 @kernel
+def is_free(tab: Tables, d: int, nodes: int, block: int) -> bool:
+    """Whether nobody has these nodes; a job past its request is expected to end now, and has them still."""
+    dom = tab.domains[d]
+    if dom.units == 0:
+        return nodes <= dom.free
+    return block_is_free(tab, d, block, nodes // dom.unit_nodes)
+
+
+@kernel
 def block_free_at(tab: Tables, d: int, first: int, count: int, now: int) -> int:
     """When the last occupant of this block is expected to be gone, `now` at the earliest."""
     latest = now

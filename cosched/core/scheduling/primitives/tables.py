@@ -22,8 +22,8 @@ OUT = NEVER + 1  # in `units`: out of service
 QUEUE, QUEUE_NODES, QUEUE_SUBMIT, QUEUE_REQUESTED = range(4)
 RUN_END, RUN_NODES = 4, 5  # occupied nodes by expected end, ascending
 COMPLETIONS = 6  # heap of (actual end, job row), packed
-PROFILE_TIME, PROFILE_FREE = 7, 8  # conservative, flat: free nodes from each time on
-PLAN_FIRST, PLAN_COUNT, PLAN_START, PLAN_END = 7, 8, 9, 10  # conservative, partitioned: places given
+PROFILE_TIME, PROFILE_FREE = 7, 8  # the profile of a flat pool: free nodes from each time on
+PLAN_FIRST, PLAN_COUNT, PLAN_START, PLAN_END = 7, 8, 9, 10  # that of a partitioned one: places given
 SCRATCH = 7  # while the queue is sorted
 LISTS = 11
 SLACK = 8
@@ -77,6 +77,7 @@ DOMAIN = np.dtype(
             "changed",
             # the iteration in progress
             *("open", "again", "position", "reserved", "shadow", "extra", "reserved_block", "planned"),
+            *("planned_at", "place_block"),
             # the job offered in it, on which block, whether behind a reservation, how long a hold of it may last
             *("offered", "offered_block", "backfilled", "hold_limit"),
         )

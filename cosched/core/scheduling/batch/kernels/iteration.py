@@ -8,12 +8,13 @@ looks for one job.
 from __future__ import annotations
 
 from cosched.core.job import JobState
-from cosched.core.scheduling.batch.kernels.conservative import begin_plan, keep_place, place_in_plan
+from cosched.core.scheduling.batch.kernels.conservative import place_in_plan
 from cosched.core.scheduling.batch.kernels.easy import place_behind, reserve, use_extra
 from cosched.core.scheduling.primitives.codes import CONSERVATIVE, NO_BACKFILL, NONE
 from cosched.core.scheduling.primitives.compiled import kernel
 from cosched.core.scheduling.primitives.occupancy import occupy, place, push_completion
 from cosched.core.scheduling.primitives.ordering import drop_left, put_in_order, strike
+from cosched.core.scheduling.primitives.profile import begin_profile, take
 from cosched.core.scheduling.primitives.tables import NEVER, QUEUE, QUEUE_NODES, RUN_END, RUN_NODES, Tables
 
 QUEUED, READY, RUNNING = int(JobState.QUEUED), int(JobState.READY), int(JobState.RUNNING)
@@ -29,7 +30,7 @@ def iterate(tab: Tables, d: int, now: int) -> int:
             if dom.changed == 0:
                 return NONE
             dom.changed = 0
-            if _next_fitting(tab, dom.base, dom.base + dom.queued, dom.free) == dom.base + dom.queued:
+            if next_fitting(tab, dom.base, dom.base + dom.queued, dom.free) == dom.base + dom.queued:
                 return NONE  # nothing can start, whatever the order
             _begin(tab, d, d, now)
         row = _scan(tab, d, d, NONE, now)
@@ -40,7 +41,7 @@ def iterate(tab: Tables, d: int, now: int) -> int:
 
 
 @kernel
-def _next_fitting(tab: Tables, at: int, end: int, free: int) -> int:
+def next_fitting(tab: Tables, at: int, end: int, free: int) -> int:
     """The first place of the queue in `at:end` whose job is no larger than `free`, or `end`."""
     sizes = tab.lists[QUEUE_NODES, at:end]
     for i in range(len(sizes)):
@@ -63,7 +64,7 @@ def _begin(tab: Tables, d: int, view: int, now: int) -> None:
     dom.backfilled = 0
     dom.offered = NONE
     if dom.backfill == CONSERVATIVE:
-        begin_plan(tab, view, now)
+        begin_profile(tab, view, now)
 
 
 @kernel
@@ -74,12 +75,12 @@ def _scan(tab: Tables, d: int, view: int, sought: int, now: int) -> int:
     at = tab.domains[d].base + dom.position
     while at < end and dom.free > 0:
         if dom.reserved != NONE:  # conservative reserves nothing, and looks at every job
-            at = _next_fitting(tab, at, end, dom.free)
+            at = next_fitting(tab, at, end, dom.free)
             if at == end:
                 break
         row = tab.lists[QUEUE, at]
         at += 1
-        if _is_passed_over(tab, row, sought, now):
+        if is_passed_over(tab, row, sought, now):
             continue
         job = tab.jobs[row]
         block = _select(tab, view, row, now)
@@ -99,7 +100,7 @@ def _scan(tab: Tables, d: int, view: int, sought: int, now: int) -> int:
 
 
 @kernel
-def _is_passed_over(tab: Tables, row: int, sought: int, now: int) -> bool:
+def is_passed_over(tab: Tables, row: int, sought: int, now: int) -> bool:
     """Whether this place of the queue is a gap, or its job awaits an answer or has yielded at this instant."""
     if row == NONE or tab.jobs[row].state != QUEUED:
         return True
@@ -137,7 +138,7 @@ def _take(tab: Tables, view: int, row: int, block: int, now: int) -> None:
     if dom.backfilled == 1:
         use_extra(tab, view, job.nodes, end)
     if dom.backfill == CONSERVATIVE:
-        keep_place(tab, view, job.nodes, block, now, end)
+        take(tab, view, job.nodes, block, now, end)
     if view < len(tab.domains) - 1:
         job.block = block
         job.expected = end
@@ -171,7 +172,7 @@ def would_start(tab: Tables, d: int, row: int, now: int) -> int:
     if job.state != QUEUED or place(tab, d, job.nodes) == NONE:
         return NONE
     dry_run = len(tab.domains) - 1
-    _copy_occupancy(tab, d, dry_run)
+    copy_occupancy(tab, d, dry_run)
     _begin(tab, d, dry_run, now)
     if _scan(tab, d, dry_run, row, now) == NONE:
         return NONE
@@ -179,7 +180,8 @@ def would_start(tab: Tables, d: int, row: int, now: int) -> int:
 
 
 @kernel
-def _copy_occupancy(tab: Tables, d: int, dry_run: int) -> None:
+def copy_occupancy(tab: Tables, d: int, dry_run: int) -> None:
+    """Make `dry_run` a copy of the domain's nodes and of what occupies them."""
     dom, copy = tab.domains[d], tab.domains[dry_run]
     copy.nodes, copy.units, copy.unit_nodes = dom.nodes, dom.units, dom.unit_nodes
     copy.backfill, copy.free, copy.running = dom.backfill, dom.free, dom.running
