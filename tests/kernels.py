@@ -3,9 +3,11 @@
 from cosched import sim  # noqa: F401  (sets the kernels' cache folder)
 from cosched.service.kernels import load_kernels
 from cosched.sim.warm_up import case, run_all_kernels
+from tests.core.meeting.fast import meet_once
 from tests.sim.federated import played
 
 if __name__ == "__main__":
     run_all_kernels()
     played(*case(), cores={"a"})  # phase by phase, beside another player
     load_kernels()
+    meet_once()

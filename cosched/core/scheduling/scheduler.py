@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Protocol, runtime_checkable
 
 from cosched.core.effects import PassOver, Release, Reschedule, Try, Yield
@@ -21,13 +22,24 @@ WITH_NODES = (JobState.READY, JobState.HOLDING, JobState.RUNNING)
 
 @dataclass(frozen=True, slots=True)
 class ClusterSettings:
-    """A machine of `nodes` nodes and how its queue is scheduled; `partitions` None: a flat pool."""
+    """A machine of `nodes` nodes and how its queue is scheduled; `partitions` None: a flat pool.
+
+    `mate_budget`: by which part of its wait the first job may be pushed by wanted ones; 0: by nothing. `slots`: whether
+    jobs are given slots, instants at which they start with their mates.
+    """
 
     nodes: int
     ordering: Ordering
     backfilling: int
     partitions: Partitions | None = None
     wanted_first: bool = True
+    mate_budget: Decimal = Decimal(0)
+    slots: bool = False
+
+    @property
+    def meets(self) -> bool:
+        """Whether pairs are started here without holding, by budget or slots."""
+        return self.slots or self.mate_budget > 0
 
 
 @dataclass(frozen=True, slots=True)

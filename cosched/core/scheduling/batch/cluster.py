@@ -10,11 +10,11 @@ import numpy as np
 from cosched.core.job import JobState
 from cosched.core.scheduling.batch.kernels import answers, loop
 from cosched.core.scheduling.primitives import occupancy
-from cosched.core.scheduling.primitives.codes import NONE
+from cosched.core.scheduling.primitives.codes import CONSERVATIVE, NONE
 from cosched.core.scheduling.primitives.compiled import direct
 from cosched.core.scheduling.primitives.expression import CONSTANTS, OPERATIONS
 from cosched.core.scheduling.primitives.ordering import strike_row
-from cosched.core.scheduling.primitives.tables import NEVER, Tables
+from cosched.core.scheduling.primitives.tables import BUDGET_UNIT, NEVER, Tables
 from cosched.core.scheduling.scheduler import ClusterSettings
 
 
@@ -39,6 +39,9 @@ class Cluster:
         record["unit_nodes"] = self._unit_nodes
         record["policy"] = settings.ordering.code
         record["backfill"] = settings.backfilling
+        record["plans"] = settings.backfilling == CONSERVATIVE or settings.meets
+        record["meets"] = settings.meets
+        record["budget"] = int(settings.mate_budget * BUDGET_UNIT)
         record["wanted_first"] = settings.wanted_first
         record["next_submit"] = record["first"]
         record["released_at"] = record["offered"] = NONE

@@ -11,8 +11,16 @@ F = TypeVar("F", bound=Callable[..., object])
 
 
 def kernel(function: F) -> F:
-    """Compile `function` at its first call; cached on disk, IEEE arithmetic (1/0 is infinite, not an exception)."""
+    """Compile `function` at its first call; cached on disk, IEEE arithmetic (1/0 is infinite, not an exception).
+
+    It becomes part of every kernel that calls it.
+    """
     return cast(F, njit(cache=True, error_model="numpy", _nrt=False, forceinline=True)(function))
+
+
+def part(function: F) -> F:
+    """Make `function` part of every kernel that calls it, before that is compiled: it is not compiled by itself."""
+    return cast(F, njit(inline="always", error_model="numpy", _nrt=False)(function))
 
 
 def direct(kernel: F) -> F:
@@ -23,3 +31,8 @@ def direct(kernel: F) -> F:
     """
     compiled = list(getattr(kernel, "overloads", {}).values())
     return compiled[0].entry_point if len(compiled) == 1 else kernel
+
+
+def shared_kernel(function: F) -> F:
+    """Compile `function` once for all kernels that call it: where its parts would be repeated too often."""
+    return cast(F, njit(cache=True, error_model="numpy", _nrt=False)(function))

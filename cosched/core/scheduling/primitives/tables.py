@@ -27,6 +27,7 @@ PLAN_FIRST, PLAN_COUNT, PLAN_START, PLAN_END = 7, 8, 9, 10  # that of a partitio
 SCRATCH = 7  # while the queue is sorted
 LISTS = 11
 SLACK = 8
+BUDGET_UNIT = 1_000_000  # of a domain's mate budget
 
 ROW_BITS = 28  # a completion packs (time, row) in 64 bits: up to 2**28 jobs, times below 2**35 s
 MAX_ROWS = 1 << ROW_BITS
@@ -61,6 +62,17 @@ MARK = np.dtype(  # what only coscheduling needs; zero: never, none
     ]
 )
 
+SLOT = np.dtype(  # what only domains need that start pairs without holding; zero: never, none
+    [
+        ("guard", "i8"),  # the latest instant to which wanted jobs may push its reservation
+        ("slot", "i8"),  # 1 + the agreed instant at which it is to start with its mate
+        ("block", "i4"),  # first unit of the slot's nodes (partitioned)
+        ("wanted", "i1"),  # its mate has asked for it
+        ("been_ready", "i1"),
+        ("_", "i2"),
+    ]
+)
+
 DOMAIN = np.dtype(
     [
         (name, "i8")
@@ -68,7 +80,7 @@ DOMAIN = np.dtype(
             # what it owns
             *("first", "jobs", "base"),
             # how it schedules
-            *("nodes", "units", "unit_nodes", "policy", "backfill", "wanted_first"),
+            *("nodes", "units", "unit_nodes", "policy", "backfill", "wanted_first", "plans", "meets", "budget"),
             # its lists' lengths and its nodes
             *("next_submit", "queued", "running", "completions", "free", "draining", "out"),
             # notes on the queue: rows that left, order no longer by row, some score boosted, last forced release
@@ -78,6 +90,21 @@ DOMAIN = np.dtype(
             # the iteration in progress
             *("open", "again", "position", "reserved", "shadow", "extra", "reserved_block", "planned"),
             *("planned_at", "place_block"),
+            # that of a meeting domain: whether any job may be wanted or have a slot, what it has come to, its first job
+            *(
+                "marked",
+                "slots",
+                "wanted",
+                "stage",
+                "head",
+                "head_end",
+                "head_start",
+                "head_block",
+                "had_turn",
+                "limit",
+                "turn",
+            ),
+            *("beside", "beside_block", "quoted_block"),
             # the job offered in it, on which block, whether behind a reservation, how long a hold of it may last
             *("offered", "offered_block", "backfilled", "hold_limit"),
         )
@@ -90,6 +117,7 @@ class Tables(NamedTuple):
 
     jobs: Any  # [jobs] of JOB
     marks: Any  # [jobs] of MARK
+    slots: Any  # [jobs] of SLOT
     domains: Any  # [domains + 1] of DOMAIN
     lists: Any  # [LISTS, slots] int64
     scores: Any  # [slots] float64, beside the queue
@@ -119,4 +147,4 @@ def new_tables(jobs_per_domain: list[int], units_per_domain: list[int]) -> Table
     programs = np.zeros((len(sizes), 3, MAX_PROGRAM))
     lists, scores = np.empty((LISTS, sum(slots)), np.int64), np.empty(sum(slots))
     clock = np.zeros(4, np.int64)
-    return Tables(jobs, np.zeros(total, MARK), domains, lists, scores, units, programs, clock)
+    return Tables(jobs, np.zeros(total, MARK), np.zeros(total, SLOT), domains, lists, scores, units, programs, clock)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from cosched.core.job import JobState
 from cosched.core.scheduling.batch.kernels.easy import use_extra
 from cosched.core.scheduling.batch.kernels.iteration import begin_run, would_start
-from cosched.core.scheduling.primitives.codes import CONSERVATIVE, NONE
+from cosched.core.scheduling.primitives.codes import NONE
 from cosched.core.scheduling.primitives.compiled import kernel
 from cosched.core.scheduling.primitives.occupancy import expect, occupy, vacate
 from cosched.core.scheduling.primitives.ordering import drop_left, enqueue, strike, strike_row
@@ -107,8 +107,8 @@ def _settle(tab: Tables, d: int, row: int, now: int, until: int, claimed_until: 
     if dom.offered == row:
         if dom.backfilled == 1:
             use_extra(tab, d, job.nodes, claimed_until)
-        if dom.backfill == CONSERVATIVE:
-            take(tab, d, job.nodes, job.block, now, until)
+        if dom.plans == 1:
+            take(tab, d, job.nodes, job.block, now, until if dom.reserved == NONE else claimed_until)
         dom.offered = NONE
         strike(tab, d, dom.base + dom.position - 1)
     if job.expected != until:

@@ -1,0 +1,376 @@
+"""One scheduling iteration of a domain that meets (meet.md), real or as a dry run.
+
+Jobs for which their mates have asked are wanted, and may start before the first job of the queue, within a budget. Jobs
+that have a slot start at it with their mates; until then its nodes are planned, and others are backfilled around it.
+Everything is placed in the profile, whatever the backfilling. Without wanted jobs and slots the same jobs start as in
+`iteration`.
+"""
+
+from __future__ import annotations
+
+from cosched.core.job import JobState
+from cosched.core.scheduling.batch.kernels.iteration import begin_run, copy_occupancy, is_passed_over, next_fitting
+from cosched.core.scheduling.primitives.codes import CONSERVATIVE, NO_BACKFILL, NONE
+from cosched.core.scheduling.primitives.compiled import kernel, part, shared_kernel
+from cosched.core.scheduling.primitives.occupancy import occupy
+from cosched.core.scheduling.primitives.ordering import drop_left, put_in_order, strike
+from cosched.core.scheduling.primitives.profile import (
+    begin_profile,
+    give_back,
+    latest_hold,
+    place_now,
+    short_from,
+    take,
+)
+from cosched.core.scheduling.primitives.profile import earliest as earliest_place
+from cosched.core.scheduling.primitives.tables import BUDGET_UNIT, NEVER, QUEUE, Tables
+
+QUEUED, READY = int(JobState.QUEUED), int(JobState.READY)
+# What an iteration comes to, in order: the wanted jobs within the first job's limit; or the first job, then the wanted
+# jobs without a limit; then all in order.
+LIMITED, FIRST, UNLIMITED, ALL = range(4)
+AGAIN = -2  # no job's row
+
+
+@part
+def meet(tab: Tables, d: int, sought: int, now: int) -> int:
+    """Go on with domain `d`'s iteration at `now`; the row of the job whose turn it is, or NONE. The queue is in order.
+
+    The job is ready, and awaits its answer. Or it is queued and has a slot: it could be earlier, and may propose so.
+    AGAIN: another iteration follows. If a job is `sought` this is a dry run of an iteration: that job starts in it on
+    `offered_block`, or (NONE) does not.
+    """
+    view = d if sought == NONE else len(tab.domains) - 1
+    dom = tab.domains[view]
+    if sought != NONE:
+        copy_occupancy(tab, d, view)
+        dom.open = 0
+    elif dom.open == 0 and not _is_due(tab, d):
+        return NONE
+    if dom.open == 0:
+        _begin(tab, d, view, sought, now)
+    row = _scan(tab, d, view, sought, now)
+    if row != NONE or sought != NONE:
+        return row
+    dom.open = 0
+    return AGAIN if dom.changed == 1 else NONE
+
+
+@part
+def _is_due(tab: Tables, d: int) -> bool:
+    """Whether an iteration is to begin: something has changed, and some job may start or have an earlier slot."""
+    dom = tab.domains[d]
+    changed = dom.changed == 1
+    dom.changed = 0
+    end = dom.base + dom.queued
+    return changed and (dom.marked == 1 or next_fitting(tab, dom.base, end, dom.free) < end)
+
+
+@kernel
+def arrange(tab: Tables, d: int, now: int) -> None:
+    """Put the queue in order, unless an iteration is open; to be called before whatever needs the order.
+
+    It is apart, since sorting is half the code and would be compiled into each of those.
+    """
+    if tab.domains[d].open == 0:
+        drop_left(tab, d)
+        put_in_order(tab, d, now)
+
+
+# Places in the profile
+
+
+@shared_kernel
+def earliest(tab: Tables, view: int, row: int, at: int) -> int:
+    """The first instant from `at` on at which the job has its place, left in `place_block`; NEVER: there is none."""
+    job = tab.jobs[row]
+    return earliest_place(tab, view, job.nodes, job.requested, at)
+
+
+@shared_kernel
+def take_place(tab: Tables, view: int, row: int, block: int, start: int) -> None:
+    """The job has a place from `start` on, which may be past."""
+    job = tab.jobs[row]
+    begun = max(start, tab.domains[view].planned_at)
+    if begun < start + job.requested:
+        take(tab, view, job.nodes, block, begun, start + job.requested)
+
+
+@shared_kernel
+def give_place_back(tab: Tables, view: int, row: int, block: int, start: int) -> None:
+    """Undo `take_place` with the same arguments."""
+    job = tab.jobs[row]
+    begun = max(start, tab.domains[view].planned_at)
+    if begun < start + job.requested:
+        give_back(tab, view, job.nodes, block, begun, start + job.requested)
+
+
+@shared_kernel
+def place_beside(tab: Tables, view: int, row: int, now: int) -> int:
+    """The block on which the job fits now, or NONE; of a partitioned pool if possible one clear of `beside`'s place."""
+    dom = tab.domains[view]
+    job = tab.jobs[row]
+    if dom.units > 0 and dom.beside != NONE:
+        count = tab.jobs[dom.beside].nodes // dom.unit_nodes
+        block = place_now(tab, view, job.nodes, job.requested, now, dom.beside_block, count)
+        if block != NONE:
+            return block
+    return place_now(tab, view, job.nodes, job.requested, now, 0, 0)
+
+
+@part
+def reserve(tab: Tables, view: int, row: int, now: int) -> None:
+    """The job does not fit: it is given its earliest place, if those before it have left it any."""
+    dom = tab.domains[view]
+    if dom.reserved != NONE:
+        return
+    start = earliest(tab, view, row, now)
+    if start < NEVER:
+        take_place(tab, view, row, dom.place_block, start)
+    if dom.backfill != CONSERVATIVE:
+        dom.reserved = row
+        dom.beside = row if start < NEVER else NONE
+        dom.beside_block = dom.place_block
+
+
+@part
+def enter_turn(tab: Tables, view: int, row: int, now: int) -> None:
+    """The profile as this job may use it: with its own slot, and before its turn less the first job's place."""
+    dom = tab.domains[view]
+    mark = tab.slots[row]
+    if mark.slot != 0:
+        give_place_back(tab, view, row, mark.block, mark.slot - 1)
+    dom.head_start = NEVER
+    if _is_before_its_turn(tab, view) and _head_waits(tab, view):
+        dom.head_start = earliest(tab, view, dom.head, now)
+        dom.head_block = dom.place_block
+        if dom.head_start < NEVER:
+            take_place(tab, view, dom.head, dom.head_block, dom.head_start)
+
+
+@part
+def leave_turn(tab: Tables, view: int, row: int) -> None:
+    """Undo `enter_turn`."""
+    dom = tab.domains[view]
+    mark = tab.slots[row]
+    if dom.head_start < NEVER:
+        give_place_back(tab, view, dom.head, dom.head_block, dom.head_start)
+    if mark.slot != 0:
+        take_place(tab, view, row, mark.block, mark.slot - 1)
+
+
+@part
+def _is_before_its_turn(tab: Tables, view: int) -> bool:
+    """Whether the iteration has come to wanted jobs."""
+    stage = tab.domains[view].stage
+    return stage == LIMITED or stage == UNLIMITED
+
+
+@part
+def _head_waits(tab: Tables, view: int) -> bool:
+    """Whether the first job had no turn yet, since it does not fit."""
+    return tab.domains[view].had_turn == 0
+
+
+# The iteration
+
+
+@shared_kernel
+def _begin(tab: Tables, d: int, view: int, sought: int, now: int) -> None:
+    """Begin an iteration over the queue of `d`, which is in order, on the occupancy of `view`."""
+    begin_plan(tab, d, view, sought, now)
+    dom = tab.domains[view]
+    dom.stage = ALL
+    dom.head = NONE
+    if tab.domains[d].budget > 0 and dom.wanted > 0:
+        _look_at_head(tab, d, view, sought, now)
+
+
+@part
+def begin_plan(tab: Tables, d: int, view: int, sought: int, now: int) -> None:
+    """Open an iteration: the profile less all slots; counts those, and the wanted jobs of this instant."""
+    dom = tab.domains[view]
+    dom.open = 1
+    dom.position = dom.slots = dom.wanted = dom.backfilled = 0
+    dom.reserved = dom.beside = dom.offered = dom.turn = NONE
+    begin_profile(tab, view, now)
+    if tab.domains[d].marked == 0:
+        return
+    marked = 0
+    for at in range(tab.domains[d].base, tab.domains[d].base + tab.domains[d].queued):
+        row = tab.lists[QUEUE, at]
+        if row == NONE or tab.jobs[row].state != QUEUED:
+            continue
+        mark = tab.slots[row]
+        if mark.slot != 0:
+            marked = 1
+            dom.slots += 1
+            take_place(tab, view, row, mark.block, mark.slot - 1)
+        if mark.wanted == 1:
+            marked = 1
+            dom.wanted += 0 if is_passed_over(tab, row, sought, now) else 1
+    tab.domains[d].marked = marked
+
+
+@part
+def _look_at_head(tab: Tables, d: int, view: int, sought: int, now: int) -> None:
+    """Find the first job, and up to when it may be pushed."""
+    dom = tab.domains[view]
+    at = tab.domains[d].base
+    while is_passed_over(tab, tab.lists[QUEUE, at], sought, now):
+        at += 1
+    head = tab.lists[QUEUE, at]
+    mark = tab.slots[head]
+    if dom.wanted == mark.wanted:
+        return  # nobody else is wanted
+    dom.head, dom.head_end, dom.limit, dom.had_turn = head, at + 1, NEVER, 0
+    if mark.slot != 0 or mark.been_ready == 1 or place_beside(tab, view, head, now) != NONE:
+        dom.stage = FIRST
+        return
+    dom.stage = LIMITED
+    start = earliest(tab, view, head, now)
+    if start < NEVER:
+        latest = start + (start - tab.jobs[head].submit) * tab.domains[d].budget // BUDGET_UNIT
+        guard = latest if mark.guard == 0 else mark.guard
+        dom.limit = min(max(guard, start), latest)
+        if view == d:
+            mark.guard = guard
+
+
+@shared_kernel
+def _scan(tab: Tables, d: int, view: int, sought: int, now: int) -> int:
+    """Start jobs in order; stop at a paired job's turn (a dry run: only at `sought`'s) or, with NONE, at the end."""
+    dom = tab.domains[view]
+    while True:
+        at = _next_place(tab, d, view, sought)
+        if at == NONE:
+            return NONE
+        row = tab.lists[QUEUE, at]
+        if is_passed_over(tab, row, sought, now):
+            continue
+        block = _place(tab, view, row, sought, now)
+        if block == NONE:
+            if dom.turn == row or _ends_with(tab, view, row, sought):
+                return dom.turn
+        elif row == sought or (sought == NONE and tab.jobs[row].paired == 1):
+            dom.offered_block = block
+            if sought == NONE:
+                _offer(tab, d, row, now)
+            return row
+        elif tab.jobs[row].paired == 0 or tab.jobs[row].alone == 1:
+            start_unpaired(tab, d, view, row, block, now)
+            if sought == NONE:
+                strike(tab, d, at)
+
+
+@part
+def _place(tab: Tables, view: int, row: int, sought: int, now: int) -> int:
+    """The block on which a job may start now that the iteration has come to it, or NONE."""
+    tab.domains[view].turn = NONE
+    if not _is_before_its_turn(tab, view):
+        return _place_in_turn(tab, view, row, sought, now)
+    if sought == NONE or row == sought:
+        return _place_wanted(tab, view, row, now)
+    return NONE
+
+
+@part
+def _ends_with(tab: Tables, view: int, row: int, sought: int) -> bool:
+    """Whether the iteration ends with this job, which has had its turn and does not fit."""
+    dom = tab.domains[view]
+    return dom.stage == ALL and (row == sought or (dom.reserved == row and dom.backfill == NO_BACKFILL))
+
+
+@part
+def _next_place(tab: Tables, d: int, view: int, sought: int) -> int:
+    """The next place of the queue whose job may have its turn, stage after stage; NONE: the iteration is over."""
+    dom = tab.domains[view]
+    base, queued = tab.domains[d].base, tab.domains[d].queued
+    while True:
+        at = base + dom.position
+        end = dom.head_end if dom.stage == FIRST else base + queued
+        early = dom.slots > 0 and sought == NONE  # jobs that do not fit now may want to be earlier
+        if dom.stage == ALL and dom.free == 0 and not early:
+            return NONE
+        behind = dom.stage == ALL and dom.reserved != NONE and not early  # conservative looks at every job
+        if behind or _is_before_its_turn(tab, view):
+            at = next_fitting(tab, at, end, dom.free)
+        if at < end:
+            dom.position = at + 1 - base
+            return at
+        if dom.stage == ALL:
+            return NONE
+        dom.stage = UNLIMITED if dom.stage == FIRST else ALL
+        dom.position = 0
+        dom.limit = NEVER
+        dom.beside = NONE
+
+
+@part
+def _place_wanted(tab: Tables, view: int, row: int, now: int) -> int:
+    """The block on which a wanted job may start before its turn, or NONE: within the limit of the first job."""
+    dom = tab.domains[view]
+    mark = tab.slots[row]
+    if row == dom.head or mark.wanted == 0 or mark.slot != 0:
+        return NONE
+    dom.beside = NONE
+    if dom.units > 0 and _head_waits(tab, view) and earliest(tab, view, dom.head, now) < NEVER:
+        dom.beside = dom.head
+        dom.beside_block = dom.place_block
+    block = place_beside(tab, view, row, now)
+    if block == NONE or dom.limit == NEVER:
+        return block
+    take_place(tab, view, row, block, now)
+    pushed = earliest(tab, view, dom.head, now)
+    give_place_back(tab, view, row, block, now)
+    return block if pushed <= dom.limit else NONE
+
+
+@part
+def _place_in_turn(tab: Tables, view: int, row: int, sought: int, now: int) -> int:
+    """The block on which a job may start in its turn, or NONE: it is reserved, or (`turn`) could be before its slot."""
+    dom = tab.domains[view]
+    slot = tab.slots[row].slot
+    if row == dom.head and dom.stage == ALL and dom.had_turn == 1:
+        return NONE
+    if slot != 0:
+        enter_turn(tab, view, row, now)
+    block = place_beside(tab, view, row, now)
+    if dom.stage == FIRST and (block != NONE or slot != 0):
+        dom.had_turn = 1
+    if slot != 0:
+        if block == NONE and sought == NONE and earliest(tab, view, row, now) < slot - 1:
+            dom.turn = row
+            dom.offered_block = NONE
+        leave_turn(tab, view, row)
+    elif block == NONE and dom.stage == ALL:
+        reserve(tab, view, row, now)
+    return block
+
+
+@part
+def _offer(tab: Tables, d: int, row: int, now: int) -> None:
+    """A paired job is ready: its nodes are busy while its RunJob awaits the answer."""
+    dom = tab.domains[d]
+    job = tab.jobs[row]
+    enter_turn(tab, d, row, now)
+    dom.hold_limit = latest_hold(short_from(tab, d, job.nodes, dom.offered_block, now), job.requested)
+    leave_turn(tab, d, row)
+    job.block = dom.offered_block
+    job.expected = now + job.requested
+    occupy(tab, d, job.nodes, job.block, job.expected)
+    job.state = READY
+    tab.slots[row].been_ready = 1
+    dom.offered = dom.turn = row
+
+
+@part
+def start_unpaired(tab: Tables, d: int, view: int, row: int, block: int, now: int) -> None:
+    """A job without a mate starts, in a dry run in thought."""
+    job = tab.jobs[row]
+    occupy(tab, view, job.nodes, block, now + job.requested)
+    take_place(tab, view, row, block, now)
+    if view == d:
+        job.block = block
+        job.expected = now + job.requested
+        begin_run(tab, d, row, now)

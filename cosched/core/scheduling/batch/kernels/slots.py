@@ -1,0 +1,179 @@
+"""Slots: when a job could start by the plan, the instant that it agrees on with its mate, and the start at it."""
+
+from __future__ import annotations
+
+from cosched.core.job import JobState
+from cosched.core.scheduling.batch.kernels.iteration import begin_run, copy_occupancy, is_passed_over
+from cosched.core.scheduling.batch.kernels.meeting import (
+    begin_plan,
+    earliest,
+    enter_turn,
+    give_place_back,
+    leave_turn,
+    meet,
+    place_beside,
+    reserve,
+    start_unpaired,
+    take_place,
+)
+from cosched.core.scheduling.primitives.codes import NO_BACKFILL, NONE
+from cosched.core.scheduling.primitives.compiled import kernel, part, shared_kernel
+from cosched.core.scheduling.primitives.occupancy import is_free, occupy, place
+from cosched.core.scheduling.primitives.ordering import strike_row
+from cosched.core.scheduling.primitives.profile import short_from
+from cosched.core.scheduling.primitives.tables import NEVER, QUEUE, Tables
+
+QUEUED = int(JobState.QUEUED)
+
+
+# What is asked of a meeting domain: one kernel for all, since each would contain the iteration again.
+MEET, TRY, QUOTE, BOOK, UNBOOK, START = range(6)
+
+
+@kernel
+def ask(tab: Tables, d: int, what: int, row: int, at: int, now: int) -> int:
+    """One of the functions below, or `meet`; yes is 1. TRY: the job is wanted for good, and until `at`.
+
+    TryStartMate: start the job if an iteration run now would.
+    """
+    if what == MEET or what == TRY:
+        if what == TRY and not _may_start(tab, d, row, at):
+            return 0
+        found = meet(tab, d, row if what == TRY else NONE, now)
+        if what == MEET:
+            return found
+        if found != NONE:
+            _start_on(tab, d, row, tab.domains[len(tab.domains) - 1].offered_block, now)
+        return 1 if found != NONE else 0
+    if what == QUOTE:
+        return quote(tab, d, row, at, now)
+    if what == BOOK:
+        return 1 if book(tab, d, row, at, now) else 0
+    if what == START:
+        return 1 if start_booked(tab, d, row, now) else 0
+    unbook(tab, d, row)
+    return 1
+
+
+@part
+def _may_start(tab: Tables, d: int, row: int, wanted_until: int) -> bool:
+    """Whether the job, which is wanted from now on, is queued and fits now."""
+    tab.slots[row].wanted = 1
+    tab.marks[row].wanted_until = wanted_until
+    tab.domains[d].marked = 1
+    return tab.jobs[row].state == QUEUED and place(tab, d, tab.jobs[row].nodes) != NONE
+
+
+@shared_kernel
+def quote(tab: Tables, d: int, row: int, not_before: int, now: int) -> int:
+    """The earliest instant from `not_before` on at which the queued job fits in the plan, or NEVER.
+
+    At the job's own turn this is the plan of the open iteration. Leaves its block in `quoted_block`.
+    """
+    dom = tab.domains[d]
+    if tab.jobs[row].state != QUEUED:
+        return NEVER
+    at = max(not_before, now)
+    view = d
+    if dom.open == 1 and dom.turn == row:
+        enter_turn(tab, d, row, now)
+        start = _earliest_in_turn(tab, d, row, at, now)
+        leave_turn(tab, d, row)
+    else:
+        view = len(tab.domains) - 1
+        _run_dry_up_to(tab, d, view, row, now)
+        start = earliest(tab, view, row, at)
+    dom.quoted_block = tab.domains[view].place_block
+    return start
+
+
+@part
+def book(tab: Tables, d: int, row: int, at: int, now: int) -> bool:
+    """Give the job the slot `at` instead of any that it has, if it fits in the plan then."""
+    dom = tab.domains[d]
+    if quote(tab, d, row, at, now) != at:
+        return False
+    unbook(tab, d, row)
+    mark = tab.slots[row]
+    mark.slot, mark.block = at + 1, dom.quoted_block
+    if dom.open == 1:
+        take_place(tab, d, row, mark.block, at)
+        dom.slots += 1
+    dom.marked = dom.changed = 1
+    return True
+
+
+@shared_kernel
+def unbook(tab: Tables, d: int, row: int) -> None:
+    """The job has no slot any more."""
+    dom = tab.domains[d]
+    mark = tab.slots[row]
+    if mark.slot == 0:
+        return
+    if dom.open == 1:
+        give_place_back(tab, d, row, mark.block, mark.slot - 1)
+        dom.slots -= 1
+    mark.slot = 0
+
+
+@part
+def start_booked(tab: Tables, d: int, row: int, now: int) -> bool:
+    """Start a queued job at its slot, if that has come and its nodes are free."""
+    job, mark = tab.jobs[row], tab.slots[row]
+    if job.state != QUEUED or mark.slot == 0 or mark.slot - 1 > now or not is_free(tab, d, job.nodes, mark.block):
+        return False
+    _start_on(tab, d, row, mark.block, now)
+    return True
+
+
+@shared_kernel
+def _start_on(tab: Tables, d: int, row: int, block: int, now: int) -> None:
+    """A queued job starts on these nodes."""
+    dom = tab.domains[d]
+    job = tab.jobs[row]
+    unbook(tab, d, row)
+    job.block = block
+    job.expected = now + job.requested
+    occupy(tab, d, job.nodes, block, job.expected)
+    if dom.open == 1:
+        take_place(tab, d, row, block, now)
+    begin_run(tab, d, row, now)
+    strike_row(tab, d, row)
+    dom.changed = 1
+
+
+@part
+def _earliest_in_turn(tab: Tables, d: int, row: int, at: int, now: int) -> int:
+    """As `earliest`; now is on the nodes with which the job was ready, if the plan leaves them to it."""
+    dom = tab.domains[d]
+    job = tab.jobs[row]
+    if at == now and dom.units > 0 and dom.offered_block != NONE:
+        block = dom.offered_block
+        short = short_from(tab, d, job.nodes, block, now)
+        if short >= now + job.requested and is_free(tab, d, job.nodes, block):
+            dom.place_block = block
+            return now
+    return earliest(tab, d, row, at)
+
+
+@shared_kernel
+def _run_dry_up_to(tab: Tables, d: int, view: int, row: int, now: int) -> None:
+    """The plan of those before the job: who fits starts in thought, who does not is reserved, the paired are passed."""
+    copy_occupancy(tab, d, view)
+    begin_plan(tab, d, view, row, now)
+    dom, mark = tab.domains[view], tab.slots[row]
+    if mark.slot != 0:
+        give_place_back(tab, view, row, mark.block, mark.slot - 1)
+    at = tab.domains[d].base
+    while tab.lists[QUEUE, at] != row:
+        other = tab.lists[QUEUE, at]
+        at += 1
+        if is_passed_over(tab, other, row, now) or tab.slots[other].slot != 0:
+            continue
+        block = place_beside(tab, view, other, now)
+        if block == NONE:
+            reserve(tab, view, other, now)
+        elif dom.reserved != NONE and dom.backfill == NO_BACKFILL:
+            return
+        elif tab.jobs[other].paired == 0 or tab.jobs[other].alone == 1:
+            start_unpaired(tab, d, view, other, block, now)

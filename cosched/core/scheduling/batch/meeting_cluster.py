@@ -1,0 +1,82 @@
+"""A cluster whose pairs start without holding: wanted jobs before their turn, within a budget, and slots."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cosched.core.job import JobState
+from cosched.core.scheduling.batch.cluster import Cluster
+from cosched.core.scheduling.batch.kernels import meeting, slots
+from cosched.core.scheduling.primitives.codes import NONE
+from cosched.core.scheduling.primitives.compiled import direct
+from cosched.core.scheduling.primitives.tables import NEVER, Tables
+from cosched.core.scheduling.scheduler import ClusterSettings
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """The job whose turn it is: it is ready; or it has a slot, does not fit now, and could be earlier."""
+
+    row: int
+    ready: bool
+
+
+class MeetingCluster(Cluster):
+    """Domain `index` of the tables, which meets."""
+
+    def __init__(self, tables: Tables, index: int, settings: ClusterSettings) -> None:
+        super().__init__(tables, index, settings)
+        self._ask, self._arrange = direct(slots.ask), direct(meeting.arrange)
+
+    def meet(self, now: int) -> Turn | None:
+        """Go on with the iterations at `now` until a job's turn that needs an answer."""
+        row = meeting.AGAIN
+        while row == meeting.AGAIN:
+            if self._record["changed"]:
+                self._arrange(self.tables, self.index, now)
+            row = int(self._ask(self.tables, self.index, slots.MEET, NONE, now, now))
+        return None if row == NONE else Turn(row, self.state(row) is JobState.READY)
+
+    def start(self, row: int, now: int) -> None:
+        """Start a job that has nodes (ready or holding)."""
+        self.unbook(row)
+        super().start(row, now)
+
+    def try_start(self, row: int, now: int, wanted_until: int) -> bool:
+        """TryStartMate: the job is wanted for good; start it if an iteration run now would."""
+        self._arrange(self.tables, self.index, now)
+        return bool(self._ask(self.tables, self.index, slots.TRY, row, wanted_until, now))
+
+    def want(self, row: int, wanted: bool = True) -> None:
+        """Whether its mate has asked for this job, be it before its submission."""
+        self.tables.slots[row]["wanted"] = wanted
+        self._record["marked"] = 1
+
+    def quote(self, row: int, not_before: int, now: int) -> int | None:
+        """The earliest instant from `not_before` on at which a queued job could start by the plan; None: never.
+
+        At the job's own turn it may be up to its present place in the open iteration, else it is at its place in the
+        order of the queue: it delays no reservation of those before it.
+        """
+        self._arrange(self.tables, self.index, now)
+        at = int(self._ask(self.tables, self.index, slots.QUOTE, row, not_before, now))
+        return at if at < NEVER else None
+
+    def book(self, row: int, at: int, now: int) -> bool:
+        """Give a job the slot `at` instead of any that it has; False: that is not (any more) what it is quoted."""
+        self._arrange(self.tables, self.index, now)
+        return bool(self._ask(self.tables, self.index, slots.BOOK, row, at, now))
+
+    def unbook(self, row: int) -> None:
+        """Take a job's slot from it, if it has any; others may have its place."""
+        if self.slot(row) is not None:
+            self._ask(self.tables, self.index, slots.UNBOOK, row, 0, 0)
+            self.reschedule()
+
+    def slot(self, row: int) -> int | None:
+        """The job's slot."""
+        return int(self.tables.slots[row]["slot"]) - 1 if self.tables.slots[row]["slot"] else None
+
+    def start_booked(self, row: int, now: int) -> bool:
+        """Start a queued job at its slot; False: it has none, that is not due, or its nodes are not free."""
+        return bool(self._ask(self.tables, self.index, slots.START, row, now, now))

@@ -1,0 +1,87 @@
+"""The compiled domain behind the calls of `slow.SlowDomain`."""
+
+from decimal import Decimal
+
+import numpy as np
+
+from cosched.core.job import JobState
+from cosched.core.scheduling.batch.meeting_cluster import MeetingCluster
+from cosched.core.scheduling.policies.backfilling import BACKFILLING
+from cosched.core.scheduling.policies.ordering import parse_ordering
+from cosched.core.scheduling.pools import Partitions
+from cosched.core.scheduling.primitives import ordering
+from cosched.core.scheduling.primitives.tables import new_tables
+from cosched.core.scheduling.scheduler import ClusterSettings
+from tests.core.meeting.slow import Job, Turn
+
+
+class FastDomain:
+    """One domain of the tables, whose jobs end when they are told to."""
+
+    def __init__(self, nodes: int, units: bool, backfill: str, budget: str, jobs: list[Job]) -> None:
+        partitions = Partitions(nodes, 1) if units else None
+        settings = ClusterSettings(
+            nodes, parse_ordering("fcfs"), BACKFILLING[backfill], partitions, mate_budget=Decimal(budget), slots=True
+        )
+        self.tables = tables = new_tables([len(jobs)], [nodes if units else 0])
+        for name in ("submit", "nodes", "requested", "run", "paired"):
+            tables.jobs[name] = [getattr(job, name) for job in jobs]
+        self.cluster = MeetingCluster(tables, 0, settings)
+
+    def iterate(self, now: int, turn: Turn) -> None:
+        """Iterate until nothing changes."""
+        while (found := self.cluster.meet(now)) is not None:
+            turn(found.row, int(self.tables.jobs[found.row]["block"]) if found.ready else None)
+
+    def try_start(self, row: int, now: int) -> bool:
+        """TryStartMate."""
+        return self.cluster.try_start(row, now, 0)
+
+    def quote(self, row: int, not_before: int, now: int) -> tuple[int, int] | None:
+        """The earliest instant, and its block."""
+        at = self.cluster.quote(row, not_before, now)
+        return None if at is None else (at, int(self.tables.domains[0]["quoted_block"]))
+
+    def book(self, row: int, at: int, now: int) -> bool:
+        """Give the job a slot."""
+        return self.cluster.book(row, at, now)
+
+    def start_booked(self, row: int, now: int) -> bool:
+        """Start the job at its slot."""
+        return self.cluster.start_booked(row, now)
+
+    def submit(self, row: int) -> None:
+        """The job is queued."""
+        ordering.enqueue(self.tables, 0, row)
+
+    def end(self, row: int, now: int) -> None:
+        """The job ends."""
+        self.cluster.finish(row, now, JobState.COMPLETED)
+
+    def run_job(self, row: int, now: int) -> None:
+        """The ready job starts."""
+        self.cluster.start(row, now)
+
+    def pass_over(self, row: int, now: int) -> None:
+        """The ready job yields."""
+        self.cluster.pass_over(row, now, 1.0)
+
+    def running(self) -> dict[int, tuple[int, int]]:
+        """Start and block of the jobs that run."""
+        jobs = self.tables.jobs
+        rows = np.flatnonzero(jobs["state"] == JobState.RUNNING)
+        return {int(row): (int(jobs[row]["start"]), int(jobs[row]["block"])) for row in rows}
+
+    def slot(self, row: int) -> tuple[int, int] | None:
+        """Instant and block of the job's slot."""
+        at = self.cluster.slot(row)
+        return None if at is None else (at, int(self.tables.slots[row]["block"]))
+
+
+def meet_once() -> None:
+    """Use all kernels of a domain that meets."""
+    domain = FastDomain(2, False, "easy", "0.5", [Job(0, 0, 1, 1, 1, paired=True)])
+    domain.submit(0)
+    domain.iterate(0, lambda row, _: domain.pass_over(row, 0))
+    domain.try_start(0, 1)
+    domain.end(0, 2)

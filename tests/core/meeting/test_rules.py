@@ -1,0 +1,126 @@
+"""Hand-worked cases of wanted jobs and slots in one domain, first come first served, EASY, ten nodes.
+
+A job is (submit, requested, nodes); a ready job yields unless a case says otherwise.
+"""
+
+import pytest
+
+from tests.core.meeting.fast import FastDomain
+from tests.core.meeting.slow import Job, SlowDomain
+
+
+class Scene:
+    """A domain whose jobs run as long as they requested; `mates` are paired."""
+
+    def __init__(self, kind, jobs: list[tuple[int, int, int]], mates: set[int], budget: str = "0.5") -> None:
+        self.jobs = [
+            Job(row, submit, nodes, requested, requested, row in mates)
+            for row, (submit, requested, nodes) in enumerate(jobs)
+        ]
+        self.domain = kind(10, False, "easy", budget, self.jobs)
+        self.now = -1
+        self.start_of: dict[int, int] = {}
+        self.ready: list[tuple[int, int]] = []
+        self.starts: set[int] = set()  # mates that start as soon as they are ready
+
+    def until(self, instant: int) -> "Scene":
+        """Go on to the end of this instant."""
+        while self.now < instant:
+            self.now += 1
+            for row, start in self.start_of.items():
+                if start + self.jobs[row].run == self.now:
+                    self.domain.end(row, self.now)
+            for job in self.jobs:
+                if job.submit == self.now:
+                    self.domain.submit(job.row)
+            self.iterate()
+        return self
+
+    def iterate(self) -> None:
+        """Iterate now."""
+        self.domain.iterate(self.now, self.turn)
+        for row, (start, _) in self.domain.running().items():
+            self.start_of[row] = start
+
+    def turn(self, row: int, block: int | None) -> None:
+        """A mate is ready, or could be before its slot."""
+        if block is None:
+            return
+        self.ready.append((self.now, row))
+        if row in self.starts:
+            self.domain.run_job(row, self.now)
+        else:
+            self.domain.pass_over(row, self.now)
+
+
+kinds = pytest.mark.parametrize("kind", [SlowDomain, FastDomain])
+
+
+@kinds
+@pytest.mark.parametrize(("requested", "start"), [(105, 40), (106, None)])
+def test_a_wanted_job_may_push_the_first_one_to_its_guard_and_no_further(kind, requested, start):
+    scene = Scene(kind, [(0, 40, 4), (0, 100, 6), (10, 100, 10), (30, requested, 4)], {3})
+    scene.starts = {3}
+    scene.until(30)
+    assert not scene.domain.try_start(3, 30)
+    assert scene.until(99).start_of.get(3) == start
+    assert scene.until(145).start_of[2] == (145 if start else 100)
+
+
+@kinds
+def test_the_budget_is_one_sum_for_all_wanted_jobs(kind):
+    scene = Scene(kind, [(0, 40, 4), (0, 100, 6), (10, 100, 10), (30, 105, 4), (31, 60, 6)], {3, 4})
+    scene.starts = {3, 4}
+    scene.until(31)
+    for mate in (3, 4):
+        scene.domain.try_start(mate, 31)
+    scene.until(245)
+    assert scene.start_of == {0: 0, 1: 0, 3: 40, 2: 145, 4: 245}
+
+
+@kinds
+def test_trying_a_job_makes_it_wanted_before_the_dry_run(kind):
+    scene = Scene(kind, [(0, 100, 6), (10, 100, 10), (30, 105, 4)], {2}).until(30)
+    assert scene.domain.try_start(2, 30)
+
+
+@kinds
+def test_without_a_budget_a_wanted_job_waits_for_its_turn(kind):
+    scene = Scene(kind, [(0, 100, 6), (10, 100, 10), (30, 105, 4)], {2}, budget="0").until(30)
+    assert not scene.domain.try_start(2, 30)
+
+
+@kinds
+def test_a_wanted_job_starts_out_of_turn_but_never_reserves(kind):
+    scene = Scene(kind, [(0, 100, 6), (10, 100, 5), (20, 100, 6)], {2}).until(20)
+    assert not scene.domain.try_start(2, 20)
+    assert scene.until(100).start_of == {0: 0, 1: 100}
+
+
+@kinds
+@pytest.mark.parametrize(("requested", "start"), [(310, 110), (311, None)])
+def test_others_are_backfilled_up_to_a_slot(kind, requested, start):
+    scene = Scene(kind, [(0, 100, 6), (10, 100, 6), (110, requested, 6)], {1}).until(10)
+    assert scene.domain.quote(1, 420, 10) == (420, 0)
+    assert scene.domain.book(1, 420, 10)
+    assert scene.until(200).start_of.get(2) == start
+    assert scene.ready[0] == (100, 1)  # it could start, but its mate could not
+
+
+@kinds
+def test_a_slot_delays_no_reservation_before_it(kind):
+    scene = Scene(kind, [(0, 100, 6), (10, 100, 8), (20, 50, 4)], {2}).until(20)
+    assert scene.domain.quote(2, 20, 20) == (20, 0)  # it ends before 100
+    assert scene.domain.quote(2, 60, 20) == (200, 0)
+    assert not scene.domain.book(2, 60, 20)
+
+
+@kinds
+def test_a_job_starts_at_its_slot_and_not_before(kind):
+    scene = Scene(kind, [(0, 100, 6), (10, 50, 6)], {1}).until(10)
+    assert scene.domain.book(1, 100, 10)
+    assert not scene.domain.start_booked(1, 99)
+    scene.until(99)
+    scene.domain.end(0, 100)
+    assert scene.domain.start_booked(1, 100)
+    assert scene.domain.running() == {1: (100, 0)}
