@@ -205,7 +205,7 @@ def test_an_address_that_is_none(server):
 
 def test_no_address_at_all(monkeypatch):
     monkeypatch.delenv("COSCHED_SERVER", raising=False)
-    with pytest.raises(ValueError, match="COSCHED_SERVER is not set"):
+    with pytest.raises(ValueError, match="no domain is named"):
         Client()
 
 

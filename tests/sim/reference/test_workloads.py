@@ -110,7 +110,7 @@ def test_the_tables_of_the_page_list_every_workload():
         for workload in ALL
     ]
     assert [line for line in page.splitlines() if line.startswith("| [")] == rows
-    assert page.splitlines()[2].startswith(f"{len(ALL)} small workloads")
+    assert page.splitlines()[2].startswith(f"The suite has {len(ALL)} small workloads")
     single = [workload.name[:2] for workload in ALL if not workload.paired]
     paired = [workload.name[:2] for workload in ALL if workload.paired]
     assert f"* {single[0]} to {single[-1]} have one cluster" in page

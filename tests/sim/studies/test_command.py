@@ -106,7 +106,7 @@ def test_an_unknown_study(cosched):
         (["--eureka", "x.swf"], "--intrepid: missing: --eureka needs it"),
         (["--intrepid", "x.swf,load=1", "--eureka", "y"], "--intrepid:load: no key of a log; there are nodes, "),
         (["--intrepid", "x.swf,nodes", "--eureka", "y"], "--intrepid: key=value expected, not 'nodes'"),
-        (["--workers", "1", "--dask", "tcp://127.0.0.1:9"], "--dask: has workers of its own"),
+        (["--workers", "1", "--dask", "tcp://127.0.0.1:9"], "--dask: has its own workers"),
     ],
 )
 def test_mistakes(cosched, options, message):

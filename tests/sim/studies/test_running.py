@@ -55,7 +55,7 @@ def test_an_interrupted_study_goes_on(tiny, tmp_path):
     with local_workers(1) as one, pytest.raises(KeyboardInterrupt):
         run_tiny(tmp_path, one, told=at_case(20, interrupt))
     with local_workers(1) as one:
-        with pytest.raises(InputError, match="has results of a sweep already"):
+        with pytest.raises(InputError, match="already has results of a sweep"):
             run_tiny(tmp_path, one)
         run_tiny(tmp_path, one, resume=True)
     for name in ("results.parquet", STUDY):
