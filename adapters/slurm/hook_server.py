@@ -71,6 +71,7 @@ class HookServer:
         self._on_starting = on_starting
         self._on_ended = on_ended
         self._gate_lead = gate_lead
+        self.closed = False
         self._listening: asyncio.Server | None = None
         self._inode = 0
         self._connections: set[_Connection] = set()
@@ -83,6 +84,7 @@ class HookServer:
     async def open(self) -> None:
         """Start listening. OSError: the folder cannot be used, or another process serves this socket."""
         listening = _listen(self._path)
+        self.closed = False
         self._inode = self._path.stat().st_ino
         loop = asyncio.get_running_loop()
         self._listening = await loop.create_unix_server(lambda: _Connection(self), sock=listening, backlog=_BACKLOG)
@@ -91,6 +93,8 @@ class HookServer:
         """Stop listening and leave the hooks waiting: they connect to the next server of this socket."""
         if self._listening is None:
             return
+        self.closed = True
+        await self._accept_no_more()
         self._listening.close()
         self._waiting.clear()
         self._offers.clear()
@@ -101,6 +105,14 @@ class HookServer:
         with suppress(OSError):
             if self._path.stat().st_ino == self._inode:
                 self._path.unlink()
+
+    async def _accept_no_more(self) -> None:
+        """Stop accepting, but end what has begun: asyncio loses a connection whose server closes meanwhile."""
+        assert self._listening is not None
+        for listening in self._listening.sockets:
+            asyncio.get_running_loop().remove_reader(listening.fileno())
+        for _ in range(3):  # an accepted connection becomes ours in steps
+            await asyncio.sleep(0)
 
     def offered(self) -> Mapping[str, Offer]:
         """The offers whose hooks wait now, by job id."""
@@ -224,6 +236,9 @@ class _Connection(asyncio.Protocol):
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
         self.uid = _peer(transport)
+        if self._server.closed:  # it was accepted just before
+            self.close()
+            return
         if not self._server.admit(self, self.uid):
             self._refuse("too many connections")
             return

@@ -99,6 +99,14 @@ def ready(job: int, comment: str | bytes) -> dict[str, str | bytes]:
     }
 
 
+async def _last_tasks() -> None:
+    """Let what was begun in this loop end: connections that were being accepted."""
+    while others := asyncio.all_tasks() - {asyncio.current_task()}:
+        await asyncio.wait(others)
+    for _ in range(3):  # a transport closes in steps
+        await asyncio.sleep(0)
+
+
 class Service:
     """A HookServer in an event loop of its own, and what it was told: "offer 1", "withdrawn 1", "COMPLETED 1"."""
 
@@ -141,6 +149,7 @@ class Service:
         self._stop()
 
     def _stop(self) -> None:
+        asyncio.run_coroutine_threadsafe(_last_tasks(), self._loop).result(_SOON)
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import socket
 import time
@@ -12,6 +13,7 @@ from threading import Event
 import pytest
 
 from cosched.adapters.slurm.hook_protocol import MAX_LINE, LineError, decode, encode, instant
+from cosched.adapters.slurm.hook_server import HookServer
 from deploy.slurm.lab import wait_for
 from tests.slurm.cosched_hooks import Service, Site, hooks, service
 
@@ -348,3 +350,19 @@ def test_a_hundred_hooks_wait_and_are_told_in_any_order(hooks: Site, service: Se
         for job in range(100, 0, -1):
             assert service.start(job)
         assert [(peer.line(), peer.line()) for peer in peers] == 100 * [(b"parked\n", b"start\n")]
+
+
+@pytest.mark.parametrize("steps", range(8))
+async def test_a_hook_that_connects_as_the_server_closes_is_told_so(tmp_path: Path, steps: int) -> None:
+    path = tmp_path / "s"
+    said = dict.fromkeys(("on_offer", "on_withdrawn", "on_killed", "on_starting", "on_ended"), lambda *_: None)
+    server = HookServer(path, slurm_user=os.geteuid(), **said)
+    await server.open()
+    with socket.socket(socket.AF_UNIX) as hook:
+        hook.setblocking(False)
+        hook.connect(str(path))
+        for _ in range(steps):  # from the connection in the backlog to the one that is served
+            await asyncio.sleep(0)
+        await server.close()
+        with suppress(ConnectionError):
+            assert await asyncio.wait_for(asyncio.get_running_loop().sock_recv(hook, 1), END) == b""

@@ -67,7 +67,7 @@ def test_dask_gives_the_same_tables_even_if_a_worker_is_killed(tiny, tmp_path):
     distributed = pytest.importorskip("distributed")
     killed = []
     with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, host="127.0.0.1"
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0", host="127.0.0.1"
     ) as cluster:
 
         def kill() -> None:
