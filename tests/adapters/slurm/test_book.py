@@ -21,7 +21,7 @@ def desk() -> Desk:
 
 def test_a_job_is_reported_once(desk: Desk) -> None:
     assert not desk.look(ROW)
-    assert desk.kinds == ["Submitted"]
+    assert desk.kinds == ["Appeared"]
 
 
 def test_an_offer_of_an_unknown_job_waits_until_it_is_known() -> None:
@@ -29,7 +29,7 @@ def test_an_offer_of_an_unknown_job_waits_until_it_is_known() -> None:
     assert not desk.book.offered(OFFER)
     assert desk.reports == []
     desk.book.learn(ROW)
-    assert desk.kinds == ["Submitted", "Offered"]
+    assert desk.kinds == ["Appeared", "Offered"]
 
 
 def test_an_offer_that_is_withdrawn_before_it_was_known_is_none() -> None:
@@ -37,7 +37,7 @@ def test_an_offer_that_is_withdrawn_before_it_was_known_is_none() -> None:
     desk.book.offered(OFFER)
     desk.book.withdrawn("7")
     desk.book.learn(replace(ROW, state="CANCELLED"))
-    assert desk.kinds == ["Submitted", "Ended"]
+    assert desk.kinds == ["Appeared", "Ended"]
 
 
 def test_rows_that_are_older_than_a_hooks_word_say_nothing(desk: Desk) -> None:
@@ -55,7 +55,7 @@ def test_a_job_that_was_requeued_behind_its_hook_is_withdrawn_and_the_hook_ended
     assert desk.look(requeued) == [requeued]
     assert desk.told == [("end", "7", None)]
     desk.book.offered(replace(OFFER, restarts=1))
-    assert desk.kinds == ["Submitted", "Offered", "Withdrawn", "Offered"]
+    assert desk.kinds == ["Appeared", "Offered", "Withdrawn", "Offered"]
 
 
 def test_a_job_that_was_requeued_before_its_hook_was_killed_is_to_be_told_to_begin(desk: Desk) -> None:
@@ -66,7 +66,7 @@ def test_a_job_that_was_requeued_before_its_hook_was_killed_is_to_be_told_to_beg
     requeued = replace(ROW, restarts=1, submitted_at=1005, reason="BeginTime")
     assert desk.look(requeued) == [requeued]
     assert desk.look(requeued) == []
-    assert desk.kinds == ["Submitted", "Offered", "Withdrawn"]
+    assert desk.kinds == ["Appeared", "Offered", "Withdrawn"]
 
 
 def test_a_job_that_was_found_chosen_keeps_its_nodes_until_it_is_queued() -> None:
@@ -78,7 +78,7 @@ def test_a_job_that_was_found_chosen_keeps_its_nodes_until_it_is_queued() -> Non
     requeued = replace(ROW, restarts=1, submitted_at=1005)
     assert desk.look(requeued) == [requeued]
     assert desk.look(requeued) == []
-    assert desk.kinds == ["Submitted", "Withdrawn"]
+    assert desk.kinds == ["Appeared", "Withdrawn"]
     assert desk.told == []
 
 
@@ -86,7 +86,7 @@ def test_a_job_that_was_found_chosen_is_offered_when_its_hook_comes() -> None:
     desk = Desk()
     desk.look(replace(ROW, state="CONFIGURING"))
     desk.book.offered(OFFER)
-    assert desk.kinds == ["Submitted", "Offered"]
+    assert desk.kinds == ["Appeared", "Offered"]
 
 
 def test_only_a_job_that_should_have_waited_is_warned_of_when_it_starts(
@@ -94,7 +94,7 @@ def test_only_a_job_that_should_have_waited_is_warned_of_when_it_starts(
 ) -> None:
     desk.book.jobs["7"].link = None  # unlinked
     desk.look(RUNNING, replace(RUNNING, job_id="8"))
-    assert desk.kinds == ["Submitted", "Submitted", "Started", "Started"]
+    assert desk.kinds == ["Appeared", "Appeared", "Started", "Started"]
     assert caplog.messages == ["job 8 has started without permission"]
 
 
@@ -106,12 +106,12 @@ def test_a_job_whose_hook_was_killed_is_requeued_where_slurm_takes_it_for_runnin
     desk.kill(OFFER)
     assert desk.requeued(RUNNING) == ["7"]
     assert desk.requeued(RUNNING) == []
-    assert desk.kinds == ["Submitted", "Offered", "Withdrawn"]
+    assert desk.kinds == ["Appeared", "Offered", "Withdrawn"]
     assert caplog.messages == ["job 7 is requeued: Slurm has killed its hook (a restart of slurmctld?)"]
     requeued = replace(ROW, restarts=1, submitted_at=1020)
     assert desk.look(requeued) == [requeued]  # to be told to begin now
     desk.book.offered(replace(OFFER, restarts=1))
-    assert desk.kinds == ["Submitted", "Offered", "Withdrawn", "Offered"]
+    assert desk.kinds == ["Appeared", "Offered", "Withdrawn", "Offered"]
     desk.let_go()
     assert desk.requeued(replace(RUNNING, restarts=1)) == []
     assert desk.kinds[-1] == "Started"
@@ -124,7 +124,7 @@ def test_a_job_that_was_let_go_and_whose_hook_was_killed_before_it_heard_is_requ
     desk.kill(OFFER)  # noticed late
     assert desk.requeued(RUNNING) == ["7"]
     desk.look(replace(ROW, restarts=1, submitted_at=1020))
-    assert desk.kinds == ["Submitted", "Offered", "Started", "Withdrawn"]
+    assert desk.kinds == ["Appeared", "Offered", "Started", "Withdrawn"]
 
 
 def test_a_job_that_gave_its_turn_up_and_runs_is_requeued(desk: Desk) -> None:
@@ -132,7 +132,7 @@ def test_a_job_that_gave_its_turn_up_and_runs_is_requeued(desk: Desk) -> None:
     desk.book.jobs["7"].phase = Phase.GIVING_BACK
     assert desk.requeued(RUNNING) == ["7"]
     desk.look(replace(ROW, restarts=1, submitted_at=1020))
-    assert desk.kinds == ["Submitted", "Offered"]
+    assert desk.kinds == ["Appeared", "Offered"]
 
 
 def test_a_job_whose_hook_says_that_it_lets_it_start_has_started(desk: Desk) -> None:
@@ -141,7 +141,7 @@ def test_a_job_whose_hook_says_that_it_lets_it_start_has_started(desk: Desk) -> 
     desk.kill(OFFER)
     desk.book.starting("7", 0)
     assert desk.requeued(RUNNING) == []
-    assert desk.kinds == ["Submitted", "Offered", "Withdrawn", "Started"]
+    assert desk.kinds == ["Appeared", "Offered", "Withdrawn", "Started"]
 
 
 def test_a_job_whose_hook_was_killed_and_called_again_is_offered_again(desk: Desk) -> None:
@@ -152,7 +152,7 @@ def test_a_job_whose_hook_was_killed_and_called_again_is_offered_again(desk: Des
     desk.book.offered(OFFER)
     desk.let_go()
     assert desk.requeued(RUNNING) == []
-    assert desk.kinds == ["Submitted", "Offered", "Withdrawn", "Offered", "Started"]
+    assert desk.kinds == ["Appeared", "Offered", "Withdrawn", "Offered", "Started"]
 
 
 @pytest.mark.parametrize("first_seen", ["CONFIGURING", "RUNNING"])
@@ -168,7 +168,7 @@ def test_a_job_is_requeued_whose_hook_was_killed_before_the_service_came(first_s
     desk.let_go()
     assert desk.requeued(replace(RUNNING, restarts=1)) == []
     lost = ["Withdrawn"] if first_seen == "CONFIGURING" else []  # it had its nodes when the service came
-    assert desk.kinds == ["Submitted", *lost, "Offered", "Started"]
+    assert desk.kinds == ["Appeared", *lost, "Offered", "Started"]
 
 
 @pytest.mark.parametrize("noted", [None, ("7", 1)])
@@ -177,7 +177,7 @@ def test_a_job_has_started_whose_hook_let_it_start_before_the_service_came(noted
     desk = Desk()
     desk.noted = noted
     assert desk.requeued(RUNNING) == []
-    assert desk.kinds == ["Submitted", "Started"]
+    assert desk.kinds == ["Appeared", "Started"]
 
 
 def test_a_note_says_nothing_of_a_job_that_is_known_to_run(desk: Desk) -> None:
@@ -190,7 +190,7 @@ def test_a_note_says_nothing_of_a_job_that_slurm_cannot_requeue() -> None:
     desk = Desk()
     desk.noted = ("7", 0)
     assert desk.requeued(replace(RUNNING, can_yield=False)) == []
-    assert desk.kinds == ["Submitted", "Started"]
+    assert desk.kinds == ["Appeared", "Started"]
 
 
 def test_a_job_that_slurm_cannot_requeue_has_started(desk: Desk) -> None:
@@ -203,7 +203,7 @@ def test_a_job_that_slurm_cannot_requeue_has_started(desk: Desk) -> None:
 def test_a_job_that_runs_before_the_end_of_its_hook_is_noticed_has_not_started_yet(desk: Desk) -> None:
     desk.book.offered(OFFER)
     assert desk.requeued(RUNNING) == []
-    assert desk.kinds == ["Submitted", "Offered"]
+    assert desk.kinds == ["Appeared", "Offered"]
     desk.kill(OFFER)
     assert desk.requeued(RUNNING) == ["7"]
 
@@ -213,14 +213,14 @@ def test_an_offer_that_comes_again_after_the_start_is_started_again(desk: Desk) 
     desk.let_go()
     desk.book.offered(OFFER)
     assert desk.told == [("start", "7", 1010.0)]
-    assert desk.kinds == ["Submitted", "Offered"]
+    assert desk.kinds == ["Appeared", "Offered"]
 
 
 def test_a_job_that_was_requeued_after_its_start_is_withdrawn_and_offered_anew(desk: Desk) -> None:
     desk.book.offered(OFFER)
     desk.let_go()
     desk.book.offered(replace(OFFER, restarts=1))
-    assert desk.kinds == ["Submitted", "Offered", "Withdrawn", "Offered"]
+    assert desk.kinds == ["Appeared", "Offered", "Withdrawn", "Offered"]
     assert desk.told == []
 
 
@@ -229,17 +229,17 @@ def test_a_late_word_of_an_earlier_requeue_withdraws_nothing(desk: Desk) -> None
     assert desk.book.ended(replace(END, state="PENDING"))
     desk.let_go()
     assert desk.book.ended(replace(END, state="PENDING", ended_at=1009))
-    assert desk.kinds == ["Submitted", "Offered"]
+    assert desk.kinds == ["Appeared", "Offered"]
     assert not desk.book.ended(replace(END, state="PENDING", ended_at=1012))
-    assert desk.kinds == ["Submitted", "Offered", "Withdrawn"]
+    assert desk.kinds == ["Appeared", "Offered", "Withdrawn"]
 
 
 @pytest.mark.parametrize("state", ["NODE_FAIL", "PREEMPTED", "BOOT_FAIL"])
 def test_an_end_that_may_be_a_requeue_is_left_to_squeue(desk: Desk, state: str) -> None:
     assert desk.book.ended(replace(END, state=state))
-    assert desk.kinds == ["Submitted"]
+    assert desk.kinds == ["Appeared"]
     desk.look(replace(ROW, state=state, ended_at=1020))
-    assert desk.kinds == ["Submitted", "Ended"]
+    assert desk.kinds == ["Appeared", "Ended"]
 
 
 def test_an_end_is_reported_once_whoever_tells_it(desk: Desk) -> None:
@@ -247,7 +247,7 @@ def test_an_end_is_reported_once_whoever_tells_it(desk: Desk) -> None:
     desk.book.ended(END)
     desk.book.ended(END)
     desk.look(replace(RUNNING, state="COMPLETED"))
-    assert desk.kinds == ["Submitted", "Started", "Ended"]
+    assert desk.kinds == ["Appeared", "Started", "Ended"]
     (end,) = (report for report in desk.reports if isinstance(report, Ended))
     assert (end.started_at, end.at, end.succeeded) == (1010 * 10**9, 1020 * 10**9, True)
     desk.look()
@@ -284,9 +284,9 @@ def test_a_job_that_slurm_does_not_know_any_more_is_lost(desk: Desk) -> None:
 
 def test_an_id_that_slurm_gives_to_another_job_is_another_job(desk: Desk) -> None:
     desk.look(replace(ROW, submitted_at=1001, comment="cosched:pair=q"))
-    assert desk.kinds == ["Submitted", "Ended", "Submitted"]
+    assert desk.kinds == ["Appeared", "Ended", "Appeared"]
     assert desk.book.ended(replace(END, submitted_at=1000)) is False
-    assert desk.kinds[-1] == "Submitted"
+    assert desk.kinds[-1] == "Appeared"
 
 
 def test_a_job_that_is_seen_between_its_run_and_its_requeue_is_the_same_job(desk: Desk) -> None:
@@ -294,13 +294,13 @@ def test_a_job_that_is_seen_between_its_run_and_its_requeue_is_the_same_job(desk
     desk.look(RUNNING)
     desk.look(replace(RUNNING, state="COMPLETING", restarts=1))
     desk.look(replace(ROW, submitted_at=1020, eligible_at=1141, restarts=1))
-    assert desk.kinds == ["Submitted", "Started", "Withdrawn"]
+    assert desk.kinds == ["Appeared", "Started", "Withdrawn"]
 
 
 def test_a_job_that_slurm_has_set_back_is_the_same_job(desk: Desk) -> None:
     desk.look(replace(ROW, restarts=2, submitted_at=1005))
     desk.look(replace(ROW, restarts=1, submitted_at=1003))
-    assert desk.kinds == ["Submitted"]
+    assert desk.kinds == ["Appeared"]
 
 
 def test_a_job_without_a_mate_is_asked_about_once() -> None:
@@ -338,14 +338,14 @@ def test_a_job_that_runs_again_after_its_end_starts_alone(desk: Desk) -> None:
     desk.book.ended(END)
     desk.book.offered(replace(OFFER, restarts=1))
     assert desk.told == [("start", "7", None)]
-    assert desk.kinds == ["Submitted", "Ended"]
+    assert desk.kinds == ["Appeared", "Ended"]
 
 
 def test_the_comment_of_the_offer_counts(desk: Desk) -> None:
     desk.book.offered(replace(OFFER, comment="cosched:mate=eureka/5"))
     offered = desk.reports[-1]
     assert isinstance(offered, Offered)
-    assert (desk.kinds, offered.link) == (["Submitted", "Relinked", "Offered"], Link("eureka", "5"))
+    assert (desk.kinds, offered.link) == (["Appeared", "Relinked", "Offered"], Link("eureka", "5"))
 
 
 def test_that_a_job_may_start_alone_is_reported_with_its_mate(desk):

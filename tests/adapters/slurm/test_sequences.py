@@ -112,7 +112,7 @@ async def test_a_turn_cannot_be_given_back_for_a_hook_that_has_gone_and_is_withd
     async with asyncio.timeout(PATIENCE):
         assert not await desk.sequences.give_back(job, 30)
         await job.moved.wait()
-    assert desk.kinds == ["Submitted", "Offered", "Withdrawn"]
+    assert desk.kinds == ["Appeared", "Offered", "Withdrawn"]
     assert desk.book.jobs["7"].phase is Phase.QUEUED
 
 
@@ -122,4 +122,4 @@ async def test_a_try_waits_for_the_hook_of_a_job_that_was_found_chosen(desk: Des
     await asyncio.sleep(0)
     desk.book.offered(OFFER)
     assert await trying
-    assert (desk.told, desk.kinds) == ([], ["Submitted"])
+    assert (desk.told, desk.kinds) == ([], ["Appeared"])
