@@ -13,7 +13,7 @@ from tests.slurm.cosched_hooks import PATIENCE, Service, Site, site
 PAIR = "--comment=cosched:pair=p"
 END = 300  # seconds: a safety net
 MANY_PATIENCE = 180  # seconds: the same, for a hundred jobs
-SHORT_PATIENCE = 20  # seconds, of hooks: more than any pause of a service that runs
+SHORT_PATIENCE = 10  # seconds, of hooks: more than any pause of a service that runs
 LEAD = 0.5  # seconds for the gate: more than a busy machine takes to get there
 
 

@@ -9,7 +9,7 @@ from tests.core.meeting.slow import Job, SlowDomain
 from tests.tiers import SEED, soaked
 
 NODES = 8
-CASES = 60, 20_000
+CASES = 20, 20_000
 
 
 def some_jobs(rng: Random, units: bool) -> list[Job]:
