@@ -181,9 +181,7 @@ class World:
         else:
             reply = self._ask(name, peer, call.request)
         if self.story is not None:
-            answer = reply._asdict()
-            answer.pop("problem", None)  # text for people, which follows from the other fields
-            detail = {"to": call.peer, **call.request._asdict(), "answer": answer}
+            detail = {"to": call.peer, **_told(call.request), "answer": _told(reply)}
             self.story(self.now, name, call.job, type(call.request).__name__, detail)
         self.feed(domain, Answered(call.job, call.request, reply))
 
@@ -248,6 +246,12 @@ class World:
         for setup, scheduler in zip(self.domains, self.schedulers, strict=True):
             for job, row in scheduler.row.items():
                 scheduler.count_paired(job, setup.name not in off and self._mate[row].peer not in off)
+
+
+def _told(message: Request | Reply) -> dict[str, object]:
+    """Return what a story tells of a message: no text for people, and of slots only what is set."""
+    unset = {"problem"} | {key for key in ("slot_generation", "mate_ready") if not getattr(message, key, True)}
+    return {key: value for key, value in message._asdict().items() if key not in unset}
 
 
 def _fill_tables(domains: Sequence[DomainSetup]) -> Tables:

@@ -18,11 +18,15 @@ from cosched.core.coscheduling.coscheduler import Coscheduler
 from cosched.core.effects import (
     Answer,
     AskAgain,
+    Book,
     Call,
+    Claim,
     ClearTimer,
     Effect,
+    EndTurn,
     HasMate,
     Hold,
+    Quote,
     Record,
     Release,
     Reschedule,
@@ -30,24 +34,45 @@ from cosched.core.effects import (
     Start,
     Timer,
     Try,
+    Unbook,
+    Want,
     Wanted,
     Yield,
 )
-from cosched.core.events import Event, GraceOver, PatienceOver, Ready, ReleaseDue, Requeued, RetryDue, Tried
+from cosched.core.events import (
+    Booked,
+    Claimed,
+    Event,
+    GraceOver,
+    MayBeEarlier,
+    PatienceOver,
+    Quoted,
+    Ready,
+    ReleaseDue,
+    Requeued,
+    RetryDue,
+    SlotDue,
+    SlotLapsed,
+    Tried,
+)
 from cosched.core.job import JobState
 from cosched.core.protocol import JobId
 from cosched.core.scheduling.allocation import Resized
-from cosched.core.scheduling.scheduler import ElasticScheduler, Scheduler
+from cosched.core.scheduling.scheduler import ElasticScheduler, MeetingScheduler, Scheduler
 
 # What is left for a shell. Ready: a job is so for the first time. Start: launch the job. Resized, Requeued: what the
 # scheduler has done to a running job.
 Change = Record | Ready | Resized | Requeued | Wanted | Start | Call | Answer | SetTimer | ClearTimer
 
-TIMER_EVENTS: dict[Timer, type[ReleaseDue | PatienceOver | RetryDue | GraceOver]] = {  # what a timer that is due tells
+TimerEvent = ReleaseDue | PatienceOver | RetryDue | GraceOver | SlotDue | SlotLapsed
+
+TIMER_EVENTS: dict[Timer, type[TimerEvent]] = {  # what a timer that is due tells
     Timer.RELEASE: ReleaseDue,
     Timer.PATIENCE: PatienceOver,
     Timer.RETRY: RetryDue,
     Timer.GRACE: GraceOver,
+    Timer.SLOT: SlotDue,
+    Timer.LAPSE: SlotLapsed,
 }
 
 
@@ -58,6 +83,7 @@ class PolicyDomain:
         self.coscheduler = coscheduler
         self.scheduler = scheduler
         self._elastic = scheduler if isinstance(scheduler, ElasticScheduler) else None
+        self._meeting = scheduler if isinstance(scheduler, MeetingScheduler) else None
         self._carry_out: dict[type, Callable[[Any, int, list[Change]], None]] = {
             Start: self._start,
             Hold: self._hold,
@@ -67,6 +93,12 @@ class PolicyDomain:
             Try: self._try,
             Reschedule: self._reschedule,
             HasMate: self._has_mate,
+            Want: self._want,
+            Quote: self._quote,
+            Book: self._book,
+            Unbook: self._unbook,
+            Claim: self._claim,
+            EndTurn: self._end_turn,
         }
 
     def handle(self, event: Event, now: int) -> list[Change]:
@@ -101,12 +133,12 @@ class PolicyDomain:
         """Let the scheduler go on until nothing changes, or it waits for an answer about a ready job."""
         changes: list[Change] = []
         while (ready := self._next(now, changes)) is not None:
-            if self.coscheduler.jobs[ready.job].ready_at is None:
+            if type(ready) is Ready and self.coscheduler.jobs[ready.job].ready_at is None:
                 changes.append(ready)
             changes += self.handle(ready, now)
         return changes
 
-    def _next(self, now: int, changes: list[Change]) -> Ready | None:
+    def _next(self, now: int, changes: list[Change]) -> Ready | MayBeEarlier | None:
         ready = self.scheduler.next(now)
         if self._elastic is not None:
             self._take_events(self._elastic, now, changes)
@@ -153,6 +185,41 @@ class PolicyDomain:
 
     def _has_mate(self, effect: HasMate, now: int, _: list[Change]) -> None:  # noqa: ARG002
         self.scheduler.count_paired(effect.job, self.is_paired(effect.job))
+
+    # Slots. A scheduler that gives none refuses; None: it tells later
+
+    def _want(self, effect: Want, now: int, _: list[Change]) -> None:  # noqa: ARG002
+        if self._meeting is not None:
+            self._meeting.want(effect.job, effect.wanted)
+
+    def _quote(self, effect: Quote, now: int, left: list[Change]) -> None:
+        quoted: Quoted | None = Quoted(effect.job, None, effect.for_peer)
+        if self._meeting is not None:
+            quoted = self._meeting.quote(effect, now)
+        if quoted is not None:
+            left += self.handle(quoted, now)
+
+    def _book(self, effect: Book, now: int, left: list[Change]) -> None:
+        booked: Booked | None = Booked(effect.job, effect.at, effect.generation, False, effect.for_peer)
+        if self._meeting is not None:
+            booked = self._meeting.book(effect, now)
+        if booked is not None:
+            left += self.handle(booked, now)
+
+    def _claim(self, effect: Claim, now: int, left: list[Change]) -> None:
+        claimed: Claimed | None = Claimed(effect.job, False, effect.for_peer)
+        if self._meeting is not None:
+            claimed = self._meeting.claim(effect, now)
+        if claimed is not None:
+            left += self.handle(claimed, now)
+
+    def _unbook(self, effect: Unbook, now: int, _: list[Change]) -> None:
+        if self._meeting is not None:
+            self._meeting.unbook(effect.job, now)
+
+    def _end_turn(self, effect: EndTurn, now: int, _: list[Change]) -> None:  # noqa: ARG002
+        if self._meeting is not None:
+            self._meeting.end_turn(effect.job)
 
     def is_paired(self, job: JobId) -> bool:
         """Whether the job waits for a mate: not if it has none, or coscheduling is off."""

@@ -19,6 +19,8 @@ class Timer(StrEnum):
     PATIENCE = "patience"
     RETRY = "retry"
     GRACE = "grace"
+    SLOT = "slot"  # when it has come
+    LAPSE = "lapse"  # how long a booked slot waits for its proposer
 
 
 @message
@@ -94,6 +96,58 @@ class HasMate:
 
 
 @message
+class Want:
+    """A mate has asked for the job: it may start before its turn. Not `wanted`: it has no such mate any more."""
+
+    job: JobId
+    wanted: bool = True
+
+
+@message
+class Quote:
+    """Find the earliest instant from `not_before` on at which the queued or ready job fits in the plan.
+
+    The outcome is the event Quoted. `for_peer`: a peer has asked for it.
+    """
+
+    job: JobId
+    not_before: int
+    for_peer: bool = False
+
+
+@message
+class Book:
+    """Give the job the slot `at`, instead of any that it has. The outcome is the event Booked."""
+
+    job: JobId
+    at: int
+    generation: int
+    for_peer: bool = False
+
+
+@message
+class Unbook:
+    """Take the job's slot away, if it has one."""
+
+    job: JobId
+
+
+@message
+class Claim:
+    """Make the queued job ready, on the nodes of its slot, which has come. The outcome is the event Claimed."""
+
+    job: JobId
+    for_peer: bool = False
+
+
+@message
+class EndTurn:
+    """The job that could be before its slot (MayBeEarlier) has its answer: the iteration goes on."""
+
+    job: JobId
+
+
+@message
 class Wanted:
     """The queued job could not be started for its mate, which holds nodes until `until`."""
 
@@ -155,5 +209,20 @@ class Record:
         return kept
 
 
-ForScheduler = Start | Hold | Yield | Release | AskAgain | Try | Reschedule | HasMate
+ForScheduler = (
+    Start
+    | Hold
+    | Yield
+    | Release
+    | AskAgain
+    | Try
+    | Reschedule
+    | HasMate
+    | Want
+    | Quote
+    | Book
+    | Unbook
+    | Claim
+    | EndTurn
+)
 Effect = ForScheduler | Wanted | Call | Answer | SetTimer | ClearTimer | Record

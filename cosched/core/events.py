@@ -58,6 +58,47 @@ class Ready(JobEvent):
 
 
 @message
+class MayBeEarlier(JobEvent):
+    """It is the turn of a queued job that has a slot and does not fit now: perhaps an earlier slot can be agreed on."""
+
+
+@message
+class Quoted(JobEvent):
+    """The outcome of the effect Quote: the job could start at the instant `at`; None: never."""
+
+    at: int | None
+    for_peer: bool
+
+
+@message
+class Booked(JobEvent):
+    """The outcome of the effect Book: whether the job has the slot `at`; `generation` is that of the effect."""
+
+    at: int
+    generation: int
+    booked: bool
+    for_peer: bool
+
+
+@message
+class Claimed(JobEvent):
+    """The outcome of the effect Claim: whether the job is ready on the nodes of its slot."""
+
+    claimed: bool
+    for_peer: bool
+
+
+@message
+class SlotDue(JobEvent):
+    """The slot of a job has come, which its domain has proposed."""
+
+
+@message
+class SlotLapsed(JobEvent):
+    """The job's mate has not started it at its slot in time, or its domain has not kept the slot."""
+
+
+@message
 class Tried(JobEvent):
     """The outcome of the effect Try: the local scheduler started the job (`at` an agreed instant), or could not."""
 

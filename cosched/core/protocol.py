@@ -1,4 +1,4 @@
-"""The four calls between policy domains (Tang et al., Algorithm 1) and their answers.
+"""The calls between policy domains and their answers: those of Algorithm 1 (Tang et al.), and two for slots (meet.md).
 
 A call that changes something has a request id, `DOMAIN/JOB/NUMBER`: the calling job, and the number of the call among
 those of that job. A retry has the id of the first attempt. The number shows whether a call is older than another one
@@ -120,6 +120,31 @@ class StartJob(NamedTuple):
     caller: JobId
     generation: int
     start_at: float | None = None  # as in TryStartMate
+    slot_generation: int = 0  # not 0: start it at its slot, if that still has this generation; it need not hold
+
+
+class ProposeStart(NamedTuple):
+    """When could your `job` start, from the instant `not_before` on? If then, before `only_before`, book that slot.
+
+    `slot_generation`: of the slot that the new one replaces; 0: the caller has none.
+    """
+
+    request_id: str
+    job: JobId
+    caller: JobId
+    not_before: int
+    slot_generation: int = 0
+    only_before: int = FOREVER
+
+
+class SettleStart(NamedTuple):
+    """Keep the slot of your `job` that has this generation; not `keep`: drop it."""
+
+    request_id: str
+    job: JobId
+    caller: JobId
+    slot_generation: int
+    keep: bool
 
 
 class MateJobId(NamedTuple):
@@ -146,6 +171,7 @@ class MateTried(NamedTuple):
 
     started: bool
     start_at: float | None = None  # the agreed instant; None: it has started at once
+    mate_ready: bool = False  # it queues, has been ready once, and its domain gives slots
 
 
 class MateStarted(NamedTuple):
@@ -155,9 +181,38 @@ class MateStarted(NamedTuple):
     start_at: float | None = None  # as in MateTried
 
 
-Request = GetMateJobId | GetMateStatus | TryStartMate | StartJob
+class Refusal(StrEnum):
+    """Why a domain gives no slot."""
+
+    OFF = "off"  # it gives none
+    NOT_MATE = "not_mate"  # the job is not the caller's mate
+    NOT_QUEUING = "not_queuing"
+    DRAINING = "draining"
+    OUTDATED = "outdated"  # the job has no slot of this generation
+    CROSSING = "crossing"  # it proposes an instant itself, and goes first
+    NEVER = "never"  # it does not fit at any time
+
+
+class Proposed(NamedTuple):
+    """Answer to ProposeStart: the earliest instant, and whether that is booked; None: refused."""
+
+    at: int | None
+    booked: bool = False
+    slot_generation: int = 0  # of the slot that is booked
+    refusal: Refusal | None = None
+
+
+class Settled(NamedTuple):
+    """Answer to SettleStart: whether that slot was in force."""
+
+    current: bool
+
+
+Request = GetMateJobId | GetMateStatus | TryStartMate | StartJob | ProposeStart | SettleStart
+MutatingRequest = TryStartMate | StartJob | ProposeStart | SettleStart
 StartReply = MateTried | MateStarted  # to a call that may start the mate
-Reply = MateJobId | MateStatus | StartReply
+MutatingReply = StartReply | Proposed | Settled
+Reply = MateJobId | MateStatus | MutatingReply
 
 
 def call_number(request_id: str) -> int:

@@ -59,6 +59,7 @@ class CoschedulingSettings:
     peer_grace: int = 0  # how long a peer that was there may be away before it counts as unreachable; not in the paper
     peer_patience: int = 30
     retry_interval: int = 1
+    slots: bool = False  # jobs of pairs are given slots, and never hold by scheme (meet.md)
 
     def __post_init__(self) -> None:
         _check("release_interval", self.release_interval, 0, MAX_INTERVAL)

@@ -24,6 +24,8 @@ class What(StrEnum):
     YIELDS = "yields"
     RELEASED = "is released"
     LOST_NODES = "lost its nodes"
+    HAS_SLOT = "has a slot"
+    LOST_SLOT = "lost its slot"
     REQUEUED = "is queued again"
     STARTED = "started"
     COMPLETED = "completed"
@@ -51,6 +53,15 @@ class Why(StrEnum):
     ASKED_BY_PEER = "asked by"
     MATE_COULD_START = "its mate could start"
     HOLDING_MATE_STARTED = "its holding mate started"
+    AT_SLOT = "at its slot"
+
+    # It loses its slot
+    MATE_DROPPED_SLOT = "its mate's domain has dropped it"
+    SLOT_OUTDATED = "its mate's domain does not know it"
+    SLOT_NOT_KEPT = "its nodes were not free in time"
+    NOT_CLAIMED = "its mate's domain did not start it"
+    MATE_CHANGED = "it has no such mate any more"
+    ENDED = "it has ended"
 
     # It starts without
     NO_MATE = "it has no mate"
@@ -74,7 +85,7 @@ class Why(StrEnum):
     DRAINING = "Draining"
 
 
-TOGETHER = frozenset({Why.ASKED_BY_PEER, Why.MATE_COULD_START, Why.HOLDING_MATE_STARTED})
+TOGETHER = frozenset({Why.ASKED_BY_PEER, Why.MATE_COULD_START, Why.HOLDING_MATE_STARTED, Why.AT_SLOT})
 NAMES = {
     Why.ASKED_BY_PEER: "asked_by",
     Why.MATE_WILL_NOT_RUN: "mate_status",
@@ -97,6 +108,7 @@ class Detail(TypedDict, total=False):
     nodes: int
     yields: int
     capped: bool  # it would have held, but too many nodes are held already
+    slot: int  # the instant
     gap_s: int | None  # it starts so long after its mate
     away_s: int  # its mate's domain has been away for so long
     request: str  # id of a call

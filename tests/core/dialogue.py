@@ -108,5 +108,7 @@ def _message(message: Request | Reply) -> str:
         return f"the mate is {message.job}"
     if type(message) is MateStatus:
         return f"its status is {message.status}, hold {message.generation}"
-    fields = ", ".join(f"{key}={value}" for key, value in message._asdict().items() if value not in (None, ""))
+    unset = message._field_defaults
+    said = {key: value for key, value in message._asdict().items() if value not in (None, "", unset.get(key))}
+    fields = ", ".join(f"{key}={value}" for key, value in said.items())
     return f"{type(message).__name__}({fields})"

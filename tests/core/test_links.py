@@ -4,7 +4,19 @@ import pytest
 
 from cosched.core.coscheduling.coscheduler import Coscheduler
 from cosched.core.coscheduling.mates import UNSUBMITTED, no_pair
-from cosched.core.effects import Answer, Call, ClearTimer, Effect, HasMate, Record, Reschedule, SetTimer, Start, Timer
+from cosched.core.effects import (
+    Answer,
+    Call,
+    ClearTimer,
+    Effect,
+    HasMate,
+    Record,
+    Reschedule,
+    SetTimer,
+    Start,
+    Timer,
+    Want,
+)
 from cosched.core.events import Answered, Asked, CallFailed, Event, Finished, Linked, Ready, Submitted, Unlinked
 from cosched.core.job import JobState
 from cosched.core.protocol import (
@@ -76,6 +88,7 @@ def test_a_job_can_be_linked_after_its_submission(a):
     """ "Jobs can be linked and unlinked while neither runs." """
     submit(a)
     assert done(a, Linked("j", MateName("B", "p"))) == [
+        Want("j", False),
         HasMate("j"),
         SetTimer("j", Timer.PATIENCE, 507),
         Reschedule("j"),
@@ -97,7 +110,7 @@ def test_a_link_to_what_another_job_has_is_refused(a):
 def test_an_unlinked_job_is_alone_and_its_mate_learns_of_it(a):
     submit(a, pair="p")
     assert answer(a, pair="p") == MATE
-    assert done(a, Unlinked("j")) == [HasMate("j"), ClearTimer("j", Timer.PATIENCE), Reschedule("j")]
+    assert done(a, Unlinked("j")) == [Want("j", False), HasMate("j"), ClearTimer("j", Timer.PATIENCE), Reschedule("j")]
     assert answer(a, pair="p") == no_pair(MateProblem.UNLINKED)
     assert answer(a, mate="j") == no_pair(MateProblem.UNLINKED)
     assert Start("j") in done(a, Ready("j", 4, FOREVER))

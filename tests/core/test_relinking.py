@@ -19,7 +19,7 @@ def test_a_queued_job_takes_another_mate_and_says_which_it_had():
     a.now = 20
     effects = a.feed(RELINKED)
     assert detail(effects, "is linked")["was"] == "tvice@B"
-    assert effects[1:] == [HasMate("j"), SetTimer("j", Timer.PATIENCE, 520), Reschedule("j")]
+    assert effects[2:] == [HasMate("j"), SetTimer("j", Timer.PATIENCE, 520), Reschedule("j")]
     assert a.asked_id("k", pair="twice") == MateJobId(Found.MATE, "j")
     assert a.asked_id("k2", pair="tvice") == UNSUBMITTED
 
@@ -39,7 +39,7 @@ def test_a_holding_job_asks_for_its_new_mate_with_its_nodes():
     a.now = 30
     effects = a.feed(RELINKED)
     assert decided(effects) == []
-    assert effects[1:] == [
+    assert effects[2:] == [
         HasMate("j"), ClearTimer("j", Timer.RELEASE), AskAgain("j"),
         Call("B", "j", GetMateJobId("j", "twice", None, "")),
     ]  # fmt: skip

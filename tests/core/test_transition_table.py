@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from cosched.core import events
-from cosched.core.coscheduling.coscheduler import REPLIES, Coscheduler
+from cosched.core.coscheduling.coscheduler import ABOUT_SLOTS, REPLIES, Coscheduler
 from cosched.core.coscheduling.incoming import STATUS
 from cosched.core.coscheduling.ledger import IllegalEvent
 from cosched.core.effects import Record
@@ -22,6 +22,8 @@ from cosched.core.protocol import (
     MateStarted,
     MateStatus,
     MateTried,
+    Proposed,
+    Settled,
     Status,
 )
 from cosched.core.settings import CoschedulingSettings
@@ -37,6 +39,8 @@ ANSWERS = {
     MateStatus: MateStatus(Status.QUEUING, 0, None),
     MateStarted: MateStarted(True),
     MateTried: MateTried(True),
+    Proposed: Proposed(None),
+    Settled: Settled(True),
 }
 PLAIN = (events.ReleaseDue, events.PatienceOver, events.RetryDue, events.NodesLost)
 KINDS = (Ready, *REPLIES, CallFailed, events.RetryDue, Tried, events.ReleaseDue, events.NodesLost)
@@ -49,6 +53,13 @@ KINDS = (
     Finished,
     events.Linked,
     events.Unlinked,
+    *ABOUT_SLOTS,
+    events.MayBeEarlier,
+    events.Quoted,
+    events.Booked,
+    events.Claimed,
+    events.SlotDue,
+    events.SlotLapsed,
 )
 CASES = [(state, kind) for state in JobState for kind in KINDS]
 
@@ -68,13 +79,16 @@ def in_state(state: JobState) -> DomainA:
 
 
 def event_of(kind: type, a: DomainA) -> Event:
-    if kind in REPLIES:
+    if kind in ANSWERS:
         return Answered("j", a.job().call, ANSWERS[kind])
     plain = {
         Ready: Ready("j", 4, FOREVER),
         CallFailed: CallFailed("j", a.job().call or QUESTION, Failure.UNREACHABLE),
         Tried: Tried("j", True),
         Finished: Finished("j", JobState.CANCELLED),
+        events.Quoted: events.Quoted("j", None, False),
+        events.Booked: events.Booked("j", 5, 1, False, False),
+        events.Claimed: events.Claimed("j", False, False),
         events.MateHeardOf: events.MateHeardOf("j", ANSWERS[MateJobId]),
         events.Linked: events.Linked("j", MateName("B", "other")),
     }
@@ -94,7 +108,7 @@ def raises_and_changes_nothing(a: DomainA, event: Event) -> None:
 
 def test_every_kind_of_event_of_a_job_is_looked_up():
     assert set(KINDS) == {kind for _, kind in TABLE}
-    of_a_job = set(KINDS) - set(REPLIES) | {events.Answered}
+    of_a_job = set(KINDS) - set(ANSWERS) | {events.Answered}
     of_all = {kind for kind in vars(events).values() if isinstance(kind, type) and issubclass(kind, Event)}
     assert of_all - {events.JobEvent, events.PeerEvent} == of_a_job | set(CORE.others)
 

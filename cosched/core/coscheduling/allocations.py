@@ -11,6 +11,7 @@ from typing import Unpack
 from cosched.core.coscheduling import holds
 from cosched.core.coscheduling.ledger import IllegalEvent, Ledger, PairedJob
 from cosched.core.coscheduling.peers import Peers
+from cosched.core.coscheduling.slots import Slots
 from cosched.core.effects import (
     ClearTimer,
     Effect,
@@ -38,6 +39,7 @@ class Allocations:
 
     ledger: Ledger
     peers: Peers
+    slots: Slots
 
     # Start
 
@@ -65,7 +67,7 @@ class Allocations:
         job.start_at = at
         job.call = None
         job.hold_ends, job.missed = 0, False
-        effects = self.ledger.note(job, What.STARTED, why, **detail)
+        effects = [*self.ledger.note(job, What.STARTED, why, **detail), *self.slots.end(job)]
         if self.ledger.settings.mate_patience is not None:
             effects.append(ClearTimer(job.id, Timer.PATIENCE))
         return effects
@@ -120,10 +122,15 @@ class Allocations:
         told: Detail = {"yields": job.yields, **detail}
         return [*self.ledger.note(job, What.YIELDS, why, **told), Yield(job.id, boost)]
 
+    def give_back(self, job: PairedJob) -> list[Effect]:
+        """A ready job gives its nodes back. It has not yielded."""
+        self._end_readiness(job)
+        return [Yield(job.id, holds.yield_boost(self.ledger.settings, job.yields))]
+
     def _scheme(self, job: PairedJob, now: int) -> Scheme:
         """The scheme for this job. At the limit of its yields it holds (IV-E2); where a domain drains, it yields."""
         drains = self.ledger.settled_by is not None and not job.hold_ends
-        if drains or self.peers.is_draining(job.peer, now):
+        if drains or self.peers.is_draining(job.peer, now) or self.ledger.settings.slots:
             return Scheme.YIELD
         limit = self.ledger.settings.max_yields
         return Scheme.HOLD if 0 < limit <= job.yields else self.ledger.settings.scheme
@@ -198,6 +205,7 @@ class Allocations:
         if not event.how.final or not may_become(job.state, event.how):
             raise IllegalEvent(f"{event.how.name} while job {job.id} is {job.state.name}")
         effects = self.end_hold(job, now) if job.state is HOLDING else []
+        effects += self.slots.drop(job, Why.ENDED)
         job.state = event.how
         job.call = None
         return [*self.ledger.note(job, ENDED[event.how]), *effects, ClearTimer(job.id, Timer.PATIENCE)]

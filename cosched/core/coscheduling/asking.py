@@ -19,7 +19,9 @@ from cosched.core.coscheduling.ledger import Ledger, PairedJob
 from cosched.core.coscheduling.peers import Peers, Presence
 from cosched.core.effects import AskAgain, Call, ClearTimer, Effect, Reschedule, SetTimer, Timer
 from cosched.core.events import Drained, GraceOver, PeerAway, PeerDrains, PeerLeaves, PeerThere, Resumed
-from cosched.core.protocol import Domain, GetMateJobId, Request
+from cosched.core.protocol import Domain, Failure, GetMateJobId, Request
+
+ALIVE = (Failure.BUSY, Failure.SLOW)  # failures of a call to a peer that is there
 
 
 @dataclass
@@ -69,6 +71,10 @@ class Asking:
         if not self.ledger.settings.peer_grace or not self.peers.there(peer, even_if_it_left=itself):
             return []
         return [ClearTimer(peer, Timer.GRACE), *self._all_ask(peer, now, lambda job: job.missed)]
+
+    def noticed(self, job: PairedJob, failure: Failure, now: int) -> list[Effect]:
+        """What the failure of a job's call says about the peer."""
+        return self.heard_of(job.peer, now) if failure in ALIVE else self.missed(job.peer, now)
 
     def missed(self, peer: Domain, now: int) -> list[Effect]:
         """The peer gives no answer."""

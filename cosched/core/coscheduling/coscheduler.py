@@ -14,8 +14,9 @@ event) in its table, carries that transition out, and returns the effects. An ev
 * A busy peer is alive: no job starts alone because of it. A peer that was there and is away has a grace first.
 
 The parts, each of which knows only those before it: `ledger` (the jobs and their states), `mates` (who is whose),
-`peers` (who is there), `allocations` (start, hold, yield, release), `asking` (when jobs ask), `links` (what owners
-say), `outgoing` (what our jobs ask), `incoming` (what peers ask).
+`peers` (who is there), `slots` (agreed instants), `allocations` (start, hold, yield, release), `asking` (when jobs
+ask), `links` (what owners say), `proposing` (the slots that our jobs propose), `outgoing` (what our jobs ask),
+`answers` (what peers were answered), `bookings` (the slots that peers propose), `incoming` (what peers ask).
 """
 
 from __future__ import annotations
@@ -24,18 +25,24 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from cosched.core.coscheduling.allocations import HOLDING, QUEUED, READY, RUNNING, Allocations
+from cosched.core.coscheduling.answers import Answers
 from cosched.core.coscheduling.asking import Asking
+from cosched.core.coscheduling.bookings import Bookings
 from cosched.core.coscheduling.incoming import Incoming
 from cosched.core.coscheduling.ledger import IllegalEvent, Ledger, PairedJob
 from cosched.core.coscheduling.links import Links
 from cosched.core.coscheduling.mates import WAITING, Mates
 from cosched.core.coscheduling.outgoing import Outgoing
 from cosched.core.coscheduling.peers import Peers
+from cosched.core.coscheduling.proposing import Proposing
+from cosched.core.coscheduling.slots import Slots
 from cosched.core.effects import Effect
 from cosched.core.events import (
     Answered,
     Asked,
+    Booked,
     CallFailed,
+    Claimed,
     Drained,
     Event,
     Finished,
@@ -43,27 +50,32 @@ from cosched.core.events import (
     JobEvent,
     Linked,
     MateHeardOf,
+    MayBeEarlier,
     NodesLost,
     PatienceOver,
     PeerAway,
     PeerDrains,
     PeerLeaves,
     PeerThere,
+    Quoted,
     Ready,
     ReleaseDue,
     Requeued,
     Resumed,
     RetryDue,
+    SlotDue,
+    SlotLapsed,
     StartedUnasked,
     Submitted,
     Tried,
     Unlinked,
 )
 from cosched.core.job import JobState
-from cosched.core.protocol import Domain, JobId, MateJobId, MateStarted, MateStatus, MateTried
+from cosched.core.protocol import Domain, JobId, MateJobId, MateStarted, MateStatus, MateTried, Proposed, Settled
 from cosched.core.settings import CoschedulingSettings
 
 REPLIES = (MateJobId, MateStatus, MateStarted, MateTried)
+ABOUT_SLOTS = (Proposed, Settled)
 ENDED = (JobState.COMPLETED, JobState.FAILED, JobState.CANCELLED)
 
 Transition = Callable[[PairedJob, Any, int], list[Effect]]
@@ -92,11 +104,15 @@ class Coscheduler:
         self._changed = ledger.changed
         self.mates = mates = Mates(ledger.jobs, owners or {})
         self.peers = peers = Peers(ledger)
-        self.allocations = allocations = Allocations(ledger, peers)
+        self.slots = slots = Slots(ledger)
+        self.allocations = allocations = Allocations(ledger, peers, slots)
         self.asking = asking = Asking(ledger, peers, allocations)
-        self.links = Links(ledger, mates, allocations, asking)
-        self.outgoing = Outgoing(ledger, mates, peers, allocations, asking)
-        self.incoming = Incoming(ledger, mates, allocations)
+        self.links = Links(ledger, mates, allocations, asking, slots)
+        self.proposing = proposing = Proposing(ledger, peers, allocations, asking, slots)
+        self.outgoing = Outgoing(ledger, mates, peers, allocations, asking, proposing)
+        self.answers = answers = Answers(ledger)
+        self.bookings = bookings = Bookings(ledger, mates, allocations, slots, answers)
+        self.incoming = Incoming(ledger, mates, allocations, answers, bookings)
         self.table = self._transitions()
         self.others = self._other_events()
         kinds = {kind for _, kind in self.table}
@@ -139,6 +155,7 @@ class Coscheduler:
         Late answers and stale timers are ignored; anything else that is not here is illegal.
         """
         outgoing, incoming, links, allocations = self.outgoing, self.incoming, self.links, self.allocations
+        proposing, bookings = self.proposing, self.bookings
         return {
             **_rows(links.linked, Linked, QUEUED, READY, HOLDING),
             **_rows(links.unlinked, Unlinked, QUEUED, READY, HOLDING),
@@ -155,14 +172,25 @@ class Coscheduler:
             **_rows(outgoing.patience_over, PatienceOver, QUEUED, READY, HOLDING),
             **_rows(outgoing.heard, MateHeardOf, *WAITING, RUNNING, *ENDED),
             **_rows(incoming.tried, Tried, QUEUED, RUNNING, *ENDED),
+            **_rows(proposing.may_be_earlier, MayBeEarlier, QUEUED),
+            **_rows(_for_whom(proposing.quoted, bookings.quoted), Quoted, QUEUED, READY),
+            **_rows(_for_whom(proposing.booked, bookings.booked), Booked, QUEUED, READY),
+            **_rows(_for_whom(proposing.claimed, bookings.claimed), Claimed, QUEUED),
+            **_rows(proposing.proposed, Proposed, QUEUED, READY),
+            **_rows(proposing.settled, Settled, QUEUED, READY),
+            **_rows(proposing.due, SlotDue, QUEUED, READY, HOLDING),
+            **_rows(proposing.failed, CallFailed, QUEUED),
+            **_rows(bookings.lapsed, SlotLapsed, QUEUED, READY, HOLDING),
+            **_rows(outgoing.retry, RetryDue, QUEUED),
             **_rows(allocations.started, StartedUnasked, QUEUED, READY, HOLDING),
             **_rows(allocations.requeued, Requeued, RUNNING),
             **_rows(allocations.release, ReleaseDue, HOLDING),
             **_rows(allocations.lose_nodes, NodesLost, READY, HOLDING),
             **_rows(allocations.finished, Finished, QUEUED, READY, HOLDING, RUNNING),
-            **_rows(ignore, (*REPLIES, CallFailed), QUEUED, RUNNING, *ENDED),
-            **_rows(ignore, REPLIES[1:], HOLDING),
-            **_rows(ignore, RetryDue, QUEUED, RUNNING, *ENDED),
+            **_rows(ignore, REPLIES, QUEUED, RUNNING, *ENDED),
+            **_rows(ignore, (*ABOUT_SLOTS, CallFailed), RUNNING, *ENDED),
+            **_rows(ignore, (*REPLIES[1:], *ABOUT_SLOTS), HOLDING),
+            **_rows(ignore, (RetryDue, SlotDue, SlotLapsed), RUNNING, *ENDED),
             **_rows(ignore, ReleaseDue, QUEUED, READY, RUNNING, *ENDED),
             **_rows(ignore, PatienceOver, RUNNING, *ENDED),
         }
@@ -198,17 +226,29 @@ class Coscheduler:
             self.ledger.changed[job.id] = None
         if job.state is not RUNNING and not job.alone:
             effects += self.allocations.patience(job, since)
+        if job.slot is not None:
+            effects.append(self.slots.await_it(job, now))
         return effects + self.outgoing.recover_call(job, now)
 
     def forget(self, job: PairedJob) -> None:
         """Drop a job that has ended, and the answer that its mate got. Both may be recovered later."""
         self.mates.forget(job)
-        self.incoming.forget(job)
+        self.answers.forget(job)
 
 
 def ignore(job: PairedJob, event: object, now: int) -> list[Effect]:  # noqa: ARG001
     """Too late: nothing happens."""
     return []
+
+
+def _for_whom(ours: Transition, of_peer: Transition) -> Transition:
+    """What follows from an outcome that either our own proposal or a peer has asked for."""
+
+    def transition(job: PairedJob, event: Any, now: int) -> list[Effect]:
+        return (of_peer if event.for_peer else ours)(job, event, now)
+
+    transition.__name__ = ours.__name__
+    return transition
 
 
 def _rows(transition: Transition, kinds: type | tuple[type, ...], *states: JobState) -> Table:

@@ -1,6 +1,6 @@
 """What peers ask of the jobs of this domain (Tang et al., Algorithm 1, from the other side), and the answers.
 
-A peer's mutating call is carried out once. A retry gets the first answer. A late copy of an earlier call is refused.
+A peer's mutating call is carried out once. A late copy of an earlier call is refused.
 """
 
 from __future__ import annotations
@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from cosched.core.coscheduling.allocations import HOLDING, QUEUED, READY, Allocations
+from cosched.core.coscheduling.answers import REFUSED, Answers
+from cosched.core.coscheduling.bookings import Bookings
 from cosched.core.coscheduling.ledger import IllegalEvent, Ledger, PairedJob
 from cosched.core.coscheduling.mates import Mates, no_pair
 from cosched.core.effects import Answer, Effect, HasMate, Try, Wanted
@@ -23,11 +25,12 @@ from cosched.core.protocol import (
     MateStarted,
     MateStatus,
     MateTried,
+    MutatingRequest,
+    ProposeStart,
+    SettleStart,
     StartJob,
-    StartReply,
     Status,
     TryStartMate,
-    call_number,
 )
 from cosched.core.story import What, Why
 
@@ -43,8 +46,6 @@ STATUS: dict[JobState, Status] = {
 }
 STARTED = (JobState.RUNNING, JobState.COMPLETED)
 UNKNOWN = MateStatus(Status.UNKNOWN, 0, None)
-NO = MateTried(False)
-TOO_LATE = MateStarted(False)
 
 
 @dataclass
@@ -54,8 +55,9 @@ class Incoming:
     ledger: Ledger
     mates: Mates
     allocations: Allocations
+    answers: Answers
+    bookings: Bookings
     trying: dict[JobId, tuple[Domain, TryStartMate]] = field(default_factory=dict)  # who waits for the outcome of a Try
-    last: dict[tuple[Domain, JobId], tuple[str, StartReply]] = field(default_factory=dict)  # by caller: call, answer
 
     def asked(self, event: Asked, now: int) -> list[Effect]:
         """A peer's request."""
@@ -64,7 +66,7 @@ class Incoming:
             return self._asked_for_mate(peer, request)
         if isinstance(request, GetMateStatus):
             return [Answer(peer, request, self.mate_status(peer, request))]
-        return self._asked_to_start(peer, request, now)
+        return self._asked_to_change(peer, request, now)
 
     # Questions
 
@@ -93,15 +95,23 @@ class Incoming:
 
     # Calls that change something
 
+    def _asked_to_change(self, peer: Domain, request: MutatingRequest, now: int) -> list[Effect]:
+        answer = self.answers.known(peer, request)
+        if answer is None and not self.mates.is_mate(peer, request.caller, request.job):
+            answer = REFUSED[type(request)]
+        if answer is not None:
+            return [Answer(peer, request, answer)]
+        self.ledger.changed[request.job] = None
+        if isinstance(request, ProposeStart):
+            return self.bookings.propose(peer, request)
+        if isinstance(request, SettleStart):
+            return self.bookings.settle(peer, request, now)
+        if isinstance(request, StartJob) and request.slot_generation:
+            return self.bookings.start(peer, request, now)
+        return self._asked_to_start(peer, request, now)
+
     def _asked_to_start(self, peer: Domain, request: TryStartMate | StartJob, now: int) -> list[Effect]:
-        last_id, last_answer = self.last.get((peer, request.caller), ("", NO))
-        if last_id == request.request_id:
-            return [Answer(peer, request, last_answer)]
-        superseded = call_number(request.request_id) < call_number(last_id)
-        if superseded or not self.mates.is_mate(peer, request.caller, request.job):
-            return [Answer(peer, request, NO if type(request) is TryStartMate else TOO_LATE)]
         job = self.ledger.jobs[request.job]
-        self.ledger.changed[job.id] = None
         if job.state is QUEUED and type(request) is TryStartMate and self.ledger.settled_by is None:
             tried_already = job.id in self.trying  # a retry, while the local scheduler still tries
             self.trying[job.id] = peer, request
@@ -140,23 +150,7 @@ class Incoming:
         effects: list[Effect],
         at: float | None = None,
     ) -> list[Effect]:
-        """Answer a mutating call, after its effects, and keep the answer for a retry."""
-        answer: StartReply = MateTried(yes, at) if type(request) is TryStartMate else MateStarted(yes, at)
-        self.last[peer, request.caller] = request.request_id, answer
-        noted = self.ledger.note(job, What.ANSWERS, request=request.request_id, started=yes)
-        return [*noted, *effects, Answer(peer, request, answer)]
-
-    # Answers, kept for retries
-
-    def last_answer(self, peer: Domain, caller: JobId) -> tuple[str, StartReply] | None:
-        """Id of the last mutating call of the peer's job `caller`, and what it was answered."""
-        return self.last.get((peer, caller))
-
-    def recover_answer(self, peer: Domain, caller: JobId, request_id: str, answer: StartReply) -> None:
-        """Take up what `last_answer` returned before a restart."""
-        self.last[peer, caller] = request_id, answer
-
-    def forget(self, job: PairedJob) -> None:
-        """Drop the answer that the job's mate got."""
-        if job.mate is not None:
-            self.last.pop((job.peer, job.mate), None)
+        if type(request) is StartJob:
+            return self.answers.reply(job, peer, request, MateStarted(yes, at), effects)
+        mate_ready = self.ledger.settings.slots and job.state is QUEUED and job.ready_at is not None
+        return self.answers.reply(job, peer, request, MateTried(yes, at, mate_ready), effects)

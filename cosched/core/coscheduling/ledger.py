@@ -51,6 +51,11 @@ class PairedJob:
     calls: int = 0  # mutating calls made, for their request ids
     call: Request | None = None  # the request whose answer it awaits
     call_since: int = 0
+    slot: int | None = None  # the instant at which it starts with its mate, by agreement
+    slot_generation: int = 0  # grows when a slot is set, moved or dropped
+    proposes: bool = False  # this domain has proposed the slot, and starts both jobs at it
+    confirmed: bool = False  # the mate's domain, which proposed it, keeps the slot
+    rounds: int = 0  # proposals of the present negotiation
     uncertain: bool = False  # that call has timed out: it may have been carried out
     parted: tuple[Domain, JobId] | None = None  # its owner has unlinked it from this mate, which cannot adopt it
 
@@ -64,7 +69,8 @@ class PairedJob:
 class Ledger:
     """The paired jobs of the policy domain `domain` of `nodes` nodes. `story`: whether Record effects are wanted.
 
-    `known_as`: the name of a job by which the jitter of its holds is drawn.
+    `known_as`: the name of a job by which the jitter of its holds is drawn. `calls_before`: added to the numbers of
+    calls; it grows with each restart, so no number is used twice.
     """
 
     domain: Domain
@@ -72,6 +78,7 @@ class Ledger:
     settings: CoschedulingSettings
     story: bool = True
     known_as: Callable[[JobId], str] = str
+    calls_before: int = 0
     jobs: dict[JobId, PairedJob] = field(default_factory=dict)
     changed: dict[JobId, None] = field(default_factory=dict)  # jobs that may have changed, in order
     held_nodes: int = 0
@@ -96,6 +103,11 @@ class Ledger:
         changed = list(self.changed)
         self.changed.clear()
         return changed
+
+    def request_id(self, job: PairedJob) -> str:
+        """Return the id of the job's next mutating call."""
+        job.calls += 1
+        return f"{self.domain}/{job.id}/{self.calls_before + job.calls}"
 
     def note(self, job: PairedJob, what: What, why: Why | None = None, **detail: Unpack[Detail]) -> list[Effect]:
         """What happened to a job, for its story."""

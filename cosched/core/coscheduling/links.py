@@ -11,7 +11,8 @@ from cosched.core.coscheduling.allocations import HOLDING, QUEUED, Allocations
 from cosched.core.coscheduling.asking import Asking
 from cosched.core.coscheduling.ledger import IllegalEvent, Ledger, PairedJob
 from cosched.core.coscheduling.mates import Mates
-from cosched.core.effects import ClearTimer, Effect, HasMate, Reschedule, Timer
+from cosched.core.coscheduling.slots import Slots
+from cosched.core.effects import ClearTimer, Effect, HasMate, Reschedule, Timer, Want
 from cosched.core.events import Linked, Submitted, Unlinked
 from cosched.core.protocol import StartJob, TryStartMate
 from cosched.core.story import Detail, What, Why
@@ -25,6 +26,7 @@ class Links:
     mates: Mates
     allocations: Allocations
     asking: Asking
+    slots: Slots
 
     def submitted(self, event: Submitted, now: int) -> list[Effect]:
         """A job is queued; ValueError if its mate is another job's."""
@@ -33,13 +35,16 @@ class Links:
         self.mates.add(job)
         self.ledger.changed[job.id] = None
         noted = self.ledger.note(job, What.SUBMITTED, pair=named.pair, mate=named.mate, peer=named.peer or None)
-        return noted + self.allocations.patience(job, now)
+        wanted: list[Effect] = [Want(job.id)] if self.mates.take_asked_early(job) else []
+        return noted + wanted + self.allocations.patience(job, now)
 
     def linked(self, job: PairedJob, event: Linked, now: int) -> list[Effect]:
         """The job names another mate; ValueError if that is another job's."""
         if type(job.call) in (TryStartMate, StartJob):
             raise IllegalEvent(f"Linked, but the mate of job {job.id} may just have started")
         named, before = event.named, named_mate(job) if job.peer else None
+        self.mates.check_free(job, named)
+        parted = self._part(job)
         self.mates.link(job, named)
         job.alone, job.problem = False, ""
         told: Detail = {"pair": named.pair, "mate": named.mate, "peer": named.peer}
@@ -48,7 +53,11 @@ class Links:
         elif before is not None:
             told["was"] = before
         noted = self.ledger.note(job, What.LINKED, **told)
-        return [*noted, HasMate(job.id), *self.allocations.patience(job, now), *self._asks_for_it(job, now)]
+        return [*parted, *noted, HasMate(job.id), *self.allocations.patience(job, now), *self._asks_for_it(job, now)]
+
+    def _part(self, job: PairedJob) -> list[Effect]:
+        """The mate that the job had waits for it no longer."""
+        return [Want(job.id, False), *self.slots.drop(job, Why.MATE_CHANGED)]
 
     def _asks_for_it(self, job: PairedJob, now: int) -> list[Effect]:
         if job.state is QUEUED:
@@ -59,7 +68,7 @@ class Links:
         """The job has no mate any more: with nodes it starts."""
         if not job.peer:
             raise IllegalEvent(f"Unlinked, but job {job.id} has no mate")
-        noted = self.ledger.note(job, What.UNLINKED, mate=job.mate, peer=job.peer)
+        noted = [*self._part(job), *self.ledger.note(job, What.UNLINKED, mate=job.mate, peer=job.peer)]
         self.mates.unlink(job)
         job.alone, job.problem = False, ""
         noted.append(HasMate(job.id))

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from typing import cast
 
 from cosched.core.coscheduling.allocations import HOLDING, READY, Allocations
-from cosched.core.coscheduling.asking import Asking
+from cosched.core.coscheduling.asking import ALIVE, Asking
 from cosched.core.coscheduling.ledger import Ledger, PairedJob
 from cosched.core.coscheduling.mates import WAITING, Mates
 from cosched.core.coscheduling.peers import Peers
+from cosched.core.coscheduling.proposing import Proposing
 from cosched.core.effects import Call, Effect, Reschedule, SetTimer, Timer
 from cosched.core.events import CallFailed, MateHeardOf, PatienceOver, Ready, RetryDue
 from cosched.core.protocol import (
@@ -22,6 +23,8 @@ from cosched.core.protocol import (
     MateStarted,
     MateStatus,
     MateTried,
+    ProposeStart,
+    SettleStart,
     StartJob,
     Status,
     TryStartMate,
@@ -29,23 +32,19 @@ from cosched.core.protocol import (
 from cosched.core.settings import OnMateUnknown, OnUnreachable, Scheme
 from cosched.core.story import Detail, What, Why
 
-ALIVE = (Failure.BUSY, Failure.SLOW)
 DECIDED = (MateProblem.OFF, MateProblem.UNLINKED)  # somebody there has decided that the job starts alone
 
 
 @dataclass
 class Outgoing:
-    """The questions of our jobs, and what follows from the answers.
-
-    `calls_before`: added to the numbers of calls. It grows with each restart: no number is used twice.
-    """
+    """The questions of our jobs, and what follows from the answers."""
 
     ledger: Ledger
     mates: Mates
     peers: Peers
     allocations: Allocations
     asking: Asking
-    calls_before: int = 0
+    proposing: Proposing
 
     # RunJob(j, N): Algorithm 1
 
@@ -124,12 +123,14 @@ class Outgoing:
         return self.allocations.start(job, now, Why.MATE_WILL_NOT_RUN, mate_status=status)
 
     def _start_mate(self, job: PairedJob, generation: int, now: int) -> list[Effect]:
-        request = StartJob(self._request_id(job), cast(JobId, job.mate), job.id, generation)
+        request = StartJob(self.ledger.request_id(job), cast(JobId, job.mate), job.id, generation)
         noted = self.ledger.note(job, What.ASKS_TO_START_MATE, request=request.request_id)
         return noted + self.asking.call(job, request, now)
 
     def mate_started(self, job: PairedJob, answer: MateStarted, now: int) -> list[Effect]:
-        """Whether the holding mate has started."""
+        """Whether the mate has started, which held or has its slot now."""
+        if isinstance(job.call, StartJob) and job.call.slot_generation:
+            return self.proposing.mate_started(job, answer, now)
         if answer.started:
             return self.allocations.start(job, now, Why.HOLDING_MATE_STARTED, answer.start_at)
         return self._try_mate(job, now)  # that hold has ended: the mate is queuing
@@ -137,7 +138,7 @@ class Outgoing:
     def _try_mate(self, job: PairedJob, now: int) -> list[Effect]:
         job.will_hold = self.allocations.would_hold(job, now)
         until = job.held_until if job.will_hold else 0
-        request = TryStartMate(self._request_id(job), cast(JobId, job.mate), job.id, until)
+        request = TryStartMate(self.ledger.request_id(job), cast(JobId, job.mate), job.id, until)
         noted = self.ledger.note(job, What.ASKS_TO_TRY_MATE, request=request.request_id)
         return noted + self.asking.call(job, request, now)
 
@@ -147,11 +148,9 @@ class Outgoing:
             return self.allocations.start(job, now, Why.MATE_COULD_START, answer.start_at)
         if job.will_hold and (job.cannot_yield or self.allocations.may_still_hold(job, now)):
             return self.allocations.hold(job, now, Why.MATE_QUEUING)
+        if answer.mate_ready and self.ledger.settings.slots:
+            return self.proposing.settle(job, now)
         return self.allocations.pass_over(job, now, Why.MATE_QUEUING)
-
-    def _request_id(self, job: PairedJob) -> str:
-        job.calls += 1
-        return f"{self.ledger.domain}/{job.id}/{self.calls_before + job.calls}"
 
     # Patience with an unsubmitted mate
 
@@ -178,7 +177,7 @@ class Outgoing:
         job.call = None
         if event.failure is Failure.REFUSED:
             return self.ledger.note(job, What.PEER_REFUSED, peer=job.peer)
-        effects = self._noticed(job, event.failure, now)
+        effects = self.asking.noticed(job, event.failure, now)
         if event.failure in ALIVE or self.peers.expects(job.peer, now):
             job.missed = True
             return effects + self._ask_later(job, now)
@@ -192,14 +191,12 @@ class Outgoing:
         """No answer to a ready job."""
         if job.call != event.request:
             return []
+        if isinstance(event.request, (ProposeStart, SettleStart)):
+            return self.proposing.failed(job, event, now)
         if event.failure is Failure.REFUSED:
-            noted = self.ledger.note(job, What.PEER_REFUSED, peer=job.peer)
+            noted = self._give_slot_up(job, event) + self.ledger.note(job, What.PEER_REFUSED, peer=job.peer)
             return noted + self.allocations.wait(job, now, Why.PEER_REFUSED)
-        return self._noticed(job, event.failure, now) + self._unanswered(job, event, now)
-
-    def _noticed(self, job: PairedJob, failure: Failure, now: int) -> list[Effect]:
-        """What a failure says about the peer."""
-        return self.asking.heard_of(job.peer, now) if failure in ALIVE else self.asking.missed(job.peer, now)
+        return self.asking.noticed(job, event.failure, now) + self._unanswered(job, event, now)
 
     def _unanswered(self, job: PairedJob, event: CallFailed, now: int) -> list[Effect]:
         settings = self.ledger.settings
@@ -209,10 +206,16 @@ class Outgoing:
         patient = now < job.call_since + settings.peer_patience
         if (job.uncertain and (waited_for or patient)) or (alive and patient):
             return [SetTimer(job.id, Timer.RETRY, now + settings.retry_interval)]
+        given_up = self._give_slot_up(job, event)
         if waited_for:
             why = Why.PEER_BUSY if alive else Why.PEER_AWAY
-            return self.allocations.wait(job, now, why) + self._ask_later(job, now)
-        return self._peer_unreachable(job, now)
+            return given_up + self.allocations.wait(job, now, why) + self._ask_later(job, now)
+        return given_up + self._peer_unreachable(job, now)
+
+    def _give_slot_up(self, job: PairedJob, event: CallFailed) -> list[Effect]:
+        """Drop a slot at which the mate was to start: whether it has started is unknown."""
+        at_slot = isinstance(event.request, StartJob) and event.request.slot_generation
+        return self.proposing.slots.drop(job, Why.NOT_CLAIMED) if at_slot else []
 
     def _ask_later(self, job: PairedJob, now: int) -> list[Effect]:
         """Have a holding job ask again in a while: no event tells when a busy peer has time again."""
@@ -222,7 +225,7 @@ class Outgoing:
         return [SetTimer(job.id, Timer.RETRY, now + pause)]
 
     def retry(self, job: PairedJob, _: RetryDue, now: int) -> list[Effect]:  # noqa: ARG002
-        """Repeat the call of a ready job."""
+        """Repeat the call of a ready job, or of a queued one that keeps a slot."""
         return [] if job.call is None else [Call(job.peer, job.id, job.call)]
 
     def retry_of_holding(self, job: PairedJob, _: RetryDue, now: int) -> list[Effect]:

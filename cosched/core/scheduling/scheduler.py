@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Protocol, runtime_checkable
 
-from cosched.core.effects import PassOver, Release, Reschedule, Try, Yield
-from cosched.core.events import Ready, Requeued
+from cosched.core.effects import Book, Claim, PassOver, Quote, Release, Reschedule, Try, Yield
+from cosched.core.events import Booked, Claimed, MayBeEarlier, Quoted, Ready, Requeued
 from cosched.core.job import JobState
 from cosched.core.protocol import JobId
 from cosched.core.scheduling.allocation import Resized
@@ -58,6 +58,11 @@ class ClusterJob:
     passed_over: int = 0
     wanted_until: int = 0
     released: int = 0
+    wanted: bool = False  # a mate has asked for it; this and what follows: of a scheduler that meets
+    been_ready: bool = False
+    guard: int = 0  # up to when wanted jobs may push its start; 0: not fixed yet
+    slot: int | None = None
+    slot_block: int = NONE
 
 
 class Scheduler(Protocol):
@@ -66,13 +71,12 @@ class Scheduler(Protocol):
     A job that it has chosen is `next`; it keeps its nodes until it is answered by start, hold or pass_over. Whatever a
     scheduler cannot tell at once comes later, as an event (Tried, StartedUnasked, NodesLost).
 
-    What it does to running jobs it tells as an `ElasticScheduler`. What only some schedulers will be able to do when
-    asked (an exact quote, a booking) belongs here as a set of capabilities, asked for before use: what is missing
-    degrades as stated, never silently.
+    What it does to running jobs it tells as an `ElasticScheduler`. One that can plan ahead is a `MeetingScheduler`:
+    a domain with any other can have no slots, and says so at its start.
     """
 
-    def next(self, now: int) -> Ready | None:
-        """The next job that is ready; None: nothing is left to do, or an answer is awaited."""
+    def next(self, now: int) -> Ready | MayBeEarlier | None:
+        """The next job that is ready, or has its turn; None: nothing is left to do, or an answer is awaited."""
 
     def start(self, job: JobId, now: int) -> None:
         """Start a job that has nodes (ready or holding)."""
@@ -108,6 +112,32 @@ class ElasticScheduler(Scheduler, Protocol):
 
     def take_events(self) -> list[Resized | Requeued]:
         """What it has done to running jobs since the last time, in order."""
+
+
+@runtime_checkable
+class MeetingScheduler(Scheduler, Protocol):
+    """One that starts pairs without holding (meet.md): wanted jobs before their turn, and slots.
+
+    Outcomes that it cannot tell at once come later, as events.
+    """
+
+    def want(self, job: JobId, wanted: bool) -> None:
+        """Whether a mate has asked for this job, perhaps before its submission. `try_start` asks for it too."""
+
+    def quote(self, effect: Quote, now: int) -> Quoted | None:
+        """The earliest instant at which a queued or ready job fits in the plan; its own slot does not count."""
+
+    def book(self, effect: Book, now: int) -> Booked | None:
+        """Give a job this slot, if it is what `quote` would tell now."""
+
+    def unbook(self, job: JobId, now: int) -> None:
+        """Take the job's slot away, if it has one. (It is taken away by a start, too.)"""
+
+    def claim(self, effect: Claim, now: int) -> Claimed | None:
+        """Make a queued job ready on the nodes of its slot, if that has come and they are free."""
+
+    def end_turn(self, job: JobId) -> None:
+        """Go on after the turn (MayBeEarlier) of a queued job, if it is its turn."""
 
 
 class OpenScheduler(Scheduler, Protocol):

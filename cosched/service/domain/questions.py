@@ -91,11 +91,11 @@ class Questions:
                 self._recall_job(self._store.ended_mate(peer, owner, request.pair, mate), peer, request.caller)
         elif request.job not in self._core.jobs and (id := number(request.job)) is not None:  # type: ignore[union-attr]
             self._recall_job(self._store.job(id), peer, request.caller)
-        if type(request) in (TryStartMate, StartJob) and self._core.incoming.last_answer(peer, request.caller) is None:
+        if type(request) in (TryStartMate, StartJob) and self._core.answers.last_answer(peer, request.caller) is None:
             kept = self._store.answer(peer, request.caller)
             if kept is not None:
                 request_id, kind, started, start_at = kept
-                self._core.incoming.recover_answer(peer, request.caller, request_id, ANSWERS[kind](started, start_at))
+                self._core.answers.recover_answer(peer, request.caller, request_id, ANSWERS[kind](started, start_at))
 
     def _recall_job(self, record: JobRecord | None, peer: Domain, caller: JobId) -> None:
         if record is None or str(record.id) in self._core.jobs or not record.state.final:

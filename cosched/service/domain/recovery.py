@@ -38,7 +38,7 @@ def _begin_life(domain: LiveDomain) -> None:
     """A power failure may have taken turns back whose calls were made: their numbers are not used again."""
     store = domain.store
     lives = int(store.meta(LIFE) or 0)
-    domain.core.outgoing.calls_before = SKIPPED * lives
+    domain.core.ledger.calls_before = SKIPPED * lives
     with store.transaction():
         store.set_meta(LIFE, str(lives + 1))
     domain.journal.calls_after = store.commits

@@ -82,6 +82,7 @@ def write_request(request: Request, here: Domain, peer: Domain) -> WireRequest:
             hold_generation=request.generation,
             start_at=write_instant(request.start_at),
         )
+    assert isinstance(request, TryStartMate)
     start_at = write_instant(request.start_at)
     message = wire.TryStartMateRequest(request_id=request.request_id, job=job, caller=caller, start_at=start_at)
     if request.hold_until >= FOREVER:
@@ -169,6 +170,7 @@ def write_reply(reply: Reply, domain: Domain) -> WireReply:
         )
     if isinstance(reply, MateTried):
         return wire.TryStartMateResponse(started=reply.started, start_at=write_instant(reply.start_at))
+    assert isinstance(reply, MateStarted)
     return wire.StartJobResponse(started=reply.started, start_at=write_instant(reply.start_at))
 
 

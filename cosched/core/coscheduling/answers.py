@@ -1,0 +1,70 @@
+"""The answers that peers' mutating calls got. A call is carried out once: a retry gets the first answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from cosched.core.coscheduling.ledger import Ledger, PairedJob
+from cosched.core.effects import Answer, Effect
+from cosched.core.protocol import (
+    Domain,
+    JobId,
+    MateStarted,
+    MateTried,
+    MutatingReply,
+    MutatingRequest,
+    Proposed,
+    ProposeStart,
+    Refusal,
+    Settled,
+    SettleStart,
+    StartJob,
+    TryStartMate,
+    call_number,
+)
+from cosched.core.story import What
+
+REFUSED: dict[type, MutatingReply] = {  # what a call is answered that changes nothing
+    TryStartMate: MateTried(False),
+    StartJob: MateStarted(False),
+    ProposeStart: Proposed(None, refusal=Refusal.NOT_MATE),
+    SettleStart: Settled(False),
+}
+
+
+@dataclass
+class Answers:
+    """The last mutating call of each calling job, and its answer."""
+
+    ledger: Ledger
+    last: dict[tuple[Domain, JobId], tuple[str, MutatingReply]] = field(default_factory=dict)
+
+    def known(self, peer: Domain, request: MutatingRequest) -> MutatingReply | None:
+        """The answer to a retry, or to a late copy of an earlier call; None: this call is new."""
+        last_id, answer = self.last.get((peer, request.caller), ("", None))
+        if last_id == request.request_id:
+            return answer
+        return REFUSED[type(request)] if call_number(request.request_id) < call_number(last_id) else None
+
+    def reply(
+        self, job: PairedJob, peer: Domain, request: MutatingRequest, answer: MutatingReply, effects: list[Effect]
+    ) -> list[Effect]:
+        """Answer a call, after its effects, and keep the answer for a retry."""
+        self.last[peer, request.caller] = request.request_id, answer
+        noted: list[Effect] = []
+        if isinstance(answer, (MateTried, MateStarted)):
+            noted = self.ledger.note(job, What.ANSWERS, request=request.request_id, started=answer.started)
+        return [*noted, *effects, Answer(peer, request, answer)]
+
+    def last_answer(self, peer: Domain, caller: JobId) -> tuple[str, MutatingReply] | None:
+        """Id of the last mutating call of the peer's job `caller`, and what it was answered."""
+        return self.last.get((peer, caller))
+
+    def recover_answer(self, peer: Domain, caller: JobId, request_id: str, answer: MutatingReply) -> None:
+        """Take up what `last_answer` returned before a restart."""
+        self.last[peer, caller] = request_id, answer
+
+    def forget(self, job: PairedJob) -> None:
+        """Drop the answer that the job's mate got."""
+        if job.mate is not None:
+            self.last.pop((job.peer, job.mate), None)
