@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from cosched.core.events import Asked
-from cosched.core.protocol import Domain, MateStarted, MateTried, Reply
+from cosched.core.protocol import Domain, Reply, has_changed
 
 
 class Callee(Protocol):
@@ -20,7 +20,7 @@ class Link:
 
     def __init__(self) -> None:
         self._callees: dict[Domain, Callee] = {}
-        self.changed: dict[Domain, None] = {}  # domains in which a call has started a job, in order
+        self.changed: dict[Domain, None] = {}  # domains in which a call has changed the schedule, in order
 
     def join(self, domain: Domain, callee: Callee) -> None:
         """From now on it answers for that domain."""
@@ -29,12 +29,12 @@ class Link:
     def call(self, peer: Domain, asked: Asked, now: int) -> Reply:
         """The peer's answer."""
         reply = self._callees[peer].answer(peer, asked, now)
-        if isinstance(reply, (MateTried, MateStarted)) and reply.started:
+        if has_changed(asked.request, reply):
             self.changed[peer] = None
         return reply
 
     def take_changed(self) -> list[Domain]:
-        """The domains in which a call has started a job since the last time."""
+        """The domains in which a call has changed the schedule since the last time."""
         changed = list(self.changed)
         self.changed.clear()
         return changed

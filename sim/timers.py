@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 
-from cosched.core.effects import Timer
+from cosched.core.effects import OF_SLOTS, Timer
 from cosched.core.protocol import JobId
 from cosched.core.scheduling.primitives.tables import NEVER
 
@@ -12,18 +12,18 @@ Key = tuple[int, JobId, Timer]  # domain, job, kind: at most one timer each
 
 
 class VirtualTimers:
-    """Timers by due instant; timers of one instant in the order in which they were set."""
+    """Timers by due instant; timers of one instant in the order in which they were set, those of slots last."""
 
     def __init__(self) -> None:
         self._at: dict[Key, int] = {}
-        self._heap: list[tuple[int, int, Key]] = []  # may still contain timers that were cleared or replaced
+        self._heap: list[tuple[int, bool, int, Key]] = []  # may still contain timers that were cleared or replaced
         self._sequence = 0
 
     def set(self, key: Key, at: int) -> None:
         """Set a timer; it replaces the one with this key."""
         self._sequence += 1
         self._at[key] = at
-        heapq.heappush(self._heap, (at, self._sequence, key))
+        heapq.heappush(self._heap, (at, key[2] in OF_SLOTS, self._sequence, key))
 
     def clear(self, key: Key) -> None:
         """Forget a timer, if there is one."""
@@ -31,12 +31,14 @@ class VirtualTimers:
 
     def next(self) -> int:
         """Return the next instant at which a timer is due, or NEVER."""
-        while self._heap and self._at.get(self._heap[0][2]) != self._heap[0][0]:
+        while self._heap and self._at.get(self._heap[0][3]) != self._heap[0][0]:
             heapq.heappop(self._heap)
         return self._heap[0][0] if self._heap else NEVER
 
-    def pop(self) -> Key:
-        """Remove and return the next timer, after `next` has found it."""
-        _, _, key = heapq.heappop(self._heap)
+    def take(self, now: int, *, of_slots: bool) -> Key | None:
+        """Remove and return the next timer that is due now, if there is one, and it is (or is not) one of a slot."""
+        if self.next() != now or self._heap[0][1] != of_slots:
+            return None
+        _, _, _, key = heapq.heappop(self._heap)
         del self._at[key]
         return key

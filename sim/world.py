@@ -219,8 +219,15 @@ class World:
     def fire_timers(self) -> None:
         """Carry out the script's events of this instant, then fire the timers, in the order in which they were set."""
         self.script.fire(self)
-        while self.timers.next() == self.now:
-            domain, job, timer = self.timers.pop()
+        self._fire(of_slots=False)
+
+    def fire_slots(self) -> None:
+        """Fire the timers of slots: after all others, which may give nodes back."""
+        self._fire(of_slots=True)
+
+    def _fire(self, *, of_slots: bool) -> None:
+        while (due := self.timers.take(self.now, of_slots=of_slots)) is not None:
+            domain, job, timer = due
             self.feed(domain, TIMER_EVENTS[timer](job))
 
     # Pairs

@@ -23,6 +23,9 @@ class Timer(StrEnum):
     LAPSE = "lapse"  # how long a booked slot waits for its proposer
 
 
+OF_SLOTS = (Timer.SLOT, Timer.LAPSE)  # timers that fire after all others of an instant: those may give nodes back
+
+
 @message
 class Start:
     """Start the job on the nodes it has, at an agreed instant (seconds since 1970) if there is one."""

@@ -219,3 +219,12 @@ def call_number(request_id: str) -> int:
     """The last part of a request id; 0 if that is no number (the id of another implementation)."""
     number = request_id.rpartition("/")[2]
     return int(number) if number.isdecimal() else 0
+
+
+def has_changed(request: Request, reply: Reply) -> bool:
+    """Whether the call has changed the schedule of the domain that answered: a start, or a slot set, moved, dropped."""
+    if isinstance(reply, (MateTried, MateStarted)):
+        return reply.started
+    if isinstance(reply, Proposed):
+        return reply.booked
+    return isinstance(reply, Settled) and reply.current and isinstance(request, SettleStart) and not request.keep

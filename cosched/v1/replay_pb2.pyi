@@ -15,11 +15,13 @@ class Phase(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     PHASE_TIMERS: _ClassVar[Phase]
     PHASE_SUBMISSIONS: _ClassVar[Phase]
     PHASE_ITERATIONS: _ClassVar[Phase]
+    PHASE_SLOTS: _ClassVar[Phase]
 PHASE_UNSPECIFIED: Phase
 PHASE_COMPLETIONS: Phase
 PHASE_TIMERS: Phase
 PHASE_SUBMISSIONS: Phase
 PHASE_ITERATIONS: Phase
+PHASE_SLOTS: Phase
 
 class AdvanceRequest(_message.Message):
     __slots__ = ("instant", "phases", "until")
@@ -32,20 +34,22 @@ class AdvanceRequest(_message.Message):
     def __init__(self, instant: _Optional[int] = ..., phases: _Optional[_Iterable[_Union[Phase, str]]] = ..., until: _Optional[int] = ...) -> None: ...
 
 class AdvanceResponse(_message.Message):
-    __slots__ = ("next_completion", "next_timer", "next_submission", "changed_domains", "instant", "timers_fired")
+    __slots__ = ("next_completion", "next_timer", "next_submission", "changed_domains", "instant", "timers_fired", "before_iterations")
     NEXT_COMPLETION_FIELD_NUMBER: _ClassVar[int]
     NEXT_TIMER_FIELD_NUMBER: _ClassVar[int]
     NEXT_SUBMISSION_FIELD_NUMBER: _ClassVar[int]
     CHANGED_DOMAINS_FIELD_NUMBER: _ClassVar[int]
     INSTANT_FIELD_NUMBER: _ClassVar[int]
     TIMERS_FIRED_FIELD_NUMBER: _ClassVar[int]
+    BEFORE_ITERATIONS_FIELD_NUMBER: _ClassVar[int]
     next_completion: int
     next_timer: int
     next_submission: int
     changed_domains: _containers.RepeatedScalarFieldContainer[str]
     instant: int
     timers_fired: bool
-    def __init__(self, next_completion: _Optional[int] = ..., next_timer: _Optional[int] = ..., next_submission: _Optional[int] = ..., changed_domains: _Optional[_Iterable[str]] = ..., instant: _Optional[int] = ..., timers_fired: _Optional[bool] = ...) -> None: ...
+    before_iterations: bool
+    def __init__(self, next_completion: _Optional[int] = ..., next_timer: _Optional[int] = ..., next_submission: _Optional[int] = ..., changed_domains: _Optional[_Iterable[str]] = ..., instant: _Optional[int] = ..., timers_fired: _Optional[bool] = ..., before_iterations: _Optional[bool] = ...) -> None: ...
 
 class GetResultsRequest(_message.Message):
     __slots__ = ()

@@ -33,10 +33,12 @@ class BatchWorld:
         )
         self._ends = (records["first"] + records["jobs"]).tolist()
         self._loop, self._enter, self._iterate = direct(loop.advance), direct(loop.enter), direct(iterate)
+        self._go_through_submissions = partial(self._go_through, loop.SUBMIT, direct(loop.submit), world.submitted)
         self._phases: dict[Phase, Callable[[], None]] = {
             Phase.COMPLETIONS: partial(self._go_through, loop.COMPLETE, direct(loop.complete), world.ended),
             Phase.TIMERS: self._fire_timers,
-            Phase.SUBMISSIONS: partial(self._go_through, loop.SUBMIT, direct(loop.submit), world.submitted),
+            Phase.SLOTS: world.fire_slots,
+            Phase.SUBMISSIONS: self._go_through_submissions,
         }
 
     # What is to come
@@ -82,12 +84,17 @@ class BatchWorld:
             elif self.has_jobs:
                 timers_fired = True
                 world.fire_timers()
+                world.fire_slots()
+                if changed:  # another player's domain, which may iterate before those here
+                    self._go_through_submissions()
+                    return self._advanced(timers_fired, last=None)
             else:
                 return self._advanced(timers_fired, before_timers=True)
 
-    def _advanced(self, timers_fired: bool, *, last: int = -1, before_timers: bool = False) -> Advanced:
+    def _advanced(self, timers_fired: bool, *, last: int | None = -1, before_timers: bool = False) -> Advanced:
         self._enter(self._tables, self._world.now, loop.NEXT_INSTANT)
-        return Advanced(self._world.now, self._take_changed(), self.domains[last], timers_fired, before_timers)
+        iterated = None if last is None else self.domains[last]
+        return Advanced(self._world.now, self._take_changed(), iterated, timers_fired, before_timers)
 
     def _take_changed(self) -> list[Domain]:
         own = [domain for domain, changed in zip(self.domains, self._changed, strict=True) if changed]
@@ -95,12 +102,13 @@ class BatchWorld:
 
     # Beside others
 
-    def advance(self, now: int, phases: Sequence[Phase]) -> None:
+    def advance(self, now: int, phases: Sequence[Phase]) -> Sequence[Domain]:
         """See the protocol."""
         self._world.now = now
         for phase in phases:
             self._phases[phase]()
         self._enter(self._tables, now, loop.NEXT_INSTANT)
+        return self._world.link.take_changed()
 
     def _go_through(self, phase: int, kernel: Callable[[Tables], bool], react: Callable[[int, int], None]) -> None:
         self._enter(self._tables, self._world.now, phase)
@@ -114,9 +122,9 @@ class BatchWorld:
 
     def iterate(self, domain: Domain, now: int, before: Sequence[Phase] = ()) -> Sequence[Domain]:
         """See the protocol."""
-        self.advance(now, before)
+        changed = self.advance(now, before)
         self._iterations(self._world.index[domain])
-        return self._take_changed()
+        return [*changed, *self._take_changed()]
 
     def _iterations(self, domain: int) -> None:
         while (row := self._iterate(self._tables, domain, self._world.now)) != NONE:

@@ -1,9 +1,11 @@
 """Advances players through their traces in lock-step: the order of events (scheduling.md), and when a run ends.
 
-Who plays a domain makes no difference. In phases 1 to 3 domains may go through a phase in any order. Jobs that end or
-are submitted call nobody. A timer asks a peer at most for a mate's id: the answer depends on what ended before and on
-what is submitted later at that instant, but on no other timer. In phase 4 domains iterate in configuration order, round
-after round, each until nothing changes. One in which nothing has changed since it did so may be left out of a round.
+Who plays a domain makes no difference. In all phases but the last, domains may go through a phase in any order. Jobs
+that end or are submitted call nobody. A timer asks a peer at most for a mate's id: the answer depends on what ended
+before and on what is submitted later at that instant, but on no other timer. A slot that has come starts the two jobs
+of a pair, on nodes that were planned for them alone; so it does not matter which of several slots comes first. In the
+last phase domains iterate in configuration order, round after round, each until nothing changes. One in which nothing
+has changed since it did so may be left out of a round.
 """
 
 from __future__ import annotations
@@ -62,27 +64,35 @@ class Conductor:
         self.now = advanced.instant
         if advanced.timers_fired:
             self._idle_instants = 1  # the count after an instant that is not idle: the player has jobs
-        if not advanced.before_timers:
+        if advanced.before_timers:
+            if not self._stands_still():
+                self._iterate([*player.advance(self.now, EVENTS[1:]), *player.domains])
+        elif advanced.last is None:
+            self._iterate([*advanced.changed, *player.domains])
+        else:
             self._iterate(advanced.changed, first=self._order.index(advanced.last) + 1)
-        elif not self._stands_still():
-            self._iterate(player.domains, EVENTS[1:])
 
     def _phases(self, active: Sequence[Player]) -> None:
         events: Sequence[Phase] = EVENTS
-        if any(player.has_timer(self.now) for player in active):
+        changed: Sequence[Domain] = ()
+        if self._has_timer(active):
             self._together(active, (Phase.COMPLETIONS,))
             if self._stands_still():
                 return
             self._together(active, (Phase.TIMERS,))
+            if self._has_timer(active):
+                changed = self._together(active, (Phase.SLOTS,))
             events = (Phase.SUBMISSIONS,)
-        due = [domain for player in active for domain in player.domains]
+        due = [*changed, *(domain for player in active for domain in player.domains)]
         first = min(due, key=self._order.index)  # its player goes through these phases as it iterates
         self._together((player for player in active if player is not self._player[first]), events)
         self._iterate(due, events)
 
-    def _together(self, players: Iterable[Player], phases: Sequence[Phase]) -> None:
-        for player in players:
-            player.advance(self.now, phases)
+    def _has_timer(self, players: Iterable[Player]) -> bool:
+        return any(player.has_timer(self.now) for player in players)
+
+    def _together(self, players: Iterable[Player], phases: Sequence[Phase]) -> list[Domain]:
+        return [domain for player in players for domain in player.advance(self.now, phases)]
 
     def _iterate(self, due: Iterable[Domain], before: Sequence[Phase] = (), first: int = 0) -> None:
         """Go round the domains, starting with the `first`, until no iteration is due.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 
 from cosched.adapters.replay.trace import TraceJob
 from cosched.core.coscheduling.coscheduler import Coscheduler
@@ -17,7 +18,7 @@ from cosched.core.scheduling.scheduler import ClusterJob, OpenScheduler
 from cosched.core.settings import CoschedulingSettings
 from cosched.core.story import What
 from cosched.sim.allocations import Allocations, Runs
-from cosched.sim.federation.player import ALL, Advanced, JobOutcome, Phase
+from cosched.sim.federation.player import EVENTS, Advanced, JobOutcome, Phase
 from cosched.sim.link import Link
 from cosched.sim.timers import VirtualTimers
 from cosched.workload.jobs import UNKNOWN
@@ -54,7 +55,8 @@ class CorePlayer:
         self._reply: Reply | None = None
         self._phases: dict[Phase, Callable[[], None]] = {
             Phase.COMPLETIONS: self._complete,
-            Phase.TIMERS: self._fire_timers,
+            Phase.TIMERS: partial(self._fire_timers, of_slots=False),
+            Phase.SLOTS: partial(self._fire_timers, of_slots=True),
             Phase.SUBMISSIONS: self._submit,
             Phase.ITERATIONS: self._iterate,
         }
@@ -97,23 +99,23 @@ class CorePlayer:
     def go_on(self, now: int, until: int) -> Advanced:
         """See the protocol."""
         self._timers_fired = False
-        self.advance(now, ALL)
-        while (
-            self.has_submissions and not self._link.changed and (instant := self.next) is not None and instant < until
-        ):
-            self.advance(instant, ALL)
-        return Advanced(self._now, self._link.take_changed(), self._name, self._timers_fired)
+        while not (changed := self.advance(now, EVENTS)):
+            changed = self.iterate(self._name, now)
+            if changed or not self.has_submissions or self._next >= until:
+                return Advanced(now, changed, self._name, self._timers_fired)
+            now = self._next
+        return Advanced(now, changed, None, self._timers_fired)
 
     def iterate(self, domain: Domain, now: int, before: Sequence[Phase] = ()) -> Sequence[Domain]:  # noqa: ARG002
         """See the protocol."""
-        self.advance(now, (*before, Phase.ITERATIONS))
-        return self._link.take_changed()
+        return self.advance(now, (*before, Phase.ITERATIONS))
 
-    def advance(self, now: int, phases: Sequence[Phase]) -> None:
+    def advance(self, now: int, phases: Sequence[Phase]) -> Sequence[Domain]:
         """See the protocol."""
         self._enter(now)
         for phase in phases:
             self._phases[phase]()
+        return self._link.take_changed()
 
     def _enter(self, now: int) -> None:
         self._now = now
@@ -126,10 +128,10 @@ class CorePlayer:
             self._scheduler.leave(job, self._now, JobState.COMPLETED)
             self._feed(Finished(job, JobState.COMPLETED))
 
-    def _fire_timers(self) -> None:
-        while self._timers.next() == self._now:
+    def _fire_timers(self, *, of_slots: bool) -> None:
+        while (due := self._timers.take(self._now, of_slots=of_slots)) is not None:
             self._timers_fired = True
-            _, job, timer = self._timers.pop()
+            _, job, timer = due
             self._feed(TIMER_EVENTS[timer](job))
 
     def _submit(self) -> None:

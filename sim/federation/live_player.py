@@ -20,6 +20,7 @@ PATIENCE = 600.0  # seconds for one call: all that happens in a domain at one in
 PHASES = {
     Phase.COMPLETIONS: wire.PHASE_COMPLETIONS,
     Phase.TIMERS: wire.PHASE_TIMERS,
+    Phase.SLOTS: wire.PHASE_SLOTS,
     Phase.SUBMISSIONS: wire.PHASE_SUBMISSIONS,
     Phase.ITERATIONS: wire.PHASE_ITERATIONS,
 }
@@ -49,9 +50,9 @@ class LivePlayer:
         """Ask for the next events without advancing."""
         self._advance(0, ())
 
-    def advance(self, now: int, phases: Sequence[Phase]) -> None:
+    def advance(self, now: int, phases: Sequence[Phase]) -> Sequence[Domain]:
         """See the protocol."""
-        self._advance(now, phases)
+        return self._advance(now, phases).changed
 
     def iterate(self, domain: Domain, now: int, before: Sequence[Phase] = ()) -> Sequence[Domain]:  # noqa: ARG002
         """See the protocol."""
@@ -67,7 +68,8 @@ class LivePlayer:
         with self._answered():
             self._to_come = self._service.Advance(request, timeout=PATIENCE)
         come = self._to_come
-        return Advanced(come.instant, list(come.changed_domains), self.name, come.timers_fired)
+        iterated = None if come.before_iterations else self.name
+        return Advanced(come.instant, list(come.changed_domains), iterated, come.timers_fired)
 
     @property
     def next(self) -> int | None:

@@ -17,11 +17,12 @@ class Phase(IntEnum):
 
     COMPLETIONS = 1
     TIMERS = 2
-    SUBMISSIONS = 3
-    ITERATIONS = 4
+    SLOTS = 3
+    SUBMISSIONS = 4
+    ITERATIONS = 5
 
 
-EVENTS = (Phase.COMPLETIONS, Phase.TIMERS, Phase.SUBMISSIONS)
+EVENTS = (Phase.COMPLETIONS, Phase.TIMERS, Phase.SLOTS, Phase.SUBMISSIONS)
 ALL = (*EVENTS, Phase.ITERATIONS)
 
 
@@ -30,7 +31,7 @@ class Advanced(NamedTuple):
 
     instant: int  # the last one that it has gone through
     changed: Sequence[Domain]  # the domains in which it changed something since their last iterations
-    last: Domain  # which iterated last
+    last: Domain | None  # which iterated last; None: slots have changed other domains, and none has iterated since
     timers_fired: bool
     before_timers: bool = False  # timers of this instant, and all phases after them, are still to come
 
@@ -77,7 +78,7 @@ class Player(Protocol):
         """The next known instant at which something happens here; None if nothing does."""
 
     def has_timer(self, now: int) -> bool:
-        """Whether a timer is due now."""
+        """Whether a timer is due now. After the phase TIMERS: whether one of a slot is."""
 
     @property
     def has_submissions(self) -> bool:
@@ -87,20 +88,24 @@ class Player(Protocol):
     def has_jobs(self) -> bool:
         """Whether any job runs or is still to be submitted."""
 
-    def advance(self, now: int, phases: Sequence[Phase]) -> None:
-        """Take all domains through these phases of `now`, which are any but iterations."""
+    def advance(self, now: int, phases: Sequence[Phase]) -> Sequence[Domain]:
+        """Take all domains through these phases of `now`, which are any but iterations.
+
+        Returns the other players' domains that this has changed, by slots that have come.
+        """
 
     def iterate(self, domain: Domain, now: int, before: Sequence[Phase] = ()) -> Sequence[Domain]:
         """Take all domains through the phases `before`; then this domain iterates until nothing changes.
 
-        Returns the domains in which that started a job.
+        Returns the domains that this has changed: it has started a job there, or a slot was set, moved or dropped.
         """
 
     def go_on(self, now: int, until: int) -> Advanced:
         """Go through `now`, then on alone through instants before `until`.
 
         It goes on until it has changed a domain of another player, or as long as it has jobs to submit. One that goes
-        on after that stops before timers that are due while no job runs.
+        on after that stops before timers that are due while no job runs. If slots have changed another player's domain,
+        it goes through the submissions of that instant, but not through its iterations.
         """
 
     def results(self, domain: Domain) -> tuple[Sequence[JobOutcome], int]:

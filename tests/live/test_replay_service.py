@@ -15,7 +15,8 @@ from tests.live.replays import Loop
 from tests.live.services import free_port
 
 TRACE = "job_id,submit,run,nodes,requested\nx,5,20,2,30\ny,7,10,3,10\n"
-ALL = (1, 2, 3, 4)
+ALL = (1, 2, 5, 3, 4)
+WITHOUT_SLOTS = (1, 2, 3, 4)  # all, of a conductor that does not know them
 NEXT = ("next_completion", "next_timer", "next_submission")
 
 
@@ -87,14 +88,14 @@ def test_it_goes_on_alone_as_long_as_it_has_jobs_to_submit(stub, told):
     told.tell(5)
     come = stub.Advance(wire.AdvanceRequest(instant=5, phases=ALL, until=7))
     assert (come.instant, come.next_submission) == (5, 7)
-    come = stub.Advance(wire.AdvanceRequest(instant=5, phases=ALL, until=100))
+    come = stub.Advance(wire.AdvanceRequest(instant=5, phases=WITHOUT_SLOTS, until=100))
     assert (come.instant, told.now(), come.next_completion) == (7, 7, 25)
     assert refusal(stub.Advance, wire.AdvanceRequest(instant=7, phases=(1, 2), until=100))[2] == "until"
 
 
 @pytest.mark.parametrize(
     ("instant", "phases", "field"),
-    [(6, ALL, "instant"), (5, (4, 1), "phases"), (5, (1, 1), "phases"), (5, (0,), "phases")],
+    [(6, ALL, "instant"), (5, (4, 1), "phases"), (5, (3, 5), "phases"), (5, (1, 1), "phases"), (5, (0,), "phases")],
 )
 def test_a_wrong_step_changes_nothing(stub, told, instant, phases, field):
     told.tell(5)

@@ -37,9 +37,9 @@ class ReplayApi(ReplayServiceServicer):
         phases = list(request.phases)
         if phases and request.instant != self._domain.clock.now():
             raise FieldError("instant", "is not the instant that is told")
-        if phases != sorted(set(phases)) or (phases and phases[0] == wire.PHASE_UNSPECIFIED):
+        if phases != [phase for phase in ALL if phase in phases]:
             raise FieldError("phases", "are not in their order, each once")
-        if request.until and phases != list(ALL):
+        if request.until and {*phases, wire.PHASE_SLOTS} != set(ALL):
             raise FieldError("until", "is given, but not all phases are")
         come = await self._lockstep.advance(phases, request.until)
         return wire.AdvanceResponse(
@@ -49,6 +49,7 @@ class ReplayApi(ReplayServiceServicer):
             changed_domains=come.changed,
             instant=come.now,
             timers_fired=come.timers_fired,
+            before_iterations=come.before_iterations,
         )
 
     async def GetResults(

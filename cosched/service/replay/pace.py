@@ -11,7 +11,7 @@ import grpc
 from cosched.adapters.replay.manager import ReplayManager
 from cosched.adapters.replay.time import SharedTime
 from cosched.core.job import JobState
-from cosched.core.protocol import Domain, MateStarted, MateTried, Reply, Request
+from cosched.core.protocol import Domain, Reply, Request, has_changed
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.outside import ServiceOutside
 from cosched.service.peers.peers import CallError, PeerClients
@@ -19,9 +19,15 @@ from cosched.service.replay.submissions import Submissions
 from cosched.service.replay.timers import PacedTimers
 from cosched.service.timers import Timers
 from cosched.service.wire.errors import Refusal
-from cosched.v1.replay_pb2 import PHASE_COMPLETIONS, PHASE_ITERATIONS, PHASE_SUBMISSIONS, PHASE_TIMERS
+from cosched.v1.replay_pb2 import (
+    PHASE_COMPLETIONS,
+    PHASE_ITERATIONS,
+    PHASE_SLOTS,
+    PHASE_SUBMISSIONS,
+    PHASE_TIMERS,
+)
 
-ALL = (PHASE_COMPLETIONS, PHASE_TIMERS, PHASE_SUBMISSIONS, PHASE_ITERATIONS)
+ALL = (PHASE_COMPLETIONS, PHASE_TIMERS, PHASE_SLOTS, PHASE_SUBMISSIONS, PHASE_ITERATIONS)  # in their order
 MOST_ALONE = 1000  # instants in one call, so that it does not take long
 TRY_AGAIN = 1  # seconds until a job that could not be recorded is submitted again
 
@@ -51,7 +57,7 @@ class RealPace:
 
 @dataclass(slots=True)
 class CallNotes:
-    """Which peers started a job on our request, and whether a call has failed."""
+    """Which peers' schedules our calls have changed, and whether a call has failed."""
 
     changed: Sequence[Domain] = ()
     problem: str = ""
@@ -72,7 +78,7 @@ class NotingClients(PeerClients):
         except CallError as error:
             self._notes.problem = f"{peer}: {error.problem}"
             raise
-        if isinstance(reply, (MateTried, MateStarted)) and reply.started and peer not in self._notes.changed:
+        if has_changed(request, reply) and peer not in self._notes.changed:
             self._notes.changed = [*self._notes.changed, peer]
         return reply
 
@@ -87,6 +93,7 @@ class ToCome:
     changed: Sequence[Domain]
     now: int
     timers_fired: bool
+    before_iterations: bool
 
 
 class Lockstep:
@@ -114,7 +121,7 @@ class Lockstep:
     async def advance(self, phases: Sequence[int], until: int = 0) -> ToCome:
         """Go through these phases of the present instant in order, then go on alone up to `until`; Refusal."""
         self._calls.changed = ()
-        self._timers_fired = False
+        self._timers_fired = self._before_iterations = False
         await self._go_through(phases)
         for _ in range(MOST_ALONE):
             if not self._is_alone or self._next >= until:
@@ -128,6 +135,7 @@ class Lockstep:
             self._calls.changed,
             self.domain.clock.now(),
             self._timers_fired,
+            self._before_iterations,
         )
 
     @property
@@ -142,19 +150,24 @@ class Lockstep:
 
     async def _go_through(self, phases: Sequence[int]) -> None:
         now = self.domain.clock.now()
-        if PHASE_TIMERS in phases and self._timers.next == now:
-            await self._turn(now, [phase for phase in phases if phase == PHASE_COMPLETIONS])
-            await self._fire(now)
-            phases = [phase for phase in phases if phase > PHASE_TIMERS]
+        for timers in (PHASE_TIMERS, PHASE_SLOTS):
+            if timers in phases and self._timers.next == now:
+                at = phases.index(timers)
+                await self._turn(now, phases[:at])
+                await self._fire(now, of_slots=timers == PHASE_SLOTS)
+                phases = phases[at + 1 :]
+        if self._calls.changed and PHASE_ITERATIONS in phases:
+            self._before_iterations = True
+            phases = phases[:-1]
         if phases:
             await self._turn(now, phases)
         if self._calls.problem:
             raise Refusal(grpc.StatusCode.ABORTED, "PEER_FAILED", self._calls.problem)
 
-    async def _fire(self, now: int) -> None:
+    async def _fire(self, now: int, *, of_slots: bool) -> None:
         """Fire the timers that are due, and wait for the answers that each needs."""
         self._timers_fired = True
-        while (fire := self._timers.due(now)) is not None:
+        while (fire := self._timers.due(now, of_slots=of_slots)) is not None:
             fire()
             await self._outside.tasks.settled()
 
