@@ -46,9 +46,13 @@ class FastDomain:
         """Give the job a slot."""
         return self.cluster.book(row, at, now)
 
-    def start_booked(self, row: int, now: int) -> bool:
-        """Start the job at its slot."""
-        return self.cluster.start_booked(row, now)
+    def unbook(self, row: int) -> None:
+        """The job has no slot any more."""
+        self.cluster.unbook(row)
+
+    def claim(self, row: int, now: int) -> bool:
+        """The job is ready at its slot."""
+        return self.cluster.claim(row, now)
 
     def submit(self, row: int) -> None:
         """The job is queued."""

@@ -102,10 +102,10 @@ class Side:
         if queued and other.cluster.try_start(mate, now, 0):
             self.cluster.start(row, now)
             return
-        self.cluster.pass_over(row, now, 1.0)
         if queued and mate in other.ready:
             self.settle(row, now)
-        if self.cluster.state(row) is JobState.QUEUED:
+        if self.cluster.state(row) is JobState.READY:
+            self.cluster.pass_over(row, now, 1.0)
             self.yields.setdefault(row, set()).add(now)
 
     def settle(self, row: int, now: int) -> None:
@@ -131,8 +131,10 @@ class Side:
     def start_both(self, row: int, now: int) -> None:
         """The slot has come."""
         other, mate = self.mates[row]
-        assert self.cluster.start_booked(row, now)
-        assert other.cluster.start_booked(mate, now)
+        assert self.cluster.state(row) is JobState.READY or self.cluster.claim(row, now)
+        assert other.cluster.claim(mate, now)
+        self.cluster.start(row, now)
+        other.cluster.start(mate, now)
 
 
 def run_pairs(domains, pairs):

@@ -26,6 +26,7 @@ class Job:
     guard: int | None = None
     slot: tuple[int, int] | None = None
     yielded_at: int = -1
+    claimed: tuple[int, int] | None = None  # since when, and on which block, it is ready at its slot
 
 
 class Place(NamedTuple):
@@ -75,12 +76,13 @@ class SlowDomain:
     def plan(self, iteration: Iteration, without: Job | None = None) -> list[Place]:
         """All that is taken: by those who run, by slots, by what the iteration has planned."""
         running = [place_of(job, job.block, job.start) for job in self.jobs if job.state == "running"]
+        claimed = [place_of(job, job.claimed[1], job.claimed[0]) for job in self.jobs if job.claimed]
         slots = [
             place_of(job, job.slot[1], job.slot[0])
             for job in self.jobs
             if job.state == "queued" and job.slot and job is not without
         ]
-        return running + slots + iteration.places
+        return running + claimed + slots + iteration.places
 
     def block_at(self, plan: list[Place], job: Job, at: int, beside: Place | None = None) -> int | None:
         """The lowest block on which the job fits then; if there is one, clear of `beside`."""
@@ -266,13 +268,22 @@ class SlowDomain:
         self.changed = True
         return True
 
-    def start_booked(self, row: int, now: int) -> bool:
-        """Start the job at its slot."""
+    def unbook(self, row: int) -> None:
+        """The job has no slot any more."""
+        self.changed |= self.jobs[row].slot is not None
+        self.jobs[row].slot = None
+
+    def claim(self, row: int, now: int) -> bool:
+        """The job is ready at its slot."""
         job = self.jobs[row]
         if job.state != "queued" or job.slot is None or job.slot[0] > now:
             return False
-        self.start(job, job.slot[1], now)
-        self.changed = True
+        running = [place_of(other, other.block, other.start) for other in self.jobs if other.state == "running"]
+        claimed = [place_of(other, other.claimed[1], other.claimed[0]) for other in self.jobs if other.claimed]
+        busy = [place._replace(end=now + 1) for place in running + claimed]  # until they end, whenever that is
+        if not self.fits_on(busy, job, job.slot[1], now):
+            return False
+        job.state, job.claimed = "ready", (now, job.slot[1])
         return True
 
     def submit(self, row: int) -> None:
@@ -287,13 +298,19 @@ class SlowDomain:
 
     def run_job(self, row: int, now: int) -> None:
         """The ready job starts."""
-        assert self.ready_on is not None
-        self.changed |= self.jobs[row].slot is not None
-        self.start(self.jobs[row], self.ready_on, now)
+        job = self.jobs[row]
+        self.changed |= job.slot is not None or job.claimed is not None
+        block = job.claimed[1] if job.claimed else self.ready_on
+        assert block is not None
+        self.start(job, block, now)
 
     def pass_over(self, row: int, now: int) -> None:
         """The ready job yields."""
-        self.jobs[row].yielded_at = now
+        job = self.jobs[row]
+        job.yielded_at = now
+        if job.claimed:
+            self.submit(row)
+            job.claimed = None
 
     def running(self) -> dict[int, tuple[int, int]]:
         """Start and block of the jobs that run."""
@@ -305,7 +322,7 @@ class SlowDomain:
 
     def start(self, job: Job, block: int, now: int) -> None:
         """The job runs from now on."""
-        job.state, job.start, job.block, job.slot = "running", now, block, None
+        job.state, job.start, job.block, job.slot, job.claimed = "running", now, block, None, None
 
 
 def _overlap(first: int, count: int, place: Place) -> bool:

@@ -119,8 +119,45 @@ def test_a_slot_delays_no_reservation_before_it(kind):
 def test_a_job_starts_at_its_slot_and_not_before(kind):
     scene = Scene(kind, [(0, 100, 6), (10, 50, 6)], {1}).until(10)
     assert scene.domain.book(1, 100, 10)
-    assert not scene.domain.start_booked(1, 99)
+    assert not scene.domain.claim(1, 99)
     scene.until(99)
     scene.domain.end(0, 100)
-    assert scene.domain.start_booked(1, 100)
+    assert scene.domain.claim(1, 100)
+    scene.domain.run_job(1, 100)
     assert scene.domain.running() == {1: (100, 0)}
+
+
+@kinds
+def test_a_job_that_does_not_start_at_its_slot_keeps_it(kind):
+    scene = Scene(kind, [(0, 100, 6), (10, 50, 6), (100, 60, 5)], {1}).until(10)
+    assert scene.domain.book(1, 100, 10)
+    scene.until(99)
+    scene.domain.end(0, 100)
+    del scene.start_of[0]
+    assert scene.domain.claim(1, 100)
+    scene.until(110)
+    assert 2 not in scene.start_of  # the ready job has its nodes
+    scene.domain.pass_over(1, 110)
+    scene.iterate()
+    assert scene.domain.slot(1) == (100, 0)
+    assert 2 not in scene.start_of  # the slot has them
+    assert scene.domain.claim(1, 110)
+    scene.domain.run_job(1, 110)
+    assert scene.until(160).start_of == {1: 110, 2: 160}
+
+
+@kinds
+def test_a_ready_job_has_its_own_nodes(kind):
+    """It is quoted now, though its nodes are busy, and its slot is planned when it has given them back."""
+    scene = Scene(kind, [(0, 100, 6), (10, 50, 4)], {1}).until(9)
+    quoted = []
+
+    def turn(row, _):
+        quoted.append(scene.domain.quote(row, 10, 10))
+        quoted.append(scene.domain.book(row, 10, 10))
+        scene.domain.pass_over(row, 10)
+
+    scene.domain.submit(1)
+    scene.domain.iterate(10, turn)
+    assert quoted == [(10, 0), True]
+    assert scene.domain.claim(1, 10)

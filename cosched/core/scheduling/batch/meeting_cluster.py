@@ -53,10 +53,10 @@ class MeetingCluster(Cluster):
         self._record["marked"] = 1
 
     def quote(self, row: int, not_before: int, now: int) -> int | None:
-        """The earliest instant from `not_before` on at which a queued job could start by the plan; None: never.
+        """The earliest instant from `not_before` on at which a job could start by the plan; None: never.
 
-        At the job's own turn it may be up to its present place in the open iteration, else it is at its place in the
-        order of the queue: it delays no reservation of those before it.
+        At the job's own turn, ready or not, that is the plan of the open iteration. Any other job must be queued, and
+        has its place in the order of the queue: it delays no reservation of those before it.
         """
         self._arrange(self.tables, self.index, now)
         at = int(self._ask(self.tables, self.index, slots.QUOTE, row, not_before, now))
@@ -77,6 +77,9 @@ class MeetingCluster(Cluster):
         """The job's slot."""
         return int(self.tables.slots[row]["slot"]) - 1 if self.tables.slots[row]["slot"] else None
 
-    def start_booked(self, row: int, now: int) -> bool:
-        """Start a queued job at its slot; False: it has none, that is not due, or its nodes are not free."""
-        return bool(self._ask(self.tables, self.index, slots.START, row, now, now))
+    def claim(self, row: int, now: int) -> bool:
+        """Make a queued job ready on the nodes of its slot; False: it has none, that is not due, or they are not free.
+
+        The job keeps the slot until it starts. If it is passed over instead, the slot is planned again.
+        """
+        return bool(self._ask(self.tables, self.index, slots.CLAIM, row, now, now))

@@ -46,7 +46,7 @@ def pass_over(tab: Tables, d: int, row: int, now: int) -> None:
         job.state = QUEUED
         dom.offered = NONE
     else:
-        _enqueue_again(tab, d, row)  # its iteration was abandoned, and others since took its nodes for busy
+        _enqueue_again(tab, d, row)  # its iteration was abandoned, or it had none: others took its nodes for busy
 
 
 @kernel
@@ -97,6 +97,7 @@ def _enqueue_again(tab: Tables, d: int, row: int) -> None:
     """Add a job that is not the latest to the queue; no iteration is open."""
     drop_left(tab, d)  # places are compared by row, which a gap has not
     enqueue(tab, d, row)
+    tab.domains[d].marked = 1  # it may be wanted, or have a slot
 
 
 @kernel

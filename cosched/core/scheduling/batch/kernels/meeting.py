@@ -199,16 +199,17 @@ def begin_plan(tab: Tables, d: int, view: int, sought: int, now: int) -> None:
     marked = 0
     for at in range(tab.domains[d].base, tab.domains[d].base + tab.domains[d].queued):
         row = tab.lists[QUEUE, at]
-        if row == NONE or tab.jobs[row].state != QUEUED:
+        if row == NONE:
             continue
         mark = tab.slots[row]
-        if mark.slot != 0:
-            marked = 1
+        if mark.slot == 0 and mark.wanted == 0:
+            continue
+        marked = 1
+        if mark.slot != 0 and tab.jobs[row].state == QUEUED:
             dom.slots += 1
             take_place(tab, view, row, mark.block, mark.slot - 1)
-        if mark.wanted == 1:
-            marked = 1
-            dom.wanted += 0 if is_passed_over(tab, row, sought, now) else 1
+        if mark.wanted == 1 and not is_passed_over(tab, row, sought, now):
+            dom.wanted += 1
     tab.domains[d].marked = marked
 
 

@@ -1,4 +1,4 @@
-"""Slots: when a job could start by the plan, the instant that it agrees on with its mate, and the start at it."""
+"""Slots: when a job could start by the plan, the instant that it agrees on with its mate, and its nodes then."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from cosched.core.scheduling.batch.kernels.meeting import (
 )
 from cosched.core.scheduling.primitives.codes import NO_BACKFILL, NONE
 from cosched.core.scheduling.primitives.compiled import kernel, part, shared_kernel
-from cosched.core.scheduling.primitives.occupancy import is_free, occupy, place
+from cosched.core.scheduling.primitives.occupancy import expect, is_free, occupy, place
 from cosched.core.scheduling.primitives.ordering import strike_row
 from cosched.core.scheduling.primitives.profile import short_from
 from cosched.core.scheduling.primitives.tables import NEVER, QUEUE, Tables
 
-QUEUED = int(JobState.QUEUED)
+QUEUED, READY = int(JobState.QUEUED), int(JobState.READY)
 
 
 # What is asked of a meeting domain: one kernel for all, since each would contain the iteration again.
-MEET, TRY, QUOTE, BOOK, UNBOOK, START = range(6)
+MEET, TRY, QUOTE, BOOK, UNBOOK, CLAIM = range(6)
 
 
 @kernel
@@ -49,8 +49,8 @@ def ask(tab: Tables, d: int, what: int, row: int, at: int, now: int) -> int:
         return quote(tab, d, row, at, now)
     if what == BOOK:
         return 1 if book(tab, d, row, at, now) else 0
-    if what == START:
-        return 1 if start_booked(tab, d, row, now) else 0
+    if what == CLAIM:
+        return 1 if claim(tab, d, row, now) else 0
     unbook(tab, d, row)
     return 1
 
@@ -66,19 +66,23 @@ def _may_start(tab: Tables, d: int, row: int, wanted_until: int) -> bool:
 
 @shared_kernel
 def quote(tab: Tables, d: int, row: int, not_before: int, now: int) -> int:
-    """The earliest instant from `not_before` on at which the queued job fits in the plan, or NEVER.
+    """The earliest instant from `not_before` on at which the job fits in the plan, or NEVER: it is not queued.
 
-    At the job's own turn this is the plan of the open iteration. Leaves its block in `quoted_block`.
+    At the job's own turn, ready or not, this is the plan of the open iteration, with its own nodes. Leaves its block in
+    `quoted_block`.
     """
     dom = tab.domains[d]
-    if tab.jobs[row].state != QUEUED:
-        return NEVER
+    job = tab.jobs[row]
     at = max(not_before, now)
     view = d
-    if dom.open == 1 and dom.turn == row:
-        enter_turn(tab, d, row, now)
+    if job.state == READY and _is_planned(tab, d, row):
+        expect(tab, d, job.nodes, job.block, job.expected, now)
         start = _earliest_in_turn(tab, d, row, at, now)
-        leave_turn(tab, d, row)
+        expect(tab, d, job.nodes, job.block, now, job.expected)
+    elif job.state != QUEUED:
+        return NEVER
+    elif dom.open == 1 and dom.turn == row:
+        start = _earliest_in_turn(tab, d, row, at, now)
     else:
         view = len(tab.domains) - 1
         _run_dry_up_to(tab, d, view, row, now)
@@ -106,54 +110,78 @@ def book(tab: Tables, d: int, row: int, at: int, now: int) -> bool:
 @shared_kernel
 def unbook(tab: Tables, d: int, row: int) -> None:
     """The job has no slot any more."""
-    dom = tab.domains[d]
     mark = tab.slots[row]
-    if mark.slot == 0:
-        return
-    if dom.open == 1:
-        give_place_back(tab, d, row, mark.block, mark.slot - 1)
-        dom.slots -= 1
-    mark.slot = 0
+    if mark.slot != 0:
+        _take_out_of_plan(tab, d, row)
+        mark.slot = 0
 
 
 @part
-def start_booked(tab: Tables, d: int, row: int, now: int) -> bool:
-    """Start a queued job at its slot, if that has come and its nodes are free."""
+def _take_out_of_plan(tab: Tables, d: int, row: int) -> None:
+    """Others may have the nodes of the job's slot, as far as the open iteration knows of it."""
+    mark = tab.slots[row]
+    if _is_planned(tab, d, row):
+        give_place_back(tab, d, row, mark.block, mark.slot - 1)
+        tab.domains[d].slots -= 1
+
+
+@part
+def _is_planned(tab: Tables, d: int, row: int) -> bool:
+    """Whether the open iteration reckons with the slot of the job, which has no nodes yet or only those of its turn."""
+    dom = tab.domains[d]
+    return dom.open == 1 and (tab.jobs[row].state == QUEUED or dom.offered == row)
+
+
+@part
+def claim(tab: Tables, d: int, row: int, now: int) -> bool:
+    """A queued job is ready on the nodes of its slot, if that has come and they are free; it leaves the queue."""
     job, mark = tab.jobs[row], tab.slots[row]
     if job.state != QUEUED or mark.slot == 0 or mark.slot - 1 > now or not is_free(tab, d, job.nodes, mark.block):
         return False
-    _start_on(tab, d, row, mark.block, now)
+    _take_out_of_plan(tab, d, row)
+    _occupy(tab, d, row, mark.block, now)
+    job.state = READY
     return True
 
 
-@shared_kernel
+@part
 def _start_on(tab: Tables, d: int, row: int, block: int, now: int) -> None:
     """A queued job starts on these nodes."""
-    dom = tab.domains[d]
-    job = tab.jobs[row]
     unbook(tab, d, row)
+    _occupy(tab, d, row, block, now)
+    begin_run(tab, d, row, now)
+    tab.domains[d].changed = 1
+
+
+@shared_kernel
+def _occupy(tab: Tables, d: int, row: int, block: int, now: int) -> None:
+    """A queued job has these nodes from now on."""
+    job = tab.jobs[row]
     job.block = block
     job.expected = now + job.requested
     occupy(tab, d, job.nodes, block, job.expected)
-    if dom.open == 1:
+    if tab.domains[d].open == 1:
         take_place(tab, d, row, block, now)
-    begin_run(tab, d, row, now)
     strike_row(tab, d, row)
-    dom.changed = 1
 
 
-@part
+@shared_kernel
 def _earliest_in_turn(tab: Tables, d: int, row: int, at: int, now: int) -> int:
-    """As `earliest`; now is on the nodes with which the job was ready, if the plan leaves them to it."""
+    """As `earliest`, at the job's turn; now is on the nodes with which it was ready, if the plan leaves them to it."""
     dom = tab.domains[d]
     job = tab.jobs[row]
+    enter_turn(tab, d, row, now)
+    start = NEVER
     if at == now and dom.units > 0 and dom.offered_block != NONE:
         block = dom.offered_block
-        short = short_from(tab, d, job.nodes, block, now)
-        if short >= now + job.requested and is_free(tab, d, job.nodes, block):
+        its_own = job.state == READY or is_free(tab, d, job.nodes, block)
+        if its_own and short_from(tab, d, job.nodes, block, now) >= now + job.requested:
             dom.place_block = block
-            return now
-    return earliest(tab, d, row, at)
+            start = now
+    if start != now:
+        start = earliest(tab, d, row, at)
+    leave_turn(tab, d, row)
+    return start
 
 
 @shared_kernel
