@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from cosched.core.events import Ready
+from cosched.core.effects import Book, Claim, Quote
+from cosched.core.events import Booked, Claimed, Quoted, Ready
 from cosched.core.protocol import JobId
 from cosched.core.scheduling.batch.cluster import Cluster
+from cosched.core.scheduling.batch.meeting_cluster import MeetingCluster
 from cosched.sim.holds_and_yields import HoldEnd, HoldLog, YieldLog
 
 
@@ -62,3 +64,33 @@ class BatchDomain:
     def count_paired(self, job: JobId, paired: bool) -> None:
         """See the protocol."""
         self.cluster.count_paired(self.row[job], paired)
+
+
+class MeetingDomain(BatchDomain):
+    """That of a domain which meets: `core.scheduling.scheduler.MeetingScheduler`."""
+
+    cluster: MeetingCluster
+
+    def want(self, job: JobId, wanted: bool) -> None:
+        """See the protocol."""
+        self.cluster.want(self.row[job], wanted)
+
+    def quote(self, effect: Quote, now: int) -> Quoted:
+        """See the protocol."""
+        return Quoted(effect.job, self.cluster.quote(self.row[effect.job], effect.not_before, now), effect.for_peer)
+
+    def book(self, effect: Book, now: int) -> Booked:
+        """See the protocol."""
+        booked = self.cluster.book(self.row[effect.job], effect.at, now)
+        return Booked(effect.job, effect.at, effect.generation, booked, effect.for_peer)
+
+    def unbook(self, job: JobId, now: int) -> None:  # noqa: ARG002
+        """See the protocol."""
+        self.cluster.unbook(self.row[job])
+
+    def claim(self, effect: Claim, now: int) -> Claimed:
+        """See the protocol."""
+        return Claimed(effect.job, self.cluster.claim(self.row[effect.job], now), effect.for_peer)
+
+    def end_turn(self, job: JobId) -> None:
+        """Do nothing: the world goes on with the iteration when the event of the turn has been handled."""

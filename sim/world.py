@@ -23,6 +23,7 @@ from cosched.core.events import (
     CallFailed,
     Event,
     Finished,
+    MayBeEarlier,
     PeerThere,
     Ready,
     Submitted,
@@ -30,10 +31,11 @@ from cosched.core.events import (
 from cosched.core.job import JobState
 from cosched.core.protocol import Domain, Failure, GetMateJobId, GetMateStatus, JobId, MateName, Reply, Request
 from cosched.core.scheduling.batch.cluster import Cluster
+from cosched.core.scheduling.batch.meeting_cluster import MeetingCluster
 from cosched.core.scheduling.primitives.tables import MAX_TIME, NEVER, Tables, new_tables
 from cosched.core.scheduling.scheduler import ClusterSettings
 from cosched.core.settings import CoschedulingSettings
-from cosched.sim.batch_domain import BatchDomain
+from cosched.sim.batch_domain import BatchDomain, MeetingDomain
 from cosched.sim.link import Link
 from cosched.sim.timers import VirtualTimers
 from cosched.workload.jobs import Workload
@@ -50,6 +52,10 @@ class DomainSetup:
     workload: Workload
     cluster: ClusterSettings
     coscheduling: CoschedulingSettings
+
+    def __post_init__(self) -> None:
+        if self.cluster.slots != self.coscheduling.slots:
+            raise ValueError(f"{self.name}: its scheduler and its coscheduling differ in whether it gives slots")
 
 
 class Script(Protocol):
@@ -93,12 +99,12 @@ class World:
         self.now = 0
         self.tables = _fill_tables(self.domains)
         self.first = [int(first) for first in self.tables.domains["first"]]
-        self.clusters = [Cluster(self.tables, i, domain.cluster) for i, domain in enumerate(self.domains)]
+        self.schedulers = [_scheduler(self.tables, i, domain.cluster) for i, domain in enumerate(self.domains)]
+        self.clusters: list[Cluster] = [scheduler.cluster for scheduler in self.schedulers]
         self.coschedulers = [
             Coscheduler(domain.name, domain.cluster.nodes, domain.coscheduling, story=story is not None)
             for domain in self.domains
         ]
-        self.schedulers = [BatchDomain(cluster) for cluster in self.clusters]
         self.policies = list(map(PolicyDomain, self.coschedulers, self.schedulers))
         self.index = {domain.name: i for i, domain in enumerate(self.domains)}
         self._mate: dict[int, MateName] = {}  # by row
@@ -128,6 +134,16 @@ class World:
         nodes = int(self.tables.jobs[row]["nodes"])
         hold_limit = int(self.tables.domains[domain]["hold_limit"])
         self.feed(domain, Ready(self.job_id[row], nodes, hold_limit))
+
+    def meet(self, domain: int) -> None:
+        """A domain that meets iterates until nothing changes."""
+        scheduler = self.schedulers[domain]
+        assert isinstance(scheduler, MeetingDomain)
+        while (turn := scheduler.cluster.meet(self.now)) is not None:
+            if turn.ready:
+                self.ready(domain, turn.row)
+            else:
+                self.feed(domain, MayBeEarlier(self.job_id[turn.row]))
 
     # Results
 
@@ -259,6 +275,12 @@ def _told(message: Request | Reply) -> dict[str, object]:
     """Return what a story tells of a message: no text for people, and of slots only what is set."""
     unset = {"problem"} | {key for key in ("slot_generation", "mate_ready") if not getattr(message, key, True)}
     return {key: value for key, value in message._asdict().items() if key not in unset}
+
+
+def _scheduler(tables: Tables, index: int, settings: ClusterSettings) -> BatchDomain:
+    if settings.meets:
+        return MeetingDomain(MeetingCluster(tables, index, settings))
+    return BatchDomain(Cluster(tables, index, settings))
 
 
 def _fill_tables(domains: Sequence[DomainSetup]) -> Tables:

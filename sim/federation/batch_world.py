@@ -68,7 +68,12 @@ class BatchWorld:
     def go_on(self, now: int, until: int) -> Advanced:  # noqa: ARG002
         """See the protocol."""
         world, changed = self._world, self._world.link.changed
-        react = {loop.SUBMITTED: world.submitted, loop.ENDED: world.ended, loop.JOB_READY: world.ready}
+        react: dict[int, Callable[[int, int], None]] = {
+            loop.SUBMITTED: world.submitted,
+            loop.ENDED: world.ended,
+            loop.JOB_READY: world.ready,
+            loop.MEETS: lambda domain, _: world.meet(domain),
+        }
         timers_fired = False
         while True:
             why, instant, domain, row = self._loop(self._tables, world.next_stop(), until)
@@ -127,6 +132,9 @@ class BatchWorld:
         return [*changed, *self._take_changed()]
 
     def _iterations(self, domain: int) -> None:
+        if self._world.domains[domain].cluster.meets:
+            self._world.meet(domain)
+            return
         while (row := self._iterate(self._tables, domain, self._world.now)) != NONE:
             self._world.ready(domain, row)
 

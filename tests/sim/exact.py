@@ -54,6 +54,8 @@ def setup_of(domain: RefDomain) -> DomainSetup:
         backfilling=BACKFILLING[domain.backfill],
         partitions=Partitions(*domain.layout) if domain.layout else None,
         wanted_first=domain.release_order == "wanted",
+        mate_budget=Decimal(domain.mate_budget),
+        slots=domain.slots,
     )
     settings = CoschedulingSettings(
         scheme=Scheme(domain.scheme),
@@ -63,6 +65,7 @@ def setup_of(domain: RefDomain) -> DomainSetup:
         max_held_fraction=Decimal(domain.max_held_fraction),
         max_yields=domain.max_yields,
         yield_boost=Decimal(domain.yield_boost),
+        slots=domain.slots,
     )
     return DomainSetup(domain.name, workload_of(domain), cluster, settings)
 

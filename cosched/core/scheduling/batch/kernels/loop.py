@@ -23,7 +23,7 @@ from cosched.core.scheduling.primitives.tables import (
 )
 
 # Why the loop came back to its caller.
-DONE, TIMERS_DUE, SUBMITTED, ENDED, JOB_READY = range(5)
+DONE, TIMERS_DUE, SUBMITTED, ENDED, JOB_READY, MEETS = range(6)
 # Where it goes on: the phases of an instant, in order.
 NEXT_INSTANT, COMPLETE, TIMERS, SUBMIT, ITERATE = range(5)
 PHASES = 5
@@ -37,7 +37,8 @@ def advance(tab: Tables, timer: int, until: int) -> tuple[int, int, int, int]:
 
     Returns why it stopped, the instant, and the domain and row of the paired job that it stopped at. TIMERS_DUE: the
     caller fires its timers of this instant. SUBMITTED, ENDED: so it is. JOB_READY: the job is started, held or passed
-    over before the next call. DONE: nothing happens before `until`; the instant is the next one, or NEVER.
+    over before the next call. MEETS: the caller lets this domain, which does so, iterate until nothing changes. DONE:
+    nothing happens before `until`; the instant is the next one, or NEVER.
     """
     while True:
         phase = tab.clock[PHASE]
@@ -54,7 +55,7 @@ def advance(tab: Tables, timer: int, until: int) -> tuple[int, int, int, int]:
         elif phase == SUBMIT and submit(tab):
             return _at(tab, SUBMITTED)
         elif phase == ITERATE and _iterate(tab):
-            return _at(tab, JOB_READY)
+            return _at(tab, MEETS if tab.clock[AT_ROW] == NONE else JOB_READY)
         enter(tab, tab.clock[NOW], (phase + 1) % PHASES)
 
 
@@ -148,13 +149,15 @@ def submit(tab: Tables) -> bool:
 
 @kernel
 def _iterate(tab: Tables) -> bool:
-    """Rounds over the domains until no domain changes; stops at a ready paired job."""
+    """Rounds over the domains until no domain changes; stops at a ready paired job, or (no row) a domain that meets."""
     clock = tab.clock
     while True:
         while clock[AT_DOMAIN] < len(tab.domains) - 1:
-            row = iterate(tab, clock[AT_DOMAIN], clock[NOW])
-            if row != NONE:
-                clock[AT_ROW] = row
+            clock[AT_ROW] = NONE
+            dom = tab.domains[clock[AT_DOMAIN]]
+            if dom.meets == 0:
+                clock[AT_ROW] = iterate(tab, clock[AT_DOMAIN], clock[NOW])
+            if clock[AT_ROW] != NONE or dom.changed == 1:
                 return True
             clock[AT_DOMAIN] += 1
         clock[AT_DOMAIN] = 0
