@@ -27,7 +27,7 @@ class Event(View[domain_pb2.Event]):
 
     @property
     def kind(self) -> str:
-        """submitted, ready, held, yielded, released, started, ended, linked, unlinked, peer, warning or unknown."""
+        """submitted, ready, slot, held, yielded, released, started, ended, linked, unlinked, peer, warning, unknown."""
         return EVENT_KINDS.get(self._message.kind, UNKNOWN)
 
     @property

@@ -74,6 +74,11 @@ class Job(View[job_pb2.Job]):
         return when(self._message, "ready_at")
 
     @property
+    def slot(self) -> datetime | None:
+        """When it starts with its mate at the latest, as their domains have agreed; None: it has no slot."""
+        return when(self._message, "slot")
+
+    @property
     def started_at(self) -> datetime | None:
         """When it started."""
         return when(self._message, "started_at")

@@ -26,21 +26,23 @@ from google.protobuf import duration_pb2 as google_dot_protobuf_dot_duration__pb
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1d\x63osched/v1/coscheduling.proto\x12\ncosched.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"(\n\x06JobRef\x12\x0e\n\x06\x64omain\x18\x01 \x01(\t\x12\x0e\n\x06job_id\x18\x02 \x01(\t\"u\n\x13GetMateJobIdRequest\x12\x1f\n\x03job\x18\x01 \x01(\x0b\x32\x12.cosched.v1.JobRef\x12\x0c\n\x04pair\x18\x02 \x01(\t\x12 \n\x04mate\x18\x03 \x01(\x0b\x32\x12.cosched.v1.JobRef\x12\r\n\x05owner\x18\x04 \x01(\t\"\x8a\x01\n\x14GetMateJobIdResponse\x12&\n\x06lookup\x18\x01 \x01(\x0e\x32\x16.cosched.v1.MateLookup\x12 \n\x04mate\x18\x02 \x01(\x0b\x32\x12.cosched.v1.JobRef\x12(\n\x07problem\x18\x03 \x01(\x0e\x32\x17.cosched.v1.MateProblem\"[\n\x14GetMateStatusRequest\x12\x1f\n\x03job\x18\x01 \x01(\x0b\x32\x12.cosched.v1.JobRef\x12\"\n\x06\x63\x61ller\x18\x02 \x01(\x0b\x32\x12.cosched.v1.JobRef\"\x88\x01\n\x15GetMateStatusResponse\x12&\n\x06status\x18\x01 \x01(\x0e\x32\x16.cosched.v1.MateStatus\x12\x17\n\x0fhold_generation\x18\x02 \x01(\x03\x12.\n\nstarted_at\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"\xee\x01\n\x13TryStartMateRequest\x12\x12\n\nrequest_id\x18\x01 \x01(\t\x12\x1f\n\x03job\x18\x02 \x01(\x0b\x32\x12.cosched.v1.JobRef\x12\"\n\x06\x63\x61ller\x18\x03 \x01(\x0b\x32\x12.cosched.v1.JobRef\x12\x30\n\nhold_until\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.TimestampH\x00\x12\x16\n\x0chold_forever\x18\x05 \x01(\x08H\x00\x12,\n\x08start_at\x18\n \x01(\x0b\x32\x1a.google.protobuf.TimestampB\x06\n\x04hold\"U\n\x14TryStartMateResponse\x12\x0f\n\x07started\x18\x01 \x01(\x08\x12,\n\x08start_at\x18\n \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"\xb1\x01\n\x0fStartJobRequest\x12\x12\n\nrequest_id\x18\x01 \x01(\t\x12\x1f\n\x03job\x18\x02 \x01(\x0b\x32\x12.cosched.v1.JobRef\x12\"\n\x06\x63\x61ller\x18\x03 \x01(\x0b\x32\x12.cosched.v1.JobRef\x12\x17\n\x0fhold_generation\x18\x04 \x01(\x03\x12,\n\x08start_at\x18\n \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"Q\n\x10StartJobResponse\x12\x0f\n\x07started\x18\x01 \x01(\x08\x12,\n\x08start_at\x18\n \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"\x16\n\x14\x43ompareClocksRequest\"u\n\x15\x43ompareClocksResponse\x12/\n\x0breceived_at\x18\x01 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12+\n\x07sent_at\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"z\n\x13TellPresenceRequest\x12\x0e\n\x06\x64omain\x18\x01 \x01(\t\x12&\n\x08presence\x18\x02 \x01(\x0e\x32\x14.cosched.v1.Presence\x12+\n\x08\x65xpected\x18\x03 \x01(\x0b\x32\x19.google.protobuf.Duration\"\x16\n\x14TellPresenceResponse*v\n\nMateLookup\x12\x1b\n\x17MATE_LOOKUP_UNSPECIFIED\x10\x00\x12\x15\n\x11MATE_LOOKUP_FOUND\x10\x01\x12\x1b\n\x17MATE_LOOKUP_UNSUBMITTED\x10\x02\x12\x17\n\x13MATE_LOOKUP_NO_PAIR\x10\x03*\xd2\x02\n\x0bMateProblem\x12\x1c\n\x18MATE_PROBLEM_UNSPECIFIED\x10\x00\x12\x18\n\x14MATE_PROBLEM_UNKNOWN\x10\x01\x12\x1c\n\x18MATE_PROBLEM_NOT_WAITING\x10\x02\x12\x18\n\x14MATE_PROBLEM_RUNNING\x10\x03\x12\x1a\n\x16MATE_PROBLEM_COMPLETED\x10\x04\x12\x17\n\x13MATE_PROBLEM_FAILED\x10\x05\x12\x1a\n\x16MATE_PROBLEM_CANCELLED\x10\x06\x12\x1c\n\x18MATE_PROBLEM_OTHER_OWNER\x10\x07\x12\x16\n\x12MATE_PROBLEM_TAKEN\x10\x08\x12\x1b\n\x17MATE_PROBLEM_NAMES_PAIR\x10\t\x12\x19\n\x15MATE_PROBLEM_UNLINKED\x10\n\x12\x14\n\x10MATE_PROBLEM_OFF\x10\x0b*\xf4\x01\n\nMateStatus\x12\x1b\n\x17MATE_STATUS_UNSPECIFIED\x10\x00\x12\x17\n\x13MATE_STATUS_HOLDING\x10\x01\x12\x17\n\x13MATE_STATUS_QUEUING\x10\x02\x12\x1b\n\x17MATE_STATUS_UNSUBMITTED\x10\x03\x12\x17\n\x13MATE_STATUS_RUNNING\x10\x04\x12\x15\n\x11MATE_STATUS_ENDED\x10\x05\x12\x19\n\x15MATE_STATUS_CANCELLED\x10\x06\x12\x16\n\x12MATE_STATUS_FAILED\x10\x07\x12\x17\n\x13MATE_STATUS_UNKNOWN\x10\x08*g\n\x08Presence\x12\x18\n\x14PRESENCE_UNSPECIFIED\x10\x00\x12\x14\n\x10PRESENCE_SERVING\x10\x01\x12\x15\n\x11PRESENCE_DRAINING\x10\x02\x12\x14\n\x10PRESENCE_LEAVING\x10\x03\x32\x81\x04\n\x13\x43oschedulingService\x12Q\n\x0cGetMateJobId\x12\x1f.cosched.v1.GetMateJobIdRequest\x1a .cosched.v1.GetMateJobIdResponse\x12T\n\rGetMateStatus\x12 .cosched.v1.GetMateStatusRequest\x1a!.cosched.v1.GetMateStatusResponse\x12Q\n\x0cTryStartMate\x12\x1f.cosched.v1.TryStartMateRequest\x1a .cosched.v1.TryStartMateResponse\x12\x45\n\x08StartJob\x12\x1b.cosched.v1.StartJobRequest\x1a\x1c.cosched.v1.StartJobResponse\x12T\n\rCompareClocks\x12 .cosched.v1.CompareClocksRequest\x1a!.cosched.v1.CompareClocksResponse\x12Q\n\x0cTellPresence\x12\x1f.cosched.v1.TellPresenceRequest\x1a .cosched.v1.TellPresenceResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1d\x63osched/v1/coscheduling.proto\x12\ncosched.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"(\n\x06JobRef\x12\x0e\n\x06\x64omain\x18\x01 \x01(\t\x12\x0e\n\x06job_id\x18\x02 \x01(\t\"u\n\x13GetMateJobIdRequest\x12\x1f\n\x03job\x18\x01 \x01(\x0b\x32\x12.cosched.v1.JobRef\x12\x0c\n\x04pair\x18\x02 \x01(\t\x12 \n\x04mate\x18\x03 \x01(\x0b\x32\x12.cosched.v1.JobRef\x12\r\n\x05owner\x18\x04 \x01(\t\"\x8a\x01\n\x14GetMateJobIdResponse\x12&\n\x06lookup\x18\x01 \x01(\x0e\x32\x16.cosched.v1.MateLookup\x12 \n\x04mate\x18\x02 \x01(\x0b\x32\x12.cosched.v1.JobRef\x12(\n\x07problem\x18\x03 \x01(\x0e\x32\x17.cosched.v1.MateProblem\"[\n\x14GetMateStatusRequest\x12\x1f\n\x03job\x18\x01 \x01(\x0b\x32\x12.cosched.v1.JobRef\x12\"\n\x06\x63\x61ller\x18\x02 \x01(\x0b\x32\x12.cosched.v1.JobRef\"\x88\x01\n\x15GetMateStatusResponse\x12&\n\x06status\x18\x01 \x01(\x0e\x32\x16.cosched.v1.MateStatus\x12\x17\n\x0fhold_generation\x18\x02 \x01(\x03\x12.\n\nstarted_at\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"\xee\x01\n\x13TryStartMateRequest\x12\x12\n\nrequest_id\x18\x01 \x01(\t\x12\x1f\n\x03job\x18\x02 \x01(\x0b\x32\x12.cosched.v1.JobRef\x12\"\n\x06\x63\x61ller\x18\x03 \x01(\x0b\x32\x12.cosched.v1.JobRef\x12\x30\n\nhold_until\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.TimestampH\x00\x12\x16\n\x0chold_forever\x18\x05 \x01(\x08H\x00\x12,\n\x08start_at\x18\n \x01(\x0b\x32\x1a.google.protobuf.TimestampB\x06\n\x04hold\"i\n\x14TryStartMateResponse\x12\x0f\n\x07started\x18\x01 \x01(\x08\x12\x12\n\nmate_ready\x18\x02 \x01(\x08\x12,\n\x08start_at\x18\n \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"\xca\x01\n\x0fStartJobRequest\x12\x12\n\nrequest_id\x18\x01 \x01(\t\x12\x1f\n\x03job\x18\x02 \x01(\x0b\x32\x12.cosched.v1.JobRef\x12\"\n\x06\x63\x61ller\x18\x03 \x01(\x0b\x32\x12.cosched.v1.JobRef\x12\x17\n\x0fhold_generation\x18\x04 \x01(\x03\x12\x17\n\x0fslot_generation\x18\x05 \x01(\x03\x12,\n\x08start_at\x18\n \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"Q\n\x10StartJobResponse\x12\x0f\n\x07started\x18\x01 \x01(\x08\x12,\n\x08start_at\x18\n \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"\xe8\x01\n\x13ProposeStartRequest\x12\x12\n\nrequest_id\x18\x01 \x01(\t\x12\x1f\n\x03job\x18\x02 \x01(\x0b\x32\x12.cosched.v1.JobRef\x12\"\n\x06\x63\x61ller\x18\x03 \x01(\x0b\x32\x12.cosched.v1.JobRef\x12.\n\nnot_before\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x17\n\x0fslot_generation\x18\x05 \x01(\x03\x12/\n\x0bonly_before\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"\x91\x01\n\x14ProposeStartResponse\x12&\n\x02\x61t\x18\x01 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x0e\n\x06\x62ooked\x18\x02 \x01(\x08\x12\x17\n\x0fslot_generation\x18\x03 \x01(\x03\x12(\n\x07refusal\x18\x04 \x01(\x0e\x32\x17.cosched.v1.SlotRefusal\"\x94\x01\n\x12SettleStartRequest\x12\x12\n\nrequest_id\x18\x01 \x01(\t\x12\x1f\n\x03job\x18\x02 \x01(\x0b\x32\x12.cosched.v1.JobRef\x12\"\n\x06\x63\x61ller\x18\x03 \x01(\x0b\x32\x12.cosched.v1.JobRef\x12\x17\n\x0fslot_generation\x18\x04 \x01(\x03\x12\x0c\n\x04keep\x18\x05 \x01(\x08\"&\n\x13SettleStartResponse\x12\x0f\n\x07\x63urrent\x18\x01 \x01(\x08\"\x16\n\x14\x43ompareClocksRequest\"u\n\x15\x43ompareClocksResponse\x12/\n\x0breceived_at\x18\x01 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12+\n\x07sent_at\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"z\n\x13TellPresenceRequest\x12\x0e\n\x06\x64omain\x18\x01 \x01(\t\x12&\n\x08presence\x18\x02 \x01(\x0e\x32\x14.cosched.v1.Presence\x12+\n\x08\x65xpected\x18\x03 \x01(\x0b\x32\x19.google.protobuf.Duration\"\x16\n\x14TellPresenceResponse*v\n\nMateLookup\x12\x1b\n\x17MATE_LOOKUP_UNSPECIFIED\x10\x00\x12\x15\n\x11MATE_LOOKUP_FOUND\x10\x01\x12\x1b\n\x17MATE_LOOKUP_UNSUBMITTED\x10\x02\x12\x17\n\x13MATE_LOOKUP_NO_PAIR\x10\x03*\xd2\x02\n\x0bMateProblem\x12\x1c\n\x18MATE_PROBLEM_UNSPECIFIED\x10\x00\x12\x18\n\x14MATE_PROBLEM_UNKNOWN\x10\x01\x12\x1c\n\x18MATE_PROBLEM_NOT_WAITING\x10\x02\x12\x18\n\x14MATE_PROBLEM_RUNNING\x10\x03\x12\x1a\n\x16MATE_PROBLEM_COMPLETED\x10\x04\x12\x17\n\x13MATE_PROBLEM_FAILED\x10\x05\x12\x1a\n\x16MATE_PROBLEM_CANCELLED\x10\x06\x12\x1c\n\x18MATE_PROBLEM_OTHER_OWNER\x10\x07\x12\x16\n\x12MATE_PROBLEM_TAKEN\x10\x08\x12\x1b\n\x17MATE_PROBLEM_NAMES_PAIR\x10\t\x12\x19\n\x15MATE_PROBLEM_UNLINKED\x10\n\x12\x14\n\x10MATE_PROBLEM_OFF\x10\x0b*\xf4\x01\n\nMateStatus\x12\x1b\n\x17MATE_STATUS_UNSPECIFIED\x10\x00\x12\x17\n\x13MATE_STATUS_HOLDING\x10\x01\x12\x17\n\x13MATE_STATUS_QUEUING\x10\x02\x12\x1b\n\x17MATE_STATUS_UNSUBMITTED\x10\x03\x12\x17\n\x13MATE_STATUS_RUNNING\x10\x04\x12\x15\n\x11MATE_STATUS_ENDED\x10\x05\x12\x19\n\x15MATE_STATUS_CANCELLED\x10\x06\x12\x16\n\x12MATE_STATUS_FAILED\x10\x07\x12\x17\n\x13MATE_STATUS_UNKNOWN\x10\x08*\xe3\x01\n\x0bSlotRefusal\x12\x1c\n\x18SLOT_REFUSAL_UNSPECIFIED\x10\x00\x12\x14\n\x10SLOT_REFUSAL_OFF\x10\x01\x12\x19\n\x15SLOT_REFUSAL_NOT_MATE\x10\x02\x12\x1c\n\x18SLOT_REFUSAL_NOT_QUEUING\x10\x03\x12\x19\n\x15SLOT_REFUSAL_DRAINING\x10\x04\x12\x19\n\x15SLOT_REFUSAL_OUTDATED\x10\x05\x12\x19\n\x15SLOT_REFUSAL_CROSSING\x10\x06\x12\x16\n\x12SLOT_REFUSAL_NEVER\x10\x07*g\n\x08Presence\x12\x18\n\x14PRESENCE_UNSPECIFIED\x10\x00\x12\x14\n\x10PRESENCE_SERVING\x10\x01\x12\x15\n\x11PRESENCE_DRAINING\x10\x02\x12\x14\n\x10PRESENCE_LEAVING\x10\x03\x32\xa4\x05\n\x13\x43oschedulingService\x12Q\n\x0cGetMateJobId\x12\x1f.cosched.v1.GetMateJobIdRequest\x1a .cosched.v1.GetMateJobIdResponse\x12T\n\rGetMateStatus\x12 .cosched.v1.GetMateStatusRequest\x1a!.cosched.v1.GetMateStatusResponse\x12Q\n\x0cTryStartMate\x12\x1f.cosched.v1.TryStartMateRequest\x1a .cosched.v1.TryStartMateResponse\x12\x45\n\x08StartJob\x12\x1b.cosched.v1.StartJobRequest\x1a\x1c.cosched.v1.StartJobResponse\x12Q\n\x0cProposeStart\x12\x1f.cosched.v1.ProposeStartRequest\x1a .cosched.v1.ProposeStartResponse\x12N\n\x0bSettleStart\x12\x1e.cosched.v1.SettleStartRequest\x1a\x1f.cosched.v1.SettleStartResponse\x12T\n\rCompareClocks\x12 .cosched.v1.CompareClocksRequest\x1a!.cosched.v1.CompareClocksResponse\x12Q\n\x0cTellPresence\x12\x1f.cosched.v1.TellPresenceRequest\x1a .cosched.v1.TellPresenceResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'cosched.v1.coscheduling_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_MATELOOKUP']._serialized_start=1526
-  _globals['_MATELOOKUP']._serialized_end=1644
-  _globals['_MATEPROBLEM']._serialized_start=1647
-  _globals['_MATEPROBLEM']._serialized_end=1985
-  _globals['_MATESTATUS']._serialized_start=1988
-  _globals['_MATESTATUS']._serialized_end=2232
-  _globals['_PRESENCE']._serialized_start=2234
-  _globals['_PRESENCE']._serialized_end=2337
+  _globals['_MATELOOKUP']._serialized_start=2145
+  _globals['_MATELOOKUP']._serialized_end=2263
+  _globals['_MATEPROBLEM']._serialized_start=2266
+  _globals['_MATEPROBLEM']._serialized_end=2604
+  _globals['_MATESTATUS']._serialized_start=2607
+  _globals['_MATESTATUS']._serialized_end=2851
+  _globals['_SLOTREFUSAL']._serialized_start=2854
+  _globals['_SLOTREFUSAL']._serialized_end=3081
+  _globals['_PRESENCE']._serialized_start=3083
+  _globals['_PRESENCE']._serialized_end=3186
   _globals['_JOBREF']._serialized_start=110
   _globals['_JOBREF']._serialized_end=150
   _globals['_GETMATEJOBIDREQUEST']._serialized_start=152
@@ -54,19 +56,27 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_TRYSTARTMATEREQUEST']._serialized_start=645
   _globals['_TRYSTARTMATEREQUEST']._serialized_end=883
   _globals['_TRYSTARTMATERESPONSE']._serialized_start=885
-  _globals['_TRYSTARTMATERESPONSE']._serialized_end=970
-  _globals['_STARTJOBREQUEST']._serialized_start=973
-  _globals['_STARTJOBREQUEST']._serialized_end=1150
-  _globals['_STARTJOBRESPONSE']._serialized_start=1152
-  _globals['_STARTJOBRESPONSE']._serialized_end=1233
-  _globals['_COMPARECLOCKSREQUEST']._serialized_start=1235
-  _globals['_COMPARECLOCKSREQUEST']._serialized_end=1257
-  _globals['_COMPARECLOCKSRESPONSE']._serialized_start=1259
-  _globals['_COMPARECLOCKSRESPONSE']._serialized_end=1376
-  _globals['_TELLPRESENCEREQUEST']._serialized_start=1378
-  _globals['_TELLPRESENCEREQUEST']._serialized_end=1500
-  _globals['_TELLPRESENCERESPONSE']._serialized_start=1502
-  _globals['_TELLPRESENCERESPONSE']._serialized_end=1524
-  _globals['_COSCHEDULINGSERVICE']._serialized_start=2340
-  _globals['_COSCHEDULINGSERVICE']._serialized_end=2853
+  _globals['_TRYSTARTMATERESPONSE']._serialized_end=990
+  _globals['_STARTJOBREQUEST']._serialized_start=993
+  _globals['_STARTJOBREQUEST']._serialized_end=1195
+  _globals['_STARTJOBRESPONSE']._serialized_start=1197
+  _globals['_STARTJOBRESPONSE']._serialized_end=1278
+  _globals['_PROPOSESTARTREQUEST']._serialized_start=1281
+  _globals['_PROPOSESTARTREQUEST']._serialized_end=1513
+  _globals['_PROPOSESTARTRESPONSE']._serialized_start=1516
+  _globals['_PROPOSESTARTRESPONSE']._serialized_end=1661
+  _globals['_SETTLESTARTREQUEST']._serialized_start=1664
+  _globals['_SETTLESTARTREQUEST']._serialized_end=1812
+  _globals['_SETTLESTARTRESPONSE']._serialized_start=1814
+  _globals['_SETTLESTARTRESPONSE']._serialized_end=1852
+  _globals['_COMPARECLOCKSREQUEST']._serialized_start=1854
+  _globals['_COMPARECLOCKSREQUEST']._serialized_end=1876
+  _globals['_COMPARECLOCKSRESPONSE']._serialized_start=1878
+  _globals['_COMPARECLOCKSRESPONSE']._serialized_end=1995
+  _globals['_TELLPRESENCEREQUEST']._serialized_start=1997
+  _globals['_TELLPRESENCEREQUEST']._serialized_end=2119
+  _globals['_TELLPRESENCERESPONSE']._serialized_start=2121
+  _globals['_TELLPRESENCERESPONSE']._serialized_end=2143
+  _globals['_COSCHEDULINGSERVICE']._serialized_start=3189
+  _globals['_COSCHEDULINGSERVICE']._serialized_end=3865
 # @@protoc_insertion_point(module_scope)

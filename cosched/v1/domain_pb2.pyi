@@ -29,6 +29,7 @@ class EventKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     EVENT_KIND_PEER: _ClassVar[EventKind]
     EVENT_KIND_WARNING: _ClassVar[EventKind]
     EVENT_KIND_UNKNOWN: _ClassVar[EventKind]
+    EVENT_KIND_SLOT: _ClassVar[EventKind]
 EVENT_KIND_UNSPECIFIED: EventKind
 EVENT_KIND_SUBMITTED: EventKind
 EVENT_KIND_READY: EventKind
@@ -42,6 +43,7 @@ EVENT_KIND_UNLINKED: EventKind
 EVENT_KIND_PEER: EventKind
 EVENT_KIND_WARNING: EventKind
 EVENT_KIND_UNKNOWN: EventKind
+EVENT_KIND_SLOT: EventKind
 
 class SubmitJobRequest(_message.Message):
     __slots__ = ("request_id", "name", "nodes", "time_limit", "script", "arguments", "working_directory", "environment", "mates", "hold", "owner", "or_alone")

@@ -11,6 +11,11 @@ from cosched.core.protocol import (
     MateStarted,
     MateStatus,
     MateTried,
+    Proposed,
+    ProposeStart,
+    Refusal,
+    Settled,
+    SettleStart,
     StartJob,
     Status,
     TryStartMate,
@@ -31,19 +36,27 @@ generations = st.integers(1, MAX_GENERATION)
 times = st.integers(0, MAX_TIME)
 instants = st.floats(2**24, MAX_TIME, allow_nan=False)  # whose nanoseconds have room in a float's fraction
 starts_at = st.none() | instants
+slots = st.integers(1, MAX_TIME)
 holds = st.just(0) | st.just(FOREVER) | st.integers(1, MAX_TIME)
 
 requests = st.one_of(
     st.builds(GetMateJobId, jobs, st.none() | texts(128), st.none() | jobs, texts(256, 0)),
     st.builds(GetMateStatus, jobs, jobs),
     st.builds(TryStartMate, request_ids, jobs, jobs, holds, starts_at),
-    st.builds(StartJob, request_ids, jobs, jobs, generations, starts_at),
+    st.builds(StartJob, request_ids, jobs, jobs, generations, starts_at, st.just(0)),
+    st.builds(StartJob, request_ids, jobs, jobs, st.just(0), starts_at, generations),
+    st.builds(ProposeStart, request_ids, jobs, jobs, slots, st.just(0) | generations, slots | st.just(FOREVER)),
+    st.builds(SettleStart, request_ids, jobs, jobs, generations, st.booleans()),
 )
 replies = st.one_of(
     st.builds(MateJobId, st.just(Found.MATE), jobs),
     st.builds(MateJobId, st.sampled_from([Found.UNSUBMITTED, Found.NO_PAIR]), st.none()),
     st.builds(MateStatus, st.sampled_from(Status), generations, st.none() | times),
     st.builds(MateStatus, st.sampled_from(sorted(set(Status) - {Status.HOLDING})), st.just(0), st.none() | times),
-    st.builds(MateTried, st.booleans(), starts_at),
+    st.builds(MateTried, st.booleans(), starts_at, st.booleans()),
     st.builds(MateStarted, st.booleans(), starts_at),
+    st.builds(Proposed, st.none(), st.just(False), st.just(0), st.none() | st.sampled_from(Refusal)),
+    st.builds(Proposed, slots, st.just(False), st.just(0), st.none()),
+    st.builds(Proposed, slots, st.just(True), generations, st.none()),
+    st.builds(Settled, st.booleans()),
 )

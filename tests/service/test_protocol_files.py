@@ -22,6 +22,8 @@ METHODS = [*COSCHEDULING.methods, *DOMAIN.methods]
 MUTATING = {
     "TryStartMate",
     "StartJob",
+    "ProposeStart",
+    "SettleStart",
     "SubmitJob",
     "CancelJob",
     "LinkJobs",
@@ -55,6 +57,8 @@ def test_the_calls_between_domains():
         "GetMateStatus",
         "TryStartMate",
         "StartJob",
+        "ProposeStart",
+        "SettleStart",
         "CompareClocks",
         "TellPresence",
     ]
@@ -103,7 +107,7 @@ def test_enums_begin_with_unspecified_and_none_takes_unknown_for_it(described):
 
 
 def test_times_are_timestamps_and_durations(described):
-    names = re.compile(r"(_at|_until|_since|^at|^now|^since|_limit|_interval|^gap|round_trip)$")
+    names = re.compile(r"(_at|_until|_since|_before|^slot|^at|^now|^since|_limit|_interval|^gap|round_trip)$")
     timed = [field for file in described for m in file.message_type for field in m.field if names.search(field.name)]
     assert len(timed) > 12
     for field in timed:
@@ -173,6 +177,9 @@ def test_everything_has_a_comment(described):
         "IDENTITY",
         "LIMITS",
         "AGREED START",
+        "SLOTS.",
+        "mate_ready",
+        "by the clock of the called domain, in whole seconds",
         "CHANGES,",
         "Wanted:",
         "hold ",

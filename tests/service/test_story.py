@@ -51,6 +51,13 @@ def told(what: str, **detail: object) -> str:
         ("waits if its mate b:p does not exist", "is linked", {"peer": "b", "pair": "p", "or_alone": False}),
         ("unlinked from b", "is unlinked", {"peer": "b"}),
         ("gets no answer of b: down", "gets no answer", {"peer": "b", "problem": "down"}),
+        ("has a slot at t9 with b:7", "has a slot", {"slot": 9, "peer": "b", "mate": "7"}),
+        (
+            "lost its slot at t9: its mate's domain has dropped it",
+            "lost its slot",
+            {"slot": 9, "why": "its mate's domain has dropped it"},
+        ),
+        ("started: at its slot", "started", {"why": "at its slot"}),
         ("something new", "something new", {}),
     ],
 )

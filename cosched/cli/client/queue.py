@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from cosched.client import Job
 
 HEADER = ("JOBID", "NAME", "USER", "ST", "TIME", "NODES", "NODELIST(REASON)", "MATE")
+START_HEADER = ("JOBID", "NAME", "USER", "ST", "START", "NODES", "MATE")
 PAIRS_HEADER = ("JOBID", "NAME", "USER", "ST", "REASON", "MATE", "MATE STATE", "HEARD AT", "APART")
 WITH_NODES = {"ready", "holding", "running"}
 
@@ -44,6 +45,7 @@ class States(click.ParamType[tuple[str, ...]]):
 @click.option("-t", "--state", "states", type=States(), metavar="ST[,ST...]", help="Only jobs in these states.")
 @click.option("-a", "--all", "ended_too", is_flag=True, help="Also show jobs that have ended.")
 @click.option("--paired", is_flag=True, help="Only jobs that have mates.")
+@click.option("--start", "starts", is_flag=True, help="Only jobs that have slots: when they start at the latest.")
 @json_option
 @server_option
 def queue(
@@ -51,6 +53,7 @@ def queue(
     states: tuple[str, ...] | None,
     ended_too: bool,
     paired: bool,
+    starts: bool,
     as_json: bool,
     server: str | None,
 ) -> None:
@@ -62,11 +65,14 @@ def queue(
     with connected(server) as client:
         now = client.domain().now
         jobs = client.iter_jobs(states or (STATE_CODES if ended_too else None), user, paired)
-        shown = [json_value(job.as_dict()) if as_json else _row(job, now) for job in jobs]
+        if starts:
+            jobs = _by_start(jobs)
+        row = _start_row if starts else _row
+        shown = [json_value(job.as_dict()) if as_json else row(job, now) for job in jobs]
     if as_json:
         show_json(shown)
     else:
-        show_text(table(HEADER, shown, numbers=("JOBID", "TIME", "NODES")))
+        show_text(table(START_HEADER if starts else HEADER, shown, numbers=("JOBID", "TIME", "NODES")))
 
 
 @click.command()
@@ -102,6 +108,17 @@ def _row(job: Job, now: datetime | None) -> Sequence[str]:
     )
 
 
+def _by_start(jobs: Iterable[Job]) -> Iterator[Job]:
+    """The jobs that have slots, the earliest slot first."""
+    starts = [(job.slot, place, job) for place, job in enumerate(jobs) if job.slot is not None]
+    return (job for _, _, job in sorted(starts, key=lambda start: start[:2]))
+
+
+def _start_row(job: Job, now: datetime | None) -> Sequence[str]:
+    id, name, user, state, _, nodes, _, mates = _row(job, now)
+    return id, name, user, state, local_time(job.slot), nodes, mates
+
+
 def _run_time(job: Job, now: datetime | None) -> str:
     started = job.started_at
     if started is None:
@@ -112,7 +129,8 @@ def _run_time(job: Job, now: datetime | None) -> str:
 
 def _place(job: Job, state: str) -> str:
     """Return the names of the job's nodes, or in parentheses why it has none."""
-    reason = f"({printable(job.reason)})" if job.reason else ""
+    slot = f" {local_time(job.slot)}" if job.slot else ""
+    reason = f"({printable(job.reason)}{slot})" if job.reason else ""
     nodes = printable(fold(job.node_names)) if state in WITH_NODES else ""
     return nodes + reason if state == "holding" else nodes or reason
 

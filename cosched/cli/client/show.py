@@ -45,6 +45,7 @@ def _facts(job: Job) -> Iterator[tuple[str, str]]:
     yield "time limit", clock(round(job.time_limit.total_seconds())) if job.time_limit else ""
     yield "submitted", local_time(job.submitted_at)
     yield "ready", local_time(job.ready_at)
+    yield "slot", _slot(job)
     yield "started", local_time(job.started_at)
     yield "ended", local_time(job.ended_at)
     yield "exit code", "" if job.exit_code is None else str(job.exit_code)
@@ -58,6 +59,13 @@ def _state(job: Job) -> str:
         return job.state
     meaning = REASONS.get(job.reason)
     return f"{job.state} ({job.reason}{f': {meaning}' if meaning else ''})"
+
+
+def _slot(job: Job) -> str:
+    if job.slot is None:
+        return ""
+    mates = ", ".join(map(str, job.mates))
+    return f"at {local_time(job.slot)} with {mates}; an earlier start is tried at every change"
 
 
 def _mate(mate: Mate) -> str:

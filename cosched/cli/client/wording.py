@@ -23,6 +23,7 @@ STATE_CODES = {
 REASONS = {
     "MateQueuing": "its mate waits in the queue",
     "MateHolding": "its mate holds its nodes and waits",
+    "MateSlot": "its domain and its mate's have agreed when both start",
     "MateUnsubmitted": "its mate is not submitted yet",
     "MateUnknown": "there is no such mate; cosched link names another, cosched unlink lets it start alone",
     "Held": "it keeps its nodes and waits for its mate",

@@ -62,6 +62,8 @@ class Views:
     def _write_times(self, message: job_pb2.Job, record: JobRecord) -> None:
         to_wall = self._clock.to_wall
         message.submitted_at.seconds = to_wall(record.submitted_at)
+        if (slot := _slot(record)) is not None:
+            message.slot.seconds = to_wall(slot)
         if record.ready_at is not None:
             message.ready_at.seconds = to_wall(record.ready_at)
         if record.started_at is not None:
@@ -180,7 +182,7 @@ class Views:
 
     def _shown(self, key: str, value: Any) -> Any:
         """Return a detail of an event; an instant is shown in seconds since 1970."""
-        return self._clock.to_wall(value) if key == "until" else value
+        return self._clock.to_wall(value) if key in ("until", "slot") else value
 
     def _clock_time(self, instant: int) -> str:
         return datetime.fromtimestamp(self._clock.to_wall(instant), UTC).isoformat(" ").replace("+00:00", " UTC")
@@ -189,7 +191,14 @@ class Views:
 def _reason(record: JobRecord) -> str:
     if record.cancelled_by is not None and not record.state.final:
         return story.CANCELLING
-    return story.HELD_BY_USER if record.user_hold else record.reason
+    if record.user_hold:
+        return story.HELD_BY_USER
+    return story.HAS_SLOT if _slot(record) is not None else record.reason
+
+
+def _slot(record: JobRecord) -> int | None:
+    """Return the instant of a queued job's slot; None: it has none."""
+    return (record.memory or {}).get("slot") if record.state is JobState.QUEUED else None
 
 
 def _peer(view: PeerView, absence: str) -> cluster_pb2.Peer:

@@ -23,6 +23,7 @@ CANCELLING = "Cancelling"
 WAITS_IN_QUEUE = "Priority"
 MATE_HOLDS = "MateHolding"
 HELD_CAP = "HeldCap"
+HAS_SLOT = "MateSlot"
 
 StoredDetail = Mapping[str, Any]
 
@@ -55,6 +56,8 @@ KINDS: dict[What | Noted, int] = {
     What.LINKED: wire.EVENT_KIND_LINKED,
     What.UNLINKED: wire.EVENT_KIND_UNLINKED,
     What.LOST_NODES: wire.EVENT_KIND_WARNING,
+    What.HAS_SLOT: wire.EVENT_KIND_SLOT,
+    What.LOST_SLOT: wire.EVENT_KIND_SLOT,
     What.REQUEUED: wire.EVENT_KIND_WARNING,
     What.PEER_REFUSED: wire.EVENT_KIND_WARNING,
     What.WRONG_MATE: wire.EVENT_KIND_WARNING,
@@ -151,6 +154,10 @@ def _holds(detail: StoredDetail, clock_time: Callable[[int], str]) -> str:
     return f"holds {_nodes(detail)} {end}: {_because(detail)}"
 
 
+def _slot(detail: StoredDetail, clock_time: Callable[[int], str]) -> str:
+    return f"slot at {clock_time(detail['slot'])} with {detail['peer']}:{detail['mate']}"
+
+
 def _yields(detail: StoredDetail, _: Callable[[int], str]) -> str:
     capped = "; it would have held, but too many nodes are held already" if detail.get("capped") else ""
     often = f" (yield {detail['yields']})" if detail["yields"] > 1 else ""
@@ -191,6 +198,8 @@ TEXTS: dict[str, Callable[[StoredDetail, Callable[[int], str]], str]] = {
     What.PATIENCE_ENDED: lambda _, __: "has lost patience with its mate",
     Noted.TO_BE_CANCELLED: lambda detail, _: f"is to be cancelled, by {detail['by']}",
     What.LOST_NODES: lambda _, __: "lost its nodes",
+    What.HAS_SLOT: lambda detail, clock_time: f"has a {_slot(detail, clock_time)}",
+    What.LOST_SLOT: lambda detail, clock_time: f"lost its slot at {clock_time(detail['slot'])}: {_because(detail)}",
     What.UNLINKED: lambda detail, _: f"unlinked from {detail['peer']}",
     Noted.PEER_AWAY: lambda detail, clock_time: (
         f"{detail['peer']} is away, and waited for until {clock_time(detail['until'])}"

@@ -79,7 +79,7 @@ def number(text: str) -> int | None:
 
 
 def check_generation(field: str, value: int) -> int:
-    """Return the generation of a hold if it is in range."""
+    """Return the generation of a hold or a slot if it is in range."""
     if not 1 <= value <= MAX_GENERATION:
         raise FieldError(field, f"is not between 1 and {MAX_GENERATION}")
     return value

@@ -16,13 +16,20 @@ from cosched.core.protocol import (
     Found,
     GetMateJobId,
     GetMateStatus,
+    JobId,
     MateJobId,
     MateProblem,
     MateStarted,
     MateStatus,
     MateTried,
+    MutatingRequest,
+    Proposed,
+    ProposeStart,
+    Refusal,
     Reply,
     Request,
+    Settled,
+    SettleStart,
     StartJob,
     Status,
     TryStartMate,
@@ -41,8 +48,16 @@ from cosched.service.wire.fields import (
 )
 from cosched.v1 import coscheduling_pb2 as wire
 
-WireRequest = wire.GetMateJobIdRequest | wire.GetMateStatusRequest | wire.TryStartMateRequest | wire.StartJobRequest
-WireReply = wire.GetMateJobIdResponse | wire.GetMateStatusResponse | wire.TryStartMateResponse | wire.StartJobResponse
+WireOrder = wire.TryStartMateRequest | wire.StartJobRequest | wire.ProposeStartRequest | wire.SettleStartRequest
+WireRequest = wire.GetMateJobIdRequest | wire.GetMateStatusRequest | WireOrder
+WireReply = (
+    wire.GetMateJobIdResponse
+    | wire.GetMateStatusResponse
+    | wire.TryStartMateResponse
+    | wire.StartJobResponse
+    | wire.ProposeStartResponse
+    | wire.SettleStartResponse
+)
 
 FOUND = {
     Found.MATE: wire.MATE_LOOKUP_FOUND,
@@ -60,9 +75,11 @@ STATUS = {
     Status.UNKNOWN: wire.MATE_STATUS_UNKNOWN,
 }
 PROBLEM = {problem: wire.MateProblem.Value(f"MATE_PROBLEM_{problem.name}") for problem in MateProblem}
+REFUSAL = {refusal: wire.SlotRefusal.Value(f"SLOT_REFUSAL_{refusal.name}") for refusal in Refusal}
 _FOUND_OF = {value: found for found, value in FOUND.items()}
 _STATUS_OF = {value: status for status, value in STATUS.items()}
 _PROBLEM_OF = {value: problem for problem, value in PROBLEM.items()}
+_REFUSAL_OF = {value: refusal for refusal, value in REFUSAL.items()}
 
 
 def write_request(request: Request, here: Domain, peer: Domain) -> WireRequest:
@@ -80,15 +97,36 @@ def write_request(request: Request, here: Domain, peer: Domain) -> WireRequest:
             job=job,
             caller=caller,
             hold_generation=request.generation,
+            slot_generation=request.slot_generation,
             start_at=write_instant(request.start_at),
         )
-    assert isinstance(request, TryStartMate)
+    if isinstance(request, TryStartMate):
+        return _write_try(request, job, caller)
+    return _write_about_slot(request, job, caller)
+
+
+def _write_try(request: TryStartMate, job: wire.JobRef, caller: wire.JobRef) -> wire.TryStartMateRequest:
     start_at = write_instant(request.start_at)
     message = wire.TryStartMateRequest(request_id=request.request_id, job=job, caller=caller, start_at=start_at)
     if request.hold_until >= FOREVER:
         message.hold_forever = True
     elif request.hold_until:
         message.hold_until.seconds = request.hold_until
+    return message
+
+
+def _write_about_slot(
+    request: ProposeStart | SettleStart, job: wire.JobRef, caller: wire.JobRef
+) -> wire.ProposeStartRequest | wire.SettleStartRequest:
+    id, generation = request.request_id, request.slot_generation
+    if isinstance(request, SettleStart):
+        return wire.SettleStartRequest(
+            request_id=id, job=job, caller=caller, slot_generation=generation, keep=request.keep
+        )
+    message = wire.ProposeStartRequest(request_id=id, job=job, caller=caller, slot_generation=generation)
+    message.not_before.seconds = request.not_before
+    if request.only_before < FOREVER:
+        message.only_before.seconds = request.only_before
     return message
 
 
@@ -105,10 +143,34 @@ def read_request(message: WireRequest, here: Domain) -> Asked:
     if isinstance(message, wire.GetMateStatusRequest):
         return Asked(peer, GetMateStatus(job, caller))
     request_id = check_text("request_id", message.request_id, MAX_REQUEST_ID)
+    return Asked(peer, _read_order(message, request_id, job, caller))
+
+
+def _read_order(message: WireOrder, request_id: str, job: JobId, caller: JobId) -> MutatingRequest:
+    if isinstance(message, wire.TryStartMateRequest):
+        return TryStartMate(request_id, job, caller, _read_hold(message), _read_start_at(message))
     if isinstance(message, wire.StartJobRequest):
-        generation = check_generation("hold_generation", message.hold_generation)
-        return Asked(peer, StartJob(request_id, job, caller, generation, _read_start_at(message)))
-    return Asked(peer, TryStartMate(request_id, job, caller, _read_hold(message), _read_start_at(message)))
+        return _read_start_job(message, request_id, job, caller)
+    if isinstance(message, wire.SettleStartRequest):
+        generation = check_generation("slot_generation", message.slot_generation)
+        return SettleStart(request_id, job, caller, generation, message.keep)
+    generation = check_generation("slot_generation", message.slot_generation) if message.slot_generation else 0
+    not_before = check_time("not_before", message.not_before, earliest=1)
+    given = message.HasField("only_before")
+    only_before = check_time("only_before", message.only_before, earliest=1) if given else FOREVER
+    return ProposeStart(request_id, job, caller, not_before, generation, only_before)
+
+
+def _read_start_job(message: wire.StartJobRequest, request_id: str, job: JobId, caller: JobId) -> StartJob:
+    """Return the request: about a hold or, without the generation of one, about a slot."""
+    hold, slot = message.hold_generation, message.slot_generation
+    if hold and slot:
+        raise FieldError("slot_generation", "must be 0 if hold_generation is given")
+    if slot:
+        check_generation("slot_generation", slot)
+    else:
+        check_generation("hold_generation", hold)
+    return StartJob(request_id, job, caller, hold, _read_start_at(message), slot)
 
 
 def _read_get_mate_job_id(message: wire.GetMateJobIdRequest, here: Domain) -> Asked:
@@ -169,9 +231,18 @@ def write_reply(reply: Reply, domain: Domain) -> WireReply:
             status=STATUS[reply.status], hold_generation=reply.generation, started_at=started_at
         )
     if isinstance(reply, MateTried):
-        return wire.TryStartMateResponse(started=reply.started, start_at=write_instant(reply.start_at))
-    assert isinstance(reply, MateStarted)
-    return wire.StartJobResponse(started=reply.started, start_at=write_instant(reply.start_at))
+        start_at = write_instant(reply.start_at)
+        return wire.TryStartMateResponse(started=reply.started, start_at=start_at, mate_ready=reply.mate_ready)
+    if isinstance(reply, MateStarted):
+        return wire.StartJobResponse(started=reply.started, start_at=write_instant(reply.start_at))
+    if isinstance(reply, Settled):
+        return wire.SettleStartResponse(current=reply.current)
+    return wire.ProposeStartResponse(
+        at=write_instant(reply.at),
+        booked=reply.booked,
+        slot_generation=reply.slot_generation,
+        refusal=REFUSAL[reply.refusal] if reply.refusal is not None else None,
+    )
 
 
 def read_reply(message: WireReply, peer: Domain) -> Reply:
@@ -181,8 +252,35 @@ def read_reply(message: WireReply, peer: Domain) -> Reply:
     if isinstance(message, wire.GetMateStatusResponse):
         return _read_mate_status(message)
     if isinstance(message, wire.TryStartMateResponse):
-        return MateTried(message.started, _read_start_at(message))
-    return MateStarted(message.started, _read_start_at(message))
+        return MateTried(message.started, _read_start_at(message), message.mate_ready)
+    if isinstance(message, wire.StartJobResponse):
+        return MateStarted(message.started, _read_start_at(message))
+    if isinstance(message, wire.SettleStartResponse):
+        return Settled(message.current)
+    return _read_proposed(message)
+
+
+def check_answer(request: Request, reply: Reply) -> None:
+    """Check that the instant of a slot is one that answers the request; FieldError, as of `read_reply`."""
+    if not isinstance(request, ProposeStart) or not isinstance(reply, Proposed) or reply.at is None:
+        return
+    if reply.at < request.not_before:
+        raise FieldError("at", "is before not_before")
+    if reply.booked and not reply.at == request.not_before < request.only_before:
+        raise FieldError("booked", "is not what was proposed")
+
+
+def _read_proposed(message: wire.ProposeStartResponse) -> Proposed:
+    if not message.HasField("at"):
+        if message.booked:
+            raise FieldError("at", "must be given if booked")
+        return Proposed(None, refusal=_REFUSAL_OF.get(message.refusal))  # None: an unknown reason
+    if message.refusal:
+        raise FieldError("at", "must not be given if refused")
+    at = check_time("at", message.at, earliest=1)
+    if not message.booked:
+        return Proposed(at)
+    return Proposed(at, True, check_generation("slot_generation", message.slot_generation))
 
 
 def _read_mate_job_id(message: wire.GetMateJobIdResponse, peer: Domain) -> MateJobId:

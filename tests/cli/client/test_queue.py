@@ -1,9 +1,11 @@
 """`cosched queue` and `cosched pairs`."""
 
 import json
+from datetime import UTC, datetime
 
 import pytest
 
+from cosched.cli.client.wording import local_time
 from cosched.v1 import coscheduling_pb2 as wire
 from cosched.v1 import job_pb2
 from tests.client.fake_domain import EPOCH
@@ -39,6 +41,26 @@ def test_it_looks_like_squeue(cosched, domain):
         "   18  viz   bob    PD     0:00     12  (MateUnsubmitted)  run7@eureka\n"
         "   19        alice  HO     0:00      1  n4(Held)           eureka:3\n"
     )
+
+
+def test_slots_and_expected_starts(cosched, domain):
+    for nodes, slot in ((4, 120), (1, None), (2, 60)):
+        job = domain.add(reason="MateSlot" if slot else "Priority", nodes=nodes)
+        if slot:
+            job.slot.seconds = EPOCH + slot
+            add_mate(job)
+    first, later = (local_time(datetime.fromtimestamp(EPOCH + slot, UTC)) for slot in (60, 120))
+    assert [line.partition("  (")[2] for line in cosched("queue").stdout.splitlines()[1:]] == [
+        f"MateSlot {later})  run7@eureka", "Priority)", f"MateSlot {first})  run7@eureka",
+    ]  # fmt: skip
+    assert lines(cosched("queue", "--start").stdout) == [
+        ["JOBID", "NAME", "USER", "ST", "START", "NODES", "MATE"],
+        ["19", "alice", "PD", *first.split(), "2", "run7@eureka"],
+        ["17", "alice", "PD", *later.split(), "4", "run7@eureka"],
+    ]
+    assert [job["slot"] for job in json.loads(cosched("queue", "--json").stdout)][1] is None
+    starts = json.loads(cosched("queue", "--start", "--json").stdout)
+    assert [job["id"] for job in starts] == ["19", "17"]
 
 
 def test_an_empty_queue(cosched, domain):
