@@ -180,11 +180,13 @@ class BatchSystemFactory:
     """What the entry point of a batch system names: a `loading.ManagerFactory` that declares what it makes.
 
     `submit` runs in `cosched submit`, as the calling user and on the user's host. It raises InputError for what the
-    user must correct, and ManagerError. None: users submit with the batch system's own command.
+    user must correct, and ManagerError. None: users submit with the batch system's own command. `can_meet`: whether it
+    gives slots and starts wanted jobs before their turn (meet.md).
     """
 
     make: Callable[[str, Path, Mapping[str, object]], BatchSystem]
     submit: Submit | None = None
+    can_meet: bool = False
 
     def __call__(self, domain: str, directory: Path, settings: Mapping[str, object]) -> BatchSystem:
         """See `loading.ManagerFactory`."""

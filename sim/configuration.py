@@ -30,7 +30,7 @@ class Domain(CoschedulingFields, SchedulerFields, JobLog):
 
     def cluster_settings(self, nodes: int) -> ClusterSettings:
         """Return these settings for the embedded scheduler of a machine of `nodes` nodes."""
-        return self.scheduler_settings(nodes, self.release_order)
+        return self.scheduler_settings(nodes, self)
 
 
 class ReplayConfig(Settings):

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from cosched.compilation import prepare_kernels
-from cosched.core.settings import Scheme
 from cosched.errors import InputError
 from cosched.sim.configuration import Domain, ReplayConfig, replay_config
 from cosched.sim.engine import Engine
@@ -19,6 +18,7 @@ from cosched.sim.story import StoryLog
 from cosched.sim.warm_up import run_all_kernels
 from cosched.sim.what_if import WhatIf
 from cosched.sim.world import DomainSetup
+from cosched.validation.schemes import SchemeChoice
 from cosched.workload import traces
 from cosched.workload.job_log import read_jobs
 from cosched.workload.jobs import Workload
@@ -57,13 +57,13 @@ class Replay:
         self.read_s = time.perf_counter() - began
         self.compile_s = prepare_kernels(run_all_kernels, say)
 
-    def settings(self, schemes: Sequence[Scheme] | None = None) -> list[Domain]:
+    def settings(self, schemes: Sequence[SchemeChoice] | None = None) -> list[Domain]:
         """Return the settings of the domains, with the configured schemes or with `schemes`."""
         if schemes is None:
             return list(self.config.domains)
         return [d.model_copy(update={"scheme": s}) for d, s in zip(self.config.domains, schemes, strict=True)]
 
-    def run(self, schemes: Sequence[Scheme] | None = None) -> ReplayResult:
+    def run(self, schemes: Sequence[SchemeChoice] | None = None) -> ReplayResult:
         """Simulate with the configured schemes, or with `schemes` (one a domain)."""
         settings = self.settings(schemes)
         setups = [
@@ -113,7 +113,9 @@ def _script(config: ReplayConfig, workloads: Sequence[Workload], nodes: Sequence
     if config.script is None:
         return []
     domains = {
-        domain.name: ScriptedDomain({str(job): row for row, job in enumerate(workload.job_id.tolist())}, size)
+        domain.name: ScriptedDomain(
+            {str(job): row for row, job in enumerate(workload.job_id.tolist())}, size, bool(domain.meeting_if_on)
+        )
         for domain, workload, size in zip(config.domains, workloads, nodes, strict=True)
     }
     return read_script(str(config.script), domains)

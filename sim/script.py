@@ -20,6 +20,7 @@ from pathlib import Path
 from cosched.core.settings import Scheme
 from cosched.errors import InputError
 from cosched.validation.durations import parse_seconds
+from cosched.validation.schemes import SchemeChoice
 
 
 class Action(StrEnum):
@@ -49,10 +50,11 @@ class ScriptedEvent:
 
 @dataclass(frozen=True, slots=True)
 class ScriptedDomain:
-    """What a script may refer to: a domain's job ids (as text) with their rows, and its number of nodes."""
+    """What a script may refer to: a domain's job ids (as text) with their rows, its nodes, and whether pairs meet."""
 
     rows: Mapping[str, int]
     nodes: int
+    meets: bool = False
 
 
 def read_script(script: str, domains: Mapping[str, ScriptedDomain]) -> list[ScriptedEvent]:
@@ -110,8 +112,10 @@ def _nodes(time: int, action: str, words: list[str], domains: Mapping[str, Scrip
     return [ScriptedEvent(time, Action(action), domain, nodes=int(text))]
 
 
-def _scheme(time: int, action: str, words: list[str], _: Mapping[str, ScriptedDomain]) -> list[ScriptedEvent]:
+def _scheme(time: int, action: str, words: list[str], domains: Mapping[str, ScriptedDomain]) -> list[ScriptedEvent]:
     domain, scheme = words
+    if scheme == SchemeChoice.MEET or domains[domain].meets:
+        raise ValueError(f"{domain}: a domain meets for a whole replay or not at all; replay it twice instead")
     if scheme not in list(Scheme):
         raise ValueError(f"{scheme!r} is not one of {', '.join(Scheme)}")
     return [ScriptedEvent(time, Action(action), domain, scheme=scheme)]

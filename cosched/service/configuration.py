@@ -22,10 +22,11 @@ from pydantic import (
 from cosched.adapters.loading import load_batch_system
 from cosched.adapters.manager import SettingError
 from cosched.core.scheduling.scheduler import ClusterSettings
-from cosched.core.settings import MAX_INTERVAL, CoschedulingSettings, OnMateUnknown, Scheme
+from cosched.core.settings import MAX_INTERVAL, CoschedulingSettings, OnMateUnknown
 from cosched.errors import InputError
 from cosched.validation.addresses import Address, ListenAddress, Uri, is_loopback
 from cosched.validation.mistakes import KeyedError, Mistake, first_mistake, key_shown, no_such_key
+from cosched.validation.schemes import SchemeChoice
 from cosched.validation.sections import CoschedulingFields, SchedulerFields
 from cosched.validation.text import shown
 from cosched.validation.toml import read_toml
@@ -122,10 +123,10 @@ class Coscheduling(CoschedulingFields):
     # four times as far off may step at any moment.
     max_clock_offset: Annotated[ExactSeconds, Field(le=DAY)] = Decimal("0.5")  # for agreed starts; 0: never agree
 
-    def coscheduling_settings(self) -> CoschedulingSettings:
-        """Return these settings for the core; without `enabled` the scheme is off."""
-        settings = super().coscheduling_settings()
-        return settings if self.enabled else replace(settings, scheme=Scheme.OFF)
+    @property
+    def coschedules(self) -> bool:
+        """Whether jobs of this domain have mates; without `enabled` the scheme is off."""
+        return self.enabled and super().coschedules
 
 
 class Peer(Settings):
@@ -188,6 +189,17 @@ class Configuration(Settings):
         return self
 
     @model_validator(mode="after")
+    def _manager_can_meet(self) -> Self:
+        section, kind = self.coscheduling, self.manager.kind
+        system = load_batch_system(kind)
+        if section.meeting and system is not None and not system.can_meet:
+            given = "slots" if section.slots else "mate_budget"
+            key = "scheme" if section.scheme is SchemeChoice.MEET else given
+            reason = f"{kind} can start no pair by a mate_budget or slots: leave both out, and let pairs hold or yield"
+            raise KeyedError(("coscheduling", key), reason)
+        return self
+
+    @model_validator(mode="after")
     def _peers_differ(self) -> Self:
         known: dict[str, dict[str, str]] = {"name": {self.domain.name: "this domain"}, "address": {}, "identity": {}}
         for number, peer in enumerate(self.peers):
@@ -225,7 +237,7 @@ class Configuration(Settings):
         partitions = self.manager.partitions
         if partitions and partitions.nodes != nodes:
             raise SettingError("node_pool", f"{self.manager.node_pool} has {partitions.nodes} nodes, not {nodes}")
-        return self.manager.scheduler_settings(nodes, self.coscheduling.release_order)
+        return self.manager.scheduler_settings(nodes, self.coscheduling)
 
 
 _SECTIONS: Mapping[str, type[Settings]] = {

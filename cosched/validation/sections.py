@@ -12,7 +12,8 @@ from cosched.core.scheduling.policies.ordering import parse_ordering
 from cosched.core.scheduling.pools import Partitions, parse_node_pool
 from cosched.core.scheduling.scheduler import ClusterSettings
 from cosched.core.settings import CoschedulingSettings, OnUnreachable, ReleaseOrder, Scheme
-from cosched.validation.types import NodePool, Number, Policy, Seconds, Settings, Whole
+from cosched.validation.schemes import NOT_MEETING, PRESET, Meeting, SchemeChoice
+from cosched.validation.types import MateBudget, NodePool, Number, Policy, Seconds, Settings, Switch, Whole
 
 
 class SchedulerFields(Settings):
@@ -27,21 +28,25 @@ class SchedulerFields(Settings):
         """The partitions of a partitioned node pool; None for a flat one."""
         return parse_node_pool(self.node_pool)
 
-    def scheduler_settings(self, nodes: int, release_order: ReleaseOrder) -> ClusterSettings:
-        """Return these settings for the embedded scheduler of a machine of `nodes` nodes."""
+    def scheduler_settings(self, nodes: int, coscheduling: CoschedulingFields) -> ClusterSettings:
+        """Return these settings for the scheduler of a machine of `nodes` nodes, with what it must know of pairs."""
         return ClusterSettings(
             nodes=nodes,
             ordering=parse_ordering(self.policy),
             backfilling=BACKFILLING[self.backfill],
             partitions=self.partitions,
-            wanted_first=release_order is ReleaseOrder.WANTED,
+            wanted_first=coscheduling.release_order is ReleaseOrder.WANTED,
+            mate_budget=coscheduling.meeting.mate_budget,
+            slots=coscheduling.meeting.slots,
         )
 
 
 class CoschedulingFields(Settings):
     """Algorithm 1's scheme and its enhancements (coscheduling.md); durations are seconds or text such as '20m'."""
 
-    scheme: Scheme = Scheme.HOLD
+    scheme: SchemeChoice = SchemeChoice.HOLD
+    mate_budget: MateBudget | None = None  # None, here and of `slots`: as the scheme says
+    slots: Switch | None = None
     release_interval: Seconds = 1200
     release_jitter: Number = Decimal("0.25")
     release_order: ReleaseOrder = ReleaseOrder.WANTED
@@ -60,4 +65,25 @@ class CoschedulingFields(Settings):
     def coscheduling_settings(self) -> CoschedulingSettings:
         """Return these settings for the core; ValueError, `KEY: reason`, for a value out of range."""
         names = CoschedulingSettings.__dataclass_fields__.keys() & type(self).model_fields.keys()
-        return CoschedulingSettings(**{name: getattr(self, name) for name in names})
+        values = {name: getattr(self, name) for name in names}
+        values |= {"scheme": self.scheme.core if self.coschedules else Scheme.OFF, "slots": self.meeting.slots}
+        return CoschedulingSettings(**values)
+
+    @property
+    def coschedules(self) -> bool:
+        """Whether jobs of this domain have mates."""
+        return self.scheme is not SchemeChoice.OFF
+
+    @property
+    def meeting(self) -> Meeting:
+        """How pairs meet, for scheduler and coscheduling alike: not at all without coscheduling."""
+        return self.meeting_if_on if self.coschedules else NOT_MEETING
+
+    @property
+    def meeting_if_on(self) -> Meeting:
+        """How pairs meet while coscheduling is on: as given, else by the scheme."""
+        preset = PRESET if self.scheme is SchemeChoice.MEET else NOT_MEETING
+        return Meeting(
+            preset.mate_budget if self.mate_budget is None else self.mate_budget,
+            preset.slots if self.slots is None else self.slots,
+        )

@@ -11,6 +11,7 @@ from cosched.core.scheduling.policies.ordering import parse_ordering
 from cosched.core.scheduling.pools import parse_node_pool
 from cosched.validation.durations import parse_seconds
 from cosched.validation.policies import expression_of
+from cosched.validation.schemes import checked_budget
 
 
 def _seconds(value: object) -> object:
@@ -24,6 +25,11 @@ def _no_bool(value: object) -> object:
     return value
 
 
+def _switch(value: object) -> object:
+    """On and off as text, of a flag; in files they are true and false."""
+    return _SWITCHES.get(value, value) if isinstance(value, str) else value
+
+
 def _policy(value: str) -> str:
     value = expression_of(value)
     parse_ordering(value)
@@ -35,11 +41,15 @@ def _node_pool(value: str) -> str:
     return value
 
 
+_SWITCHES = {"on": True, "true": True, "off": False, "false": False}
+
 DomainName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{1,64}$")]
 Whole = Annotated[int, BeforeValidator(_no_bool)]
 Number = Annotated[Decimal, BeforeValidator(_no_bool)]
 Seconds = Annotated[int, BeforeValidator(_seconds), Field(ge=0)]
 ExactSeconds = Annotated[Decimal, BeforeValidator(_seconds), Field(ge=0)]
+MateBudget = Annotated[Number, AfterValidator(checked_budget)]
+Switch = Annotated[bool, Field(strict=True), BeforeValidator(_switch)]
 Policy = Annotated[str, AfterValidator(_policy)]
 NodePool = Annotated[str, AfterValidator(_node_pool)]
 

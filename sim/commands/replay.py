@@ -92,10 +92,10 @@ def replay(
 
 def _check(settings: ReplayConfig, compare: bool) -> None:
     """Report mistakes early, before the simulator is imported, which takes seconds."""
-    from cosched.sim.combinations import combinations
+    from cosched.sim.combinations import compared
 
     if compare:
-        combinations(len(settings.domains))
+        compared(settings)
     check_files(settings)
 
 
@@ -133,12 +133,12 @@ def run_all(ready: Replay, info: RunInfo, stage: Path | None, report: bool, doin
     The files of each go to a folder of its own in `stage`. `report` makes a report for each, and one that compares
     them.
     """
-    from cosched.sim.combinations import combinations
+    from cosched.sim.combinations import compared
     from cosched.sim.comparison import compare
     from cosched.sim.results.output import summary, write_files, write_json
     from cosched.sim.results.staging import COMPARISON
 
-    names = list(combinations(len(ready.config.domains)))
+    names = list(compared(ready.config))
     summaries: dict[str, Any] = {}
     results = compare(ready)
     for number, name in enumerate(names, 1):

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cosched.core.settings import Scheme
 from cosched.sim.configuration import Domain
 from cosched.sim.federation.live_player import LivePlayer
 from cosched.sim.live.local_process import LocalProcess, free_ports
+from cosched.validation.schemes import SchemeChoice
 from cosched.validation.sections import CoschedulingFields, SchedulerFields
 from cosched.workload.jobs import Workload
 from cosched.workload.pairing import Pairing, write_pairs
@@ -67,7 +67,7 @@ def prepared(domains: Sequence[ReplayedDomain], pairing: Pairing, folder: Path) 
     names = [domain.settings.name for domain in domains]
     pairs = folder / "pairs.csv"
     write_pairs(pairs, names, [domain.workload for domain in domains], pairing)
-    off = [domain.settings.name for domain in domains if domain.settings.scheme is Scheme.OFF]
+    off = [domain.settings.name for domain in domains if domain.settings.scheme is SchemeChoice.OFF]
     for i, domain in enumerate(domains):
         trace = folder / f"{i}.csv"
         _write_trace(trace, domain.workload)
@@ -107,7 +107,9 @@ def configuration(settings: Domain, address: str, peers: list[Any], manager: dic
 def _values(settings: Domain, fields: type[CoschedulingFields | SchedulerFields]) -> dict[str, Any]:
     """Return the settings of one section for TOML; decimal numbers become text, so that they lose no digits."""
     values = {name: getattr(settings, name) for name in fields.model_fields}
-    return {name: value if isinstance(value, int) else str(value) for name, value in values.items()}
+    return {
+        name: value if isinstance(value, int) else str(value) for name, value in values.items() if value is not None
+    }
 
 
 def _write_trace(path: Path, workload: Workload) -> None:

@@ -9,7 +9,6 @@ from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 
 from cosched.adapters.replay.time import SharedTime
-from cosched.core.settings import Scheme
 from cosched.errors import InputError
 from cosched.sim.configuration import ReplayConfig
 from cosched.sim.federation.conductor import Conductor
@@ -18,6 +17,7 @@ from cosched.sim.live.processes import TIME, ReplayedDomain, in_processes, prepa
 from cosched.sim.replaying import Replay
 from cosched.sim.results.outcomes import jobs_of, last_event
 from cosched.sim.results.result import DomainResult, ReplayResult
+from cosched.validation.schemes import SchemeChoice
 
 
 class LiveReplay(Replay):
@@ -42,7 +42,7 @@ class LiveReplay(Replay):
         super().__init__(config, say)
         self._doing = doing
 
-    def run(self, schemes: Sequence[Scheme] | None = None) -> ReplayResult:
+    def run(self, schemes: Sequence[SchemeChoice] | None = None) -> ReplayResult:
         """Replay with the configured schemes, or with `schemes` (one a domain)."""
         settings = self.settings(schemes)
         domains = [ReplayedDomain(*each) for each in zip(settings, self.nodes, self.workloads, strict=True)]

@@ -9,16 +9,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cosched.core.settings import Scheme
+from cosched.sim.combinations import COSCHEDULING, letter_of
 from cosched.sim.configuration import Domain, ReplayConfig
 from cosched.sim.sweeps.case import Case, Label
 from cosched.sim.sweeps.files import FILE_KEYS, is_file_name
 from cosched.validation.mistakes import no_such_key
+from cosched.validation.schemes import SchemeChoice
 from cosched.workload.generated import is_generated
 
 SCHEMES = "schemes"  # the grid's key that sets the schemes of all domains
 NO_COSCHEDULING = "none"  # one of its values; the others have a letter for each domain
-LETTERS = {scheme[0].upper(): str(scheme) for scheme in (Scheme.HOLD, Scheme.YIELD)}
+LETTERS = {letter_of(scheme): str(scheme) for scheme in COSCHEDULING}
 REPLICATION = "replication"  # the label that counts replications from 1
 NEITHER = ("domains", "seed", "events", "name")  # keys that a grid cannot have
 Target = tuple[int | None, str]  # the index of a domain (None: the replay itself) and one of its keys
@@ -114,8 +115,9 @@ def _assignments(key: str, value: Label, domains: Sequence[Mapping[str, Any]]) -
 def _schemes(value: Label, domains: int) -> list[str]:
     text = str(value)
     if text == NO_COSCHEDULING:
-        return [str(Scheme.OFF)] * domains
+        return [str(SchemeChoice.OFF)] * domains
     if len(text) != domains or not LETTERS.keys() >= set(text):
-        letters = " or ".join(LETTERS)
+        *others, last = LETTERS
+        letters = f"{', '.join(others)} or {last}"
         raise ValueError(f"{text!r} is neither {NO_COSCHEDULING!r} nor {domains} letters, {letters} for each domain")
     return [LETTERS[letter] for letter in text]

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from cosched.core.settings import Scheme
 from cosched.errors import InputError
 from cosched.sim.flags import parse_domain, replay_settings
+from cosched.validation.schemes import SchemeChoice
 
 NONE = {
     "pairs": None,
@@ -72,10 +72,11 @@ def test_every_key_of_a_domain():
         "a,trace=x,format=csv,nodes=8,procs_per_node=2,cut=1h..2d,load=0.5,estimates=2,policy=fcfs,"
         "backfill=none,node_pool=partitioned:4x2,scheme=yield,release_interval=90s,release_jitter=0.1,release_order=last,"
         "max_held_fraction=1,max_yields=3,yield_boost=0.2,on_peer_unreachable=hold,mate_patience=1w,"
-        "peer_grace=2m"
+        "peer_grace=2m,mate_budget=0.25,slots=on"
     ).domains[0]
     assert domain.cut == (3600, 172_800)
-    assert domain.scheme is Scheme.YIELD
+    assert domain.scheme is SchemeChoice.YIELD
+    assert (domain.mate_budget, domain.slots) == (Decimal("0.25"), True)
     assert (domain.release_interval, domain.mate_patience) == (90, 604_800)
     assert (domain.load, domain.release_jitter) == (Decimal("0.5"), Decimal("0.1"))
     given = domain.model_fields_set
@@ -100,7 +101,11 @@ def test_every_key_of_a_domain():
         ("load=0", "load: '0' is not above 0"),
         ("load=1,scale=1", ": load and scale exclude each other"),
         ("cut=20d", "cut: '20d' is not a time window START..END such as 0..20d"),
-        ("scheme=wait", "scheme: 'wait' is not 'hold', 'yield' or 'off'"),
+        ("scheme=wait", "scheme: 'wait' is not 'hold', 'yield', 'off' or 'meet'"),
+        ("mate_budget=11", "mate_budget: 11 is not between 0 and 10; 0.5 is usual"),
+        ("mate_budget=0.1234567", "mate_budget: 0.1234567 has more than 6 digits after the point: round it"),
+        ("mate_budget=half", "mate_budget: 'half' is not a number"),
+        ("slots=1", "slots: '1' is neither true nor false"),
         ("backfill=lots", "backfill: 'lots' is not 'easy', 'conservative' or 'none'"),
         ("format=xls", "format: 'xls' is not 'swf', 'accounting', 'sacct' or 'csv'"),
         ("node_pool=torus", "node_pool: 'torus' is neither flat"),
@@ -176,7 +181,7 @@ def test_a_file(toml):
     found = settings(config=toml(FILE))
     assert (found.pair_window, found.seed) == (120, 3)
     assert [domain.name for domain in found.domains] == ["a", "b"]
-    assert (found.domains[0].load, found.domains[0].scheme) == (Decimal("0.5"), Scheme.YIELD)
+    assert (found.domains[0].load, found.domains[0].scheme) == (Decimal("0.5"), SchemeChoice.YIELD)
 
 
 def test_file_names_in_a_file_are_relative_to_it(toml, tmp_path, monkeypatch):
@@ -192,7 +197,7 @@ def test_flags_win_key_by_key(toml):
     found = settings("b,nodes=5", "c,trace=c", "a,scheme=off", config=toml(FILE.replace("pair_window", "#")), seed="4")
     a, b, c = found.domains
     assert (found.seed, a.name, b.name, c.name) == (4, "a", "b", "c")
-    assert (a.scheme, a.load, b.trace, b.nodes) == (Scheme.OFF, Decimal("0.5"), "/b.swf", 5)
+    assert (a.scheme, a.load, b.trace, b.nodes) == (SchemeChoice.OFF, Decimal("0.5"), "/b.swf", 5)
 
 
 def test_a_flag_displaces_what_it_excludes(toml):

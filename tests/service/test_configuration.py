@@ -6,13 +6,16 @@ from pathlib import Path
 
 import pytest
 
+from cosched.adapters.batch_system import BatchSystemFactory
 from cosched.adapters.manager import SettingError
 from cosched.core.scheduling.policies.backfilling import BACKFILLING
+from cosched.core.scheduling.primitives.tables import BUDGET_UNIT
 from cosched.core.settings import CoschedulingSettings, OnMateUnknown, OnUnreachable, ReleaseOrder, Scheme
 from cosched.errors import InputError
 from cosched.service.configuration import read_configuration
 from cosched.service.description import describe
 from cosched.validation.addresses import is_loopback, parse_address
+from cosched.validation.schemes import BUDGET_DIGITS
 from tests.service.configured import DOMAIN, FULL, PEER, PLAIN, SECURE, Read, read, with_line
 
 Refusal = Callable[[str], str]
@@ -103,6 +106,52 @@ def test_a_node_pool_must_fit_the_machine(read: Read) -> None:
 
 
 @pytest.mark.parametrize(
+    ("lines", "scheme", "budget", "slots"),
+    [
+        ("", Scheme.HOLD, "0", False),
+        ('scheme = "yield"', Scheme.YIELD, "0", False),
+        ('scheme = "meet"', Scheme.YIELD, "0.5", True),
+        ('scheme = "meet"\nmate_budget = 0.25', Scheme.YIELD, "0.25", True),
+        ('scheme = "meet"\nmate_budget = 0', Scheme.YIELD, "0", True),
+        ('scheme = "meet"\nslots = false', Scheme.YIELD, "0.5", False),
+        ("slots = true", Scheme.HOLD, "0", True),
+        ("mate_budget = 1e-6", Scheme.HOLD, "0.000001", False),
+        ('scheme = "off"\nmate_budget = 10\nslots = true', Scheme.OFF, "0", False),
+        ('scheme = "meet"\nenabled = false', Scheme.OFF, "0", False),
+    ],
+)
+def test_rules_and_scheduler_agree_how_pairs_meet(
+    read: Read, lines: str, scheme: Scheme, budget: str, slots: bool
+) -> None:
+    found = read(f"{PLAIN}[coscheduling]\n{lines}\n")
+    rules, cluster = found.coscheduling_settings(), found.cluster_settings(8)
+    assert (rules.scheme, rules.slots) == (scheme, slots)
+    assert (cluster.mate_budget, cluster.slots) == (Decimal(budget), slots)
+
+
+def test_the_scheduler_can_count_every_budget() -> None:
+    assert 10**BUDGET_DIGITS == BUDGET_UNIT
+
+
+CANNOT_MEET = "slurm can start no pair by a mate_budget or slots: leave both out, and let pairs hold or yield"
+
+
+@pytest.mark.parametrize(
+    ("lines", "key"),
+    [('scheme = "meet"', "scheme"), ("slots = true", "slots"), ("mate_budget = 0.1", "mate_budget")],
+)
+def test_a_batch_system_that_cannot_meet_refuses_to(
+    refusal: Refusal, monkeypatch: pytest.MonkeyPatch, lines: str, key: str
+) -> None:
+    monkeypatch.setattr(
+        "cosched.service.configuration.load_batch_system", lambda _: BatchSystemFactory(lambda *_: None)
+    )
+    assert (
+        refusal(f"{PLAIN.replace('local', 'slurm')}[coscheduling]\n{lines}\n") == f"coscheduling.{key}: {CANNOT_MEET}"
+    )
+
+
+@pytest.mark.parametrize(
     ("line", "reason"),
     [
         ("lisen = 5", "domain.lisen: no such key; did you mean listen?"),
@@ -140,7 +189,17 @@ def test_a_mistake_in_domain(refusal: Refusal, line: str, reason: str) -> None:
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        ('scheme = "wait"', "coscheduling.scheme: 'wait' is not 'hold', 'yield' or 'off'"),
+        ('scheme = "wait"', "coscheduling.scheme: 'wait' is not 'hold', 'yield', 'off' or 'meet'"),
+        ("mate_budget = 11", "coscheduling.mate_budget: 11 is not between 0 and 10; 0.5 is usual"),
+        ("mate_budget = -0.1", "coscheduling.mate_budget: -0.1 is not between 0 and 10"),
+        (
+            "mate_budget = 0.1234567",
+            "coscheduling.mate_budget: 0.1234567 has more than 6 digits after the point: round it",
+        ),
+        ('mate_budget = "half"', "coscheduling.mate_budget: 'half' is not a number"),
+        ("mate_budget = true", "coscheduling.mate_budget: a number is expected, not true"),
+        ("slots = 1", "coscheduling.slots: 1 is neither true nor false"),
+        ('slots = "yes"', "coscheduling.slots: 'yes' is neither true nor false"),
         ("release_jitter = 2", "coscheduling.release_jitter: 2 is not between 0 and 1"),
         ("release_interval = -1", "coscheduling.release_interval: -1 is below 0"),
         ("max_held_fraction = nan", "coscheduling.max_held_fraction: nan is not a number"),

@@ -10,7 +10,11 @@ from tests.reference import RefDomain, RefJob
 from tests.sim.exact import outcomes, pairing_of, setup_of
 from tests.sim.watched import WatchedEngine
 
-DOMAINS = {"A": ScriptedDomain({"1": 0, "2": 1}, nodes=10), "B": ScriptedDomain({"1": 0}, nodes=4)}
+DOMAINS = {
+    "A": ScriptedDomain({"1": 0, "2": 1}, nodes=10),
+    "B": ScriptedDomain({"1": 0}, nodes=4),
+    "M": ScriptedDomain({"1": 0}, nodes=4, meets=True),
+}
 
 
 def run(domains, pairs, *events):
@@ -162,6 +166,8 @@ def test_a_script_is_read_with_comments_and_durations(tmp_path):
         ("5 down A 11", "not a number of nodes of A, 1 to 10"),
         ("5 down A x", "not a number of nodes of A, 1 to 10"),
         ("5 scheme A maybe", "'maybe' is not one of hold, yield, off"),
+        ("5 scheme A meet", "A: a domain meets for a whole replay or not at all; replay it twice instead"),
+        ("5 scheme M off", "M: a domain meets for a whole replay or not at all; replay it twice instead"),
         ("5 cut A A 1h", "'A' is no other domain"),
         ("5 cut A B long", "'long' is not a duration"),
     ],

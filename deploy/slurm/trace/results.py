@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from cosched.core.job import JobState
-from cosched.core.settings import Scheme
 from cosched.sim.configuration import Domain, ReplayConfig, replay_config
 from cosched.sim.replaying import Replay
 from cosched.sim.results.result import DomainResult, Jobs, ReplayResult, add_pairs
+from cosched.validation.schemes import SchemeChoice
 from cosched.workload.jobs import UNKNOWN, Ints, Workload
 from deploy.slurm.trace.cut import Cut
 from deploy.slurm.trace.playing import Play, Played
@@ -48,12 +48,14 @@ def simulate(cut: Cut, workloads: Sequence[Workload], schemes: Sequence[str], se
     """Return the simulator's prediction for these workloads, paired as in the cut. InputError."""
     replay = Replay(_configuration(cut, workloads, settings))
     replay.pairing = cut.pairing
-    return replay.run([Scheme(scheme) for scheme in schemes])
+    return replay.run([SchemeChoice(scheme) for scheme in schemes])
 
 
 def measured(cut: Cut, play: Play, schemes: Sequence[str], settings: Settings) -> ReplayResult:
     """Return the clusters' result. Both jobs of a pair that started together get the later start."""
-    domains = Replay(_configuration(cut, cut.workloads, settings)).settings([Scheme(scheme) for scheme in schemes])
+    domains = Replay(_configuration(cut, cut.workloads, settings)).settings(
+        [SchemeChoice(scheme) for scheme in schemes]
+    )
     starts = _starts(cut, play)
     found = {name: _domain(cut, play, number, domains[number], starts[number]) for number, name in enumerate(cut.names)}
     return ReplayResult(found, cut.pairing, stalled=False, events=None, timing={})

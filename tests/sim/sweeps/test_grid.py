@@ -95,7 +95,7 @@ def test_file_names_are_relative_to_the_file(sweep_file: Write, tmp_path, monkey
 
 NO_LIST = "a list of values is expected, such as [0.25, 0.5]"
 NO_FILE = "no.swf: cannot be read: No such file or directory"
-NO_SCHEMES = "is neither 'none' nor 2 letters, H or Y for each domain"
+NO_SCHEMES = "is neither 'none' nor 2 letters, H, Y or M for each domain"
 LOADS, SCHEMES = '"eureka.load" = [0.25, 0.5]', '["none", "HH", "YH"]'
 MISTAKES = [
     ((LOADS, '"eureka.load" = [0.25, -1]'), 's.toml:grid."eureka.load": -1 is not above 0'),
@@ -115,6 +115,7 @@ MISTAKES = [
     ((LOADS, '"eureka.trace" = ["no.swf"]'), f's.toml:grid."eureka.trace": {NO_FILE}'),
     ((LOADS, '"eureka.trace" = ["-"]'), "standard input: can be read only once, but each case reads its files"),
     ((SCHEMES, '["none", "HHY"]'), f"s.toml:grid.schemes: 'HHY' {NO_SCHEMES}"),
+    ((LOADS, "mate_budget = [0.5, 11]"), "s.toml:grid.mate_budget: 11 is not between 0 and 10; 0.5 is usual"),
     ((SCHEMES, '["HX"]'), f"s.toml:grid.schemes: 'HX' {NO_SCHEMES}"),
     (("[grid]", "[gird]"), "s.toml:grid: a table of lists, such as schemes = ['none', 'HH'], is missing"),
     (("replications = 3", "replications = 0"), "s.toml:replications: 0 is not a whole number from 1 on"),

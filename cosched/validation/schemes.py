@@ -1,0 +1,51 @@
+"""A domain's scheme as a site writes it. `meet` is a preset: yield, a budget for wanted jobs, and slots (meet.md)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from enum import StrEnum
+
+from cosched.core.settings import Scheme
+
+MAX_BUDGET = 10
+BUDGET_DIGITS = 6  # after the point; the scheduler counts in millionths
+
+
+class SchemeChoice(StrEnum):
+    """What `scheme` may be: one of the core's schemes, or the preset."""
+
+    HOLD = "hold"
+    YIELD = "yield"
+    OFF = "off"
+    MEET = "meet"
+
+    @property
+    def core(self) -> Scheme:
+        """The scheme for the rules of coscheduling."""
+        return Scheme.YIELD if self is SchemeChoice.MEET else Scheme(self.value)
+
+
+@dataclass(frozen=True, slots=True)
+class Meeting:
+    """How a domain's pairs meet: by which share of its wait wanted jobs may delay the first job, and by slots."""
+
+    mate_budget: Decimal = Decimal(0)
+    slots: bool = False
+
+    def __bool__(self) -> bool:
+        """Whether they do at all."""
+        return self.slots or self.mate_budget > 0
+
+
+PRESET = Meeting(Decimal("0.5"), slots=True)
+NOT_MEETING = Meeting()
+
+
+def checked_budget(value: Decimal) -> Decimal:
+    """Return a mate budget that can be used; ValueError."""
+    if not 0 <= value <= MAX_BUDGET:
+        raise ValueError(f"{value} is not between 0 and {MAX_BUDGET}; {PRESET.mate_budget} is usual")
+    if value != round(value, BUDGET_DIGITS):
+        raise ValueError(f"{value} has more than {BUDGET_DIGITS} digits after the point: round it")
+    return value
