@@ -10,4 +10,5 @@ if __name__ == "__main__":
     run_all_kernels()
     played(*case(), cores={"a"})  # phase by phase, beside another player
     load_kernels()
+    load_kernels(meets=True)
     meet_once()

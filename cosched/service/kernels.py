@@ -10,23 +10,31 @@ import ctypes
 import logging
 import re
 from collections.abc import Iterator
+from dataclasses import replace
+from decimal import Decimal
 from pathlib import Path
 
 from cosched.compilation import prepare_kernels
+from cosched.core.effects import Book, Claim, Quote
 from cosched.core.job import JobState
 from cosched.core.scheduling.batch.open_cluster import OpenCluster
+from cosched.core.scheduling.batch.open_meeting_cluster import OpenMeetingCluster
 from cosched.core.scheduling.policies.backfilling import BACKFILLING
 from cosched.core.scheduling.policies.ordering import parse_ordering
 from cosched.core.scheduling.scheduler import ClusterJob, ClusterSettings
 
+_SMALL = ClusterSettings(9, parse_ordering("fcfs"), BACKFILLING["easy"])
 _LOG = logging.getLogger(__name__)
 _DONTNEED = 4  # MADV_DONTNEED
 _CODE = re.compile(r"^([0-9a-f]+)-([0-9a-f]+) r-xp .*/libllvmlite\.so$", re.MULTILINE)
 
 
-def load_kernels() -> None:
-    """Load the kernels, or compile them the first time; then give back the memory of the compiler's code."""
-    seconds = prepare_kernels(_use_all, _LOG.warning)
+def load_kernels(*, meets: bool = False) -> None:
+    """Load the kernels, or compile them the first time; then give back the memory of the compiler's code.
+
+    `meets`: of a domain that starts pairs without holding, which has kernels of its own.
+    """
+    seconds = prepare_kernels(_use_all_that_meet if meets else _use_all, _LOG.warning)
     _LOG.info("kernels ready in %.1f s", seconds)
     for start, length in _compiler_code():
         _give_back(start, length)
@@ -34,7 +42,23 @@ def load_kernels() -> None:
 
 def _use_all() -> None:
     """Use all kernels on a small machine; they are the same for every machine and policy."""
-    cluster = OpenCluster(ClusterSettings(9, parse_ordering("fcfs"), BACKFILLING["easy"]))
+    _use(OpenCluster(_SMALL))
+
+
+def _use_all_that_meet() -> None:
+    """The same, of a domain that meets."""
+    cluster = OpenMeetingCluster(replace(_SMALL, mate_budget=Decimal(1), slots=True))
+    _use(cluster)
+    cluster.submit(_job("5"))
+    cluster.next(6)
+    cluster.reschedule()
+    cluster.quote(Quote("5", 6), 6)
+    cluster.pass_over("5", 6, 1.0)
+    cluster.book(Book("5", 7, 1), 6)
+    cluster.claim(Claim("5"), 7)
+
+
+def _use(cluster: OpenCluster) -> None:
     for job in ("1", "2", "3"):
         cluster.submit(_job(job))
         cluster.next(1)

@@ -105,10 +105,13 @@ class Waiting:
             self.submit()
         else:
             self.happen(*choice.split())
+        self.iterate()
+        self.check()
+
+    def iterate(self) -> None:
         while (ready := self.cluster.next(self.now)) is not None:
             assert self.states[ready.job] is JobState.QUEUED
             self.states[ready.job] = JobState.READY
-        self.check()
 
     def submit(self) -> None:
         self.submitted += 1
@@ -170,8 +173,7 @@ class Waiting:
                     self.start(job)
                 elif state is JobState.RUNNING:
                     self.leave(job)
-            while (ready := self.cluster.next(self.now)) is not None:
-                self.states[ready.job] = JobState.READY
+            self.iterate()
         assert not self.states
         assert self.cluster.free == self.cluster.nodes
 

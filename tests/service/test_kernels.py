@@ -4,9 +4,13 @@ import json
 import subprocess
 import sys
 
+import pytest
+
 # In a process of its own: here others may have used kernels, and the compiler, before.
 PROGRAM = r"""
-import json, pkgutil, re
+import json, pkgutil, re, sys
+from dataclasses import replace
+from decimal import Decimal
 from importlib import import_module
 
 from cosched.compilation import use_kernel_cache
@@ -17,7 +21,8 @@ from cosched.core.scheduling.batch import kernels
 from cosched.core.scheduling.scheduler import ClusterSettings
 from cosched.core.job import JobState
 from cosched.core.scheduling.scheduler import ClusterJob
-from cosched.core.scheduling.batch.open_cluster import OpenCluster
+from cosched.core.effects import Book, Claim, Quote
+from cosched.core.scheduling.batch.open_meeting_cluster import open_cluster
 from cosched.core.scheduling.policies.backfilling import BACKFILLING
 from cosched.core.scheduling.policies.ordering import parse_ordering
 from cosched.service.kernels import load_kernels
@@ -36,12 +41,15 @@ def compiler_code():
     return sum(int(re.search(r"^Rss: +(\d+) kB", block, re.MULTILINE)[1]) for block in code), len(code)
 
 
-load_kernels()
+meets = sys.argv[1] == "meets"
+load_kernels(meets=meets)
 resident, blocks = compiler_code()
 before = loaded()
 
 machine = ClusterSettings(16, parse_ordering("wfp"), BACKFILLING["conservative"], pools.Partitions(8, 2))
-cluster = OpenCluster(machine)
+if meets:
+    machine = replace(machine, mate_budget=Decimal("0.5"), slots=True)
+cluster = open_cluster(machine)
 for number in range(300):  # more than there is room for at first
     cluster.submit(ClusterJob(str(number), 2, 100, number, paired=number % 2 == 1))
 for number in range(6):
@@ -57,12 +65,23 @@ cluster.leave(ready.job, 1002, JobState.CANCELLED)
 cluster.leave("298", 1002, JobState.CANCELLED)
 cluster.leave("299", 1003, JobState.COMPLETED)
 cluster.submit(ClusterJob("found", 2, 100, 1, paired=False, state=JobState.RUNNING, block=0, expected=2000))
+if meets:
+    for job in ("200", ready.job):
+        at = cluster.quote(Quote(job, 1003), 1003).at if job in cluster else None
+        booked = at is not None and cluster.book(Book(job, at, 1), 1003).booked
+        if booked:
+            cluster.claim(Claim(job), at)
+            cluster.unbook(job, at)
+    waiting = cluster.next(1004)
+    cluster.reschedule()
+    cluster.quote(Quote(waiting.job, 1004), 1004)
 print(json.dumps({"loaded": before, "needed": loaded(), "compiler_kb": resident, "blocks": blocks}))
 """
 
 
-def test_all_kernels_are_loaded_at_the_start_and_the_compilers_code_is_given_back() -> None:
-    finished = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True)
+@pytest.mark.parametrize("kind", ["meets", "does not"])
+def test_all_kernels_are_loaded_at_the_start_and_the_compilers_code_is_given_back(kind: str) -> None:
+    finished = subprocess.run([sys.executable, "-c", PROGRAM, kind], capture_output=True, text=True, check=True)
     found = json.loads(finished.stdout)
     assert len(found["loaded"]) > 8
     assert found["needed"] == found["loaded"]

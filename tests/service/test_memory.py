@@ -8,7 +8,15 @@ from hypothesis import strategies as st
 
 from cosched.core.coscheduling.ledger import PairedJob
 from cosched.core.job import JobState
-from cosched.core.protocol import FOREVER, GetMateJobId, GetMateStatus, StartJob, TryStartMate
+from cosched.core.protocol import (
+    FOREVER,
+    GetMateJobId,
+    GetMateStatus,
+    ProposeStart,
+    SettleStart,
+    StartJob,
+    TryStartMate,
+)
 from cosched.core.scheduling.scheduler import ClusterJob
 from cosched.service.domain.memory import recall, recalled_place, remember
 
@@ -18,7 +26,9 @@ CALLS = st.one_of(
     st.builds(GetMateJobId, TEXTS, st.none() | TEXTS, st.none() | TEXTS, TEXTS),
     st.builds(GetMateStatus, TEXTS, TEXTS),
     st.builds(TryStartMate, TEXTS, TEXTS, TEXTS, NUMBERS),
-    st.builds(StartJob, TEXTS, TEXTS, TEXTS, NUMBERS),
+    st.builds(StartJob, TEXTS, TEXTS, TEXTS, NUMBERS, st.none() | st.floats(0, 1e10), NUMBERS),
+    st.builds(ProposeStart, TEXTS, TEXTS, TEXTS, NUMBERS, NUMBERS, NUMBERS),
+    st.builds(SettleStart, TEXTS, TEXTS, TEXTS, NUMBERS, st.booleans()),
 )
 JOBS = st.builds(
     PairedJob,
@@ -37,6 +47,10 @@ JOBS = st.builds(
     alone=st.booleans(),
     call=st.none() | CALLS,
     uncertain=st.booleans(),
+    slot_generation=NUMBERS,
+    proposes=st.booleans(),
+    confirmed=st.booleans(),
+    rounds=NUMBERS,
     parted=st.none() | st.tuples(TEXTS, TEXTS),
 )
 PLACES = st.builds(
@@ -52,11 +66,18 @@ PLACES = st.builds(
     passed_over=NUMBERS,
     wanted_until=NUMBERS,
     released=NUMBERS,
+    wanted=st.booleans(),
+    been_ready=st.booleans(),
+    guard=NUMBERS,
+    slot_block=NUMBERS,
 )
 
 
-@given(job=JOBS, place=st.none() | PLACES)
-def test_what_is_remembered_is_recalled(job, place):
+@given(job=JOBS, place=st.none() | PLACES, slot=st.none() | NUMBERS)
+def test_what_is_remembered_is_recalled(job, place, slot):
+    """The slot of a job is the same in the core and in the scheduler."""
+    job = replace(job, slot=slot)
+    place = place and replace(place, slot=slot)
     kept = json.loads(json.dumps(remember(job, place)))
     again = PairedJob("1", "b", "p", "7", "ann", job.state, ready_at=job.ready_at, started_at=job.started_at)
     assert recall(again, kept) == job

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from itertools import combinations
 
 from cosched.adapters.replay.trace import TraceJob
-from cosched.core.scheduling.batch.open_cluster import OpenCluster
+from cosched.core.scheduling.batch.open_meeting_cluster import open_cluster
 from cosched.sim.engine import Engine
 from cosched.sim.federation.batch_world import BatchWorld
 from cosched.sim.federation.conductor import Conductor
@@ -47,7 +47,7 @@ def played(setups: Sequence[DomainSetup], pairing: Pairing, cores: Collection[st
     link, players = Link(), []
     for index, setup in enumerate(setups):
         if setup.name in cores:
-            cluster, jobs = OpenCluster(setup.cluster), trace_jobs(setups, pairing, index)
+            cluster, jobs = open_cluster(setup.cluster), trace_jobs(setups, pairing, index)
             players.append(CorePlayer(setup.name, setup.coscheduling, cluster, jobs, link))
     if len(cores) < len(setups):
         players.append(BatchWorld(World(setups, pairing, elsewhere=cores, link=link)))

@@ -4,6 +4,7 @@ That live services do so, too, is shown in tests/live/test_replay_small.py and t
 """
 
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from random import Random
 
@@ -23,20 +24,27 @@ RARE = (
     13,  # has a case in which a dry run of one domain meets a job whose mate's domain does not coschedule
     101,  # has one in which a job's patience ends at the instant of its mate's submission
 )
-SCHEMES = ["hold", "hold", "yield", "yield", "off"]
+SCHEMES = [{"scheme": name} for name in ("hold", "hold", "yield", "yield", "off")]
+MEETING = [
+    {"scheme": "meet"},
+    {"scheme": "meet"},
+    {"scheme": "hold", "mate_budget": "0.5"},
+    {"scheme": "yield", "slots": True},
+    *SCHEMES[1:4],
+]
 
 
-def some_case(rng: Random):
+def some_case(rng: Random, schemes: Sequence[Mapping[str, object]] = SCHEMES):
     """Two or three domains with settings of all kinds, and their pairs."""
     names = "ABC"[: rng.choice([2, 2, 3])]
-    domains = [_some_domain(rng, name) for name in names]
+    domains = [_some_domain(rng, name, schemes) for name in names]
     setups = [_with_patience(rng, setup_of(domain)) for domain in domains]
     return setups, pairing_of(some_pairs(rng, domains, most=9), setups)
 
 
-def _some_domain(rng: Random, name: str) -> RefDomain:
+def _some_domain(rng: Random, name: str, schemes: Sequence[Mapping[str, object]]) -> RefDomain:
     chosen = {
-        "scheme": rng.choice(SCHEMES),
+        **rng.choice(schemes),
         "release_interval": rng.choice([0, 7, 7, 20, 60]),
         "release_order": rng.choice(["wanted", "wanted", "last"]),
     }
@@ -66,6 +74,13 @@ def test_who_plays_a_domain_makes_no_difference(seed):
             jobs, releases = looped[setup.name]
             actions.update(holds=sum(jobs["holds"]), yields=sum(jobs["yields"]), releases=releases)
     assert all(actions.values()), actions
+
+
+@pytest.mark.parametrize("seed", seeds(1, 40))
+def test_who_plays_a_domain_that_meets_makes_no_difference(seed):
+    rng = Random(f"meet {seed}")
+    for number in range(50):
+        check_all_casts(*some_case(rng, MEETING), f"case {number}")
 
 
 @pytest.mark.soak

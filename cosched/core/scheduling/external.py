@@ -36,6 +36,10 @@ class ExternalScheduler:
         orders, self._orders = self._orders, []
         return orders
 
+    def take_changed(self) -> tuple[()]:
+        """All is told."""
+        return ()
+
     @property
     def awaited(self) -> JobId | None:
         """No iteration of ours waits for answers."""

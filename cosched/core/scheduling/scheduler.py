@@ -168,13 +168,16 @@ class OpenScheduler(Scheduler, Protocol):
 
     @property
     def awaited(self) -> JobId | None:
-        """The ready job for whose answer an iteration waits."""
+        """The job for whose answer an iteration waits."""
 
     def next_event(self, now: int) -> int | None:
         """When the scheduler wants to go on though nothing is told to it; None: at no time of its own."""
 
     def take_orders(self) -> Sequence[Order]:
         """What a batch system behind it is to be told since the last time, once that is on record."""
+
+    def take_changed(self) -> Sequence[JobId]:
+        """The jobs of which more is to be kept since the last time, though nothing was told of them."""
 
     def used(self) -> dict[JobState, int]:
         """Nodes of ready, holding and running jobs."""

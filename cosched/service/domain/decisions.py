@@ -79,7 +79,7 @@ class Decisions:
         """The end of a turn: the scheduling that follows happens, and records are brought up to date."""
         if self._iterating:
             self._schedule()
-        self._records.refresh(self._policy.take_changed())
+        self._records.refresh([*self._policy.take_changed(), *self._scheduler.take_changed()])
         orders = self._journal.changes.orders
         orders += self._scheduler.take_orders()
         self.giving_back.update(order.job for order in orders if type(order) in GIVE_BACK)

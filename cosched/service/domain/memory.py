@@ -12,14 +12,25 @@ from typing import Any
 
 from cosched.core.coscheduling.ledger import PairedJob
 from cosched.core.coscheduling.peers import Peers, Presence
-from cosched.core.protocol import Domain, GetMateJobId, GetMateStatus, Request, StartJob, TryStartMate
+from cosched.core.protocol import (
+    Domain,
+    GetMateJobId,
+    GetMateStatus,
+    ProposeStart,
+    Request,
+    SettleStart,
+    StartJob,
+    TryStartMate,
+)
 from cosched.core.scheduling.scheduler import ClusterJob
 from cosched.service.store import JobRecord
 
 PEERS = "peers"  # the key of what is kept of peers
-REQUESTS: dict[str, type] = {kind.__name__: kind for kind in (GetMateJobId, GetMateStatus, TryStartMate, StartJob)}
+KINDS = (GetMateJobId, GetMateStatus, TryStartMate, StartJob, ProposeStart, SettleStart)
+REQUESTS: dict[str, type] = {kind.__name__: kind for kind in KINDS}
 OF_RECORD = {"id", "owner", "state", "peer", "pair", "mate", "ready_at", "started_at"}  # columns of their own
-OF_CLUSTER = ("block", "expected", "boost", "passed_over", "wanted_until", "released")
+OF_CLUSTER = {"block", "expected", "boost", "passed_over", "wanted_until", "released"}
+OF_CLUSTER |= {"wanted", "been_ready", "guard", "slot", "slot_block"}  # the job's slot is the same for both
 
 _PAIRED = {f.name: f.default for f in fields(PairedJob) if f.default is not MISSING and f.name not in OF_RECORD}
 _CLUSTER = {f.name: f.default for f in fields(ClusterJob) if f.name in OF_CLUSTER}

@@ -46,11 +46,11 @@ def kind_of(manager: ResourceManager, settings: ClusterSettings) -> Kind:
     if isinstance(manager, BatchSystem):
         scheduler = ExternalScheduler(settings.nodes)
         return Kind(scheduler, manager.start_lead, partial(_offers, manager, scheduler))
-    from cosched.core.scheduling.batch.open_cluster import OpenCluster  # imports the compiler, as the next one does,
-    from cosched.service.kernels import load_kernels  # which batch systems do not need
+    from cosched.core.scheduling.batch.open_meeting_cluster import open_cluster  # imports the compiler, as the next one
+    from cosched.service.kernels import load_kernels  # does, which batch systems do not need
 
-    load_kernels()
-    return Kind(OpenCluster(settings), None, partial(_launches, manager))
+    load_kernels(meets=settings.meets)
+    return Kind(open_cluster(settings), None, partial(_launches, manager))
 
 
 def _offers(system: BatchSystem, scheduler: ExternalScheduler, around: Around) -> tuple[Runner, Queue]:

@@ -8,9 +8,11 @@ changes, the iteration is given up and another begins (coscheduling.md, RunJob).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from cosched.core.events import Ready
+from cosched.core.events import MayBeEarlier, Ready
 from cosched.core.job import JobState
 from cosched.core.protocol import FOREVER, JobId
 from cosched.core.scheduling.batch.cluster import Cluster
@@ -27,6 +29,7 @@ class OpenCluster:
     """The nodes and the queue of one live domain."""
 
     all_known = True
+    kind = Cluster
 
     def __init__(self, settings: ClusterSettings) -> None:
         self.settings = settings
@@ -68,31 +71,39 @@ class OpenCluster:
 
     # Iterations
 
-    def next(self, now: int) -> Ready | None:
+    def next(self, now: int) -> Ready | MayBeEarlier | None:
         """Go on with the scheduling iterations; a ready job, to be answered by start, hold or pass_over.
 
-        None if nothing is left to do, or if a ready job's answer is awaited and nothing else has changed.
+        None if nothing is left to do, or if an answer is awaited and nothing else has changed.
         """
         if self.awaited is not None:
             return None
         if self.changed and not self._late_yield:
             self._since = now
         self._late_yield = False
+        return self._go_on(now)
+
+    def _go_on(self, now: int) -> Ready | MayBeEarlier | None:
         row = int(iteration.iterate(self._tables, 0, now))
-        if row == NONE:
-            return None
+        return None if row == NONE else self._ready(row)
+
+    def _ready(self, row: int) -> Ready:
         limit = int(self._record["hold_limit"])
         nodes = int(self._tables.jobs[row]["nodes"])
         return Ready(self._job[row], nodes, FOREVER if limit >= NEVER else limit)
 
     @property
     def awaited(self) -> JobId | None:
-        """The ready job at which the open iteration waits."""
+        """The job at which the open iteration waits."""
         row = int(self._record["offered"])
         return self._job[row] if self._record["open"] and row != NONE else None
 
     def take_orders(self) -> tuple[()]:
         """Nobody else schedules: there is nobody to tell."""
+        return ()
+
+    def take_changed(self) -> Sequence[JobId]:
+        """See OpenScheduler."""
         return ()
 
     @property
@@ -219,7 +230,7 @@ class OpenCluster:
     def _make(self, rows: int) -> None:
         partitions = self.settings.partitions
         self._tables: Tables = new_tables([rows], [partitions.units if partitions else 0])
-        self._cluster = Cluster(self._tables, 0, self.settings)
+        self._cluster = self.kind(self._tables, 0, self.settings)
         self._record = self._tables.domains[0]
         self._record["next_submit"] = rows  # nothing is submitted by itself
 

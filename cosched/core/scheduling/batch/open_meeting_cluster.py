@@ -1,0 +1,178 @@
+"""The embedded scheduler of a live domain whose pairs meet (meet.md): `OpenCluster` with wanted jobs and slots.
+
+The iteration also waits at the turn of a queued job that could be before its slot, until `end_turn`. If anything else
+changes meanwhile, it is given up and another begins, in which that job may have its turn again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+import numpy as np
+
+from cosched.core.effects import Book, Claim, Quote
+from cosched.core.events import Booked, Claimed, MayBeEarlier, Quoted, Ready
+from cosched.core.job import JobState
+from cosched.core.protocol import JobId
+from cosched.core.scheduling.batch.kernels import answers
+from cosched.core.scheduling.batch.meeting_cluster import MeetingCluster
+from cosched.core.scheduling.batch.open_cluster import OpenCluster
+from cosched.core.scheduling.primitives import occupancy, ordering
+from cosched.core.scheduling.primitives.codes import NONE
+from cosched.core.scheduling.scheduler import ClusterJob, ClusterSettings
+
+
+def open_cluster(settings: ClusterSettings) -> OpenCluster:
+    """Return the embedded scheduler of a live domain with these settings."""
+    return (OpenMeetingCluster if settings.meets else OpenCluster)(settings)
+
+
+class OpenMeetingCluster(OpenCluster):
+    """The nodes and the queue of one live domain: `core.scheduling.scheduler.MeetingScheduler`."""
+
+    kind = MeetingCluster
+    _cluster: MeetingCluster
+
+    def __init__(self, settings: ClusterSettings) -> None:
+        self._turn: JobId | None = None  # the queued job whose turn the open iteration waits for
+        self._wanted_early: set[JobId] = set()  # asked for before they came
+        self._guarded: set[JobId] = set()  # those whose guard was told
+        super().__init__(settings)
+
+    # Jobs in
+
+    def submit(self, job: ClusterJob) -> None:
+        """See OpenCluster."""
+        wanted = job.wanted or job.id in self._wanted_early
+        self._wanted_early.discard(job.id)
+        super().submit(replace(job, wanted=wanted))
+
+    def want(self, job: JobId, wanted: bool) -> None:
+        """See MeetingScheduler."""
+        if job in self._row:
+            self._cluster.want(self._row[job], wanted)
+        elif wanted:
+            self._wanted_early.add(job)
+        else:
+            self._wanted_early.discard(job)
+
+    def try_start(self, job: JobId, now: int, wanted_until: int, start_at: float | None = None) -> bool:
+        """See OpenCluster; the job is wanted from now on."""
+        if job not in self._row:
+            self._wanted_early.add(job)
+        return super().try_start(job, now, wanted_until, start_at)
+
+    def leave(self, job: JobId, now: int, how: JobState) -> None:
+        """See OpenCluster."""
+        super().leave(job, now, how)
+        self._guarded.discard(job)
+
+    # Iterations
+
+    def _go_on(self, now: int) -> Ready | MayBeEarlier | None:
+        turn = self._cluster.meet(now)
+        if turn is None or turn.ready:
+            return None if turn is None else self._ready(turn.row)
+        self._turn = self._job[turn.row]
+        return MayBeEarlier(self._turn)
+
+    @property
+    def awaited(self) -> JobId | None:
+        """See OpenCluster."""
+        return super().awaited if self._turn is None else self._turn
+
+    def end_turn(self, job: JobId) -> None:
+        """See MeetingScheduler."""
+        if job == self._turn:
+            self._turn = None
+
+    def _interrupt(self) -> None:
+        if self._turn is None:
+            super()._interrupt()
+            return
+        self._turn = None
+        self._record["open"], self._record["changed"] = 0, 1
+
+    # Slots
+
+    def quote(self, effect: Quote, now: int) -> Quoted:
+        """See MeetingScheduler."""
+        at = None
+        if effect.job in self._row:
+            with self._in_plan(effect.job) as row:
+                at = self._cluster.quote(row, effect.not_before, now)
+        return Quoted(effect.job, at, effect.for_peer)
+
+    def book(self, effect: Book, now: int) -> Booked:
+        """See MeetingScheduler."""
+        booked = False
+        if effect.job in self._row:
+            with self._in_plan(effect.job) as row:
+                booked = self._cluster.book(row, effect.at, now)
+        return Booked(effect.job, effect.at, effect.generation, booked, effect.for_peer)
+
+    @contextmanager
+    def _in_plan(self, job: JobId) -> Iterator[int]:
+        """The job's row; one that is ready, but not at its turn any more, is queued meanwhile."""
+        row = self._row[job]
+        if self._cluster.state(row) is not JobState.READY or row == self._record["offered"]:
+            yield row
+            return
+        self._interrupt()
+        changed, record = self.changed, self._tables.jobs[row]
+        nodes, block, expected = int(record["nodes"]), int(record["block"]), int(record["expected"])
+        answers.requeue(self._tables, 0, row)
+        self._record["changed"] = 0
+        yield row
+        self._record["changed"] |= changed
+        ordering.strike_row(self._tables, 0, row)
+        occupancy.occupy(self._tables, 0, nodes, block, expected)
+        record["state"] = JobState.READY
+
+    def unbook(self, job: JobId, now: int) -> None:  # noqa: ARG002
+        """See MeetingScheduler."""
+        if job in self._row:
+            self._cluster.unbook(self._row[job])
+
+    def claim(self, effect: Claim, now: int) -> Claimed:
+        """See MeetingScheduler."""
+        row = self._row.get(effect.job)
+        claimed = row is not None and self._cluster.claim(row, now)
+        if claimed:
+            self._interrupt()
+        return Claimed(effect.job, claimed, effect.for_peer)
+
+    # Rows
+
+    def take_changed(self) -> list[JobId]:
+        """See OpenScheduler: those that have got a guard."""
+        rows = np.flatnonzero(self._tables.slots["guard"][: len(self._job)]).tolist()
+        guarded = [job for row in rows if self._row.get(job := self._job[row]) == row and job not in self._guarded]
+        self._guarded.update(guarded)
+        return guarded
+
+    def _write(self, row: int, job: ClusterJob) -> None:
+        super()._write(row, job)
+        mark = self._tables.slots[row]
+        mark["wanted"], mark["been_ready"], mark["guard"] = job.wanted, job.been_ready, job.guard
+        if job.slot is not None and self._is_here(job.nodes, job.slot_block):
+            mark["slot"], mark["block"] = job.slot + 1, job.slot_block
+        self._record["marked"] = 1
+
+    def _is_here(self, nodes: int, block: int) -> bool:
+        """Whether the machine, which may have been larger, has these nodes."""
+        partitions = self.settings.partitions
+        return nodes <= self.nodes and (partitions is None or block * partitions.unit_nodes + nodes <= self.nodes)
+
+    def _read(self, row: int) -> ClusterJob:
+        mark, slot = self._tables.slots[row], self._cluster.slot(row)
+        return replace(
+            super()._read(row),
+            wanted=bool(mark["wanted"]),
+            been_ready=bool(mark["been_ready"]),
+            guard=int(mark["guard"]),
+            slot=slot,
+            slot_block=NONE if slot is None else int(mark["block"]),
+        )

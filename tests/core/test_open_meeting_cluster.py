@@ -1,0 +1,274 @@
+"""The live domain's scheduler that meets: late answers, slots, and what is kept of its jobs over a restart."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from decimal import Decimal
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cosched.core.effects import Book, Claim, Quote
+from cosched.core.events import MayBeEarlier, Ready
+from cosched.core.job import JobState
+from cosched.core.scheduling.batch.open_cluster import OpenCluster
+from cosched.core.scheduling.batch.open_meeting_cluster import OpenMeetingCluster, open_cluster
+from cosched.core.scheduling.policies.backfilling import BACKFILLING
+from cosched.core.scheduling.scheduler import ClusterJob, ClusterSettings, MeetingScheduler
+from tests.core.test_open_cluster import JOBS, Waiting, live, machine, simulated, workload
+
+POOLS = ("flat", "partitioned:4x2")
+
+
+def meeting(backfill: str, pool: str, policy: str = "fcfs", budget: str = "0.5") -> ClusterSettings:
+    return replace(machine(policy, backfill, pool), mate_budget=Decimal(budget), slots=True)
+
+
+def test_who_meets():
+    assert isinstance(open_cluster(meeting("easy", "flat")), MeetingScheduler)
+    assert not isinstance(open_cluster(machine("fcfs", "easy", "flat")), MeetingScheduler)
+
+
+@pytest.mark.parametrize("backfill", BACKFILLING)
+@pytest.mark.parametrize("pool", POOLS)
+@settings(max_examples=5, deadline=None)
+@given(jobs=JOBS, policy=st.sampled_from(["fcfs", "wfp"]))
+def test_without_pairs_its_schedule_is_that_of_any_domain(pool, backfill, policy, jobs):
+    cluster = OpenMeetingCluster(meeting(backfill, pool, policy))
+    work = workload(jobs, cluster)
+    assert live(work, cluster) == simulated(work, machine(policy, backfill, pool))
+    assert cluster.free == cluster.nodes
+
+
+class Negotiating(Waiting):
+    """As `Waiting`; slots are booked, dropped and claimed at any time, and now and then the service starts again."""
+
+    cluster: OpenMeetingCluster
+
+    def __init__(self, data: st.DataObject, cluster: ClusterSettings) -> None:
+        super().__init__(data, "easy", "flat")
+        self.cluster = OpenMeetingCluster(cluster)
+        self.slots: dict[str, int] = {}
+        self.wanted: set[str] = set()
+        self.turn = ""
+
+    def step(self) -> None:
+        chance = self.data.draw(st.integers(0, 5))
+        if chance == 0:
+            self.restart()
+        super().step()
+        if chance == 1 and self.slots:
+            job = min(self.slots, key=self.slots.__getitem__)
+            self.now = max(self.now, self.slots[job])
+            self.cluster.enter(self.now)
+            self.claim(job)
+            self.iterate()
+            self.check()
+
+    def iterate(self) -> None:
+        while (turn := self.cluster.next(self.now)) is not None:
+            assert self.states[turn.job] is JobState.QUEUED
+            if type(turn) is MayBeEarlier:
+                assert self.slots[turn.job] > self.now
+                assert self.cluster.awaited == turn.job
+            else:
+                assert type(turn) is Ready
+                self.states[turn.job] = JobState.READY
+
+    def happen(self, job: str, state: str) -> None:
+        acts = [self.quote, self.book, self.unbook, self.claim, self.want]
+        if self.cluster.awaited == job and state == "QUEUED":
+            acts.append(self.cluster.end_turn)
+        if state in ("QUEUED", "READY") and self.data.draw(st.booleans()):
+            self.data.draw(st.sampled_from(acts))(job)
+        else:
+            super().happen(job, state)
+
+    def quote(self, job: str) -> int:
+        before = self.cluster.job(job), self.cluster.used(), self.cluster.free
+        at = self.cluster.quote(Quote(job, self.now + self.data.draw(st.integers(0, 9))), self.now).at
+        assert at is not None
+        assert (self.cluster.job(job), self.cluster.used(), self.cluster.free) == before
+        return at
+
+    def book(self, job: str) -> None:
+        at = self.quote(job)
+        assert self.cluster.book(Book(job, at, 1), self.now).booked == (
+            self.cluster.quote(Quote(job, at), self.now).at == at
+        )
+        self.slots[job] = self.cluster.job(job).slot
+
+    def unbook(self, job: str) -> None:
+        self.cluster.unbook(job, self.now)
+        self.slots.pop(job, None)
+
+    def claim(self, job: str) -> None:
+        due = self.slots.get(job, self.now + 1) <= self.now and self.states[job] is JobState.QUEUED
+        claimed = self.cluster.claim(Claim(job), self.now).claimed
+        assert due or not claimed
+        if claimed:
+            self.states[job] = JobState.READY
+
+    def want(self, job: str) -> None:
+        self.cluster.want(job, True)
+        self.wanted.add(job)
+
+    def start(self, job: str) -> None:
+        super().start(job)
+        self.slots.pop(job, None)
+
+    def try_start(self, job: str) -> None:
+        super().try_start(job)
+        self.wanted.add(job)
+        if self.states[job] is JobState.RUNNING:
+            self.slots.pop(job, None)
+
+    def leave(self, job: str) -> None:
+        super().leave(job)
+        self.slots.pop(job, None)
+
+    def restart(self) -> None:
+        """What is kept of all jobs is all that the next life knows."""
+        kept = [self.cluster.job(job) for job in self.states]
+        self.cluster = OpenMeetingCluster(self.cluster.settings)
+        self.cluster.enter(self.now)
+        for job in kept:
+            self.cluster.submit(job)
+        assert [self.cluster.job(job) for job in self.states] == kept
+
+    def check(self) -> None:
+        super().check()
+        for job in self.states:
+            known = self.cluster.job(job)
+            assert (known.slot, known.wanted) == (self.slots.get(job), job in self.wanted)
+
+    def finish(self) -> None:
+        for job in self.states:
+            self.unbook(job)
+        super().finish()
+
+
+@pytest.mark.parametrize("backfill", BACKFILLING)
+@pytest.mark.parametrize("pool", POOLS)
+@settings(max_examples=25, deadline=None)
+@given(data=st.data(), budget=st.sampled_from(["0", "0.5"]))
+def test_answers_may_be_late_and_anything_happens_meanwhile(backfill, pool, data, budget):
+    domain = Negotiating(data, meeting(backfill, pool, budget=budget))
+    for _ in range(data.draw(st.integers(1, 40))):
+        domain.step()
+    domain.finish()
+
+
+def two_jobs() -> OpenMeetingCluster:
+    """Job 1 runs until 100 at most on 6 nodes of 8; job 2, which needs 6 too, is queued."""
+    cluster = OpenMeetingCluster(meeting("easy", "flat"))
+    for job, state, expected in (("1", JobState.RUNNING, 100), ("2", JobState.QUEUED, -1)):
+        cluster.submit(ClusterJob(job, 6, 100, 0, True, state, expected=expected))
+    cluster.enter(0)
+    return cluster
+
+
+def test_a_turn_waits_until_it_ends():
+    cluster = two_jobs()
+    assert cluster.next(0) is None
+    assert cluster.quote(Quote("2", 0), 0).at == 100
+    assert cluster.book(Book("2", 150, 1), 0).booked
+    assert cluster.next(0) == MayBeEarlier("2")
+    assert cluster.awaited == "2"
+    assert cluster.next(0) is None
+    cluster.end_turn("1")  # not its turn
+    assert cluster.awaited == "2"
+    cluster.end_turn("2")
+    assert cluster.next(0) is None
+    assert not cluster.changed
+
+
+def test_whatever_else_happens_ends_a_turn_and_it_comes_again():
+    cluster = two_jobs()
+    cluster.book(Book("2", 150, 1), 0)
+    assert cluster.next(0) == MayBeEarlier("2")
+    cluster.enter(5)
+    cluster.reschedule()
+    assert cluster.awaited is None
+    assert cluster.next(5) == MayBeEarlier("2")
+    cluster.enter(6)
+    cluster.leave("1", 6, JobState.COMPLETED)
+    ready = cluster.next(6)
+    assert ready is not None
+    assert type(ready) is Ready
+    assert ready.job == "2"
+
+
+def test_a_ready_job_whose_answer_was_late_is_quoted_on_its_own_nodes():
+    cluster = two_jobs()
+    cluster.leave("1", 0, JobState.COMPLETED)
+    assert cluster.next(0).job == "2"
+    cluster.reschedule()  # the iteration waits no longer
+    cluster.next(0)
+    assert cluster.quote(Quote("2", 0), 0).at == 0
+    assert cluster.book(Book("2", 30, 1), 0).booked
+    assert cluster.job("2").state is JobState.READY
+    assert cluster.free == 2
+    cluster.pass_over("2", 0, 1.0)
+    assert cluster.job("2").slot == 30
+    assert not cluster.claim(Claim("2"), 29).claimed
+    assert cluster.claim(Claim("2"), 30).claimed
+
+
+def test_a_job_is_wanted_that_is_not_here_yet():
+    cluster = OpenMeetingCluster(meeting("easy", "flat"))
+    cluster.want("1", True)
+    assert cluster.try_start("2", 0, 5) is False
+    cluster.want("3", True)
+    cluster.want("3", False)
+    for job in "123":
+        cluster.submit(ClusterJob(job, 6, 10, 0, True))
+    assert [cluster.job(job).wanted for job in "123"] == [True, True, False]
+
+
+def test_nothing_is_known_of_a_job_that_is_not_here():
+    cluster = OpenMeetingCluster(meeting("easy", "flat"))
+    cluster.unbook("1", 0)
+    assert cluster.quote(Quote("1", 0), 0).at is None
+    assert not cluster.book(Book("1", 0, 1), 0).booked
+    assert not cluster.claim(Claim("1"), 0).claimed
+
+
+def test_a_guard_is_told_once_and_kept():
+    """Job 2 is the first of the queue; job 3 is wanted, and may push it."""
+    cluster = two_jobs()
+    cluster.submit(ClusterJob("3", 1, 500, 0, True, wanted=True))
+    assert cluster.next(0).job == "3"
+    assert cluster.take_changed() == ["2"]
+    assert cluster.take_changed() == []
+    assert cluster.job("2").guard == 150
+    again = OpenMeetingCluster(cluster.settings)
+    again.submit(cluster.job("2"))
+    assert again.job("2").guard == 150
+
+
+def test_tables_may_run_out_and_nothing_is_lost():
+    cluster = two_jobs()
+    cluster.book(Book("2", 150, 1), 0)
+    cluster.want("2", True)
+    before = cluster.job("2")
+    for number in range(3, 900):
+        cluster.submit(ClusterJob(str(number), 8, 10, 0, True))
+        cluster.leave(str(number), 0, JobState.CANCELLED)
+    assert cluster.job("2") == before
+    assert cluster.next(0) == MayBeEarlier("2")
+
+
+@pytest.mark.parametrize("pool", ["flat", "partitioned:2x2"])
+def test_a_slot_on_nodes_that_are_gone_is_none(pool):
+    """The machine has become smaller."""
+    cluster = OpenMeetingCluster(replace(meeting("easy", pool), nodes=4))
+    cluster.submit(ClusterJob("1", 4, 10, 0, True, slot=50, slot_block=2))
+    assert cluster.job("1").slot == (50 if pool == "flat" else None)
+
+
+def test_a_domain_that_does_not_meet_keeps_no_slot():
+    cluster = OpenCluster(machine("fcfs", "easy", "flat"))
+    cluster.submit(ClusterJob("1", 4, 10, 0, True, wanted=True, been_ready=True, guard=9, slot=50))
+    assert cluster.job("1") == ClusterJob("1", 4, 10, 0, True)
