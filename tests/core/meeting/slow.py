@@ -216,7 +216,6 @@ class SlowDomain:
             self.run(Iteration(now, job, dry=True), lambda _, block: found.append(block))
         if found:
             self.start(job, found[0], now)
-            self.changed = True
         return bool(found)
 
     def quote(self, row: int, not_before: int, now: int) -> tuple[int, int] | None:
@@ -299,7 +298,6 @@ class SlowDomain:
     def run_job(self, row: int, now: int) -> None:
         """The ready job starts."""
         job = self.jobs[row]
-        self.changed |= job.slot is not None or job.claimed is not None
         block = job.claimed[1] if job.claimed else self.ready_on
         assert block is not None
         self.start(job, block, now)
@@ -323,6 +321,7 @@ class SlowDomain:
     def start(self, job: Job, block: int, now: int) -> None:
         """The job runs from now on."""
         job.state, job.start, job.block, job.slot, job.claimed = "running", now, block, None, None
+        self.changed = True
 
 
 def _overlap(first: int, count: int, place: Place) -> bool:

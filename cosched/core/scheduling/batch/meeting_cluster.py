@@ -41,6 +41,8 @@ class MeetingCluster(Cluster):
         """Start a job that has nodes (ready or holding)."""
         self.unbook(row)
         super().start(row, now)
+        if self._record["marked"]:
+            self.reschedule()  # another iteration may have another first job, or other slots
 
     def try_start(self, row: int, now: int, wanted_until: int) -> bool:
         """TryStartMate: the job is wanted for good; start it if an iteration run now would."""

@@ -375,3 +375,5 @@ def start_unpaired(tab: Tables, d: int, view: int, row: int, block: int, now: in
         job.block = block
         job.expected = now + job.requested
         begin_run(tab, d, row, now)
+        if tab.domains[d].marked == 1:
+            tab.domains[d].changed = 1  # another iteration may have another first job, or other slots
