@@ -25,6 +25,7 @@ from prometheus_client import (
 JOB_STATES = ("queued", "ready", "holding", "running")
 NODE_STATES = ("idle", "busy", "held", "down", "unknown")
 STARTS = ("paired", "alone", "unpaired")
+SLOTS = ("set", "moved", "started", "early")
 PAIR_STARTS = ("agreed", "at_once")
 
 _CALL_SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 30)
@@ -66,6 +67,15 @@ class Metrics:
         self.holds = self._counter("cosched_holds", "Holds begun.")
         self.yields = self._counter("cosched_yields", "Jobs that yielded.")
         self.releases = self._counter("cosched_releases", "Holds that ended without a start.")
+        slots = self._counter(
+            "cosched_slots",
+            "Slots agreed on with a peer: set, moved to an earlier instant, started at, or ended by an earlier start.",
+            "what",
+        )
+        self.slots = {what: slots.labels(what) for what in SLOTS}
+        dropped = self._counter("cosched_slots_dropped", "Slots that were lost, by reason.", "reason")
+        self.slots_dropped = cache(dropped.labels)
+        self.booked_nodes = self._gauge("cosched_booked_nodes", "Nodes that queued jobs have booked for their slots.")
         self.held_node_seconds = self._counter(
             "cosched_held_node_seconds", "Time that nodes were kept unused by holds that have ended."
         )

@@ -10,11 +10,12 @@ from collections.abc import Callable, Sequence
 from cosched.core.effects import Answer, Call, ClearTimer, SetTimer, Timer
 from cosched.core.events import CallFailed
 from cosched.core.protocol import (
-    Domain,
     JobId,
     MateStarted,
     MateStatus,
     MateTried,
+    Proposed,
+    ProposeStart,
     Reply,
     Request,
     StartJob,
@@ -86,7 +87,7 @@ class ServiceOutside:
             self._domain.calls.failed(call, CallFailed(call.job, call.request, error.failure), error.problem)
         else:
             self._metrics.peer_call(call.peer, kind, "answered", self._loop.time() - began)
-            self._domain.calls.answered(call, self._received(call.peer, reply))
+            self._domain.calls.answered(call, self._received(call, reply))
         finally:
             self._agreed.over(call.job)
 
@@ -95,12 +96,21 @@ class ServiceOutside:
         request = call.request
         if isinstance(request, TryStartMate):
             request = request._replace(hold_until=self._clock.to_wall(request.hold_until))
+        if isinstance(request, ProposeStart):
+            not_before, only_before = (
+                self._agreed.there(call.peer, self._clock.to_wall(instant))
+                for instant in (request.not_before, request.only_before)
+            )
+            return request._replace(not_before=not_before, only_before=only_before)
         if isinstance(request, (TryStartMate, StartJob)):
             return request._replace(start_at=self._agreed.proposal(call.peer, call.job))
         return request
 
-    def _received(self, peer: Domain, reply: Reply) -> Reply:
+    def _received(self, call: Call, reply: Reply) -> Reply:
         """Return the reply with times by this domain's clock."""
+        peer = call.peer
+        if isinstance(reply, Proposed) and reply.at is not None:
+            return reply._replace(at=self._slot_at(call, reply.at, reply.booked))
         if isinstance(reply, MateStatus) and reply.started_at is not None:
             started_at = self._clock.from_wall(self._agreed.here(peer, reply.started_at))
             return reply._replace(started_at=min(started_at, self._clock.now()))  # the clock's offset may be unknown
@@ -109,6 +119,12 @@ class ServiceOutside:
             self._metrics.pair_starts["at_once" if start_at is None else "agreed"].inc()
             return reply._replace(start_at=start_at)
         return reply
+
+    def _slot_at(self, call: Call, at: int, booked: bool) -> int:
+        """Return the instant of an answer by our clock; booked is just what was proposed, whatever we know by now."""
+        assert isinstance(call.request, ProposeStart)
+        proposed = call.request.not_before
+        return proposed if booked else max(proposed, self._clock.from_wall(self._agreed.here(call.peer, at)))
 
     def answer(self, answer: Answer) -> None:
         """See the protocol."""
@@ -124,8 +140,13 @@ class ServiceOutside:
 
     def set_timer(self, timer: SetTimer) -> None:
         """See the protocol."""
-        at = _spread(timer.at) if timer.timer is Timer.RELEASE else timer.at
-        self._timers.set(f"{timer.timer} {timer.job}", at, lambda: self._domain.timer_due(timer))
+        self._timers.set(f"{timer.timer} {timer.job}", self._due(timer), lambda: self._domain.timer_due(timer))
+
+    def _due(self, timer: SetTimer) -> float:
+        if timer.timer is Timer.RELEASE:
+            return _spread(timer.at)
+        job = self._domain.core.jobs.get(timer.job) if timer.timer is Timer.SLOT else None
+        return timer.at + self._agreed.wait(job.peer, self._clock.to_wall(timer.at)) if job is not None else timer.at
 
     def clear_timer(self, timer: ClearTimer) -> None:
         """See the protocol."""

@@ -345,6 +345,7 @@ class Service:
             self.metrics.peer_clock_offset(peer.name).set_function(partial(self._peer_clock, peer.name, "ahead"))
             uncertainty = partial(self._peer_clock, peer.name, "uncertainty")
             self.metrics.peer_clock_uncertainty(peer.name).set_function(uncertainty)
+        self.metrics.booked_nodes.set_function(self.domain.records.booked_nodes)
         self.metrics.drained_until.set_function(self._drained_until)
         path = self.configuration.domain.state
         self.metrics.database_bytes.set_function(lambda: path.stat().st_size)

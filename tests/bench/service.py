@@ -194,7 +194,7 @@ def _write_job(store: Store, number: int, at: int, ended: bool) -> None:
         kinds |= {"started": domain_pb2.EVENT_KIND_STARTED, "completed": domain_pb2.EVENT_KIND_ENDED}
     if number % 3 == 0:
         job.peer, job.pair, job.mate = "b", f"pair{number}", str(number)
-        store.save_answer("b", str(number), f"b/{number}/1", "MateTried", True)
+        store.save_answer("b", str(number), f"b/{number}/1", "MateTried", [True])
     store.add_job(job, JobScript(b"#!/bin/sh\nsleep 60\n", (), "/", {"HOME": "/root", "PATH": "/usr/bin:/bin"}))
     first = 3 * number
     store.add_events(EventRecord(first + n, at, kinds[what], number, what, {}) for n, what in enumerate(kinds))

@@ -30,6 +30,7 @@ def series() -> dict[str, set[str]]:
     metrics.peer_call("eureka", "StartJob", "answered", 0.1)
     metrics.request("StartJob", "OK", 0.1)
     metrics.denied("NOT_OWNER").inc()
+    metrics.slots_dropped("not_claimed").inc()
     metrics.certificate_expiry("a.pem").set(1)
     found: dict[str, set[str]] = {}
     for family in text_string_to_metric_families(metrics.text().decode()):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from cosched.core.effects import Answer, Start
 from cosched.core.events import Asked, CallFailed
-from cosched.core.protocol import Failure, StartJob, TryStartMate
+from cosched.core.protocol import Failure, MutatingRequest
 from cosched.service.wire.errors import Refusal
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class Outside:
 
     def call(self, call) -> None:
         self.node.may_die()
-        world, mutating = self.world, isinstance(call.request, (TryStartMate, StartJob))
+        world, mutating = self.world, isinstance(call.request, MutatingRequest)
         if world.other(self.node.name).domain is None:
             self._fail(call, Failure.UNREACHABLE, 0)
         elif world.chance(world.faults.busy):

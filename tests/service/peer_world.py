@@ -8,10 +8,21 @@ from contextlib import asynccontextmanager, contextmanager
 import grpc
 import pytest
 from google.protobuf.message import Message
+from google.protobuf.timestamp_pb2 import Timestamp
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_health.v1.health import aio as health
 
-from cosched.core.protocol import FOREVER, Failure, GetMateJobId, GetMateStatus, Request, StartJob, TryStartMate
+from cosched.core.protocol import (
+    FOREVER,
+    Failure,
+    GetMateJobId,
+    GetMateStatus,
+    ProposeStart,
+    Request,
+    SettleStart,
+    StartJob,
+    TryStartMate,
+)
 from cosched.service.configuration import Peer
 from cosched.service.peers.peers import CallError, PeerClients, PeerView
 from cosched.service.wire.tls import PeerCredentials
@@ -30,6 +41,10 @@ ORDERS: tuple[Request, ...] = (
     TryStartMate("intrepid/17/1", "4", "17", FOREVER),
     StartJob("intrepid/17/2", "4", "17", 3),
 )
+ABOUT_SLOTS: tuple[Request, ...] = (
+    ProposeStart("intrepid/17/3", "4", "17", 1_800_000_000, 5, 1_800_000_060),
+    SettleStart("intrepid/17/4", "4", "17", 6, True),
+)
 CALLS = (*QUESTIONS, *ORDERS)
 by_name = [type(call).__name__ for call in CALLS]
 
@@ -42,10 +57,16 @@ ANSWERS: dict[type, Message] = {
     wire.TryStartMateRequest: wire.TryStartMateResponse(started=True),
     wire.StartJobRequest: wire.StartJobResponse(started=False),
 }
+OF_SLOTS: dict[type, Message] = {
+    wire.ProposeStartRequest: wire.ProposeStartResponse(
+        at=Timestamp(seconds=1_800_000_000), booked=True, slot_generation=6
+    ),
+    wire.SettleStartRequest: wire.SettleStartResponse(current=True),
+}
 
 
 async def answer(message: Message, _: grpc.aio.ServicerContext) -> Message:
-    return ANSWERS[type(message)]
+    return {**ANSWERS, **OF_SLOTS}[type(message)]
 
 
 async def wait_for_the_caller_to_go(*_: object) -> Message:
@@ -61,6 +82,7 @@ class Eureka:
         self.seen: list[Message] = []
         self.asked = asyncio.Event()
         self.health: health.HealthServicer | None = health.HealthServicer()
+        self.slots = True  # else it is of a version that does not know the calls about them
         self.clock: Behaviour | None = None  # without it, it is of a version that does not know CompareClocks
         self.credentials = credentials
         self.stopping: asyncio.Future[None] | None = None
@@ -95,7 +117,7 @@ class Eureka:
                 request.FromString,
                 lambda reply: reply if type(reply) is bytes else reply.SerializeToString(),
             )
-            for request in ANSWERS
+            for request in (*ANSWERS, *(OF_SLOTS if self.slots else ()))
         }
         if self.clock is not None:
             handlers["CompareClocks"] = grpc.unary_unary_rpc_method_handler(
@@ -152,10 +174,14 @@ class World:
 
 @asynccontextmanager
 async def a_world(
-    direct: bool = False, client: PeerCredentials | None = None, server: grpc.ServerCredentials | None = None
+    direct: bool = False,
+    slots: bool = True,
+    client: PeerCredentials | None = None,
+    server: grpc.ServerCredentials | None = None,
 ) -> AsyncIterator[World]:
     """`direct`: without the proxy; plaintext unless there are credentials."""
     eureka = Eureka(server)
+    eureka.slots = slots
     await eureka.start()
     try:
         with FaultyProxy(eureka.address) as proxy:

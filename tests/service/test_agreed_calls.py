@@ -9,10 +9,12 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import grpc
+import pytest
 from google.protobuf.message import Message
+from google.protobuf.timestamp_pb2 import Timestamp
 
 from cosched.core.effects import Call
-from cosched.core.protocol import MateStarted, MateTried, Reply, Request
+from cosched.core.protocol import MateStarted, MateTried, Proposed, ProposeStart, Reply, Request
 from cosched.service.clock import Clock
 from cosched.service.domain.watching import Watchers
 from cosched.service.metrics import Metrics
@@ -22,7 +24,7 @@ from cosched.service.peers.clock_offset import Offset
 from cosched.service.timers import Timers
 from cosched.service.wire.translation import write_instant
 from cosched.v1 import coscheduling_pb2 as wire
-from tests.service.peer_world import ORDERS, QUESTIONS, a_world, answer
+from tests.service.peer_world import ORDERS, QUESTIONS, Behaviour, Eureka, a_world, answer
 
 AHEAD = 300.0  # seconds of Eureka's clock
 KNOWN = Offset(AHEAD, 0.001)
@@ -42,13 +44,17 @@ class Answers:
 class Caller:
     """A domain's outside, with its peer Eureka, who answers orders with an instant if she is asked for one."""
 
-    def __init__(self, outside: ServiceOutside, seen: Sequence[Any], metrics: Metrics, answers: Answers) -> None:
-        self.outside, self.seen, self.metrics, self.answers = outside, seen, metrics, answers
+    def __init__(self, outside: ServiceOutside, eureka: Eureka, metrics: Metrics, answers: Answers) -> None:
+        self.outside, self.eureka, self.metrics, self.answers = outside, eureka, metrics, answers
+        self.seen: Sequence[Any] = eureka.seen
 
     async def make(self, *requests: Request) -> None:
         for request in requests:
             self.outside.call(Call("eureka", "17", request))
             await self.outside.tasks.settled()
+
+    def behave(self, behaviour: Behaviour) -> None:
+        self.eureka.behaviour = behaviour
 
     def started(self, kind: str) -> float:
         return float(self.metrics.pair_starts[kind]._value.get())
@@ -77,7 +83,7 @@ async def a_caller(offset: Offset | None) -> AsyncIterator[Caller]:
         outside = ServiceOutside(
             cast(Any, domain), world.peers, agreed, no_runner, Timers(clock), Watchers(), None, failed.append
         )
-        yield Caller(outside, world.eureka.seen, metrics, answers)
+        yield Caller(outside, world.eureka, metrics, answers)
         await outside.tasks.close()
     assert not failed
 
@@ -112,6 +118,29 @@ async def test_what_the_peer_answers_comes_by_our_clock() -> None:
             assert before + LEAD <= reply.start_at <= time.time() + LEAD + 0.01
         assert write_instant(tried.start_at + AHEAD) == caller.seen[0].start_at  # type: ignore[union-attr,operator]
         assert (caller.started("agreed"), caller.started("at_once")) == (2, 0)
+
+
+@pytest.mark.parametrize("offset", [KNOWN, Offset(0.4, 0.1), Offset(-7200.3, 0.001), None])
+async def test_slots_are_proposed_by_the_peer_s_clock_and_answered_by_ours(offset: Offset | None) -> None:
+    ahead = offset.ahead if offset is not None else 0.0
+
+    async def book(message: Message, _: grpc.aio.ServicerContext) -> Message:
+        assert isinstance(message, wire.ProposeStartRequest)
+        later = not message.HasField("only_before")
+        at = Timestamp(seconds=message.not_before.seconds + 60 * later)
+        return wire.ProposeStartResponse(at=at, booked=not later, slot_generation=7)
+
+    async with a_caller(offset) as caller:
+        caller.behave(book)
+        t = 1_800_000_000
+        await caller.make(
+            ProposeStart("intrepid/17/1", "4", "17", t), ProposeStart("intrepid/17/2", "4", "17", t, 3, t + 60)
+        )
+        first, second = caller.seen
+        assert abs(first.not_before.seconds - t - ahead) <= 0.5
+        assert second.only_before.seconds - second.not_before.seconds == 60
+        assert not first.HasField("only_before")
+        assert caller.answers.heard == [Proposed(t + 60), Proposed(t, True, 7)]
 
 
 async def test_without_a_known_clock_all_start_at_once() -> None:

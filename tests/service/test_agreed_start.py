@@ -80,6 +80,29 @@ def test_holds_of_peers_are_read_by_our_clock_as_far_as_theirs_is_known():
     assert [ahead.here("eureka", never) for never in (0, FOREVER)] == [0, FOREVER]
 
 
+@given(ahead=st.floats(-1e6, 1e6), instant=st.integers(2**30, 2**32))
+def test_an_instant_of_a_slot_comes_back_from_the_other_clock_as_it_was(ahead, instant):
+    ours = agreed(offset=Offset(ahead, 0.01))
+    there = ours.there("eureka", instant)
+    assert abs(there - ahead - instant) <= 0.5 + 1e-6
+    assert ours.here("eureka", there) == instant
+    assert ours.there("eureka", ours.here("eureka", instant)) == instant
+
+
+def test_instants_of_slots_stay_if_there_is_none_or_the_clock_is_not_known():
+    assert [agreed().there("eureka", never) for never in (0, FOREVER)] == [0, FOREVER]
+    assert agreed(offset=None).there("eureka", 10_100) == 10_100
+    assert agreed(offset=None).wait("eureka", 10_100) == 0
+
+
+@given(ahead=st.floats(-1e6, 1e6), wrong=st.floats(-1, 1))
+def test_a_slot_is_waited_for_until_it_has_come_by_both_clocks(ahead, wrong):
+    ours = agreed(offset=Offset(ahead, 0.02))
+    wait = ours.wait("eureka", 1_800_000_000)
+    assert 0 <= wait <= 0.53
+    assert 1_800_000_000 + wait + ahead + 0.02 * wrong >= ours.there("eureka", 1_800_000_000) - 1e-6
+
+
 def test_what_is_heard_is_by_our_clock():
     assert agreed().heard("eureka", NOW + 1) == NOW + 0.75
     assert agreed().heard("eureka", None) is None

@@ -12,13 +12,15 @@ from cosched.core.protocol import (
     FOREVER,
     GetMateJobId,
     GetMateStatus,
+    MutatingReply,
     ProposeStart,
     SettleStart,
     StartJob,
     TryStartMate,
 )
 from cosched.core.scheduling.scheduler import ClusterJob
-from cosched.service.domain.memory import recall, recalled_place, remember
+from cosched.service.domain.memory import recall, recalled_answer, recalled_place, remember
+from tests.service import messages
 
 NUMBERS = st.integers(0, FOREVER)
 TEXTS = st.text(max_size=5)
@@ -84,6 +86,13 @@ def test_what_is_remembered_is_recalled(job, place, slot):
     if place is not None:
         bare = ClusterJob("1", 4, 60, 5, True)
         assert replace(bare, **recalled_place(kept)) == place
+
+
+@given(messages.replies.filter(lambda reply: isinstance(reply, MutatingReply)))
+def test_an_answer_is_recalled_as_it_was(reply):
+    again = recalled_answer(type(reply).__name__, json.loads(json.dumps([*reply])))
+    assert (type(again), again) == (type(reply), reply)
+    assert list(map(type, again)) == list(map(type, reply))
 
 
 def test_little_is_kept_of_a_job_that_just_waits():

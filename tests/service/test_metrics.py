@@ -4,7 +4,7 @@ import math
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from cosched.service.metrics import JOB_STATES, NODE_STATES, Metrics
+from cosched.service.metrics import JOB_STATES, NODE_STATES, SLOTS, Metrics
 
 
 def samples(metrics: Metrics) -> dict[tuple[str, tuple[tuple[str, str], ...]], float]:
@@ -22,6 +22,7 @@ EXPECTED = {
     *("pair_starts_total", "peer_clock_offset_seconds", "peer_clock_uncertainty_seconds"),
     *("peer_refused", "requests_total", "request_seconds", "iteration_seconds", "commit_seconds", "store_stalled"),
     *("sync_seconds", "drained_until_timestamp_seconds"),
+    *("slots_total", "slots_dropped_total", "booked_nodes"),
     *(
         "database_bytes",
         "certificate_expiry_timestamp_seconds",
@@ -41,6 +42,7 @@ def observed() -> Metrics:
     metrics.peer_call("eureka", "StartJob", "ok", 0.004)
     metrics.request("GetMateStatus", "OK", 0.001)
     metrics.denied("NOT_OWNER").inc()
+    metrics.slots_dropped("not_claimed").inc()
     metrics.certificate_expiry("/etc/cert.pem").set(2e9)
     return metrics
 
@@ -64,6 +66,7 @@ def test_series_of_fixed_labels_are_there_from_the_beginning() -> None:
     assert [value(metrics, "cosched_nodes", state=state) for state in NODE_STATES] == [0] * 5
     assert [value(metrics, "cosched_starts_total", kind=kind) for kind in ("paired", "alone", "unpaired")] == [0] * 3
     assert value(metrics, "cosched_holds_total") == 0
+    assert [value(metrics, "cosched_slots_total", what=what) for what in SLOTS] == [0] * 4
     assert [value(metrics, "cosched_pair_starts_total", kind=kind) for kind in ("agreed", "at_once")] == [0] * 2
 
 

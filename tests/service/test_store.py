@@ -204,12 +204,12 @@ def test_events_may_come_before_their_job_but_not_without_it(store):
 
 def test_the_last_answer_to_each_calling_job_is_kept(store):
     with store.transaction():
-        store.save_answer("eureka", "1", "eureka/1/1", "TryStartMate", False)
-        store.save_answer("eureka", "1", "eureka/1/2", "StartJob", True)
-        store.save_answer("other", "1", "other/1/1", "TryStartMate", False)
+        store.save_answer("eureka", "1", "eureka/1/1", "MateTried", [False, None, True])
+        store.save_answer("eureka", "1", "eureka/1/2", "Proposed", [None, False, 0, "off"])
+        store.save_answer("other", "1", "other/1/1", "MateTried", [False, 0.5])
     assert store.answers() == [
-        ("eureka", "1", "eureka/1/2", "StartJob", True),
-        ("other", "1", "other/1/1", "TryStartMate", False),
+        ("eureka", "1", "eureka/1/2", "Proposed", [None, False, 0, "off"]),
+        ("other", "1", "other/1/1", "MateTried", [False, 0.5]),
     ]
 
 
@@ -296,7 +296,7 @@ def test_retiring_a_job_deletes_everything_of_it(store):
     old, new, active = job(1, S.COMPLETED, ended_at=99, **paired), job(2, S.FAILED, ended_at=100), job(3)
     add(store, [old, new, active], [event(n, job=n, at=20) for n in (1, 2, 3)])
     with store.transaction():
-        store.save_answer("eureka", "17", "eureka/17/1", "StartJob", True)
+        store.save_answer("eureka", "17", "eureka/17/1", "MateStarted", [True])
         for number in (1, 2, 3):
             store.save_reply("alice", f"r{number}", "SubmitJob", number, "")
     assert retire(store, 100) == 1
@@ -312,7 +312,7 @@ def test_an_answer_stays_as_long_as_any_job_here_names_its_caller(store):
     paired = {"peer": "eureka", "mate": "17"}
     add(store, [job(1, S.CANCELLED, ended_at=5, **paired), job(2, **paired)], [event(1, job=1)])
     with store.transaction():
-        store.save_answer("eureka", "17", "eureka/17/1", "StartJob", True)
+        store.save_answer("eureka", "17", "eureka/17/1", "MateStarted", [True])
     assert retire(store, 100) == 1
     assert len(store.answers()) == 1
     with store.transaction():
@@ -335,7 +335,7 @@ def test_answers_about_no_job_go_with_the_events_before_them(store):
     for number in (1, 2):
         with store.transaction():
             store.add_events([event(number, at=10 * number)])
-            store.save_answer("eureka", f"{number}", "x", "StartJob", False)
+            store.save_answer("eureka", f"{number}", "x", "MateStarted", [False])
             store.save_reply("alice", f"r{number}", "CancelJob", 99, "JOB_NOT_FOUND")
     retire(store, 15)
     assert [caller for _, caller, *_ in store.answers()] == ["2"]

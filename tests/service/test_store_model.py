@@ -168,7 +168,7 @@ class StoreMachine(RuleBasedStateMachine):
 
     def save_answer(self, draw):
         peer, caller = draw(peers), draw(names)
-        answer = draw(texts), draw(texts), draw(st.booleans())
+        answer = draw(texts), draw(texts), draw(st.lists(st.booleans() | st.none() | texts, max_size=2))
         self.store.save_answer(peer, caller, *answer)
         self.model.answers[peer, caller] = answer, self.model.last_sequence
 

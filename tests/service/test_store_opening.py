@@ -175,6 +175,22 @@ def test_refused_submissions_of_an_older_database_are_told_as_such(path):
     assert [reply[2] for reply in replies] == ["b has no job 9", "", ""]
 
 
+def test_answers_of_an_older_database_are_kept(path):
+    make(path)
+    execute(
+        path,
+        "DELETE FROM _sqlite_migrations WHERE name = '0006_whole_answers'",
+        "ALTER TABLE answers DROP COLUMN reply",
+        "ALTER TABLE answers ADD COLUMN started INTEGER NOT NULL DEFAULT 0",
+        "ALTER TABLE answers ADD COLUMN start_at REAL",
+        "INSERT INTO answers VALUES ('b', '1', 'b/1/1', 'MateTried', 0, 1, 1800000000.123456)",
+        "INSERT INTO answers VALUES ('b', '2', 'b/2/1', 'MateStarted', 0, 0, NULL)",
+    )
+    with closing(Store.open(path, DOMAIN)) as store:
+        assert store.answer("b", "1") == ("b/1/1", "MateTried", [True, 1800000000.123456])
+        assert store.answer("b", "2") == ("b/2/1", "MateStarted", [False, None])
+
+
 def test_a_migration_that_fails_changes_nothing(path, monkeypatch):
     make(path)
 

@@ -9,7 +9,19 @@ from typing import Any, cast
 import grpc
 
 from cosched.core.events import Asked
-from cosched.core.protocol import Domain, Found, GetMateJobId, MateJobId, MateStatus, Reply, StartJob, TryStartMate
+from cosched.core.protocol import (
+    Domain,
+    Found,
+    GetMateJobId,
+    MateJobId,
+    MateStatus,
+    MutatingRequest,
+    Proposed,
+    ProposeStart,
+    Reply,
+    StartJob,
+    TryStartMate,
+)
 from cosched.service.api.answering import Context, answer, as_refusal
 from cosched.service.domain.draining import check_seconds
 from cosched.service.domain.live_domain import LiveDomain
@@ -19,16 +31,15 @@ from cosched.service.store import AuditRecord
 from cosched.service.wire.callers import Caller, Identify
 from cosched.service.wire.errors import Refusal
 from cosched.service.wire.fields import MAX_TIME, PROBE, FieldError, check_domain, number
-from cosched.service.wire.translation import WireReply, WireRequest, read_request, write_clock, write_reply
+from cosched.service.wire.translation import WireOrder, WireReply, WireRequest, read_request, write_clock, write_reply
 from cosched.v1 import coscheduling_pb2 as wire
 from cosched.v1.coscheduling_pb2_grpc import CoschedulingServiceServicer
 
-ORDERS = (wire.TryStartMateRequest, wire.StartJobRequest)  # the calls that change something
 _LOG = logging.getLogger(__name__)
 
 
 class CoschedulingApi(CoschedulingServiceServicer):
-    """The four calls of Algorithm 1, the comparison of clocks, and news of peers' presence, for one listener."""
+    """The calls of Algorithm 1 and for slots, the comparison of clocks, and news of presence, for one listener."""
 
     def __init__(
         self,
@@ -59,6 +70,14 @@ class CoschedulingApi(CoschedulingServiceServicer):
     async def StartJob(self, request: wire.StartJobRequest, context: Context) -> wire.StartJobResponse:
         """See the protocol."""
         return cast(wire.StartJobResponse, await self._answer("StartJob", request, context))
+
+    async def ProposeStart(self, request: wire.ProposeStartRequest, context: Context) -> wire.ProposeStartResponse:
+        """See the protocol."""
+        return cast(wire.ProposeStartResponse, await self._answer("ProposeStart", request, context))
+
+    async def SettleStart(self, request: wire.SettleStartRequest, context: Context) -> wire.SettleStartResponse:
+        """See the protocol."""
+        return cast(wire.SettleStartResponse, await self._answer("SettleStart", request, context))
 
     async def CompareClocks(self, request: wire.CompareClocksRequest, context: Context) -> wire.CompareClocksResponse:  # noqa: ARG002
         """See the protocol."""
@@ -100,7 +119,7 @@ class CoschedulingApi(CoschedulingServiceServicer):
         try:
             return await self._asked(call, message, caller)
         except (Refusal, FieldError) as error:
-            if isinstance(message, ORDERS):
+            if isinstance(message, WireOrder):
                 self._audit_refused(call, caller, as_refusal(error))
             raise
 
@@ -135,11 +154,11 @@ class CoschedulingApi(CoschedulingServiceServicer):
         leaves nothing half done.
         """
         request, audit = asked.request, None
-        if isinstance(request, (TryStartMate, StartJob)):
+        if isinstance(request, MutatingRequest):
             now = self._domain.clock.now()
             audit = AuditRecord(now, asked.peer, caller.via, call, request.job, "OK", request.request_id)
         reply = self._domain.questions.ask(asked, audit)
-        if reply is None and isinstance(request, (TryStartMate, StartJob)):
+        if reply is None and isinstance(request, MutatingRequest):
             reply = await self._domain.questions.late_answers.of(asked.peer, request)
         assert reply is not None
         return reply
@@ -193,10 +212,16 @@ class CoschedulingApi(CoschedulingServiceServicer):
             request = request._replace(hold_until=self._domain.clock.from_wall(hold_until))
         if isinstance(request, (TryStartMate, StartJob)):  # agreed again if a try takes long
             request = request._replace(start_at=self._agreed.accepted(request.start_at, request.job))
+        if isinstance(request, ProposeStart):  # by our clock already
+            from_wall = self._domain.clock.from_wall
+            not_before, only_before = from_wall(request.not_before), from_wall(request.only_before)
+            request = request._replace(not_before=not_before, only_before=only_before)
         return Asked(asked.peer, request)
 
     def _written(self, reply: Reply) -> Reply:
-        """Return the reply with times by the peer's clock."""
+        """Return the reply with times of the wall clock."""
+        if isinstance(reply, Proposed) and reply.at is not None:
+            return reply._replace(at=self._domain.clock.to_wall(reply.at))
         if isinstance(reply, MateStatus) and reply.started_at is not None:
             return reply._replace(started_at=self._domain.clock.to_wall(reply.started_at))
         return reply

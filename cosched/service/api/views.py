@@ -62,8 +62,8 @@ class Views:
     def _write_times(self, message: job_pb2.Job, record: JobRecord) -> None:
         to_wall = self._clock.to_wall
         message.submitted_at.seconds = to_wall(record.submitted_at)
-        if (slot := _slot(record)) is not None:
-            message.slot.seconds = to_wall(slot)
+        if record.slot is not None:
+            message.slot.seconds = to_wall(record.slot)
         if record.ready_at is not None:
             message.ready_at.seconds = to_wall(record.ready_at)
         if record.started_at is not None:
@@ -193,12 +193,7 @@ def _reason(record: JobRecord) -> str:
         return story.CANCELLING
     if record.user_hold:
         return story.HELD_BY_USER
-    return story.HAS_SLOT if _slot(record) is not None else record.reason
-
-
-def _slot(record: JobRecord) -> int | None:
-    """Return the instant of a queued job's slot; None: it has none."""
-    return (record.memory or {}).get("slot") if record.state is JobState.QUEUED else None
+    return story.HAS_SLOT if record.slot is not None else record.reason
 
 
 def _peer(view: PeerView, absence: str) -> cluster_pb2.Peer:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from cosched.core.effects import Answer, Call, ClearTimer, PassOver, Release, Reschedule, SetTimer, Start, Try, Yield
-from cosched.core.protocol import Domain, JobId, Reply, StartReply
+from cosched.core.protocol import Domain, JobId, MutatingReply, Reply
 from cosched.core.story import What
 from cosched.service.clock import Clock
 from cosched.service.domain.story import KINDS, Noted
@@ -42,7 +42,7 @@ class Changes:
     found: list[JobRecord] = field(default_factory=list)  # new ones, of a resource manager that takes submissions
     jobs: dict[int, JobRecord] = field(default_factory=dict)
     events: list[EventRecord] = field(default_factory=list)
-    answers: dict[tuple[Domain, JobId], tuple[str, StartReply]] = field(default_factory=dict)
+    answers: dict[tuple[Domain, JobId], tuple[str, MutatingReply]] = field(default_factory=dict)
     requests: list[DoneRequest] = field(default_factory=list)
     audits: list[AuditRecord] = field(default_factory=list)
     values: dict[str, str] = field(default_factory=dict)  # by key
@@ -67,7 +67,7 @@ class Changes:
             store.save_jobs(self.jobs.values())
             store.add_events(self.events)
             for (peer, caller), (request_id, reply) in self.answers.items():
-                store.save_answer(peer, caller, request_id, type(reply).__name__, reply.started, reply.start_at)
+                store.save_answer(peer, caller, request_id, type(reply).__name__, reply)
             self.write_requests(store)
             for key, value in self.values.items():
                 store.set_meta(key, value)

@@ -21,7 +21,7 @@ from cosched.core.effects import (
 )
 from cosched.core.events import Event, Ready, Tried
 from cosched.core.job import JobState
-from cosched.core.protocol import Domain, JobId, MateStarted, MateTried, Reply, StartJob, TryStartMate
+from cosched.core.protocol import Domain, JobId, MateTried, MutatingRequest, Reply
 from cosched.service.domain.memory import PEERS, remember_peers
 from cosched.service.domain.records import Records
 from cosched.service.domain.story import MATE_HOLDS, Noted
@@ -148,18 +148,18 @@ class Decisions:
     def _answer(self, answer: Answer) -> None:
         changes, request = self._journal.changes, answer.request
         changes.reply = answer.answer
-        if not isinstance(request, (TryStartMate, StartJob)):
+        if not isinstance(request, MutatingRequest):
             return
         changes.replies.append(answer)
         last = self._core.answers.last_answer(answer.peer, request.caller)
-        if last is not None and last[0] == request.request_id and isinstance(last[1], (MateTried, MateStarted)):
-            changes.answers[answer.peer, request.caller] = last[0], last[1]
+        if last is not None and last[0] == request.request_id:
+            changes.answers[answer.peer, request.caller] = last
         if self._scheduler.awaited is not None and self._refuses(answer.peer, request, answer.answer):
             # That job's nodes may be what is missing. If it gives them back, the iteration goes on behind it, perhaps
             # past this one: two domains that ask each other for different pairs would leave it at that.
             self._look_again(self._journal.now + 1)
 
-    def _refuses(self, peer: Domain, request: TryStartMate | StartJob, answer: Reply) -> bool:
+    def _refuses(self, peer: Domain, request: MutatingRequest, answer: Reply) -> bool:
         """Whether a queued job could not be started for its mate."""
         tried = type(answer) is MateTried and not answer.started
         mates = tried and self._core.mates.is_mate(peer, request.caller, request.job)

@@ -1,14 +1,15 @@
-"""Answers to calls of peers that take a while: TryStartMate, where a resource manager schedules."""
+"""Answers to calls of peers that take a while: those about starts and slots, where a resource manager schedules."""
 
 from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
 
+from cosched.core.coscheduling.answers import REFUSED
 from cosched.core.effects import Answer
-from cosched.core.protocol import Domain, JobId, MateTried, Reply, StartJob, TryStartMate
+from cosched.core.protocol import Domain, JobId, MutatingRequest, Reply
 
-Waiting = tuple[str, "asyncio.Future[Reply]"]  # the call's request id, and who awaits its answer
+Waiting = tuple[MutatingRequest, "asyncio.Future[Reply]"]  # the call, and who awaits its answer
 
 
 class LateAnswers:
@@ -17,10 +18,10 @@ class LateAnswers:
     def __init__(self) -> None:
         self._waiting: defaultdict[tuple[Domain, JobId], list[Waiting]] = defaultdict(list)
 
-    async def of(self, peer: Domain, request: TryStartMate | StartJob) -> Reply:
+    async def of(self, peer: Domain, request: MutatingRequest) -> Reply:
         """The answer to this call, when it has been given."""
         told: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
-        waiting = request.request_id, told
+        waiting = request, told
         calls = self._waiting[peer, request.caller]
         calls.append(waiting)
         try:
@@ -33,8 +34,8 @@ class LateAnswers:
     def tell(self, answer: Answer) -> None:
         """A call is answered; earlier ones of the same job have been superseded by it."""
         request = answer.request
-        if not isinstance(request, (TryStartMate, StartJob)):
+        if not isinstance(request, MutatingRequest):
             return
-        for request_id, told in self._waiting.get((answer.peer, request.caller), ()):
+        for call, told in self._waiting.get((answer.peer, request.caller), ()):
             if not told.done():
-                told.set_result(answer.answer if request_id == request.request_id else MateTried(False))
+                told.set_result(answer.answer if call.request_id == request.request_id else REFUSED[type(call)])

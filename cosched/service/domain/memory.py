@@ -6,7 +6,7 @@ Fields that have their default are left out.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, asdict, fields
 from typing import Any
 
@@ -16,8 +16,14 @@ from cosched.core.protocol import (
     Domain,
     GetMateJobId,
     GetMateStatus,
+    MateStarted,
+    MateTried,
+    MutatingReply,
+    Proposed,
     ProposeStart,
+    Refusal,
     Request,
+    Settled,
     SettleStart,
     StartJob,
     TryStartMate,
@@ -28,6 +34,7 @@ from cosched.service.store import JobRecord
 PEERS = "peers"  # the key of what is kept of peers
 KINDS = (GetMateJobId, GetMateStatus, TryStartMate, StartJob, ProposeStart, SettleStart)
 REQUESTS: dict[str, type] = {kind.__name__: kind for kind in KINDS}
+ANSWERS: dict[str, type[MutatingReply]] = {kind.__name__: kind for kind in (MateTried, MateStarted, Proposed, Settled)}
 OF_RECORD = {"id", "owner", "state", "peer", "pair", "mate", "ready_at", "started_at"}  # columns of their own
 OF_CLUSTER = {"block", "expected", "boost", "passed_over", "wanted_until", "released"}
 OF_CLUSTER |= {"wanted", "been_ready", "guard", "slot", "slot_block"}  # the job's slot is the same for both
@@ -85,6 +92,14 @@ def remember_peers(peers: Peers) -> str:
 def recalled_peers(kept: str | None) -> dict[Domain, Presence]:
     """What was kept of the peers."""
     return {peer: Presence(**values) for peer, values in json.loads(kept or "{}").items()}
+
+
+def recalled_answer(kind: str, values: Sequence[Any]) -> MutatingReply:
+    """The answer to a peer's mutating call."""
+    answer = ANSWERS[kind](*values)
+    if isinstance(answer, Proposed) and answer.refusal is not None:
+        return answer._replace(refusal=Refusal(answer.refusal))
+    return answer
 
 
 def _request(kept: list[Any]) -> Request:

@@ -12,22 +12,16 @@ from cosched.core.protocol import (
     JobId,
     MateJobId,
     MateProblem,
-    MateStarted,
-    MateTried,
+    MutatingRequest,
     Reply,
-    StartJob,
-    StartReply,
-    TryStartMate,
 )
 from cosched.service.domain.decisions import Decisions
 from cosched.service.domain.late_answers import LateAnswers
-from cosched.service.domain.memory import recalled_job
+from cosched.service.domain.memory import recalled_answer, recalled_job
 from cosched.service.domain.records import Records
 from cosched.service.domain.turns import Turns
 from cosched.service.store import AuditRecord, JobRecord, Store
 from cosched.service.wire.fields import number
-
-ANSWERS: dict[str, type[StartReply]] = {kind.__name__: kind for kind in (MateTried, MateStarted)}
 
 
 class Questions:
@@ -91,11 +85,11 @@ class Questions:
                 self._recall_job(self._store.ended_mate(peer, owner, request.pair, mate), peer, request.caller)
         elif request.job not in self._core.jobs and (id := number(request.job)) is not None:  # type: ignore[union-attr]
             self._recall_job(self._store.job(id), peer, request.caller)
-        if type(request) in (TryStartMate, StartJob) and self._core.answers.last_answer(peer, request.caller) is None:
+        if isinstance(request, MutatingRequest) and self._core.answers.last_answer(peer, request.caller) is None:
             kept = self._store.answer(peer, request.caller)
             if kept is not None:
-                request_id, kind, started, start_at = kept
-                self._core.answers.recover_answer(peer, request.caller, request_id, ANSWERS[kind](started, start_at))
+                request_id, kind, values = kept
+                self._core.answers.recover_answer(peer, request.caller, request_id, recalled_answer(kind, values))
 
     def _recall_job(self, record: JobRecord | None, peer: Domain, caller: JobId) -> None:
         if record is None or str(record.id) in self._core.jobs or not record.state.final:

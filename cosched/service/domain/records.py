@@ -89,6 +89,10 @@ class Records:
             if paired is not None and paired.state.final:
                 self.core.forget(paired)
 
+    def booked_nodes(self) -> int:
+        """Nodes that queued jobs have booked for their slots."""
+        return sum(record.nodes for record in self.jobs.values() if record.slot is not None)
+
     # The story
 
     def tell(self, effect: Record) -> None:
@@ -100,6 +104,8 @@ class Records:
             self.journal.note(job, effect.what, **effect.stored(), **ended)
         if effect.what in COUNTED:
             COUNTED[effect.what](self.metrics).inc()
+        if effect.what is What.LOST_SLOT and effect.why is not None:
+            self.metrics.slots_dropped(effect.why.name.lower()).inc()
         if effect.what is What.YIELDS:
             self._why_yielded[job] = effect.why
         if record is not None:
@@ -112,6 +118,8 @@ class Records:
             reason = Why.MATE_QUEUING
         if reason is not None:
             self.set_reason(job, reason)
+        if effect.what is What.HAS_SLOT:
+            self.metrics.slots["set" if _slot(record) is None else "moved"].inc()
         if linked and effect.detail.get("mate") is not None:
             record.lookup = FOUND[Found.MATE]
         if effect.what is What.STARTED:
@@ -128,10 +136,18 @@ class Records:
         paired = bool(self.core.jobs[effect.job].peer)
         together = story.starts_together(effect)
         self.metrics.starts["unpaired" if not paired else "paired" if together else "alone"].inc()
+        slot = _slot(record)
+        if together and slot is not None:
+            self.metrics.slots["started" if self.journal.now >= slot else "early"].inc()
         gap = effect.detail.get("gap_s")
         if gap is not None:
             record.gap_s = gap
             self.metrics.pair_gap.observe(gap)
+
+
+def _slot(record: JobRecord) -> int | None:
+    """The slot that the job had before this turn."""
+    return (record.memory or {}).get("slot")
 
 
 COUNTED: dict[What, Callable[[Metrics], Counter]] = {

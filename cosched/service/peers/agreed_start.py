@@ -1,4 +1,4 @@
-"""The instant at which two mates start: proposal, answer and agreement (AGREED START in coscheduling.proto).
+"""Instants between two domains: the agreed start of two mates (AGREED START in coscheduling.proto), holds and slots.
 
 On the wire an instant is by the clock of the called domain. Inside this domain it is by our wall clock, which the
 manager uses to start jobs. None means that the job starts at once.
@@ -6,6 +6,7 @@ manager uses to start jobs. None means that the job starts at once.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 
@@ -60,7 +61,21 @@ class AgreedStart:
         offset = self._offset(peer)
         if offset is None or instant in (0, FOREVER):
             return instant
-        return max(1, round(instant - offset.ahead))
+        return max(1, math.ceil(instant - offset.ahead - 0.5))  # exactly the inverse of `there`
+
+    def there(self, peer: Domain, instant: int) -> int:
+        """Convert an instant from our clock to that of `peer`, as `here` does the other way."""
+        offset = self._offset(peer)
+        if offset is None or instant in (0, FOREVER):
+            return instant
+        return max(1, math.floor(instant + offset.ahead + 0.5))
+
+    def wait(self, peer: Domain, instant: int) -> float:
+        """Return how long after an instant, in seconds, it has surely come by the clock of `peer` too."""
+        offset = self._offset(peer)
+        if offset is None:
+            return 0.0
+        return max(0.0, self.there(peer, instant) - offset.ahead - instant) + offset.uncertainty
 
     def heard(self, peer: Domain, start_at: float | None) -> float | None:
         """Convert a start in an answer of `peer` to our clock. It may have passed if the answer comes late."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from grpc import StatusCode
 from grpc.aio import AioRpcError
 
-from cosched.core.protocol import Failure
+from cosched.core.protocol import Failure, Proposed, ProposeStart, Refusal, Reply, Settled, SettleStart
 from cosched.error_details import error_info
 
 MAX_PROBLEM = 300  # characters of a peer's error text that are shown
@@ -28,6 +28,11 @@ _REFUSALS = frozenset(
     }
 )
 
+WITHOUT_SLOTS: dict[type, Reply] = {  # what a domain answers that does not know these calls
+    ProposeStart: Proposed(None, refusal=Refusal.OFF),
+    SettleStart: Settled(False),
+}
+
 
 class CallError(Exception):
     """A call that brought no usable answer: `failure` for the core, `problem` in one line for people."""
@@ -39,7 +44,7 @@ class CallError(Exception):
 
 
 def failure(error: AioRpcError, mutating: bool) -> CallError:
-    """Return the failure of a call that was, or may have been, sent; `mutating`: TryStartMate or StartJob."""
+    """Return the failure of a call that was, or may have been, sent; `mutating`: one that changes something."""
     return CallError(_kind(error, mutating), _describe(error))
 
 

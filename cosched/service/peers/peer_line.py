@@ -74,6 +74,8 @@ def _methods(channel: grpc.aio.Channel) -> dict[type, Any]:
         wire.GetMateStatusRequest: calls.GetMateStatus,
         wire.TryStartMateRequest: calls.TryStartMate,
         wire.StartJobRequest: calls.StartJob,
+        wire.ProposeStartRequest: calls.ProposeStart,
+        wire.SettleStartRequest: calls.SettleStart,
         wire.CompareClocksRequest: calls.CompareClocks,
         wire.TellPresenceRequest: calls.TellPresence,
         HealthCheckRequest: HealthStub(channel).Check,

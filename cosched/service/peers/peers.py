@@ -19,15 +19,15 @@ from grpc import StatusCode
 from grpc.aio import AioRpcError
 from grpc_health.v1.health_pb2 import HealthCheckRequest, HealthCheckResponse
 
-from cosched.core.protocol import Domain, Failure, Reply, Request, StartJob, TryStartMate
+from cosched.core.protocol import Domain, Failure, MutatingRequest, Reply, Request
 from cosched.service.configuration import Peer
 from cosched.service.peers.clock_offset import ClockOffset, Offset
-from cosched.service.peers.outcomes import CallError, failure, is_lost, one_line
+from cosched.service.peers.outcomes import WITHOUT_SLOTS, CallError, failure, is_lost, one_line
 from cosched.service.peers.peer_line import Line
 from cosched.service.wire.fields import FieldError
 from cosched.service.wire.tls import PeerCredentials
 from cosched.service.wire.tls_probe import speaks_tls
-from cosched.service.wire.translation import read_clock, read_reply, write_request
+from cosched.service.wire.translation import check_answer, read_clock, read_reply, write_request
 from cosched.v1 import cluster_pb2 as states
 from cosched.v1.coscheduling_pb2 import CompareClocksRequest, TellPresenceRequest
 
@@ -181,14 +181,18 @@ class _Peer:
             raise CallError(Failure.UNREACHABLE, f"{MAX_OPEN_CALLS} calls to it are open") from None
 
     async def _call(self, request: Request, deadline: float) -> Reply:
-        mutating = isinstance(request, (TryStartMate, StartJob))
+        mutating = isinstance(request, MutatingRequest)
         message = write_request(request, self._here, self._peer.name)
         try:
             answer = await (self._order if mutating else self._ask)(message, deadline)
             if answer is None:
                 raise FieldError("the message", "cannot be read")
-            return read_reply(answer, self._peer.name)
+            reply = read_reply(answer, self._peer.name)
+            check_answer(request, reply)
+            return reply
         except AioRpcError as error:
+            if error.code() is StatusCode.UNIMPLEMENTED and type(request) in WITHOUT_SLOTS:
+                return WITHOUT_SLOTS[type(request)]
             failed = failure(error, mutating)
             if error.code() is StatusCode.DEADLINE_EXCEEDED and await self._is_alive():
                 failed = CallError(Failure.SLOW if mutating else Failure.BUSY, failed.problem)

@@ -52,6 +52,11 @@ class JobRecord:
         """The mate that it names; its id may have been learnt."""
         return MateName(self.peer or "", self.pair, self.mate, (self.memory or {}).get("or_alone", False))
 
+    @property
+    def slot(self) -> int | None:
+        """The slot of a queued job, if it has one."""
+        return (self.memory or {}).get("slot") if self.state is JobState.QUEUED else None
+
 
 @dataclass(frozen=True, slots=True)
 class JobScript:

@@ -5,6 +5,7 @@ Once a migration has been used it never changes: a change of the schema is a new
 
 from __future__ import annotations
 
+import json
 from contextlib import closing
 
 from sqlite_utils import Database, Migrations
@@ -115,6 +116,7 @@ CREATE TABLE meta (  -- single values; keys that begin with "store." are the sto
 ) STRICT, WITHOUT ROWID
 """
 _CANCELLED_BY = "ALTER TABLE jobs ADD COLUMN cancelled_by TEXT /* who has ordered its end while it ran */"
+_ANSWER = "ALTER TABLE answers ADD COLUMN reply TEXT NOT NULL DEFAULT '[]' /* JSON: the fields of the answer */"
 _START_AT = "ALTER TABLE answers ADD COLUMN start_at REAL /* the agreed instant, in seconds since 1970 */"
 
 
@@ -150,6 +152,17 @@ def _refusals_in_replies(database: Database) -> None:
         WHERE jobs.id = replies.job AND jobs.state = {int(JobState.CANCELLED)}
             AND substr(jobs.end_text, 1, 9) = 'refused: '
     """)
+
+
+@MIGRATIONS(name="0006_whole_answers")
+def _whole_answers(database: Database) -> None:
+    """Answers have more fields, each kind its own; until now all had these two."""
+    _execute_each(database, _ANSWER)
+    kept = database.execute("SELECT peer, caller, started, start_at FROM answers").fetchall()
+    for peer, caller, started, start_at in kept:
+        reply = json.dumps([bool(started), start_at])
+        database.execute("UPDATE answers SET reply = ? WHERE peer = ? AND caller = ?", (reply, peer, caller))
+    _execute_each(database, "ALTER TABLE answers DROP COLUMN started;\nALTER TABLE answers DROP COLUMN start_at")
 
 
 def _execute_each(database: Database, statements: str) -> None:

@@ -43,8 +43,8 @@ COUNT_AUDIT = """
 """
 DROP_SCRIPT = "DELETE FROM scripts WHERE job = ?"
 SAVE_ANSWER = f"""
-    INSERT OR REPLACE INTO answers (peer, caller, request_id, kind, started, start_at, sequence)
-    VALUES (?, ?, ?, ?, ?, ?, {_LAST_EVENT})
+    INSERT OR REPLACE INTO answers (peer, caller, request_id, kind, reply, sequence)
+    VALUES (?, ?, ?, ?, ?, {_LAST_EVENT})
 """
 SAVE_REPLY = f"""
     INSERT INTO replies (who, request_id, method, job, error, sequence)
@@ -78,8 +78,8 @@ SCRIPT_BYTES = "SELECT job, length(script) + length(context) FROM scripts"
 SCRIPT = "SELECT script, context FROM scripts WHERE job = ?"
 ENDED_OF_PAIR = f"{_JOBS} WHERE peer = ? AND owner = ? AND pair = ? AND {_LAST_ENDED}"
 ENDED_WITH_MATE = f"{_JOBS} WHERE peer = ? AND owner = ? AND mate = ? AND {_LAST_ENDED}"
-ANSWERS = "SELECT peer, caller, request_id, kind, started FROM answers ORDER BY peer, caller"
-ANSWER = "SELECT request_id, kind, started, start_at FROM answers WHERE peer = ? AND caller = ?"
+ANSWERS = "SELECT peer, caller, request_id, kind, reply FROM answers ORDER BY peer, caller"
+ANSWER = "SELECT request_id, kind, reply FROM answers WHERE peer = ? AND caller = ?"
 REPLY = "SELECT method, job, error FROM replies WHERE who = ? AND request_id = ?"
 AUDIT = f"SELECT {', '.join(AUDIT_COLUMNS)} FROM audit ORDER BY id DESC LIMIT ?"
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from cosched.core.job import JobState
 from cosched.service.store import statements
@@ -157,11 +158,12 @@ class Store(Reading):
         named = record.at, record.who, record.via, record.method, record.outcome, record.detail
         self._write(statements.COUNT_AUDIT, [(record.times, *named)])
 
-    def save_answer(
-        self, peer: str, caller: str, request_id: str, kind: str, started: bool, start_at: float | None = None
-    ) -> None:
-        """Store the answer to a mutating call of a peer's job; it replaces the answer to the job's last call."""
-        self._write(statements.SAVE_ANSWER, [(peer, caller, request_id, kind, started, start_at)])
+    def save_answer(self, peer: str, caller: str, request_id: str, kind: str, reply: Sequence[Any]) -> None:
+        """Store the answer to a mutating call of a peer's job; it replaces the answer to the job's last call.
+
+        `kind`, `reply`: the answer's type and its fields, plain values for JSON.
+        """
+        self._write(statements.SAVE_ANSWER, [(peer, caller, request_id, kind, json.dumps([*reply]))])
 
     def save_reply(self, who: str, request_id: str, method: str, job: int | None, error: str) -> None:
         """Store the answer to a user's call; if this request id has an answer, only the error."""
@@ -235,16 +237,13 @@ class Store(Reading):
         sql, values = statements.events(after, jobs, kinds, limit)
         return self._read(event_of, sql, values)
 
-    def answers(self) -> list[tuple[str, str, str, str, bool]]:
-        """Return peer, its job, request id and kind of the job's last mutating call, and whether the answer was yes."""
-        return self._read(lambda row: (*row[:4], bool(row[4])), statements.ANSWERS)
+    def answers(self) -> list[tuple[str, str, str, str, list[Any]]]:
+        """Return peer, its job, the request id of the job's last mutating call, and kind and fields of our answer."""
+        return self._read(lambda row: (*row[:4], json.loads(row[4])), statements.ANSWERS)
 
-    def answer(self, peer: str, caller: str) -> tuple[str, str, bool, float | None] | None:
-        """Return request id and kind of the last mutating call of that job of the peer, and our answer.
-
-        The answer is whether it was yes, and the agreed instant in seconds since 1970.
-        """
-        return self._one(lambda row: (row[0], row[1], bool(row[2]), row[3]), statements.ANSWER, (peer, caller))
+    def answer(self, peer: str, caller: str) -> tuple[str, str, list[Any]] | None:
+        """Return the request id of the last mutating call of that job, and kind and fields of our answer."""
+        return self._one(lambda row: (row[0], row[1], json.loads(row[2])), statements.ANSWER, (peer, caller))
 
     def reply(self, who: str, request_id: str) -> tuple[str, int | None, str] | None:
         """Return method, job and error of this user's call with that request id."""

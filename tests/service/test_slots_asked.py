@@ -1,0 +1,87 @@
+"""Peers' calls about slots, at a domain with its database: answered once, also after it was killed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from cosched.core.events import Asked
+from cosched.core.job import JobState
+from cosched.core.protocol import (
+    GetMateJobId,
+    MateTried,
+    MutatingReply,
+    MutatingRequest,
+    Proposed,
+    ProposeStart,
+    Refusal,
+    Settled,
+    SettleStart,
+    TryStartMate,
+)
+from cosched.core.settings import CoschedulingSettings, Scheme
+from cosched.service.store import JobRecord
+from tests.service.world import Faults, Node, World
+
+SLOTS = CoschedulingSettings(scheme=Scheme.YIELD, slots=True)
+CALLS: dict[str, MutatingRequest] = {
+    "try": TryStartMate("b/7/1", "2", "7", 0),
+    "propose": ProposeStart("b/7/1", "2", "7", 5000),
+    "settle": SettleStart("b/7/1", "2", "7", 3, True),
+}
+
+
+@pytest.fixture
+def node(tmp_path: Path):
+    """A domain whose job 2, the mate of b's job 7, waits behind job 1."""
+    world = World(tmp_path, 1, {"a": SLOTS, "b": CoschedulingSettings()}, Faults())
+    node = world.nodes["a"]
+    node.run_times = {"1": 10**6, "2": 100}
+    node._submit(JobRecord(1, "j", "u", None, 10, 10**6, world.now, JobState.QUEUED))
+    node._submit(JobRecord(2, "j", "u", None, 10, 100, world.now, JobState.QUEUED, peer="b", pair="run"))
+    node.domain.questions.ask(Asked("b", GetMateJobId("7", "run", None, "u")))
+    yield node
+    world.close()
+
+
+def ask(node: Node, request: MutatingRequest) -> MutatingReply:
+    return cast(Any, node.domain.questions.ask(Asked("b", request)))
+
+
+def restart(node: Node) -> None:
+    node._die()
+    node.begin()
+
+
+@pytest.mark.parametrize("kind", CALLS)
+def test_a_retry_gets_the_same_answer_from_the_database_after_a_restart(node: Node, kind: str) -> None:
+    request = CALLS[kind]
+    first = ask(node, request)
+    assert node.store.answer("b", "7") == ("b/7/1", type(first).__name__, [*first])
+    restart(node)
+    writes = node.store.commits
+    again = ask(node, request)
+    assert (type(again), again) == (type(first), first)
+    assert node.store.commits <= writes + 1  # its turn, in which nothing changes
+
+
+def test_a_late_copy_of_an_earlier_call_is_refused_in_the_words_of_its_kind(node: Node) -> None:
+    ask(node, TryStartMate("b/7/9", "2", "7", 0))
+    restart(node)
+    assert ask(node, CALLS["propose"]) == Proposed(None, refusal=Refusal.NOT_MATE)
+    assert ask(node, CALLS["settle"]) == Settled(False)
+    assert ask(node, CALLS["try"]) == MateTried(False)
+
+
+def test_a_domain_without_slots_says_so_and_that_is_no_fault(tmp_path: Path) -> None:
+    world = World(tmp_path, 1, dict.fromkeys("ab", CoschedulingSettings()), Faults())
+    node = world.nodes["a"]
+    node.run_times = {"1": 10**6, "2": 100}
+    node._submit(JobRecord(1, "j", "u", None, 10, 10**6, world.now, JobState.QUEUED))
+    node._submit(JobRecord(2, "j", "u", None, 10, 100, world.now, JobState.QUEUED, peer="b", pair="run"))
+    node.domain.questions.ask(Asked("b", GetMateJobId("7", "run", None, "u")))
+    assert ask(node, CALLS["try"]) == MateTried(False)  # and not mate_ready
+    assert ask(node, ProposeStart("b/7/2", "2", "7", 5000)) == Proposed(None, refusal=Refusal.OFF)
+    world.close()
