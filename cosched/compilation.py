@@ -38,14 +38,15 @@ def use_kernel_cache() -> None:
         numba.config.CACHE_DIR = folder
 
 
-def prepare_kernels(run_all: Callable[[], None], say: Callable[[str], None]) -> float:
+def prepare_kernels(run_all: Callable[[], None], say: Callable[[str], None], module: str = "") -> float:
     """Compile or load every kernel by calling `run_all`, a tiny simulation; return the seconds that took.
 
-    `say` gets a message if kernels must be compiled. A second call with the same `run_all` does nothing.
+    `say` gets a message if kernels (those of the `module`) must be compiled. A second call with the same `run_all` does
+    nothing.
     """
     if run_all in _prepared:
         return 0.0
-    if not kernels_are_compiled():
+    if not kernels_are_compiled(module):
         say(MESSAGE)
     began = time.perf_counter()
     with _without_algebra():
@@ -67,9 +68,10 @@ def _without_algebra() -> Iterator[None]:
         del sys.modules[_ALGEBRA]
 
 
-def kernels_are_compiled() -> bool:
-    """Whether the cache contains any kernels."""
-    return any(file.endswith(".nbi") for _, _, files in os.walk(os.environ[_CACHE]) for file in files)
+def kernels_are_compiled(module: str = "") -> bool:
+    """Whether the cache contains any kernels (of this module)."""
+    names = (name for _, _, files in os.walk(os.environ[_CACHE]) for name in files)
+    return any(name.endswith(".nbi") and module in ("", name.partition(".")[0]) for name in names)
 
 
 def _cache_folder() -> str:

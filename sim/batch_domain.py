@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from cosched.core.effects import Book, Claim, Quote
 from cosched.core.events import Booked, Claimed, Quoted, Ready
 from cosched.core.protocol import JobId
 from cosched.core.scheduling.batch.cluster import Cluster
-from cosched.core.scheduling.batch.meeting_cluster import MeetingCluster
 from cosched.sim.holds_and_yields import HoldEnd, HoldLog, YieldLog
+
+if TYPE_CHECKING:
+    from cosched.core.scheduling.batch.meeting_cluster import MeetingCluster
 
 
 class BatchDomain:

@@ -15,7 +15,7 @@ from cosched.sim.engine import Engine
 from cosched.sim.results.result import ReplayResult, collect
 from cosched.sim.script import ScriptedDomain, ScriptedEvent, read_script
 from cosched.sim.story import StoryLog
-from cosched.sim.warm_up import run_all_kernels
+from cosched.sim.warm_up import prepare_for, run_all_kernels
 from cosched.sim.what_if import WhatIf
 from cosched.sim.world import DomainSetup
 from cosched.validation.schemes import SchemeChoice
@@ -45,6 +45,7 @@ class Replay:
 
     def __init__(self, config: ReplayConfig, say: Callable[[str], None] = lambda _: None) -> None:
         self.config = config
+        self._say = say
         began = time.perf_counter()
         machines = [read_machine(domain, config) for domain in config.domains]
         self.workloads = [workload for workload, _ in machines]
@@ -71,6 +72,7 @@ class Replay:
             for domain, workload, nodes in zip(settings, self.workloads, self.nodes, strict=True)
         ]
         story = StoryLog() if self.config.events else None
+        self.compile_s += prepare_for(setups, self._say)
         began = time.process_time()
         try:
             engine = Engine(setups, self.pairing, WhatIf(self.script), story)

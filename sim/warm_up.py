@@ -1,12 +1,14 @@
-"""A tiny simulation that calls every kernel, so that the time of a replay includes no compiling or loading."""
+"""Tiny simulations that call every kernel, so that the time of a replay includes no compiling or loading."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from decimal import Decimal
 
 import numpy as np
 
+from cosched.compilation import prepare_kernels
 from cosched.core.scheduling.policies.ordering import parse_ordering
 from cosched.core.scheduling.scheduler import ClusterSettings
 from cosched.core.settings import CoschedulingSettings, Scheme
@@ -15,10 +17,32 @@ from cosched.sim.world import DomainSetup
 from cosched.workload.jobs import Workload
 from cosched.workload.pairing import Pairing
 
+OF_MEETING = "slots"  # a module of kernels that only domains need that meet
+
+
+def prepare_for(domains: Sequence[DomainSetup], say: Callable[[str], None]) -> float:
+    """Compile or load the kernels of domains that meet, if any of these does; return the seconds that took."""
+    meet = any(domain.cluster.meets for domain in domains)
+    return prepare_kernels(run_meeting_kernels, say, OF_MEETING) if meet else 0.0
+
 
 def run_all_kernels() -> None:
-    """Simulate the case."""
+    """Use the kernels that every simulation needs."""
     Engine(*case()).run()
+
+
+def run_meeting_kernels() -> None:
+    """Use those of domains that meet."""
+    domains, pairing = case()
+    meeting = [
+        replace(
+            domain,
+            cluster=replace(domain.cluster, mate_budget=Decimal("0.5"), slots=True),
+            coscheduling=replace(domain.coscheduling, slots=True),
+        )
+        for domain in domains
+    ]
+    Engine(meeting, pairing).run()
 
 
 def case() -> tuple[list[DomainSetup], Pairing]:

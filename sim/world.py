@@ -31,7 +31,6 @@ from cosched.core.events import (
 from cosched.core.job import JobState
 from cosched.core.protocol import Domain, Failure, GetMateJobId, GetMateStatus, JobId, MateName, Reply, Request
 from cosched.core.scheduling.batch.cluster import Cluster
-from cosched.core.scheduling.batch.meeting_cluster import MeetingCluster
 from cosched.core.scheduling.primitives.tables import MAX_TIME, NEVER, Tables, new_tables
 from cosched.core.scheduling.scheduler import ClusterSettings
 from cosched.core.settings import CoschedulingSettings
@@ -279,6 +278,8 @@ def _told(message: Request | Reply) -> dict[str, object]:
 
 def _scheduler(tables: Tables, index: int, settings: ClusterSettings) -> BatchDomain:
     if settings.meets:
+        from cosched.core.scheduling.batch.meeting_cluster import MeetingCluster  # which others do without
+
         return MeetingDomain(MeetingCluster(tables, index, settings))
     return BatchDomain(Cluster(tables, index, settings))
 

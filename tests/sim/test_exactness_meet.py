@@ -53,16 +53,16 @@ def test_domains_of_all_kinds(cases, policy, backfill, pool):
     for number in range(cases):
         case = f"{SEED if cases > 6 else ''}/{policy}/{backfill}/{pool}/{number}"
         rng = Random(case)
-        domains = [_domain(rng, name, policy, backfill, pool) for name in "ABC"[: rng.choice([2, 2, 3])]]
+        names = "ABC"[: rng.choice([2, 2, 3])]
+        timer = {"release_interval": 0} if rng.random() < 0.1 else {}
+        domains = [_domain(rng, name, policy, backfill, pool, timer) for name in names]
         pairs = some_pairs(rng, domains, most=10)
         assert run_production(domains, pairs) == simulate(domains, pairs), case
 
 
-def _domain(rng, name, policy, backfill, pool):
+def _domain(rng, name, policy, backfill, pool, timer):
     """The first domain is as asked for, the others are of any kind."""
-    fixed = dict(rng.choice(SCHEMES))
+    fixed = rng.choice(SCHEMES) | timer
     if name == "A":
         fixed |= {"policy": POLICIES[policy], "backfill": backfill, "layout": POOLS[pool]}
-    if rng.random() < 0.1:
-        fixed["release_interval"] = 0
     return ref_domain(rng, name, some_jobs(rng, 12), **fixed)

@@ -1,0 +1,38 @@
+"""Kernels are compiled before they are needed, and only where they are."""
+
+from dataclasses import replace
+
+import pytest
+
+from cosched.compilation import kernels_are_compiled
+from cosched.sim import warm_up
+from cosched.sim.warm_up import case, prepare_for, run_meeting_kernels
+
+
+@pytest.fixture
+def prepared(monkeypatch):
+    """What was prepared."""
+    calls = []
+    monkeypatch.setattr(warm_up, "prepare_kernels", lambda *call: calls.append(call) or 1.0)
+    return calls
+
+
+def test_only_domains_that_meet_need_the_kernels_of_those(prepared):
+    domains, _ = case()
+    assert prepare_for(domains, print) == 0.0
+    assert not prepared
+    domains[1] = replace(
+        domains[1],
+        cluster=replace(domains[1].cluster, slots=True),
+        coscheduling=replace(domains[1].coscheduling, slots=True),
+    )
+    assert prepare_for(domains, print) == 1.0
+    assert [call[0] for call in prepared] == [run_meeting_kernels]
+
+
+def test_whether_they_are_compiled_is_known_by_their_module(prepared):
+    domains, _ = case()
+    prepare_for([replace(domains[0], cluster=replace(domains[0].cluster, mate_budget=1))], print)
+    run_meeting_kernels()
+    assert kernels_are_compiled(prepared[0][2])
+    assert not kernels_are_compiled("another")
