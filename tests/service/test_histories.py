@@ -14,8 +14,9 @@ from tests.service.world import Faults, World
 from tests.tiers import seeds, soaked
 
 SCHEMES = list(itertools.product((Scheme.HOLD, Scheme.YIELD), repeat=2))
+MEET = "meet"
 PAIRS, ALONE = 8, 6
-TOGETHER = ("asked by ", "its holding mate started", "its mate could start")
+TOGETHER = ("asked by ", "its holding mate started", "its mate could start", "at its slot")
 
 
 @contextmanager
@@ -39,9 +40,15 @@ def world(tmp_path):
 
 
 def new_world(folder, seed: int, schemes, faults: Faults, *, kind: type[World], **settings) -> World:
-    """Two machines of 10 nodes, pairs and other jobs, submitted over five minutes; all drawn from the seed."""
+    """Two machines of 10 nodes, pairs and other jobs, submitted over five minutes; all drawn from the seed.
+
+    `schemes`: of each domain, or MEET.
+    """
     common = {"release_interval": 60, "max_held_fraction": Decimal("0.8"), "retry_interval": 1, **settings}
-    chosen = {name: CoschedulingSettings(scheme=scheme, **common) for name, scheme in zip("ab", schemes, strict=True)}
+    chosen = {}
+    for name, scheme in zip("ab", schemes, strict=True):
+        how = {"scheme": Scheme.YIELD, "slots": True} if scheme == MEET else {"scheme": scheme}
+        chosen[name] = CoschedulingSettings(**how, **common)
     made = kind(folder, seed, chosen, faults)
     draw = random.Random(seed)
     for node in made.nodes.values():

@@ -13,11 +13,12 @@ from collections import Counter
 from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 from cosched.core.job import JobState
-from cosched.core.scheduling.batch.open_cluster import OpenCluster
+from cosched.core.scheduling.batch.open_meeting_cluster import open_cluster
 from cosched.core.scheduling.policies.backfilling import BACKFILLING
 from cosched.core.scheduling.policies.ordering import parse_ordering
 from cosched.core.scheduling.scheduler import ClusterSettings
@@ -200,8 +201,11 @@ class Node:
     def _live(self) -> None:
         """Begin from what is on record."""
         self._check_record()
-        cluster = OpenCluster(ClusterSettings(10, parse_ordering("fcfs"), BACKFILLING["easy"]))
-        self.domain = LiveDomain(self.name, self.settings, cluster, self.store, WorldClock(self.world), METRICS)
+        slots = self.settings.slots
+        budget = Decimal("0.5" if slots else 0)
+        cluster = ClusterSettings(10, parse_ordering("fcfs"), BACKFILLING["easy"], mate_budget=budget, slots=slots)
+        scheduler = open_cluster(cluster)
+        self.domain = LiveDomain(self.name, self.settings, scheduler, self.store, WorldClock(self.world), METRICS)
         for job in recover(self.domain, Outside(self, self.lives)):
             if job not in self.running and job not in self.done:
                 self.launch(job)

@@ -1,0 +1,115 @@
+"""Histories of two live domains of which one or both meet: faults of the link, deaths at any point, recovery.
+
+Beside what `test_histories` asks for: a slot is known to the core and to the scheduler alike; none is kept for ever.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from cosched.core.settings import OnUnreachable, Scheme
+from tests.service.outside import TIMEOUT
+from tests.service.test_histories import MEET, check_every_job_ran_once, pairs_of, started_alone, worlds
+from tests.service.world import Faults, World
+from tests.tiers import seeds
+
+OTHERS = [MEET, Scheme.HOLD, Scheme.YIELD, Scheme.OFF]
+
+
+class MeetingWorld(World):
+    """Looks at all slots after everything that happens."""
+
+    def __init__(self, *arguments) -> None:
+        self.slots: Counter[str] = Counter()
+        super().__init__(*arguments)
+
+    def at(self, instant, act) -> None:
+        def act_and_look() -> None:
+            act()
+            for node in self.nodes.values():
+                if node.domain is not None:
+                    self._look(node)
+
+        super().at(instant, act_and_look)
+
+    def _look(self, node) -> None:
+        domain = node.domain
+        for job in domain.jobs:
+            paired = domain.core.jobs[job]
+            if job in domain.scheduler:
+                assert domain.scheduler.job(job).slot == paired.slot, (node.name, job)
+            if paired.slot is not None:
+                self.slots[f"{node.name}{job}"] += 1
+                assert paired.state.name in ("QUEUED", "READY")
+                # It is claimed for as long as patience lasts, and the mate's domain is asked for as long again.
+                patience = 2 * (node.settings.peer_patience + self.faults.delay + TIMEOUT)
+                assert self.now <= paired.slot + patience, (node.name, job)
+
+
+@pytest.fixture
+def world(tmp_path):
+    """Makes worlds."""
+    with worlds(tmp_path, MeetingWorld) as make:
+        yield make
+
+
+def start_apart(made: World) -> list[str]:
+    """The pairs whose jobs have not started at one instant."""
+    started = {
+        name: {made.nodes[node].started_at[job] for node, job in pair.items()} for name, pair in pairs_of(made).items()
+    }
+    return [name for name, instants in started.items() if len(instants) > 1]
+
+
+@pytest.mark.parametrize("other", OTHERS)
+@pytest.mark.parametrize("seed", seeds(1, 25))
+def test_without_faults_mates_start_at_the_same_instant(world, seed, other):
+    made = world(seed, (MEET, other), Faults())
+    made.run()
+    check_every_job_ran_once(made)
+    assert not start_apart(made) or other is Scheme.OFF
+    assert bool(made.slots) == (other == MEET)
+
+
+@pytest.mark.parametrize("delay", [3, 20])
+@pytest.mark.parametrize("seed", seeds(1, 25))
+def test_a_slow_link_delays_the_second_start_by_no_more_than_an_answer_takes(world, seed, delay):
+    made = world(seed, (MEET, MEET), Faults(delay=delay), peer_patience=60)
+    made.run()
+    check_every_job_ran_once(made)
+    for pair in pairs_of(made).values():
+        first, second = (made.nodes[name].started_at[job] for name, job in pair.items())
+        assert abs(first - second) <= delay
+
+
+@pytest.mark.parametrize("other", OTHERS)
+@pytest.mark.parametrize("seed", seeds(1, 50))
+def test_domains_are_killed_at_any_point_and_messages_are_lost_and_doubled(world, seed, other):
+    """coscheduling.md, What must always hold, 1 and 5: no job starts twice, none is lost."""
+    faults = Faults(lose=0.1, duplicate=0.2, delay=4, kill=0.03)
+    made = world(seed, (MEET, other), faults, peer_patience=20)
+    made.run()
+    check_every_job_ran_once(made)
+
+
+@pytest.mark.parametrize("other", OTHERS[:3])
+@pytest.mark.parametrize("seed", seeds(1, 50))
+def test_with_patience_enough_no_fault_lets_a_job_start_alone(world, seed, other):
+    """2: where mates do not start together, a fault was in force; here no job gives up on its mate for one."""
+    faults = Faults(lose=0.05, duplicate=0.2, delay=2, kill=0.02, outage=30)
+    patient = {"on_peer_unreachable": OnUnreachable.HOLD, "peer_patience": 10**6}
+    made = world(seed, (MEET, other), faults, **patient)
+    made.run()
+    check_every_job_ran_once(made)
+    assert started_alone(made) == []
+
+
+@pytest.mark.parametrize("seed", seeds(1, 25))
+def test_a_power_failure_takes_back_nothing_that_has_left_a_domain(world, seed):
+    """Jobs run once though turns are lost: what was launched, answered and promised had been brought to disk."""
+    faults = Faults(lose=0.05, duplicate=0.2, delay=2, kill=0.03, power=0.7, sync=3)
+    made = world(seed, (MEET, MEET), faults, peer_patience=20)
+    made.run()
+    check_every_job_ran_once(made)
