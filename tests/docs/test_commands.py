@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 import pytest
 
-from cosched.cli.main import Commands
+from cosched.cli.main import main
 
 TOP = Path(__file__).resolve().parents[2]
 PAGES = [*TOP.glob("*.md"), *(TOP / "docs").glob("*.md"), *(TOP / "deploy").rglob("*.md")]
@@ -30,8 +30,8 @@ def shown(page: Path) -> Iterator[list[str]]:
 
 def unknown(words: list[str]) -> str:
     """The first word that no command of ours knows; empty if there is none."""
-    command: click.Command = Commands()
-    context = click.Context(command)
+    command: click.Command = main
+    context = click.Context(main, **main.context_settings)
     while isinstance(command, click.Group) and words and not words[0].startswith("-"):
         name, *words = words
         below = command.get_command(context, name)
@@ -39,7 +39,6 @@ def unknown(words: list[str]) -> str:
             return name
         command, context = below, click.Context(below, parent=context)
     known = {option for parameter in command.get_params(context) for option in parameter.opts}
-    known |= {"-h", "--help"}
     given = (word.partition("=")[0] for word in words if re.match(r"--?[A-Za-z]", word))
     return next((option for option in given if option not in known), "")
 
