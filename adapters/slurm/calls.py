@@ -12,11 +12,14 @@ from contextlib import suppress
 from typing import TypeVar
 
 from cosched.adapters.manager import ManagerError, UnavailableError, UnknownJobError
-from cosched.adapters.slurm import commands
+from cosched.adapters.slurm import commands, machine, reservations
 from cosched.adapters.slurm.commands import JobRow
+from cosched.adapters.slurm.plan import Plan
+from cosched.adapters.slurm.reservations import Reservation, ReservationError
 from cosched.adapters.slurm.settings import SlurmSettings
 
 _T = TypeVar("_T")
+_Failure = Callable[[str, int, bytes], ManagerError]
 _MOST_PRINTED = 256 << 20  # bytes: a million jobs
 _MOST_CONTROLS = 4  # concurrent commands that change jobs
 _MOST_IDS = 1000  # in one command
@@ -51,23 +54,19 @@ class Slurm:
 
     async def set_start(self, job_id: str, delay: int) -> None:
         """Let a job start in `delay` seconds at the earliest. UnknownJobError, NotPendingError."""
-        async with self._controls:
-            await self._run(commands.set_start(job_id, delay))
+        await self._control(commands.set_start(job_id, delay))
 
     async def set_comment(self, job_id: str, comment: str) -> None:
         """Replace a job's comment. UnknownJobError."""
-        async with self._controls:
-            await self._run(commands.set_comment(job_id, comment))
+        await self._control(commands.set_comment(job_id, comment))
 
     async def requeue(self, job_id: str) -> None:
         """End a batch job and queue it again. UnknownJobError; ManagerError if it is not launched yet or is ending."""
-        async with self._controls:
-            await self._run(commands.requeue(job_id))
+        await self._control(commands.requeue(job_id))
 
     async def cancel(self, job_id: str) -> None:
         """Cancel a job; do nothing if it has ended or is unknown."""
-        async with self._controls:
-            await self._run(commands.cancel(job_id))
+        await self._control(commands.cancel(job_id))
 
     async def config(self) -> dict[str, str]:
         """Return Slurm's configuration: parameters and values."""
@@ -81,7 +80,50 @@ class Slurm:
         """Return the addresses of the nodes, each once."""
         return commands.parse_addresses(await self._run(commands.addresses()))
 
-    async def _run(self, argv: list[str]) -> bytes:
+    # Reservations. ReservationError: nothing has changed; UnavailableError: that is unknown, so take back what may be
+
+    async def reserve(self, name: str, user: str, nodes: Sequence[str], start: int | None, end: int) -> None:
+        """Reserve these nodes for a user's jobs from `start` (None: now) to `end`, in seconds since 1970."""
+        await self._control(reservations.create(name, user, nodes, start, end), reservations.failure)
+        made = next((found for found in await self.reservations() if found.name == name), None)
+        try:
+            reservations.check_count(made, nodes)
+        except ReservationError:
+            with suppress(ReservationError):
+                await self.delete_reservation(name)
+            raise
+
+    async def move_reservation(self, name: str, nodes: Sequence[str], start: int | None, end: int) -> None:
+        """Move a reservation whose job does not run; refused, it stays where it is."""
+        await self._control(reservations.move(name, nodes, start, end), reservations.failure)
+
+    async def put_in(self, job_id: str, name: str) -> None:
+        """Let a pending job start in a reservation only. UnknownJobError: it has ended."""
+        await self._control(reservations.put_in(job_id, name), reservations.failure)
+
+    async def take_out(self, job_id: str) -> None:
+        """Take a job, pending or with nodes, out of its reservation. UnknownJobError: it has ended."""
+        await self._control(reservations.take_out(job_id), reservations.failure)
+
+    async def delete_reservation(self, name: str) -> None:
+        """Delete a reservation in which no job is."""
+        await self._control(reservations.delete(name), reservations.failure)
+
+    async def reservations(self) -> list[Reservation]:
+        """Return all reservations, whoever made them."""
+        return reservations.parse(await self._run(reservations.show()))
+
+    async def plan(self, now: int) -> Plan:
+        """Return what one look at the cluster shows, from the instant `now` on."""
+        partitions = machine.parse_nodes(await self._run(machine.nodes()))
+        jobs = machine.parse_jobs(await self._run(machine.jobs()))
+        return Plan(now, partitions, jobs, await self.reservations())
+
+    async def _control(self, argv: list[str], failure: _Failure = commands.failure) -> None:
+        async with self._controls:
+            await self._run(argv, failure)
+
+    async def _run(self, argv: list[str], failure: _Failure = commands.failure) -> bytes:
         name = argv[0]
         process = await self._start(argv)
         try:
@@ -95,7 +137,7 @@ class Slurm:
         if len(printed) > _MOST_PRINTED:
             raise ManagerError(f"{name} printed more than {_MOST_PRINTED} bytes")
         if code != 0:
-            raise commands.failure(name, code, said)
+            raise failure(name, code, said)
         return printed
 
     async def _start(self, argv: list[str]) -> Process:

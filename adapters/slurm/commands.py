@@ -233,36 +233,36 @@ def _job_row(fields: dict[str, str]) -> JobRow:
         het=None if fields["HetJobID"] in _NONE else fields["HetJobID"],
         state=fields["State"],
         reason=fields["Reason"],
-        nodes=_number(fields["NumNodes"]),
-        submitted_at=_number(fields["SubmitTime"]),
+        nodes=number(fields["NumNodes"]),
+        submitted_at=number(fields["SubmitTime"]),
         eligible_at=_time(fields["EligibleTime"]),
         started_at=_time(fields["StartTime"]),
         ended_at=_time(fields["EndTime"]),
         exit_code=code,
         signal=signal,
-        restarts=_number(fields["RestartCnt"]),
+        restarts=number(fields["RestartCnt"]),
         can_yield=fields["Requeue"] == "1" and fields["BatchFlag"] not in _NONE,  # BatchFlag counts failed launches
         user=fields["UserName"],
         comment="" if fields.get("Comment") == _NO_COMMENT else fields.get("Comment"),
         name=fields.get("Name", ""),
-        time_limit=_seconds(fields.get("TimeLimit", "")),
+        time_limit=seconds(fields.get("TimeLimit", "")),
     )
 
 
 def _ended_with(text: str) -> tuple[int, int]:
     """Parse exit code and signal from `CODE:SIGNAL` (squeue since 23.02) or from the number that wait(2) gives."""
     code, colon, signal = text.partition(":")
-    status = _number(code)
-    return (status, _number(signal)) if colon else (status >> 8, status & 0x7F)
+    status = number(code)
+    return (status, number(signal)) if colon else (status >> 8, status & 0x7F)
 
 
-def _number(text: str) -> int:
+def number(text: str) -> int:
     """Return the number that a text begins with, 0 if none: one odd job must not make all others unreadable."""
     match = _DIGITS.match(text)
     return int(match[0]) if match else 0
 
 
-def _seconds(text: str) -> int:
+def seconds(text: str) -> int:
     """Parse D-HH:MM:SS, whose left parts may be missing; 0 for UNLIMITED, INVALID, Partition_Limit."""
     match = _DURATION.fullmatch(text)
     if match is None:
@@ -272,7 +272,7 @@ def _seconds(text: str) -> int:
 
 
 def _time(text: str) -> int | None:
-    return _number(text) or None  # N/A, NONE, Unknown
+    return number(text) or None  # N/A, NONE, Unknown
 
 
 def _text(printed: bytes) -> str:

@@ -79,7 +79,7 @@ def test_names_and_time_limits_come_with_the_comments() -> None:
     ("shown", "seconds"), [("2:05", 125), ("1:00:00", 3600), ("3-00:00:01", 259201), ("INVALID", 0), ("UNLIMITED", 0)]
 )
 def test_durations_are_read_as_squeue_shortens_them(shown: str, seconds: int) -> None:
-    assert commands._seconds(shown) == seconds
+    assert commands.seconds(shown) == seconds
 
 
 def test_a_comment_forges_no_row_whatever_is_in_it() -> None:

@@ -1,0 +1,178 @@
+"""When jobs may start out of their turn, and when they could start: rules 2 and 4 of docs/meet.md, for a cluster.
+
+Slurm's own plans are of no use here: `--test-only` does not know the order of the queue, and a reservation is booked
+over whatever Slurm has planned for jobs that wait. So this is computed from one look at the nodes, the jobs and the
+reservations. Jobs run no longer than their time limits: what is late or still ending counts as busy for a while.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+from cosched.adapters.slurm.machine import MachineJob, nodes_of
+from cosched.adapters.slurm.profile import FOREVER, Opening, Profile
+from cosched.adapters.slurm.reservations import Reservation
+
+MARGIN = 1  # seconds after a job's end: Slurm refuses a reservation that begins just then
+LATE = 30  # seconds that a job may be late: Slurm ended those that ignored their limits 3 to 22 s after these
+
+
+@dataclass(frozen=True, slots=True)
+class Allowance:
+    """Up to when wanted jobs may push the first job of the queue, and the guard that is to be kept for it."""
+
+    limit: int | None  # None: there is no limit
+    guard: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A job may start now, on these nodes. `guard`: to be kept for the job `first`, if it is not None."""
+
+    nodes: tuple[str, ...]
+    first: str | None = None
+    guard: int | None = None
+
+
+def allowance(submitted: int, earliest: int | None, budget: Fraction, guard: int | None) -> Allowance:
+    """Return how far the first job may be pushed, by rule 2. `earliest`: when it could start; None: never."""
+    if earliest is None:
+        return Allowance(None, guard)
+    latest = earliest + math.floor(budget * max(0, earliest - submitted))
+    kept = latest if guard is None else guard
+    return Allowance(min(max(kept, earliest), latest), kept)
+
+
+class Plan:
+    """One look at a cluster at the instant `now`: usable nodes of each partition, all jobs, all reservations."""
+
+    def __init__(
+        self,
+        now: int,
+        partitions: Mapping[str, Collection[str]],
+        jobs: Iterable[MachineJob],
+        reservations: Iterable[Reservation],
+    ) -> None:
+        self.now = now
+        self._partitions = partitions
+        self._jobs = {job.job_id: job for job in jobs}
+        self._reservations = list(reservations)
+        waiting = (job for job in self._jobs.values() if job.queued and not job.kept_back and job.reservation is None)
+        self._queue = sorted(waiting, key=_rank)
+
+    def may_start(
+        self, job_id: str, budget: Fraction, guards: Mapping[str, int], ready: Collection[str]
+    ) -> Turn | None:
+        """Return where a wanted job may start now, by rule 2, or None.
+
+        `guards`: those that are kept for jobs. `ready`: jobs that wait for their mates, which have been ready.
+        """
+        job = self._jobs.get(job_id)
+        if job is None or job not in self._queue or not _can_be_placed(job):
+            return None
+        profile, among = self._profile(job), nodes_of(job, self._partitions)
+        first = next(other for other in self._queue if among & nodes_of(other, self._partitions))
+        if first is job or first.job_id in ready:
+            return _turn(profile.fits(job.count, job.limit, among))
+        if first.wishes:  # we cannot tell what it would lose
+            return None
+        return _beside(profile, first, nodes_of(first, self._partitions), job, among, budget, guards)
+
+    def earliest(self, job_id: str, not_before: int, paired: Collection[str]) -> Opening | None:
+        """Return where a job, queued or ready on nodes of its own, could have a slot from `not_before` on, by rule 4.
+
+        Its own slot is given back, and the first before it that does not fit now is reserved. `paired`: the jobs that
+        wait for their mates. A ready job is first asked about on the nodes that it has.
+        """
+        job = self._jobs.get(job_id)
+        if job is None or not _can_be_placed(job):
+            return None
+        profile = self._profile(job)
+        if not_before <= self.now and (here := profile.fits(job.count, job.limit, job.nodes)) is not None:
+            return here
+        self._run_up_to(job, profile, paired)
+        return profile.earliest(job.count, job.limit, not_before, nodes_of(job, self._partitions))
+
+    def _run_up_to(self, job: MachineJob, profile: Profile, paired: Collection[str]) -> None:
+        """Take from the profile what the jobs before this one would take in an iteration of EASY."""
+        reserved = False
+        for other in self._before(job):
+            among = nodes_of(other, self._partitions)
+            if (found := profile.fits(other.count, _length(other), among)) is None and not reserved:
+                reserved = True
+                found = profile.earliest(other.count, _length(other), self.now, among)
+            elif other.job_id in paired:
+                continue  # it is passed over
+            if found is not None:
+                profile.take(found.nodes, found.at, _end(found.at, other))
+
+    def _before(self, job: MachineJob) -> Iterator[MachineJob]:
+        for other in self._queue:
+            if _rank(other) >= _rank(job):
+                return
+            yield other
+
+    def _profile(self, own: MachineJob) -> Profile:
+        """Return what is free, with the nodes that the job has and its reservation given back."""
+        profile = Profile(self.now, frozenset().union(*self._partitions.values()))
+        for job in self._jobs.values():
+            if not job.queued and job is not own:
+                profile.take(job.nodes, self.now, self._busy_until(job))
+        for reservation in self._reservations:
+            if reservation.name != own.reservation:
+                profile.take(reservation.nodes, reservation.start, reservation.end)
+        return profile
+
+    def _busy_until(self, job: MachineJob) -> int:
+        if job.end is None:
+            return FOREVER
+        return job.end + MARGIN if job.end > self.now else self.now + LATE
+
+
+def _beside(
+    profile: Profile,
+    first: MachineJob,
+    its_nodes: frozenset[str],
+    job: MachineJob,
+    among: frozenset[str],
+    budget: Fraction,
+    guards: Mapping[str, int],
+) -> Turn | None:
+    """Return where a job may start beside the first one of the queue, which it may push a little."""
+    length = _length(first)
+    if (turn := profile.fits(first.count, length, its_nodes)) is not None:  # it has its turn first
+        profile.take(turn.nodes, profile.now, _end(profile.now, first))
+        return _turn(profile.fits(job.count, job.limit, among))
+    earliest = profile.earliest(first.count, length, profile.now, its_nodes)
+    allowed = allowance(first.submitted, None if earliest is None else earliest.at, budget, guards.get(first.job_id))
+    found = profile.fits(job.count, job.limit, among, after=earliest.nodes if earliest is not None else ())
+    if found is None or allowed.limit is None:
+        return _turn(found)
+    profile.take(found.nodes, profile.now, profile.now + job.limit)
+    pushed = profile.earliest(first.count, length, profile.now, its_nodes)
+    if pushed is None or pushed.at > allowed.limit:
+        return None
+    return Turn(found.nodes, first.job_id, allowed.guard)
+
+
+def _rank(job: MachineJob) -> tuple[int, int, int]:
+    return -job.priority, job.submitted, int(job.job_id)
+
+
+def _can_be_placed(job: MachineJob) -> bool:
+    return job.limit > 0 and job.count > 0 and not job.wishes
+
+
+def _length(job: MachineJob) -> int:
+    return job.limit or FOREVER
+
+
+def _end(start: int, job: MachineJob) -> int:
+    return start + job.limit if job.limit else FOREVER
+
+
+def _turn(found: Opening | None) -> Turn | None:
+    return None if found is None else Turn(found.nodes)

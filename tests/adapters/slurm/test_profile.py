@@ -1,0 +1,78 @@
+"""The profile, against one that looks at each second of each node."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cosched.adapters.slurm.profile import FOREVER, Opening, Profile
+
+NODES = [f"n{number}" for number in range(4)]
+NOW = 5
+HORIZON = 90  # seconds; all that is taken ends before
+takings = st.lists(
+    st.tuples(st.sets(st.sampled_from(NODES)), st.integers(0, 30), st.integers(1, 30)).map(
+        lambda taken: (frozenset(taken[0]), taken[1], taken[1] + taken[2])
+    ),
+    max_size=6,
+)
+Takings = list[tuple[frozenset[str], int, int]]
+
+
+def profile_of(taken: Takings) -> Profile:
+    profile = Profile(NOW, NODES)
+    for nodes, start, end in taken:
+        profile.take(nodes, start, end)
+    return profile
+
+
+def free_nodes(taken: Takings, at: int, seconds: int, among: set[str]) -> set[str]:
+    """The nodes that nothing takes in any second of [at, at + seconds)."""
+    busy = {n for nodes, start, end in taken for n in nodes if start < at + seconds and at < end}
+    return among - busy
+
+
+@given(takings, st.integers(1, 4), st.integers(1, 40), st.integers(0, 70), st.sets(st.sampled_from(NODES)))
+@settings(max_examples=400, deadline=None)
+def test_a_job_gets_the_first_second_from_which_enough_nodes_stay_free(
+    taken: Takings, count: int, seconds: int, not_before: int, among: set[str]
+) -> None:
+    """meet.md, 1: "j fits at t if its nodes are there for all of [t, t + requested)"."""
+    instants = range(max(NOW, not_before), HORIZON)
+    able = (at for at in instants if len(free_nodes(taken, at, seconds, among)) >= count)
+    expected = next(able, None)
+    found = profile_of(taken).earliest(count, seconds, not_before, among)
+    assert (found and found.at) == expected
+    if found is not None:
+        assert len(set(found.nodes)) == count
+        assert set(found.nodes) <= free_nodes(taken, found.at, seconds, among)
+
+
+@given(takings, st.integers(1, 4), st.integers(1, 40), st.sets(st.sampled_from(NODES)))
+@settings(max_examples=300, deadline=None)
+def test_a_job_fits_now_if_enough_nodes_stay_free_beside_others_if_they_suffice(
+    taken: Takings, count: int, seconds: int, after: set[str]
+) -> None:
+    free = free_nodes(taken, NOW, seconds, set(NODES))
+    found = profile_of(taken).fits(count, seconds, NODES, after)
+    assert (found is not None) == (len(free) >= count)
+    if found is not None:
+        assert set(found.nodes) <= free
+        assert len(set(found.nodes) & after) == max(0, count - len(free - after))
+
+
+def test_a_job_without_a_limit_needs_nodes_that_nobody_wants_again() -> None:
+    profile = profile_of([(frozenset({"n0"}), 50, 60)])
+    assert profile.earliest(4, FOREVER, 0, NODES) == Opening(60, ("n0", "n1", "n2", "n3"))
+    profile.take(["n1"], NOW, FOREVER)
+    assert profile.earliest(4, 1, 0, NODES) is None
+
+
+def test_a_job_gets_the_nodes_that_others_take_soonest() -> None:
+    profile = profile_of([(frozenset({"n3"}), 50, 60), (frozenset({"n2"}), 40, 60)])
+    assert profile.fits(2, 10, NODES) == Opening(NOW, ("n2", "n3"))
+    assert profile.fits(2, 40, NODES) == Opening(NOW, ("n3", "n0"))
+
+
+def test_nodes_that_cannot_be_used_are_never_free() -> None:
+    assert profile_of([]).earliest(1, 1, 0, ["down"]) is None
