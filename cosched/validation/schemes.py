@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
+from typing import Any
 
 from cosched.core.settings import Scheme
 
@@ -36,6 +38,18 @@ class Meeting:
     def __bool__(self) -> bool:
         """Whether they do at all."""
         return self.slots or self.mate_budget > 0
+
+    @property
+    def texts(self) -> dict[str, str]:
+        """Return the settings as texts by key."""
+        return {"mate_budget": f"{self.mate_budget:f}", "slots": "on" if self.slots else "off"}
+
+
+def in_words(scheme: str, settings: Mapping[str, Any]) -> str:
+    """Describe a scheme; of `settings`, in which `Meeting.texts` may be, only what the scheme does not say itself."""
+    preset = (PRESET if scheme == SchemeChoice.MEET else NOT_MEETING).texts
+    own = [f"{key} {settings[key]}" for key in preset if settings.get(key, preset[key]) != preset[key]]
+    return ", ".join([f"scheme {scheme}", *own])
 
 
 PRESET = Meeting(Decimal("0.5"), slots=True)

@@ -80,6 +80,11 @@ class CoschedulingFields(Settings):
         return self.meeting_if_on if self.coschedules else NOT_MEETING
 
     @property
+    def meeting_texts(self) -> dict[str, str]:
+        """The settings of `meeting` as texts; nothing for a scheme of the paper."""
+        return self.meeting.texts if self.meeting or self.scheme is SchemeChoice.MEET else {}
+
+    @property
     def meeting_if_on(self) -> Meeting:
         """How pairs meet while coscheduling is on: as given, else by the scheme."""
         preset = PRESET if self.scheme is SchemeChoice.MEET else NOT_MEETING

@@ -29,7 +29,12 @@ Keys of a domain, in --domain NAME,key=value,... and [[domain]] tables:
   node_pool            flat, partitioned:intrepid,
                        partitioned:UNITSxNODES (flat)
   scheme               what a job does that is ready before its mate:
-                       hold, yield; off: no coscheduling here (hold)
+                       hold, yield; off: no coscheduling here; meet:
+                       yield,mate_budget=0.5,slots=on (hold)
+  mate_budget          by which share of its wait the first job may be
+                       delayed by jobs whose mates wait; at most 10 (0)
+  slots                whether pairs agree on instants to start, and
+                       never hold: on, off (off)
   release_interval     longest hold; 0: no limit (20m)
   release_jitter       how much longer a hold may last, as a share (0.25)
   release_order        wanted, last (wanted)

@@ -27,9 +27,10 @@ FILE.toml has the keys of a replay's --config file and, above its tables,
   seed = 1               of replication 1; replication 2 has the next (1)
 and, for some keys, the values whose combinations are all run:
   [grid]
-  schemes = ["none", "HH", "HY", "YH", "YY"]   a letter for each domain
+  schemes = ["none", "HH", "HY", "YY", "MM"]   a letter for each domain
   "eureka.load" = [0.25, 0.5, 0.75]            a key of one domain
   release_interval = ["5m", "20m"]             of every domain
+  mate_budget = [0, 0.25, 0.5]                 (with scheme = "meet")
   pair_window = ["1m", "2m"]                   of the replay
 
 \b

@@ -19,9 +19,10 @@ from cosched.sim.results.wording import count, duration, number, percent
 HEADER = ("schemes", "mean wait", "slowdown", "sync time", "lost node-hours", "lost", "utilisation", "pairs together")
 TEXT = (
     "The same jobs without coscheduling (none) and under every combination of the machines' schemes: the letters, one "
-    "a machine in the order above, say whether it holds (H) or yields (Y) when a job is ready before its mate. "
+    "a machine in the order above, say whether it holds (H) or yields (Y){} when a job is ready before its mate. "
     "Each name leads to that replay's own report."
 )
+MEETS = ", or yields and meets its mate by a slot (M),"
 
 
 def write_comparison(folder: Path) -> Path:
@@ -48,7 +49,10 @@ def comparison_page(said: Mapping[str, Any]) -> Page:
         facts=list(_facts(first)),
         sections=[
             Section(
-                "Schemes compared", TEXT, figures=[_figure(names, runs)], tables=[_table(name, runs) for name in names]
+                "Schemes compared",
+                TEXT.format(MEETS if any("M" in name for name in runs) else ""),
+                figures=[_figure(names, runs)],
+                tables=[_table(name, runs) for name in names],
             )
         ],
     )

@@ -85,6 +85,7 @@ class DomainResult:
         return {
             "nodes": self.nodes,
             "scheme": str(self.settings.scheme),
+            **self.settings.meeting_texts,
             "policy": self.settings.policy,
             "backfill": self.settings.backfill,
             "node_pool": self.settings.node_pool,

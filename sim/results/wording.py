@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from cosched.validation.schemes import in_words
 from cosched.workload.traces import REASONS
 
 Summary = Mapping[str, Any]
@@ -54,7 +55,7 @@ def heading(name: str, domain: Summary) -> str:
     """Describe a domain's machine, scheme and policy; `domain` is its part of a summary."""
     parts = [
         count(domain["nodes"], "node"),
-        {"off": "no coscheduling"}.get(domain["scheme"], f"scheme {domain['scheme']}"),
+        "no coscheduling" if domain["scheme"] == "off" else in_words(domain["scheme"], domain),
         f"policy {domain['policy']}",
         {"none": "no backfilling"}.get(domain["backfill"], f"{domain['backfill']} backfilling"),
         *([domain["node_pool"]] if domain["node_pool"] != "flat" else []),

@@ -11,16 +11,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cosched.core.settings import Scheme
 from cosched.sim.configuration import Domain, ReplayConfig
 from cosched.sim.live.replaying import LiveReplay
+from cosched.validation.schemes import SchemeChoice
 from cosched.workload.generate import generate
 from cosched.workload.jobs import Workload
 from cosched.workload.traces import clean, machine_nodes, read_trace, write_swf
 from tests.live.replays import assert_equal
 from tests.live.services import COMMAND, PATIENCE, wait_until
 
-SCHEMES = [(a, b) for a in (Scheme.HOLD, Scheme.YIELD) for b in (Scheme.HOLD, Scheme.YIELD)]
+SCHEMES = [(a, b) for a in (SchemeChoice.HOLD, SchemeChoice.YIELD) for b in (SchemeChoice.HOLD, SchemeChoice.YIELD)]
 DAY = 86400
 
 
