@@ -39,6 +39,16 @@ class Domain(View[cluster_pb2.Domain]):
         return SCHEMES.get(self._message.scheme, UNKNOWN)
 
     @property
+    def mate_budget(self) -> str:
+        """The share of its waiting time by which the first job may be delayed by jobs whose mates have asked."""
+        return self._message.mate_budget or "0"
+
+    @property
+    def slots(self) -> bool:
+        """Whether pairs agree on instants at which they start, and their jobs never hold."""
+        return self._message.slots
+
+    @property
     def release_interval(self) -> timedelta | None:
         """How long a hold lasts before it is released; 0: for ever."""
         return span(self._message, "release_interval")

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from cosched.adapters.findings import Finding, ok, section, warning
 from cosched.core.settings import Scheme
 from cosched.service.configuration import Configuration
+from cosched.validation.schemes import in_words
 
 _HERE = section("coscheduling")
 _LEAST_GRACE = 30.0  # seconds: systemd's pause, a start that loads kernels, a busy host
@@ -32,12 +33,14 @@ def check_coscheduling(configuration: Configuration) -> Iterator[Finding]:
     if not configuration.coscheduling.heartbeat_interval:
         found = "0: absent peers and wrong clocks go unnoticed, and pairs start at no agreed instant"
         yield warning("heartbeat_interval", found, "ask peers now and then", _HERE, "heartbeat_interval = 10")
-    if settings.scheme is Scheme.HOLD or settings.max_yields or configuration.manager.schedules:
+    holds = not settings.slots and (settings.scheme is Scheme.HOLD or settings.max_yields)
+    if holds or configuration.manager.schedules:
         yield from _check_holds(configuration)
 
 
 def _check_peers(configuration: Configuration) -> Finding:
-    scheme = configuration.coscheduling_settings().scheme.value
+    section = configuration.coscheduling
+    scheme = in_words(section.scheme, section.meeting.texts).removeprefix("scheme ")
     if not configuration.peers:
         return warning(
             "scheme",

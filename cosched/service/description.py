@@ -52,7 +52,12 @@ def _coscheduling(configuration: Configuration) -> Iterator[tuple[str, str]]:
     if not settings.enabled:
         yield "coscheduling", "off: jobs start alone"
         return
-    yield "scheme", _scheme(settings.scheme, settings.max_yields)
+    yield "scheme", _scheme(section, settings.max_yields)
+    if section.meeting.mate_budget:
+        delay = f"{section.meeting.mate_budget:f} of its wait"
+        yield "mate budget", f"jobs whose mates have asked for them may delay the first job by {delay}"
+    if settings.slots:
+        yield "slots", "two jobs that cannot start together now agree on an instant; none of them holds"
     if settings.release_interval:
         longer = f", or later by up to {settings.release_jitter} of that" if settings.release_jitter else ""
         yield "holds", f"released after {_duration(settings.release_interval)}{longer}"
@@ -80,10 +85,10 @@ def _agreed_starts(section: Coscheduling) -> str:
     return f"if the manager can, and a peer's clock differs by at most {section.max_clock_offset} s"
 
 
-def _scheme(scheme: Scheme, max_yields: int) -> str:
-    if scheme is Scheme.YIELD and max_yields:
-        return f"yield; a job that has yielded {max_yields} times holds"
-    return scheme.value
+def _scheme(section: Coscheduling, max_yields: int) -> str:
+    if section.scheme.core is Scheme.YIELD and max_yields and not section.meeting.slots:
+        return f"{section.scheme}; a job that has yielded {max_yields} times holds"
+    return section.scheme.value
 
 
 def _peers(configuration: Configuration) -> Iterator[tuple[str, str]]:

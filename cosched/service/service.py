@@ -274,7 +274,8 @@ class Service:
     def about(self) -> cluster_pb2.Domain:
         """Return the description of the domain for users."""
         kind = self.configuration.manager.kind
-        return self.views.domain(kind, f"cosched {__version__}", self.serving_since, self.peers.views())
+        meeting = self.configuration.coscheduling.meeting
+        return self.views.domain(kind, f"cosched {__version__}", self.serving_since, self.peers.views(), meeting)
 
     def _tell_peers(self, peers: Collection[Domain] | None = None) -> None:
         """Tell these peers (None: all) that this domain is up, and whether it drains."""

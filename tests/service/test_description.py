@@ -43,6 +43,15 @@ def test_check_says_that_no_start_is_agreed_on(read: Read) -> None:
     assert "none: pairs start at once" in next(line for line in lines if line.startswith("agreed starts"))
 
 
+def test_check_says_how_pairs_meet(read: Read) -> None:
+    lines = describe(read(f'{PLAIN}[coscheduling]\nscheme = "meet"\nmax_yields = 3\n'))
+    at = lines.index("scheme              meet")
+    assert lines[at + 1 : at + 3] == [
+        "mate budget         jobs whose mates have asked for them may delay the first job by 0.5 of its wait",
+        "slots               two jobs that cannot start together now agree on an instant; none of them holds",
+    ]
+
+
 def warnings(configuration: Configuration) -> list[str]:
     return [line.split(maxsplit=1)[1] for line in describe(configuration) if line.startswith("warning ")]
 

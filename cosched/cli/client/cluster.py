@@ -12,6 +12,7 @@ from cosched.cli.client.node_names import fold
 from cosched.cli.client.wording import json_value, local_time
 from cosched.cli.output.plain_text import printable, table
 from cosched.cli.output.terminal import show_json, show_text
+from cosched.validation.schemes import PRESET, SchemeChoice, in_words
 
 if TYPE_CHECKING:
     from datetime import timedelta
@@ -55,12 +56,19 @@ def domains(as_json: bool, server: str | None) -> None:
 
 
 def _about(domain: Domain) -> Iterator[str]:
-    scheme = "no coscheduling" if domain.scheme == "off" else f"scheme {domain.scheme}"
-    yield f"{domain.name}: {domain.version}, {domain.manager} manager, {scheme}"
+    yield f"{domain.name}: {domain.version}, {domain.manager} manager, {_scheme(domain)}"
     yield f"nodes: {_counts(domain.nodes)}"
     yield f"jobs: {_counts(domain.jobs)}"
     if domain.drain is not None:
         yield f"drains since {local_time(domain.drain.since)}, until about {local_time(domain.drain.until)}"
+
+
+def _scheme(domain: Domain) -> str:
+    if domain.scheme == "off":
+        return "no coscheduling"
+    meeting = {"mate_budget": domain.mate_budget, "slots": "on" if domain.slots else "off"}
+    meets = domain.scheme == SchemeChoice.MEET.core and meeting == PRESET.texts
+    return in_words(SchemeChoice.MEET if meets else domain.scheme, meeting)
 
 
 def _counts(counts: Mapping[str, int]) -> str:

@@ -193,7 +193,8 @@ def _tell_foreign(content: bytes, script: str, domain: Domain) -> None:
 def _tell_cap(job: Job, domain: Domain) -> None:
     """Tell the user if a job is too large to hold: it can only yield, and may wait long for a busy mate."""
     nodes = sum(domain.nodes.values())
-    if not job.mates or domain.scheme != "hold" or job.nodes <= int(Fraction(domain.max_held_fraction or "1") * nodes):
+    holds = domain.scheme == "hold" and not domain.slots
+    if not job.mates or not holds or job.nodes <= int(Fraction(domain.max_held_fraction or "1") * nodes):
         return
     say(
         f"job {job.id} cannot hold its nodes for its mate, only yield: {job.nodes} of {nodes} nodes are more than "

@@ -20,6 +20,7 @@ from cosched.service.peers.peers import PeerView
 from cosched.service.store import EventRecord, JobRecord
 from cosched.service.wire.translation import PROBLEM
 from cosched.v1 import cluster_pb2, coscheduling_pb2, domain_pb2, job_pb2
+from cosched.validation.schemes import Meeting
 
 SCHEMES = {
     Scheme.HOLD: cluster_pb2.SCHEME_HOLD,
@@ -112,7 +113,9 @@ class Views:
             detail={key: str(self._shown(key, value)) for key, value in record.detail.items()},
         )
 
-    def domain(self, manager: str, version: str, serving_since: int, peers: Iterable[PeerView]) -> cluster_pb2.Domain:
+    def domain(
+        self, manager: str, version: str, serving_since: int, peers: Iterable[PeerView], meeting: Meeting
+    ) -> cluster_pb2.Domain:
         """Return the message for the domain itself."""
         settings = self._domain.core.settings
         message = cluster_pb2.Domain(
@@ -126,6 +129,8 @@ class Views:
             jobs=self.job_counts(),
             now=self._time(self._clock.now()),
             serving_since=self._time(serving_since),
+            mate_budget=meeting.texts["mate_budget"],
+            slots=meeting.slots,
         )
         message.peers.extend(_peer(view, self._absence(view.name)) for view in peers)
         if (drain := self._domain.draining.present) is not None:

@@ -44,6 +44,23 @@ def test_domains(cosched, domain):
 
 
 @pytest.mark.parametrize(
+    ("scheme", "mate_budget", "slots", "shown"),
+    [
+        (2, "0.5", True, "scheme meet"),
+        (2, "0.25", True, "scheme yield, mate_budget 0.25, slots on"),
+        (1, "0.5", True, "scheme hold, mate_budget 0.5, slots on"),
+        (2, "0", False, "scheme yield"),
+        (2, "", False, "scheme yield"),  # a service of before
+    ],
+)
+def test_how_pairs_of_a_domain_meet(cosched, domain, scheme, mate_budget, slots, shown):
+    domain.domain.scheme, domain.domain.mate_budget, domain.domain.slots = scheme, mate_budget, slots
+    assert cosched("domains").stdout.splitlines()[0] == f"intrepid: cosched 0, local manager, {shown}"
+    found = json.loads(cosched("domains", "--json").stdout)
+    assert (found["mate_budget"], found["slots"]) == (mate_budget or "0", slots)
+
+
+@pytest.mark.parametrize(
     ("offset", "uncertainty", "shown"),
     [
         (0.0012, 0.0003, "+1.2 ms ± 0.3 ms"),

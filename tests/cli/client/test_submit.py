@@ -84,8 +84,10 @@ def test_a_job_that_can_never_hold_is_told(cosched, script, domain):
     assert "cannot hold" not in cosched("submit", "-N", "4", "--pair", "p", script()).stderr
     said = cosched("submit", "-N", "5", "--pair", "q", script()).stderr
     assert "job 19 cannot hold its nodes for its mate, only yield: 5 of 8 nodes are more than" in said
-    domain.domain.scheme = cluster_pb2.SCHEME_YIELD
+    domain.domain.slots = True
     assert "cannot hold" not in cosched("submit", "-N", "5", "--pair", "r", script()).stderr
+    domain.domain.scheme, domain.domain.slots = cluster_pb2.SCHEME_YIELD, False
+    assert "cannot hold" not in cosched("submit", "-N", "5", "--pair", "s", script()).stderr
 
 
 def test_a_name_that_no_pair_can_have_is_refused(cosched, script):

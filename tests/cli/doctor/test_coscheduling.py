@@ -14,6 +14,10 @@ from cosched.v1 import cluster_pb2
 
 
 def wrong(coscheduling: dict[str, Any], kind: str = "local", peers: int = 1) -> list[Finding]:
+    return [finding for finding in findings(coscheduling, kind, peers) if finding.grade is not Grade.OK]
+
+
+def findings(coscheduling: dict[str, Any], kind: str = "local", peers: int = 1) -> list[Finding]:
     configuration = Configuration.model_validate(
         {
             "domain": {"name": "a", "listen": "127.0.0.1:1", "plaintext": True, "state": "/tmp/state.db"},
@@ -22,7 +26,7 @@ def wrong(coscheduling: dict[str, Any], kind: str = "local", peers: int = 1) -> 
             "manager": {"kind": kind},
         }
     )
-    return [finding for finding in check_coscheduling(configuration) if finding.grade is not Grade.OK]
+    return list(check_coscheduling(configuration))
 
 
 @pytest.mark.parametrize(
@@ -46,6 +50,18 @@ def test_a_setting_that_is_seldom_meant_is_a_warning_with_a_better_one(coschedul
     assert found.file == "[coscheduling] of the domain's file"
 
 
+@pytest.mark.parametrize(
+    ("coscheduling", "said"),
+    [
+        ({"scheme": "meet"}, "meet, with b"),
+        ({"scheme": "meet", "slots": False}, "meet, slots off, with b"),
+        ({"scheme": "yield", "mate_budget": "0.2"}, "yield, mate_budget 0.2, with b"),
+    ],
+)
+def test_it_says_how_pairs_meet(coscheduling, said):
+    assert next(found.found for found in findings(coscheduling) if found.subject == "scheme") == said
+
+
 def test_the_defaults_are_right():
     assert wrong({}) == []
 
@@ -58,6 +74,7 @@ def test_without_peers_no_job_can_have_a_mate():
 
 def test_where_nothing_holds_nothing_is_said_of_holds():
     assert wrong({"scheme": "yield", "release_interval": 0}) == []
+    assert wrong({"scheme": "hold", "slots": True, "release_interval": 0}) == []
     assert [found.subject for found in wrong({"scheme": "yield", "max_yields": 3, "release_interval": 0})]
     assert [found.subject for found in wrong({"scheme": "yield", "release_interval": 0}, kind="slurm")]
 
