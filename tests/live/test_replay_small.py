@@ -12,9 +12,11 @@ from cosched.sim.configuration import Domain, ReplayConfig
 from cosched.workload.jobs import Workload
 from tests.live.replays import Loop, ThreadedReplay, assert_equal
 from tests.sim.exact import EXPRESSION
+from tests.tiers import soaked
 
 UNITS = 8
 SCHEMES = [(a, b) for a in ("hold", "yield") for b in ("hold", "yield")]
+MEETING = soaked([("meet", "meet"), ("hold", "meet"), ("meet", "yield"), ("meet", "off")], 2)
 
 some_cases = settings(
     max_examples=8,
@@ -86,7 +88,7 @@ def check(data, live, chosen: list[Domain], most: int) -> None:
         assert_equal(ReplayConfig(domains=tuple(chosen), pairs=pairs), live)
 
 
-@pytest.mark.parametrize("schemes", SCHEMES, ids="-".join)
+@pytest.mark.parametrize("schemes", [*SCHEMES, *MEETING], ids="-".join)
 def test_two_domains(threaded, schemes):
     @some_cases
     @given(st.data())
@@ -100,7 +102,7 @@ def test_three_domains_some_of_which_may_not_coschedule(threaded):
     @some_cases
     @given(st.data())
     def case(data):
-        schemes = data.draw(st.lists(st.sampled_from(["hold", "yield", "off"]), min_size=3, max_size=3))
+        schemes = data.draw(st.lists(st.sampled_from(["hold", "yield", "meet", "off"]), min_size=3, max_size=3))
         check(data, threaded, [data.draw(domains(n, 8, scheme=s)) for n, s in zip("ABC", schemes, strict=True)], 9)
 
     case()

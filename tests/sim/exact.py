@@ -18,6 +18,7 @@ from cosched.sim.world import DomainSetup
 from cosched.workload.jobs import UNKNOWN, Workload
 from cosched.workload.pairing import Pairing
 from tests.reference import RefDomain, RefJob, RefOutcome
+from tests.reference.meet_cases import URGENT
 
 Pairs = Sequence[tuple[tuple[str, int], tuple[str, int]]]
 
@@ -32,6 +33,7 @@ def expression(wait: int, requested: int, nodes: int) -> float:
 # Production name -> what the reference calls it.
 POLICIES = {"fcfs": "fcfs", "wfp": "wfp", "shortest-first": "sjf", "largest-first": "largest", EXPRESSION: expression}
 PRODUCTION_NAME = {reference: name for name, reference in POLICIES.items()}
+PRODUCTION_NAME[URGENT["policy"]] = "wait + 1000 * max(0, 1 - abs(requested - 99))"
 
 
 def workload_of(domain: RefDomain) -> Workload:

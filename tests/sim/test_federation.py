@@ -15,6 +15,7 @@ from cosched.sim.configuration import Domain, ReplayConfig
 from cosched.sim.replaying import Replay
 from cosched.sim.world import DomainSetup
 from tests.reference import RefDomain
+from tests.reference.meet_cases import CASES as BY_HAND
 from tests.sim.exact import pairing_of, ref_domain, setup_of, some_jobs, some_pairs
 from tests.sim.federated import casts, played, simulated
 from tests.tiers import SEED, seeds
@@ -74,6 +75,12 @@ def test_who_plays_a_domain_makes_no_difference(seed):
             jobs, releases = looped[setup.name]
             actions.update(holds=sum(jobs["holds"]), yields=sum(jobs["yields"]), releases=releases)
     assert all(actions.values()), actions
+
+
+@pytest.mark.parametrize("name", BY_HAND)
+def test_who_plays_a_domain_makes_no_difference_in_the_cases_worked_out_by_hand(name):
+    setups = [setup_of(domain) for domain in BY_HAND[name].domains()]
+    check_all_casts(setups, pairing_of(BY_HAND[name].mates(), setups), name)
 
 
 @pytest.mark.parametrize("seed", seeds(1, 40))
