@@ -62,12 +62,13 @@ class Allocations:
         """The job has been started."""
         if job.ready_at is None:
             job.ready_at = now
+        ended = self.slots.abandon(job)
         job.state = RUNNING
         job.started_at = now
         job.start_at = at
         job.call = None
         job.hold_ends, job.missed = 0, False
-        effects = [*self.ledger.note(job, What.STARTED, why, **detail), *self.slots.end(job)]
+        effects = [*ended, *self.ledger.note(job, What.STARTED, why, **detail), *self.slots.end(job)]
         if self.ledger.settings.mate_patience is not None:
             effects.append(ClearTimer(job.id, Timer.PATIENCE))
         return effects
@@ -117,15 +118,18 @@ class Allocations:
         if job.yielded_at != now:  # counts once an instant
             job.yields += 1
             job.yielded_at = now
-        boost = holds.yield_boost(self.ledger.settings, job.yields)
         why = self._reason(job, why, now)
         told: Detail = {"yields": job.yields, **detail}
-        return [*self.ledger.note(job, What.YIELDS, why, **told), Yield(job.id, boost)]
+        return [*self.ledger.note(job, What.YIELDS, why, **told), Yield(job.id, self.boost(job))]
 
     def give_back(self, job: PairedJob) -> list[Effect]:
         """A ready job gives its nodes back. It has not yielded."""
         self._end_readiness(job)
-        return [Yield(job.id, holds.yield_boost(self.ledger.settings, job.yields))]
+        return [Yield(job.id, self.boost(job))]
+
+    def boost(self, job: PairedJob) -> float:
+        """The factor on the job's score, for its yields."""
+        return holds.yield_boost(self.ledger.settings, job.yields)
 
     def _scheme(self, job: PairedJob, now: int) -> Scheme:
         """The scheme for this job. At the limit of its yields it holds (IV-E2); where a domain drains, it yields."""
@@ -205,7 +209,7 @@ class Allocations:
         if not event.how.final or not may_become(job.state, event.how):
             raise IllegalEvent(f"{event.how.name} while job {job.id} is {job.state.name}")
         effects = self.end_hold(job, now) if job.state is HOLDING else []
-        effects += self.slots.drop(job, Why.ENDED)
+        effects += [*self.slots.abandon(job), *self.slots.drop(job, Why.ENDED)]
         job.state = event.how
         job.call = None
         return [*self.ledger.note(job, ENDED[event.how]), *effects, ClearTimer(job.id, Timer.PATIENCE)]

@@ -6,7 +6,8 @@ missed an answer ask again at once. When the grace is over, all ask again; a pee
 unreachable. To ask again, a holding job becomes ready on the nodes that it has. If it holds again after that, the hold
 ends when the first one would have ended.
 
-A domain that drains makes no new holds and no pairs. Holding jobs ask once more, and hold until `settled_by` at most.
+A domain that drains makes no new holds and no pairs, and drops its slots. Holding jobs ask once more, and hold until
+`settled_by` at most.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from cosched.core.coscheduling.peers import Peers, Presence
 from cosched.core.effects import AskAgain, Call, ClearTimer, Effect, Reschedule, SetTimer, Timer
 from cosched.core.events import Drained, GraceOver, PeerAway, PeerDrains, PeerLeaves, PeerThere, Resumed
 from cosched.core.protocol import Domain, Failure, GetMateJobId, Request
+from cosched.core.story import Why
 
 ALIVE = (Failure.BUSY, Failure.SLOW)  # failures of a call to a peer that is there
 
@@ -119,9 +121,12 @@ class Asking:
         return self._all_ask(event.peer, now, lambda _: True)
 
     def drained(self, event: Drained, now: int) -> list[Effect]:
-        """This domain drains."""
+        """This domain drains, and keeps no slots."""
         self.ledger.settled_by = event.settled_by
-        return self._all_ask(None, now, lambda job: job.state is HOLDING)
+        dropped: list[Effect] = []
+        for job in self.ledger.jobs.values():
+            dropped += self.allocations.slots.drop(job, Why.DRAINING)
+        return dropped + self._all_ask(None, now, lambda job: job.state is HOLDING)
 
     def resumed(self, _: Resumed, now: int) -> list[Effect]:
         """This domain makes pairs again."""

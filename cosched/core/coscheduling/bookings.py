@@ -2,27 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from cosched.core.coscheduling.allocations import QUEUED, READY, Allocations
 from cosched.core.coscheduling.answers import Answers
-from cosched.core.coscheduling.ledger import Ledger, PairedJob
-from cosched.core.coscheduling.mates import Mates
+from cosched.core.coscheduling.ledger import IllegalEvent, Ledger, PairedJob
+from cosched.core.coscheduling.mates import WAITING, Mates
 from cosched.core.coscheduling.slots import Slots
-from cosched.core.effects import Book, Claim, Effect, EndTurn, Quote, Reschedule
+from cosched.core.effects import Answer, Book, Claim, Effect, Quote, Reschedule, Unbook, Yield
 from cosched.core.events import Booked, Claimed, Quoted, SlotLapsed
 from cosched.core.protocol import (
     Domain,
     JobId,
     MateStarted,
+    MutatingRequest,
     Proposed,
     ProposeStart,
     Refusal,
     Settled,
     SettleStart,
     StartJob,
+    call_number,
 )
 from cosched.core.story import Why
+
+Asked = TypeVar("Asked", ProposeStart, StartJob)
 
 
 @dataclass
@@ -39,105 +45,146 @@ class Bookings:
 
     # ProposeStart
 
-    def propose(self, peer: Domain, request: ProposeStart) -> list[Effect]:
+    def propose(self, peer: Domain, request: ProposeStart, now: int) -> list[Effect]:
         """When could the job start?"""
         job = self.ledger.jobs[request.job]
-        if (refusal := self._refusal(job, peer, request)) is not None:
-            return self._answer(job, peer, request, Proposed(None, refusal=refusal))
-        waiting = job.id in self.proposals
-        self.proposals[job.id] = peer, request
-        if waiting:  # a retry, while the scheduler still looks for the instant
+        waiting = self.proposals.get(job.id)
+        if waiting is not None and is_copy(request, of=waiting[1]):
             return []
-        ended: list[Effect] = []
-        if type(job.call) is ProposeStart:  # the two proposals have crossed: this one goes on
-            job.call, ended = None, [EndTurn(job.id)]
-        return [*ended, Quote(job.id, request.not_before, for_peer=True)]
+        if (refusal := self._refusal(job, peer, request)) is not None:
+            return self.answers.reply(job, peer, request, Proposed(None, refusal=refusal), [])
+        self.proposals[job.id] = peer, request
+        if waiting is not None:  # the scheduler already looks for an instant
+            return []
+        return [*self._give_way(job, now), Quote(job.id, request.not_before, for_peer=True)]
+
+    def _give_way(self, job: PairedJob, now: int) -> list[Effect]:
+        """The job has proposed an instant, too, and the other proposal goes on."""
+        if job.state is READY:
+            return self.allocations.pass_over(job, now, Why.MATE_QUEUING)
+        return self.slots.abandon(job)
 
     def _refusal(self, job: PairedJob, peer: Domain, request: ProposeStart) -> Refusal | None:
         if not self.ledger.settings.slots:
             return Refusal.OFF
         if self.ledger.settled_by is not None:
             return Refusal.DRAINING
-        if job.state is not QUEUED or job.id in self.claims:
+        proposing = type(job.call) is ProposeStart and job.state in (QUEUED, READY)
+        if proposing and (self.ledger.domain < peer or self.slots.is_planning(job)):
+            return Refusal.CROSSING
+        if not (proposing or job.state is QUEUED) or job.id in self.claims:
             return Refusal.NOT_QUEUING
         if request.slot_generation and not self.slots.is_current(job, request.slot_generation):
             return Refusal.OUTDATED
-        if type(job.call) is ProposeStart and self.ledger.domain < peer:
-            return Refusal.CROSSING
+        if not request.slot_generation and job.proposes and not job.confirmed:
+            return Refusal.CROSSING  # the caller did not know of the slot yet
         return None
 
     def quoted(self, job: PairedJob, event: Quoted, now: int) -> list[Effect]:  # noqa: ARG002
         """The job's earliest instant; it is booked if the caller has proposed it."""
-        peer, request = self.proposals[job.id]
-        if job.state is QUEUED and event.at is not None and event.at == request.not_before < request.only_before:
+        peer, request = _waiting(self.proposals, job, event)
+        refusal = self._too_late(job, peer, request)
+        if refusal is None and event.at is not None and event.at < request.not_before:  # a later proposal has come
+            return [Quote(job.id, request.not_before, for_peer=True)]
+        if refusal is None and event.at == request.not_before < request.only_before:
             generation = max(job.slot_generation, request.slot_generation) + 1
-            return [Book(job.id, event.at, generation, for_peer=True)]
+            return [Book(job.id, request.not_before, generation, for_peer=True)]
         del self.proposals[job.id]
-        refusal = None if event.at is not None else Refusal.NEVER
-        return self._answer(job, peer, request, Proposed(event.at, refusal=refusal))
+        if refusal is None and event.at is None:
+            refusal = Refusal.NEVER
+        return self.answers.reply(
+            job, peer, request, Proposed(event.at if refusal is None else None, refusal=refusal), []
+        )
+
+    def _too_late(self, job: PairedJob, peer: Domain, request: ProposeStart) -> Refusal | None:
+        if not self.mates.is_mate(peer, request.caller, job.id):
+            return Refusal.NOT_MATE
+        return None if job.state is QUEUED else Refusal.NOT_QUEUING
 
     def booked(self, job: PairedJob, event: Booked, now: int) -> list[Effect]:
         """Whether the scheduler has booked the instant."""
-        peer, request = self.proposals.pop(job.id)
-        if not event.booked or job.state is not QUEUED:
-            return self._answer(job, peer, request, Proposed(None, refusal=Refusal.NOT_QUEUING))
-        given = self.slots.give(job, event.at, event.generation, now, proposes=False)
-        return self._answer(job, peer, request, Proposed(event.at, True, event.generation), given)
+        peer, request = _waiting(self.proposals, job, event)
+        del self.proposals[job.id]
+        refusal = self._too_late(job, peer, request)
+        if event.booked and refusal is None:
+            given = self.slots.give(job, event.at, event.generation, now, proposes=False)
+            return self.answers.reply(job, peer, request, Proposed(event.at, True, event.generation), given)
+        undone: list[Effect] = []
+        if event.booked and job.state in WAITING:
+            undone = [*self.slots.drop(job, Why.SLOT_NOT_KEPT), Unbook(job.id)]
+        return self.answers.reply(job, peer, request, Proposed(None, refusal=refusal or Refusal.NOT_QUEUING), undone)
 
     # SettleStart
 
     def settle(self, peer: Domain, request: SettleStart, now: int) -> list[Effect]:
-        """The caller's domain keeps a slot, or drops it."""
+        """The caller's domain keeps a slot, or drops it.
+
+        To do so twice is to do it once, so the answer is not kept: a call beside it that starts the job has its own.
+        """
         job = self.ledger.jobs[request.job]
-        current = self.slots.is_current(job, request.slot_generation)
-        effects: list[Effect] = []
-        if current and request.keep:
+        current, effects = self.slots.is_current(job, request.slot_generation), []
+        if request.keep and current:
             job.confirmed = True
-            effects = [self.slots.await_it(job, now)]
-        elif current:
+            effects = self.slots.await_it(job, now)
+        elif not request.keep and job.slot is not None and job.slot_generation <= request.slot_generation:
+            current = True  # a later generation: a move that we have not heard of, of a slot that is gone with it
             effects = [*self.slots.drop(job, Why.MATE_DROPPED_SLOT, tell=False), Reschedule(job.id)]
-        return self._answer(job, peer, request, Settled(current), effects)
+        return [*effects, Answer(peer, request, Settled(current))]
 
     def lapsed(self, job: PairedJob, _: SlotLapsed, now: int) -> list[Effect]:  # noqa: ARG002
-        """The domain that has proposed the slot neither keeps it nor starts the job."""
-        return [*self.slots.drop(job, Why.NOT_CLAIMED), Reschedule(job.id)] if not job.proposes else []
+        """The other domain has not said in time that it keeps the slot, or has not started the job."""
+        if job.proposes and job.confirmed:
+            return []
+        return [*self.slots.drop(job, Why.SLOT_OUTDATED if job.proposes else Why.NOT_CLAIMED), Reschedule(job.id)]
 
     # StartJob at a slot
 
     def start(self, peer: Domain, request: StartJob, now: int) -> list[Effect]:
         """The slot has come: the job takes its nodes, and starts."""
         job = self.ledger.jobs[request.job]
+        waiting = self.claims.get(job.id)
+        if waiting is not None and is_copy(request, of=waiting[1]):
+            return []
         if not self.slots.is_current(job, request.slot_generation):
-            return self._started(job, peer, request, job.started_at is not None)
-        if job.state is READY:
-            started = self.allocations.start(job, now, Why.ASKED_BY_PEER, request.start_at, asked_by=peer)
-            return self._started(job, peer, request, True, started)
-        if job.state is not QUEUED:
-            return self._started(job, peer, request, False)
-        waiting = job.id in self.claims
+            return self._refuse(job, peer, request)
+        if job.state is not QUEUED:  # it has nodes
+            return self._start(job, peer, request, now)
         self.claims[job.id] = peer, request
-        return [] if waiting else [Claim(job.id, for_peer=True)]
+        return [] if waiting is not None else [*self.slots.abandon(job), Claim(job.id, for_peer=True)]
 
     def claimed(self, job: PairedJob, event: Claimed, now: int) -> list[Effect]:
         """Whether the job has the nodes of its slot."""
-        peer, request = self.claims.pop(job.id)
-        if not event.claimed:
-            return self._started(job, peer, request, False)
+        peer, request = _waiting(self.claims, job, event)
+        del self.claims[job.id]
+        current = self.slots.is_current(job, request.slot_generation)
+        if current and (event.claimed or job.state is not QUEUED):
+            return self._start(job, peer, request, now)
+        returned = event.claimed and job.state is QUEUED  # it has no such slot any more
+        return self._refuse(job, peer, request, [Yield(job.id, self.allocations.boost(job))] if returned else [])
+
+    def _start(self, job: PairedJob, peer: Domain, request: StartJob, now: int) -> list[Effect]:
         started = self.allocations.start(job, now, Why.ASKED_BY_PEER, request.start_at, asked_by=peer)
-        return self._started(job, peer, request, True, started)
+        return self.answers.reply(job, peer, request, MateStarted(True, request.start_at), started)
 
-    def _started(
-        self, job: PairedJob, peer: Domain, request: StartJob, yes: bool, effects: list[Effect] | None = None
-    ) -> list[Effect]:
-        answer = MateStarted(yes, request.start_at if effects else None)
-        return self.answers.reply(job, peer, request, answer, effects or [])
+    def _refuse(self, job: PairedJob, peer: Domain, request: StartJob, effects: Sequence[Effect] = ()) -> list[Effect]:
+        """Refuse to start the job. If it runs, it has not started at this slot: its mate is to ask why."""
+        return self.answers.reply(job, peer, request, MateStarted(False), [*effects])
 
-    def _answer(
-        self,
-        job: PairedJob,
-        peer: Domain,
-        request: ProposeStart | SettleStart,
-        answer: Proposed | Settled,
-        effects: list[Effect] | None = None,
-    ) -> list[Effect]:
-        return self.answers.reply(job, peer, request, answer, effects or [])
+    def forget(self, job: PairedJob) -> None:
+        """Drop a job that has ended."""
+        self.proposals.pop(job.id, None)
+        self.claims.pop(job.id, None)
+
+
+def _waiting(
+    of: dict[JobId, tuple[Domain, Asked]], job: PairedJob, event: Quoted | Booked | Claimed
+) -> tuple[Domain, Asked]:
+    """Who waits for the outcome of our scheduler."""
+    if job.id not in of:
+        raise IllegalEvent(f"{type(event).__name__}, but no peer asked for job {job.id}")
+    return of[job.id]
+
+
+def is_copy(request: MutatingRequest, of: MutatingRequest) -> bool:
+    """Whether the request is the one that is answered soon, or a late copy of one before it, which gets no answer."""
+    return request.caller == of.caller and call_number(request.request_id) <= call_number(of.request_id)

@@ -133,13 +133,16 @@ class Coscheduler:
         if type(event) is not Answered:
             effects = self._row(job, type(event))(job, event, now)
         elif job.call is event.request or job.call == event.request:
-            effects = self._row(job, type(event.answer))(job, event.answer, now)
+            effects = [] if self.slots.is_planning(job) else self._row(job, type(event.answer))(job, event.answer, now)
             if heard := self.asking.heard_of(job.peer, now):
                 effects = effects + heard
         else:
             return []  # the answer to a question that nobody asks any more
         self._changed[job.id] = None
-        return effects
+        return effects + self._keep_slot(job, now) if job.slot is not None else effects
+
+    def _keep_slot(self, job: PairedJob, now: int) -> list[Effect]:
+        return self.proposing.keep(job, now) if job.state is QUEUED and job.call is None else []
 
     def _row(self, job: PairedJob, kind: type) -> Transition:
         transition = self._rows[kind][job.state]
@@ -173,9 +176,9 @@ class Coscheduler:
             **_rows(outgoing.heard, MateHeardOf, *WAITING, RUNNING, *ENDED),
             **_rows(incoming.tried, Tried, QUEUED, RUNNING, *ENDED),
             **_rows(proposing.may_be_earlier, MayBeEarlier, QUEUED),
-            **_rows(_for_whom(proposing.quoted, bookings.quoted), Quoted, QUEUED, READY),
-            **_rows(_for_whom(proposing.booked, bookings.booked), Booked, QUEUED, READY),
-            **_rows(_for_whom(proposing.claimed, bookings.claimed), Claimed, QUEUED),
+            **_rows(_for_whom(proposing.quoted, bookings.quoted), Quoted, *WAITING, RUNNING, *ENDED),
+            **_rows(_for_whom(proposing.booked, bookings.booked), Booked, *WAITING, RUNNING, *ENDED),
+            **_rows(_for_whom(proposing.claimed, bookings.claimed), Claimed, *WAITING, RUNNING, *ENDED),
             **_rows(proposing.proposed, Proposed, QUEUED, READY),
             **_rows(proposing.settled, Settled, QUEUED, READY),
             **_rows(proposing.due, SlotDue, QUEUED, READY, HOLDING),
@@ -227,13 +230,15 @@ class Coscheduler:
         if job.state is not RUNNING and not job.alone:
             effects += self.allocations.patience(job, since)
         if job.slot is not None:
-            effects.append(self.slots.await_it(job, now))
-        return effects + self.outgoing.recover_call(job, now)
+            effects += self.slots.await_it(job, now)
+        return effects + self.outgoing.recover_call(job, now) + self._keep_slot(job, now)
 
     def forget(self, job: PairedJob) -> None:
         """Drop a job that has ended, and the answer that its mate got. Both may be recovered later."""
         self.mates.forget(job)
         self.answers.forget(job)
+        self.bookings.forget(job)
+        self.slots.plans.pop(job.id, None)
 
 
 def ignore(job: PairedJob, event: object, now: int) -> list[Effect]:  # noqa: ARG001

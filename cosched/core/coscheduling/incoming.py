@@ -103,7 +103,7 @@ class Incoming:
             return [Answer(peer, request, answer)]
         self.ledger.changed[request.job] = None
         if isinstance(request, ProposeStart):
-            return self.bookings.propose(peer, request)
+            return self.bookings.propose(peer, request, now)
         if isinstance(request, SettleStart):
             return self.bookings.settle(peer, request, now)
         if isinstance(request, StartJob) and request.slot_generation:

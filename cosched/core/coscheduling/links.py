@@ -57,7 +57,7 @@ class Links:
 
     def _part(self, job: PairedJob) -> list[Effect]:
         """The mate that the job had waits for it no longer."""
-        return [Want(job.id, False), *self.slots.drop(job, Why.MATE_CHANGED)]
+        return [Want(job.id, False), *self.slots.abandon(job), *self.slots.drop(job, Why.MATE_CHANGED)]
 
     def _asks_for_it(self, job: PairedJob, now: int) -> list[Effect]:
         if job.state is QUEUED:

@@ -189,7 +189,7 @@ class Outgoing:
 
     def call_failed(self, job: PairedJob, event: CallFailed, now: int) -> list[Effect]:
         """No answer to a ready job."""
-        if job.call != event.request:
+        if job.call != event.request or self.proposing.slots.is_planning(job):
             return []
         if isinstance(event.request, (ProposeStart, SettleStart)):
             return self.proposing.failed(job, event, now)

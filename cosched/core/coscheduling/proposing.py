@@ -4,7 +4,9 @@ To agree: the job's earliest instant t is proposed. The mate's domain answers wi
 on. If that is t, it has booked it, and we do so too. Else we propose next the job's earliest instant from there on.
 Without agreement, or if a move would bring no earlier instant, the job stays as it is.
 
-A queued job whose negotiation is over ends its turn; a ready one starts, if both can start now, or it yields.
+A queued job whose negotiation is over ends its turn; a ready one starts, if both can start now, or it yields. While our
+scheduler looks for an instant, or books it, anything may happen to the job: an outcome that it does not await any more
+is ignored.
 """
 
 from __future__ import annotations
@@ -15,12 +17,14 @@ from typing import cast
 from cosched.core.coscheduling.allocations import HOLDING, QUEUED, READY, Allocations
 from cosched.core.coscheduling.asking import ALIVE, Asking
 from cosched.core.coscheduling.ledger import Ledger, PairedJob
+from cosched.core.coscheduling.mates import WAITING
 from cosched.core.coscheduling.peers import Peers
 from cosched.core.coscheduling.slots import Slots, mate_of
-from cosched.core.effects import Book, Claim, Effect, EndTurn, Quote, Reschedule, SetTimer, Timer
+from cosched.core.effects import Book, Claim, Effect, EndTurn, Quote, Reschedule, SetTimer, Timer, Unbook, Yield
 from cosched.core.events import Booked, CallFailed, Claimed, MayBeEarlier, Quoted, SlotDue
 from cosched.core.protocol import (
     FOREVER,
+    Failure,
     MateStarted,
     Proposed,
     ProposeStart,
@@ -29,7 +33,7 @@ from cosched.core.protocol import (
     SettleStart,
     StartJob,
 )
-from cosched.core.story import Why
+from cosched.core.story import What, Why
 
 ROUNDS = 50  # proposals of a negotiation; more than one or two are rare
 
@@ -55,11 +59,25 @@ class Proposing:
 
     def settle(self, job: PairedJob, now: int) -> list[Effect]:
         """Look for an instant at which both jobs can start; one that is before the slot, if the job has one."""
+        if job.slot is not None and not job.confirmed:
+            return self._end_turn(job, now)
         job.rounds = 0
-        return [Quote(job.id, now)]
+        return self._plan(job, Quote(job.id, now))
+
+    def _plan(self, job: PairedJob, effect: Quote | Book) -> list[Effect]:
+        self.slots.plans[job.id] = job.call
+        return [effect]
+
+    def _awaited(self, job: PairedJob) -> bool:
+        """Whether the job still awaits what our scheduler has planned."""
+        planning = self.slots.is_planning(job)
+        self.slots.plans.pop(job.id, None)
+        return planning and (job.state is READY or (job.state is QUEUED and job.slot is not None))
 
     def quoted(self, job: PairedJob, event: Quoted, now: int) -> list[Effect]:
         """The earliest instant at which the job can start."""
+        if not self._awaited(job):
+            return [EndTurn(job.id)]
         before = job.slot if job.slot is not None else FOREVER
         if event.at is None or event.at >= before or job.rounds == ROUNDS:
             return self._end_turn(job, now)
@@ -72,40 +90,55 @@ class Proposing:
         """The earliest instant from there on at which the mate can start."""
         request = cast(ProposeStart, job.call)
         if answer.booked and answer.at is not None:
-            return [Book(job.id, answer.at, answer.slot_generation)]
+            return self._plan(job, Book(job.id, answer.at, answer.slot_generation))
         if answer.refusal is Refusal.OUTDATED and self.slots.is_current(job, request.slot_generation):
             return [*self.slots.drop(job, Why.SLOT_OUTDATED, tell=False), *self._end_turn(job, now)]
         if answer.at is None or answer.at >= request.only_before:
             return self._end_turn(job, now)
-        job.call = None
-        return [Quote(job.id, answer.at)]
+        return self._plan(job, Quote(job.id, answer.at))
 
     def booked(self, job: PairedJob, event: Booked, now: int) -> list[Effect]:
         """Whether our scheduler, too, has booked the instant that the mate's has."""
+        if not self._awaited(job):
+            return self._unwanted(job, event)
         if not event.booked:
             return [*self._undo(job, event.generation), *self._end_turn(job, now)]
         given = self.slots.give(job, event.at, event.generation, now, proposes=True)
         if event.at <= now and job.state is READY:
             return [*given, *self._start_both(job, now)]
-        keep = SettleStart(self.ledger.request_id(job), mate_of(job), job.id, event.generation, keep=True)
-        return [*given, *self._end_turn(job, now), *self.asking.call(job, keep, now)]
+        return [*given, *self._end_turn(job, now)]
+
+    def _unwanted(self, job: PairedJob, event: Booked) -> list[Effect]:
+        """The job has gone on meanwhile. What the mate's domain has booked lapses there."""
+        if not event.booked or job.state not in WAITING:
+            return [EndTurn(job.id)]
+        return [*self.slots.drop(job, Why.SLOT_NOT_KEPT), Unbook(job.id), EndTurn(job.id)]
 
     def _undo(self, job: PairedJob, generation: int) -> list[Effect]:
         """Give up a slot that only the mate's domain has booked; it has replaced the one before."""
         dropped = self.slots.drop(job, Why.SLOT_NOT_KEPT, tell=False)
         return [*dropped, self.slots.tell_dropped(job, generation)]
 
-    def settled(self, job: PairedJob, answer: Settled, now: int) -> list[Effect]:  # noqa: ARG002
-        """Whether the mate's domain still keeps the slot."""
-        request = cast(SettleStart, job.call)
-        job.call = None
-        if answer.current or not self.slots.is_current(job, request.slot_generation):
+    def keep(self, job: PairedJob, now: int) -> list[Effect]:
+        """Tell the mate's domain that its slot is kept, if it has not said yet that it knows.
+
+        Whenever a job is queued and awaits no answer: a RunJob may have come between.
+        """
+        if job.confirmed or not job.proposes or self.slots.is_planning(job):
             return []
+        id, generation = self.ledger.request_id(job), job.slot_generation
+        return self.asking.call(job, SettleStart(id, mate_of(job), job.id, generation, keep=True), now)
+
+    def settled(self, job: PairedJob, answer: Settled, now: int) -> list[Effect]:  # noqa: ARG002
+        """Whether the mate's domain still has the slot."""
+        job.call = None
+        if answer.current:
+            return self.slots.confirm(job)
         return [*self.slots.drop(job, Why.SLOT_OUTDATED, tell=False), Reschedule(job.id)]
 
-    def _end_turn(self, job: PairedJob, now: int) -> list[Effect]:
+    def _end_turn(self, job: PairedJob, now: int, why: Why = Why.MATE_QUEUING) -> list[Effect]:
         if job.state is READY:
-            return self.allocations.pass_over(job, now, Why.MATE_QUEUING)
+            return self.allocations.pass_over(job, now, why)
         job.call = None
         return [EndTurn(job.id)]
 
@@ -113,21 +146,27 @@ class Proposing:
 
     def due(self, job: PairedJob, _: SlotDue, now: int) -> list[Effect]:
         """The slot has come. A job that is asking about its mate has that answered first."""
-        if job.slot is None or not job.proposes or job.state is HOLDING:
+        if not job.proposes:
+            return []
+        if job.state is HOLDING:
             return self.slots.drop(job, Why.SLOT_NOT_KEPT)
-        return [Claim(job.id)] if job.state is QUEUED else [self._again(job, now)]
+        return [*self.slots.abandon(job), Claim(job.id)] if job.state is QUEUED else [self._again(job, now)]
 
     def claimed(self, job: PairedJob, event: Claimed, now: int) -> list[Effect]:
         """Whether the job has the nodes of its slot."""
+        if job.state is not QUEUED:  # its RunJob has come between
+            return [self._again(job, now)] if job.proposes else []
         if not event.claimed:
             return self._wait_for_nodes(job, now)
+        if not job.proposes:  # the slot is gone, or the mate's domain has moved it
+            return [Yield(job.id, self.allocations.boost(job))]
         job.state = READY
-        job.disclosed, job.cannot_yield = False, False
+        job.disclosed, job.cannot_yield, job.hold_limit = False, False, 0
         return self._start_both(job, now)
 
     def _start_both(self, job: PairedJob, now: int) -> list[Effect]:
-        id = self.ledger.request_id(job)
-        return self.asking.call(job, StartJob(id, mate_of(job), job.id, 0, None, job.slot_generation), now)
+        request = StartJob(self.ledger.request_id(job), mate_of(job), job.id, 0, None, job.slot_generation)
+        return [*self.slots.confirm(job), *self.asking.call(job, request, now)]
 
     def mate_started(self, job: PairedJob, answer: MateStarted, now: int) -> list[Effect]:
         """Whether the mate has started at the slot."""
@@ -138,7 +177,7 @@ class Proposing:
     def _wait_for_nodes(self, job: PairedJob, now: int) -> list[Effect]:
         """Nodes are not free, here or there: perhaps a job is just ending that has come to its limit."""
         if job.slot is not None and now < job.slot + self.slots.patience:
-            return [self._again(job, now)]
+            return [self._again(job, now)] if job.proposes else []
         return [*self.slots.drop(job, Why.SLOT_NOT_KEPT), Reschedule(job.id)]
 
     def _again(self, job: PairedJob, now: int) -> SetTimer:
@@ -148,13 +187,17 @@ class Proposing:
 
     def failed(self, job: PairedJob, event: CallFailed, now: int) -> list[Effect]:
         """No answer about a slot. What the mate's domain may have booked lapses there."""
-        if job.call != event.request:
+        if job.call != event.request or self.slots.is_planning(job):
             return []
-        noticed = self.asking.noticed(job, event.failure, now)
-        if type(event.request) is not SettleStart:
-            return [*noticed, *self._end_turn(job, now)]
-        waits = event.failure in ALIVE or self.peers.expects(job.peer, now)
-        if waits or now < job.call_since + self.slots.patience:
+        noticed = self._noticed(job, event.failure, now)
+        if type(event.request) is SettleStart:  # it is repeated until the slot lapses
             return [*noticed, SetTimer(job.id, Timer.RETRY, now + self.ledger.settings.retry_interval)]
-        job.call = None
-        return [*noticed, *self.slots.drop(job, Why.SLOT_OUTDATED), Reschedule(job.id)]
+        alive = event.failure in ALIVE
+        waits = alive or self.peers.expects(job.peer, now)
+        why = Why.MATE_QUEUING if not waits else Why.PEER_BUSY if alive else Why.PEER_AWAY
+        return [*noticed, *self._end_turn(job, now, why)]
+
+    def _noticed(self, job: PairedJob, failure: Failure, now: int) -> list[Effect]:
+        if failure is Failure.REFUSED:
+            return self.ledger.note(job, What.PEER_REFUSED, peer=job.peer)
+        return self.asking.noticed(job, failure, now)

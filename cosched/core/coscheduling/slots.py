@@ -1,50 +1,62 @@
 """The slots of jobs: instants at which they start with their mates, by agreement (meet.md, Slots).
 
-A slot has a generation, which grows when it is set, moved or dropped. The domain that has proposed a slot starts both
-jobs at it. The other one waits for that: first for the word that the slot is kept, then, at the slot, for the start. If
-neither comes in time it drops the slot, so nothing stays booked for ever.
+A slot has a generation, which grows when it is set, moved or dropped. The domain that has proposed a slot keeps it, and
+starts both jobs at it. The other one waits: first for the word that the slot is kept, then, at the slot, for the start.
+Until that word was heard, and answered, the slot is not confirmed: it does not move, and lapses soon. A slot that is
+not started in time is dropped, too. So nothing stays booked for ever.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import cast
 
 from cosched.core.coscheduling.ledger import Ledger, PairedJob
-from cosched.core.effects import Call, ClearTimer, Effect, SetTimer, Timer, Unbook
-from cosched.core.protocol import JobId, SettleStart
+from cosched.core.effects import Call, ClearTimer, Effect, EndTurn, SetTimer, Timer, Unbook
+from cosched.core.job import JobState
+from cosched.core.protocol import JobId, ProposeStart, Request, SettleStart
 from cosched.core.story import What, Why
 
 
 @dataclass
 class Slots:
-    """Which jobs have slots."""
+    """Which jobs have slots.
+
+    `plans`: jobs whose instant our scheduler looks for, or books, for our own proposal; each with its last question.
+    """
 
     ledger: Ledger
+    plans: dict[JobId, Request | None] = field(default_factory=dict)
 
     @property
     def patience(self) -> int:
         """For how many seconds a slot waits for the other domain, and for its nodes."""
-        return self.ledger.settings.peer_patience
+        return max(self.ledger.settings.peer_patience, self.ledger.settings.retry_interval)
 
     def give(self, job: PairedJob, at: int, generation: int, now: int, *, proposes: bool) -> list[Effect]:
         """The job has this slot from now on, instead of any that it had; `proposes`: by our own proposal."""
-        before = self._timer(job) if job.slot is not None else None
+        cleared = [ClearTimer(job.id, Timer.SLOT)] if job.proposes and not proposes else []
         job.slot, job.slot_generation = at, generation
         job.proposes, job.confirmed = proposes, False
-        effects = self.ledger.note(
+        noted = self.ledger.note(
             job, What.HAS_SLOT, slot=at, generation=generation, mate=job.mate, peer=job.peer or None
         )
-        if before is not None and before is not self._timer(job):
-            effects.append(ClearTimer(job.id, before))
-        return [*effects, self.await_it(job, now)]
+        return [*noted, *cleared, *self.await_it(job, now)]
 
-    def await_it(self, job: PairedJob, now: int) -> SetTimer:
-        """Return the timer of a job that has a slot."""
+    def await_it(self, job: PairedJob, now: int) -> list[Effect]:
+        """Set the timers of a job that has a slot."""
         assert job.slot is not None
+        timers: list[Effect] = []
         if job.proposes:
-            return SetTimer(job.id, Timer.SLOT, max(job.slot, now + 1))
-        return SetTimer(job.id, Timer.LAPSE, (job.slot if job.confirmed else now) + self.patience)
+            timers.append(SetTimer(job.id, Timer.SLOT, max(job.slot, now + 1)))
+        if not job.proposes or not job.confirmed:
+            timers.append(SetTimer(job.id, Timer.LAPSE, (job.slot if job.confirmed else now) + self.patience))
+        return timers
+
+    def confirm(self, job: PairedJob) -> list[Effect]:
+        """The mate's domain knows that the slot which we have proposed is kept."""
+        job.confirmed = True
+        return [ClearTimer(job.id, Timer.LAPSE)]
 
     def is_current(self, job: PairedJob, generation: int) -> bool:
         """Whether the job has the slot of this generation."""
@@ -54,10 +66,15 @@ class Slots:
         """The job has no slot any more; its domain's scheduler knows."""
         if job.slot is None:
             return []
-        timer = self._timer(job)
+        set_now = [Timer.SLOT] if job.proposes else []
+        if not job.proposes or not job.confirmed:
+            set_now.append(Timer.LAPSE)
         job.slot, job.proposes, job.confirmed = None, False, False
         job.slot_generation += 1
-        return [ClearTimer(job.id, timer)]
+        if type(job.call) is SettleStart:
+            job.call = None
+        self.ledger.changed[job.id] = None
+        return [ClearTimer(job.id, timer) for timer in set_now]
 
     def drop(self, job: PairedJob, why: Why, *, tell: bool = True) -> list[Effect]:
         """Take the slot from the job, if it has one, and `tell` its mate's domain so."""
@@ -72,9 +89,19 @@ class Slots:
         """Tell the mate's domain to drop a slot. If that gets lost, the slot lapses there."""
         return Call(job.peer, job.id, SettleStart(self.ledger.request_id(job), mate_of(job), job.id, generation, False))
 
-    @staticmethod
-    def _timer(job: PairedJob) -> Timer:
-        return Timer.SLOT if job.proposes else Timer.LAPSE
+    # Negotiations
+
+    def is_planning(self, job: PairedJob) -> bool:
+        """Whether our scheduler works for the job's own proposal: its last question is answered already."""
+        return job.id in self.plans and self.plans[job.id] is job.call
+
+    def abandon(self, job: PairedJob) -> list[Effect]:
+        """A queued job negotiates no longer, if it does. What comes of that is too late."""
+        self.plans.pop(job.id, None)
+        if job.state is not JobState.QUEUED or type(job.call) is not ProposeStart:
+            return []
+        job.call = None
+        return [EndTurn(job.id)]
 
 
 def mate_of(job: PairedJob) -> JobId:
