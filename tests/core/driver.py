@@ -19,8 +19,12 @@ from cosched.core.protocol import (
     MateStarted,
     MateStatus,
     MateTried,
+    Proposed,
+    ProposeStart,
     Reply,
     Request,
+    Settled,
+    SettleStart,
     StartJob,
     Status,
     TryStartMate,
@@ -29,7 +33,14 @@ from cosched.core.settings import CoschedulingSettings
 
 YES, NO = True, False
 MATE_IS_K = MateJobId(Found.MATE, "k")
-ANSWER_TO = {GetMateJobId: MateJobId, GetMateStatus: MateStatus, TryStartMate: MateTried, StartJob: MateStarted}
+ANSWER_TO = {
+    GetMateJobId: MateJobId,
+    GetMateStatus: MateStatus,
+    TryStartMate: MateTried,
+    StartJob: MateStarted,
+    ProposeStart: Proposed,
+    SettleStart: Settled,
+}
 
 
 def parts(core: Coscheduler) -> list[object]:

@@ -40,7 +40,12 @@ class Answers:
     last: dict[tuple[Domain, JobId], tuple[str, MutatingReply]] = field(default_factory=dict)
 
     def known(self, peer: Domain, request: MutatingRequest) -> MutatingReply | None:
-        """The answer to a retry, or to a late copy of an earlier call; None: this call is new."""
+        """The answer to a retry, or to a late copy of an earlier call; None: this call is new.
+
+        To keep a slot is never too late: the generation says whether it is the same slot.
+        """
+        if isinstance(request, SettleStart) and request.keep:
+            return None
         last_id, answer = self.last.get((peer, request.caller), ("", None))
         if last_id == request.request_id:
             return answer

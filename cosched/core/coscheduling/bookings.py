@@ -49,14 +49,14 @@ class Bookings:
         """When could the job start?"""
         job = self.ledger.jobs[request.job]
         waiting = self.proposals.get(job.id)
-        if waiting is not None and is_copy(request, of=waiting[1]):
+        if waiting is not None and _is_copy(request, of=waiting[1]):
             return []
         if (refusal := self._refusal(job, peer, request)) is not None:
             return self.answers.reply(job, peer, request, Proposed(None, refusal=refusal), [])
         self.proposals[job.id] = peer, request
         if waiting is not None:  # the scheduler already looks for an instant
             return []
-        return [*self._give_way(job, now), Quote(job.id, request.not_before, for_peer=True)]
+        return [*self._give_way(job, now), Quote(job.id, max(request.not_before, now), for_peer=True)]
 
     def _give_way(self, job: PairedJob, now: int) -> list[Effect]:
         """The job has proposed an instant, too, and the other proposal goes on."""
@@ -80,15 +80,15 @@ class Bookings:
             return Refusal.CROSSING  # the caller did not know of the slot yet
         return None
 
-    def quoted(self, job: PairedJob, event: Quoted, now: int) -> list[Effect]:  # noqa: ARG002
-        """The job's earliest instant; it is booked if the caller has proposed it."""
+    def quoted(self, job: PairedJob, event: Quoted, now: int) -> list[Effect]:
+        """The job's earliest instant; it is booked if the caller has proposed it, and if it is now, though later."""
         peer, request = _waiting(self.proposals, job, event)
         refusal = self._too_late(job, peer, request)
         if refusal is None and event.at is not None and event.at < request.not_before:  # a later proposal has come
-            return [Quote(job.id, request.not_before, for_peer=True)]
-        if refusal is None and event.at == request.not_before < request.only_before:
+            return [Quote(job.id, max(request.not_before, now), for_peer=True)]
+        if refusal is None and event.at is not None and event.at <= max(request.not_before, now) < request.only_before:
             generation = max(job.slot_generation, request.slot_generation) + 1
-            return [Book(job.id, request.not_before, generation, for_peer=True)]
+            return [Book(job.id, max(event.at, now), generation, for_peer=True)]
         del self.proposals[job.id]
         if refusal is None and event.at is None:
             refusal = Refusal.NEVER
@@ -143,7 +143,7 @@ class Bookings:
         """The slot has come: the job takes its nodes, and starts."""
         job = self.ledger.jobs[request.job]
         waiting = self.claims.get(job.id)
-        if waiting is not None and is_copy(request, of=waiting[1]):
+        if waiting is not None and _is_copy(request, of=waiting[1]):
             return []
         if not self.slots.is_current(job, request.slot_generation):
             return self._refuse(job, peer, request)
@@ -185,6 +185,7 @@ def _waiting(
     return of[job.id]
 
 
-def is_copy(request: MutatingRequest, of: MutatingRequest) -> bool:
+def _is_copy(request: MutatingRequest, of: MutatingRequest) -> bool:
     """Whether the request is the one that is answered soon, or a late copy of one before it, which gets no answer."""
-    return request.caller == of.caller and call_number(request.request_id) <= call_number(of.request_id)
+    older = call_number(request.request_id) < call_number(of.request_id)
+    return request.caller == of.caller and (older or request.request_id == of.request_id)

@@ -71,7 +71,18 @@ from cosched.core.events import (
     Unlinked,
 )
 from cosched.core.job import JobState
-from cosched.core.protocol import Domain, JobId, MateJobId, MateStarted, MateStatus, MateTried, Proposed, Settled
+from cosched.core.protocol import (
+    Domain,
+    JobId,
+    MateJobId,
+    MateStarted,
+    MateStatus,
+    MateTried,
+    Proposed,
+    Request,
+    Settled,
+    SettleStart,
+)
 from cosched.core.settings import CoschedulingSettings
 
 REPLIES = (MateJobId, MateStatus, MateStarted, MateTried)
@@ -132,14 +143,20 @@ class Coscheduler:
             raise IllegalEvent(f"{type(event).__name__} of unknown job {event.job}")
         if type(event) is not Answered:
             effects = self._row(job, type(event))(job, event, now)
-        elif job.call is event.request or job.call == event.request:
-            effects = [] if self.slots.is_planning(job) else self._row(job, type(event.answer))(job, event.answer, now)
+        elif self.awaits(job, event.request):
+            effects = self._row(job, type(event.answer))(job, event.answer, now)
             if heard := self.asking.heard_of(job.peer, now):
                 effects = effects + heard
         else:
             return []  # the answer to a question that nobody asks any more
         self._changed[job.id] = None
         return effects + self._keep_slot(job, now) if job.slot is not None else effects
+
+    def awaits(self, job: PairedJob, request: Request) -> bool:
+        """Whether an answer to this request of the job still matters."""
+        if job.call is request or job.call == request:
+            return not self.slots.is_planning(job)
+        return isinstance(request, SettleStart) and self.slots.is_kept_by(job, request)
 
     def _keep_slot(self, job: PairedJob, now: int) -> list[Effect]:
         return self.proposing.keep(job, now) if job.state is QUEUED and job.call is None else []
@@ -180,7 +197,7 @@ class Coscheduler:
             **_rows(_for_whom(proposing.booked, bookings.booked), Booked, *WAITING, RUNNING, *ENDED),
             **_rows(_for_whom(proposing.claimed, bookings.claimed), Claimed, *WAITING, RUNNING, *ENDED),
             **_rows(proposing.proposed, Proposed, QUEUED, READY),
-            **_rows(proposing.settled, Settled, QUEUED, READY),
+            **_rows(proposing.settled, Settled, *WAITING),
             **_rows(proposing.due, SlotDue, QUEUED, READY, HOLDING),
             **_rows(proposing.failed, CallFailed, QUEUED),
             **_rows(bookings.lapsed, SlotLapsed, QUEUED, READY, HOLDING),
@@ -192,7 +209,7 @@ class Coscheduler:
             **_rows(allocations.finished, Finished, QUEUED, READY, HOLDING, RUNNING),
             **_rows(ignore, REPLIES, QUEUED, RUNNING, *ENDED),
             **_rows(ignore, (*ABOUT_SLOTS, CallFailed), RUNNING, *ENDED),
-            **_rows(ignore, (*REPLIES[1:], *ABOUT_SLOTS), HOLDING),
+            **_rows(ignore, (*REPLIES[1:], Proposed), HOLDING),
             **_rows(ignore, (RetryDue, SlotDue, SlotLapsed), RUNNING, *ENDED),
             **_rows(ignore, ReleaseDue, QUEUED, READY, RUNNING, *ENDED),
             **_rows(ignore, PatienceOver, RUNNING, *ENDED),

@@ -90,12 +90,12 @@ class Proposing:
         """The earliest instant from there on at which the mate can start."""
         request = cast(ProposeStart, job.call)
         if answer.booked and answer.at is not None:
-            return self._plan(job, Book(job.id, answer.at, answer.slot_generation))
+            return self._plan(job, Book(job.id, max(answer.at, now), answer.slot_generation))
         if answer.refusal is Refusal.OUTDATED and self.slots.is_current(job, request.slot_generation):
             return [*self.slots.drop(job, Why.SLOT_OUTDATED, tell=False), *self._end_turn(job, now)]
         if answer.at is None or answer.at >= request.only_before:
             return self._end_turn(job, now)
-        return self._plan(job, Quote(job.id, answer.at))
+        return self._plan(job, Quote(job.id, max(answer.at, now)))
 
     def booked(self, job: PairedJob, event: Booked, now: int) -> list[Effect]:
         """Whether our scheduler, too, has booked the instant that the mate's has."""
@@ -131,7 +131,8 @@ class Proposing:
 
     def settled(self, job: PairedJob, answer: Settled, now: int) -> list[Effect]:  # noqa: ARG002
         """Whether the mate's domain still has the slot."""
-        job.call = None
+        if type(job.call) is SettleStart:  # else a RunJob has come between
+            job.call = None
         if answer.current:
             return self.slots.confirm(job)
         return [*self.slots.drop(job, Why.SLOT_OUTDATED, tell=False), Reschedule(job.id)]

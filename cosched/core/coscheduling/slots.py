@@ -89,6 +89,10 @@ class Slots:
         """Tell the mate's domain to drop a slot. If that gets lost, the slot lapses there."""
         return Call(job.peer, job.id, SettleStart(self.ledger.request_id(job), mate_of(job), job.id, generation, False))
 
+    def is_kept_by(self, job: PairedJob, request: SettleStart) -> bool:
+        """Whether the request is to keep the job's present slot, which we have proposed, and that is not confirmed."""
+        return request.keep and job.proposes and not job.confirmed and self.is_current(job, request.slot_generation)
+
     # Negotiations
 
     def is_planning(self, job: PairedJob) -> bool:

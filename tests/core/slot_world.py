@@ -1,0 +1,234 @@
+"""Histories of domains that meet, over a link that loses messages; domains are killed at any step, and start again.
+
+As `faulty_link`, with an obvious scheduler that plans (`planner`). Owners cancel and unlink jobs, nodes are lost, jobs
+run past their requested time, and domains drain.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from cosched.core.coscheduling.coscheduler import Coscheduler
+from cosched.core.effects import Answer, Call, Record
+from cosched.core.events import Answered, Asked, CallFailed, Drained, Finished, Resumed, Submitted, Unlinked
+from cosched.core.job import JobState
+from cosched.core.protocol import Failure, GetMateJobId, GetMateStatus, MateName, Reply
+from cosched.core.settings import CoschedulingSettings, OnUnreachable, Scheme
+from cosched.core.story import What, Why
+
+from .faulty_link import DEADLINE, MAX_GRACE, MAX_PATIENCE, Attempt, Faults, World
+from .planner import MortalDomain, PlannedJob
+
+if TYPE_CHECKING:
+    from .first_fit import LocalJob
+
+END = 1000  # of all faults, in ticks
+SUBMITTED = 500  # by then all jobs are
+OUTAGE = 60  # the longest, of a domain
+WAITING = (JobState.QUEUED, JobState.READY, JobState.HOLDING)
+
+
+class SlotWorld(World):
+    """A history, drawn from a seed. `calm`: without faults and troubles. `plant`: a mistake in each core."""
+
+    domains: dict[str, MortalDomain]
+
+    def __init__(self, seed: int, *, calm: bool = False, plant: Callable[[Coscheduler], None] = lambda _: None) -> None:
+        self.calm = calm
+        self.plant = plant
+        self.launches: set[str] = set()
+        self.unlinked: set[str] = set()
+        self.jolted: set[str] = set()  # jobs that lost nodes, or whose domain died or drained
+        self.story: dict[str, list[tuple[int, What, Why | None]]] = defaultdict(list)
+        self.lost: list[tuple[int, str, Why | None]] = []  # slots
+        self.alone = 0
+        self.kept = 0  # jobs that started at slots
+        super().__init__(seed)
+        for _ in range(self.random.choice([0, 6, 12, 24])):
+            self._draw_alone()
+        if not calm:
+            self._draw_troubles()
+
+    def _draw_faults(self) -> Faults:
+        pick = self.random.choice
+        self.deaths = 0.0 if self.calm else pick([0, 0, 0.01, 0.05])
+        if self.calm:
+            return Faults(0, 0, 0, (), END)
+        starts = self.random.sample(range(END), pick([0, 0, 1, 4]))
+        cuts = tuple((start, min(END, start + self.random.randint(5, 150))) for start in starts)
+        return Faults(pick([0, 0, 0.1, 0.3]), pick([0, 0.2]), pick([0, 0.2, 0.6]), cuts, END)
+
+    def _domain(self, name: str) -> MortalDomain:
+        pick = self.random.choice
+        settings = CoschedulingSettings(
+            scheme=pick([Scheme.HOLD, Scheme.YIELD]),
+            release_interval=pick([60, 150]),
+            max_held_fraction=pick([Decimal("0.6"), Decimal(1)]),
+            max_yields=pick([0, 3]),
+            on_peer_unreachable=pick(list(OnUnreachable)),
+            peer_patience=pick([50 if self.calm else 0, 50, MAX_PATIENCE, MAX_PATIENCE]),
+            peer_grace=pick([0, 0, 60, MAX_GRACE]),
+            retry_interval=pick([1, 10]),
+            mate_patience=1000,
+            slots=self.random.random() < 0.9,
+        )
+        return MortalDomain(self.core(name, settings), self, later=self.random.random() < 0.3 and not self.calm)
+
+    def core(self, name: str, settings: CoschedulingSettings) -> Coscheduler:
+        core = Coscheduler(name, 10, settings)
+        self.plant(core)
+        return core
+
+    def _draw_job(self, name: str, peer: str) -> PlannedJob:
+        run = self.random.randint(5, 90) if peer else self.random.randint(30, 300)
+        over = self.random.random() < 0.1
+        requested = max(1, run // 2) if over and not self.calm else run + self.random.choice([0, 0, 20, 100])
+        nodes = self.random.randint(1, 6) if peer else self.random.randint(3, 9)
+        return PlannedJob(name, peer, nodes, run, requested=requested)
+
+    def _draw_pair(self, number: int) -> None:
+        sides = self.random.sample(sorted(self.domains), 2)
+        names = [f"{side.lower()}{number}" for side in sides]
+        self.pairs.append((names[0], names[1]))
+        for side, name, peer in zip(sides, names, reversed(sides), strict=True):
+            event = Submitted(name, MateName(peer, f"pair{number}"))
+            self._submit_some_time(side, self._draw_job(name, peer), event)
+
+    def _draw_alone(self) -> None:
+        self.alone += 1
+        side = self.random.choice(sorted(self.domains))
+        job = self._draw_job(f"{side.lower()}x{self.alone}", "")
+        self._submit_some_time(side, job, Submitted(job.name))
+
+    def _submit_some_time(self, side: str, job: PlannedJob, event: Submitted) -> None:
+        self.at(self.random.randrange(SUBMITTED), lambda: self._submit(side, job, event))
+
+    def _draw_troubles(self) -> None:
+        pick, chance = self.random.choice, self.random.random
+        for pair in self.pairs:
+            for name in pair:
+                at = self.random.randrange(END)
+                if chance() < 0.05:
+                    self.at(at, lambda name=name: self._cancel(name[0].upper(), name))
+                elif chance() < 0.05:
+                    self.at(at, lambda name=name: self._unlink(name))
+                elif chance() < 0.1:
+                    self.at(at, lambda name=name: self._lose_nodes(name))
+        if chance() < 0.15:
+            side, at = pick(sorted(self.domains)), self.random.randrange(END - 100)
+            self.at(at, lambda: self._drain(side))
+        if self.deaths:
+            side = pick(sorted(self.domains))
+            self.at(self.random.randrange(END), lambda: self.domains[side].up and self.domains[side]._die())
+
+    # What happens
+
+    def _submit(self, side: str, job: PlannedJob, event: Submitted) -> None:
+        if self.domains[side].up:
+            self.domains[side].submit(job, event)
+        else:
+            self.at(self.now + 5, lambda: self._submit(side, job, event))
+
+    def _cancel(self, domain: str, job: str) -> None:
+        if self.domains[domain].up and job in self.domains[domain].jobs and not self.job(job).state.final:
+            self.cancelled.add(job)
+            self.domains[domain].finish(self.job(job), Finished(job, JobState.CANCELLED))
+
+    def _unlink(self, name: str) -> None:
+        domain = self.domains[name[0].upper()]
+        if domain.up and name in domain.jobs and self.job(name).state in WAITING:
+            self.unlinked.add(name)
+            domain.tell(Unlinked(name))
+
+    def _lose_nodes(self, name: str) -> None:
+        self.jolted.add(name)
+        self.domains[name[0].upper()].lose_nodes(name)
+
+    def _drain(self, side: str) -> None:
+        if not self.domains[side].up:
+            self.at(self.now + 5, lambda: self._drain(side))
+            return
+        self.jolted |= {name for pair in self.pairs for name in pair}
+        self.domains[side].tell(Drained(self.now + 20))
+        self.at(self.now + self.random.randint(1, 100), lambda: self.domains[side].tell(Resumed()))
+
+    def over(self) -> bool:
+        jobs = [job for domain in self.domains.values() for job in domain.jobs.values()]
+        all_there = len(jobs) == 2 * len(self.pairs) + self.alone and all(d.up for d in self.domains.values())
+        return all_there and all(job.state.final for job in jobs)
+
+    # Deaths
+
+    def dies(self, domain: MortalDomain) -> bool:
+        return self.now < self.faults.end and self.random.random() < self.deaths and domain.up
+
+    def died(self, domain: MortalDomain) -> None:
+        self.jolted |= {name for pair in self.pairs for name in pair}
+        self.at(self.now + self.random.randint(1, OUTAGE), domain.rise)
+
+    # The link: a domain that is down is not there
+
+    def call(self, domain: str, call: Call) -> None:
+        if self.domains[call.peer].up:
+            super().call(domain, call)
+            return
+        attempt = self._attempt(domain, call)
+        self.at(self.now + 1, lambda: self._fail(attempt, Failure.UNREACHABLE))
+
+    def _attempt(self, domain: str, call: Call) -> Attempt:
+        return Attempt(domain, call)
+
+    def _fail(self, attempt: Attempt, failure: Failure) -> None:
+        if not attempt.over:
+            attempt.over = True
+            self.failed.add(attempt.call.job)
+            if self.domains[attempt.domain].up:
+                self.domains[attempt.domain].feed(CallFailed(attempt.call.job, attempt.call.request, failure))
+
+    def _serve(self, attempt: Attempt) -> None:
+        peer = self.domains[attempt.call.peer]
+        if peer.up:
+            peer.served[attempt.call.request] = attempt
+            peer.feed(Asked(attempt.domain, attempt.call.request))
+
+    def answer_of(self, domain: MortalDomain, answer: Answer) -> None:
+        attempt = domain.served[answer.request]
+        self._send(lambda: self._reply(attempt, answer.answer))
+
+    def _reply(self, attempt: Attempt, answer: Reply) -> None:
+        request = attempt.call.request
+        if (attempt.over and type(request) in (GetMateJobId, GetMateStatus)) or not self.domains[attempt.domain].up:
+            return
+        attempt.over = True
+        self.domains[attempt.domain].feed(Answered(attempt.call.job, request, answer))
+
+    # What is seen
+
+    def launched(self, name: str) -> None:
+        assert name not in self.launches, f"{name} is launched twice"
+        self.launches.add(name)
+
+    def noted(self, record: Record, exchange: str) -> None:
+        job = self.job(record.job)
+        self.story[record.job].append((self.now, record.what, record.why))
+        if record.what is What.STARTED:
+            job.why, job.exchange = record.why, exchange
+            self.kept += record.why is Why.AT_SLOT
+        elif record.what is What.LOST_SLOT:
+            self.lost.append((self.now, record.job, record.why))
+
+    def checked(self, domain: MortalDomain) -> None:
+        """What holds after every event."""
+        core, orders = domain.core, {order.job for order in domain.machine.orders or ()}
+        for job in core.jobs.values():
+            local: LocalJob = domain.jobs[job.id]
+            assert job.id in orders or local.slot == job.slot, f"{job.id} has the slots {job.slot} and {local.slot}"
+            assert job.slot is None or job.state in WAITING
+            if job.slot is not None and job.state is JobState.QUEUED:
+                end = job.slot + core.slots.patience + core.settings.retry_interval + DEADLINE
+                assert self.now <= end, f"{job.id} is booked for ever"
+            if job.state is JobState.HOLDING and core.settings.slots:
+                assert core.settings.on_peer_unreachable is OnUnreachable.HOLD, f"{job.id} holds"

@@ -1,0 +1,128 @@
+"""Histories of domains that meet: faults of the link, deaths at every step, troubles of jobs; and planted mistakes."""
+
+import pytest
+
+from cosched.core.coscheduling.coscheduler import Coscheduler, ignore
+from cosched.core.effects import Unbook
+from cosched.core.events import Claimed, SlotDue, SlotLapsed
+from cosched.core.story import Why
+from tests.tiers import seeds
+
+from .faulty_link import DEADLINE, LATE, MAX_GRACE, MAX_PATIENCE
+from .slot_world import OUTAGE, SlotWorld
+from .test_link_faults import together
+
+SEEDS = 30  # of each chunk
+LONG_AFTER = 20_000  # ticks; the faults end at 1000
+FAULT = {Why.PEER_UNREACHABLE, Why.MATE_STARTED_BEFORE}
+
+
+def history(seed: int, **options) -> SlotWorld:
+    world = SlotWorld(seed, **options)
+    world.run(until=LONG_AFTER)
+    return world
+
+
+def check(world: SlotWorld) -> None:
+    jobs = [job for domain in world.domains.values() for job in domain.jobs.values()]
+    assert world.over(), f"never ended: {[job.name for job in jobs if not job.state.final]}"
+    for pair in world.pairs:
+        one, other = (world.job(name) for name in pair)
+        if (world.cancelled | world.unlinked) & set(pair):
+            continue
+        if not (world.failed | world.jolted) & set(pair):
+            assert together(world, pair, by_one_request=True), f"{pair} apart without a fault"
+            assert abs(one.started - other.started) <= DEADLINE
+        elif together(world, pair):
+            assert abs(one.started - other.started) <= LATE + max(MAX_PATIENCE, MAX_GRACE) + 2 * DEADLINE + OUTAGE
+        else:
+            assert {one.why, other.why} & FAULT, f"{pair} apart, and the record does not say why"
+
+
+@pytest.mark.parametrize("chunk", seeds(3, 100))
+def test_pairs_with_slots_stay_whole_or_the_record_says_why(chunk):
+    """No job starts twice, no slot stays for ever, nothing is beyond the machine (all after every event); every job
+    starts once the faults have stopped, with its mate, unless the record says why not."""
+    for seed in range(chunk * SEEDS, (chunk + 1) * SEEDS):
+        try:
+            check(history(seed))
+        except Exception as error:
+            raise AssertionError(f"seed {seed}: {error!r}") from error
+
+
+@pytest.mark.parametrize("chunk", seeds(1, 30))
+def test_without_faults_no_slot_is_lost(chunk):
+    """Where nothing is lost and no job runs past its request, every pair starts at its slot, or earlier."""
+    for seed in range(chunk * SEEDS, (chunk + 1) * SEEDS):
+        check_calm(history(seed, calm=True))
+
+
+def check_calm(world: SlotWorld) -> None:
+    check(world)
+    assert world.lost == []
+
+
+def test_the_histories_have_slots_that_are_kept_moved_and_lost():
+    worlds = [history(seed) for seed in range(40)]
+    agreed = [what for world in worlds for story in world.story.values() for _, what, _ in story].count("has a slot")
+    assert agreed > 2 * sum(world.kept for world in worlds) > 0
+    assert any(world.lost for world in worlds)
+
+
+# Mistakes that these histories find
+
+
+def no_lapse(core: Coscheduler) -> None:
+    _replace(core, SlotLapsed, ignore)
+
+
+def no_keep(core: Coscheduler) -> None:
+    core.proposing.keep = lambda *_: []
+
+
+def no_keep_beside_a_run_job(core: Coscheduler) -> None:
+    core.awaits = lambda job, request: job.call == request and not core.slots.is_planning(job)
+
+
+def no_claim(core: Coscheduler) -> None:
+    _replace(core, SlotDue, lambda job, _, now: core.proposing.claimed(job, Claimed(job.id, True, False), now))
+
+
+def no_end_of_waiting_for_nodes(core: Coscheduler) -> None:
+    core.proposing._wait_for_nodes = lambda job, now: [core.proposing._again(job, now)]
+
+
+def no_answer_awaited(core: Coscheduler) -> None:
+    start, start_both = core.allocations.start, core.proposing._start_both
+    core.proposing._start_both = lambda job, now: start_both(job, now) + start(job, now, Why.AT_SLOT)
+
+
+def no_word_to_the_scheduler(core: Coscheduler) -> None:
+    drop = core.slots.drop
+    core.slots.drop = lambda *args, **named: [effect for effect in drop(*args, **named) if type(effect) is not Unbook]
+
+
+def _replace(core: Coscheduler, kind: type, transition) -> None:
+    core._rows[kind] = [row and transition for row in core._rows[kind]]
+
+
+MISTAKES = {  # with a seed that finds it, or one a little before that; and whether in a world without faults
+    no_lapse: (64, False),
+    no_keep: (0, True),
+    no_keep_beside_a_run_job: (53, True),
+    no_claim: (0, False),
+    no_end_of_waiting_for_nodes: (0, False),
+    no_answer_awaited: (0, False),
+    no_word_to_the_scheduler: (0, False),
+}
+
+
+@pytest.mark.parametrize("plant", MISTAKES, ids=lambda plant: plant.__name__)
+def test_a_mistake_in_the_rules_is_found(plant):
+    first, calm = MISTAKES[plant]
+    for seed in range(first, first + 100):
+        try:
+            (check_calm if calm else check)(history(seed, calm=calm, plant=plant))
+        except Exception:
+            return
+    raise AssertionError("not found")
