@@ -55,7 +55,7 @@ def restart(node: Node) -> None:
     node.begin()
 
 
-@pytest.mark.parametrize("kind", CALLS)
+@pytest.mark.parametrize("kind", ["try", "propose"])  # to settle a slot twice is to do it once
 def test_a_retry_gets_the_same_answer_from_the_database_after_a_restart(node: Node, kind: str) -> None:
     request = CALLS[kind]
     first = ask(node, request)
