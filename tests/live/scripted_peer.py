@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Self
+from typing import Any, Self
 
 import grpc
 from google.protobuf.message import Message
@@ -18,6 +18,7 @@ REQUESTS = {
     "TryStartMate": wire.TryStartMateRequest,
     "StartJob": wire.StartJobRequest,
 }
+OF_SLOTS = {"ProposeStart": wire.ProposeStartRequest, "SettleStart": wire.SettleStartRequest}
 HOLDING = wire.GetMateStatusResponse(status=wire.MATE_STATUS_HOLDING, hold_generation=3)
 QUEUING = wire.GetMateStatusResponse(status=wire.MATE_STATUS_QUEUING)
 
@@ -27,17 +28,19 @@ Happening = Callable[[grpc.ServicerContext], None]
 class ScriptedPeer:
     """The domain `name` with one job, the mate of whoever asks; a service under test reaches it at `address`.
 
-    `answers`: what each call is answered. `happens`: what happens when a call has arrived, before its answer is sent
-    (once: it is taken out). `asked`: name and message of each call that arrived, in order.
+    `answers`: what each call is answered, or who tells that, given its message. `happens`: what happens when a call has
+    arrived, before its answer is sent (once: it is taken out). `asked`: name and message of each call that arrived, in
+    order.
     """
 
-    def __init__(self, name: str, callers: int = 4) -> None:
-        """`callers`: how many calls it answers at a time."""
+    def __init__(self, name: str, callers: int = 4, *, slots: bool = False) -> None:
+        """`callers`: how many calls it answers at a time. Without `slots` it is of a version that knows none."""
         self.name = name
         self.asked: list[tuple[str, Message]] = []
         self.happens: dict[str, Happening] = {}
         self.over = threading.Event()  # the test is: nobody waits for anything any more
-        self.answers: dict[str, Message] = {
+        self._requests = REQUESTS | (OF_SLOTS if slots else {})
+        self.answers: dict[str, Message | Callable[[Any], Message]] = {
             "GetMateJobId": wire.GetMateJobIdResponse(
                 lookup=wire.MATE_LOOKUP_FOUND, mate=wire.JobRef(domain=name, job_id=MATE)
             ),
@@ -69,7 +72,7 @@ class ScriptedPeer:
     def _handlers(self) -> grpc.GenericRpcHandler:
         handlers = {
             name: grpc.unary_unary_rpc_method_handler(self._answerer(name), request.FromString, _serialized)
-            for name, request in REQUESTS.items()
+            for name, request in self._requests.items()
         }
         return grpc.method_handlers_generic_handler("cosched.v1.CoschedulingService", handlers)
 
@@ -78,7 +81,8 @@ class ScriptedPeer:
             self.asked.append((name, message))
             if (happen := self.happens.pop(name, None)) is not None:
                 happen(context)
-            return self.answers[name]
+            told = self.answers[name]
+            return told(message) if callable(told) else told
 
         return answer
 

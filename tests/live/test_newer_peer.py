@@ -1,5 +1,7 @@
 """A peer that speaks a newer minor version of the protocol: what is new in it is ignored, or refused; never guessed."""
 
+from typing import cast
+
 import grpc
 import pytest
 from google.protobuf.message import Message
@@ -86,7 +88,7 @@ def runs(service: Service, job: Job) -> int:
 )
 def test_new_fields_in_answers_are_ignored(service, peer, status, why):
     peer.answers["GetMateStatus"] = status
-    peer.answers = {name: newer(message) for name, message in peer.answers.items()}
+    peer.answers = {name: newer(cast(Message, message)) for name, message in peer.answers.items()}
     with service.client() as client:
         job = client.submit(script_that_notes(service.folder), pair="p", directory=service.folder)
         wait_until(lambda: client.job(job).state == "completed", "it starts with its mate")

@@ -10,7 +10,7 @@ def done(service, *jobs):
         return all(client.job(job).state in ("completed", "failed", "cancelled") for job in jobs)
 
 
-@pytest.mark.parametrize("scheme", ["hold", "yield"])
+@pytest.mark.parametrize("scheme", ["hold", "yield", "meet"])
 def test_two_jobs_with_a_pair_name_start_together(make_pair, scheme):
     pair = make_pair(scheme=scheme).start()
     script = script_that_notes(pair.folder)
