@@ -10,7 +10,7 @@ from tests.reference import RefDomain, simulate
 from tests.sim.exact import POLICIES, UNITS, ref_domain, ref_jobs, run_production, some_pairs
 from tests.tiers import SEED, soaked
 
-CASES = 150, 25_000  # of each test: in the short tier, and in soak
+CASES = 60, 25_000  # of each test: in the short tier, and in soak
 SCHEMES = [(a, b) for a in ("hold", "yield") for b in ("hold", "yield")]
 
 seeds = st.integers(0, 2**32 - 1)  # of all settings and pairs; the jobs are hypothesis's own, and shrink
