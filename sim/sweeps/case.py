@@ -35,15 +35,19 @@ class Case:
         said = json.dumps(with_digests(self.settings), sort_keys=True, separators=(",", ":"), allow_nan=False)
         return hashlib.sha256(said.encode()).hexdigest()[:16]
 
+    def measures(self) -> Row:
+        """Replay it: every number of the summary() but the timing, by its dotted path without "domains."."""
+        return dict(_measures(_replayed(self.settings)))
+
 
 def run_case(case: Case) -> Row:
     """Run one case and return its row.
 
     The columns are "case", its key; the labels; "error", None or in one line why there are no measures; and the
-    measures: every number of the replay's summary() except the timing, by its dotted path without "domains.".
+    measures.
     """
     try:
-        found = dict(_measures(_replayed(case.settings)))
+        found = case.measures()
     except Exception as error:  # whatever it is, the other cases must go on
         return failed_row(case, reason(error))
     row = {CASE: case.key, **case.labels, ERROR: None}

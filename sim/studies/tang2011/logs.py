@@ -124,7 +124,7 @@ def _packed(log: Log, load: float, span_s: int, share: Fraction) -> Workload:
     begin = _place(log.jobs, latest, share)
     before = int(work[begin - 1]) if begin else 0
     end = max(int(np.searchsorted(work, before + needed)) + 1, begin + 2)
-    window = _rows(log.jobs, slice(begin, end))
+    window = rows_of(log.jobs, slice(begin, end))
     return _from_zero(traces.scale_to_load(window, log.nodes, str(load)))
 
 
@@ -132,7 +132,7 @@ def _of_many(log: Log, count: int, span_s: int, share: Fraction) -> Workload:
     """Return `count` jobs (or all) in a span, with run and requested times scaled to a medium load."""
     count = min(count, len(log.jobs))
     begin = _place(log.jobs, len(log.jobs) - count, share)
-    window = _rows(log.jobs, slice(begin, begin + count))
+    window = rows_of(log.jobs, slice(begin, begin + count))
     window = traces.scale(window, Fraction(span_s, max(_span(window), 1)))
     factor = MEDIUM * log.nodes * span_s / int((window.run * window.nodes).sum())
     run = np.maximum(np.rint(window.run * factor), 1).astype(np.int64)
@@ -150,13 +150,14 @@ def _span(jobs: Workload) -> int:
     return int(jobs.submit[-1] - jobs.submit[0])
 
 
-def _rows(jobs: Workload, rows: slice | np.ndarray) -> Workload:
+def rows_of(jobs: Workload, rows: slice | np.ndarray) -> Workload:
+    """Return some jobs of a workload."""
     columns = {name: getattr(jobs, name)[rows] for name in ("job_id", "submit", "run", "nodes", "requested")}
     return replace(jobs, **columns)
 
 
 def _in_order(jobs: Workload) -> Workload:
-    return _rows(jobs, np.argsort(jobs.submit, kind="stable"))
+    return rows_of(jobs, np.argsort(jobs.submit, kind="stable"))
 
 
 def _from_zero(jobs: Workload) -> Workload:
