@@ -51,6 +51,7 @@ docs/meet
 docs/protocol
 sim/reference/README
 sim/studies/tang2011/PAPER
+sim/studies/meet/RESULTS
 ```
 
 ```{toctree}

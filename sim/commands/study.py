@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +26,15 @@ Without logs, months like those of the two machines are generated. With the real
 (and, where needed, the keys nodes, procs_per_node, format and cut of a domain), each replication takes a window
 of a month; the windows are evenly spread."""
 
+MEET_EPILOG = """\b
+Examples:
+  cosched study meet --quick --out quick
+  cosched study meet --logs mira.swf.gz kth.swf.gz --out ours
+
+Each pair of --logs gives windows of a month, spread evenly over the logs; the second log is packed to a load
+of 0.5. The keys of a log are nodes, procs_per_node, format and cut, as those of a domain."""
+
+MEET_OUT = "cosched-study-meet"
 DEFAULT_OUT = "cosched-study-tang2011"
 MACHINES = ("intrepid", "eureka")
 
@@ -72,6 +83,32 @@ def tang2011(ctx: click.Context, /, out: str, **options: Any) -> None:
     _tang2011(ctx, Path(out), **options)
 
 
+@study.command(short_help="Meet beside hold and yield: who waits, who loses, a verdict.", epilog=MEET_EPILOG)
+@click.option("--quick", is_flag=True, help="Three replications: five minutes.")
+@click.option("--out", metavar="DIR", default=MEET_OUT, help="Write results.md, tables, results.parquet there.")
+@click.option(
+    "--replications", type=click.IntRange(1, 1000), metavar="N", help="Replications of each case (20; --quick: 3)."
+)
+@click.option(
+    "--further", type=click.IntRange(1, 1000), metavar="N", help="Those of all but the paper's V-D (as many)."
+)
+@click.option("--seed", type=click.IntRange(0), default=1, metavar="S", help="Seed of the first replication (1).")
+@click.option("--days", type=click.FloatRange(1, 3650), default=30, metavar="D", help="Length of a month (30).")
+@click.option("--logs", nargs=2, multiple=True, metavar="BIG SMALL", help="Two real logs, FILE[,KEY=VALUE,...] each.")
+@worker_options
+@click.option("--resume", is_flag=True, help="Continue in DIR, also with more replications.")
+@click.pass_context
+@needing(SIMULATOR)
+def meet(ctx: click.Context, /, out: str, **options: Any) -> None:
+    """Meet (docs/meet.md) beside hold and yield, in the set-up of Tang et al. (2011) and beyond it.
+
+    Section V's loads and shares of pairs; meet's parts alone, and on one machine only; requested times, schedulers,
+    three machines, real logs; who loses and who wins. Prints the verdict and where the files are. However it ends,
+    --resume continues it: only cases in progress are lost.
+    """
+    _meet(ctx, Path(out), **options)
+
+
 @study.command(short_help="Replay small workloads with known schedules.")
 @click.option("--out", metavar="DIR", help="Write the workloads, their schedules and our results there.")
 @click.option("--check", metavar="DIR", help="Compare another simulator's schedules, one file per workload.")
@@ -106,13 +143,41 @@ def _tang2011(
 
     wish = Wish(ctx.meta[COMMAND], logs=_logs(intrepid, eureka), **wished)
     with progress("reading ...") as doing:
-        try:
-            with workers_of(workers, dask, doing) as hands:
-                run_study(wish, folder, hands, Told(doing.say, doing.step), resume=resume)
-        except KeyboardInterrupt:
-            reason = f"interrupted; finished cases are in {folder}, and --resume continues"
-            raise Failure(reason, INTERRUPTED) from None
+        with _interruptible(folder), workers_of(workers, dask, doing) as hands:
+            run_study(wish, folder, hands, Told(doing.say, doing.step), resume=resume)
         _report(folder, doing)
+
+
+def _meet(
+    ctx: click.Context, folder: Path, *, workers: int | None, dask: str | None, resume: bool, logs: Any, **wished: Any
+) -> None:
+    from cosched.sim.studies.meet.report import rebuild
+    from cosched.sim.studies.meet.running import Wish, run_study
+    from cosched.sim.studies.tang2011.running import Told
+
+    pairs = [(_log("--logs", big), _log("--logs", small)) for big, small in logs]
+    wish = Wish(ctx.meta[COMMAND], logs=pairs, **wished)
+    with progress("reading ...") as doing, _interruptible(folder), workers_of(workers, dask, doing) as hands:
+        run_study(wish, folder, hands, Told(doing.say, doing.step), resume=resume)
+        doing.step("writing tables ...")
+        found = rebuild(folder)
+    show(*found.summary(folder))
+    _fail_if(found.failed, folder)
+
+
+@contextlib.contextmanager
+def _interruptible(folder: Path) -> Iterator[None]:
+    """Say how an interrupted study continues."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        reason = f"interrupted; finished cases are in {folder}, and --resume continues"
+        raise Failure(reason, INTERRUPTED) from None
+
+
+def _fail_if(failed: int, folder: Path) -> None:
+    if failed:
+        raise Failure(f"{failed:,} cases failed; {folder / 'results.parquet'} says why", FAILED)
 
 
 def _report(folder: Path, doing: Progress) -> None:
@@ -123,8 +188,7 @@ def _report(folder: Path, doing: Progress) -> None:
     doing.step("drawing tables and figures ...")
     found = rebuild(folder)
     show(*study_summary(found, folder))
-    if failed := found.failed:
-        raise Failure(f"{failed:,} cases failed; {folder / 'results.parquet'} says why", FAILED)
+    _fail_if(found.failed, folder)
 
 
 def _logs(intrepid: str | None, eureka: str | None) -> dict[str, dict[str, str]]:

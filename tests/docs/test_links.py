@@ -10,7 +10,7 @@ import pytest
 TOP = Path(__file__).resolve().parents[2]
 LINK = re.compile(r"(?<!`)\]\(([^()\s]+(?:\([^()\s]*\))?)\)")
 NAMED = re.compile(r"(?<![\w*<{}/.-])[\w./-]*\w\.md\b")
-WRITTEN = {"paper.md"}  # files that commands write
+WRITTEN = {"paper.md", "results.md"}  # files that commands write
 
 
 @cache

@@ -89,13 +89,14 @@ def test_each_study_shows_its_own_options(cosched):
     of_reference = cosched("study", "reference", "-h").stdout
     assert "--check" in of_reference
     assert "--replications" not in of_reference
-    assert all(name in cosched("study", "-h").stdout for name in ("tang2011", "reference"))
+    assert all(name in cosched("study", "-h").stdout for name in ("tang2011", "meet", "reference"))
 
 
 def test_an_unknown_study(cosched):
     result = cosched("study", "feitelson1997", exit_code=2)
     assert (
-        result.stderr == "cosched: cosched study: no study is called 'feitelson1997'; there are tang2011, reference\n"
+        result.stderr
+        == "cosched: cosched study: no study is called 'feitelson1997'; there are tang2011, meet, reference\n"
     )
 
 

@@ -1,0 +1,39 @@
+"""Results made by hand: rows as cases give them, in which a test sets what matters to it."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import polars
+
+from cosched.sim.studies.meet.experiments import BY_LOAD, by_load
+from cosched.sim.studies.meet.measuring import HELD, NEVER, PAIR_LONGEST, PAIR_WAIT, PAIRS, TOGETHER, WAIT
+from cosched.sim.studies.meet.results import Results
+from cosched.sim.studies.meet.schemes import MOST
+from cosched.sim.studies.tang2011.cases import LABELS
+from cosched.sim.studies.tang2011.setup import LOADS, MACHINES, GeneratedMonths, Plan
+
+Row = dict[str, Any]
+
+MEETS = {0.25: 13.0, 0.5: 20.0, 0.75: 50.0}  # minutes that a pair waits
+
+
+def rows(replications: int) -> Iterator[Row]:
+    """Pairs wait 60 minutes, or less with meet; jobs without mates wait 30; months differ by up to some minutes."""
+    for load in LOADS:
+        for schemes in MOST:
+            for replication in range(1, replications + 1):
+                row: Row = dict(zip(LABELS, (BY_LOAD, load, schemes, replication), strict=True))
+                wait = (MEETS[load] if schemes == "MM" else 60.0) + replication + (schemes == "MM") * replication / 10
+                row |= {"error": None, PAIR_WAIT: wait, PAIR_LONGEST: 5 * wait, PAIRS: 10, TOGETHER: 10}
+                for machine in MACHINES:
+                    row |= {f"{machine} {WAIT}": 30.0 + replication, f"{machine} {HELD}": 0.0, f"{machine} {NEVER}": 0}
+                yield row
+
+
+def results(change: Callable[[Row], None] = lambda _: None, replications: int = 5) -> Results:
+    """The results of these rows, every one changed."""
+    made = list(rows(replications))
+    for row in made:
+        change(row)
+    plan = Plan(replications, 1, False, 30, GeneratedMonths())
+    return Results(polars.DataFrame(made, infer_schema_length=None), [by_load(plan)])

@@ -1,0 +1,90 @@
+"""Differences on the same workloads, corrected for their number; what was asked; the verdict in words."""
+
+import pytest
+from scipy.special import stdtrit
+
+from cosched.sim.studies.meet.asked import NO, WITHIN, YES, figures
+from cosched.sim.studies.meet.experiments import BY_LOAD
+from cosched.sim.studies.meet.measuring import NEVER, PAIR_WAIT, TOGETHER, WAIT
+from cosched.sim.studies.meet.results import BETTER, OPEN, WORSE
+from cosched.sim.studies.meet.verdict import verdict
+from tests.sim.studies.meet.by_hand import Row, results
+
+
+def test_intervals_are_corrected_for_the_number_of_comparisons():
+    found = results()
+    compared = found.comparisons
+    number = len(compared)
+    one = next(each for each in compared if (each.point, each.measure, each.other) == (0.5, PAIR_WAIT, "YY"))
+    assert (one.meet, one.rival) == (pytest.approx(23.3), pytest.approx(63))
+    assert one.difference.mean == pytest.approx(-40 + 0.3)
+    error = 0.1 * (2.5 / 5) ** 0.5  # of 0.1, 0.2, ... 0.5
+    assert one.difference.half == pytest.approx(stdtrit(4, 1 - 0.05 / (2 * number)) * error)
+    assert one.verdict == BETTER
+
+
+def test_differences_are_those_on_the_same_workload():
+    """Months differ by hours, but the difference of two combinations is the same in each."""
+
+    def months_differ(row: Row) -> None:
+        row[PAIR_WAIT] = row["replication"] * 600 + (row["schemes"] == "MM") * 5
+
+    found = results(months_differ)
+    assert found.difference((BY_LOAD, 0.5, "MM"), (BY_LOAD, 0.5, "HH"), PAIR_WAIT).half == pytest.approx(0, abs=1e-9)
+    assert {each.verdict for each in found.comparisons if each.measure == PAIR_WAIT} == {WORSE}
+
+
+def test_equal_values_and_single_replications_decide_nothing():
+    assert {each.verdict for each in results().comparisons if each.measure == f"eureka {WAIT}"} == {OPEN}
+    assert results(replications=1).comparisons == []
+    assert any("Nothing is decided" in paragraph for paragraph in verdict(results(replications=1)))
+
+
+def test_a_failed_case_counts_nowhere():
+    def fail(row: Row) -> None:
+        if row["schemes"] == "YY" and row["replication"] == 2:
+            row["error"] = "no memory"
+
+    found = results(fail)
+    assert found.count((BY_LOAD, 0.5, "YY")) == 4
+    assert 2 not in found.values((BY_LOAD, 0.5, "YY"), PAIR_WAIT)
+
+
+def reached(found: list, what: str) -> list[str]:
+    return [each.reached for each in found if what in each.what]
+
+
+def test_what_was_asked_is_reached():
+    found = figures(results())
+    assert {each.reached for each in found} == {YES, WITHIN}
+    # A pair waits 16.3 ± 2.2 minutes at 0.25, which were to be 16, 23.3 at 0.5 and 53.3 at 0.75.
+    assert reached(found, "Wait of a pair") == [WITHIN, WITHIN, YES]
+
+
+def worse(row: Row) -> None:
+    meets = row["schemes"] == "MM"
+    row[PAIR_WAIT] += 30 * meets
+    row[f"intrepid {WAIT}"] += meets
+    row[f"eureka {WAIT}"] += 20 * meets
+    row[TOGETHER] -= meets
+    row[f"eureka {NEVER}"] += meets
+
+
+def test_what_was_asked_is_missed():
+    found = figures(results(worse))
+    assert {each.reached for each in found if "held" not in each.what} == {NO}
+    share = next(each for each in found if "Eureka's jobs without mates at Eureka's load 0.5" in each.what)
+    assert share.measured == "60.6 ± 0.0 %: 53.0 ± 2.0 and 33.0 ± 2.0 min"
+    assert next(each.measured for each in found if "together" in each.what) == "135 of 150"
+
+
+def test_the_verdict_says_where_meet_wins_ties_and_loses():
+    text = "\n".join(verdict(results()))
+    assert "at Eureka's load 0.5 23.3 ± 2.2 min, 37 % of the 63.0 ± 2.0 min of" in text
+    assert "**Where meet wins:** pair wait (12 of 12), pair wait longest (12 of 12)." in text
+    assert "**Where it ties, or nothing can be shown:** Intrepid's unpaired wait, Eureka's unpaired wait" in text
+    assert "**Where it loses:** nowhere" in text
+    lost = "\n".join(verdict(results(worse)))
+    assert "Eureka's unpaired wait: Eureka's load 0.25 beside HH (+20.0 ± 0.0 on 33" in lost
+    assert "**Jobs without mates wait longer than without coscheduling** in 6 of 6 comparisons" in lost
+    assert "15 jobs never started in any case with meet" in lost
