@@ -113,6 +113,14 @@ class Slurm:
         """Return all reservations, whoever made them."""
         return reservations.parse(await self._run(reservations.show()))
 
+    async def jobs_inside(self) -> dict[str, list[str]]:
+        """Return the jobs in each reservation, waiting or with nodes."""
+        inside: dict[str, list[str]] = {}
+        for job in machine.parse_jobs(await self._run(machine.jobs())):
+            if job.reservation is not None:
+                inside.setdefault(job.reservation, []).append(job.job_id)
+        return inside
+
     async def plan(self, now: int) -> Plan:
         """Return what one look at the cluster shows, from the instant `now` on."""
         partitions = machine.parse_nodes(await self._run(machine.nodes()))

@@ -1,0 +1,197 @@
+"""Slots on a real cluster: reservations are booked, moved, claimed, and leave nothing behind."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterator
+from fractions import Fraction
+
+import pytest
+
+from cosched.adapters.slurm.book import Job, Phase
+from cosched.adapters.slurm.calls import Slurm
+from cosched.adapters.slurm.reservations import Fault, ReservationError, new_name, whose
+from cosched.adapters.slurm.slots import Slots
+from deploy.slurm.lab import Cluster, clear
+from tests.slurm.cosched_hooks import Site
+from tests.slurm.managed import Managed, clusters
+
+Place = tuple[Cluster, Site]
+AHEAD = 8  # seconds from now to a slot: more than booking it takes on a busy host
+LATER = "--begin=now+1hour"  # so Slurm leaves the job alone until it is booked
+PATIENCE = 60.0
+PLENTY = Fraction(1000)
+
+
+@pytest.fixture(scope="module")
+def both() -> Iterator[dict[str, Place]]:
+    """A cluster of 4 nodes with one CPU each."""
+    with clusters("intrepid", nodes=4) as both:
+        yield both
+
+
+@pytest.fixture
+def place(both: dict[str, Place]) -> Iterator[Place]:
+    yield both["intrepid"]
+    clear(both["intrepid"][0])
+
+
+def slurm_of(managed: Managed) -> Slurm:
+    return managed.manager._slurm
+
+
+def slots_of(managed: Managed) -> Slots:
+    return Slots(slurm_of(managed), managed.manager._sequences)
+
+
+async def queued(managed: Managed, *options: str) -> Job:
+    """A job that waits, once the manager knows it."""
+    job = await managed.submit("true", *options)
+    assert await managed.manager.look()
+    return managed.known[job]
+
+
+async def left_over(managed: Managed) -> list[str]:
+    """Our reservations, and the jobs that are in any."""
+    names = [found.name for found in await slurm_of(managed).reservations() if whose(found.name)]
+    return [*names, *(await slurm_of(managed).jobs_inside())]
+
+
+async def crowded(managed: Managed) -> tuple[Job, Job]:
+    """Three of four nodes run; the first job wants all, and the second, which would delay it, one."""
+    filler = await asyncio.to_thread(managed.cluster.sbatch, "sleep 1000", "--nodes=3", "--time=5")
+    await asyncio.to_thread(managed.cluster.wait_for_state, filler, "RUNNING")
+    return await queued(managed, "--nodes=4", "--time=5"), await queued(managed, "--nodes=1", "--time=30")
+
+
+async def test_a_wanted_job_starts_before_its_turn_and_its_reservation_goes(place: Place) -> None:
+    async with Managed(*place) as slurm:
+        h, k = await crowded(slurm)
+        slots, guards = slots_of(slurm), dict[str, int]()
+        assert await slots.start_wanted(k, int(time.time()), PLENTY, guards, (), PATIENCE)
+        assert k.phase is Phase.OFFERED
+        assert list(guards) == [h.job_id]
+        assert await slurm.manager.start(k.job_id)
+        await slots.unbook(k)
+        assert await left_over(slurm) == []
+        assert (await slurm.wait_for_state(k.job_id, "COMPLETED")).restarts == 0
+        assert h.phase is Phase.QUEUED
+
+
+async def test_a_wanted_job_that_would_cost_the_first_one_too_much_is_refused_without_a_command(place: Place) -> None:
+    async with Managed(*place) as slurm:
+        _, k = await crowded(slurm)
+        guards = dict[str, int]()
+        assert not await slots_of(slurm).start_wanted(k, int(time.time()), Fraction(0), guards, (), PATIENCE)
+        assert (guards, k.phase, await left_over(slurm)) == ({}, Phase.QUEUED, [])
+
+
+async def test_a_job_is_offered_at_its_slot_and_not_before(place: Place) -> None:
+    async with Managed(*place) as slurm:
+        slots, job = slots_of(slurm), await queued(slurm, LATER, "--nodes=4", "--time=1")
+        now = int(time.time())
+        assert await slots.quote(job, now, now + AHEAD, ()) == now + AHEAD
+        assert await slots.book(job, 1, now, now + AHEAD, ())
+        await asyncio.sleep(now + AHEAD - 1 - time.time())
+        assert job.phase is Phase.QUEUED
+        await asyncio.sleep(max(0, now + AHEAD - time.time()))
+        assert await slots.claim(job, PATIENCE)
+        await slots.unbook(job)
+        assert await left_over(slurm) == []
+        assert await slurm.manager.start(job.job_id)
+        await slurm.wait_for_state(job.job_id, "COMPLETED")
+
+
+async def test_a_slot_that_stands_in_its_own_way_is_moved(place: Place) -> None:
+    async with Managed(*place) as slurm:
+        slots, job = slots_of(slurm), await queued(slurm, LATER, "--nodes=4", "--time=1")
+        now = int(time.time())
+        assert await slots.book(job, 1, now, now + 60, ())
+        assert await slots.book(job, 2, now, now + 30, ())
+        (found,) = await slurm_of(slurm).reservations()
+        assert (found.start, await slurm_of(slurm).jobs_inside()) == (now + 30, {found.name: [job.job_id]})
+        slot = slots.of(job.job_id)
+        assert slot is not None
+        assert (slot.name, slot.at) == (found.name, now + 30)
+        await slots.unbook(job)
+        assert await left_over(slurm) == []
+
+
+async def test_another_slot_elsewhere_replaces_the_first(place: Place) -> None:
+    async with Managed(*place) as slurm:
+        slots, job = slots_of(slurm), await queued(slurm, LATER, "--nodes=1", "--time=1")
+        now = int(time.time())
+        assert await slots.book(job, 1, now, now + 1000, ())
+        assert await slots.book(job, 2, now, now + 100, ())
+        (found,) = await slurm_of(slurm).reservations()
+        assert (whose(found.name), found.start) == ((job.job_id, 2), now + 100)
+        await slots.unbook(job)
+
+
+async def test_what_cannot_be_booked_leaves_what_there_was(place: Place) -> None:
+    async with Managed(*place) as slurm:
+        slots, job = slots_of(slurm), await queued(slurm, LATER, "--nodes=4", "--time=1")
+        now, name = int(time.time()), new_name("999", 1)
+        await slurm_of(slurm).reserve(name, job.owner, slurm.cluster.nodes, now + 100, now + 200)
+        assert not await slots.book(job, 1, now, now + 100, ())
+        with pytest.raises(ReservationError) as raised:
+            await slurm_of(slurm).reserve(new_name("998", 1), job.owner, slurm.cluster.nodes[:1], now + 150, now + 300)
+        assert raised.value.fault is Fault.OVERLAPS
+        assert await left_over(slurm) == [name]
+        await slurm_of(slurm).delete_reservation(name)
+
+
+async def test_a_service_that_was_killed_keeps_its_slots_and_removes_all_else_of_ours(place: Place) -> None:
+    async with Managed(*place) as slurm:
+        kept, lost = await queued(slurm, LATER, "--time=1"), await queued(slurm, LATER, "--time=1")
+        before, now = slots_of(slurm), int(time.time())
+        for job in (kept, lost):
+            assert await before.book(job, 1, now, now + 1000, ())
+        theirs, empty = "maintenance", new_name(kept.job_id, 7)
+        for name, node in ((theirs, 3), (empty, 2)):
+            await slurm_of(slurm).reserve(name, "root", [slurm.cluster.nodes[node]], now + 2000, now + 3000)
+
+        after = slots_of(slurm)
+        assert len(await after.take_up({kept.job_id: now + 1000})) == 2
+        slot = before.of(kept.job_id)
+        assert slot is not None
+        assert after.of(kept.job_id) == slot
+        assert {found.name for found in await slurm_of(slurm).reservations()} == {theirs, slot.name}
+        assert await slurm_of(slurm).jobs_inside() == {slot.name: [kept.job_id]}
+        assert await slots_of(slurm).take_up({}) == [slot.name]
+        await slurm_of(slurm).delete_reservation(theirs)
+
+
+@pytest.mark.parametrize("saved", [True, False])
+async def test_a_slot_outlives_a_slurmctld_that_is_killed_or_leaves_no_trace(place: Place, saved: bool) -> None:
+    """Slurm may have lost the reservation, and may start the job without it, or only that the job is in it."""
+    async with Managed(*place) as slurm:
+        slots, job = slots_of(slurm), await queued(slurm, LATER, "--nodes=4", "--time=1")
+        await asyncio.to_thread(slurm.cluster.wait_until_saved, int(job.job_id))
+        now = int(time.time())
+        assert await slots.book(job, 1, now, now + 2 * AHEAD, ())
+        if saved:
+            await asyncio.to_thread(slurm.cluster.wait_until_saved, int(job.job_id))
+        await asyncio.to_thread(slurm.cluster.kill_controller)
+        await asyncio.to_thread(slurm.cluster.start_controller)
+        await asyncio.to_thread(slurm.cluster.wait_for_nodes)
+        await asyncio.sleep(max(0, now + 2 * AHEAD - time.time()))
+        assert await slots.claim(job, PATIENCE) == (job.phase is Phase.OFFERED)
+        await slots.unbook(job)
+        assert await left_over(slurm) == []
+
+
+async def test_a_slot_is_taken_away_when_slurmctld_answers_again(place: Place) -> None:
+    async with Managed(*place) as slurm:
+        slots, job = slots_of(slurm), await queued(slurm, LATER, "--time=1")
+        now = int(time.time())
+        assert await slots.book(job, 1, now, now + 1000, ())
+        await asyncio.to_thread(slurm.cluster.wait_until_saved, int(job.job_id))
+        await asyncio.to_thread(slurm.cluster.kill_controller)
+        unbooked = asyncio.create_task(slots.unbook(job))
+        await asyncio.sleep(1)
+        assert not unbooked.done()
+        await asyncio.to_thread(slurm.cluster.start_controller)
+        await unbooked
+        assert await left_over(slurm) == []
