@@ -90,12 +90,15 @@ def _setup(name: str, jobs: Jobs, settings: dict[str, object]) -> DomainSetup:
     settings = {"release_jitter": Decimal(0), "max_held_fraction": Decimal(1), **settings}
     nodes = settings.pop("nodes", 10)
     policy, backfill = settings.pop("policy", "fcfs"), settings.pop("backfill", "easy")
+    mate_budget = settings.pop("mate_budget", Decimal(0))
     coscheduling = CoschedulingSettings(**settings)
     cluster = ClusterSettings(
         nodes=nodes,
         ordering=parse_ordering(policy),
         backfilling=BACKFILLING[backfill],
         wanted_first=coscheduling.release_order is ReleaseOrder.WANTED,
+        mate_budget=mate_budget,
+        slots=coscheduling.slots,
     )
     return DomainSetup(name, _workload(name, jobs), cluster, coscheduling)
 

@@ -3,7 +3,7 @@
 import pytest
 
 from cosched.core.coscheduling.coscheduler import Coscheduler, ignore
-from cosched.core.effects import Unbook
+from cosched.core.effects import SetTimer, Timer, Unbook
 from cosched.core.events import Claimed, SlotDue, SlotLapsed
 from cosched.core.story import Why
 from tests.tiers import seeds
@@ -89,7 +89,7 @@ def no_claim(core: Coscheduler) -> None:
 
 
 def no_end_of_waiting_for_nodes(core: Coscheduler) -> None:
-    core.proposing._wait_for_nodes = lambda job, now: [core.proposing._again(job, now)]
+    core.proposing._wait_for_nodes = lambda job, now: [SetTimer(job.id, Timer.SLOT, now + 1)]
 
 
 def no_answer_awaited(core: Coscheduler) -> None:

@@ -467,6 +467,13 @@ def test_a_job_that_is_ready_by_itself_at_its_slot_has_that_answered_first():
     assert decided(a.reply(MateTried(YES))) == [Start]
 
 
+def test_a_job_that_is_always_ready_by_itself_loses_its_slot_in_the_end():
+    a = Meeting().has_slot()
+    a.now = SLOT + PATIENCE
+    a.ready()
+    assert dropped(a.due()) == [1]
+
+
 def test_a_start_at_a_slot_whose_outcome_is_unknown_is_asked_again_and_then_as_unreachable():
     """ "At the due time an unknown outcome is that of StartJob: ask again with the same id, then as unreachable; only
     then are mates desynchronised, and the record says so." """

@@ -22,6 +22,7 @@ ask), `links` (what owners say), `proposing` (the slots that our jobs propose), 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from cosched.core.coscheduling.allocations import HOLDING, QUEUED, READY, RUNNING, Allocations
@@ -154,9 +155,9 @@ class Coscheduler:
 
     def awaits(self, job: PairedJob, request: Request) -> bool:
         """Whether an answer to this request of the job still matters."""
-        if job.call is request or job.call == request:
-            return not self.slots.is_planning(job)
-        return isinstance(request, SettleStart) and self.slots.is_kept_by(job, request)
+        if isinstance(request, SettleStart):  # also while a RunJob has come between
+            return self.slots.is_kept_by(job, request)
+        return (job.call is request or job.call == request) and not self.slots.is_planning(job)
 
     def _keep_slot(self, job: PairedJob, now: int) -> list[Effect]:
         return self.proposing.keep(job, now) if job.state is QUEUED and job.call is None else []
@@ -193,9 +194,9 @@ class Coscheduler:
             **_rows(outgoing.heard, MateHeardOf, *WAITING, RUNNING, *ENDED),
             **_rows(incoming.tried, Tried, QUEUED, RUNNING, *ENDED),
             **_rows(proposing.may_be_earlier, MayBeEarlier, QUEUED),
-            **_rows(_for_whom(proposing.quoted, bookings.quoted), Quoted, *WAITING, RUNNING, *ENDED),
-            **_rows(_for_whom(proposing.booked, bookings.booked), Booked, *WAITING, RUNNING, *ENDED),
-            **_rows(_for_whom(proposing.claimed, bookings.claimed), Claimed, *WAITING, RUNNING, *ENDED),
+            **_rows(_ForWhom(proposing.quoted, bookings.quoted), Quoted, *WAITING, RUNNING, *ENDED),
+            **_rows(_ForWhom(proposing.booked, bookings.booked), Booked, *WAITING, RUNNING, *ENDED),
+            **_rows(_ForWhom(proposing.claimed, bookings.claimed), Claimed, *WAITING, RUNNING, *ENDED),
             **_rows(proposing.proposed, Proposed, QUEUED, READY),
             **_rows(proposing.settled, Settled, *WAITING),
             **_rows(proposing.due, SlotDue, QUEUED, READY, HOLDING),
@@ -263,14 +264,19 @@ def ignore(job: PairedJob, event: object, now: int) -> list[Effect]:  # noqa: AR
     return []
 
 
-def _for_whom(ours: Transition, of_peer: Transition) -> Transition:
+@dataclass(frozen=True, slots=True)
+class _ForWhom:
     """What follows from an outcome that either our own proposal or a peer has asked for."""
 
-    def transition(job: PairedJob, event: Any, now: int) -> list[Effect]:
-        return (of_peer if event.for_peer else ours)(job, event, now)
+    ours: Transition
+    of_peer: Transition
 
-    transition.__name__ = ours.__name__
-    return transition
+    def __call__(self, job: PairedJob, event: Any, now: int) -> list[Effect]:
+        return (self.of_peer if event.for_peer else self.ours)(job, event, now)
+
+    @property
+    def __name__(self) -> str:
+        return self.ours.__name__
 
 
 def _rows(transition: Transition, kinds: type | tuple[type, ...], *states: JobState) -> Table:

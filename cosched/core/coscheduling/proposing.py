@@ -131,8 +131,6 @@ class Proposing:
 
     def settled(self, job: PairedJob, answer: Settled, now: int) -> list[Effect]:  # noqa: ARG002
         """Whether the mate's domain still has the slot."""
-        if type(job.call) is SettleStart:  # else a RunJob has come between
-            job.call = None
         if answer.current:
             return self.slots.confirm(job)
         return [*self.slots.drop(job, Why.SLOT_OUTDATED, tell=False), Reschedule(job.id)]
@@ -151,12 +149,12 @@ class Proposing:
             return []
         if job.state is HOLDING:
             return self.slots.drop(job, Why.SLOT_NOT_KEPT)
-        return [*self.slots.abandon(job), Claim(job.id)] if job.state is QUEUED else [self._again(job, now)]
+        return [*self.slots.abandon(job), Claim(job.id)] if job.state is QUEUED else self._wait_for_nodes(job, now)
 
     def claimed(self, job: PairedJob, event: Claimed, now: int) -> list[Effect]:
         """Whether the job has the nodes of its slot."""
         if job.state is not QUEUED:  # its RunJob has come between
-            return [self._again(job, now)] if job.proposes else []
+            return self._wait_for_nodes(job, now) if job.proposes else []
         if not event.claimed:
             return self._wait_for_nodes(job, now)
         if not job.proposes:  # the slot is gone, or the mate's domain has moved it
@@ -178,11 +176,9 @@ class Proposing:
     def _wait_for_nodes(self, job: PairedJob, now: int) -> list[Effect]:
         """Nodes are not free, here or there: perhaps a job is just ending that has come to its limit."""
         if job.slot is not None and now < job.slot + self.slots.patience:
-            return [self._again(job, now)] if job.proposes else []
+            again = SetTimer(job.id, Timer.SLOT, now + self.ledger.settings.retry_interval)
+            return [again] if job.proposes else []
         return [*self.slots.drop(job, Why.SLOT_NOT_KEPT), Reschedule(job.id)]
-
-    def _again(self, job: PairedJob, now: int) -> SetTimer:
-        return SetTimer(job.id, Timer.SLOT, now + self.ledger.settings.retry_interval)
 
     # Calls that fail
 

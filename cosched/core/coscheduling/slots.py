@@ -38,6 +38,7 @@ class Slots:
         cleared = [ClearTimer(job.id, Timer.SLOT)] if job.proposes and not proposes else []
         job.slot, job.slot_generation = at, generation
         job.proposes, job.confirmed = proposes, False
+        self._told(job)
         noted = self.ledger.note(
             job, What.HAS_SLOT, slot=at, generation=generation, mate=job.mate, peer=job.peer or None
         )
@@ -56,7 +57,14 @@ class Slots:
     def confirm(self, job: PairedJob) -> list[Effect]:
         """The mate's domain knows that the slot which we have proposed is kept."""
         job.confirmed = True
+        self._told(job)
         return [ClearTimer(job.id, Timer.LAPSE)]
+
+    @staticmethod
+    def _told(job: PairedJob) -> None:
+        """The job asks no longer whether its slot is kept."""
+        if type(job.call) is SettleStart:
+            job.call = None
 
     def is_current(self, job: PairedJob, generation: int) -> bool:
         """Whether the job has the slot of this generation."""
@@ -71,8 +79,7 @@ class Slots:
             set_now.append(Timer.LAPSE)
         job.slot, job.proposes, job.confirmed = None, False, False
         job.slot_generation += 1
-        if type(job.call) is SettleStart:
-            job.call = None
+        self._told(job)
         self.ledger.changed[job.id] = None
         return [ClearTimer(job.id, timer) for timer in set_now]
 

@@ -1,0 +1,126 @@
+"""Two mates have a slot, and both domains look for an earlier one at one moment: every order of delivery."""
+
+from typing import NamedTuple
+
+import pytest
+
+from cosched.core.coscheduling.coscheduler import Coscheduler
+from cosched.core.effects import Answer, Book, Call, Effect, EndTurn, Quote, Start, Try, Yield
+from cosched.core.events import (
+    Answered,
+    Asked,
+    Booked,
+    Event,
+    MayBeEarlier,
+    Quoted,
+    Ready,
+    SlotLapsed,
+    Submitted,
+    Tried,
+)
+from cosched.core.job import JobState
+from cosched.core.protocol import FOREVER, MateName
+from cosched.core.settings import CoschedulingSettings
+
+from .crossing import JOB, NOW, PEER, Log
+from .test_crossing_calls import every_end
+
+SLOT, EARLIER = 500, 200
+
+
+class Slot(NamedTuple):
+    at: int | None
+    generation: int
+    proposes: bool
+    confirmed: bool
+
+
+class CrossingProposals:
+    """Jobs a1 and b1 have a slot, which A has proposed; both fit earlier, but not now. Messages come in any order."""
+
+    def __init__(self, turns: dict[str, type[Event]], log: Log | None = None) -> None:
+        self.log = log
+        self.starts: list[str] = []
+        self.pending: list[tuple[str, Event]] = []
+        self.open: set[str] = set()  # whose turn is open
+        self.cores = {name: Coscheduler(name, 10, CoschedulingSettings(slots=True)) for name in "AB"}
+        for name, core in self.cores.items():
+            core.handle(Submitted(JOB[name], MateName(PEER[name], None, JOB[PEER[name]])), 0)
+            job = core.jobs[JOB[name]]
+            job.ready_at, job.slot, job.slot_generation = 1, SLOT, 1
+            job.proposes, job.confirmed = name == "A", True
+        for name, kind in turns.items():
+            turn = MayBeEarlier(JOB[name]) if kind is MayBeEarlier else Ready(JOB[name], 4, FOREVER)
+            self.pending.append((name, turn))
+
+    def slot(self, name: str) -> Slot:
+        job = self.cores[name].jobs[JOB[name]]
+        return Slot(job.slot, job.slot_generation, job.proposes, job.confirmed)
+
+    def deliver(self, index: int) -> None:
+        name, event = self.pending.pop(index)
+        queued = self.cores[name].jobs[JOB[name]].state is JobState.QUEUED
+        if queued or type(event) not in (MayBeEarlier, Ready):
+            self.open |= {name} if type(event) is MayBeEarlier else set()
+            self.feed(name, event)
+
+    def feed(self, name: str, event: Event) -> None:
+        for effect in self.cores[name].handle(event, NOW):
+            if self.log is not None:
+                self.log(name, JOB[name], effect)
+            self._carry_out(name, effect)
+
+    def _carry_out(self, name: str, effect: Effect) -> None:
+        if type(effect) is Call:
+            self.pending.append((effect.peer, Asked(name, effect.request)))
+        elif type(effect) is Answer:
+            self.pending.append((effect.peer, Answered(effect.request.caller, effect.request, effect.answer)))
+        elif type(effect) is Start:
+            self.starts.append(effect.job)
+        elif type(effect) is Try:
+            self.feed(name, Tried(effect.job, False))
+        elif type(effect) is Quote:
+            self.feed(name, Quoted(effect.job, max(EARLIER, effect.not_before), effect.for_peer))
+        elif type(effect) is Book:
+            self.feed(name, Booked(effect.job, effect.at, effect.generation, True, effect.for_peer))
+        elif type(effect) in (EndTurn, Yield):
+            self.open.discard(name)
+
+    def key(self) -> str:
+        """Equal for two histories that will go on equally."""
+        jobs = [self.cores[name].jobs[JOB[name]] for name in self.cores]
+        return repr((jobs, sorted(map(repr, self.pending)), self.starts, sorted(self.open)))
+
+
+@pytest.mark.parametrize("a", [MayBeEarlier, Ready])
+@pytest.mark.parametrize("b", [MayBeEarlier, Ready])
+def test_of_two_proposals_exactly_one_goes_on(a, b):
+    """Whatever the order: both have the earlier slot, one of them has proposed it, and both know; or both start.
+
+    A job that is just ready refuses a proposal. If its own one is refused, too, the slot stays as it is.
+    """
+    ends = every_end(CrossingProposals({"A": a, "B": b}))
+    assert len(ends) > 1
+    for world in ends:
+        assert not world.open
+        if world.starts:
+            assert sorted(world.starts) == ["a1", "b1"]
+            continue
+        one, other = world.slot("A"), world.slot("B")
+        assert one.at == other.at
+        assert one.at == EARLIER or (a, b) == (MayBeEarlier, Ready)
+        assert one.generation == other.generation
+        assert one.proposes is not other.proposes
+        assert one.confirmed
+        assert other.confirmed
+
+
+def test_a_lost_slot_is_lost_on_both_sides_in_every_order():
+    """A's slot lapses while B looks for an earlier one."""
+    start = CrossingProposals({"B": MayBeEarlier})
+    start.cores["A"].jobs["a1"].confirmed = False
+    start.pending.append(("A", SlotLapsed("a1")))
+    for world in every_end(start):
+        one, other = world.slot("A"), world.slot("B")
+        assert one.at == other.at in (None, EARLIER)
+        assert one.at is None or (one.generation == other.generation and one.confirmed and other.confirmed)
