@@ -37,6 +37,7 @@ docs/tour
 docs/installing
 docs/simulator
 docs/configuration
+docs/schemes
 docs/operating
 docs/slurm
 ```
