@@ -13,8 +13,9 @@ To add one: a class that implements `BatchSystem`, and an entry point of the gro
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
@@ -149,6 +150,36 @@ class BatchSystem(Manager[Known, BatchReport], Protocol):
 
     async def part(self, job_id: str) -> None:
         """Remove a job's mate. The change is not reported."""
+
+
+@runtime_checkable
+class MeetingSystem(BatchSystem, Protocol):
+    """A `BatchSystem` that can keep nodes for one job from an instant on (docs/meet.md). Instants: seconds since 1970.
+
+    A slot is taken away when its job was let go or has ended; one of `start_wanted`, when the job yields.
+    """
+
+    async def take_up_slots(self, slots: Mapping[str, int]) -> None:
+        """Go on with these jobs' slots, and take away all others of an earlier service."""
+
+    async def start_wanted(self, job_id: str, budget: Fraction, guards: dict[str, int], ready: Collection[str]) -> bool:
+        """Offer a wanted job now, if the first job that waits loses no more than the budget. See `try_start`.
+
+        `guards`: by job, up to when wanted jobs may push its start; a new one is added. `ready`: jobs that have been
+        ready, and wait for their mates.
+        """
+
+    async def quote(self, job_id: str, not_before: int, paired: Collection[str]) -> int | None:
+        """Return when the job could have a slot from an instant on; `paired` are the jobs that wait for mates."""
+
+    async def book(self, job_id: str, generation: int, at: int, paired: Collection[str]) -> bool:
+        """Give the job this slot instead of any that it has, if `quote` would tell it now; else it keeps that."""
+
+    async def claim(self, job_id: str) -> bool:
+        """Offer the job on the nodes of its slot, which has come; False: it has none any more. See `try_start`."""
+
+    async def unbook(self, job_id: str) -> None:
+        """Take the job's slot away, if it has one."""
 
 
 @dataclass(frozen=True, slots=True)

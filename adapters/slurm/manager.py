@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Coroutine, Mapping
+from collections.abc import AsyncIterator, Collection, Coroutine, Mapping
 from contextlib import suppress
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, TypeVar
 
-from cosched.adapters.batch_system import BatchReport, BatchSystem, BatchSystemFactory, Known, Link
+from cosched.adapters.batch_system import BatchReport, BatchSystemFactory, Known, Link, MeetingSystem
 from cosched.adapters.findings import Finding
 from cosched.adapters.manager import ManagerError, UnknownJobError
 from cosched.adapters.permissions import Account
@@ -24,6 +25,7 @@ from cosched.adapters.slurm.hook_protocol import HookEnd, Offer
 from cosched.adapters.slurm.hook_server import HookServer
 from cosched.adapters.slurm.sequences import OTHERS_TURN, Sequences
 from cosched.adapters.slurm.settings import SlurmSettings, read_settings
+from cosched.adapters.slurm.slots import Slots
 from cosched.adapters.slurm.states import Stage, stage
 from cosched.adapters.slurm.submitting import submit
 from cosched.adapters.slurm.versions import requeue_delay
@@ -37,7 +39,7 @@ _AFTER_A_RUN = 10  # seconds that Slurm needs before a requeued job that may hav
 _LOG = logging.getLogger(__name__)
 
 
-class SlurmManager(BatchSystem):
+class SlurmManager(MeetingSystem):
     """See `adapters.batch_system`.
 
     Reports say that a job is known (Appeared) and that it is offered (Offered). `start`, `give_back` or `release`
@@ -61,6 +63,7 @@ class SlurmManager(BatchSystem):
             self._gates = GateFolder(settings.gate_folder, settings.gate_lead * _OF_LEAD)
         self._hooks: HookServer
         self._sequences: Sequences
+        self._slots: Slots
         self._nodes = 0
 
     @property
@@ -97,6 +100,7 @@ class SlurmManager(BatchSystem):
             reason = f"the hooks cannot be served at {self.settings.hook_socket}: {error.strerror}"
             raise ManagerError(reason) from error
         self._sequences = Sequences(self._slurm, self._watch, self._hooks, self._book, self._now, requeue_delay(config))
+        self._slots = Slots(self._slurm, self._sequences)
         self._own(self._watch.run())
         if self._gates is not None:
             self._own(self._gates.keep_clear())
@@ -169,6 +173,7 @@ class SlurmManager(BatchSystem):
             return False
         job.phase, job.changed = Phase.LET_GO, self._now()
         job.started = at if at is not None else time.time()
+        self._remove_what_is_over()
         return True
 
     async def _announced(self, job: Job, at: float) -> bool:
@@ -181,7 +186,10 @@ class SlurmManager(BatchSystem):
     async def give_back(self, job_id: str, backoff: float | None = None) -> bool:
         """See the protocol; continues if the caller is cancelled. ManagerError: the job must not yield."""
         pause = self.settings.backoff if backoff is None else backoff
-        return await asyncio.shield(self._own(self._sequences.give_back(self._of(job_id), pause)))
+        given = await asyncio.shield(self._own(self._sequences.give_back(self._of(job_id), pause)))
+        if self._slots.is_for_one_try(job_id):
+            await self.unbook(job_id)
+        return given
 
     async def release(self, job_id: str) -> bool:
         """See the protocol; continues if the caller is cancelled. ManagerError: the job must not yield."""
@@ -191,6 +199,38 @@ class SlurmManager(BatchSystem):
         """See the protocol."""
         limit = self.settings.try_patience if patience is None else patience
         return await self._sequences.try_start(self._of(job_id), limit)
+
+    async def take_up_slots(self, slots: Mapping[str, int]) -> None:
+        """See the protocol."""
+        await self._slots.take_up(slots)
+
+    async def start_wanted(self, job_id: str, budget: Fraction, guards: dict[str, int], ready: Collection[str]) -> bool:
+        """See the protocol; continues if the caller is cancelled."""
+        job, patience = self._of(job_id), self.settings.try_patience
+        starting = self._slots.start_wanted(job, int(time.time()), budget, guards, ready, patience)
+        return await asyncio.shield(self._own(starting))
+
+    async def quote(self, job_id: str, not_before: int, paired: Collection[str]) -> int | None:
+        """See the protocol."""
+        return await self._slots.quote(self._of(job_id), int(time.time()), not_before, paired)
+
+    async def book(self, job_id: str, generation: int, at: int, paired: Collection[str]) -> bool:
+        """See the protocol; continues if the caller is cancelled."""
+        booking = self._slots.book(self._of(job_id), generation, int(time.time()), at, paired)
+        return await asyncio.shield(self._own(booking))
+
+    async def claim(self, job_id: str) -> bool:
+        """See the protocol; continues if the caller is cancelled."""
+        claiming = self._slots.claim(self._of(job_id), self.settings.try_patience)
+        return await asyncio.shield(self._own(claiming))
+
+    async def unbook(self, job_id: str) -> None:
+        """See the protocol; continues if the caller is cancelled."""
+        await asyncio.shield(self._own(self._slots.unbook(job_id)))
+
+    def _remove_what_is_over(self) -> None:
+        for job_id in self._slots.over(self._book.jobs):
+            self._own(self._slots.unbook(job_id))
 
     async def relink(self, job_id: str, link: Link) -> None:
         """See the protocol: the comment keeps the rest."""
@@ -264,6 +304,7 @@ class SlurmManager(BatchSystem):
         for row in self._book.see(rows, began):
             self._own(self._sequences.mend(row, 0))
         self._requeue_unlaunched()
+        self._remove_what_is_over()
         await self._waiting.sweep(rows)
 
     def _requeue_unlaunched(self) -> None:

@@ -21,13 +21,14 @@ from cosched.adapters.slurm.reservations import Fault, ReservationError, new_nam
 from cosched.adapters.slurm.sequences import Sequences
 
 SPARE = 120  # seconds that a reservation is longer than its job, which may be let go late
+NOW = 0  # the instant of a slot that begins when it is booked
 _STILL_IN_USE = 0.2  # seconds between two tries to delete a reservation
 _LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """The reservation `name` of a job's slot, from `at` on, in seconds since 1970."""
+    """The reservation `name` of a job's slot, from `at` on, in seconds since 1970, or NOW."""
 
     name: str
     at: int
@@ -59,7 +60,7 @@ class Slots:
         True: it is offered within `patience` seconds; `unbook` must follow. A guard that is fixed goes into `guards`.
         """
         turn = (await self._slurm.plan(now)).may_start(job.job_id, budget, guards, ready)
-        if turn is None or not await self._reserve(job, turn.nodes, 0, now, now):
+        if turn is None or not await self._reserve(job, turn.nodes, 0, now, NOW):
             return False
         if turn.first is not None and turn.guard is not None:
             guards[turn.first] = turn.guard
@@ -96,14 +97,24 @@ class Slots:
                 return True
         except (ReservationError, UnknownJobError, UnavailableError) as error:
             _LOG.info("job %s cannot have its slot: %s", job.job_id, error)
-        await self.unbook(job)
+        await self.unbook(job.job_id)
         return False
 
-    async def unbook(self, job: Job) -> None:
+    async def unbook(self, job_id: str) -> None:
         """Take the job's slot away, if it has one. It goes on where it is."""
-        slot = self._slots.pop(job.job_id, None)
+        slot = self._slots.pop(job_id, None)
         if slot is not None:
             await self._remove(slot.name)
+
+    def over(self, jobs: Mapping[str, Job]) -> list[str]:
+        """Return the jobs that need their slots no more: they were let go, or have ended."""
+        waiting = (Phase.QUEUED, Phase.CHOSEN, Phase.OFFERED, Phase.GIVING_BACK)
+        return [job_id for job_id in self._slots if job_id not in jobs or jobs[job_id].phase not in waiting]
+
+    def is_for_one_try(self, job_id: str) -> bool:
+        """Whether the slot is one of `start_wanted`, which ends when the job yields."""
+        slot = self._slots.get(job_id)
+        return slot is not None and slot.at == NOW
 
     async def take_up(self, current: Mapping[str, int]) -> list[str]:
         """Take over the reservations of an earlier service for these jobs' slots, and remove all others of ours.

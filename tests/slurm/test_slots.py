@@ -55,7 +55,8 @@ async def queued(managed: Managed, *options: str) -> Job:
 async def left_over(managed: Managed) -> list[str]:
     """Our reservations, and the jobs that are in any."""
     names = [found.name for found in await slurm_of(managed).reservations() if whose(found.name)]
-    return [*names, *(await slurm_of(managed).jobs_inside())]
+    inside = await slurm_of(managed).jobs_inside()
+    return [*names, *(job for jobs in inside.values() for job in jobs)]
 
 
 async def crowded(managed: Managed) -> tuple[Job, Job]:
@@ -73,7 +74,7 @@ async def test_a_wanted_job_starts_before_its_turn_and_its_reservation_goes(plac
         assert k.phase is Phase.OFFERED
         assert list(guards) == [h.job_id]
         assert await slurm.manager.start(k.job_id)
-        await slots.unbook(k)
+        await slots.unbook(k.job_id)
         assert await left_over(slurm) == []
         assert (await slurm.wait_for_state(k.job_id, "COMPLETED")).restarts == 0
         assert h.phase is Phase.QUEUED
@@ -97,7 +98,7 @@ async def test_a_job_is_offered_at_its_slot_and_not_before(place: Place) -> None
         assert job.phase is Phase.QUEUED
         await asyncio.sleep(max(0, now + AHEAD - time.time()))
         assert await slots.claim(job, PATIENCE)
-        await slots.unbook(job)
+        await slots.unbook(job.job_id)
         assert await left_over(slurm) == []
         assert await slurm.manager.start(job.job_id)
         await slurm.wait_for_state(job.job_id, "COMPLETED")
@@ -114,7 +115,7 @@ async def test_a_slot_that_stands_in_its_own_way_is_moved(place: Place) -> None:
         slot = slots.of(job.job_id)
         assert slot is not None
         assert (slot.name, slot.at) == (found.name, now + 30)
-        await slots.unbook(job)
+        await slots.unbook(job.job_id)
         assert await left_over(slurm) == []
 
 
@@ -126,7 +127,7 @@ async def test_another_slot_elsewhere_replaces_the_first(place: Place) -> None:
         assert await slots.book(job, 2, now, now + 100, ())
         (found,) = await slurm_of(slurm).reservations()
         assert (whose(found.name), found.start) == ((job.job_id, 2), now + 100)
-        await slots.unbook(job)
+        await slots.unbook(job.job_id)
 
 
 async def test_what_cannot_be_booked_leaves_what_there_was(place: Place) -> None:
@@ -178,7 +179,7 @@ async def test_a_slot_outlives_a_slurmctld_that_is_killed_or_leaves_no_trace(pla
         await asyncio.to_thread(slurm.cluster.wait_for_nodes)
         await asyncio.sleep(max(0, now + 2 * AHEAD - time.time()))
         assert await slots.claim(job, PATIENCE) == (job.phase is Phase.OFFERED)
-        await slots.unbook(job)
+        await slots.unbook(job.job_id)
         assert await left_over(slurm) == []
 
 
@@ -189,7 +190,7 @@ async def test_a_slot_is_taken_away_when_slurmctld_answers_again(place: Place) -
         assert await slots.book(job, 1, now, now + 1000, ())
         await asyncio.to_thread(slurm.cluster.wait_until_saved, int(job.job_id))
         await asyncio.to_thread(slurm.cluster.kill_controller)
-        unbooked = asyncio.create_task(slots.unbook(job))
+        unbooked = asyncio.create_task(slots.unbook(job.job_id))
         await asyncio.sleep(1)
         assert not unbooked.done()
         await asyncio.to_thread(slurm.cluster.start_controller)
