@@ -11,7 +11,8 @@ from pathlib import Path
 from unittest.mock import patch
 
 from cosched.sim.reference.suite import workloads
-from tests.reference import RefDomain, blocks, coschedule, flat, iteration, order, state, world
+from tests.reference import RefDomain, blocks, coschedule, flat, iteration, meet_mistakes, order, state, world
+from tests.reference.planned import PlannedIteration
 
 from . import slowly
 from . import wrong_coscheduling as cosched
@@ -134,6 +135,11 @@ MISTAKES = {
     "try-if-first": replaced(coschedule, "place_in_dry_run", cosched.first_of_queue),
     "try-behind-paired": replaced(coschedule, "place_in_dry_run", cosched.behind_paired_jobs),
     "left-out-awaited": replaced(slowly, "clean", wrong.clean_with_large_jobs_to_come),
+    "meet-no-budget": setting(mate_budget="0"),
+    "meet-no-slots": setting(slots=False),
+    "guard-off": replaced(PlannedIteration, "limit", meet_mistakes.no_limit),
+    "guard-strict": replaced(PlannedIteration, "limit", cosched.strict_guard),
+    "slot-only-when-due": replaced(PlannedIteration, "turn", meet_mistakes.never_early),
 }
 
 

@@ -10,8 +10,8 @@ from tests.reference import RefDomain, RefJob, RefOutcome, simulate
 
 POLICIES = {"shortest-first": "sjf", "largest-first": "largest"}
 LAST_INSTANT = 20_000  # every workload that ends has ended long before
-COSCHEDULING = ("scheme", "release_interval", "release_order", "max_yields")
-EXACT = ("release_jitter", "max_held_fraction", "yield_boost")
+COSCHEDULING = ("release_interval", "release_order", "max_yields", "slots")
+EXACT = ("release_jitter", "max_held_fraction", "yield_boost", "mate_budget")
 
 Schedule = dict[tuple[str, int], RefOutcome]
 
@@ -50,7 +50,7 @@ def read_case(folder: Path) -> Case:
 
 def read_domain(folder: Path, table: dict[str, Any], overrun: str) -> RefDomain:
     jobs = clean(read_lines(folder / table["trace"]), table["nodes"], table.get("procs_per_node", 1), overrun)
-    domain = RefDomain(table["name"], table["nodes"], jobs)
+    domain = RefDomain(table["name"], table["nodes"], jobs, scheme=table.get("scheme", "hold"))
     domain.policy = POLICIES.get(table["policy"], table["policy"])
     domain.backfill = table["backfill"]
     kind, _, shape = table.get("node_pool", "flat").partition(":")

@@ -4,7 +4,7 @@ import math
 from contextlib import suppress
 from fractions import Fraction
 
-from tests.reference import RefDomain, blocks, coschedule, flat, iteration, state
+from tests.reference import RefDomain, blocks, coschedule, flat, iteration, meet_mistakes, state
 
 right_iterate = iteration.iterate
 right_run_job = coschedule.run_job
@@ -32,6 +32,11 @@ def strict_cap(domain: RefDomain) -> None:
 
 def cap_in_floats(domain: RefDomain) -> None:
     domain.max_held_fraction = f"{math.floor(float(domain.max_held_fraction) * domain.nodes)}/{domain.nodes}"
+
+
+def strict_guard(iteration, *rest):
+    limit = meet_mistakes.right_limit(iteration, *rest)
+    return limit and limit - 1
 
 
 def always(*_reservation) -> iteration.MayHold:
