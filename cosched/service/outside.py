@@ -80,14 +80,15 @@ class ServiceOutside:
     async def _call(self, call: Call) -> None:
         began, kind = self._loop.time(), type(call.request).__name__
         try:
-            reply = await self._peers.call(call.peer, self._sent(call))
+            sent = self._sent(call)
+            reply = await self._peers.call(call.peer, sent)
         except CallError as error:
             self._metrics.peer_call(call.peer, kind, error.failure, self._loop.time() - began)
             _LOG.warning("job %s: %s to %s: %s: %s", call.job, kind, call.peer, error.failure, error.problem)
             self._domain.calls.failed(call, CallFailed(call.job, call.request, error.failure), error.problem)
         else:
             self._metrics.peer_call(call.peer, kind, "answered", self._loop.time() - began)
-            self._domain.calls.answered(call, self._received(call, reply))
+            self._domain.calls.answered(call, self._received(call, sent, reply))
         finally:
             self._agreed.over(call.job)
 
@@ -106,11 +107,13 @@ class ServiceOutside:
             return request._replace(start_at=self._agreed.proposal(call.peer, call.job))
         return request
 
-    def _received(self, call: Call, reply: Reply) -> Reply:
+    def _received(self, call: Call, sent: Request, reply: Reply) -> Reply:
         """Return the reply with times by this domain's clock."""
         peer = call.peer
-        if isinstance(reply, Proposed) and reply.at is not None:
-            return reply._replace(at=self._slot_at(call, reply.at, reply.booked))
+        if isinstance(reply, Proposed) and reply.at is not None:  # whatever we know of the peer's clock by now
+            assert isinstance(call.request, ProposeStart)
+            assert isinstance(sent, ProposeStart)
+            return reply._replace(at=call.request.not_before + reply.at - sent.not_before)
         if isinstance(reply, MateStatus) and reply.started_at is not None:
             started_at = self._clock.from_wall(self._agreed.here(peer, reply.started_at))
             return reply._replace(started_at=min(started_at, self._clock.now()))  # the clock's offset may be unknown
@@ -119,12 +122,6 @@ class ServiceOutside:
             self._metrics.pair_starts["at_once" if start_at is None else "agreed"].inc()
             return reply._replace(start_at=start_at)
         return reply
-
-    def _slot_at(self, call: Call, at: int, booked: bool) -> int:
-        """Return the instant of an answer by our clock; booked is just what was proposed, whatever we know by now."""
-        assert isinstance(call.request, ProposeStart)
-        proposed = call.request.not_before
-        return proposed if booked else max(proposed, self._clock.from_wall(self._agreed.here(call.peer, at)))
 
     def answer(self, answer: Answer) -> None:
         """See the protocol."""

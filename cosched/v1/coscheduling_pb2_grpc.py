@@ -148,8 +148,8 @@ class CoschedulingServiceServicer:
 
         The answer is by a plan of the called domain in which all that runs ends at its limit: the earliest instant from
         not_before on at which this job fits without delaying a reservation of a job before it; its own present slot does
-        not count. If that is not_before itself, and before only_before, the instant is booked, instead of the job's
-        present slot, and the answer says so. Else nothing changes. The called domain may refuse, for any reason.
+        not count. If that is not_before itself, or the present instant, and before only_before, it is booked, instead of
+        the job's present slot, and the answer says so. Else nothing changes. The called domain may refuse, for any reason.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

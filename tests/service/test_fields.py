@@ -272,14 +272,14 @@ def test_a_refusal_for_an_unknown_reason_is_one(reason):
 PROPOSAL = ProposeStart("intrepid/17/1", "99", "17", 10, 0, 20)
 
 
-@pytest.mark.parametrize("reply", [Proposed(None), Proposed(10), Proposed(15), Proposed(25), Proposed(10, True, 1)])
+@pytest.mark.parametrize(
+    "reply", [Proposed(None), Proposed(10), Proposed(15), Proposed(25), Proposed(10, True, 1), Proposed(11, True, 1)]
+)
 def test_an_answer_to_a_proposal(reply):
     check_answer(PROPOSAL, reply)
 
 
-@pytest.mark.parametrize(("field", "reply"), [("at", Proposed(9)), ("booked", Proposed(11, True, 1))])
-def test_an_answer_of_another_instant_than_proposed(field, reply):
-    with pytest.raises(FieldError, match=f"^{field}: "):
+@pytest.mark.parametrize("reply", [Proposed(9), Proposed(9, True, 1), Proposed(20, True, 1), Proposed(30, True, 1)])
+def test_an_answer_of_another_instant_than_was_asked_for(reply):
+    with pytest.raises(FieldError, match=r"^at: "):
         check_answer(PROPOSAL, reply)
-    with pytest.raises(FieldError, match=r"^booked: "):
-        check_answer(PROPOSAL._replace(only_before=10), Proposed(10, True, 1))

@@ -91,7 +91,7 @@ async def test_a_slot_that_was_not_proposed_breaks_the_protocol() -> None:
         proposal = ABOUT_SLOTS[0]
         assert isinstance(proposal, ProposeStart)
         assert await world.failure(proposal._replace(not_before=1_800_000_001)) is REFUSED
-        assert await world.failure(proposal._replace(not_before=1_799_999_999)) is REFUSED
+        assert await world.failure(proposal._replace(only_before=1_800_000_000)) is REFUSED
         assert "breaks the protocol" in world.view().problem
 
 

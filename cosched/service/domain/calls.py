@@ -26,8 +26,8 @@ class Calls:
     @in_turn
     def answered(self, call: Call, reply: Reply) -> None:
         """A peer's answer to a call."""
-        job = self._asking(call)
-        if job is None:
+        job = self._core.jobs.get(call.job)
+        if job is None or not self._core.awaits(job, call.request):
             return
         self._keep(job, reply)
         self._decisions.feed(Answered(call.job, call.request, reply))
@@ -35,17 +35,13 @@ class Calls:
     @in_turn
     def failed(self, call: Call, failed: CallFailed, problem: str) -> None:
         """A call got no answer."""
-        if (job := self._asking(call)) is None:
+        job = self._core.jobs.get(call.job)
+        if job is None or job.call is not call.request:
             return
         if not job.uncertain:  # else that was told, and is repeated each second
             what = type(call.request).__name__
             self._journal.note(call.job, Noted.NO_ANSWER, peer=call.peer, call=what, problem=problem)
         self._decisions.feed(failed)
-
-    def _asking(self, call: Call) -> PairedJob | None:
-        """The job that made this call, if it still awaits the answer."""
-        job = self._core.jobs.get(call.job)
-        return job if job is not None and job.call is call.request else None
 
     def _keep(self, job: PairedJob, reply: Reply) -> None:
         """Keep what the mate's domain says of it, for those who ask."""

@@ -61,10 +61,10 @@ class AgreedStart:
         offset = self._offset(peer)
         if offset is None or instant in (0, FOREVER):
             return instant
-        return max(1, math.ceil(instant - offset.ahead - 0.5))  # exactly the inverse of `there`
+        return max(1, round(instant - offset.ahead))
 
     def there(self, peer: Domain, instant: int) -> int:
-        """Convert an instant from our clock to that of `peer`, as `here` does the other way."""
+        """Convert an instant from our clock to that of `peer` if the offset is known; 0 and FOREVER stay."""
         offset = self._offset(peer)
         if offset is None or instant in (0, FOREVER):
             return instant

@@ -266,8 +266,8 @@ def check_answer(request: Request, reply: Reply) -> None:
         return
     if reply.at < request.not_before:
         raise FieldError("at", "is before not_before")
-    if reply.booked and not reply.at == request.not_before < request.only_before:
-        raise FieldError("booked", "is not what was proposed")
+    if reply.booked and reply.at >= request.only_before:
+        raise FieldError("at", "is booked, but not before only_before")
 
 
 def _read_proposed(message: wire.ProposeStartResponse) -> Proposed:
