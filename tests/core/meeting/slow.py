@@ -49,7 +49,7 @@ class Iteration:
     reserved: Job | None = None
     reserved_place: Place | None = None
     head: Job | None = None
-    had_turn: Job | None = None  # the first job, if it had its turn before the wanted ones
+    had_turn: Job | None = None  # the first job, if it fitted before the wanted ones had their turn
     before_turn: bool = False
     over: bool = False
     gone: set[int] = field(default_factory=set)  # started in thought
@@ -129,7 +129,7 @@ class SlowDomain:
             fits = self.block_at(self.plan(iteration), head, iteration.now) is not None
             if fits or head.slot or head.been_ready:
                 if fits or head.slot:
-                    iteration.had_turn = head
+                    iteration.had_turn = head if fits else None
                     self.have_turn(iteration, head, turn)
             else:
                 limit = self.limit(iteration, head)
@@ -151,7 +151,7 @@ class SlowDomain:
 
     def head_place(self, iteration: Iteration) -> Place | None:
         """Where the first job would be, if it still waits."""
-        if iteration.head is None or iteration.had_turn:
+        if iteration.head is None or iteration.had_turn or iteration.head.slot:
             return None
         return self.earliest(self.plan(iteration), iteration.head, iteration.now)
 

@@ -168,8 +168,9 @@ def _is_before_its_turn(tab: Tables, view: int) -> bool:
 
 @part
 def _head_waits(tab: Tables, view: int) -> bool:
-    """Whether the first job had no turn yet, since it does not fit."""
-    return tab.domains[view].had_turn == 0
+    """Whether the first job does not fit, and waits for its turn: it has no slot."""
+    dom = tab.domains[view]
+    return dom.had_turn == 0 and tab.slots[dom.head].slot == 0
 
 
 # The iteration
@@ -337,7 +338,7 @@ def _place_in_turn(tab: Tables, view: int, row: int, sought: int, now: int) -> i
     if slot != 0:
         enter_turn(tab, view, row, now)
     block = place_beside(tab, view, row, now)
-    if dom.stage == FIRST and (block != NONE or slot != 0):
+    if dom.stage == FIRST and block != NONE:
         dom.had_turn = 1
     if slot != 0:
         if block == NONE and sought == NONE and earliest(tab, view, row, now) < slot - 1:
