@@ -21,6 +21,7 @@ from tests.live.replays import assert_equal
 from tests.live.services import COMMAND, PATIENCE, wait_until
 
 SCHEMES = [(a, b) for a in (SchemeChoice.HOLD, SchemeChoice.YIELD) for b in (SchemeChoice.HOLD, SchemeChoice.YIELD)]
+MEETING = [(SchemeChoice.MEET, SchemeChoice.MEET), (SchemeChoice.HOLD, SchemeChoice.MEET)]
 DAY = 86400
 
 
@@ -44,7 +45,7 @@ def from_day(path: Path, day: int, procs_per_node: int = 1) -> tuple[Workload, i
     ("schemes", "total"),
     [
         *((schemes, 800) for schemes in SCHEMES[1:3]),
-        *(pytest.param(schemes, 2000, marks=pytest.mark.soak) for schemes in SCHEMES),
+        *(pytest.param(schemes, 2000, marks=pytest.mark.soak) for schemes in (*SCHEMES, *MEETING)),
     ],
     ids=str,
 )
