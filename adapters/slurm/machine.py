@@ -89,9 +89,9 @@ def parse_nodes(printed: bytes) -> dict[str, frozenset[str]]:
     return {partition: frozenset(usable) for partition, usable in found.items()}
 
 
-def nodes_of(job: MachineJob, partitions: Mapping[str, Iterable[str]]) -> frozenset[str]:
-    """Return the usable nodes of all partitions in which the job may run."""
-    return frozenset().union(*(partitions.get(name, ()) for name in job.partitions))
+def nodes_of(names: Iterable[str], partitions: Mapping[str, Iterable[str]]) -> frozenset[str]:
+    """Return the usable nodes of all partitions of these names."""
+    return frozenset().union(*(partitions.get(name, ()) for name in names))
 
 
 def _job(line: str) -> MachineJob:

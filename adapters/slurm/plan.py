@@ -11,6 +11,7 @@ import math
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 
 from cosched.adapters.slurm.machine import MachineJob, nodes_of
 from cosched.adapters.slurm.profile import FOREVER, Opening, Profile
@@ -62,6 +63,7 @@ class Plan:
         self._reservations = list(reservations)
         waiting = (job for job in self._jobs.values() if job.queued and not job.kept_back and job.reservation is None)
         self._queue = sorted(waiting, key=_rank)
+        self._nodes_of = cache(lambda names: nodes_of(names, partitions))
 
     def may_start(
         self, job_id: str, budget: Fraction, guards: Mapping[str, int], ready: Collection[str]
@@ -73,13 +75,13 @@ class Plan:
         job = self._jobs.get(job_id)
         if job is None or job not in self._queue or not _can_be_placed(job):
             return None
-        profile, among = self._profile(job), nodes_of(job, self._partitions)
-        first = next(other for other in self._queue if among & nodes_of(other, self._partitions))
+        profile, among = self._profile(job), self._nodes_of(job.partitions)
+        first = next(other for other in self._queue if among & self._nodes_of(other.partitions))
         if first is job or first.job_id in ready:
             return _turn(profile.fits(job.count, job.limit, among))
         if first.wishes:  # we cannot tell what it would lose
             return None
-        return _beside(profile, first, nodes_of(first, self._partitions), job, among, budget, guards)
+        return _beside(profile, first, self._nodes_of(first.partitions), job, among, budget, guards)
 
     def earliest(self, job_id: str, not_before: int, paired: Collection[str]) -> Opening | None:
         """Return where a job, queued or ready on nodes of its own, could have a slot from `not_before` on, by rule 4.
@@ -94,13 +96,13 @@ class Plan:
         if not_before <= self.now and (here := profile.fits(job.count, job.limit, job.nodes)) is not None:
             return here
         self._run_up_to(job, profile, paired)
-        return profile.earliest(job.count, job.limit, not_before, nodes_of(job, self._partitions))
+        return profile.earliest(job.count, job.limit, not_before, self._nodes_of(job.partitions))
 
     def _run_up_to(self, job: MachineJob, profile: Profile, paired: Collection[str]) -> None:
         """Take from the profile what the jobs before this one would take in an iteration of EASY."""
         reserved = False
         for other in self._before(job):
-            among = nodes_of(other, self._partitions)
+            among = self._nodes_of(other.partitions)
             if (found := profile.fits(other.count, _length(other), among)) is None and not reserved:
                 reserved = True
                 found = profile.earliest(other.count, _length(other), self.now, among)

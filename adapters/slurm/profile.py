@@ -27,16 +27,21 @@ class Profile:
     def __init__(self, now: int, nodes: Iterable[str]) -> None:
         self.now = now
         self._taken: dict[str, list[tuple[int, int]]] = {node: [] for node in nodes}  # sorted; may overlap
+        self._free = set(self._taken)  # now
 
     def take(self, nodes: Iterable[str], start: int, end: int) -> None:
         """Take nodes for [start, end); those that are not usable have nothing to be taken."""
         for node in nodes:
             if node in self._taken and max(start, self.now) < end:
                 insort(self._taken[node], (start, end))
+                if start <= self.now:
+                    self._free.discard(node)
 
-    def fits(self, count: int, seconds: int, among: Iterable[str], after: Collection[str] = ()) -> Opening | None:
+    def fits(self, count: int, seconds: int, among: Collection[str], after: Collection[str] = ()) -> Opening | None:
         """Return where a job fits now, or None; on the nodes of `after` only as far as others do not suffice."""
-        return self._opening(self.now, count, seconds, among, after)
+        if count > len(self._free):  # as for most jobs of a long queue
+            return None
+        return self._opening(self.now, count, seconds, (node for node in self._free if node in among), after)
 
     def earliest(self, count: int, seconds: int, not_before: int, among: Iterable[str]) -> Opening | None:
         """Return where a job fits first from `not_before` on, or None if that is nowhere.
