@@ -191,8 +191,8 @@ class Configuration(Settings):
     @model_validator(mode="after")
     def _manager_can_meet(self) -> Self:
         section, kind = self.coscheduling, self.manager.kind
-        system = load_batch_system(kind)
-        if section.meeting and system is not None and not system.can_meet:
+        system = load_batch_system(kind) if section.meeting else None
+        if system is not None and not system.can_meet:
             given = "slots" if section.slots else "mate_budget"
             key = "scheme" if section.scheme is SchemeChoice.MEET else given
             reason = f"{kind} can start no pair by a mate_budget or slots: leave both out, and let pairs hold or yield"
