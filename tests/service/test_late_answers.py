@@ -1,0 +1,50 @@
+"""Answers to calls of peers that take a while: each call gets its own, or one that says that it came too late."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from cosched.core.effects import Answer
+from cosched.core.protocol import (
+    MateStarted,
+    MateTried,
+    MutatingReply,
+    MutatingRequest,
+    Proposed,
+    ProposeStart,
+    Refusal,
+    Settled,
+    SettleStart,
+    StartJob,
+    TryStartMate,
+)
+from cosched.service.domain.late_answers import LateAnswers
+
+TOO_LATE: list[tuple[MutatingRequest, MutatingReply]] = [
+    (TryStartMate("b/7/1", "2", "7", 0), MateTried(False)),
+    (StartJob("b/7/1", "2", "7", 0, None, 3), MateStarted(False)),
+    (ProposeStart("b/7/1", "2", "7", 5000), Proposed(None, refusal=Refusal.NOT_MATE)),
+    (SettleStart("b/7/1", "2", "7", 3, True), Settled(False)),
+]
+
+
+@pytest.mark.parametrize(("request_", "refused"), TOO_LATE, ids=lambda value: type(value).__name__)
+async def test_a_call_that_another_one_has_overtaken_is_refused_in_the_words_of_its_kind(request_, refused):
+    late = LateAnswers()
+    following = ProposeStart("b/7/2", "2", "7", 6000)
+    first, second = (asyncio.ensure_future(late.of("b", call)) for call in (request_, following))
+    await asyncio.sleep(0)
+    late.tell(Answer("b", following, Proposed(6000, True, 4)))
+    assert (await first, await second) == (refused, Proposed(6000, True, 4))
+    assert type(first.result()) is type(refused)
+
+
+@pytest.mark.parametrize("request_", [request for request, _ in TOO_LATE], ids=lambda value: type(value).__name__)
+async def test_a_retry_gets_the_answer_too(request_):
+    late = LateAnswers()
+    calls = [asyncio.ensure_future(late.of("b", request_)) for _ in range(2)]
+    await asyncio.sleep(0)
+    late.tell(Answer("b", request_, MateStarted(True)))
+    assert [await call for call in calls] == [MateStarted(True)] * 2
