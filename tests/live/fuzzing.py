@@ -169,6 +169,11 @@ class Shots:
             request.hold_forever = True
         return request
 
+    def proposal(self) -> wire.ProposeStartRequest:
+        request = wire.ProposeStartRequest(**self.order())
+        request.not_before.seconds = 4_000_000_000
+        return request
+
     def submission(self) -> domain_pb2.SubmitJobRequest:
         request = domain_pb2.SubmitJobRequest(request_id=self.id(), script=SCRIPTS[0], working_directory=self._folder)
         request.time_limit.seconds = 5
@@ -189,6 +194,8 @@ MAKERS = (
             "GetMateStatus": (lambda of: wire.GetMateStatusRequest(job=of.own(), caller=of.theirs()), 10),
             "TryStartMate": (Shots.try_start, 10),
             "StartJob": (lambda of: wire.StartJobRequest(**of.order(), hold_generation=1), 10),
+            "ProposeStart": (Shots.proposal, 5),
+            "SettleStart": (lambda of: wire.SettleStartRequest(**of.order(), slot_generation=1), 5),
             "CompareClocks": (lambda _: wire.CompareClocksRequest(), 2),
             "TellPresence": (lambda _: wire.TellPresenceRequest(domain="b", presence=wire.PRESENCE_SERVING), 2),
             "StopJob": (lambda of: wire.StartJobRequest(**of.order()), 1),

@@ -4,6 +4,7 @@ import sqlite3
 
 import grpc
 import pytest
+from google.protobuf.timestamp_pb2 import Timestamp
 
 from cosched.client import ClientError
 from cosched.pem import server_name
@@ -19,6 +20,7 @@ from tests.service.pki import Pki
 
 NO_CONNECTION = ("UNAVAILABLE", "")
 DENIED = "PERMISSION_DENIED"
+ORDERS = ("TryStartMate", "StartJob", "ProposeStart", "SettleStart")
 
 
 class World:
@@ -37,19 +39,22 @@ class World:
         return channel_of(self.service, self.pki.folder / "ca.pem", files)
 
     def refusals(self, channel, caller: wire.JobRef) -> set[tuple[str, str]]:
-        """How the four calls are answered."""
+        """How the calls of domains are answered."""
         return {refusal(*call) for call in self.calls(channel, caller).items()}
 
     def calls(self, channel, caller: wire.JobRef) -> dict:
-        """Stubs of the four calls, with what `caller` may ask about our job."""
+        """Stubs of the calls of domains, with what `caller` may ask about our job."""
         stub = CoschedulingServiceStub(channel)
         ask = {"job": self.own, "caller": caller}
-        identity = f"{caller.domain}/{caller.job_id}/1"
+        identity, later, last = (f"{caller.domain}/{caller.job_id}/{number}" for number in (1, 2, 3))
+        instant = Timestamp(seconds=4_000_000_000)
         return {
             stub.GetMateJobId: wire.GetMateJobIdRequest(job=caller, mate=self.own, owner=self.job.owner),
             stub.GetMateStatus: wire.GetMateStatusRequest(**ask),
             stub.TryStartMate: wire.TryStartMateRequest(**ask, request_id=identity),
             stub.StartJob: wire.StartJobRequest(**ask, request_id=identity, hold_generation=1),
+            stub.ProposeStart: wire.ProposeStartRequest(**ask, request_id=later, not_before=instant),
+            stub.SettleStart: wire.SettleStartRequest(**ask, request_id=last, slot_generation=1),
         }
 
     def users_calls(self, channel) -> dict:
@@ -98,19 +103,21 @@ def test_only_the_mates_own_domain_learns_of_a_job_and_can_start_it(world):
             wire.GetMateStatusResponse(status=wire.MATE_STATUS_UNKNOWN),
             wire.TryStartMateResponse(started=False),
             wire.StartJobResponse(started=False),
+            wire.ProposeStartResponse(refusal=wire.SLOT_REFUSAL_NOT_MATE),
+            wire.SettleStartResponse(current=False),
         ]
         assert world.refusals(channel, world.mate) == {(DENIED, "CALLER_NOT_PEER")}
     assert world.is_untouched()
-    assert world.service.log.count(f"c:7 asks for job {world.job.id}, which is not its mate") == 4
-    assert world.service.log.count("refused: c may not speak for jobs of a") == 4
+    assert world.service.log.count(f"c:7 asks for job {world.job.id}, which is not its mate") == 6
+    assert world.service.log.count("refused: c may not speak for jobs of a") == 6
     with world.channel(world.pki.files("a")) as channel:
         assert world.refusals(channel, world.mate) == {("OK", "")}
     wait_until(lambda: world.client.job(world.job).state == "completed")
     via = "certificate spiffe://site/cosched/"
     assert world.audit()[1:] == [
-        *(("c", f"{via}c", call, "OK") for call in ("TryStartMate", "StartJob")),
-        *(("c", f"{via}c", call, DENIED) for call in ("TryStartMate", "StartJob")),
-        *(("a", f"{via}a", call, "OK") for call in ("TryStartMate", "StartJob")),
+        *(("c", f"{via}c", call, "OK") for call in ORDERS),
+        *(("c", f"{via}c", call, DENIED) for call in ORDERS),
+        *(("a", f"{via}a", call, "OK") for call in ORDERS),
     ]
 
 
