@@ -18,7 +18,8 @@ def heading(title: str, machines: dict[str, tuple[str, Jobs]], pairs: Iterable[t
         lines.append(f"# {domain}, 10 nodes, {scheme}:")
         lines += [
             f"#   {name}  submitted at {submit}, runs {run} s on {nodes} nodes"
-            for name, (submit, run, nodes) in jobs.items()
+            + "".join(f", requests {r} s" for r in requested)
+            for name, (submit, run, nodes, *requested) in jobs.items()
         ]
     return [*lines, "# Pairs: " + ", ".join(map("-".join, pairs)), ""]
 
@@ -51,6 +52,10 @@ def _event(what: str, detail: dict[str, object]) -> str:
         return f"holds {detail['nodes']} nodes {_until(detail['until'])} (hold {detail['generation']}, {detail['why']})"
     if what == "yields":
         return f"yields ({detail['why']})"
+    if what == "has a slot":
+        return f"has a slot at {detail['slot']} (generation {detail['generation']})"
+    if what == "lost its slot":
+        return f"lost its slot at {detail['slot']}: {detail['why']}"
     if what == "answers":
         return f"is asked by request {detail['request']}: {_yes(detail['started'])}"
     gap = f" by {detail['gap_s']} s" if detail.get("gap_s") is not None else ""
@@ -83,11 +88,32 @@ def _tried(detail: dict[str, object]) -> str:
 
 
 def _started(detail: dict[str, object]) -> str:
-    asked = f"starts {detail['job']} (request {detail['request_id']}, hold {detail['generation']})"
+    slot = detail.get("slot_generation")
+    there = f"slot {slot}" if slot else f"hold {detail['generation']}"
+    asked = f"starts {detail['job']} (request {detail['request_id']}, {there})"
     return f"{asked}: {_yes(detail['answer']['started'])}"
 
 
-QUESTIONS = {"GetMateJobId": _found, "GetMateStatus": _status, "TryStartMate": _tried, "StartJob": _started}
+def _proposed(detail: dict[str, object]) -> str:
+    answer, before = detail["answer"], detail["only_before"]
+    said = answer["refusal"] or f"at {answer['at']}{', booked' if answer['booked'] else ''}"
+    earlier = f" and before {before}" if before < FOREVER else ""
+    return f"asks {detail['to']} when {detail['job']} could start, from {detail['not_before']} on{earlier}: {said}"
+
+
+def _settled(detail: dict[str, object]) -> str:
+    what = "keeps" if detail["keep"] else "drops"
+    return f"tells {detail['to']} that it {what} slot {detail['slot_generation']}: {_yes(detail['answer']['current'])}"
+
+
+QUESTIONS = {
+    "GetMateJobId": _found,
+    "GetMateStatus": _status,
+    "TryStartMate": _tried,
+    "StartJob": _started,
+    "ProposeStart": _proposed,
+    "SettleStart": _settled,
+}
 
 
 def wanted(domain: str, job: str, effect: Effect) -> str | None:

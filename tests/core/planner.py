@@ -108,7 +108,9 @@ class Planner(Machine):
 
     def _run(self, job: LocalJob, now: int) -> None:
         super()._run(job, now)
-        job.slot, job.expected, job.ends = None, now + job.requested, now + job.run
+        job.slot, job.ends = None, now + job.run
+        if job.ends > job.expected:  # its RunJob took longer than it has to spare
+            job.expected = now + job.requested
         self.due = True
 
     def hold(self, job: str, now: int, until: int) -> None:
@@ -185,6 +187,7 @@ class MortalDomain(FirstFit):
     def __init__(self, core: Coscheduler, world: SlotWorld, *, later: bool) -> None:
         super().__init__(core, world)
         self.later, self.lives, self.up = later, 0, True
+        self.risen = 0  # when its present life began
         self._is_told_again = False
         self.served: dict[Request, Attempt] = {}
         self._under_way: list[Quote | Book | Claim] = []
@@ -291,7 +294,8 @@ class MortalDomain(FirstFit):
 
     def rise(self) -> None:
         """Start again from what was recorded; what runs has gone on."""
-        now, old = self.world.now, self.core
+        now = self.risen = self.world.now
+        old = self.core
         paired, (answers, peers, settled_by), jobs, free = pickle.loads(self.recorded)
         self.core = self.world.core(old.ledger.domain, old.settings)
         self.core.ledger.calls_before = 1000 * self.lives

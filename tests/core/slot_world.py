@@ -85,7 +85,8 @@ class SlotWorld(World):
     def _draw_job(self, name: str, peer: str) -> PlannedJob:
         run = self.random.randint(5, 90) if peer else self.random.randint(30, 300)
         over = self.random.random() < 0.1
-        requested = max(1, run // 2) if over and not self.calm else run + self.random.choice([0, 0, 20, 100])
+        spare = 200 if self.calm else self.random.choice([0, 0, 20, 100])
+        requested = max(1, run // 2) if over and not self.calm else run + spare
         nodes = self.random.randint(1, 6) if peer else self.random.randint(3, 9)
         return PlannedJob(name, peer, nodes, run, requested=requested)
 
@@ -229,6 +230,6 @@ class SlotWorld(World):
             assert job.slot is None or job.state in WAITING
             if job.slot is not None and job.state is JobState.QUEUED:
                 end = job.slot + core.slots.patience + core.settings.retry_interval + DEADLINE
-                assert self.now <= end, f"{job.id} is booked for ever"
+                assert self.now <= max(end, domain.risen), f"{job.id} is booked for ever"
             if job.state is JobState.HOLDING and core.settings.slots:
                 assert core.settings.on_peer_unreachable is OnUnreachable.HOLD, f"{job.id} holds"

@@ -2,11 +2,14 @@
 
 import pytest
 
+from cosched.core.events import MayBeEarlier
 from cosched.core.settings import Scheme
+from cosched.sim.script import Action, ScriptedEvent
 
 from . import dialogue, golden
 from .crossing import Crossing
 from .replays import Jobs, Replay
+from .test_crossing_proposals import CrossingProposals
 
 HOLD, YIELD = Scheme.HOLD, Scheme.YIELD
 
@@ -56,6 +59,52 @@ def test_dialogue_of_two_machines(name):
     machines = {"A": (str(schemes[0]), a), "B": (str(schemes[1]), b)}
     lines = [*dialogue.heading(title, machines, pairs), *dialogue.told(run.lines), *dialogue.ending(run)]
     golden.check(f"dialogues/{name}.txt", "\n".join(lines) + "\n")
+
+
+# Slots: a1 is ready at 20, b1 at 50, when the jobs behind a1 have taken its nodes. name: (title, a1 and those, when a1
+# is cancelled)
+B_OF_SLOTS: Jobs = {"x1": (0, 50, 8, 100), "b1": (10, 100, 6)}
+SLOTS = {
+    "slot_kept": (
+        "A slot: both have been ready, cannot start together, and agree on the earliest common instant",
+        {"a1": (0, 100, 6), "y1": (20, 200, 8)},
+        None,
+    ),
+    "slot_early": (
+        "An early start: a job ends before its time, and the pair does not wait for its slot",
+        {"a1": (0, 100, 6), "y1": (20, 90, 8, 200)},
+        None,
+    ),
+    "slot_moved": (
+        "A move: a job ends before its time, and the pair agrees on an earlier slot",
+        {"a1": (0, 100, 8), "y1": (20, 60, 5, 200), "y2": (20, 130, 4)},
+        None,
+    ),
+    "slot_dropped": (
+        "A drop: a job with a slot is cancelled, and its mate starts alone",
+        {"a1": (0, 100, 6), "y1": (20, 200, 8)},
+        70,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SLOTS)
+def test_dialogue_of_a_slot(name):
+    title, a, cancelled = SLOTS[name]
+    script = [ScriptedEvent(cancelled, Action.CANCEL, "A", 0)] if cancelled else []
+    run = Replay(a, B_OF_SLOTS, [("a1", "b1")], script=script, scheme=YIELD, slots=True)
+    machines = {"A": ("yield, slots", a), "B": ("yield, slots", B_OF_SLOTS)}
+    lines = [*dialogue.heading(title, machines, [("a1", "b1")]), *dialogue.told(run.lines), *dialogue.ending(run)]
+    golden.check(f"dialogues/{name}.txt", "\n".join(lines) + "\n")
+
+
+def test_dialogue_of_crossing_proposals():
+    title = "Crossing proposals: both look for an earlier slot than 500, and that of A goes on"
+    lines = [f"# {title}", "# -> X: a message to domain X, which is under way for a while", ""]
+    world = CrossingProposals(dict.fromkeys("AB", MayBeEarlier), log=lambda *e: lines.append(dialogue.wanted(*e)))
+    while world.pending:
+        world.deliver(0)
+    golden.check("dialogues/slot_crossing.txt", "\n".join(line for line in lines if line is not None) + "\n")
 
 
 # name: (title, which of the messages under way arrives next, once each has asked to start the other)
