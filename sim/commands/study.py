@@ -84,7 +84,7 @@ def tang2011(ctx: click.Context, /, out: str, **options: Any) -> None:
 
 
 @study.command(short_help="Meet beside hold and yield: who waits, who loses, a verdict.", epilog=MEET_EPILOG)
-@click.option("--quick", is_flag=True, help="Three replications: five minutes.")
+@click.option("--quick", is_flag=True, help="Fewer replications: three minutes.")
 @click.option("--out", metavar="DIR", default=MEET_OUT, help="Write results.md, tables, results.parquet there.")
 @click.option(
     "--replications", type=click.IntRange(1, 1000), metavar="N", help="Replications of each case (20; --quick: 3)."
