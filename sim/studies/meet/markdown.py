@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from cosched.sim.studies.meet.asked import Figure
-from cosched.sim.studies.meet.results import Results
+from cosched.sim.studies.meet.results import LEAST, Results
 from cosched.sim.studies.meet.schemes import MEANING
 from cosched.sim.studies.meet.tables import MeansTable, asked_table, counts_table, fairness_tables, means_tables
 
@@ -21,18 +21,17 @@ WORDS = (
     "shorter than without coscheduling. Held node-time is in per cent of all."
 )
 METHOD = (
-    "Differences are those between replays of the same jobs, with Student's intervals over the replications. They are "
-    "corrected for their number by Bonferroni: with {count:,} comparisons each interval has a level of 1 - 0.05 / "
-    "{count:,}, so that all of them hold together in at least 95 % of studies. A comparison is better or worse if its "
-    "interval leaves out 0, and else open. Of every measure less is better. Means in tables have intervals of their "
-    "own, at 95 %."
+    "Compared are places with {least} replications or more. Differences are those between replays of the same jobs, "
+    "with Student's intervals over the replications. They are corrected for their number by Bonferroni: with {count:,} "
+    "comparisons each interval has a level of 1 - 0.05 / {count:,}, so that all of them hold together in at least 95 % "
+    "of studies. A comparison is better or worse if its interval leaves out 0, and else open. Of every measure less is "
+    "better. Means in tables have intervals of their own, at 95 %."
 )
 REACHED = (
     '"Within ±": the mean misses what was asked, but its interval, of 95 % on its own, reaches it. "Beside" are '
     "differences on the same jobs."
 )
-FEWER = "With so few replications the corrected intervals are wide: much stays open that more replications decide."
-MANY = 10  # replications
+FEWER = "Where there are fewer replications only means are shown, and nothing is decided."
 
 
 def results_in_markdown(said: dict[str, Any], results: Results, figures: Sequence[Figure], told: Sequence[str]) -> str:
@@ -64,12 +63,12 @@ def _lines(said: dict[str, Any], results: Results, figures: Sequence[Figure], to
     yield from ("", SETUP, "", MEANING, "", WORDS, "", "## Verdict", "")
     for paragraph in told:
         yield from (paragraph, "")
-    if min(said["replications"], said["further"]) < MANY:
+    if min(said["replications"], said["further"]) < LEAST:
         yield from (FEWER, "")
     yield from ("## Asked and measured", "", REACHED, "")
     yield from _rows(asked_table(figures))
     yield "## Comparisons"
-    yield from ("", METHOD.format(count=len(results.comparisons)), "")
+    yield from ("", METHOD.format(count=len(results.comparisons), least=LEAST), "")
     yield from _rows(counts_table(results))
     for table in means_tables(results):
         yield from _table(table)

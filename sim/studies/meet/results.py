@@ -31,6 +31,7 @@ from cosched.sim.studies.tang2011.setup import BASE
 from cosched.sim.sweeps.averages import CONFIDENCE
 from cosched.sim.sweeps.case import ERROR
 
+LEAST = 5  # replications of a comparison: with fewer, intervals that hold together would show nothing
 BETTER, OPEN, WORSE = "better", "open", "worse"
 
 # Less of each is better. With meet's parts alone, and without coscheduling, only the waits are compared.
@@ -115,7 +116,7 @@ class Results:
         return [self._compare(*each, len(asked)) for each in asked]
 
     def _comparable(self, meet: Place, other: Place, measure: str) -> bool:
-        return len(self.values(meet, measure).keys() & self.values(other, measure).keys()) > 1
+        return len(self.values(meet, measure).keys() & self.values(other, measure).keys()) >= LEAST
 
     def _compare(
         self, experiment: Experiment, point: float, measure: str, meet: str, other: str, intervals: int

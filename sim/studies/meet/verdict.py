@@ -20,7 +20,7 @@ from cosched.sim.studies.meet.measuring import (
     WAIT,
     WINNERS,
 )
-from cosched.sim.studies.meet.results import BETTER, OPEN, WORSE, Comparison, Results, of_the_paper
+from cosched.sim.studies.meet.results import BETTER, LEAST, OPEN, WORSE, Comparison, Results, of_the_paper
 from cosched.sim.studies.meet.schemes import BUDGET_ALONE, MEET, SLOTS_ALONE, everybody_meets
 from cosched.sim.studies.tang2011.setup import BASE, LOADS, MACHINES, SCHEMES
 
@@ -90,7 +90,7 @@ def _beside_best(
 
 def _counts(against: Sequence[Comparison]) -> Iterator[str]:
     if not against:
-        yield "**Nothing is decided:** differences need at least two replications."
+        yield f"**Nothing is decided:** comparisons need at least {LEAST} replications."
         return
     counts = Counter(each.verdict for each in against)
     yield (
