@@ -1,4 +1,5 @@
-"""`make bench`: speed as ratios on one machine in one run, medians of interleaved runs.
+"""`make bench`: speed as ratios on one machine in one run, medians of interleaved runs; with the argument `pairs` only
+that of coupled domains.
 
 Reading, writing and compiling are not in these figures, but for the whole command at the end.
 """
@@ -12,6 +13,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
@@ -23,11 +25,11 @@ from cosched.core.scheduling.scheduler import ClusterSettings
 from cosched.core.settings import CoschedulingSettings, Scheme
 from cosched.sim.engine import Engine
 from cosched.sim.replaying import NO_PAIRS
-from cosched.sim.warm_up import run_all_kernels
+from cosched.sim.warm_up import run_all_kernels, run_meeting_kernels
 from cosched.sim.world import DomainSetup
 from cosched.workload.generate import generate
 from cosched.workload.jobs import Workload
-from cosched.workload.pairing import Pairing, pairs_by_window
+from cosched.workload.pairing import Pairing, pairs_by_fraction, pairs_by_window
 from cosched.workload.traces import clean, machine_nodes, read_trace, write_swf
 from deploy.slurm.lab.programs import missing_programs
 from tests.bench.machine_code import CLoop
@@ -35,13 +37,23 @@ from tests.bench.machine_code import CLoop
 ROUNDS = 7
 INTREPID, EUREKA = 40_960, 100
 TRACES = Path(__file__).resolve().parents[2].parent / "shared" / "traces"
-COMBINATIONS = {"none": "off off", "HH": "hold hold", "HY": "hold yield", "YH": "yield hold", "YY": "yield yield"}
+COMBINATIONS = {
+    "none": "off off",
+    "HH": "hold hold",
+    "HY": "hold yield",
+    "YH": "yield hold",
+    "YY": "yield yield",
+    "MM": "meet meet",
+}
 
 
 def setup(name: str, work: Workload, nodes: int, policy: str, scheme: str = "off") -> DomainSetup:
     """One domain with EASY backfilling on a flat machine."""
-    cluster = ClusterSettings(nodes, parse_ordering(policy), BACKFILLING["easy"])
-    return DomainSetup(name, work, cluster, CoschedulingSettings(scheme=Scheme(scheme)))
+    meets = scheme == "meet"
+    budget = Decimal("0.5") if meets else Decimal(0)
+    cluster = ClusterSettings(nodes, parse_ordering(policy), BACKFILLING["easy"], mate_budget=budget, slots=meets)
+    chosen = Scheme.YIELD if meets else Scheme(scheme)
+    return DomainSetup(name, work, cluster, CoschedulingSettings(scheme=chosen, slots=meets))
 
 
 def simulate(domains: Sequence[DomainSetup], pairing: Pairing = NO_PAIRS) -> tuple[float, Engine]:
@@ -115,6 +127,20 @@ def coupled_month() -> None:
         print("   ".join(f"{name} {seconds:.3f}" for name, seconds in zip(COMBINATIONS, times, strict=True)))
 
 
+def growth_of_pairs() -> None:
+    """Microseconds a job of coupled domains that yield, and that meet, from 10,000 to 1,000,000 jobs on the larger."""
+    print("\nGrowth of coupled domains, WFP+EASY, 10% of the larger's jobs paired: CPU seconds, and us a job")
+    for jobs in (10_000, 100_000, 1_000_000):
+        works = generate("intrepid", jobs=jobs, seed=1), generate("eureka", jobs=jobs // 4, seed=1)
+        pairing = pairs_by_fraction(works, "0.1", 1)
+        print(f"{jobs:>9,} jobs", end="")
+        for scheme in ("yield", "meet"):
+            machines = zip(("intrepid", "eureka"), works, (INTREPID, EUREKA), strict=True)
+            seconds, _ = simulate([setup(*machine, "wfp", scheme) for machine in machines], pairing)
+            print(f"   {scheme} {seconds:7.2f} s {seconds / jobs * 1e6:6.1f} us", end="")
+        print(flush=True)
+
+
 def growth() -> None:
     """Microseconds and bytes a job from 10,000 to 1,000,000 jobs at constant load."""
     print("\nGrowth at constant load 0.8, WFP+EASY: CPU to simulate; peak memory of the whole command")
@@ -184,8 +210,10 @@ def everything() -> None:
     """All measurements; kernels are compiled by a process of its own, whose memory is not ours."""
     in_process("warm")
     run_all_kernels()
+    run_meeting_kernels()
     compare_with_c()
     coupled_month()
+    growth_of_pairs()
     growth()
     whole_command()
     other_parts()
@@ -196,10 +224,16 @@ def main() -> None:
     match sys.argv[1:]:
         case ["warm"]:
             run_all_kernels()
+            run_meeting_kernels()
         case ["simulate", jobs]:
             print(simulate_alone(int(jobs)))
         case ["peak", trace, out]:
             print(peak_of_command(trace, out))
+        case ["pairs"]:
+            run_all_kernels()
+            run_meeting_kernels()
+            coupled_month()
+            growth_of_pairs()
         case ["write", jobs, path]:
             write_swf(generate("intrepid", jobs=int(jobs), utilisation=0.8, seed=1), path)
         case _:
