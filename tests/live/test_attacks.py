@@ -92,7 +92,10 @@ def make_world(make_pair):
 KINDS = ("history", "half_open")
 
 
-@pytest.mark.parametrize("tls", [False, True], ids=["plaintext", "TLS"])
+WITH = [pytest.param(True, id="TLS"), pytest.param(False, marks=pytest.mark.soak, id="plaintext")]
+
+
+@pytest.mark.parametrize("tls", WITH)
 def test_pairs_start_together_while_both_ways_in_are_attacked(make_world, tls):
     world = make_world(SMALL, tls=tls)
     with ExitStack() as stack:

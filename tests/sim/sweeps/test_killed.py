@@ -125,11 +125,11 @@ def labels(folder: Path) -> list[tuple[object, ...]]:
 
 
 def test_killed_at_any_moment_and_resumed(tmp_path):
-    text = SWEEP.replace("replications = 3", "replications = 10")
+    text = SWEEP.replace("replications = 3", "replications = 5")
     (tmp_path / "s.toml").write_text(text)
     quiet = command("sweep", "s.toml", "--out", "quiet", "--workers", 1, cwd=tmp_path)
     finish(quiet)
-    kept = random.randint(1, 60)
+    kept = random.randint(1, 30)
     code, noted = run_until(kept, 0.4, "sweep", "s.toml", "--out", "noisy", "--workers", 2, cwd=tmp_path)
     assert code == -signal.SIGKILL
     assert len(noted["workers"]) <= 2
@@ -141,7 +141,7 @@ def test_killed_at_any_moment_and_resumed(tmp_path):
     for name in ("results.parquet", "averages.csv"):
         assert (tmp_path / "noisy" / name).read_bytes() == (tmp_path / "quiet" / name).read_bytes()
     assert tree(tmp_path / "noisy") == tree(tmp_path / "quiet")
-    assert len(labels(tmp_path / "noisy")) == 60
+    assert len(labels(tmp_path / "noisy")) == 30
 
 
 def tree(folder: Path) -> list[str]:
