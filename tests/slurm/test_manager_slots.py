@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import time
 
+import pytest
+
 from cosched.adapters.slurm.book import Phase
 from deploy.slurm.lab import Cluster
 from tests.slurm.cosched_hooks import Site
@@ -22,6 +24,7 @@ async def nothing_left(managed: Managed) -> None:
             await asyncio.sleep(0.2)
 
 
+@pytest.mark.soak
 async def test_a_wanted_job_that_is_let_go_leaves_its_reservation(place: Place) -> None:
     async with Managed(*place, try_patience=PATIENCE) as slurm:
         _, k = await crowded(slurm)
@@ -32,6 +35,7 @@ async def test_a_wanted_job_that_is_let_go_leaves_its_reservation(place: Place) 
         assert slurm.offers == []
 
 
+@pytest.mark.soak
 async def test_a_wanted_job_that_yields_leaves_its_reservation(place: Place) -> None:
     async with Managed(*place, try_patience=PATIENCE) as slurm:
         _, k = await crowded(slurm)
@@ -54,6 +58,7 @@ async def test_a_slot_is_claimed_and_goes_with_the_start(place: Place) -> None:
         await nothing_left(slurm)
 
 
+@pytest.mark.soak
 async def test_a_slot_goes_with_its_job(place: Place) -> None:
     async with Managed(*place) as slurm:
         job = await queued(slurm, LATER, "--time=1")
@@ -63,6 +68,7 @@ async def test_a_slot_goes_with_its_job(place: Place) -> None:
         await nothing_left(slurm)
 
 
+@pytest.mark.soak
 async def test_a_new_service_takes_up_the_slots_that_are_on_record(place: Place) -> None:
     async with Managed(*place) as slurm:
         kept, lost = await queued(slurm, LATER, "--time=1"), await queued(slurm, LATER, "--time=1")

@@ -80,6 +80,7 @@ async def test_a_wanted_job_starts_before_its_turn_and_its_reservation_goes(plac
         assert h.phase is Phase.QUEUED
 
 
+@pytest.mark.soak
 async def test_a_wanted_job_that_would_cost_the_first_one_too_much_is_refused_without_a_command(place: Place) -> None:
     async with Managed(*place) as slurm:
         _, k = await crowded(slurm)
@@ -104,6 +105,7 @@ async def test_a_job_is_offered_at_its_slot_and_not_before(place: Place) -> None
         await slurm.wait_for_state(job.job_id, "COMPLETED")
 
 
+@pytest.mark.soak
 async def test_a_slot_that_stands_in_its_own_way_is_moved(place: Place) -> None:
     async with Managed(*place) as slurm:
         slots, job = slots_of(slurm), await queued(slurm, LATER, "--nodes=4", "--time=1")
@@ -119,6 +121,7 @@ async def test_a_slot_that_stands_in_its_own_way_is_moved(place: Place) -> None:
         assert await left_over(slurm) == []
 
 
+@pytest.mark.soak
 async def test_another_slot_elsewhere_replaces_the_first(place: Place) -> None:
     async with Managed(*place) as slurm:
         slots, job = slots_of(slurm), await queued(slurm, LATER, "--nodes=1", "--time=1")
@@ -130,6 +133,7 @@ async def test_another_slot_elsewhere_replaces_the_first(place: Place) -> None:
         await slots.unbook(job.job_id)
 
 
+@pytest.mark.soak
 async def test_what_cannot_be_booked_leaves_what_there_was(place: Place) -> None:
     async with Managed(*place) as slurm:
         slots, job = slots_of(slurm), await queued(slurm, LATER, "--nodes=4", "--time=1")
@@ -143,6 +147,7 @@ async def test_what_cannot_be_booked_leaves_what_there_was(place: Place) -> None
         await slurm_of(slurm).delete_reservation(name)
 
 
+@pytest.mark.soak
 async def test_a_service_that_was_killed_keeps_its_slots_and_removes_all_else_of_ours(place: Place) -> None:
     async with Managed(*place) as slurm:
         kept, lost = await queued(slurm, LATER, "--time=1"), await queued(slurm, LATER, "--time=1")
@@ -164,6 +169,7 @@ async def test_a_service_that_was_killed_keeps_its_slots_and_removes_all_else_of
         await slurm_of(slurm).delete_reservation(theirs)
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("saved", [True, False])
 async def test_a_slot_outlives_a_slurmctld_that_is_killed_or_leaves_no_trace(place: Place, saved: bool) -> None:
     """Slurm may have lost the reservation, and may start the job without it, or only that the job is in it."""
@@ -183,6 +189,7 @@ async def test_a_slot_outlives_a_slurmctld_that_is_killed_or_leaves_no_trace(pla
         assert await left_over(slurm) == []
 
 
+@pytest.mark.soak
 async def test_a_slot_is_taken_away_when_slurmctld_answers_again(place: Place) -> None:
     async with Managed(*place) as slurm:
         slots, job = slots_of(slurm), await queued(slurm, LATER, "--time=1")
