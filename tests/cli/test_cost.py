@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+import pytest
+
 MILLION = """
 import resource, sys, time
 from cosched.sim import Domain, replay
@@ -37,6 +39,7 @@ def test_looking_at_a_trace_needs_no_compiler(traces):
     assert not loaded_by("trace", "info", str(traces / "lublin_256.swf.gz")) & {"numba", "polars"}
 
 
+@pytest.mark.soak
 def test_a_million_jobs_are_written_with_little_memory(tmp_path):
     run = subprocess.run(
         [sys.executable, "-c", MILLION, tmp_path / "run"], capture_output=True, text=True, check=True, timeout=600

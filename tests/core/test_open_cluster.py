@@ -180,7 +180,7 @@ class Waiting:
 
 @pytest.mark.parametrize("backfill", BACKFILLING)
 @pytest.mark.parametrize("pool", ["flat", "partitioned:4x2"])
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(data=st.data())
 def test_answers_may_be_late_and_other_things_happen_meanwhile(backfill, pool, data):
     """ "If something else changes in the domain meanwhile, the iteration is abandoned and another begins"

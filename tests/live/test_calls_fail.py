@@ -237,7 +237,9 @@ def test_every_call_and_every_fault_end_as_the_protocol_says(make_service, peers
     assert len(noted(service.folder)) == len({job for _, job, _, _ in noted(service.folder)})
 
 
-@pytest.mark.parametrize(("choice", "waits"), [("hold", "held"), ("yield", "yielded")])
+@pytest.mark.parametrize(
+    ("choice", "waits"), [("hold", "held"), pytest.param("yield", "yielded", marks=pytest.mark.soak)]
+)
 def test_a_job_waits_for_a_lost_peer_where_that_is_configured(make_service, choice, waits):
     troubles = {"GetMateJobId": silent_before, "GetMateStatus": dies_during, "TryStartMate": dies_during,
                 "StartJob": refused_before}  # fmt: skip

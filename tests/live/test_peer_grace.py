@@ -72,7 +72,7 @@ def check_campaign(make_pair, schemes: tuple[str, str], pairs: int, kills: int) 
     assert set(found.runs.values()) == {1}
 
 
-@pytest.mark.parametrize("scheme", ["hold", "yield"])
+@pytest.mark.parametrize("scheme", [pytest.param("hold", marks=pytest.mark.soak), "yield"])
 def test_when_a_peer_never_comes_back_all_start_alone_after_the_grace_and_say_so(make_pair, tmp_path, scheme):
     settings = {"peer_grace": "3s", "max_held_fraction": 1, "release_interval": "1h"}
     pair = set_up(make_pair(), SLOTS, (scheme, scheme), **settings).start()

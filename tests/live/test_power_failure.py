@@ -87,6 +87,7 @@ def test_no_power_failure_in_a_busy_minute_takes_anything_back(make_pair, tmp_pa
     assert check(pair, busy(pair, 60, SEED), 10**6, 20, tmp_path) > 1000
 
 
+@pytest.mark.soak
 def test_this_finds_what_is_taken_back_without_synchronisation(make_pair, tmp_path):
     pair = make_pair(scheme="hold", release_interval="2s")
     told = busy(pair, 1, SYNC_LEFT_OUT="1")

@@ -108,6 +108,7 @@ def test_three_domains_some_of_which_may_not_coschedule(threaded):
     case()
 
 
+@pytest.mark.soak
 def test_an_endless_exchange_of_holds_is_ended_after_as_many_instants(threaded, tmp_path):
     """The four-pair livelock of coscheduling.md."""
     rows = np.arange(4)

@@ -40,7 +40,7 @@ def watch(service: Service, seen: list[str]) -> grpc.StatusCode:
     return grpc.StatusCode.OK
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.soak)])
 def test_a_stop_ends_streams_and_leaves_jobs(service, notices, number):
     go = service.folder / "go"
     service.start()

@@ -138,7 +138,7 @@ def first_acquaintance(made: World) -> None:
 
 
 @pytest.mark.parametrize("schemes", SCHEMES)
-@pytest.mark.parametrize("seed", soaked(range(15), 3))
+@pytest.mark.parametrize("seed", soaked(range(15), 2))
 def test_no_pair_comes_apart_if_every_outage_is_within_the_grace(world, seed, schemes):
     """Issue 10: "No pair comes apart because a service restarts or is busy." Here jobs start if a peer is away.
 
@@ -153,7 +153,7 @@ def test_no_pair_comes_apart_if_every_outage_is_within_the_grace(world, seed, sc
 
 
 @pytest.mark.parametrize("schemes", SCHEMES)
-@pytest.mark.parametrize("seed", soaked(range(5), 2))
+@pytest.mark.parametrize("seed", soaked(range(5), 1))
 def test_when_a_peer_stays_away_its_mates_start_alone_after_the_grace(world, seed, schemes):
     made = world(seed, schemes, Faults(), peer_grace=120)
     first_acquaintance(made)
@@ -166,7 +166,7 @@ def test_when_a_peer_stays_away_its_mates_start_alone_after_the_grace(world, see
 
 
 @pytest.mark.parametrize("schemes", SCHEMES)
-@pytest.mark.parametrize("seed", soaked(range(5), 2))
+@pytest.mark.parametrize("seed", soaked(range(5), 1))
 def test_a_power_failure_takes_back_nothing_that_has_left_a_domain(world, seed, schemes):
     """Jobs run once though turns are lost: what was launched, answered and promised had been brought to disk."""
     faults = Faults(lose=0.05, duplicate=0.2, delay=2, kill=0.03, power=0.7, sync=3)
@@ -176,7 +176,7 @@ def test_a_power_failure_takes_back_nothing_that_has_left_a_domain(world, seed, 
 
 
 @pytest.mark.parametrize("schemes", SCHEMES)
-@pytest.mark.parametrize("seed", soaked(range(4), 2))
+@pytest.mark.parametrize("seed", soaked(range(4), 1))
 def test_with_patience_enough_no_power_failure_lets_a_job_start_alone(world, seed, schemes):
     """A call that was taken back may have started the mate: the job starts when its domain is there again, late."""
     faults = Faults(lose=0.05, duplicate=0.2, delay=2, kill=0.02, outage=30, power=0.7, sync=3)

@@ -157,7 +157,7 @@ def test_a_hold_goes_on_when_its_service_comes_back_and_else_the_job_starts_and_
     check_nothing_is_left(coupled, messages=2)
 
 
-@pytest.mark.parametrize("way", ["the daemon", "its unit"])
+@pytest.mark.parametrize("way", [pytest.param("the daemon", marks=pytest.mark.soak), "its unit"])
 def test_holds_outlive_a_restart_of_slurmctld_while_the_service_is_away(coupled: Served, way: str) -> None:
     """As when the host is booted again. Slurm shows the jobs as running then, and does not launch them.
 

@@ -24,6 +24,7 @@ from tests.slurm.coupled_checks import (
     whys,
 )
 from tests.slurm.versions import config_of
+from tests.tiers import soaked
 
 NODES = 3
 P, Q, R = (Work(name, 1, 0.1) for name in "pqr")
@@ -67,7 +68,7 @@ def test_a_hold_outlives_slurmctld_and_a_job_waits_for_a_mate_whose_slurmctld_ha
     check_started_together(coupled, [held, second], [coupled.submit(there, P), waiting])
 
 
-@pytest.mark.parametrize("way", ["restart", "restart of its unit", "reconfigure"])
+@pytest.mark.parametrize("way", soaked(["restart", "reconfigure", "restart of its unit"], 2))
 def test_holds_outlive_a_slurmctld_that_is_restarted_in_order_or_reconfigured(coupled: Served, way: str) -> None:
     """Slurm 25.05.7, 25.11.4 and later kill the hooks then, and show jobs as running that they do not launch.
 
