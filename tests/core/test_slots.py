@@ -871,6 +871,8 @@ def test_a_booking_is_taken_up_after_a_restart():
     a.gives_slot()
     _, effects = recovered(a, 100)
     assert timer(effects, Timer.LAPSE) == 100 + PATIENCE
+    _, effects = recovered(a, 600)  # whether it is kept or not, it ends at one instant
+    assert timer(effects, Timer.LAPSE) == SLOT + PATIENCE
     a.told_to(keep=True)
     b, effects = recovered(a, 600)
     assert timer(effects, Timer.LAPSE) == SLOT + PATIENCE

@@ -51,7 +51,8 @@ class Slots:
         if job.proposes:
             timers.append(SetTimer(job.id, Timer.SLOT, max(job.slot, now + 1)))
         if not job.proposes or not job.confirmed:
-            timers.append(SetTimer(job.id, Timer.LAPSE, (job.slot if job.confirmed else now) + self.patience))
+            since = job.slot if job.confirmed else min(job.slot, now)  # after a restart it may be past
+            timers.append(SetTimer(job.id, Timer.LAPSE, since + self.patience))
         return timers
 
     def confirm(self, job: PairedJob) -> list[Effect]:
