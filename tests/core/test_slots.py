@@ -2,7 +2,7 @@
 
 import pytest
 
-from cosched.core.coscheduling.mates import MAX_ASKED_EARLY
+from cosched.core.coscheduling.asked_early import MOST
 from cosched.core.coscheduling.proposing import ROUNDS
 from cosched.core.effects import (
     Book,
@@ -916,14 +916,26 @@ def test_a_job_that_was_asked_for_before_its_submission_is_wanted():
 
 def test_what_was_asked_for_early_takes_a_bounded_memory():
     a = Meeting()
-    for number in range(MAX_ASKED_EARLY + 10):
-        a.asked_id(pair=f"p{number}")
-    assert len(a.core.mates._asked_early) == MAX_ASKED_EARLY
-    assert of(a.submit(pair="p0"), Want) == []
-    assert of(a.submit("i", pair=f"p{MAX_ASKED_EARLY + 9}"), Want) == [Want("i")]
+    for pair in ("p", "q"):
+        a.asked_id("k", pair=pair)
+    assert of(a.submit("i", pair="p"), Want) == []
+    assert of(a.submit("j", pair="q"), Want) == [Want("j")]
 
 
 def test_a_job_is_not_wanted_any_more_when_its_mate_changes():
     """ "It ends with the job's start, an unlink, or the mate's end." """
+    """Of each peer; those that were not asked for the longest are forgotten."""
+    a = Meeting()
+    a.asked_id("k", pair="other", peer="C")
+    for number in [*range(MOST), 0, *range(MOST, MOST + 10)]:
+        a.asked_id(f"k{number}", pair=f"p{number}")
+    assert {peer: len(early) for peer, early in a.core.mates._asked_early.items()} == {"B": MOST, "C": 1}
+    assert of(a.submit("h", pair="p1"), Want) == []
+    assert of(a.submit("i", pair="p0"), Want) == [Want("i")]
+    assert of(a.submit("j", pair=f"p{MOST + 9}"), Want) == [Want("j")]
+    assert len(a.core.mates._asked_early["B"]) == MOST - 2
+
+
+def test_a_job_has_asked_early_for_the_last_pair_that_it_named_only():
     for event in (Unlinked("j"), Linked("j", MateName("B", "x"))):
         assert of(Meeting().queues().feed(event), Want) == [Want("j", False)]

@@ -13,10 +13,10 @@ event) in its table, carries that transition out, and returns the effects. An ev
 * A mutating call that timed out has an unknown outcome. It is repeated with its request id until patience ends.
 * A busy peer is alive: no job starts alone because of it. A peer that was there and is away has a grace first.
 
-The parts, each of which knows only those before it: `ledger` (the jobs and their states), `mates` (who is whose),
-`peers` (who is there), `slots` (agreed instants), `allocations` (start, hold, yield, release), `asking` (when jobs
-ask), `links` (what owners say), `proposing` (the slots that our jobs propose), `outgoing` (what our jobs ask),
-`answers` (what peers were answered), `bookings` (the slots that peers propose), `incoming` (what peers ask).
+The parts, each of which knows only those before it: `ledger` (the jobs and their states), `mates`, with `asked_early`
+(who is whose), `peers` (who is there), `slots` (agreed instants), `allocations` (start, hold, yield, release), `asking`
+(when jobs ask), `links` (what owners say), `proposing` (the slots that our jobs propose), `outgoing` (what our jobs
+ask), `answers` (what peers were answered), `bookings` (the slots that peers propose), `incoming` (what peers ask).
 """
 
 from __future__ import annotations

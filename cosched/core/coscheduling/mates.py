@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from cosched.core.coscheduling.asked_early import AskedEarly, PairName
 from cosched.core.coscheduling.ledger import PairedJob
 from cosched.core.job import JobState
 from cosched.core.protocol import Domain, Found, GetMateJobId, JobId, MateJobId, MateName, MateProblem
 
-MAX_ASKED_EARLY = 10_000  # names of pairs that were asked for before their job was submitted; the oldest go first
 UNSUBMITTED = MateJobId(Found.UNSUBMITTED, None)
 WAITING = (JobState.QUEUED, JobState.READY, JobState.HOLDING)
 NOT_WAITING = {  # what is wrong with a mate in such a state
@@ -29,7 +29,7 @@ class Mates:
     _by_pair: dict[tuple[Domain, str, str], JobId] = field(default_factory=dict)  # peer, owner here, name
     _by_mate: dict[tuple[Domain, JobId], JobId] = field(default_factory=dict)
     _parted: set[tuple[Domain, JobId]] = field(default_factory=set)
-    _asked_early: dict[tuple[Domain, str, str], None] = field(default_factory=dict)  # as _by_pair
+    _asked_early: dict[Domain, AskedEarly] = field(default_factory=dict)
 
     def add(self, job: PairedJob) -> None:
         """Note a submission; ValueError if its owner's pair of that name, or its mate, is another job's, not ended."""
@@ -88,7 +88,8 @@ class Mates:
         if (peer, request.caller) in self._parted and (local is None or local.mate != request.caller):
             return no_pair(MateProblem.UNLINKED)
         if local is None and request.pair is not None:
-            self._note_asked_early(peer, request.pair, request.owner)
+            asked = PairName(self.owner_here(peer, request.owner), request.pair)
+            self._asked_early.setdefault(peer, AskedEarly()).note(request.caller, asked)
             return UNSUBMITTED
         problem = self._problem(peer, request, local)
         if local is None or problem is not None:
@@ -98,15 +99,10 @@ class Mates:
             self.settle(local, request.caller)
         return MateJobId(Found.MATE, local.id, NOT_WAITING.get(local.state))
 
-    def _note_asked_early(self, peer: Domain, pair: str, owner: str) -> None:
-        self._asked_early[peer, self.owner_here(peer, owner), pair] = None
-        if len(self._asked_early) > MAX_ASKED_EARLY:
-            del self._asked_early[next(iter(self._asked_early))]
-
     def take_asked_early(self, job: PairedJob) -> bool:
         """Whether the job's mate has asked for it before it was submitted; forgets that."""
-        asked = job.peer, job.owner, job.pair or ""
-        return self._asked_early.pop(asked, self) is None
+        early = self._asked_early.get(job.peer)
+        return early is not None and job.pair is not None and early.take(PairName(job.owner, job.pair))
 
     def _problem(self, peer: Domain, request: GetMateJobId, local: PairedJob | None) -> MateProblem | None:
         """Why the local job that was found (or else is named) cannot be the caller's mate; None: it can."""

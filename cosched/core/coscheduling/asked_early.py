@@ -1,0 +1,48 @@
+"""The pairs that jobs of one peer have asked for before their mates were submitted here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from cosched.core.protocol import JobId
+
+MOST = 10_000  # of one peer; those that were not asked for the longest are forgotten first
+
+
+class PairName(NamedTuple):
+    """The pair of this name of this owner, as he is called here."""
+
+    owner: str
+    name: str
+
+
+@dataclass(slots=True)
+class AskedEarly:
+    """One pair of each calling job at most: the last one that it has asked for."""
+
+    _pairs: dict[JobId, PairName] = field(default_factory=dict)  # by caller, in the order of their last questions
+    _callers: dict[PairName, JobId] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self._pairs)
+
+    def note(self, caller: JobId, pair: PairName) -> None:
+        """The job has asked for this pair."""
+        self._forget(caller)
+        self.take(pair)
+        self._pairs[caller], self._callers[pair] = pair, caller
+        if len(self) > MOST:
+            self._forget(next(iter(self._pairs)))
+
+    def take(self, pair: PairName) -> bool:
+        """Whether a job has asked for this pair; forgets that."""
+        caller = self._callers.get(pair)
+        if caller is not None:
+            self._forget(caller)
+        return caller is not None
+
+    def _forget(self, caller: JobId) -> None:
+        pair = self._pairs.pop(caller, None)
+        if pair is not None:
+            del self._callers[pair]
