@@ -903,6 +903,16 @@ def test_a_ready_job_whose_instant_was_looked_for_asks_again_after_a_restart(rou
     assert of(b.reply(answer), Quote)
 
 
+def test_a_job_is_still_wanted_after_a_restart():
+    a = Meeting().queues()
+    a.asked_try()
+    _, effects = recovered(a, 100)
+    assert of(effects, Want) == [Want("j")]
+    a.feed(Unlinked("j"))
+    _, effects = recovered(a, 100)
+    assert of(effects, Want) == []
+
+
 # Wanted
 
 
@@ -915,15 +925,6 @@ def test_a_job_that_was_asked_for_before_its_submission_is_wanted():
 
 
 def test_what_was_asked_for_early_takes_a_bounded_memory():
-    a = Meeting()
-    for pair in ("p", "q"):
-        a.asked_id("k", pair=pair)
-    assert of(a.submit("i", pair="p"), Want) == []
-    assert of(a.submit("j", pair="q"), Want) == [Want("j")]
-
-
-def test_a_job_is_not_wanted_any_more_when_its_mate_changes():
-    """ "It ends with the job's start, an unlink, or the mate's end." """
     """Of each peer; those that were not asked for the longest are forgotten."""
     a = Meeting()
     a.asked_id("k", pair="other", peer="C")
@@ -937,5 +938,14 @@ def test_a_job_is_not_wanted_any_more_when_its_mate_changes():
 
 
 def test_a_job_has_asked_early_for_the_last_pair_that_it_named_only():
+    a = Meeting()
+    for pair in ("p", "q"):
+        a.asked_id("k", pair=pair)
+    assert of(a.submit("i", pair="p"), Want) == []
+    assert of(a.submit("j", pair="q"), Want) == [Want("j")]
+
+
+def test_a_job_is_not_wanted_any_more_when_its_mate_changes():
+    """ "It ends with the job's start, an unlink, or the mate's end." """
     for event in (Unlinked("j"), Linked("j", MateName("B", "x"))):
         assert of(Meeting().queues().feed(event), Want) == [Want("j", False)]

@@ -53,6 +53,7 @@ JOBS = st.builds(
     proposes=st.booleans(),
     confirmed=st.booleans(),
     rounds=NUMBERS,
+    wanted=st.booleans(),
     parted=st.none() | st.tuples(TEXTS, TEXTS),
 )
 PLACES = st.builds(
@@ -68,7 +69,6 @@ PLACES = st.builds(
     passed_over=NUMBERS,
     wanted_until=NUMBERS,
     released=NUMBERS,
-    wanted=st.booleans(),
     been_ready=st.booleans(),
     guard=NUMBERS,
     slot_block=NUMBERS,

@@ -23,7 +23,7 @@ from cosched.core.protocol import (
 )
 from cosched.core.settings import CoschedulingSettings, Scheme
 from cosched.service.store import JobRecord
-from tests.service.world import Faults, Node, World
+from tests.service.world import SCRIPT, Faults, Node, World
 
 SLOTS = CoschedulingSettings(scheme=Scheme.YIELD, slots=True)
 CALLS: dict[str, MutatingRequest] = {
@@ -85,3 +85,16 @@ def test_a_domain_without_slots_says_so_and_that_is_no_fault(tmp_path: Path) -> 
     assert ask(node, CALLS["try"]) == MateTried(False)  # and not mate_ready
     assert ask(node, ProposeStart("b/7/2", "2", "7", 5000)) == Proposed(None, refusal=Refusal.OFF)
     world.close()
+
+
+def test_a_job_that_its_user_holds_and_a_mate_has_asked_for_is_wanted_once_it_is_released_after_a_restart(node):
+    held = JobRecord(3, "j", "u", None, 10, 100, node.world.now, JobState.QUEUED, peer="b", pair="held", user_hold=True)
+    with node.domain.turns.take():
+        node.domain.add(held, SCRIPT)
+        node.domain.admit(held)
+    node.domain.questions.ask(Asked("b", GetMateJobId("8", "held", None, "u")))
+    assert ask(node, TryStartMate("b/8/1", "3", "8", 0)) == MateTried(False)
+    restart(node)
+    with node.domain.turns.take():
+        node.domain.enqueue(node.domain.jobs["3"])
+    assert node.domain.scheduler.job("3").wanted

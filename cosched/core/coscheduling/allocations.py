@@ -21,6 +21,7 @@ from cosched.core.effects import (
     SetTimer,
     Start,
     Timer,
+    Want,
     Yield,
 )
 from cosched.core.events import Finished, NodesLost, ReleaseDue, Requeued, StartedUnasked
@@ -210,6 +211,8 @@ class Allocations:
             raise IllegalEvent(f"{event.how.name} while job {job.id} is {job.state.name}")
         effects = self.end_hold(job, now) if job.state is HOLDING else []
         effects += [*self.slots.abandon(job), *self.slots.drop(job, Why.ENDED)]
+        if job.wanted and job.state is QUEUED:
+            effects.append(Want(job.id, False))
         job.state = event.how
         job.call = None
         return [*self.ledger.note(job, ENDED[event.how]), *effects, ClearTimer(job.id, Timer.PATIENCE)]

@@ -37,7 +37,7 @@ from cosched.core.coscheduling.outgoing import Outgoing
 from cosched.core.coscheduling.peers import Peers
 from cosched.core.coscheduling.proposing import Proposing
 from cosched.core.coscheduling.slots import Slots
-from cosched.core.effects import Effect
+from cosched.core.effects import Effect, Want
 from cosched.core.events import (
     Answered,
     Asked,
@@ -249,6 +249,8 @@ class Coscheduler:
             effects += self.allocations.patience(job, since)
         if job.slot is not None:
             effects += self.slots.await_it(job, now)
+        if job.wanted:
+            effects.append(Want(job.id))
         return effects + self.outgoing.recover_call(job, now) + self._keep_slot(job, now)
 
     def forget(self, job: PairedJob) -> None:

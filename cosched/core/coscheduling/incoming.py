@@ -115,6 +115,7 @@ class Incoming:
         if job.state is QUEUED and type(request) is TryStartMate and self.ledger.settled_by is None:
             tried_already = job.id in self.trying  # a retry, while the local scheduler still tries
             self.trying[job.id] = peer, request
+            job.wanted = True
             return [] if tried_already else [Try(job.id, request.hold_until, request.start_at)]
         if self._may_start(job, request):
             started = self.allocations.start(job, now, Why.ASKED_BY_PEER, request.start_at, asked_by=peer)

@@ -35,7 +35,8 @@ class Links:
         self.mates.add(job)
         self.ledger.changed[job.id] = None
         noted = self.ledger.note(job, What.SUBMITTED, pair=named.pair, mate=named.mate, peer=named.peer or None)
-        wanted: list[Effect] = [Want(job.id)] if self.mates.take_asked_early(job) else []
+        job.wanted = self.mates.take_asked_early(job)
+        wanted: list[Effect] = [Want(job.id)] if job.wanted else []
         return noted + wanted + self.allocations.patience(job, now)
 
     def linked(self, job: PairedJob, event: Linked, now: int) -> list[Effect]:
@@ -57,6 +58,7 @@ class Links:
 
     def _part(self, job: PairedJob) -> list[Effect]:
         """The mate that the job had waits for it no longer."""
+        job.wanted = False
         return [Want(job.id, False), *self.slots.abandon(job), *self.slots.drop(job, Why.MATE_CHANGED)]
 
     def _asks_for_it(self, job: PairedJob, now: int) -> list[Effect]:
