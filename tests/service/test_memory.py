@@ -53,6 +53,7 @@ JOBS = st.builds(
     proposes=st.booleans(),
     confirmed=st.booleans(),
     rounds=NUMBERS,
+    unanswered=st.booleans(),
     wanted=st.booleans(),
     parted=st.none() | st.tuples(TEXTS, TEXTS),
 )

@@ -7,10 +7,14 @@ from typing import Any, cast
 
 import pytest
 
-from cosched.core.events import Asked
+from cosched.core.effects import Call
+from cosched.core.events import Asked, CallFailed
 from cosched.core.job import JobState
 from cosched.core.protocol import (
+    Failure,
+    Found,
     GetMateJobId,
+    MateJobId,
     MateTried,
     MutatingReply,
     MutatingRequest,
@@ -98,3 +102,15 @@ def test_a_job_that_its_user_holds_and_a_mate_has_asked_for_is_wanted_once_it_is
     with node.domain.turns.take():
         node.domain.enqueue(node.domain.jobs["3"])
     assert node.domain.scheduler.job("3").wanted
+
+
+def test_a_call_that_is_repeated_in_vain_is_told_of_once_and_its_answer_too(node):
+    call = Call("b", "2", GetMateJobId("2", "run", "7", "u"))
+    with node.domain.turns.take():
+        paired = node.domain.core.jobs["2"]
+        paired.state, paired.call, paired.call_since = JobState.READY, call.request, node.world.now
+    for _ in range(3):
+        node.domain.calls.failed(call, CallFailed("2", call.request, Failure.BUSY), "busy")
+    node.domain.calls.answered(call, MateJobId(Found.MATE, "7"))
+    told = [event.what for event in node.store.events(0, [2], [], 99)]
+    assert told.count("gets no answer") == told.count("is answered after all") == 1

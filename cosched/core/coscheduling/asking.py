@@ -40,7 +40,7 @@ class Asking:
         """Send a request, and await its answer."""
         job.call = request
         job.call_since = now
-        job.uncertain = False
+        job.uncertain = job.unanswered = False
         return [Call(job.peer, job.id, request)]
 
     def ask_for_mate(self, job: PairedJob, now: int) -> list[Effect]:
@@ -75,7 +75,8 @@ class Asking:
         return [ClearTimer(peer, Timer.GRACE), *self._all_ask(peer, now, lambda job: job.missed)]
 
     def noticed(self, job: PairedJob, failure: Failure, now: int) -> list[Effect]:
-        """What the failure of a job's call says about the peer."""
+        """A job's call got no answer: what the failure says about the peer."""
+        job.unanswered = True
         return self.heard_of(job.peer, now) if failure in ALIVE else self.missed(job.peer, now)
 
     def missed(self, peer: Domain, now: int) -> list[Effect]:

@@ -57,6 +57,7 @@ class PairedJob:
     confirmed: bool = False  # the mate's domain, which proposed it, keeps the slot
     rounds: int = 0  # proposals of the present negotiation
     uncertain: bool = False  # that call has timed out: it may have been carried out
+    unanswered: bool = False  # that call got no answer, and may be repeated
     wanted: bool = False  # its mate has asked for it
     parted: tuple[Domain, JobId] | None = None  # its owner has unlinked it from this mate, which cannot adopt it
 

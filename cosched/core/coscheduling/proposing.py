@@ -196,5 +196,6 @@ class Proposing:
 
     def _noticed(self, job: PairedJob, failure: Failure, now: int) -> list[Effect]:
         if failure is Failure.REFUSED:
-            return self.ledger.note(job, What.PEER_REFUSED, peer=job.peer)
+            told, job.unanswered = job.unanswered, True
+            return [] if told else self.ledger.note(job, What.PEER_REFUSED, peer=job.peer)
         return self.asking.noticed(job, failure, now)

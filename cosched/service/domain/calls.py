@@ -30,6 +30,8 @@ class Calls:
         if job is None or not self._core.awaits(job, call.request):
             return
         self._keep(job, reply)
+        if job.unanswered and job.call is call.request:
+            self._journal.note(call.job, Noted.ANSWERED, peer=call.peer, call=type(call.request).__name__)
         self._decisions.feed(Answered(call.job, call.request, reply))
 
     @in_turn
@@ -38,7 +40,7 @@ class Calls:
         job = self._core.jobs.get(call.job)
         if job is None or job.call is not call.request:
             return
-        if not job.uncertain:  # else that was told, and is repeated each second
+        if not job.unanswered:  # else that was told, and the call is repeated each second
             what = type(call.request).__name__
             self._journal.note(call.job, Noted.NO_ANSWER, peer=call.peer, call=what, problem=problem)
         self._decisions.feed(failed)

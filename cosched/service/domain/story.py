@@ -33,6 +33,7 @@ class Noted(StrEnum):
 
     READY = "is ready"
     NO_ANSWER = "gets no answer"
+    ANSWERED = "is answered after all"  # the call that got no answer was repeated
     TO_BE_CANCELLED = "is to be cancelled"
     STARTS_ALONE = "starts alone"  # a batch system's job that names a mate, but cannot have one
     PEER_AWAY = "peer is away"
@@ -64,6 +65,7 @@ KINDS: dict[What | Noted, int] = {
     What.PATIENCE_ENDED: wire.EVENT_KIND_UNKNOWN,
     Noted.READY: wire.EVENT_KIND_READY,
     Noted.NO_ANSWER: wire.EVENT_KIND_PEER,
+    Noted.ANSWERED: wire.EVENT_KIND_PEER,
     Noted.TO_BE_CANCELLED: wire.EVENT_KIND_WARNING,
     Noted.STARTS_ALONE: wire.EVENT_KIND_WARNING,
     Noted.PEER_AWAY: wire.EVENT_KIND_PEER,
@@ -213,5 +215,6 @@ TEXTS: dict[str, Callable[[StoredDetail, Callable[[int], str]], str]] = {
     ),
     Noted.RESUMED: lambda _, __: "this domain is resumed: it makes pairs again",
     Noted.NO_ANSWER: lambda detail, _: f"gets no answer of {detail['peer']}: {detail['problem']}",
+    Noted.ANSWERED: lambda detail, _: f"is answered by {detail['peer']} after all",
     What.PEER_REFUSED: lambda detail, _: f"{detail['peer']} refuses this domain: a misconfiguration",
 }
