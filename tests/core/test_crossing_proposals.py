@@ -5,6 +5,7 @@ from typing import NamedTuple
 import pytest
 
 from cosched.core.coscheduling.coscheduler import Coscheduler
+from cosched.core.coscheduling.slots import Slots
 from cosched.core.effects import Answer, Book, Call, Effect, EndTurn, Quote, Start, Try, Yield
 from cosched.core.events import (
     Answered,
@@ -124,3 +125,9 @@ def test_a_lost_slot_is_lost_on_both_sides_in_every_order():
         one, other = world.slot("A"), world.slot("B")
         assert one.at == other.at in (None, EARLIER)
         assert one.at is None or (one.generation == other.generation and one.confirmed and other.confirmed)
+
+
+def test_every_order_finds_it_if_generations_are_not_checked(monkeypatch):
+    monkeypatch.setattr(Slots, "is_current", lambda _, job, __: job.slot is not None)
+    with pytest.raises(AssertionError):
+        test_of_two_proposals_exactly_one_goes_on(MayBeEarlier, MayBeEarlier)

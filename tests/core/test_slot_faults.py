@@ -3,7 +3,7 @@
 import pytest
 
 from cosched.core.coscheduling.coscheduler import Coscheduler, ignore
-from cosched.core.effects import SetTimer, Timer, Unbook
+from cosched.core.effects import EndTurn, SetTimer, Timer, Unbook
 from cosched.core.events import Claimed, SlotDue, SlotLapsed
 from cosched.core.story import Why
 from tests.tiers import seeds
@@ -102,6 +102,11 @@ def no_word_to_the_scheduler(core: Coscheduler) -> None:
     core.slots.drop = lambda *args, **named: [effect for effect in drop(*args, **named) if type(effect) is not Unbook]
 
 
+def no_end_of_a_turn(core: Coscheduler) -> None:
+    handle = core.handle
+    core.handle = lambda *args: [effect for effect in handle(*args) if type(effect) is not EndTurn]
+
+
 def _replace(core: Coscheduler, kind: type, transition) -> None:
     core._rows[kind] = [row and transition for row in core._rows[kind]]
 
@@ -114,6 +119,7 @@ MISTAKES = {  # with the first seed to try, and whether in a world without fault
     no_end_of_waiting_for_nodes: (143, False),
     no_answer_awaited: (25, False),
     no_word_to_the_scheduler: (20, False),
+    no_end_of_a_turn: (25, False),
 }
 
 
