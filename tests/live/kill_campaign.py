@@ -12,7 +12,7 @@ from threading import Event
 
 from cosched.client import Client, Unreachable
 from tests.live.services import PATIENCE, Pair, Service, script_that_notes, wait_until
-from tests.live.workloads import RUN_PATIENCE, TIME_LIMIT, Sides, Work, is_idle
+from tests.live.workloads import RUN_PATIENCE, Sides, Work, is_idle
 
 MOST_ALIVE = 0.7  # seconds between the first answer of both services and the next kill
 OPENING = 1.0  # seconds, about, that a service takes before its first answer
@@ -117,7 +117,7 @@ def _submitter(service: Service, work: Sequence[Work], seen: Seen, over: Event, 
                 submitted = client.submit(
                     script,
                     nodes=job.nodes,
-                    time_limit=TIME_LIMIT,
+                    time_limit=job.time_limit,
                     pair=job.pair,
                     or_alone=job.pair is not None,
                     directory=service.folder,

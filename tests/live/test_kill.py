@@ -5,11 +5,13 @@ import pytest
 from cosched.client import Event
 from tests.live.kill_campaign import Seen, campaign
 from tests.live.services import Pair, Service
-from tests.live.workloads import Outcome, contended, outcome
+from tests.live.workloads import Outcome, Sides, contended, outcome
+from tests.tiers import SEED as SOAK_SEED
 
 SEED = 20251121
 KILLS = 8  # in each campaign
 PAIRS, UNPAIRED = 36, 18
+WORK = contended(SEED, PAIRS, UNPAIRED)
 SLOTS = 6
 RELEASE_INTERVAL = 2  # seconds; jitter included, a hold lasts at most a quarter more
 LONG = 30  # seconds: a hold that outlasts a kill, however long a start takes; the other domain ends their deadlocks
@@ -22,7 +24,9 @@ LATE = "its mate started before it: desynchronised"
 def killed(make_pair):
     """Lets a pair of these schemes go through a campaign: the pair and what was seen."""
 
-    def run(first: str, second: str, unreachable: str, of_a: int = RELEASE_INTERVAL) -> tuple[Pair, Seen]:
+    def run(
+        first: str, second: str, unreachable: str, of_a: int = RELEASE_INTERVAL, work: Sides = WORK, seed: int = SEED
+    ) -> tuple[Pair, Seen]:
         pair = make_pair(
             release_interval=RELEASE_INTERVAL, max_held_fraction="0.75", on_peer_unreachable=unreachable,
             peer_patience="30s", peer_timeout=10,
@@ -31,7 +35,7 @@ def killed(make_pair):
         for service, scheme in zip(pair.both, (first, second), strict=True):
             service.config["coscheduling"]["scheme"] = scheme
             service.config["manager"]["slots"] = SLOTS
-        return pair, campaign(pair.start(), contended(SEED, PAIRS, UNPAIRED), SEED, KILLS)
+        return pair, campaign(pair.start(), work, seed, KILLS)
 
     return run
 
@@ -52,6 +56,22 @@ def test_killed_services_start_pairs_together_or_say_that_the_peer_was_away(kill
     assert_all_ran_once(seen, found)
     assert_alone_only_while_the_peer_was_away(pair, seen, found)
     assert_holds_were_kept(pair, seen)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("unreachable", ["hold", "start"])
+@pytest.mark.parametrize("other", ["meet", "hold", "yield"])
+def test_killed_services_that_meet_start_pairs_together_or_say_that_the_peer_was_away(killed, other, unreachable):
+    """Jobs take seconds and may take twice as long, so that slots are agreed on, come earlier, and come."""
+    work = contended(SOAK_SEED, PAIRS, UNPAIRED, seconds=3, time_limit=6)
+    pair, seen = killed("meet", other, unreachable, work=work, seed=SOAK_SEED)
+    found = outcome(pair)
+    assert_all_ran_once(seen, found)
+    if unreachable == "hold":
+        assert found.alone() == {}
+    assert_alone_only_while_the_peer_was_away(pair, seen, found)
+    assert assert_slots_were_kept(pair, seen) > 0 or other != "meet"
+    assert [service.faults() for service in pair.both] == [[], []]
 
 
 def assert_all_ran_once(seen: Seen, found: Outcome) -> None:
@@ -85,6 +105,24 @@ def assert_holds_were_kept(pair: Pair, seen: Seen) -> None:
             if event.kind == "held":
                 ends[event.job] = int(event.detail["until"])
         assert ends == {}
+
+
+def assert_slots_were_kept(pair: Pair, seen: Seen) -> int:
+    """A slot ended with a start, or was dropped, soon after its instant or when its service was there again.
+
+    Returns how many there were.
+    """
+    slots = 0
+    for service in pair.both:
+        booked: dict[str, int] = {}
+        for event in events(service, "slot", "started", "ended"):
+            at = booked.pop(event.job, None)
+            assert at is None or event.at.timestamp() <= at + seen.longest_outage + SLACK, event.text
+            if event.kind == "slot" and "why" not in event.detail:
+                booked[event.job] = int(event.detail["slot"])
+                slots += 1
+        assert booked == {}
+    return slots
 
 
 def events(service: Service, *kinds: str) -> list[Event]:

@@ -12,7 +12,7 @@ from tests.live.services import Pair, Service, noted, script_that_notes, wait_un
 TIME_LIMIT = 60  # seconds; more than any job needs
 RUN_PATIENCE = 1200.0  # seconds; a safety net
 SCHEMES = [("hold", "hold"), ("hold", "yield"), ("yield", "hold"), ("yield", "yield")]
-TOGETHER = ("its holding mate started", "its mate could start")  # why a job started whose mate was asked to
+TOGETHER = ("its holding mate started", "its mate could start", "at its slot")  # why a job started that asked its mate
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +22,7 @@ class Work:
     pair: str | None
     nodes: int
     seconds: float
+    time_limit: int = TIME_LIMIT
 
 
 Sides = tuple[list[Work], list[Work]]
@@ -51,14 +52,22 @@ def are_together(whys: Sequence[str]) -> bool:
     return len(whys) == 2 and asked > 0 and asked + sum(why in TOGETHER for why in whys) == 2
 
 
-def contended(seed: int, pairs: int, unpaired: int, most_nodes: int = 3) -> Sides:
-    """So many pairs, and so many other jobs on each side, in an order of its own each; equal seeds, equal work."""
+def contended(
+    seed: int, pairs: int, unpaired: int, most_nodes: int = 3, seconds: float = 0.5, time_limit: int = TIME_LIMIT
+) -> Sides:
+    """So many pairs, and so many other jobs on each side, in an order of its own each; equal seeds, equal work.
+
+    `seconds`: how long a job takes at most.
+    """
     chance = random.Random(seed)
 
     def side() -> list[Work]:
         names = [*(f"p{number}" for number in range(pairs)), *[None] * unpaired]
         chance.shuffle(names)
-        return [Work(name, chance.randint(1, most_nodes), round(chance.uniform(0.05, 0.5), 3)) for name in names]
+        return [
+            Work(name, chance.randint(1, most_nodes), round(chance.uniform(0.05, seconds), 3), time_limit)
+            for name in names
+        ]
 
     return side(), side()
 
@@ -88,7 +97,7 @@ def submit(service: Service, work: Sequence[Work]) -> list[Job]:
             client.submit(
                 script_that_notes(service.folder.parent, job.seconds),
                 nodes=job.nodes,
-                time_limit=TIME_LIMIT,
+                time_limit=job.time_limit,
                 pair=job.pair,
                 directory=service.folder,
             )
