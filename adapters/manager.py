@@ -10,7 +10,7 @@ An adapter is a callable in the entry-point group `cosched.adapters`: see `loadi
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol, TypeVar
@@ -20,6 +20,7 @@ from cosched.adapters.permissions import Account
 
 Found = TypeVar("Found", covariant=True)
 AnyReport = TypeVar("AnyReport", covariant=True)
+SlotsOnRecord = Callable[[], Mapping[str, int] | None]  # by job, in seconds since 1970; None: the service is silent
 
 
 class ManagerError(Exception):
@@ -111,10 +112,10 @@ class Manager(Protocol[Found, AnyReport]):
         Raises ManagerError if it has not ended.
         """
 
-    async def examine(self, service: Account, *, serving: bool) -> list[Finding]:  # noqa: ARG002
+    async def examine(self, service: Account, *, serving: bool, slots: SlotsOnRecord = dict) -> list[Finding]:  # noqa: ARG002
         """Return what is right and wrong with the set-up, for `cosched doctor`, which does not call `open`.
 
-        `service`: the service's user; `serving`: whether the service runs.
+        `service`: the service's user; `serving`: whether the service runs; `slots`: asks it for its jobs' slots.
         """
         return []
 

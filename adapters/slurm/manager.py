@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from cosched.adapters.batch_system import BatchReport, BatchSystemFactory, Known, Link, MeetingSystem
 from cosched.adapters.findings import Finding
-from cosched.adapters.manager import ManagerError, UnknownJobError
+from cosched.adapters.manager import ManagerError, SlotsOnRecord, UnknownJobError
 from cosched.adapters.permissions import Account
 from cosched.adapters.slurm import commands, comments
 from cosched.adapters.slurm.book import Book, Job, Phase
@@ -257,11 +257,11 @@ class SlurmManager(MeetingSystem):
     async def forget(self, job_id: str) -> None:
         """See the protocol: a job is forgotten when Slurm forgets it."""
 
-    async def examine(self, service: Account, *, serving: bool) -> list[Finding]:
+    async def examine(self, service: Account, *, serving: bool, slots: SlotsOnRecord = dict) -> list[Finding]:
         """See the protocol."""
         from cosched.adapters.slurm.doctor import examine  # a service does not need it
 
-        return await examine(self.settings, service, serving=serving)
+        return await examine(self.settings, service, serving=serving, slots=slots)
 
     async def close(self) -> None:
         """Stop watching. Jobs keep waiting in their hooks as long as these are patient, and are offered again."""

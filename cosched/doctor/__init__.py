@@ -24,9 +24,7 @@ def examine(configuration: Configuration, source: str) -> Examination:
     service = running_service(configuration.domain)
     return {
         "service": list(check_service(configuration.domain, service, source)),
-        configuration.manager.kind: asyncio.run(
-            check_manager(configuration, service.account, serving=service.domain is not None)
-        ),
+        configuration.manager.kind: asyncio.run(check_manager(configuration, service)),
         "coscheduling": list(check_coscheduling(configuration)),
         "certificates": list(check_certificates(configuration, service.account)),
         "peers": asyncio.run(check_peers(configuration, service.domain)),

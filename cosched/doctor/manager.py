@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from cosched.adapters.findings import Finding, ok, problem, section
 from cosched.adapters.loading import load_manager
 from cosched.adapters.manager import SettingError
-from cosched.adapters.permissions import Account
+from cosched.doctor.service import Running, slots_on_record
 from cosched.extras import SCHEDULER, install_command, missing
 from cosched.service.configuration import Configuration
 
 
-async def check_manager(configuration: Configuration, account: Account, *, serving: bool) -> list[Finding]:
-    """Check the resource manager. `account`: the service's user; `serving`: whether the service runs."""
+async def check_manager(configuration: Configuration, service: Running) -> list[Finding]:
+    """Check the resource manager."""
     manager, state = configuration.manager, configuration.domain.state
     directory = state.with_name(f"{state.name}.{manager.kind}")
     try:
@@ -22,4 +24,5 @@ async def check_manager(configuration: Configuration, account: Account, *, servi
     except SettingError as error:
         return [problem(error.key, error.problem, "correct it", section("manager"))]
     settings = ok("settings", f"nothing is wrong with those of the {manager.kind} manager")
-    return await made.examine(account, serving=serving) or [settings]
+    slots = partial(slots_on_record, configuration.domain) if service.domain else dict[str, int]
+    return await made.examine(service.account, serving=service.domain is not None, slots=slots) or [settings]

@@ -6,7 +6,7 @@ import os
 import shlex
 import socket
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,6 +39,17 @@ def running_service(section: DomainSection) -> Running:
         return Running(Account.of(_owner(section.state)), None, trouble)
     domain, trouble = _asked(f"unix:{section.socket}")
     return Running(Account.of(uid), domain, trouble)
+
+
+def slots_on_record(section: DomainSection) -> Mapping[str, int] | None:
+    """Return when the jobs' slots are, in seconds since 1970; None: a service that should answer does not."""
+    from cosched.client import Client, ClientError
+
+    try:
+        with Client(f"unix:{section.socket}", timeout=_PATIENCE) as client:
+            return {job.id: int(job.slot.timestamp()) for job in client.jobs() if job.slot is not None}
+    except ClientError:
+        return None
 
 
 def check_service(section: DomainSection, service: Running, source: str) -> Iterator[Finding]:

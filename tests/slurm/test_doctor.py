@@ -3,20 +3,25 @@
 import asyncio
 import json
 import os
+import pwd
+import re
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from cosched.adapters.findings import Finding, Grade
 from cosched.adapters.permissions import Account
+from cosched.adapters.slurm import reservations
 from cosched.adapters.slurm.doctor import examine
+from cosched.adapters.slurm.reservations import new_name, put_in
 from cosched.adapters.slurm.settings import read_settings
-from deploy.slurm.lab import Cluster, CoupledLab, Domain, wait_for
+from deploy.slurm.lab import Cluster, CoupledLab, Domain, clear, wait_for
 from tests.slurm.cosched_hooks import Site, check_for_compiler, site
 
+USER = pwd.getpwuid(os.geteuid()).pw_name
 CONFIGURATION = """
 [domain]
 name = "intrepid"
@@ -50,17 +55,20 @@ def found(lab: tuple[Cluster, Site]):
     cluster, hooks = lab
     before = cluster.conf.read_text()
 
-    def found(*, serving: bool = False, settings: dict[str, object] | None = None, **lines: object) -> list[Finding]:
+    def found(
+        *,
+        serving: bool = False,
+        slots: Callable[[], dict[str, int] | None] = dict,
+        settings: dict[str, object] | None = None,
+        **lines: object,
+    ) -> list[Finding]:
         if lines:
             cluster.configure(**lines)
             cluster.reconfigure()
         usual = {"conf": str(cluster.conf), "hook_socket": str(hooks.socket), "gate_lead": 0.3, "command_timeout": 30}
         usual["waiting_folder"] = str(hooks.waiting)
-        return asyncio.run(
-            examine(
-                read_settings(cluster.directory, usual | (settings or {})), Account.of(os.geteuid()), serving=serving
-            )
-        )
+        known = read_settings(cluster.directory, usual | (settings or {}))
+        return asyncio.run(examine(known, Account.of(os.geteuid()), serving=serving, slots=slots))
 
     yield found
     if cluster.conf.read_text() != before:
@@ -134,6 +142,51 @@ def test_the_line_that_is_said_mends_what_is_wrong(found):
     lines = [line for finding in findings for line in finding.lines]
     assert len(lines) == 4
     assert wrong(found(**dict(line.split("=", 1) for line in lines))) == []
+
+
+@pytest.fixture
+def reserved(lab: tuple[Cluster, Site]) -> Iterator[Callable[..., str]]:
+    """Reserves the node for a minute, from an instant on; afterwards no job and no reservation is left."""
+    cluster, _ = lab
+
+    def reserved(name: str, start: int) -> str:
+        cluster.run(*reservations.create(name, USER, cluster.nodes, start, start + 60))
+        return name
+
+    yield reserved
+    clear(cluster)
+    for name in names_of(cluster):
+        cluster.run(*reservations.delete(name))
+
+
+def names_of(cluster: Cluster) -> set[str]:
+    """All reservations."""
+    return set(re.findall(r"^ReservationName=(\S+)", cluster.scontrol("show", "reservations", "-o"), re.MULTILINE))
+
+
+def test_while_the_service_does_not_answer_no_reservation_is_called_left_over(found, reserved):
+    reserved(new_name("1", 1), int(time.time()) + 1000)
+    assert wrong(found(slots=lambda: None)) == []
+
+
+def test_a_reservation_for_no_slot_is_found_and_what_is_said_removes_it_and_no_other(lab, found, reserved):
+    cluster, _ = lab
+    stuck, kept = (str(cluster.sbatch("true", "--begin=now+1hour")) for _ in range(2))
+    slot = int(time.time()) + 1000
+    ours = [reserved(new_name(stuck, 1), slot), reserved(new_name(stuck, 2), slot + 100)]
+    others = [reserved("maintenance", slot + 200), reserved(new_name(kept, 1), slot + 300)]
+    for job, name in ((stuck, ours[0]), (kept, others[1])):
+        cluster.run(*put_in(job, name))
+    (finding,) = wrong(found(slots=lambda: {kept: slot + 300}))
+    assert (finding.grade, finding.subject) == ("problem", "reservations")
+    assert "2 of cosched's" in finding.found
+    assert f"stuck there: {stuck}" in finding.found
+    for line in finding.lines:
+        cluster.run(*line.split())
+    assert wrong(found(slots=lambda: {kept: slot + 300})) == []
+    assert names_of(cluster) == set(others)
+    assert cluster.job(int(stuck)).get("Reservation") is None
+    assert cluster.job(int(kept))["Reservation"] == others[1]
 
 
 def test_flags_of_prologs_and_the_plain_scheduler_do_no_harm(found):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from cosched.adapters.findings import Finding, ok, problem, section
-from cosched.adapters.manager import ManagerError
+from cosched.adapters.manager import ManagerError, SlotsOnRecord
 from cosched.adapters.permissions import Account
 from cosched.adapters.slurm.calls import Slurm
 from cosched.adapters.slurm.commands import parse_user
@@ -14,6 +14,7 @@ from cosched.adapters.slurm.doctor.gate import gate_script
 from cosched.adapters.slurm.doctor.installed import check_hooks
 from cosched.adapters.slurm.doctor.place import check_commands, check_controllers, check_user, is_here
 from cosched.adapters.slurm.doctor.reading import check_reading
+from cosched.adapters.slurm.doctor.reservations import check_reservations, left_over
 from cosched.adapters.slurm.doctor.tries import check_tries
 from cosched.adapters.slurm.doctor.turns import check_turns
 from cosched.adapters.slurm.parameters import text
@@ -22,11 +23,15 @@ from cosched.adapters.slurm.settings import SlurmSettings
 __all__ = ["Facts", "examine", "judge"]
 
 
-async def examine(settings: SlurmSettings, service: Account, *, serving: bool) -> list[Finding]:
+async def examine(
+    settings: SlurmSettings, service: Account, *, serving: bool, slots: SlotsOnRecord = dict
+) -> list[Finding]:
     """See `adapters.manager.Manager`."""
     commands = check_commands(settings)
     try:
-        return [commands, *judge(await _facts(settings, service, serving=serving))]
+        judged = judge(await _facts(settings, service, serving=serving))
+        left = await left_over(Slurm(settings), slots)
+        return [commands, *judged, check_reservations(left, serving=serving)]
     except ManagerError as error:
         start = "start it, or name the slurm.conf of its cluster"
         line = 'conf = "/etc/slurm/slurm.conf"'

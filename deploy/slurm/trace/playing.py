@@ -18,7 +18,7 @@ from deploy.slurm.trace.controller_log import LOGGED, Story, read_stories
 from deploy.slurm.trace.cut import LIMIT_STEP, Cut
 
 ENDED = ("completed", "failed", "cancelled")
-_TOGETHER = ("its holding mate started", "its mate could start")  # or asked by the mate's domain
+_TOGETHER = ("its holding mate started", "its mate could start", "at its slot")  # or asked by the mate's domain
 _INTERVAL = 0.2  # seconds between two checks whether all jobs have ended
 _PATIENCE = 120.0  # seconds in addition to the time of all jobs one after the other
 _SCRIPT = """#!/bin/bash

@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 from cosched.certificates import issue
+from cosched.doctor.service import slots_on_record
+from cosched.service.configuration import DomainSection
 from tests.live.secured import SITE, secure
 from tests.live.services import Service, free_port, toml, wait_until
 from tests.service.pki import Pki
@@ -98,6 +100,12 @@ def test_a_service_that_does_not_run_is_a_warning(doctor):
     assert found["service"]["grade"] == "warning"
     assert found["service"]["lines"] == ["cosched serve --config domain.toml"]
     assert found["b"]["grade"] == "ok"
+
+
+def test_slots_are_those_that_the_service_tells_and_unknown_while_it_is_silent(services, tmp_path):
+    section = DomainSection(name="a", listen="127.0.0.1:1", state=tmp_path / "db", socket=services[0].folder / "sock")
+    assert slots_on_record(section) == {}
+    assert slots_on_record(section.model_copy(update={"socket": tmp_path / "none"})) is None
 
 
 def test_another_domain_at_the_socket_is_a_problem(doctor, services):
