@@ -31,8 +31,9 @@ Examples:
   cosched study meet --quick --out quick
   cosched study meet --logs mira.swf.gz kth.swf.gz --out ours
 
-Each pair of --logs gives windows of a month, spread evenly over the logs; the second log is packed to a load
-of 0.5. The keys of a log are nodes, procs_per_node, format and cut, as those of a domain."""
+Each pair of --logs gives windows of a month, as many as do not overlap, spread evenly over the logs; the
+second log is packed to a load of 0.5. The keys of a log are nodes, procs_per_node, format and cut, as those
+of a domain."""
 
 MEET_OUT = "cosched-study-meet"
 DEFAULT_OUT = "cosched-study-tang2011"
@@ -85,7 +86,7 @@ def tang2011(ctx: click.Context, /, out: str, **options: Any) -> None:
 
 @study.command(short_help="Meet beside hold and yield: who waits, who loses, a verdict.", epilog=MEET_EPILOG)
 @click.option("--quick", is_flag=True, help="Fewer replications: three minutes.")
-@click.option("--out", metavar="DIR", default=MEET_OUT, help="Write results.md, tables, results.parquet there.")
+@click.option("--out", metavar="DIR", default=MEET_OUT, help="Write results, tables, report.html there.")
 @click.option(
     "--replications", type=click.IntRange(1, 1000), metavar="N", help="Replications of each case (20; --quick: 3)."
 )
@@ -139,7 +140,8 @@ def _tang2011(
     eureka: str | None,
     **wished: Any,
 ) -> None:
-    from cosched.sim.studies.tang2011.running import Told, Wish, run_study
+    from cosched.sim.studies.folder import Told
+    from cosched.sim.studies.tang2011.running import Wish, run_study
 
     wish = Wish(ctx.meta[COMMAND], logs=_logs(intrepid, eureka), **wished)
     with progress("reading ...") as doing:
@@ -151,9 +153,9 @@ def _tang2011(
 def _meet(
     ctx: click.Context, folder: Path, *, workers: int | None, dask: str | None, resume: bool, logs: Any, **wished: Any
 ) -> None:
+    from cosched.sim.studies.folder import Told
     from cosched.sim.studies.meet.report import rebuild
     from cosched.sim.studies.meet.running import Wish, run_study
-    from cosched.sim.studies.tang2011.running import Told
 
     pairs = [(_log("--logs", big), _log("--logs", small)) for big, small in logs]
     wish = Wish(ctx.meta[COMMAND], logs=pairs, **wished)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from cosched.sim.results.wording import count as counted
 from cosched.sim.studies.meet.asked import Figure
 from cosched.sim.studies.meet.results import LEAST, Results
 from cosched.sim.studies.meet.schemes import MEANING
@@ -46,15 +47,10 @@ def replications(said: dict[str, Any]) -> str:
     text = (
         f"Replications: {count} by Eureka's load, {further} of all else. Months of {days} days are generated ({seeds})."
     )
-    if said["logs"]:
-        windows = "; ".join(f"{log['name']}, {_windows(log)}" for log in said["logs"])
-        text += f" Real logs give windows of the same length: {windows}."
+    if said["windows"]:
+        listed = "; ".join(f"{windows['name']}, {counted(windows['count'], 'window')}" for windows in said["windows"])
+        text += f" Real logs give windows of the same length, as many as do not overlap, at most {further}: {listed}."
     return text
-
-
-def _windows(log: dict[str, Any]) -> str:
-    count = f"{log['windows']} windows" if log["windows"] > 1 else "one window"
-    return f"{count} that overlap, so that its intervals are too narrow" if log["overlap"] else count
 
 
 def _lines(said: dict[str, Any], results: Results, figures: Sequence[Figure], told: Sequence[str]) -> Iterator[str]:

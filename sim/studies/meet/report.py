@@ -1,4 +1,4 @@
-"""The report of the study: results.md and tables, from the results in its folder."""
+"""The report of the study: results.md, tables and report.html, from the results in its folder."""
 
 from __future__ import annotations
 
@@ -8,25 +8,24 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import polars
-
-from cosched.errors import InputError
+from cosched.sim.reports.page import REPORT, write_page
+from cosched.sim.studies.folder import TABLES, read_results, write_texts
 from cosched.sim.studies.meet.asked import Figure, figures
 from cosched.sim.studies.meet.markdown import replications, results_in_markdown
+from cosched.sim.studies.meet.pages import study_page
 from cosched.sim.studies.meet.results import Results
 from cosched.sim.studies.meet.running import read_study
 from cosched.sim.studies.meet.tables import averages_table, comparisons_table
 from cosched.sim.studies.meet.verdict import verdict
 from cosched.sim.sweeps.case import ERROR
 from cosched.sim.sweeps.storage import RESULTS
-from cosched.workload.traces.atomic import replacing
 
-PAGE, TABLES = "results.md", "tables"  # names in the study's folder
+PAGE = "results.md"
 
 
 @dataclass(frozen=True)
 class Found:
-    """The results of a study: meet.json, and what its cases measured."""
+    """The results of a study: study.json, and what its cases measured."""
 
     said: dict[str, Any]
     results: Results
@@ -55,33 +54,23 @@ class Found:
         for each in self.figures:
             yield f"{each.what}: {each.measured}. Asked: {each.asked}. Reached: {each.reached}."
         yield ""
-        yield f"{folder / PAGE}: the verdict and all tables"
+        yield f"{folder / PAGE}, {folder / REPORT}: the verdict and all tables"
         yield f"{folder / TABLES}: all means and comparisons, as CSV"
         yield f"{folder / RESULTS}: a row a case"
 
 
 def rebuild(folder: Path) -> Found:
-    """Write results.md and the tables from a study's results; InputError, OSError."""
+    """Write results.md, the tables and report.html from a study's results; InputError, OSError."""
     found = read_found(folder)
-    (folder / TABLES).mkdir(exist_ok=True)
-    for name, table in (
-        ("averages", averages_table(found.results)),
-        ("comparisons", comparisons_table(found.results)),
-    ):
-        with replacing(folder / TABLES / f"{name}.csv") as stream:
-            stream.write(table.write_csv().encode())
-    with replacing(folder / PAGE) as stream:
-        stream.write(results_in_markdown(found.said, found.results, found.figures, found.verdict).encode())
+    results = found.results
+    text = results_in_markdown(found.said, results, found.figures, found.verdict)
+    tables = ("averages", averages_table(results)), ("comparisons", comparisons_table(results))
+    write_texts(folder, PAGE, text, tables)
+    write_page(study_page(found.said, results, found.figures, found.verdict), folder)
     return found
 
 
 def read_found(folder: Path) -> Found:
     """Read the results in a study's folder; InputError."""
     said, experiments = read_study(folder)
-    path = folder / RESULTS
-    try:
-        rows = polars.read_parquet(path)
-    except (OSError, polars.exceptions.PolarsError):
-        reason = "cannot be read as a study's results; --resume completes a study that was interrupted"
-        raise InputError(str(path), None, reason) from None
-    return Found(said, Results(rows, experiments))
+    return Found(said, read_results(folder, lambda rows: Results(rows, experiments)))

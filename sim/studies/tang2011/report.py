@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import polars
 from polars import DataFrame
 
-from cosched.errors import InputError
 from cosched.sim.reports.page import write_page
+from cosched.sim.studies.folder import read_results, write_texts
 from cosched.sim.studies.tang2011.markdown import paper_in_markdown
 from cosched.sim.studies.tang2011.pages import study_page
 from cosched.sim.studies.tang2011.paper.comparison import (
@@ -27,10 +26,8 @@ from cosched.sim.studies.tang2011.running import read_study
 from cosched.sim.studies.tang2011.sensitivity import sensitivities
 from cosched.sim.studies.tang2011.setup import Plan
 from cosched.sim.studies.tang2011.tables import deadlocks_table, release_order_table, sensitivity_table
-from cosched.sim.sweeps.storage import RESULTS
-from cosched.workload.traces.atomic import replacing
 
-TABLES, PAPER = "tables", "paper.md"  # names in the study's folder
+PAPER = "paper.md"
 
 
 @dataclass(frozen=True)
@@ -52,12 +49,7 @@ class Found:
 def rebuild(folder: Path) -> Found:
     """Write tables, figures, paper.md and report.html from a study's results; InputError, OSError."""
     found = read_found(folder)
-    (folder / TABLES).mkdir(exist_ok=True)
-    for name, table in tables(found):
-        with replacing(folder / TABLES / f"{name}.csv") as stream:
-            stream.write(table.write_csv().encode())
-    with replacing(folder / PAPER) as stream:
-        stream.write(paper_in_markdown(found.said, found.numbers, found.claims).encode())
+    write_texts(folder, PAPER, paper_in_markdown(found.said, found.numbers, found.claims), tables(found))
     page = study_page(found.said, found.plan, found.results, found.numbers, found.claims)
     write_page(page, folder)
     return found
@@ -66,13 +58,7 @@ def rebuild(folder: Path) -> Found:
 def read_found(folder: Path) -> Found:
     """Read the results in a study's folder; InputError."""
     said, plan = read_study(folder)
-    path = folder / RESULTS
-    try:
-        rows = polars.read_parquet(path)
-        results = Results.of(rows, plan.days, sensitivities(plan))
-    except (OSError, polars.exceptions.PolarsError):
-        reason = "cannot be read as a study's results; --resume completes a study that was interrupted"
-        raise InputError(str(path), None, reason) from None
+    results = read_results(folder, lambda rows: Results.of(rows, plan.days, sensitivities(plan)))
     return Found(said, plan, results, compare_numbers(results, said["facts"]), check_claims(results))
 
 

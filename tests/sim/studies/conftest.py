@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from cosched.sim.studies.tang2011.running import Told, Wish, run_study
+from cosched.sim.studies.folder import Told
+from cosched.sim.studies.tang2011.running import Wish, run_study
 from cosched.sim.sweeps.local_workers import local_workers
 from cosched.sim.sweeps.workers import Workers
 from cosched.sim.warm_up import run_all_kernels

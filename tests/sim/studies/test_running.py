@@ -9,9 +9,10 @@ import polars
 import pytest
 
 from cosched.errors import InputError
+from cosched.sim.studies.folder import STUDY, Told
 from cosched.sim.studies.tang2011.cases import cases
 from cosched.sim.studies.tang2011.report import read_found, tables
-from cosched.sim.studies.tang2011.running import STUDY, Told, read_study
+from cosched.sim.studies.tang2011.running import read_study
 from cosched.sim.sweeps.dask_workers import dask_workers
 from cosched.sim.sweeps.local_workers import local_workers
 from tests.sim.studies.conftest import run_tiny

@@ -42,7 +42,7 @@ def test_every_case_has_its_row(study):
     rows = polars.read_parquet(study / "results.parquet")
     assert len(rows) == len(cases(experiments))
     assert rows["error"].null_count() == len(rows)
-    assert said["logs"][0]["name"] == "intrepid and eureka"
+    assert said["windows"][0]["name"] == "intrepid and eureka"
     assert {experiment.name for experiment in experiments} == set(rows["experiment"])
     assert {row[0] for row in rows.select("experiment").rows()} >= {REQUESTS, ONE_SIDE, "logs 1", "three machines"}
 
@@ -91,6 +91,17 @@ def test_the_page_and_the_terminal_have_the_verdict(study):
     assert {path.name for path in (study / "tables").iterdir()} == {"averages.csv", "comparisons.csv"}
 
 
+def test_the_report_of_a_study_is_made_anew(cosched, study, tmp_path):
+    out = tmp_path / "out"
+    out.mkdir()
+    for name in ("study.json", "results.parquet"):
+        (out / name).write_bytes((study / name).read_bytes())
+    assert cosched("report", "out").stdout == "out/report.html\n"
+    for name in ("report.html", "results.md"):
+        assert (out / name).read_bytes() == (study / name).read_bytes()
+    assert "Nothing is decided" in (out / "report.html").read_text()
+
+
 def test_recorded_numbers(study):
     """A change of the engine or of the study that changes them must be meant."""
     found = read_found(study).results
@@ -101,9 +112,9 @@ def test_recorded_numbers(study):
 def test_a_study_continues_with_more_replications_and_is_not_mixed_with_another(cosched, study, tmp_path):
     other = tmp_path / "other"
     other.mkdir()
-    said = json.loads((study / "meet.json").read_text())
-    (other / "meet.json").write_text(json.dumps({**said, "logs": [], "seed": 6}))
+    said = json.loads((study / "study.json").read_text())
+    (other / "study.json").write_text(json.dumps({**said, "seed": 6}))
     result = cosched("study", "meet", *TINY, "--resume", "--out", "other", exit_code=2)
-    assert "meet.json: seed is 6 there and 5 now: --resume continues only the same study" in result.stderr
+    assert "study.json: seed is 6 there and 5 now: --resume continues only the same study" in result.stderr
     refused = cosched("study", "meet", *TINY, "--out", str(study), exit_code=2)
     assert "already has results of a sweep; --resume continues it" in refused.stderr
