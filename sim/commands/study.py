@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 
 from cosched.cli.output.failures import FAILED, INTERRUPTED, Failure
-from cosched.cli.output.terminal import COMMAND, Progress, progress, say, show
+from cosched.cli.output.terminal import COMMAND, progress, say, show
 from cosched.errors import InputError
 from cosched.extras import SIMULATOR, needing
 from cosched.sim.commands.sweep import worker_options, workers_of
@@ -38,6 +39,8 @@ of a domain."""
 MEET_OUT = "cosched-study-meet"
 DEFAULT_OUT = "cosched-study-tang2011"
 MACHINES = ("intrepid", "eureka")
+
+Found = TypeVar("Found")
 
 
 class Studies(click.Group):
@@ -140,31 +143,46 @@ def _tang2011(
     eureka: str | None,
     **wished: Any,
 ) -> None:
-    from cosched.sim.studies.folder import Told
+    from cosched.sim.commands.study_tables import study_summary
+    from cosched.sim.studies.tang2011.report import rebuild
     from cosched.sim.studies.tang2011.running import Wish, run_study
 
     wish = Wish(ctx.meta[COMMAND], logs=_logs(intrepid, eureka), **wished)
-    with progress("reading ...") as doing:
-        with _interruptible(folder), workers_of(workers, dask, doing) as hands:
-            run_study(wish, folder, hands, Told(doing.say, doing.step), resume=resume)
-        _report(folder, doing)
+    found = _carry_out(folder, partial(run_study, wish), rebuild, workers=workers, dask=dask, resume=resume)
+    show(*study_summary(found, folder))
+    _fail_if(found.failed, folder)
 
 
 def _meet(
     ctx: click.Context, folder: Path, *, workers: int | None, dask: str | None, resume: bool, logs: Any, **wished: Any
 ) -> None:
-    from cosched.sim.studies.folder import Told
     from cosched.sim.studies.meet.report import rebuild
     from cosched.sim.studies.meet.running import Wish, run_study
 
     pairs = [(_log("--logs", big), _log("--logs", small)) for big, small in logs]
     wish = Wish(ctx.meta[COMMAND], logs=pairs, **wished)
-    with progress("reading ...") as doing, _interruptible(folder), workers_of(workers, dask, doing) as hands:
-        run_study(wish, folder, hands, Told(doing.say, doing.step), resume=resume)
-        doing.step("writing tables ...")
-        found = rebuild(folder)
+    found = _carry_out(folder, partial(run_study, wish), rebuild, workers=workers, dask=dask, resume=resume)
     show(*found.summary(folder))
     _fail_if(found.failed, folder)
+
+
+def _carry_out(
+    folder: Path,
+    run: Callable[..., Path],
+    rebuild: Callable[[Path], Found],
+    *,
+    workers: int | None,
+    dask: str | None,
+    resume: bool,
+) -> Found:
+    """Run a study's cases, then write tables and figures from their results; return what `rebuild` found."""
+    from cosched.sim.studies.folder import Told
+
+    with progress("reading ...") as doing:
+        with _interruptible(folder), workers_of(workers, dask, doing) as hands:
+            run(folder, hands, Told(doing.say, doing.step), resume=resume)
+        doing.step("drawing tables and figures ...")
+        return rebuild(folder)
 
 
 @contextlib.contextmanager
@@ -180,17 +198,6 @@ def _interruptible(folder: Path) -> Iterator[None]:
 def _fail_if(failed: int, folder: Path) -> None:
     if failed:
         raise Failure(f"{failed:,} cases failed; {folder / 'results.parquet'} says why", FAILED)
-
-
-def _report(folder: Path, doing: Progress) -> None:
-    """Write tables and figures from the results, and show the main numbers on the terminal."""
-    from cosched.sim.commands.study_tables import study_summary
-    from cosched.sim.studies.tang2011.report import rebuild
-
-    doing.step("drawing tables and figures ...")
-    found = rebuild(folder)
-    show(*study_summary(found, folder))
-    _fail_if(found.failed, folder)
 
 
 def _logs(intrepid: str | None, eureka: str | None) -> dict[str, dict[str, str]]:

@@ -30,6 +30,11 @@ class Estimate:
         return self.mean + (self.half or 0.0)
 
 
+def signed(value: Estimate) -> str:
+    """Format a difference: with a plus sign if it is positive."""
+    return f"{'+' if value.mean > 0 else ''}{value}"
+
+
 def shown(value: float) -> str:
     """Format a number with about three digits: 0.012, 1.23, 12.3, 1,234; whole numbers below 1,000 as they are."""
     return f"{value:,.0f}" if value == int(value) else f"{value:,.{_digits(abs(value))}f}"

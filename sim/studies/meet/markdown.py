@@ -7,9 +7,18 @@ from typing import Any
 
 from cosched.sim.results.wording import count as counted
 from cosched.sim.studies.meet.asked import Figure
+from cosched.sim.studies.meet.ideas import told as ideas_told
+from cosched.sim.studies.meet.ideas import tried
 from cosched.sim.studies.meet.results import LEAST, Results
 from cosched.sim.studies.meet.schemes import MEANING
-from cosched.sim.studies.meet.tables import MeansTable, asked_table, counts_table, fairness_tables, means_tables
+from cosched.sim.studies.meet.tables import (
+    MeansTable,
+    asked_table,
+    counts_table,
+    fairness_tables,
+    ideas_table,
+    means_tables,
+)
 
 SETUP = (
     "Section V of Tang et al., Job Coscheduling on Coupled High-End Computing Systems (2011): WFP and EASY "
@@ -70,6 +79,10 @@ def _lines(said: dict[str, Any], results: Results, figures: Sequence[Figure], to
         yield from _table(table)
     for table in fairness_tables(results):
         yield from _table(table)
+    if found := tried(said, results):
+        table = ideas_table(found)
+        yield from (f"## {table.title}", "", ideas_told(found), "")
+        yield from _rows(table)
 
 
 def _table(table: MeansTable) -> Iterator[str]:

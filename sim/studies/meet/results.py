@@ -93,7 +93,8 @@ class Results:
 
     def mean(self, place: Place, measure: str) -> Estimate | None:
         """Return the mean of a measure with its own 95 % interval; None without values."""
-        return _estimate(list(self.values(place, measure).values()))
+        values = self.values(place, measure)
+        return estimate(list(values.values())) if values else None
 
     def greatest(self, place: Place, measure: str) -> float | None:
         """Return the greatest value over the replications."""
@@ -102,7 +103,8 @@ class Results:
     def difference(self, first: Place, second: Place, measure: str, intervals: int = 1) -> Estimate | None:
         """Return how much more the first place has, on the same workloads, as one of so many intervals."""
         one, other = self.values(first, measure), self.values(second, measure)
-        return _estimate([one[number] - other[number] for number in one if number in other], intervals)
+        differences = [one[number] - other[number] for number in one if number in other]
+        return estimate(differences, intervals) if differences else None
 
     @cached_property
     def comparisons(self) -> list[Comparison]:
@@ -154,10 +156,10 @@ def _compared(experiment: Experiment) -> Iterator[tuple[float, str, str, str]]:
                     yield point, measure, meet, other
 
 
-def _estimate(values: Sequence[float], intervals: int = 1) -> Estimate | None:
-    """Return a mean, with its interval by Student's t if there are two values or more."""
+def estimate(values: Sequence[float], intervals: int = 1) -> Estimate:
+    """Return a mean and, of two values or more, its interval by Student's t, as one of so many that hold together."""
     if len(values) < 2:
-        return Estimate(values[0]) if values else None
+        return Estimate(values[0])
     from scipy.special import stdtrit  # type: ignore[import-untyped]  # quantiles of Student's t
 
     quantile = float(stdtrit(len(values) - 1, 1 - (1 - CONFIDENCE) / (2 * intervals)))

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from polars import DataFrame
 
-from cosched.sim.reports.estimate import Estimate
+from cosched.sim.reports.estimate import Estimate, signed
+from cosched.sim.studies.meet import ideas
 from cosched.sim.studies.meet.asked import Figure
 from cosched.sim.studies.meet.experiments import BUDGETS, BY_LOAD, LOGS, Experiment
 from cosched.sim.studies.meet.measuring import (
@@ -132,6 +133,21 @@ def asked_table(figures: Sequence[Figure]) -> MeansTable:
     """Return the figures asked beside those measured."""
     rows = [[each.what, each.asked, each.measured, each.reached] for each in figures]
     return MeansTable("Asked and measured", ["What", "Asked", "Measured", "Reached"], rows)
+
+
+def ideas_table(found: Sequence[ideas.Tried]) -> MeansTable:
+    """Return the rules that were tried, with their differences from meet."""
+    rows = [
+        [
+            each.rule,
+            f"{each.load:g}",
+            str(each.months),
+            *(signed(each.differences[measure]) for measure in ideas.MEASURES),
+        ]
+        for each in found
+    ]
+    head = ["Rule", "Eureka's load", "Months", *(measure[0].upper() + measure[1:] for measure in ideas.MEASURES)]
+    return MeansTable("Other rules that were tried", head, rows)
 
 
 def _usual(experiment: Experiment) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from cosched.sim.reports.estimate import Estimate, shown
+from cosched.sim.reports.estimate import Estimate, shown, signed
 from cosched.sim.studies.meet.experiments import BY_LOAD
 from cosched.sim.studies.meet.measuring import (
     CALLS,
@@ -233,8 +233,7 @@ def _short(value: Estimate | None) -> str:
 def _place(each: Comparison) -> str:
     label = each.experiment.label(each.point)
     where = label if label == each.experiment.title else f"{each.experiment.axis} {label}"
-    difference = f"{'+' if each.difference.mean > 0 else ''}{each.difference}"
-    return f"{where} beside {each.other} ({difference} on {shown(each.rival)})"
+    return f"{where} beside {each.other} ({signed(each.difference)} on {shown(each.rival)})"
 
 
 def _name(measure: str) -> str:

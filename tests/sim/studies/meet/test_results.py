@@ -3,6 +3,7 @@
 import pytest
 from scipy.special import stdtrit
 
+from cosched.sim.studies.meet import ideas
 from cosched.sim.studies.meet.asked import NO, WITHIN, YES, figures
 from cosched.sim.studies.meet.experiments import BY_LOAD
 from cosched.sim.studies.meet.measuring import NEVER, PAIR_WAIT, TOGETHER, WAIT
@@ -88,3 +89,25 @@ def test_the_verdict_says_where_meet_wins_ties_and_loses():
     assert "Eureka's unpaired wait: Eureka's load 0.25 beside HH (+20.0 ± 0.0 on 33" in lost
     assert "**Jobs without mates wait longer than without coscheduling** in 6 of 6 comparisons" in lost
     assert "15 jobs never started in any case with meet" in lost
+
+
+def test_rules_that_were_tried_are_compared_on_the_same_months(monkeypatch):
+    """Pairs wait a minute less with the first rule, in every month; with the second, Eureka's others a minute more."""
+    found = results(replications=3)
+
+    def row(rule: str, load: float, month: int, more: tuple[int, ...]) -> Row:
+        meet = [found.values((BY_LOAD, load, "MM"), measure)[month] for measure in ideas.MEASURES]
+        waits = {measure: meet[at] + more[at] for at, measure in enumerate(ideas.MEASURES)}
+        return {"rule": rule, "load": f"{load:g}", "seed": str(6 + month), **waits}
+
+    rules = {"pass": (-1, 0, 0), "half": (-1, 0, 1)}
+    rows = [row(rule, load, month, more) for rule, more in rules.items() for load in (0.5, 0.75) for month in (1, 2, 3)]
+    monkeypatch.setattr(ideas, "_measured", lambda: rows)
+    tried = ideas.tried({"days": 30, "seed": 7}, found)
+    assert [(each.rule, each.load, each.months) for each in tried] == [
+        (ideas.IDEAS[rule], load, 3) for rule in ("pass", "half") for load in (0.5, 0.75)
+    ]
+    assert tried[0].differences[PAIR_WAIT].mean == pytest.approx(-1)
+    assert ideas.dominating(tried) == [ideas.IDEAS["pass"]]
+    assert ideas.IDEAS["pass"] in ideas.told(tried)
+    assert ideas.tried({"days": 2, "seed": 7}, found) == []
