@@ -11,13 +11,13 @@ from typing import Any
 
 from cosched.sim.reports.estimate import Estimate
 from cosched.sim.studies.meet.experiments import BY_LOAD, REQUESTS
-from cosched.sim.studies.meet.measuring import PAIR_WAIT, WAIT
+from cosched.sim.studies.meet.measuring import LONGEST, PAIR_WAIT, WAIT
 from cosched.sim.studies.meet.results import Results, Values, estimate
 from cosched.sim.studies.meet.schemes import MEET
 from cosched.sim.studies.tang2011.setup import HIGH, MACHINES, MEDIUM, MONTH_DAYS
 
-MEASURED = Path(__file__).parent / "ideas.csv"  # rule, Eureka's load, seed, the three waits in minutes
-MEASURES = (PAIR_WAIT, *(f"{machine} {WAIT}" for machine in MACHINES))
+MEASURED = Path(__file__).parent / "ideas.csv"  # rule, Eureka's load, seed, the waits in minutes
+MEASURES = (PAIR_WAIT, *(f"{machine} {name}" for name in (WAIT, LONGEST) for machine in MACHINES))
 
 # s: the earliest start of the first job h of the queue; the limit up to which wanted jobs may push it is, at first,
 # s + beta (s - submit(h)).

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
@@ -125,15 +126,24 @@ def _ties(against: Sequence[Comparison]) -> Iterator[str]:
 def _losses(against: Sequence[Comparison]) -> Iterator[str]:
     if not against:
         return
-    lost = [each for each in against if each.verdict == WORSE]
+    lost: dict[str, list[Comparison]] = {}
+    for each in against:
+        if each.verdict == WORSE:
+            lost.setdefault(each.measure, []).append(each)
     if not lost:
         yield "**Where it loses:** nowhere that these replications can show."
         return
-    by_measure: dict[str, list[str]] = {}
-    for each in lost:
-        by_measure.setdefault(each.measure, []).append(_place(each))
-    listed = "; ".join(f"{_name(measure)}: {', '.join(places)}" for measure, places in by_measure.items())
+    of = _by_measure(against)
+    listed = "; ".join(
+        f"{_name(measure)} ({len(worse)} of {of[measure].total()}; most at {_place(max(worse, key=_rise))})"
+        for measure, worse in lost.items()
+    )
     yield f"**Where it loses:** {listed}."
+
+
+def _rise(each: Comparison) -> float:
+    """Return how much more meet has, as a share of what the other has."""
+    return each.difference.mean / each.rival if each.rival else math.inf
 
 
 def _against_base(against: Sequence[Comparison]) -> Iterator[str]:
@@ -233,7 +243,7 @@ def _short(value: Estimate | None) -> str:
 def _place(each: Comparison) -> str:
     label = each.experiment.label(each.point)
     where = label if label == each.experiment.title else f"{each.experiment.axis} {label}"
-    return f"{where} beside {each.other} ({signed(each.difference)} on {shown(each.rival)})"
+    return f"{where} beside {each.other}: {signed(each.difference)} on {shown(each.rival)}"
 
 
 def _name(measure: str) -> str:

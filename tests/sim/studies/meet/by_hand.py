@@ -6,7 +6,7 @@ from typing import Any
 import polars
 
 from cosched.sim.studies.meet.experiments import BY_LOAD, by_load
-from cosched.sim.studies.meet.measuring import HELD, NEVER, PAIR_LONGEST, PAIR_WAIT, PAIRS, TOGETHER, WAIT
+from cosched.sim.studies.meet.measuring import HELD, LONGEST, NEVER, PAIR_LONGEST, PAIR_WAIT, PAIRS, TOGETHER, WAIT
 from cosched.sim.studies.meet.results import Results
 from cosched.sim.studies.meet.schemes import MOST
 from cosched.sim.studies.tang2011.cases import LABELS
@@ -26,7 +26,8 @@ def rows(replications: int) -> Iterator[Row]:
                 wait = (MEETS[load] if schemes == "MM" else 60.0) + replication + (schemes == "MM") * replication / 10
                 row |= {"error": None, PAIR_WAIT: wait, PAIR_LONGEST: 5 * wait, PAIRS: 10, TOGETHER: 10}
                 for machine in MACHINES:
-                    row |= {f"{machine} {WAIT}": 30.0 + replication, f"{machine} {HELD}": 0.0, f"{machine} {NEVER}": 0}
+                    row |= {f"{machine} {WAIT}": 30.0 + replication, f"{machine} {LONGEST}": 90.0}
+                    row |= {f"{machine} {HELD}": 0.0, f"{machine} {NEVER}": 0}
                 yield row
 
 

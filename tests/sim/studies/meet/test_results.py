@@ -86,7 +86,7 @@ def test_the_verdict_says_where_meet_wins_ties_and_loses():
     assert "**Where it ties, or nothing can be shown:** Intrepid's unpaired wait, Eureka's unpaired wait" in text
     assert "**Where it loses:** nowhere" in text
     lost = "\n".join(verdict(results(worse)))
-    assert "Eureka's unpaired wait: Eureka's load 0.25 beside HH (+20.0 ± 0.0 on 33" in lost
+    assert "Eureka's unpaired wait (12 of 12; most at Eureka's load 0.25 beside HH: +20.0 ± 0.0 on 33" in lost
     assert "**Jobs without mates wait longer than without coscheduling** in 6 of 6 comparisons" in lost
     assert "15 jobs never started in any case with meet" in lost
 
@@ -100,7 +100,7 @@ def test_rules_that_were_tried_are_compared_on_the_same_months(monkeypatch):
         waits = {measure: meet[at] + more[at] for at, measure in enumerate(ideas.MEASURES)}
         return {"rule": rule, "load": f"{load:g}", "seed": str(6 + month), **waits}
 
-    rules = {"pass": (-1, 0, 0), "half": (-1, 0, 1)}
+    rules = {"pass": (-1, 0, 0, 0, 0), "half": (-1, 0, 1, 0, 0)}
     rows = [row(rule, load, month, more) for rule, more in rules.items() for load in (0.5, 0.75) for month in (1, 2, 3)]
     monkeypatch.setattr(ideas, "_measured", lambda: rows)
     tried = ideas.tried({"days": 30, "seed": 7}, found)
