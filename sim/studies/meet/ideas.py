@@ -32,9 +32,9 @@ IDEAS = {
 EXACT = "Learned estimates, at their best: exact ones"
 HOW = (
     "Each rule was put into the scheduler in the place of meet's and replayed on the months of V-D with meet on both "
-    "machines; then its code was removed. Learned estimates cannot be better than exact ones; generated jobs have no "
-    "users to learn from. Differences from meet on the same months, in minutes, with Student's intervals. They are "
-    "corrected for their number, {count}. A rule dominates if one of its intervals is below 0 and none is above."
+    "machines; then its code was removed. Exact estimates stand for learned ones, since generated jobs have no users "
+    "to learn from. Differences from meet on the same months, in minutes, with Student's intervals. They are corrected "
+    "for their number, {count}. A rule dominates if one of its intervals is below 0 and none is above."
 )
 
 

@@ -53,9 +53,8 @@ def replications(said: dict[str, Any]) -> str:
     """Say in sentences what was replicated."""
     count, further, days = said["replications"], said["further"], f"{said['days']:g}"
     seeds = f"seeds {said['seed']} to {said['seed'] + count - 1}" if count > 1 else f"seed {said['seed']}"
-    text = (
-        f"Replications: {count} by Eureka's load, {further} of all else. Months of {days} days are generated ({seeds})."
-    )
+    counts = f"{count} by Eureka's load, {further} of all else" if further != count else f"{count}"
+    text = f"Replications: {counts}. Months of {days} days are generated ({seeds})."
     if said["windows"]:
         listed = "; ".join(f"{windows['name']}, {counted(windows['count'], 'window')}" for windows in said["windows"])
         text += f" Real logs give windows of the same length, as many as do not overlap, at most {further}: {listed}."
