@@ -18,11 +18,11 @@ _RealDatetime = datetime.datetime
 def shift(ahead: Path) -> None:
     """Set the wall clock of this process, for modules that are imported from now on."""
 
-    def seconds() -> int:
-        return int(ahead.read_text())
+    def seconds() -> float:
+        return float(ahead.read_text())
 
     time.time = lambda: _real_time() + seconds()
-    time.time_ns = lambda: _real_time_ns() + seconds() * 10**9
+    time.time_ns = lambda: _real_time_ns() + round(seconds() * 10**9)
     time.clock_gettime = lambda clock: _real_gettime(clock) + (seconds() if clock == time.CLOCK_REALTIME else 0)
     datetime.datetime = _ShiftedDatetime
     # gRPC's own code compares its deadlines with the host's clock.

@@ -14,6 +14,8 @@ from cosched.client import Client, Job
 from cosched.v1 import coscheduling_pb2 as wire
 from tests.live.scripted_peer import MATE, ScriptedPeer
 from tests.live.services import Pair, Service, noted, script_that_notes, script_that_waits, wait_until
+from tests.live.test_clock_offset import measures
+from tests.live.wall_clock import Clock
 
 LIMIT = 8  # seconds of the job for whose nodes a pair waits; a slot is when it has come to that
 NODES = 4  # of each domain
@@ -32,9 +34,12 @@ def whys(service: Service, job: Job) -> list[str]:
 
 
 class Slot:
-    """A job on each domain, and their slot: b's job is ready at once, a's has been and waits for other jobs' nodes."""
+    """A job on each domain, and their slot: b's job is ready at once, a's has been and waits for other jobs' nodes.
 
-    def __init__(self, pair: Pair) -> None:
+    `ahead`: how far a's clock is ahead of b's, which is the host's, in seconds.
+    """
+
+    def __init__(self, pair: Pair, ahead: float = 0.0) -> None:
         self.pair = pair
         self.go = pair.folder / "go"
         script = script_that_notes(pair.folder)
@@ -45,10 +50,11 @@ class Slot:
             wait_until(lambda: noted(pair.folder), "another one has the nodes")
             self.second = b.submit(script, pair="p", nodes=NODES, time_limit=5)
             wait_until(lambda: a.job(self.first).slot and b.job(self.second).slot, "they agree")
-            slot = a.job(self.first).slot
+            slot, of_mate = a.job(self.first).slot, b.job(self.second).slot
             assert slot is not None
-            assert b.job(self.second).slot == slot
-            self.at = slot.timestamp()
+            assert of_mate is not None
+            self.at = of_mate.timestamp()
+            assert abs(slot.timestamp() - ahead - self.at) <= 0.5  # both are whole seconds
 
     def starts(self) -> dict[str, float]:
         """When each job of the pair has started, by domain; each once."""
@@ -95,6 +101,18 @@ def test_services_that_are_killed_keep_a_slot(make_pair, killed):
     for service in services:
         service.start()
     assert min(slot.wait_for_starts().values()) >= slot.at
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("ahead", [600.4, -600.4])
+def test_mates_start_at_their_slot_together_though_the_clocks_are_apart(make_pair, ahead):
+    pair = make_pair(scheme="meet")
+    Clock(pair.a).set(ahead)
+    Clock(pair.b).set(0)
+    pair.start()
+    wait_until(lambda: measures(pair.a, -ahead) and measures(pair.b, ahead), "the clocks are known")
+    slot = Slot(pair, ahead)
+    assert min(slot.wait_for_starts().values()) >= slot.at - 0.5
 
 
 @pytest.mark.soak

@@ -20,7 +20,7 @@ class Clock:
         self.set(0)
         service.wrapper = (sys.executable, clock_shifted.__file__, str(self._file))
 
-    def set(self, ahead: int) -> None:
+    def set(self, ahead: float) -> None:
         """Set it to so many seconds ahead of the host's."""
         fresh = self._file.with_suffix(".new")
         fresh.write_text(str(ahead))
