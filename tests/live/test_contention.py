@@ -6,7 +6,7 @@ No periodic iteration takes place: all that follows from an event does so by its
 import pytest
 
 from tests.live import workloads
-from tests.live.workloads import SCHEMES, Work
+from tests.live.workloads import MEETING, SCHEMES, Work
 from tests.tiers import SEED, soaked
 
 LOADS = (20110913, 15), (SEED, 200)  # seed and number of pairs: in the short tier, and in soak
@@ -23,7 +23,7 @@ def check_all_ran_together(outcome: workloads.Outcome, jobs: int) -> None:
 
 
 @pytest.mark.parametrize("of", soaked(LOADS, 1), ids=str)
-@pytest.mark.parametrize("schemes", soaked(SCHEMES, 3), ids="-".join)
+@pytest.mark.parametrize("schemes", soaked([*SCHEMES, *MEETING], 3), ids="-".join)
 def test_under_contention_every_pair_starts_together_and_every_job_runs_once(make_pair, schemes, of):
     seed, pairs = of
     pair = workloads.set_up(make_pair(), SLOTS, schemes, release_interval="2s", max_held_fraction=0.7).start()

@@ -20,8 +20,8 @@ from tests.live.services import wait_until
 from tests.live.workloads import RUN_PATIENCE
 from tests.tiers import SEED
 
-TWO = [*product(("hold", "yield"), repeat=2)]
-THREE = [("hold",) * 3, ("yield",) * 3, ("hold", "yield", "hold"), ("yield", "hold", "yield")]
+TWO = [*product(("hold", "yield"), repeat=2), ("meet", "meet"), ("meet", "hold")]
+THREE = [("hold",) * 3, ("yield",) * 3, ("meet",) * 3, ("hold", "yield", "meet"), ("yield", "hold", "yield")]
 # A grace that is longer than any fault, however slow the machine. Calls time out in most faults then; without a grace
 # in none, so that a pair is half at once or not at all.
 PATIENT = {"peer_grace": "30m", "peer_timeout": 2, "peer_patience": "10s"}

@@ -7,7 +7,7 @@ import pytest
 from cosched.client import Client, Job
 from tests.live.kill_campaign import campaign
 from tests.live.services import Pair, noted, script_that_notes, wait_until
-from tests.live.workloads import SCHEMES, contended, outcome, set_up
+from tests.live.workloads import MEETING, SCHEMES, contended, outcome, set_up
 from tests.tiers import SEED, soaked
 
 SLOTS = 6
@@ -46,13 +46,13 @@ def test_a_job_that_waits_outlives_a_restart_of_its_mates_domain(make_pair, tmp_
     assert len(noted(tmp_path)) == 2
 
 
-@pytest.mark.parametrize("schemes", soaked(SCHEMES, 1))
+@pytest.mark.parametrize("schemes", soaked([*SCHEMES, *MEETING], 1))
 def test_no_pair_comes_apart_though_both_services_are_stopped_and_killed_again_and_again(make_pair, schemes):
     check_campaign(make_pair, schemes, pairs=10, kills=4)
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("schemes", SCHEMES)
+@pytest.mark.parametrize("schemes", [*SCHEMES, *MEETING])
 def test_no_pair_of_200_comes_apart_though_both_services_are_stopped_and_killed_every_few_seconds(make_pair, schemes):
     check_campaign(make_pair, schemes, pairs=200, kills=60)
 

@@ -12,6 +12,7 @@ from tests.live.services import Pair, Service, noted, script_that_notes, wait_un
 TIME_LIMIT = 60  # seconds; more than any job needs
 RUN_PATIENCE = 1200.0  # seconds; a safety net
 SCHEMES = [("hold", "hold"), ("hold", "yield"), ("yield", "hold"), ("yield", "yield")]
+MEETING = [("meet", "meet"), ("meet", "hold"), ("yield", "meet")]
 TOGETHER = ("its holding mate started", "its mate could start", "at its slot")  # why a job started that asked its mate
 
 
