@@ -189,6 +189,7 @@ class Node:
 
     def begin(self) -> None:
         self.lives += 1
+        self.began = self.world.now
         try:
             self.store = MortalStore.open(self.path, self.name)
             self.store.node = self
