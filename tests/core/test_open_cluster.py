@@ -117,7 +117,8 @@ class Waiting:
         self.submitted += 1
         job = str(self.submitted)
         nodes = self.cluster.rounded(self.data.draw(st.integers(1, 8)))
-        self.cluster.submit(ClusterJob(job, nodes, self.data.draw(st.integers(1, 20)), self.now, paired=True))
+        requested, owner = self.data.draw(st.integers(1, 20)), "ab"[self.submitted % 2]
+        self.cluster.submit(ClusterJob(job, nodes, requested, self.now, paired=True, owner=owner))
         self.states[job] = JobState.QUEUED
 
     def happen(self, job: str, state: str) -> None:

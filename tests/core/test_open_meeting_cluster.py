@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from decimal import Decimal
+from math import ceil
 
 import pytest
 from hypothesis import given, settings
@@ -16,6 +17,7 @@ from cosched.core.scheduling.batch.open_cluster import OpenCluster
 from cosched.core.scheduling.batch.open_meeting_cluster import OpenMeetingCluster, open_cluster
 from cosched.core.scheduling.policies.backfilling import BACKFILLING
 from cosched.core.scheduling.scheduler import ClusterJob, ClusterSettings, MeetingScheduler
+from cosched.core.scheduling.starts import Starts
 from tests.core.test_open_cluster import JOBS, Waiting, live, machine, simulated, workload
 
 POOLS = ("flat", "partitioned:4x2")
@@ -52,6 +54,8 @@ class Negotiating(Waiting):
         self.slots: dict[str, int] = {}
         self.wanted: set[str] = set()
         self.turn = ""
+        self.started = 0
+        self.counted: dict[tuple[str, int], Starts] = {}  # as the service keeps it
 
     def step(self) -> None:
         chance = self.data.draw(st.integers(0, 5))
@@ -117,12 +121,14 @@ class Negotiating(Waiting):
     def start(self, job: str) -> None:
         super().start(job)
         self.slots.pop(job, None)
+        self.started += 1
 
     def try_start(self, job: str) -> None:
         super().try_start(job)
         self.wanted.add(job)
         if self.states[job] is JobState.RUNNING:
             self.slots.pop(job, None)
+            self.started += 1
 
     def leave(self, job: str) -> None:
         super().leave(job)
@@ -131,7 +137,9 @@ class Negotiating(Waiting):
     def restart(self) -> None:
         """What is kept of all jobs is all that the next life knows."""
         kept = [self.cluster.job(job) for job in self.states]
+        self.counted |= self.cluster.starts.take_changed()
         self.cluster = OpenMeetingCluster(self.cluster.settings)
+        self.cluster.starts.recall((*key, starts) for key, starts in self.counted.items())
         self.cluster.enter(self.now)
         for job in kept:
             self.cluster.submit(job)
@@ -142,6 +150,11 @@ class Negotiating(Waiting):
         for job in self.states:
             known = self.cluster.job(job)
             assert (known.slot, known.wanted) == (self.slots.get(job), job in self.wanted)
+            assert known.pushed is None or known.state is not JobState.QUEUED
+        by_owner, settings = self.cluster.starts.by_owner(self.now), self.cluster.settings
+        assert sum(starts.started for starts in by_owner.values()) == (self.started if settings.mate_budget else 0)
+        for starts in by_owner.values():
+            assert starts.before_turn <= ceil(settings.mate_budget_share * starts.started)
 
     def finish(self) -> None:
         for job in self.states:
@@ -152,9 +165,11 @@ class Negotiating(Waiting):
 @pytest.mark.parametrize("backfill", BACKFILLING)
 @pytest.mark.parametrize("pool", POOLS)
 @settings(max_examples=25, deadline=None)
-@given(data=st.data(), budget=st.sampled_from(["0", "0.5"]))
-def test_answers_may_be_late_and_anything_happens_meanwhile(backfill, pool, data, budget):
-    domain = Negotiating(data, meeting(backfill, pool, budget=budget))
+@given(data=st.data(), budget=st.sampled_from(["0", "0.5"]), share=st.sampled_from(["1", "0.4", "0"]))
+def test_answers_may_be_late_and_anything_happens_meanwhile(backfill, pool, data, budget, share):
+    """The share of an owner's starts before their turn is never more than allowed, also over a restart."""
+    cluster = replace(meeting(backfill, pool, budget=budget), mate_budget_share=Decimal(share))
+    domain = Negotiating(data, cluster)
     for _ in range(data.draw(st.integers(1, 40))):
         domain.step()
     domain.finish()
@@ -246,6 +261,66 @@ def test_a_guard_is_told_once_and_kept():
     again = OpenMeetingCluster(cluster.settings)
     again.submit(cluster.job("2"))
     assert again.job("2").guard == 150
+
+
+def some_wanted(share: str) -> OpenMeetingCluster:
+    """At 50: job 1 runs until 100, job 2 needs all nodes; 3 to 5 of ann and 6 of bob are wanted, and run longer."""
+    cluster = OpenMeetingCluster(replace(two_jobs().settings, mate_budget_share=Decimal(share)))
+    cluster.submit(ClusterJob("1", 5, 100, 0, True, JobState.RUNNING, expected=100))
+    cluster.submit(ClusterJob("2", 8, 100, 0, True))
+    for job, requested, owner in (("3", 60, "ann"), ("4", 70, "ann"), ("5", 80, "ann"), ("6", 55, "bob")):
+        cluster.submit(ClusterJob(job, 1, requested, 0, True, wanted=True, owner=owner))
+    cluster.enter(50)
+    return cluster
+
+
+def test_an_owner_whose_share_is_used_up_waits_for_the_turn_and_others_do_not():
+    cluster = some_wanted("0.5")
+    for job, pushed in (("3", 10), ("6", 0)):
+        assert cluster.next(50).job == job
+        cluster.start(job, 50)
+        assert cluster.job(job).pushed == pushed
+    assert cluster.next(50) is None
+    assert not cluster.try_start("4", 50, 0)
+    cluster.submit(ClusterJob("7", 1, 50, 50, True, owner="ann"))  # it is backfilled
+    assert cluster.next(50).job == "7"
+    cluster.start("7", 50)
+    assert cluster.job("7").pushed is None
+    cluster.leave("7", 51, JobState.COMPLETED)
+    assert cluster.try_start("4", 51, 0)
+    assert cluster.job("4").pushed == 11
+    assert cluster.starts.by_owner(51) == {"ann": (3, 2, 21), "bob": (1, 1, 0)}
+    for job in "1346":
+        cluster.leave(job, 60, JobState.COMPLETED)
+    assert cluster.next(60).job == "2"
+    cluster.start("2", 60)
+    assert cluster.next(60) is None
+    cluster.leave("2", 70, JobState.COMPLETED)
+    assert cluster.next(70).job == "5"  # in its turn
+    assert cluster.job("5").pushed is None
+
+
+def test_jobs_that_have_nodes_and_no_answer_yet_count_too():
+    cluster = some_wanted("0.5")
+    assert cluster.next(50).job == "3"
+    cluster.reschedule()  # its answer is late
+    assert cluster.next(50).job == "6"
+    assert not cluster.try_start("4", 50, 0)
+    cluster.pass_over("3", 50, 1.0)
+    assert cluster.job("3").pushed is None
+    assert cluster.try_start("4", 50, 0)
+
+
+@pytest.mark.parametrize(("share", "first"), [("1", "3"), ("0", None)])
+def test_all_may_start_before_their_turn_or_none(share, first):
+    ready = some_wanted(share).next(50)
+    assert (ready and ready.job) == first
+
+
+def test_what_was_counted_before_a_restart_counts():
+    cluster = some_wanted("0.5")
+    cluster.starts.recall([("ann", 0, Starts(1, 1, 40))])
+    assert cluster.next(50).job == "6"
 
 
 def test_tables_may_run_out_and_nothing_is_lost():

@@ -16,6 +16,7 @@ from cosched.core.events import Ready
 from cosched.core.job import JobState
 from cosched.core.protocol import FOREVER, JobId
 from cosched.core.scheduling.scheduler import WITH_NODES, ClusterJob, Order
+from cosched.core.scheduling.starts import RecentStarts
 
 
 class ExternalScheduler:
@@ -25,6 +26,7 @@ class ExternalScheduler:
 
     def __init__(self, nodes: int) -> None:
         self.nodes = nodes
+        self.starts = RecentStarts()  # none: nobody starts before their turn here
         self.trying: dict[JobId, Try] = {}  # what came of these is told later
         self._favoured: Counter[JobId] = Counter()
         self._jobs: dict[JobId, ClusterJob] = {}

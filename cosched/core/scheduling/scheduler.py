@@ -15,6 +15,7 @@ from cosched.core.scheduling.allocation import Resized
 from cosched.core.scheduling.policies.ordering import Ordering
 from cosched.core.scheduling.pools import Partitions
 from cosched.core.scheduling.primitives.codes import NONE
+from cosched.core.scheduling.starts import RecentStarts
 
 Order = Yield | Release | Try | Reschedule | PassOver  # what a batch system is told
 WITH_NODES = (JobState.READY, JobState.HOLDING, JobState.RUNNING)
@@ -25,7 +26,8 @@ class ClusterSettings:
     """A machine of `nodes` nodes and how its queue is scheduled; `partitions` None: a flat pool.
 
     `mate_budget`: by which part of its wait the first job may be pushed by wanted ones; 0: by nothing. `slots`: whether
-    jobs are given slots, instants at which they start with their mates.
+    jobs are given slots, instants at which they start with their mates. `mate_budget_share`: which part of an owner's
+    jobs of a week may start before their turn; only a live domain counts them.
     """
 
     nodes: int
@@ -35,6 +37,7 @@ class ClusterSettings:
     wanted_first: bool = True
     mate_budget: Decimal = Decimal(0)
     slots: bool = False
+    mate_budget_share: Decimal = Decimal(1)
 
     @property
     def meets(self) -> bool:
@@ -63,6 +66,8 @@ class ClusterJob:
     guard: int = 0  # up to when wanted jobs may push its start; 0: not fixed yet
     slot: int | None = None
     slot_block: int = NONE
+    pushed: int | None = None  # it got its nodes before its turn: by how many seconds that pushed the first job
+    owner: str = ""  # its record has it
 
 
 class Scheduler(Protocol):
@@ -145,6 +150,7 @@ class OpenScheduler(Scheduler, Protocol):
 
     nodes: int
     all_known: bool  # whether it knows all jobs of the machine; else only those that name a mate
+    starts: RecentStarts  # those that it counts, to bound starts before their turn
 
     def submit(self, job: ClusterJob) -> None:
         """A job is queued, or (after a restart) has the nodes that it had."""

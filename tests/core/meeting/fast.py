@@ -54,6 +54,14 @@ class FastDomain:
         """The job is ready at its slot."""
         return self.cluster.claim(row, now)
 
+    def pushes(self, row: int, now: int, *, tried: bool = False) -> int | None:
+        """By how many seconds the job, which is ready or was found just now, pushes the first; None: in its turn."""
+        return self.cluster.pushes(row, now, tried=tried)
+
+    def keep_in_turn(self, row: int, in_turn: bool) -> None:
+        """Whether the share of the job's owner is used up."""
+        self.cluster.keep_in_turn(row, in_turn)
+
     def submit(self, row: int) -> None:
         """The job is queued."""
         ordering.enqueue(self.tables, 0, row)
@@ -87,5 +95,6 @@ def meet_once() -> None:
     domain = FastDomain(2, False, "easy", "0.5", [Job(0, 0, 1, 1, 1, paired=True)])
     domain.submit(0)
     domain.iterate(0, lambda row, _: domain.pass_over(row, 0))
+    domain.pushes(0, 0)
     domain.try_start(0, 1)
     domain.end(0, 2)

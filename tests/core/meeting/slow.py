@@ -22,6 +22,7 @@ class Job:
     start: int = -1
     block: int = -1
     wanted: bool = False
+    in_turn: bool = False  # its owner's share is used up
     been_ready: bool = False
     guard: int | None = None
     slot: tuple[int, int] | None = None
@@ -70,6 +71,7 @@ class SlowDomain:
         self.open: Iteration | None = None
         self.turn_of: Job | None = None
         self.ready_on: int | None = None
+        self.pushed: int | None = None  # by the job that is ready now, or is found by a dry run
 
     # Places
 
@@ -126,7 +128,7 @@ class SlowDomain:
         if self.budget > 0 and any(job.wanted for job in order[1:]):
             iteration.head = head = order[0]
             limit = None
-            fits = self.block_at(self.plan(iteration), head, iteration.now) is not None
+            fits = self.block_at(self.plan(iteration, without=head), head, iteration.now) is not None
             if fits or head.slot or head.been_ready:
                 if fits or head.slot:
                     iteration.had_turn = head if fits else None
@@ -159,7 +161,8 @@ class SlowDomain:
         """Wanted jobs before their turn."""
         for job in order:
             sought = iteration.sought in (None, job)
-            if job is iteration.head or not sought or not job.wanted or job.slot or job.state != "queued":
+            out = job is iteration.head or not job.wanted or job.slot or job.in_turn or job.state != "queued"
+            if out or not sought:
                 continue
             block = self.block_at(self.plan(iteration), job, iteration.now, self.head_place(iteration))
             if block is None:
@@ -193,6 +196,7 @@ class SlowDomain:
 
     def is_ready(self, iteration: Iteration, job: Job, block: int, turn: Turn) -> None:
         """RunJob: an unpaired job starts."""
+        self.pushed = self.push(iteration, job, block) if iteration.before_turn else None
         if iteration.dry and job is iteration.sought:
             turn(job.row, block)
         elif not job.paired and iteration.dry:
@@ -205,17 +209,34 @@ class SlowDomain:
             self.turn_of, self.ready_on = job, block
             turn(job.row, block)
 
+    def push(self, iteration: Iteration, job: Job, block: int) -> int:
+        """How much later the first job could be if this one started."""
+        before = self.head_place(iteration)
+        if before is None:
+            return 0
+        with_it = [*self.plan(iteration), place_of(job, block, iteration.now)]
+        return self.earliest(with_it, iteration.head, iteration.now).start - before.start
+
+    def pushes(self, row: int, now: int, *, tried: bool = False) -> int | None:  # noqa: ARG002
+        """By how many seconds the job, which is ready or was found just now, pushes the first; None: in its turn."""
+        return self.pushed
+
+    def keep_in_turn(self, row: int, in_turn: bool) -> None:
+        """Whether the share of the job's owner is used up."""
+        self.jobs[row].in_turn = in_turn
+
     # What peers ask, and what becomes of jobs
 
     def try_start(self, row: int, now: int) -> bool:
         """TryStartMate."""
         job = self.jobs[row]
         job.wanted = True
-        found: list[int] = []
+        found: list[tuple[int, int | None]] = []
         if job.state == "queued":
-            self.run(Iteration(now, job, dry=True), lambda _, block: found.append(block))
+            self.run(Iteration(now, job, dry=True), lambda _, block: found.append((block, self.pushed)))
         if found:
-            self.start(job, found[0], now)
+            block, self.pushed = found[0]
+            self.start(job, block, now)
         return bool(found)
 
     def quote(self, row: int, not_before: int, now: int) -> tuple[int, int] | None:

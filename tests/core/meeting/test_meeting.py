@@ -89,8 +89,11 @@ class History:
             return
         row = self.rng.choice(rows)
         chance = self.rng.random()
+        if chance < 0.1:
+            self.domain.keep_in_turn(row, self.rng.random() < 0.7)
         if chance < 0.5:
-            self.note("tried", row, self.domain.try_start(row, self.now))
+            started = self.domain.try_start(row, self.now)
+            self.note("tried", row, started, self.domain.pushes(row, self.now, tried=True) if started else None)
         elif chance < 0.9:
             self.propose(row)
         else:
@@ -116,7 +119,7 @@ class History:
 
     def turn(self, row: int, block: int | None) -> None:
         """A paired job is ready, or could be before its slot."""
-        self.note("turn", row, block)
+        self.note("turn", row, block, None if block is None else self.domain.pushes(row, self.now))
         if self.rng.random() < 0.1:
             self.domain.unbook(row)
         if block is None:

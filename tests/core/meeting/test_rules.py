@@ -85,6 +85,33 @@ def test_trying_a_job_makes_it_wanted_before_the_dry_run(kind):
 
 
 @kinds
+def test_a_wanted_job_whose_owner_has_used_up_the_share_starts_in_its_turn(kind):
+    scene = Scene(kind, [(0, 40, 4), (0, 100, 6), (10, 100, 10), (30, 105, 4)], {3})
+    scene.starts = {3}
+    scene.until(30).domain.keep_in_turn(3, True)
+    assert not scene.domain.try_start(3, 30)
+    assert scene.until(200).start_of == {0: 0, 1: 0, 2: 100, 3: 200}
+
+
+@kinds
+def test_by_how_much_the_first_job_is_pushed(kind):
+    """The two wanted jobs have one sum: the first pushes it from 100 to 130, the second from there to 145."""
+    scene = Scene(kind, [(0, 100, 5), (10, 100, 10), (30, 100, 2), (31, 114, 2)], {2, 3}).until(30)
+    assert scene.domain.try_start(2, 30)
+    assert scene.domain.pushes(2, 30, tried=True) == 30
+    scene.until(31)
+    assert scene.domain.try_start(3, 31)
+    assert scene.domain.pushes(3, 31, tried=True) == 15
+
+
+@kinds
+def test_a_job_in_its_turn_pushes_nobody(kind):
+    scene = Scene(kind, [(0, 100, 6), (10, 100, 10), (20, 50, 4)], {2}, budget="0").until(20)
+    assert scene.domain.try_start(2, 20)
+    assert scene.domain.pushes(2, 20, tried=True) is None
+
+
+@kinds
 def test_without_a_budget_a_wanted_job_waits_for_its_turn(kind):
     scene = Scene(kind, [(0, 100, 6), (10, 100, 10), (30, 105, 4)], {2}, budget="0").until(30)
     assert not scene.domain.try_start(2, 30)

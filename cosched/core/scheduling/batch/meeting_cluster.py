@@ -26,7 +26,7 @@ class MeetingCluster(Cluster):
 
     def __init__(self, tables: Tables, index: int, settings: ClusterSettings) -> None:
         super().__init__(tables, index, settings)
-        self._ask, self._arrange = direct(slots.ask), direct(meeting.arrange)
+        self._ask, self._arrange, self._pushes = direct(slots.ask), direct(meeting.arrange), direct(meeting.pushes)
 
     def meet(self, now: int) -> Turn | None:
         """Go on with the iterations at `now` until a job's turn that needs an answer."""
@@ -53,6 +53,19 @@ class MeetingCluster(Cluster):
         """Whether its mate has asked for this job, be it before its submission."""
         self.tables.slots[row]["wanted"] = wanted
         self._record["marked"] = 1
+
+    def keep_in_turn(self, row: int, in_turn: bool) -> None:
+        """Whether the job starts in its turn only, though it is wanted."""
+        self.tables.slots[row]["in_turn"] = in_turn
+
+    def pushes(self, row: int, now: int, *, tried: bool) -> int | None:
+        """By how many seconds the start of a job before its turn pushes the first job; None: it is its turn.
+
+        To be asked as soon as the job is ready, or was `tried` and has started.
+        """
+        view = len(self.tables.domains) - 1 if tried else self.index
+        pushed = int(self._pushes(self.tables, view, row, now))
+        return None if pushed == NONE else pushed
 
     def quote(self, row: int, not_before: int, now: int) -> int | None:
         """The earliest instant from `not_before` on at which a job could start by the plan; None: never.

@@ -21,6 +21,7 @@ from cosched.core.scheduling.primitives import occupancy, ordering
 from cosched.core.scheduling.primitives.codes import NONE
 from cosched.core.scheduling.primitives.tables import NEVER, Tables, new_tables
 from cosched.core.scheduling.scheduler import WITH_NODES, ClusterJob, ClusterSettings
+from cosched.core.scheduling.starts import RecentStarts
 
 FIRST_ROWS = 256
 
@@ -33,6 +34,7 @@ class OpenCluster:
 
     def __init__(self, settings: ClusterSettings) -> None:
         self.settings = settings
+        self.starts = RecentStarts(settings.mate_budget_share)
         self.nodes = settings.nodes
         self._row: dict[JobId, int] = {}
         self._job: list[JobId] = []  # by row

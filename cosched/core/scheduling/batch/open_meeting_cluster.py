@@ -6,6 +6,7 @@ changes meanwhile, it is given up and another begins, in which that job may have
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -39,6 +40,8 @@ class OpenMeetingCluster(OpenCluster):
         self._turn: JobId | None = None  # the queued job whose turn the open iteration waits for
         self._wanted_early: set[JobId] = set()  # asked for before they came
         self._guarded: set[JobId] = set()  # those whose guard was told
+        self._owner: dict[JobId, str] = {}
+        self._pushed: dict[JobId, int] = {}  # see ClusterJob
         super().__init__(settings)
 
     # Jobs in
@@ -60,21 +63,34 @@ class OpenMeetingCluster(OpenCluster):
 
     def try_start(self, job: JobId, now: int, wanted_until: int, start_at: float | None = None) -> bool:
         """See OpenCluster; the job is wanted from now on."""
-        if job not in self._row:
+        row = self._row.get(job)
+        if row is None:
             self._wanted_early.add(job)
-        return super().try_start(job, now, wanted_until, start_at)
+            return False
+        self._bound([row], now)
+        started = super().try_start(job, now, wanted_until, start_at)
+        if started:
+            self._note_push(row, now, tried=True)
+            self._count_start(job, now)
+        return started
 
     def leave(self, job: JobId, now: int, how: JobState) -> None:
         """See OpenCluster."""
         super().leave(job, now, how)
         self._guarded.discard(job)
+        del self._owner[job]
+        self._pushed.pop(job, None)
 
     # Iterations
 
     def _go_on(self, now: int) -> Ready | MayBeEarlier | None:
+        self._bound_shares(now)
         turn = self._cluster.meet(now)
-        if turn is None or turn.ready:
-            return None if turn is None else self._ready(turn.row)
+        if turn is None:
+            return None
+        if turn.ready:
+            self._note_push(turn.row, now, tried=False)
+            return self._ready(turn.row)
         self._turn = self._job[turn.row]
         return MayBeEarlier(self._turn)
 
@@ -94,6 +110,46 @@ class OpenMeetingCluster(OpenCluster):
             return
         self._turn = None
         self._record["open"], self._record["changed"] = 0, 1
+
+    # Starts before their turn
+
+    def _bound_shares(self, now: int) -> None:
+        """Keep the wanted jobs in their turn whose owners have used up their shares."""
+        if self.starts.share < 1:
+            queued = self._tables.jobs["state"] == JobState.QUEUED
+            self._bound(np.flatnonzero(queued & (self._tables.slots["wanted"] == 1)).tolist(), now)
+
+    def _bound(self, rows: list[int], now: int) -> None:
+        under_way = Counter(self._owner[job] for job in self._pushed if not self._runs(job))
+        for row in rows:
+            owner = self._owner[self._job[row]]
+            self._cluster.keep_in_turn(row, not self.starts.may_start_before_turn(owner, now, under_way[owner]))
+
+    def _runs(self, job: JobId) -> bool:
+        return self._cluster.state(self._row[job]) is JobState.RUNNING
+
+    def _note_push(self, row: int, now: int, *, tried: bool) -> None:
+        if self.settings.mate_budget and (pushed := self._cluster.pushes(row, now, tried=tried)) is not None:
+            self._pushed[self._job[row]] = pushed
+
+    def _count_start(self, job: JobId, now: int) -> None:
+        if self.settings.mate_budget:
+            self.starts.count(self._owner[job], now, self._pushed.get(job))
+
+    def start(self, job: JobId, now: int) -> None:
+        """See OpenCluster."""
+        super().start(job, now)
+        self._count_start(job, now)
+
+    def pass_over(self, job: JobId, now: int, boost: float) -> None:
+        """See OpenCluster."""
+        super().pass_over(job, now, boost)
+        self._pushed.pop(job, None)
+
+    def release(self, job: JobId, now: int) -> None:
+        """See OpenCluster."""
+        super().release(job, now)
+        self._pushed.pop(job, None)
 
     # Slots
 
@@ -157,6 +213,9 @@ class OpenMeetingCluster(OpenCluster):
         super()._write(row, job)
         mark = self._tables.slots[row]
         mark["wanted"], mark["been_ready"], mark["guard"] = job.wanted, job.been_ready, job.guard
+        self._owner[job.id] = job.owner
+        if job.pushed is not None:
+            self._pushed[job.id] = job.pushed
         if job.slot is not None and self._is_here(job.nodes, job.slot_block):
             mark["slot"], mark["block"] = job.slot + 1, job.slot_block
         self._record["marked"] = 1
@@ -175,4 +234,6 @@ class OpenMeetingCluster(OpenCluster):
             guard=int(mark["guard"]),
             slot=slot,
             slot_block=NONE if slot is None else int(mark["block"]),
+            pushed=self._pushed.get(self._job[row]),
+            owner=self._owner[self._job[row]],
         )

@@ -69,7 +69,8 @@ SLOT = np.dtype(  # what only domains need that start pairs without holding; zer
         ("block", "i4"),  # first unit of the slot's nodes (partitioned)
         ("wanted", "i1"),  # its mate has asked for it
         ("been_ready", "i1"),
-        ("_", "i2"),
+        ("in_turn", "i1"),  # wanted or not, it starts in its turn only: its owner's share is used up
+        ("_", "i1"),
     ]
 )
 

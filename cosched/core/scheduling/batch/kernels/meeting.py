@@ -12,7 +12,7 @@ from cosched.core.job import JobState
 from cosched.core.scheduling.batch.kernels.iteration import begin_run, copy_occupancy, is_passed_over, next_fitting
 from cosched.core.scheduling.primitives.codes import CONSERVATIVE, NO_BACKFILL, NONE
 from cosched.core.scheduling.primitives.compiled import kernel, part, shared_kernel
-from cosched.core.scheduling.primitives.occupancy import occupy
+from cosched.core.scheduling.primitives.occupancy import expect, occupy
 from cosched.core.scheduling.primitives.ordering import drop_left, put_in_order, strike
 from cosched.core.scheduling.primitives.profile import (
     begin_profile,
@@ -313,7 +313,7 @@ def _place_wanted(tab: Tables, view: int, row: int, now: int) -> int:
     """The block on which a wanted job may start before its turn, or NONE: within the limit of the first job."""
     dom = tab.domains[view]
     mark = tab.slots[row]
-    if row == dom.head or mark.wanted == 0 or mark.slot != 0:
+    if row == dom.head or mark.wanted == 0 or mark.slot != 0 or mark.in_turn == 1:
         return NONE
     dom.beside = NONE
     if dom.units > 0 and _head_waits(tab, view) and earliest(tab, view, dom.head, now) < NEVER:
@@ -326,6 +326,31 @@ def _place_wanted(tab: Tables, view: int, row: int, now: int) -> int:
     pushed = earliest(tab, view, dom.head, now)
     give_place_back(tab, view, row, block, now)
     return block if pushed <= dom.limit else NONE
+
+
+@kernel
+def pushes(tab: Tables, view: int, row: int, now: int) -> int:
+    """By how many seconds the start of a job pushes the first job, which the iteration has come to before its turn.
+
+    NONE: it has come to the job in its turn.
+    """
+    dom = tab.domains[view]
+    if not _is_before_its_turn(tab, view):
+        return NONE
+    if not _head_waits(tab, view):
+        return 0
+    job = tab.jobs[row]
+    if job.state == READY:  # else it has nodes in the domain, but not in the view
+        expect(tab, view, job.nodes, job.block, job.expected, now)
+    pushed = 0
+    before = earliest(tab, view, dom.head, now)
+    if before < NEVER:
+        take_place(tab, view, row, job.block, now)
+        pushed = earliest(tab, view, dom.head, now) - before
+        give_place_back(tab, view, row, job.block, now)
+    if job.state == READY:
+        expect(tab, view, job.nodes, job.block, now, job.expected)
+    return pushed
 
 
 @part
