@@ -9,6 +9,7 @@ from pydantic import Field, ValidationError, model_validator
 
 from cosched.core.scheduling.scheduler import ClusterSettings
 from cosched.sim.mistakes import Locate, input_error, inside
+from cosched.validation.mistakes import KeyedError
 from cosched.validation.sections import CoschedulingFields, SchedulerFields
 from cosched.validation.toml import read_toml as read_toml
 from cosched.validation.types import Number, Seconds, Settings, Whole
@@ -20,6 +21,14 @@ class Domain(CoschedulingFields, SchedulerFields, JobLog):
 
     Durations are seconds or text such as '20m'.
     """
+
+    @model_validator(mode="before")
+    @classmethod
+    def _tells_no_owners_apart(cls, values: Any) -> Any:
+        if isinstance(values, dict) and "mate_budget_share" in values:
+            reason = "only a service can bound the share of a user's jobs: a replay does not tell users apart"
+            raise KeyedError(("mate_budget_share",), reason)
+        return values
 
     @model_validator(mode="after")
     def _coherent(self) -> Domain:

@@ -44,6 +44,11 @@ class Domain(View[cluster_pb2.Domain]):
         return self._message.mate_budget or "0"
 
     @property
+    def mate_budget_share(self) -> str:
+        """The share of a user's jobs of a week that may start so before their turn."""
+        return self._message.mate_budget_share or "1"
+
+    @property
     def slots(self) -> bool:
         """Whether pairs agree on instants at which they start, and their jobs never hold."""
         return self._message.slots

@@ -26,11 +26,11 @@ from cosched.core.settings import MAX_INTERVAL, CoschedulingSettings, OnMateUnkn
 from cosched.errors import InputError
 from cosched.validation.addresses import Address, ListenAddress, Uri, is_loopback
 from cosched.validation.mistakes import KeyedError, Mistake, first_mistake, key_shown, no_such_key
-from cosched.validation.schemes import SchemeChoice
+from cosched.validation.schemes import NO_BOUND, Meeting, SchemeChoice
 from cosched.validation.sections import CoschedulingFields, SchedulerFields
 from cosched.validation.text import shown
 from cosched.validation.toml import read_toml
-from cosched.validation.types import DomainName, ExactSeconds, Seconds, Settings, Whole
+from cosched.validation.types import DomainName, ExactSeconds, MateBudgetShare, Seconds, Settings, Whole
 
 DAY = 86400
 MAX_RETENTION = 100 * MAX_INTERVAL
@@ -113,6 +113,7 @@ class Coscheduling(CoschedulingFields):
     """[coscheduling]: the scheme, enhancements, and time limits for other domains."""
 
     enabled: Flag = True
+    mate_budget_share: MateBudgetShare = NO_BOUND
     peer_grace: Seconds = 120  # default 0 if the manager replays
     on_mate_unknown: OnMateUnknown = OnMateUnknown.WAIT  # default START if the manager replays
     mate_patience: Annotated[Seconds | None, BeforeValidator(_endless)] = 7 * DAY
@@ -127,6 +128,17 @@ class Coscheduling(CoschedulingFields):
     def coschedules(self) -> bool:
         """Whether jobs of this domain have mates; without `enabled` the scheme is off."""
         return self.enabled and super().coschedules
+
+    @property
+    def meeting_if_on(self) -> Meeting:
+        """See CoschedulingFields; a service tells owners apart."""
+        return replace(super().meeting_if_on, mate_budget_share=self.mate_budget_share)
+
+    @model_validator(mode="after")
+    def _share_is_one_of_a_budget(self) -> Self:
+        if "mate_budget_share" in self.model_fields_set and not self.meeting_if_on.mate_budget:
+            raise KeyedError(("mate_budget_share",), "has no effect without a mate_budget")
+        return self
 
 
 class Peer(Settings):
@@ -197,6 +209,13 @@ class Configuration(Settings):
             key = "scheme" if section.scheme is SchemeChoice.MEET else given
             reason = f"{kind} can start no pair by a mate_budget or slots: leave both out, and let pairs hold or yield"
             raise KeyedError(("coscheduling", key), reason)
+        return self
+
+    @model_validator(mode="after")
+    def _manager_counts_starts(self) -> Self:
+        if self.coscheduling.meeting.mate_budget_share != NO_BOUND and self.manager.schedules:
+            reason = f"{self.manager.kind} schedules by itself, and nobody counts its starts: leave it out"
+            raise KeyedError(("coscheduling", "mate_budget_share"), reason)
         return self
 
     @model_validator(mode="after")

@@ -9,6 +9,7 @@ from pathlib import Path
 from cosched.core.settings import OnMateUnknown, Scheme
 from cosched.service.configuration import Configuration, Coscheduling, Peer
 from cosched.validation.addresses import is_loopback
+from cosched.validation.schemes import NO_BOUND
 
 _OTHERS_MAY_READ = 0o004
 
@@ -56,6 +57,8 @@ def _coscheduling(configuration: Configuration) -> Iterator[tuple[str, str]]:
     if section.meeting.mate_budget:
         delay = f"{section.meeting.mate_budget:f} of its wait"
         yield "mate budget", f"jobs whose mates have asked for them may delay the first job by {delay}"
+    if (share := section.meeting.mate_budget_share) != NO_BOUND:
+        yield "of a user", f"at most {share:f} of the jobs of a week may start so before their turn"
     if settings.slots:
         yield "slots", "two jobs that cannot start together now agree on an instant; none of them holds"
     if settings.release_interval:

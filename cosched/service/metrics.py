@@ -1,4 +1,6 @@
-"""The service's Prometheus metrics: `cosched_*`, in base units, without job or user names as labels.
+"""The service's Prometheus metrics: `cosched_*`, in base units, without job names as labels.
+
+Users are named only if jobs of theirs started before their turn, and only so many of them (`OwnersStarts`).
 
 Other modules use the attributes. Series with fixed labels are cached in tables, since finding one costs more than
 counting. `Gauge.set_function` makes a gauge be read when it is scraped.
@@ -6,8 +8,8 @@ counting. `Gauge.set_function` makes a gauge be read when it is scraped.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from functools import cache
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache, reduce
 
 import prometheus_client
 from prometheus_client import (
@@ -21,12 +23,19 @@ from prometheus_client import (
     ProcessCollector,
     generate_latest,
 )
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.registry import Collector
+
+from cosched.core.scheduling.starts import Starts
 
 JOB_STATES = ("queued", "ready", "holding", "running")
 NODE_STATES = ("idle", "busy", "held", "down", "unknown")
 STARTS = ("paired", "alone", "unpaired")
 SLOTS = ("set", "moved", "started", "early")
 PAIR_STARTS = ("agreed", "at_once")
+
+MAX_OWNERS = 20
+OTHER_OWNERS = "(others)"
 
 _CALL_SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 30)
 _WORK_SECONDS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1, 5)
@@ -39,6 +48,8 @@ class Metrics:
     def __init__(self, version: str) -> None:
         prometheus_client.disable_created_metrics()  # type: ignore[no-untyped-call]  # they double the number of series
         self.registry = CollectorRegistry()
+        self.owners_starts = OwnersStarts()
+        self.registry.register(self.owners_starts)
         Info("cosched_build", "The software.", registry=self.registry).info({"version": version})
         self._add_scheduling()
         self._add_calls()
@@ -64,6 +75,12 @@ class Metrics:
             "kind",
         )
         self.pair_starts = {kind: pair_starts.labels(kind) for kind in PAIR_STARTS}
+        self.starts_before_turn = self._counter(
+            "cosched_starts_before_turn", "Jobs started before their turn, since their mates had asked for them."
+        )
+        self.pushed_seconds = self._counter(
+            "cosched_pushed_seconds", "By how much these starts have pushed the planned start of the queue's first job."
+        )
         self.holds = self._counter("cosched_holds", "Holds begun.")
         self.yields = self._counter("cosched_yields", "Jobs that yielded.")
         self.releases = self._counter("cosched_releases", "Holds that ended without a start.")
@@ -152,3 +169,33 @@ class Metrics:
 
     def _histogram(self, name: str, text: str, buckets: Iterable[float], *labels: str) -> Histogram:
         return Histogram(name, text, labels, buckets=tuple(buckets), registry=self.registry)
+
+
+class OwnersStarts(Collector):
+    """Gauges of the starts of the last week, of the owners with most starts before their turn, and of the others."""
+
+    def __init__(self) -> None:
+        self.read: Callable[[], Mapping[str, Starts]] = dict  # by owner; set by the service
+
+    def collect(self) -> Iterator[GaugeMetricFamily]:
+        """See the library's Collector."""
+        owners = _most_before_turn(self.read())
+        for field, name, text in (
+            ("started", "starts", "Jobs started in the last 7 days, of owners with starts before their turn."),
+            ("before_turn", "starts_before_turn", "Those of them that were started before their turn."),
+            ("pushed", "pushed_seconds", "By how much these have pushed the planned start of the queue's first job."),
+        ):
+            family = GaugeMetricFamily(f"cosched_owner_{name}", text, labels=["owner"])
+            for owner, starts in owners.items():
+                family.add_metric([owner], getattr(starts, field))
+            yield family
+
+
+def _most_before_turn(owners: Mapping[str, Starts]) -> dict[str, Starts]:
+    """Those with the most, and the sum of the others that have any; a label comes from users, so there are few."""
+    found = [(owner, starts) for owner, starts in owners.items() if starts.before_turn]
+    found.sort(key=lambda item: (-item[1].before_turn, item[0]))
+    most, others = found[:MAX_OWNERS], found[MAX_OWNERS:]
+    if others:
+        most.append((OTHER_OWNERS, reduce(Starts.plus, (starts for _, starts in others))))
+    return dict(most)

@@ -348,6 +348,7 @@ class Service:
             self.metrics.peer_clock_uncertainty(peer.name).set_function(uncertainty)
         self.metrics.booked_nodes.set_function(self.domain.records.booked_nodes)
         self.metrics.drained_until.set_function(self._drained_until)
+        self.metrics.owners_starts.read = lambda: self.domain.scheduler.starts.by_owner(self.clock.now())
         path = self.configuration.domain.state
         self.metrics.database_bytes.set_function(lambda: path.stat().st_size)
         if self._tls is not None and self.configuration.tls is not None:

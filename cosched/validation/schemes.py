@@ -12,6 +12,7 @@ from cosched.core.settings import Scheme
 
 MAX_BUDGET = 10
 BUDGET_DIGITS = 6  # after the point; the scheduler counts in millionths
+NO_BOUND = Decimal(1)  # all jobs of an owner
 
 
 class SchemeChoice(StrEnum):
@@ -30,10 +31,14 @@ class SchemeChoice(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Meeting:
-    """How a domain's pairs meet: by which share of its wait wanted jobs may delay the first job, and by slots."""
+    """How a domain's pairs meet: by which share of its wait wanted jobs may delay the first job, and by slots.
+
+    `mate_budget_share`: which share of an owner's jobs may start so; only services bound it.
+    """
 
     mate_budget: Decimal = Decimal(0)
     slots: bool = False
+    mate_budget_share: Decimal = NO_BOUND
 
     def __bool__(self) -> bool:
         """Whether they do at all."""
@@ -42,12 +47,13 @@ class Meeting:
     @property
     def texts(self) -> dict[str, str]:
         """Return the settings as texts by key."""
-        return {"mate_budget": f"{self.mate_budget:f}", "slots": "on" if self.slots else "off"}
+        bound = {} if self.mate_budget_share == NO_BOUND else {"mate_budget_share": f"{self.mate_budget_share:f}"}
+        return {"mate_budget": f"{self.mate_budget:f}", "slots": "on" if self.slots else "off", **bound}
 
 
 def in_words(scheme: str, settings: Mapping[str, Any]) -> str:
     """Describe a scheme; of `settings`, in which `Meeting.texts` may be, only what the scheme does not say itself."""
-    preset = (PRESET if scheme == SchemeChoice.MEET else NOT_MEETING).texts
+    preset = (PRESET if scheme == SchemeChoice.MEET else NOT_MEETING).texts | {"mate_budget_share": f"{NO_BOUND:f}"}
     own = [f"{key} {settings[key]}" for key in preset if settings.get(key, preset[key]) != preset[key]]
     return ", ".join([f"scheme {scheme}", *own])
 
@@ -60,6 +66,17 @@ def checked_budget(value: Decimal) -> Decimal:
     """Return a mate budget that can be used; ValueError."""
     if not 0 <= value <= MAX_BUDGET:
         raise ValueError(f"{value} is not between 0 and {MAX_BUDGET}; {PRESET.mate_budget} is usual")
+    return _rounded(value)
+
+
+def checked_share(value: Decimal) -> Decimal:
+    """Return a share of a mate budget that can be used; ValueError."""
+    if not 0 <= value <= 1:
+        raise ValueError(f"{value} is not between 0 and 1; 1 is no bound")
+    return _rounded(value)
+
+
+def _rounded(value: Decimal) -> Decimal:
     if value != round(value, BUDGET_DIGITS):
         raise ValueError(f"{value} has more than {BUDGET_DIGITS} digits after the point: round it")
     return value

@@ -38,6 +38,7 @@ class SchedulerFields(Settings):
             wanted_first=coscheduling.release_order is ReleaseOrder.WANTED,
             mate_budget=coscheduling.meeting.mate_budget,
             slots=coscheduling.meeting.slots,
+            mate_budget_share=coscheduling.meeting.mate_budget_share,
         )
 
 

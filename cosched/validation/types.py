@@ -11,7 +11,7 @@ from cosched.core.scheduling.policies.ordering import parse_ordering
 from cosched.core.scheduling.pools import parse_node_pool
 from cosched.validation.durations import parse_seconds
 from cosched.validation.policies import expression_of
-from cosched.validation.schemes import checked_budget
+from cosched.validation.schemes import checked_budget, checked_share
 
 
 def _seconds(value: object) -> object:
@@ -49,6 +49,7 @@ Number = Annotated[Decimal, BeforeValidator(_no_bool)]
 Seconds = Annotated[int, BeforeValidator(_seconds), Field(ge=0)]
 ExactSeconds = Annotated[Decimal, BeforeValidator(_seconds), Field(ge=0)]
 MateBudget = Annotated[Number, AfterValidator(checked_budget)]
+MateBudgetShare = Annotated[Number, AfterValidator(checked_share)]
 Switch = Annotated[bool, Field(strict=True), BeforeValidator(_switch)]
 Policy = Annotated[str, AfterValidator(_policy)]
 NodePool = Annotated[str, AfterValidator(_node_pool)]

@@ -129,6 +129,30 @@ def test_rules_and_scheduler_agree_how_pairs_meet(
     assert (cluster.mate_budget, cluster.slots) == (Decimal(budget), slots)
 
 
+@pytest.mark.parametrize(
+    ("lines", "share"),
+    [
+        ("", "1"),
+        ('scheme = "meet"', "1"),
+        ('scheme = "meet"\nmate_budget_share = 0', "0"),
+        ("mate_budget = 0.5\nmate_budget_share = 0.3", "0.3"),
+        ("mate_budget = 0.5\nmate_budget_share = 1", "1"),
+        ('scheme = "off"\nmate_budget = 0.5\nmate_budget_share = 0.3', "1"),  # no jobs have mates
+    ],
+)
+def test_which_share_of_an_owner_s_jobs_may_start_before_their_turn(read: Read, lines: str, share: str) -> None:
+    found = read(f"{PLAIN}[coscheduling]\n{lines}\n")
+    assert found.cluster_settings(8).mate_budget_share == Decimal(share)
+
+
+def test_a_batch_system_counts_no_starts(refusal: Refusal, monkeypatch: pytest.MonkeyPatch) -> None:
+    system = BatchSystemFactory(lambda *_: None, can_meet=True)
+    monkeypatch.setattr("cosched.service.configuration.load_batch_system", lambda _: system)
+    lines = '[coscheduling]\nscheme = "meet"\nmate_budget_share = 0.3\n'
+    reason = "slurm schedules by itself, and nobody counts its starts: leave it out"
+    assert refusal(PLAIN.replace("local", "slurm") + lines) == f"coscheduling.mate_budget_share: {reason}"
+
+
 def test_the_scheduler_can_count_every_budget() -> None:
     assert 10**BUDGET_DIGITS == BUDGET_UNIT
 
@@ -198,6 +222,16 @@ def test_a_mistake_in_domain(refusal: Refusal, line: str, reason: str) -> None:
         ),
         ('mate_budget = "half"', "coscheduling.mate_budget: 'half' is not a number"),
         ("mate_budget = true", "coscheduling.mate_budget: a number is expected, not true"),
+        ("mate_budget_share = 1.1", "coscheduling.mate_budget_share: 1.1 is not between 0 and 1; 1 is no bound"),
+        ("mate_budget_share = -0.1", "coscheduling.mate_budget_share: -0.1 is not between 0 and 1"),
+        ("mate_budget_share = 0.1234567", "coscheduling.mate_budget_share: 0.1234567 has more than 6 digits after"),
+        ('mate_budget_share = "half"', "coscheduling.mate_budget_share: 'half' is not a number"),
+        ("mate_budget_share = nan", "coscheduling.mate_budget_share: nan is not a number"),
+        ("mate_budget_share = 0.5", "coscheduling.mate_budget_share: has no effect without a mate_budget"),
+        (
+            "mate_budget = 0\nmate_budget_share = 1",
+            "coscheduling.mate_budget_share: has no effect without a mate_budget",
+        ),
         ("slots = 1", "coscheduling.slots: 1 is neither true nor false"),
         ('slots = "yes"', "coscheduling.slots: 'yes' is neither true nor false"),
         ("release_jitter = 2", "coscheduling.release_jitter: 2 is not between 0 and 1"),

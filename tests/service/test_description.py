@@ -44,10 +44,11 @@ def test_check_says_that_no_start_is_agreed_on(read: Read) -> None:
 
 
 def test_check_says_how_pairs_meet(read: Read) -> None:
-    lines = describe(read(f'{PLAIN}[coscheduling]\nscheme = "meet"\nmax_yields = 3\n'))
+    lines = describe(read(f'{PLAIN}[coscheduling]\nscheme = "meet"\nmax_yields = 3\nmate_budget_share = 0.4\n'))
     at = lines.index("scheme              meet")
-    assert lines[at + 1 : at + 3] == [
+    assert lines[at + 1 : at + 4] == [
         "mate budget         jobs whose mates have asked for them may delay the first job by 0.5 of its wait",
+        "of a user           at most 0.4 of the jobs of a week may start so before their turn",
         "slots               two jobs that cannot start together now agree on an instant; none of them holds",
     ]
 

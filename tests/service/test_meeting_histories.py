@@ -89,6 +89,14 @@ def test_a_slow_link_delays_the_second_start_by_no_more_than_an_answer_takes(wor
         assert abs(first - second) <= delay
 
 
+def check_every_start_was_counted(made: World) -> None:
+    """Once, in memory and on disk, whatever has failed; if the domain has a budget."""
+    for node in made.nodes.values():
+        kept = [starts for _, _, starts in node.store.starts()]
+        assert sum(starts.started for starts in kept) == len(node.expected) * node.settings.slots
+        assert kept == [*node.domain.scheduler.starts.by_owner(made.now).values()]  # all in one hour, of one owner
+
+
 @pytest.mark.parametrize("other", OTHERS)
 @pytest.mark.parametrize("seed", seeds(1, 50))
 def test_domains_are_killed_at_any_point_and_messages_are_lost_and_doubled(world, seed, other):
@@ -97,6 +105,7 @@ def test_domains_are_killed_at_any_point_and_messages_are_lost_and_doubled(world
     made = world(seed, (MEET, other), faults, peer_patience=20)
     made.run()
     check_every_job_ran_once(made)
+    check_every_start_was_counted(made)
 
 
 @pytest.mark.parametrize("other", OTHERS[:3])
@@ -118,6 +127,7 @@ def test_a_power_failure_takes_back_nothing_that_has_left_a_domain(world, seed):
     made = world(seed, (MEET, MEET), faults, peer_patience=20)
     made.run()
     check_every_job_ran_once(made)
+    check_every_start_was_counted(made)
 
 
 def die_at(node: Node, step: int) -> Callable[[], int]:

@@ -73,6 +73,7 @@ PLACES = st.builds(
     been_ready=st.booleans(),
     guard=NUMBERS,
     slot_block=NUMBERS,
+    pushed=st.none() | NUMBERS,
 )
 
 

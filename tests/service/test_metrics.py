@@ -4,7 +4,8 @@ import math
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from cosched.service.metrics import JOB_STATES, NODE_STATES, SLOTS, Metrics
+from cosched.core.scheduling.starts import Starts
+from cosched.service.metrics import JOB_STATES, MAX_OWNERS, NODE_STATES, OTHER_OWNERS, SLOTS, Metrics
 
 
 def samples(metrics: Metrics) -> dict[tuple[str, tuple[tuple[str, str], ...]], float]:
@@ -22,7 +23,8 @@ EXPECTED = {
     *("pair_starts_total", "peer_clock_offset_seconds", "peer_clock_uncertainty_seconds"),
     *("peer_refused", "requests_total", "request_seconds", "iteration_seconds", "commit_seconds", "store_stalled"),
     *("sync_seconds", "drained_until_timestamp_seconds"),
-    *("slots_total", "slots_dropped_total", "booked_nodes"),
+    *("slots_total", "slots_dropped_total", "booked_nodes", "starts_before_turn_total", "pushed_seconds_total"),
+    *("owner_starts", "owner_starts_before_turn", "owner_pushed_seconds"),
     *(
         "database_bytes",
         "certificate_expiry_timestamp_seconds",
@@ -92,6 +94,24 @@ def test_what_is_observed_is_read() -> None:
     assert value(metrics, "cosched_requests_total", call="GetMateStatus", code="OK") == 1
     assert value(metrics, "cosched_denied_total", reason="NOT_OWNER") == 1
     assert value(metrics, "cosched_certificate_expiry_timestamp_seconds", file="/etc/cert.pem") == 2e9
+
+
+def test_owners_with_starts_before_their_turn_are_named_the_first_of_them() -> None:
+    metrics = Metrics("1")
+    many = {f"u{number:02}": Starts(100, number, 10 * number) for number in range(MAX_OWNERS + 3)}
+    metrics.owners_starts.read = lambda: many
+    found = {labels: sample for (name, labels), sample in samples(metrics).items() if name == "cosched_owner_starts"}
+    named = {dict(labels)["owner"] for labels in found}
+    assert named == {OTHER_OWNERS, *(f"u{number:02}" for number in range(3, MAX_OWNERS + 3))}
+    assert value(metrics, "cosched_owner_starts_before_turn", owner="u22") == 22
+    assert value(metrics, "cosched_owner_pushed_seconds", owner=OTHER_OWNERS) == 30
+    assert value(metrics, "cosched_owner_starts", owner=OTHER_OWNERS) == 200  # u00 had none before its turn
+
+
+def test_any_name_of_an_owner_can_be_read() -> None:
+    metrics, odd = Metrics("1"), 'a"b\\c\nd{e="f"} 5'
+    metrics.owners_starts.read = lambda: {odd: Starts(2, 1, 30)}
+    assert value(metrics, "cosched_owner_starts_before_turn", owner=odd) == 1
 
 
 def test_two_services_in_one_process_do_not_mix() -> None:

@@ -170,6 +170,8 @@ class Disk:
 class Node:
     """One domain, its machine, and its life."""
 
+    share = Decimal(1)  # the domain's mate_budget_share
+
     def __init__(self, world: World, name: str, path: Path, settings: CoschedulingSettings) -> None:
         self.world, self.name, self.path, self.settings = world, name, path, settings
         self.expected: set[str] = set()  # jobs that were or will be submitted
@@ -204,7 +206,10 @@ class Node:
         self._check_record()
         slots = self.settings.slots
         budget = Decimal("0.5" if slots else 0)
-        cluster = ClusterSettings(10, parse_ordering("fcfs"), BACKFILLING["easy"], mate_budget=budget, slots=slots)
+        ordering, backfilling = parse_ordering("fcfs"), BACKFILLING["easy"]
+        cluster = ClusterSettings(
+            10, ordering, backfilling, mate_budget=budget, slots=slots, mate_budget_share=self.share
+        )
         scheduler = open_cluster(cluster)
         self.domain = LiveDomain(self.name, self.settings, scheduler, self.store, WorldClock(self.world), METRICS)
         for job in recover(self.domain, Outside(self, self.lives)):

@@ -68,7 +68,8 @@ def _scheme(domain: Domain) -> str:
         return "no coscheduling"
     meeting = {"mate_budget": domain.mate_budget, "slots": "on" if domain.slots else "off"}
     meets = domain.scheme == SchemeChoice.MEET.core and meeting == PRESET.texts
-    return in_words(SchemeChoice.MEET if meets else domain.scheme, meeting)
+    words = {**meeting, "mate_budget_share": domain.mate_budget_share}
+    return in_words(SchemeChoice.MEET if meets else domain.scheme, words)
 
 
 def _counts(counts: Mapping[str, int]) -> str:

@@ -131,6 +131,7 @@ class Views:
             serving_since=self._time(serving_since),
             mate_budget=meeting.texts["mate_budget"],
             slots=meeting.slots,
+            mate_budget_share=meeting.texts.get("mate_budget_share", ""),
         )
         message.peers.extend(_peer(view, self._absence(view.name)) for view in peers)
         if (drain := self._domain.draining.present) is not None:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from cosched.core.effects import Answer, Call, ClearTimer, PassOver, Release, Reschedule, SetTimer, Start, Try, Yield
 from cosched.core.protocol import Domain, JobId, MutatingReply, Reply
+from cosched.core.scheduling.starts import Starts
 from cosched.core.story import What
 from cosched.service.clock import Clock
 from cosched.service.domain.story import KINDS, Noted
@@ -35,8 +36,8 @@ class DoneRequest:
 
 @dataclass(slots=True)
 class Changes:
-    """Written in this order: jobs, events, answers, requests, audit, values. Then done: looks, timers, orders, calls,
-    and replies.
+    """Written in this order: jobs, events, answers, requests, audit, starts, values. Then done: looks, timers, orders,
+    calls, and replies.
     """
 
     found: list[JobRecord] = field(default_factory=list)  # new ones, of a resource manager that takes submissions
@@ -45,6 +46,7 @@ class Changes:
     answers: dict[tuple[Domain, JobId], tuple[str, MutatingReply]] = field(default_factory=dict)
     requests: list[DoneRequest] = field(default_factory=list)
     audits: list[AuditRecord] = field(default_factory=list)
+    starts: dict[tuple[str, int], Starts] = field(default_factory=dict)  # by owner and hour
     values: dict[str, str] = field(default_factory=dict)  # by key
 
     looks: list[tuple[int, int]] = field(default_factory=list)  # when to look again, and how many looks were in vain
@@ -58,7 +60,8 @@ class Changes:
     @property
     def to_write(self) -> bool:
         """Whether anything is to be written."""
-        return any((self.found, self.jobs, self.events, self.answers, self.requests, self.audits, self.values))
+        kept = self.found, self.jobs, self.events, self.answers, self.requests, self.audits, self.starts, self.values
+        return any(kept)
 
     def write(self, store: Store) -> None:
         """All of it in one transaction; StoreError."""
@@ -69,6 +72,8 @@ class Changes:
             for (peer, caller), (request_id, reply) in self.answers.items():
                 store.save_answer(peer, caller, request_id, type(reply).__name__, reply)
             self.write_requests(store)
+            if self.starts:
+                store.save_starts(self.starts)
             for key, value in self.values.items():
                 store.set_meta(key, value)
 

@@ -8,6 +8,7 @@ are there (`presence`) and whether this domain drains (`draining`).
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from cosched.core.coscheduling.coscheduler import Coscheduler
@@ -109,7 +110,8 @@ class LiveDomain:
         # A job that does not fit runs, and the machine has become smaller.
         nodes = scheduler.rounded(record.nodes) if scheduler.fits(record.nodes) else record.nodes
         paired = self._policy.is_paired(job)
-        scheduler.submit(ClusterJob(job, nodes, record.time_limit, record.submitted_at, paired, record.state, **kept))
+        known = ClusterJob(job, nodes, record.time_limit, record.submitted_at, paired, record.state, owner=record.owner)
+        scheduler.submit(replace(known, **kept))
 
     # What the manager reports
 

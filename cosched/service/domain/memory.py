@@ -37,7 +37,7 @@ REQUESTS: dict[str, type] = {kind.__name__: kind for kind in KINDS}
 ANSWERS: dict[str, type[MutatingReply]] = {kind.__name__: kind for kind in (MateTried, MateStarted, Proposed, Settled)}
 OF_RECORD = {"id", "owner", "state", "peer", "pair", "mate", "ready_at", "started_at"}  # columns of their own
 OF_CLUSTER = {"block", "expected", "boost", "passed_over", "wanted_until", "released"}
-OF_CLUSTER |= {"been_ready", "guard", "slot", "slot_block"}  # the job's slot is the same for both
+OF_CLUSTER |= {"been_ready", "guard", "slot", "slot_block", "pushed"}  # the job's slot is the same for both
 
 _PAIRED = {f.name: f.default for f in fields(PairedJob) if f.default is not MISSING and f.name not in OF_RECORD}
 _CLUSTER = {f.name: f.default for f in fields(ClusterJob) if f.name in OF_CLUSTER}

@@ -139,10 +139,17 @@ class Records:
         slot = _slot(record)
         if together and slot is not None:
             self.metrics.slots["started" if self.journal.now >= slot else "early"].inc()
+        self._count_push(effect.job)
         gap = effect.detail.get("gap_s")
         if gap is not None:
             record.gap_s = gap
             self.metrics.pair_gap.observe(gap)
+
+    def _count_push(self, job: JobId) -> None:
+        pushed = self.scheduler.job(job).pushed if job in self.scheduler else None
+        if pushed is not None:
+            self.metrics.starts_before_turn.inc()
+            self.metrics.pushed_seconds.inc(pushed)
 
 
 def _slot(record: JobRecord) -> int | None:

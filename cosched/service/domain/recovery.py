@@ -24,6 +24,7 @@ def recover(domain: LiveDomain, outside: Outside) -> list[JobId]:
     store = domain.store
     active, script_bytes = store.active_jobs(), store.script_bytes()
     running = [str(record.id) for record in active if record.state is JobState.RUNNING]
+    domain.scheduler.starts.recall(store.starts())
     with domain.turns.take():
         for peer, known in recalled_peers(store.meta(PEERS)).items():
             domain.decisions.carry_out(domain.core.asking.recover_peer(peer, known))

@@ -115,6 +115,16 @@ CREATE TABLE meta (  -- single values; keys that begin with "store." are the sto
     value TEXT NOT NULL
 ) STRICT, WITHOUT ROWID
 """
+_STARTS = """
+CREATE TABLE starts (  -- of the last week: what mate_budget_share counts, of a domain with a mate_budget
+    hour INTEGER NOT NULL,  -- of the service's own time
+    owner TEXT NOT NULL,
+    started INTEGER NOT NULL,
+    before_turn INTEGER NOT NULL,  -- those of them that a mate_budget has started before others
+    pushed INTEGER NOT NULL,  -- seconds by which these have pushed the first job of the queue
+    PRIMARY KEY (hour, owner)
+) STRICT, WITHOUT ROWID
+"""
 _CANCELLED_BY = "ALTER TABLE jobs ADD COLUMN cancelled_by TEXT /* who has ordered its end while it ran */"
 _ANSWER = "ALTER TABLE answers ADD COLUMN reply TEXT NOT NULL DEFAULT '[]' /* JSON: the fields of the answer */"
 _START_AT = "ALTER TABLE answers ADD COLUMN start_at REAL /* the agreed instant, in seconds since 1970 */"
@@ -163,6 +173,11 @@ def _whole_answers(database: Database) -> None:
         reply = json.dumps([bool(started), start_at])
         database.execute("UPDATE answers SET reply = ? WHERE peer = ? AND caller = ?", (reply, peer, caller))
     _execute_each(database, "ALTER TABLE answers DROP COLUMN started;\nALTER TABLE answers DROP COLUMN start_at")
+
+
+@MIGRATIONS(name="0007_starts")
+def _starts(database: Database) -> None:
+    _execute_each(database, _STARTS)
 
 
 def _execute_each(database: Database, statements: str) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from cosched.core.job import JobState
+from cosched.core.scheduling.starts import Starts
 from cosched.service.store.records import AUDIT_COLUMNS, EVENT_COLUMNS, JOB_COLUMNS
 from cosched.service.store.schema import FIRST_FINAL_STATE
 
@@ -50,6 +51,7 @@ SAVE_REPLY = f"""
     INSERT INTO replies (who, request_id, method, job, error, sequence)
     VALUES (?, ?, ?, ?, ?, {_LAST_EVENT}) ON CONFLICT DO UPDATE SET error = excluded.error
 """
+SAVE_STARTS = _insert("starts", ("owner", "hour", *Starts._fields)).replace("INSERT", "INSERT OR REPLACE", 1)
 SET_META = "INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)"
 
 LAST_TO_RETIRE = f"""
@@ -68,6 +70,7 @@ RETIRE_OLD_REPLIES = """
 RETIRE_ANSWERS = f"DELETE FROM answers WHERE peer = ? AND caller = ? AND {_NOBODYS_MATE}"
 RETIRE_OLD_ANSWERS = f"DELETE FROM answers WHERE sequence < ? AND {_NOBODYS_MATE}"
 RETIRE_AUDIT = "DELETE FROM audit WHERE at < ?"
+RETIRE_STARTS = "DELETE FROM starts WHERE hour <= ?"
 
 META = "SELECT value FROM meta WHERE key = ?"
 LAST_NUMBER = "SELECT seq FROM sqlite_sequence WHERE name = ?"
@@ -80,6 +83,7 @@ ENDED_OF_PAIR = f"{_JOBS} WHERE peer = ? AND owner = ? AND pair = ? AND {_LAST_E
 ENDED_WITH_MATE = f"{_JOBS} WHERE peer = ? AND owner = ? AND mate = ? AND {_LAST_ENDED}"
 ANSWERS = "SELECT peer, caller, request_id, kind, reply FROM answers ORDER BY peer, caller"
 ANSWER = "SELECT request_id, kind, reply FROM answers WHERE peer = ? AND caller = ?"
+STARTS = f"SELECT owner, hour, {', '.join(Starts._fields)} FROM starts ORDER BY hour, owner"
 REPLY = "SELECT method, job, error FROM replies WHERE who = ? AND request_id = ?"
 AUDIT = f"SELECT {', '.join(AUDIT_COLUMNS)} FROM audit ORDER BY id DESC LIMIT ?"
 

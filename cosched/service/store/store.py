@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from cosched.core.job import JobState
+from cosched.core.scheduling.starts import WEEK, Starts
 from cosched.service.store import statements
 from cosched.service.store.errors import StoreError
 from cosched.service.store.log import Log
@@ -169,6 +170,11 @@ class Store(Reading):
         """Store the answer to a user's call; if this request id has an answer, only the error."""
         self._write(statements.SAVE_REPLY, [(who, request_id, method, job, error)])
 
+    def save_starts(self, starts: Mapping[tuple[str, int], Starts]) -> None:
+        """Store what was started by owner and hour, as it is now; forget what was before the last week."""
+        self._write(statements.SAVE_STARTS, ((*key, *sums) for key, sums in starts.items()))
+        self._write(statements.RETIRE_STARTS, {(hour - WEEK,) for _, hour in starts})
+
     def set_meta(self, key: str, value: str) -> None:
         """Store a single value; keys that begin with "store." are the store's own."""
         self._write(statements.SET_META, [(key, value)])
@@ -244,6 +250,10 @@ class Store(Reading):
     def answer(self, peer: str, caller: str) -> tuple[str, str, list[Any]] | None:
         """Return the request id of the last mutating call of that job, and kind and fields of our answer."""
         return self._one(lambda row: (row[0], row[1], json.loads(row[2])), statements.ANSWER, (peer, caller))
+
+    def starts(self) -> list[tuple[str, int, Starts]]:
+        """Return owner, hour, and what was started of this owner in that hour, by hour."""
+        return self._read(lambda row: (row[0], row[1], Starts(*row[2:])), statements.STARTS)
 
     def reply(self, who: str, request_id: str) -> tuple[str, int | None, str] | None:
         """Return method, job and error of this user's call with that request id."""

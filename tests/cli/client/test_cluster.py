@@ -60,6 +60,13 @@ def test_how_pairs_of_a_domain_meet(cosched, domain, scheme, mate_budget, slots,
     assert (found["mate_budget"], found["slots"]) == (mate_budget or "0", slots)
 
 
+def test_the_share_of_a_user_is_shown_if_it_is_a_bound(cosched, domain):
+    domain.domain.scheme, domain.domain.mate_budget, domain.domain.slots = 2, "0.5", True
+    assert json.loads(cosched("domains", "--json").stdout)["mate_budget_share"] == "1"
+    domain.domain.mate_budget_share = "0.3"
+    assert cosched("domains").stdout.splitlines()[0].endswith(", scheme meet, mate_budget_share 0.3")
+
+
 @pytest.mark.parametrize(
     ("offset", "uncertainty", "shown"),
     [

@@ -56,6 +56,7 @@ def test_a_setting_that_is_seldom_meant_is_a_warning_with_a_better_one(coschedul
         ({"scheme": "meet"}, "meet, with b"),
         ({"scheme": "meet", "slots": False}, "meet, slots off, with b"),
         ({"scheme": "yield", "mate_budget": "0.2"}, "yield, mate_budget 0.2, with b"),
+        ({"scheme": "meet", "mate_budget_share": "0.3"}, "meet, mate_budget_share 0.3, with b"),
     ],
 )
 def test_it_says_how_pairs_meet(coscheduling, said):

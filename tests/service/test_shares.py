@@ -1,0 +1,87 @@
+"""Starts before their turn, counted by owner, bounded by `mate_budget_share`, and kept over a restart."""
+
+from __future__ import annotations
+
+import itertools
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from cosched.core.events import Asked
+from cosched.core.job import JobState
+from cosched.core.protocol import GetMateJobId, TryStartMate
+from cosched.core.settings import CoschedulingSettings, Scheme
+from cosched.service.store import JobRecord
+from tests.service.world import METRICS, Faults, Node, World
+
+CALLS = itertools.count(1)
+MEETS = CoschedulingSettings(scheme=Scheme.YIELD, slots=True)
+
+
+class SharingNode(Node):
+    """An owner may start half of the jobs before their turn."""
+
+    share = Decimal("0.5")
+
+
+class SharingWorld(World):
+    node_kind = SharingNode
+
+
+@pytest.fixture
+def node(tmp_path: Path):
+    """A domain of 10 nodes: bob's job 1 runs until 1105 on 6 of them, and his job 2 needs all."""
+    world = SharingWorld(tmp_path, 1, {"a": MEETS, "b": CoschedulingSettings()}, Faults())
+    node = world.nodes["a"]
+    submit(node, 1, "bob", 6, 100)
+    submit(node, 2, "bob", 10, 100)
+    world.now += 50
+    yield node
+    world.close()
+
+
+def submit(node: Node, job: int, owner: str, nodes: int, run: int, pair: str | None = None) -> None:
+    peer = "b" if pair else None
+    node.run_times[str(job)] = run
+    now = node.world.now
+    node._submit(JobRecord(job, "j", owner, None, nodes, run + 5, now, JobState.QUEUED, peer=peer, pair=pair))
+
+
+def is_started_for_its_mate(node: Node, job: int) -> bool:
+    """Whether b's job of the same number, which is ready, has this one started; both are ann's."""
+    node.domain.questions.ask(Asked("b", GetMateJobId(str(job), f"p{job}", None, "ann")))
+    return node.domain.questions.ask(Asked("b", TryStartMate(f"b/{job}/{next(CALLS)}", str(job), str(job), 0))).started
+
+
+def restart(node: Node) -> None:
+    node._die()
+    node.begin()
+
+
+def test_an_owner_whose_share_is_used_up_starts_nobody_else_before_the_turn_also_after_a_restart(node: Node) -> None:
+    before, pushed = METRICS.starts_before_turn._value.get(), METRICS.pushed_seconds._value.get()
+    for job, run in ((3, 65), (4, 80)):
+        submit(node, job, "ann", 1, run, f"p{job}")
+    assert is_started_for_its_mate(node, 3)
+    assert (METRICS.starts_before_turn._value.get(), METRICS.pushed_seconds._value.get()) == (before + 1, pushed + 15)
+    assert node.store.job(3).memory["pushed"] == 15
+    assert node.store.starts() == [("ann", 0, (1, 1, 15)), ("bob", 0, (1, 0, 0))]
+
+    restart(node)
+    assert node.domain.scheduler.job("3").pushed == 15
+    assert not is_started_for_its_mate(node, 4)
+    submit(node, 5, "ann", 1, 20)  # it is backfilled
+    restart(node)
+    assert node.domain.state("5") is JobState.RUNNING
+    assert is_started_for_its_mate(node, 4)
+    assert node.store.starts() == [("ann", 0, (3, 2, 30)), ("bob", 0, (1, 0, 0))]
+
+
+def test_what_is_a_week_old_is_forgotten_on_disk_too(node: Node) -> None:
+    assert node.store.starts() == [("bob", 0, (1, 0, 0))]
+    node.world.now += 7 * 24 * 3600
+    node.domain.end("1", JobState.COMPLETED)
+    assert node.store.starts() == [("bob", 168, (1, 0, 0))]
+    restart(node)
+    assert node.domain.scheduler.starts.by_owner(node.world.now) == {"bob": (1, 0, 0)}
