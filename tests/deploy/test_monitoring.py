@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from cosched.core.scheduling.starts import Starts
 from cosched.service.metrics import Metrics
 from tests.deploy import yaml_subset
 
@@ -32,6 +33,7 @@ def series() -> dict[str, set[str]]:
     metrics.denied("NOT_OWNER").inc()
     metrics.slots_dropped("not_claimed").inc()
     metrics.certificate_expiry("a.pem").set(1)
+    metrics.owners_starts.read = lambda: {"ann": Starts(2, 1, 30)}
     found: dict[str, set[str]] = {}
     for family in text_string_to_metric_families(metrics.text().decode()):
         for sample in family.samples:
