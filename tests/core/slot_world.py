@@ -224,7 +224,8 @@ class SlotWorld(World):
     def checked(self, domain: MortalDomain) -> None:
         """What holds after every event."""
         core, orders, turn = domain.core, {order.job for order in domain.machine.orders or ()}, domain.machine.turn
-        assert turn is None or core.jobs[turn].call is not None or turn in core.slots.plans, f"the turn of {turn} stays"
+        negotiates = turn is None or core.jobs[turn].call is not None or turn in core.slots.plans or turn in orders
+        assert negotiates, f"the turn of {turn} stays"
         for job in core.jobs.values():
             local: LocalJob = domain.jobs[job.id]
             assert job.id in orders or local.slot == job.slot, f"{job.id} has the slots {job.slot} and {local.slot}"

@@ -46,13 +46,13 @@ def test_a_job_that_waits_outlives_a_restart_of_its_mates_domain(make_pair, tmp_
     assert len(noted(tmp_path)) == 2
 
 
-@pytest.mark.parametrize("schemes", soaked([*SCHEMES, *MEETING], 1))
+@pytest.mark.parametrize("schemes", soaked([*SCHEMES, *MEETING], 1), ids="-".join)
 def test_no_pair_comes_apart_though_both_services_are_stopped_and_killed_again_and_again(make_pair, schemes):
     check_campaign(make_pair, schemes, pairs=10, kills=4)
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("schemes", [*SCHEMES, *MEETING])
+@pytest.mark.parametrize("schemes", [*SCHEMES, *MEETING], ids="-".join)
 def test_no_pair_of_200_comes_apart_though_both_services_are_stopped_and_killed_every_few_seconds(make_pair, schemes):
     check_campaign(make_pair, schemes, pairs=200, kills=60)
 
