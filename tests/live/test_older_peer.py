@@ -1,5 +1,6 @@
 """A peer of the release before slots, as the repository's history has it: its own processes, beside those of today."""
 
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -30,9 +31,10 @@ main()
 def older(tmp_path_factory) -> Path:
     """A folder with its packages."""
     folder = tmp_path_factory.mktemp("older")
-    archive = subprocess.run(["git", "archive", BEFORE_SLOTS, *FILES], cwd=ROOT, capture_output=True, check=False)
-    if archive.returncode:
-        pytest.skip("the history of this repository is not here: " + archive.stderr.decode().strip())
+    command = ["git", "archive", BEFORE_SLOTS, *FILES]
+    archive = subprocess.run(command, cwd=ROOT, capture_output=True, check=False) if shutil.which("git") else None
+    if archive is None or archive.returncode:
+        pytest.skip("the history of this repository is not here")
     subprocess.run(["tar", "-x", "-C", str(folder)], input=archive.stdout, check=True)
     _declare(folder)
     return folder
