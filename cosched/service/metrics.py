@@ -182,8 +182,8 @@ class OwnersStarts(Collector):
         owners = _most_before_turn(self.read())
         for field, name, text in (
             ("started", "starts", "Jobs started in the last 7 days, of owners with starts before their turn."),
-            ("before_turn", "starts_before_turn", "Those of them that were started before their turn."),
-            ("pushed", "pushed_seconds", "By how much these have pushed the planned start of the queue's first job."),
+            ("before_turn", "starts_before_turn", "Jobs of theirs started before their turn in the last 7 days."),
+            ("pushed", "pushed_seconds", "By how much these pushed the planned start of the queue's first job."),
         ):
             family = GaugeMetricFamily(f"cosched_owner_{name}", text, labels=["owner"])
             for owner, starts in owners.items():

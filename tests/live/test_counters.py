@@ -1,8 +1,11 @@
 """What a service counts, as Prometheus scrapes it."""
 
+from getpass import getuser
 from urllib.request import urlopen
 
-from tests.live.services import PATIENCE, free_port, script_that_notes, wait_until
+import pytest
+
+from tests.live.services import PATIENCE, free_port, script_that_notes, script_that_waits, wait_until
 
 
 def counted(url: str) -> dict[str, float]:
@@ -33,3 +36,29 @@ def test_lost_node_time_failed_launches_and_peers_are_counted(make_pair):
         )
     assert found["cosched_held_node_seconds_total"] % 2 == 0
     assert (found['cosched_peer_up{peer="b"}'], found['cosched_peer_refused{peer="b"}']) == (0, 0)
+
+
+@pytest.mark.soak
+def test_a_user_s_start_before_the_turn_is_counted_also_after_a_restart(make_pair):
+    """Of 4 nodes a job has 2 for a minute at most, the next one needs all, and that of the pair pushes it by 20 s."""
+    pair = make_pair(scheme="meet")
+    service, port = pair.a, free_port()
+    service.config["domain"]["http"] = f"127.0.0.1:{port}"
+    service.config["coscheduling"]["mate_budget_share"] = 0.5
+    pair.start()
+    url, mine = f"http://127.0.0.1:{port}/metrics", f'{{owner="{getuser()}"}}'
+    with pair.a.client() as a, pair.b.client() as b:
+        a.submit(script_that_waits(pair.folder, pair.folder / "go"), nodes=2, time_limit=60)
+        a.submit(script_that_notes(pair.folder), nodes=4, time_limit=60)
+        a.submit(script_that_notes(pair.folder), pair="p", nodes=2, time_limit=80)
+        b.submit(script_that_notes(pair.folder), pair="p", nodes=2)
+        wait_until(lambda: counted(url)["cosched_starts_before_turn_total"] == 1, "it starts for its mate")
+    pushed = counted(url)["cosched_pushed_seconds_total"]
+    assert 15 <= pushed <= 25
+    service.stop()
+    service.start()
+    found = counted(url)
+    assert found[f"cosched_owner_starts{mine}"] == 2
+    assert found[f"cosched_owner_starts_before_turn{mine}"] == 1
+    assert found[f"cosched_owner_pushed_seconds{mine}"] == pushed
+    (pair.folder / "go").touch()
