@@ -56,6 +56,9 @@ class Attempt:
 class World:
     """A history, drawn from a seed; `run` it."""
 
+    end_of_faults = 400
+    numbers_of_cuts = (0, 0, 1, 3)
+
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
         self.now = 0
@@ -79,24 +82,26 @@ class World:
     # What is drawn
 
     def _draw_faults(self) -> Faults:
-        pick, end = self.random.choice, 400
-        starts = self.random.sample(range(end), pick([0, 0, 1, 3]))
+        pick, end = self.random.choice, self.end_of_faults
+        starts = self.random.sample(range(end), pick(self.numbers_of_cuts))
         cuts = tuple((start, min(end, start + self.random.randint(5, 150))) for start in starts)
         return Faults(pick([0, 0, 0.1, 0.3]), pick([0, 0.2]), pick([0, 0.2, 0.6]), cuts, end)
 
     def _domain(self, name: str) -> FirstFit:
+        return FirstFit(Coscheduler(name, 10, self._draw_settings(0, 50, MAX_PATIENCE)), self)
+
+    def _draw_settings(self, *patiences: int) -> CoschedulingSettings:
         pick = self.random.choice
-        settings = CoschedulingSettings(
+        return CoschedulingSettings(
             scheme=pick([Scheme.HOLD, Scheme.YIELD]),
             release_interval=pick([60, 150]),
             max_held_fraction=pick([Decimal("0.6"), Decimal(1)]),
             max_yields=pick([0, 3]),
             on_peer_unreachable=pick(list(OnUnreachable)),
-            peer_patience=pick([0, 50, MAX_PATIENCE]),
+            peer_patience=pick(patiences),
             peer_grace=pick([0, 0, 60, MAX_GRACE]),
             retry_interval=pick([1, 10]),
         )
-        return FirstFit(Coscheduler(name, 10, settings), self)
 
     def _draw_pair(self, number: int) -> None:
         sides = self.random.sample(sorted(self.domains), 2)

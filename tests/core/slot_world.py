@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable
-from decimal import Decimal
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cosched.core.coscheduling.coscheduler import Coscheduler
@@ -16,10 +16,10 @@ from cosched.core.effects import Answer, Call, Record
 from cosched.core.events import Answered, Asked, CallFailed, Drained, Finished, Resumed, Submitted, Unlinked
 from cosched.core.job import JobState
 from cosched.core.protocol import Failure, GetMateJobId, GetMateStatus, MateName, Reply
-from cosched.core.settings import CoschedulingSettings, OnUnreachable, Scheme
+from cosched.core.settings import CoschedulingSettings, OnUnreachable
 from cosched.core.story import What, Why
 
-from .faulty_link import DEADLINE, MAX_GRACE, MAX_PATIENCE, Attempt, Faults, World
+from .faulty_link import DEADLINE, MAX_PATIENCE, Attempt, Faults, World
 from .planner import MortalDomain, PlannedJob
 
 if TYPE_CHECKING:
@@ -35,6 +35,8 @@ class SlotWorld(World):
     """A history, drawn from a seed. `calm`: without faults and troubles. `plant`: a mistake in each core."""
 
     domains: dict[str, MortalDomain]
+    end_of_faults = END
+    numbers_of_cuts = (0, 0, 1, 4)
 
     def __init__(self, seed: int, *, calm: bool = False, plant: Callable[[Coscheduler], None] = lambda _: None) -> None:
         self.calm = calm
@@ -53,28 +55,14 @@ class SlotWorld(World):
             self._draw_troubles()
 
     def _draw_faults(self) -> Faults:
-        pick = self.random.choice
-        self.deaths = 0.0 if self.calm else pick([0, 0, 0.01, 0.05])
+        self.deaths = 0.0 if self.calm else self.random.choice([0, 0, 0.01, 0.05])
         if self.calm:
             return Faults(0, 0, 0, (), END)
-        starts = self.random.sample(range(END), pick([0, 0, 1, 4]))
-        cuts = tuple((start, min(END, start + self.random.randint(5, 150))) for start in starts)
-        return Faults(pick([0, 0, 0.1, 0.3]), pick([0, 0.2]), pick([0, 0.2, 0.6]), cuts, END)
+        return super()._draw_faults()
 
     def _domain(self, name: str) -> MortalDomain:
-        pick = self.random.choice
-        settings = CoschedulingSettings(
-            scheme=pick([Scheme.HOLD, Scheme.YIELD]),
-            release_interval=pick([60, 150]),
-            max_held_fraction=pick([Decimal("0.6"), Decimal(1)]),
-            max_yields=pick([0, 3]),
-            on_peer_unreachable=pick(list(OnUnreachable)),
-            peer_patience=pick([50 if self.calm else 0, 50, MAX_PATIENCE, MAX_PATIENCE]),
-            peer_grace=pick([0, 0, 60, MAX_GRACE]),
-            retry_interval=pick([1, 10]),
-            mate_patience=1000,
-            slots=self.random.random() < 0.9,
-        )
+        settings = self._draw_settings(50 if self.calm else 0, 50, MAX_PATIENCE, MAX_PATIENCE)
+        settings = replace(settings, mate_patience=1000, slots=self.random.random() < 0.9)
         return MortalDomain(self.core(name, settings), self, later=self.random.random() < 0.3 and not self.calm)
 
     def core(self, name: str, settings: CoschedulingSettings) -> Coscheduler:
