@@ -4,9 +4,10 @@
 #   demo        a coupled month under every combination of schemes
 #   slurm-demo  two real Slurm clusters, coscheduled, for half a minute (installs slurm-wlm and gcc where it may)
 #   test        lint, types, contracts, and the short tier of tests: 8 minutes on two processors (installs chromium,
-#               slurm-wlm and gcc where missing and permitted)
+#               slurm-wlm, gcc and Java where missing and permitted)
 #   soak        the long tier, an hour or more: many seeds, kills by the dozen, histories of faults; `make soak SEED=7`
 #               repeats a run
+#   model       the models of the rules, all states within their bounds, minutes (installs Java where it may)
 #   bench       speed, as ratios on this machine (needs a C compiler)
 #   proto       lint the protocol's files and generate the modules of cosched/v1
 #   lint        ruff, mypy (strict), import-linter
@@ -22,7 +23,7 @@ BIN := .venv/bin
 TESTERS := $(shell expr 3 \* $$(nproc) / 2)
 READY := .venv/.ready
 
-.PHONY: setup demo slurm-demo test soak tools bench lint lock proto docs man dist deb clean
+.PHONY: setup demo slurm-demo test soak model java tools bench lint lock proto docs man dist deb clean
 
 setup: $(READY)
 
@@ -46,7 +47,7 @@ slurm-demo: setup
 	$(BIN)/python -m deploy.slurm.demo
 
 # Programs that the tests use where they are, or may be installed.
-tools: setup
+tools: setup java
 	@command -v chromium >/dev/null || sh deploy/install-packages.sh chromium fonts-dejavu-core || \
 	    echo "without chromium the reports are not tested in a browser" >&2
 	@command -v slurmctld >/dev/null || sh deploy/install-packages.sh slurm-wlm || \
@@ -57,11 +58,18 @@ tools: setup
 	    echo "without a C compiler the hooks for Slurm are not tested" >&2
 	$(BIN)/python -m tests.kernels
 
+java:
+	@command -v java >/dev/null || sh deploy/install-packages.sh default-jre-headless || \
+	    echo "without Java the models are not checked" >&2
+
 test: lint tools
 	$(BIN)/pytest -q -n $(TESTERS) --dist worksteal
 
 soak: tools
 	SOAK_SEED=$(SEED) $(BIN)/pytest -n $(TESTERS) --dist worksteal -m soak
+
+model: setup java
+	$(BIN)/pytest -v -rP -m model tests/model
 
 bench: setup
 	@command -v cc >/dev/null || sh deploy/install-packages.sh gcc libc6-dev

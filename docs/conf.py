@@ -49,6 +49,7 @@ docs/slurm
 docs/coscheduling
 docs/scheduling
 docs/meet
+docs/groups
 docs/protocol
 sim/reference/README
 sim/studies/tang2011/PAPER

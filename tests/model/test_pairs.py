@@ -1,0 +1,102 @@
+"""Pairs of jobs with their four calls (docs/coscheduling.md): what holds with all rules, what fails without one."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.model.tlc import NEVER, STANDSTILL, check
+
+RULES = (
+    "ReleaseTimer",
+    "WantedFirst",
+    "Jitter",
+    "LooksAgain",
+    "Generations",
+    "FirstAnswer",
+    "PersistFirst",
+    "Deadlines",
+)
+ALWAYS = ("NobodyStartsTwice", "NothingBeyondTheMachine", "NoHalfPair")
+HALF = "NoHalfPair"
+TWICE = "NobodyStartsTwice"
+HOLD, YIELD, MIXED = ("hold", "hold"), ("yield", "yield"), ("hold", "yield")
+
+Orders = tuple[tuple[int, ...], tuple[int, ...]]
+ONE: Orders = ((1,), (1,))
+FIGURE_2: Orders = ((1, 2), (2, 1))  # of the paper: each machine holds for what waits on the other
+FOUR_PAIRS: Orders = ((1, 3, 2, 4), (2, 4, 1, 3))  # the smallest exchange of holds
+
+
+def world(orders: Orders, schemes: tuple[str, str], without: str | None = None, **more: object) -> dict[str, object]:
+    """All jobs are there from the beginning, each is as large as its machine, and there are no faults."""
+    rules = {rule: rule != without for rule in RULES}
+    given = {
+        "Order": dict(zip("AB", orders, strict=True)),
+        "Scheme": dict(zip("AB", schemes, strict=True)),
+        "Places": 1,
+    }
+    plain = {"Submitted": True, "Others": frozenset(), "CallsCross": True, "Faults": False}
+    return given | plain | {"Unreachable": "start", "MaxCalls": {"A": 0, "B": 0}} | rules | more
+
+
+def faulty(unreachable: str, without: str | None = None) -> dict[str, object]:
+    """One pair, a machine that others use, too, and every fault."""
+    calls = {"A": 1, "B": 3}
+    late = {
+        "Faults": True,
+        "MaxCalls": calls,
+        "Others": frozenset("A"),
+        "Unreachable": unreachable,
+        "LooksAgain": False,
+    }
+    return world(ONE, HOLD, without, **late, Jitter=False)
+
+
+def test_figure_2_of_the_paper_ends(tmp_path: Path) -> None:
+    outcome = check(tmp_path, "Pairs", world(FIGURE_2, HOLD, CallsCross=False), invariants=ALWAYS, starts=True)
+    assert outcome.failure is None, outcome.output
+
+
+@pytest.mark.model
+@pytest.mark.parametrize(
+    "values",
+    [
+        pytest.param(world(FOUR_PAIRS, HOLD, CallsCross=False), id="four pairs"),
+        pytest.param(world(FIGURE_2, HOLD), id="hold-hold, crossing"),
+        pytest.param(world(FIGURE_2, YIELD), id="yield-yield, crossing"),
+        pytest.param(world(FIGURE_2, MIXED), id="hold-yield, crossing"),
+        pytest.param(world(ONE, HOLD, Submitted=False), id="submitted one by one"),
+    ],
+)
+def test_every_job_starts(values: dict[str, object], tmp_path: Path) -> None:
+    outcome = check(tmp_path, "Pairs", values, invariants=ALWAYS, starts=True)
+    print(outcome.states, "states")
+    assert outcome.failure is None, outcome.output
+
+
+@pytest.mark.model
+@pytest.mark.parametrize(("unreachable", "calls"), [("start", 3), ("yield", 1)])
+def test_no_fault_makes_half_a_pair_unsaid(unreachable: str, calls: int, tmp_path: Path) -> None:
+    outcome = check(tmp_path, "Pairs", faulty(unreachable, calls=calls), invariants=ALWAYS, starts=False)
+    print(outcome.states, "states")
+    assert outcome.failure is None, outcome.output
+
+
+@pytest.mark.model
+@pytest.mark.parametrize(
+    ("values", "failure"),
+    [
+        pytest.param(world(FIGURE_2, HOLD, "ReleaseTimer"), STANDSTILL, id="release timer: Figure 2"),
+        pytest.param(world(FOUR_PAIRS, HOLD, "WantedFirst", CallsCross=False), NEVER, id="wanted first: four pairs"),
+        pytest.param(world(FIGURE_2, HOLD, "Jitter"), NEVER, id="jitter: holds change places"),
+        pytest.param(world(FIGURE_2, YIELD, "LooksAgain"), STANDSTILL, id="another look: both yield"),
+        pytest.param(faulty("start", "PersistFirst"), TWICE, id="persist first: a job starts twice"),
+        pytest.param(faulty("start", "FirstAnswer"), HALF, id="first answer: a late copy"),
+        pytest.param(faulty("yield", "Generations"), HALF, id="generations: a call for an earlier hold"),
+        pytest.param(faulty("yield", "Deadlines"), HALF, id="deadlines: a call that was given up"),
+    ],
+)
+def test_without_a_rule_the_known_failure_is_back(values: dict[str, object], failure: str, tmp_path: Path) -> None:
+    outcome = check(tmp_path, "Pairs", values, invariants=ALWAYS, starts=not values["Faults"])
+    print(outcome.states, "states")
+    assert outcome.failure == failure, outcome.output
