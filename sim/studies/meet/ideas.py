@@ -24,9 +24,11 @@ MEASURES = (PAIR_WAIT, *(f"{machine} {name}" for name in (WAIT, LONGEST) for mac
 IDEAS = {
     "pass": "Jobs with a slot are in the wanted pass, too",
     "queue": "A budget that adapts to the queue: beta is divided by 1 + a tenth of the number of queued jobs",
+    "grow": "A budget that adapts to the queue: beta is multiplied by 1 + a tenth of the number of queued jobs",
     "asker": "A budget that adapts to the wanted job: it may push the first job by no more than it has waited itself",
     "sofar": "The budget is a share of the wait so far, not of the wait up to the earliest start",
     "unbound": "Another guard: it alone bounds the loss, also where the first job could now start earlier",
+    "both": "That guard, and jobs with a slot are in the wanted pass",
     "half": "Another guard: the first job loses at most half of its requested time",
 }
 EXACT = "Learned estimates, at their best: exact ones"
