@@ -108,10 +108,9 @@ def test_all_combinations_of_schemes_on_a_part_of_a_generated_month(tmp_path, mo
 
 
 @pytest.mark.parametrize(("flag", "what"), [("--events", "events.jsonl"), ("--script=x", "script")])
-def test_what_only_a_simulation_can_do_is_refused(tmp_path, month, flag, what):
+def test_what_only_a_simulation_can_do_is_refused(cosched, tmp_path, month, flag, what):
     (tmp_path / "x").write_text("")
-    done = run(tmp_path, *month, "--live", "--out", "out", flag)
-    assert done.returncode == 2
+    done = cosched("replay", *month, "--live", "--out", "out", flag, exit_code=2)
     assert done.stderr.startswith("cosched: --live: ")
     assert what in done.stderr
     assert not (tmp_path / "out").exists()
