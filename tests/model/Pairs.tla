@@ -292,11 +292,13 @@ Next == \/ Step /\ UNCHANGED taken
         \/ Over
 
 (* Fair: what a domain can do it does some time, what was sent to it arrives, its jobs end, its timers fire. *)
-Works(d) == \/ \E j \in Of(d) : Submit(j) \/ Ready(j)
+Submits(d) == \E j \in Of(d) : Submit(j)
+Works(d) == \/ \E j \in Of(d) : Ready(j)
             \/ \E m \in net : m.to \in Of(d) /\ (Asked(m.to, m) \/ Answered(m.to, m))
 Ends(d) == \E j \in Of(d) : End(j)
 Releases(d) == \E j \in Of(d) : Release(j)
-Fairness == \A d \in Domains : /\ WF_vars(Works(d) /\ UNCHANGED taken)
+Fairness == \A d \in Domains : /\ SF_vars(Submits(d) /\ UNCHANGED taken)
+                               /\ WF_vars(Works(d) /\ UNCHANGED taken)
                                /\ SF_vars(Ends(d) /\ UNCHANGED taken)
                                /\ SF_vars(Releases(d) /\ UNCHANGED taken)
                                /\ SF_vars(LookAgain(d) /\ UNCHANGED taken)
