@@ -161,13 +161,13 @@ class Exploration:
         """Each way to go on."""
         for message in dict.fromkeys(state.under_way):
             yield from self._arrives(state, message)
+        given_up = [(name, call) for name in "AB" for call in self._given_up(state, name)]
+        for name, (job, request) in given_up:
+            step = Step(Message(name, job, request), Failure.TIMEOUT)
+            yield from self._happens(state, name, step, state.under_way, "the call is lost")
         due = [(at, name, timer) for name in "AB" for at, timer in self._due(state, name)]
         last = min((at for at, _, (_, timer) in due if timer is not Outside.LOOK), default=FOREVER) + self.scenario.late
-        last = last if self.scenario.slow or not state.under_way else 0
-        for name in "AB":
-            for job, request in self._given_up(state, name):
-                step = Step(Message(name, job, request), Failure.TIMEOUT)
-                yield from self._happens(state, name, step, state.under_way, "the call is lost")
+        last = last if self.scenario.slow or not (state.under_way or given_up) else 0
         for at, name, timer in due:
             if at <= max(last, 0):
                 yield from self._timer(state, name, at, timer)

@@ -88,7 +88,8 @@ class ExploredJob(NamedTuple):
 
 @dataclass(frozen=True)
 class Scenario:
-    """Two domains with their jobs, and how much may go wrong. `slow`: messages may take any time; else none.
+    """Two domains with their jobs, and how much may go wrong. `slow`: messages may take any time; else none, and
+    a call that is lost is given up at once.
 
     `whole`: whatever goes wrong, pairs start together. Without that they do so if nothing goes wrong.
     """

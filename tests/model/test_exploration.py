@@ -125,24 +125,15 @@ def test_four_pairs_start():
 @pytest.mark.parametrize("states", deep_but_first([120, 2 * MANY]))
 @pytest.mark.parametrize("jobs", deep_but_first(SLOTTED.values()))
 def test_a_pair_with_a_slot_starts(jobs, states):
-    explored(scenario(jobs, Scheme.YIELD, Scheme.YIELD, slots=True, slow=False), states=states)
+    explored(scenario(jobs, Scheme.YIELD, Scheme.YIELD, slots=True, slow=False, late=0), states=states)
 
 
 @DEEP
 @pytest.mark.parametrize("kinds", [LINK | {Fault.BUSY}, {Fault.CRASH}], ids=["link", "crash"])
 @pytest.mark.parametrize("jobs", SLOTTED.values(), ids=list(SLOTTED))
-def test_a_pair_with_a_slot_starts_whatever_is_lost_once(jobs, kinds):
-    world = scenario(
-        jobs,
-        Scheme.YIELD,
-        Scheme.YIELD,
-        slots=True,
-        slow=False,
-        late=0,
-        unreachable="yield",
-        faults=1,
-        kinds=frozenset(kinds),
-    )
+def test_a_pair_with_a_slot_stays_whole_whatever_is_lost_once(jobs, kinds):
+    one_fault = {"faults": 1, "kinds": frozenset(kinds), "patience": LONG, "unreachable": "yield", "whole": True}
+    world = scenario(jobs, Scheme.YIELD, Scheme.YIELD, slots=True, slow=False, late=0, **one_fault)
     explored(world, states=2 * MANY)
 
 
