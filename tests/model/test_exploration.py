@@ -1,7 +1,7 @@
 """The real core, explored: what must hold in every state of small worlds, and what goes wrong without a rule.
 
-A world is complete if all its states were visited; else the test says to which depth. `pytest -s -m soak tests/model`
-prints the numbers.
+A world is complete if all its states were visited; else the test says to which depth. `make model` prints
+the numbers.
 """
 
 from decimal import Decimal
@@ -11,7 +11,7 @@ import pytest
 from cosched.core.coscheduling import holds
 from cosched.core.coscheduling.incoming import Incoming
 from cosched.core.domain import Change, PolicyDomain
-from cosched.core.effects import EndTurn, Try
+from cosched.core.effects import Try
 from cosched.core.events import Tried
 from cosched.core.job import JobState
 from cosched.core.protocol import FOREVER
@@ -20,7 +20,7 @@ from cosched.core.settings import CoschedulingSettings, OnUnreachable, Scheme
 from .exploration import Exploration, Wrong
 from .local_domain import LINK, ExploredJob, Fault, Scenario
 
-DEEP = pytest.mark.soak  # what is explored for longer than a moment
+DEEP = pytest.mark.model  # what is explored for longer than a moment
 SCHEMES = [(Scheme.HOLD, Scheme.HOLD), (Scheme.HOLD, Scheme.YIELD), (Scheme.YIELD, Scheme.YIELD)]
 MANY = 40_000  # states; a world of so many is explored for some 15 s
 LONG = 100  # seconds of patience: it does not end
@@ -169,15 +169,6 @@ def test_a_domain_that_sends_before_it_records_leaves_half_a_pair():
         PAIR, patience=LONG, unreachable="yield", faults=1, kinds=frozenset({Fault.UNRECORDED}), whole=True
     )
     assert wrong(world) == "a pair has started apart"
-
-
-@DEEP
-def test_without_the_end_of_turns_a_queue_stands_still(monkeypatch):
-    def _end_turn(domain: PolicyDomain, effect: EndTurn, now: int, left: list[Change]) -> None:
-        """Forget it."""
-
-    monkeypatch.setattr(PolicyDomain, "_end_turn", _end_turn)
-    assert wrong(scenario(SLOTTED["moved"], Scheme.YIELD, Scheme.YIELD, slots=True, slow=False)) == "a turn stays open"
 
 
 def wrong(world: Scenario) -> str:
