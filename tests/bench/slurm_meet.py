@@ -14,14 +14,13 @@ from statistics import fmean, median
 
 import numpy as np
 
-from cosched.adapters.slurm.reservations import whose
 from cosched.workload.jobs import Workload
 from cosched.workload.pairing import Pairing
 from cosched.workload.traces import offered_load
-from deploy.slurm.lab import CoupledLab
 from deploy.slurm.lab.laboratory import NAMES
 from deploy.slurm.trace.cut import LIMIT_STEP, Cut
 from deploy.slurm.trace.playing import Play, Played, laboratory, play
+from tests.slurm.coupled_checks import reservations_of
 
 SEEDS = (1, 7)
 SCHEMES = ("hold", "yield", "meet")
@@ -89,14 +88,7 @@ def _pairing(rows: Sequence[Sequence[int]]) -> Pairing:
 def measure(cut: Cut, scheme: str) -> Row:
     """Play a trace under a scheme. LabError, also if not all jobs run to their ends."""
     with laboratory(cut, (scheme,) * len(NAMES), **SETTINGS) as lab:
-        return _row(cut, play(lab, cut, scheme), left_over(lab))
-
-
-def left_over(lab: CoupledLab) -> list[str]:
-    """The reservations of cosched's that there are on the clusters."""
-    shown = [domain.cluster.scontrol("show", "reservations", "-o") for domain in lab]
-    names = (line.split()[0].partition("=")[2] for text in shown for line in text.splitlines() if line)
-    return [name for name in names if whose(name)]
+        return _row(cut, play(lab, cut, scheme), [name for domain in lab for name in reservations_of(domain)])
 
 
 def _row(cut: Cut, played: Play, left: list[str]) -> Row:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from cosched.adapters.slurm.reservations import whose
 from cosched.client import Client, Event
 from deploy.slurm.lab import Domain
 from tests.live.workloads import Outcome, Work
@@ -96,6 +97,13 @@ def warnings(domain: Domain, *jobs: str) -> list[str]:
     with Client(domain.service.server, timeout=PATIENCE) as client:
         texts = [event.text for event in client.events(0, kinds=["warning"], until_now=True)]
     return [text for text in texts if any(text.startswith(f"job {job} ") for job in jobs)]
+
+
+def reservations_of(domain: Domain) -> list[str]:
+    """The names of cosched's reservations."""
+    shown = domain.cluster.scontrol("show", "reservations", "-o")
+    names = (line.split()[0].partition("=")[2] for line in shown.splitlines() if line)
+    return [name for name in names if whose(name)]
 
 
 def comment_of(domain: Domain, job: str) -> str:
