@@ -48,6 +48,7 @@ _UNAVAILABLE = (
     "Socket timed out",
     "Zero Bytes were transmitted",
     "Connection refused",
+    "Connection reset by peer",  # it was killed during the call
     "in standby mode",
 )
 

@@ -112,6 +112,7 @@ def test_no_jobs_are_no_rows() -> None:
         ("not-pending", NotPendingError),
         ("down-squeue", UnavailableError),
         ("down-scontrol", UnavailableError),
+        ("killed-scontrol", UnavailableError),
         ("nodes", ManagerError),
     ],
 )
