@@ -305,6 +305,7 @@ class SlurmManager(MeetingSystem):
             self._own(self._sequences.mend(row, 0))
         self._requeue_unlaunched()
         self._remove_what_is_over()
+        await self._slots.sweep()
         await self._waiting.sweep(rows)
 
     def _requeue_unlaunched(self) -> None:

@@ -41,6 +41,8 @@ class Slots:
         self._slurm = slurm
         self._sequences = sequences
         self._slots: dict[str, Slot] = {}
+        self._making: set[str] = set()  # reservations that are not their jobs' slots yet
+        self._sweeps = False
 
     def of(self, job_id: str) -> Slot | None:
         """Return the job's slot."""
@@ -133,7 +135,20 @@ class Slots:
             _LOG.warning("job %s: its reservation %s is nobody's slot any more", owner[0], found.name)
             await self._remove(found.name)
             removed.append(found.name)
+        self._sweeps = True
         return removed
+
+    async def sweep(self) -> None:
+        """Once `take_up` was called, remove those of our reservations that are for no slot. ManagerError.
+
+        A slurmctld that is killed may bring back what was deleted seconds before, with the job in it.
+        """
+        found = [each.name for each in await self._slurm.reservations() if whose(each.name)] if self._sweeps else []
+        needed = self._making.union(slot.name for slot in self._slots.values())
+        for name in found:
+            if name not in needed:
+                _LOG.warning("reservation %s is nobody's slot any more", name)
+                await self._try_to_remove(name)
 
     # Steps
 
@@ -141,6 +156,7 @@ class Slots:
         name = new_name(job.job_id, generation)
         start, end = (None if at <= now else at), max(at, now) + job.time_limit + SPARE
         async with job.sequence:
+            self._making.add(name)
             try:
                 await self._slurm.reserve(name, job.owner, nodes, start, end)
                 await self._slurm.put_in(job.job_id, name)
@@ -153,6 +169,8 @@ class Slots:
                 _LOG.info("job %s has no slot: %s", job.job_id, error)
                 await self._remove(name)
                 return False
+            finally:
+                self._making.discard(name)
             before, self._slots[job.job_id] = self._slots.get(job.job_id), Slot(name, at)
         if before is not None:
             await self._remove(before.name)

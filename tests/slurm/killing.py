@@ -1,0 +1,67 @@
+"""Kills a service or slurmctld at a step of a slot: scontrol does it, as the service calls it."""
+
+import shutil
+import tempfile
+from pathlib import Path
+
+STEPS = {  # as the shell matches scontrol's arguments, after "again" if it was called with the same before
+    "reserve now": "*'create reservation '*' starttime=now '*",
+    "reserve": "*'create reservation '*' starttime=uts'*",
+    "put in": "'update jobid='*' reservationname=cosched-'*",
+    "claim": "'again update jobid='*' reservationname=cosched-'*",
+    "move": "*'update reservation='*",
+    "take out": "*'update jobid='*' reservationname='",
+    "delete": "*'delete reservation='*",
+}
+BEFORE, AFTER = "before", "after"
+_OTHERS = ("squeue", "scancel", "sinfo", "sbatch")
+_SCRIPT = """#!/bin/sh
+called="{marks}/$(printf %s "$*" | tr ' /' '__')"
+if [ -e "$called" ]; then again='again '; else again=; touch "$called"; fi
+its_turn() {{
+    case "$again$*" in {step}) [ -e {marks}/armed ] && mkdir {marks}/killed 2>/dev/null ;; *) false ;; esac
+}}
+if [ {when} = before ]; then
+    its_turn "$@" && kill -KILL {victim} && {then}
+    exec {scontrol} "$@"
+fi
+{scontrol} "$@"
+code=$?
+its_turn "$@" && kill -KILL {victim}
+exit $code
+"""
+CALLER = "$PPID"
+
+
+class Killer:
+    """Slurm's commands in `folder`. Once `arm` was called, the first scontrol of this step kills the victim.
+
+    victim: a process id, or CALLER, whose command is then not run if it is killed before it.
+    """
+
+    def __init__(self, folder: Path, step: str, when: str, victim: int | str) -> None:
+        self._marks = Path(tempfile.mkdtemp(dir=folder))
+        for name in _OTHERS:
+            if not (folder / name).exists():
+                (folder / name).symlink_to(_which(name))
+        then = "exit 1" if victim == CALLER else ":"
+        its = {"step": STEPS[step], "marks": self._marks, "when": when, "victim": victim, "then": then}
+        script = self._marks / "scontrol"
+        script.write_text(_SCRIPT.format(scontrol=_which("scontrol"), **its))
+        script.chmod(0o755)
+        script.replace(folder / "scontrol")
+
+    def arm(self) -> None:
+        """Kill from now on."""
+        (self._marks / "armed").touch()
+
+    @property
+    def has_killed(self) -> bool:
+        """Whether the victim has been killed."""
+        return (self._marks / "killed").exists()
+
+
+def _which(name: str) -> str:
+    found = shutil.which(name)
+    assert found is not None
+    return found

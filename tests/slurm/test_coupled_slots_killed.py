@@ -1,0 +1,124 @@
+"""Pairs that meet on two real clusters, while a service or a slurmctld is killed at each step of a slot."""
+
+import random
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from cosched.adapters.slurm.manager import create
+from deploy.slurm.lab import CoupledLab, Domain
+from deploy.slurm.lab.service import Sections
+from tests.live.workloads import Work
+from tests.slurm.cosched_hooks import check_for_compiler
+from tests.slurm.coupled_checks import START, Served, check_nothing_is_left, reservations_of
+from tests.slurm.killing import AFTER, BEFORE, CALLER, STEPS, Killer
+
+pytestmark = [pytest.mark.soak, pytest.mark.skipif(not create.can_meet, reason="services with Slurm cannot meet yet")]
+SEED = 20110913
+NODES, PAIRS, ALONE = 8, 10, 3
+SIZES, SECONDS = (2, 6), (1.0, 6.0)  # so that pairs wait for other jobs, and agree on slots
+LIMIT = "--time=1"
+FILLING = "sleep 10"  # on all nodes, while all else is submitted
+PATIENCE = 300  # seconds, of hooks: more than a service needs to start on a busy machine
+NET = 90.0  # seconds after which Slurm itself has removed a reservation that a service has lost
+MEETING = {"on_peer_unreachable": "hold", "backoff": 4}
+
+
+class KillersLab(CoupledLab):
+    """Its first domain finds Slurm's commands in `folder`."""
+
+    folder: Path  # of Slurm's commands
+
+    def _sections(self, domain: Domain, scheme: str) -> Sections:
+        sections = {**super()._sections(domain, scheme)}
+        if domain.name == self.lab.names[0]:
+            sections["manager"] = {**sections["manager"], "bin": str(self.folder)}
+        return sections
+
+
+@pytest.fixture(scope="module")
+def lab() -> Iterator[KillersLab]:
+    check_for_compiler()
+    with tempfile.TemporaryDirectory(prefix="kill-") as folder:
+        lab = KillersLab(options={"nodes": NODES}, services=False, patience=PATIENCE, gate=False, **START)
+        lab.folder = Path(folder)
+        with lab:
+            yield lab
+
+
+@pytest.fixture(scope="module")
+def running(lab: KillersLab) -> Served:
+    return Served(lab)
+
+
+@pytest.fixture
+def coupled(running: Served) -> Iterator[Served]:
+    """Afterwards nothing is left of the jobs."""
+    yield running
+    running.lab.clear()
+
+
+@pytest.mark.parametrize("when", [BEFORE, AFTER])
+@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize("victim", ["service", "slurmctld"])
+def test_a_kill_at_a_step_of_a_slot_leaves_no_reservation_and_no_job_without_its_mate(
+    lab: KillersLab, coupled: Served, victim: str, step: str, when: str
+) -> None:
+    here = coupled.here
+    killer = Killer(lab.folder, step, when, CALLER if victim == "service" else here.cluster.pid())
+    coupled.serve(("meet", "meet"), **MEETING)
+    ids = submit_all(coupled, f"{victim}-{step}-{when}".replace(" ", "-"))
+    killer.arm()
+    here.cluster.wait_for(lambda: killer.has_killed or not here.cluster.squeue("-h"), "the kill", PATIENCE)
+    if not killer.has_killed:
+        pytest.skip(f"no {step} was called for")
+    restart(here, victim)
+    here.cluster.wait_for(lambda: mended(here) and not here.cluster.squeue("-h"), "the end of all jobs", PATIENCE)
+    outcome = coupled.outcome(*ids)
+    assert outcome.states == {"completed": 2 * PAIRS}
+    assert len(outcome.whys) == len(outcome.times) == PAIRS
+    if victim == "service":
+        assert outcome.alone() == {}
+        assert set(outcome.runs.values()) == {1}
+    else:  # Slurm may have forgotten that a job runs, and have started it again
+        assert [whys for whys in outcome.alone().values() if len(whys) == 2] == []
+    here.cluster.wait_for(lambda: not any(map(reservations_of, lab)), "no reservation", NET)
+    check_nothing_is_left(coupled)
+
+
+def submit_all(coupled: Served, prefix: str) -> list[list[str]]:
+    """Pairs and other jobs, more than there are nodes, which Slurm has saved; the ids, by domain."""
+    chance = random.Random(SEED)
+    ids = []
+    for domain in coupled.lab:
+        domain.cluster.sbatch(FILLING, f"--nodes={NODES}", LIMIT, "--output=/dev/null")
+        names = [*(f"{prefix}-{number}" for number in range(PAIRS)), *[None] * ALONE]
+        chance.shuffle(names)
+        works = [Work(name, chance.randint(*SIZES), round(chance.uniform(*SECONDS), 3)) for name in names]
+        ids.append([coupled.submit(domain, work, LIMIT) for work in works])
+    for domain, its in zip(coupled.lab, ids, strict=True):
+        domain.cluster.wait_until_saved(int(its[-1]))
+    return ids
+
+
+def restart(domain: Domain, victim: str) -> None:
+    """After its end by SIGKILL."""
+    if victim == "service":
+        domain.service.kill()
+        domain.service.start()
+    else:
+        domain.cluster.kill_controller()
+        domain.cluster.start_controller()
+
+
+def mended(domain: Domain) -> bool:
+    """Undo what Slurm does to a job that it starts again because it has forgotten it, and to its nodes; True."""
+    shown = domain.cluster.squeue("-h", "-t", "pending", "-o", "%i %r")
+    jobs = [line.split()[0] for line in shown.splitlines() if "launch failed" in line]
+    if jobs:
+        domain.cluster.try_run("scontrol", "release", ",".join(jobs))
+        for node in domain.cluster.nodes:
+            domain.cluster.try_run("scontrol", "update", f"nodename={node}", "state=resume")
+    return True

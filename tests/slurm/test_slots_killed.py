@@ -1,0 +1,77 @@
+"""Slots on a real cluster whose slurmctld is killed at each step: nothing is left behind."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from cosched.adapters.slurm.book import Job
+from cosched.adapters.slurm.slots import Slots
+from deploy.slurm.lab import Cluster, clear
+from tests.slurm.killing import AFTER, BEFORE, STEPS, Killer
+from tests.slurm.managed import Managed, clusters
+from tests.slurm.test_slots import LATER, PATIENCE, Place, left_over, slots_of
+
+pytestmark = pytest.mark.soak
+KILLED = 120.0  # seconds
+
+
+@pytest.fixture(scope="module")
+def both() -> Iterator[dict[str, Place]]:
+    """A cluster of 4 nodes with one CPU each."""
+    with clusters("intrepid", nodes=4) as both:
+        yield both
+
+
+@pytest.fixture
+def place(both: dict[str, Place]) -> Iterator[Place]:
+    cluster, _ = both["intrepid"]
+    yield both["intrepid"]
+    for node in cluster.nodes:  # drained if Slurm has forgotten that a job runs there, and starts it again
+        cluster.try_run("scontrol", "update", f"nodename={node}", "state=resume")
+    clear(cluster)
+
+
+@pytest.mark.parametrize("when", [BEFORE, AFTER])
+@pytest.mark.parametrize("step", [step for step in STEPS if step != "reserve now"])
+async def test_a_slot_that_is_booked_moved_and_claimed_while_slurmctld_is_killed(
+    place: Place, tmp_path: Path, step: str, when: str
+) -> None:
+    cluster, _ = place
+    killer = Killer(tmp_path, step, when, cluster.pid())
+    async with Managed(*place, bin=str(tmp_path)) as slurm:
+        job_id = await slurm.submit("true", LATER, "--nodes=4", "--time=1")
+        assert await slurm.manager.look()
+        await asyncio.to_thread(cluster.wait_until_saved, int(job_id))
+        slots, job = slots_of(slurm), slurm.known[job_id]
+        assert await slots.take_up({}) == []
+        killer.arm()
+        restart = asyncio.create_task(asyncio.to_thread(restart_once_killed, cluster, killer))
+        for generation, ahead in ((1, 90), (2, 20)):
+            now = int(time.time())
+            await slots.book(job, generation, now, now + ahead, ())  # refused where no node is known yet to be up
+        claimed = await claim_at_slot(slots, job)
+        if claimed:
+            assert await slurm.manager.start(job_id)
+        await slots.unbook(job_id)
+        await restart
+        await slots.sweep()
+        assert await left_over(slurm) == []
+
+
+async def claim_at_slot(slots: Slots, job: Job) -> bool:
+    slot = slots.of(job.job_id)
+    if slot is None:
+        return False
+    await asyncio.sleep(max(0, slot.at - time.time()))
+    return await slots.claim(job, PATIENCE)
+
+
+def restart_once_killed(cluster: Cluster, killer: Killer) -> None:
+    cluster.wait_for(lambda: killer.has_killed, "the kill", KILLED)
+    cluster.kill_controller()
+    cluster.start_controller()
