@@ -188,7 +188,7 @@ class World:
     def _call(self, domain: int, call: Call) -> None:
         peer = self.index.get(call.peer)
         if self._cut and peer is not None and frozenset((domain, peer)) in self._cut:
-            self.feed(domain, CallFailed(call.job, call.request, Failure.UNREACHABLE))
+            self.feed(domain, CallFailed(call.job, call.request, Failure.UNREACHABLE, call.peer))
             return
         name = self.domains[domain].name
         if peer is None:
@@ -198,7 +198,7 @@ class World:
         if self.story is not None:
             detail = {"to": call.peer, **_told(call.request), "answer": _told(reply)}
             self.story(self.now, name, call.job, type(call.request).__name__, detail)
-        self.feed(domain, Answered(call.job, call.request, reply))
+        self.feed(domain, Answered(call.job, call.request, reply, call.peer))
 
     def _ask(self, name: Domain, peer: int, request: Request) -> Reply:
         incoming = self.coschedulers[peer].incoming

@@ -12,6 +12,7 @@ import numpy as np
 
 from cosched.adapters.manager import SettingError
 from cosched.adapters.replay.settings import ReplaySettings
+from cosched.core.protocol import GroupName
 from cosched.errors import InputError
 from cosched.workload.job_log import read_jobs
 from cosched.workload.jobs import Workload
@@ -31,6 +32,7 @@ class TraceJob:
     run: int
     peer: str = ""  # its mate's domain
     pair: str | None = None
+    group: GroupName | None = None  # instead of a mate
     alone: bool = False  # its mate's domain does not coschedule; a dry run counts the job as unpaired
 
 

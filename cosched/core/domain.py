@@ -20,10 +20,12 @@ from cosched.core.effects import (
     AskAgain,
     Book,
     Call,
+    Cancel,
     Claim,
     ClearTimer,
     Effect,
     EndTurn,
+    GiveBack,
     HasMate,
     Hold,
     Quote,
@@ -34,9 +36,11 @@ from cosched.core.effects import (
     Start,
     Timer,
     Try,
+    TryReady,
     Unbook,
     Want,
     Wanted,
+    WantUntil,
     Yield,
 )
 from cosched.core.events import (
@@ -44,6 +48,7 @@ from cosched.core.events import (
     Claimed,
     Event,
     GraceOver,
+    LeaseOver,
     MayBeEarlier,
     PatienceOver,
     Quoted,
@@ -54,23 +59,25 @@ from cosched.core.events import (
     SlotDue,
     SlotLapsed,
     Tried,
+    TriedReady,
 )
 from cosched.core.job import JobState
 from cosched.core.protocol import JobId
 from cosched.core.scheduling.allocation import Resized
-from cosched.core.scheduling.scheduler import ElasticScheduler, MeetingScheduler, Scheduler
+from cosched.core.scheduling.scheduler import ElasticScheduler, GroupScheduler, MeetingScheduler, Scheduler
 
 # What is left for a shell. Ready: a job is so for the first time. Start: launch the job. Resized, Requeued: what the
 # scheduler has done to a running job.
-Change = Record | Ready | Resized | Requeued | Wanted | Start | Call | Answer | SetTimer | ClearTimer
+Change = Record | Ready | Resized | Requeued | Wanted | Cancel | Start | Call | Answer | SetTimer | ClearTimer
 
-TimerEvent = ReleaseDue | PatienceOver | RetryDue | GraceOver | SlotDue | SlotLapsed
+TimerEvent = ReleaseDue | PatienceOver | RetryDue | GraceOver | LeaseOver | SlotDue | SlotLapsed
 
 TIMER_EVENTS: dict[Timer, type[TimerEvent]] = {  # what a timer that is due tells
     Timer.RELEASE: ReleaseDue,
     Timer.PATIENCE: PatienceOver,
     Timer.RETRY: RetryDue,
     Timer.GRACE: GraceOver,
+    Timer.LEASE: LeaseOver,
     Timer.SLOT: SlotDue,
     Timer.LAPSE: SlotLapsed,
 }
@@ -83,6 +90,7 @@ class PolicyDomain:
         self.coscheduler = coscheduler
         self.scheduler = scheduler
         self._elastic = scheduler if isinstance(scheduler, ElasticScheduler) else None
+        self._grouping = scheduler if isinstance(scheduler, GroupScheduler) else None
         self._meeting = scheduler if isinstance(scheduler, MeetingScheduler) else None
         self._carry_out: dict[type, Callable[[Any, int, list[Change]], None]] = {
             Start: self._start,
@@ -99,6 +107,9 @@ class PolicyDomain:
             Unbook: self._unbook,
             Claim: self._claim,
             EndTurn: self._end_turn,
+            TryReady: self._try_ready,
+            GiveBack: self._give_back,
+            WantUntil: self._want_until,
         }
 
     def handle(self, event: Event, now: int) -> list[Change]:
@@ -221,6 +232,23 @@ class PolicyDomain:
         if self._meeting is not None:
             self._meeting.end_turn(effect.job)
 
+    # Groups. A scheduler that cannot keep nodes for a member refuses; None: it tells later
+
+    def _try_ready(self, effect: TryReady, now: int, left: list[Change]) -> None:
+        ready: bool | None = False
+        if self._grouping is not None:
+            ready = self._grouping.try_ready(effect.job, now)
+        if ready is not None:
+            left += self.handle(TriedReady(effect.job, ready), now)
+
+    def _give_back(self, effect: GiveBack, now: int, _: list[Change]) -> None:
+        if self._grouping is not None:
+            self._grouping.give_back(effect.job, now)
+
+    def _want_until(self, effect: WantUntil, now: int, _: list[Change]) -> None:  # noqa: ARG002
+        if self._grouping is not None:
+            self._grouping.want_until(effect.job, effect.until)
+
     def is_paired(self, job: JobId) -> bool:
         """Whether the job waits for a mate: not if it has none, or coscheduling is off."""
-        return bool(self.coscheduler.jobs[job].peer) and self.coscheduler.settings.enabled
+        return bool(self.coscheduler.jobs[job].peers) and self.coscheduler.settings.enabled

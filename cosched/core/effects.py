@@ -19,6 +19,7 @@ class Timer(StrEnum):
     PATIENCE = "patience"
     RETRY = "retry"
     GRACE = "grace"
+    LEASE = "lease"  # how long a member of a group waits for the outcome of the proposal that has booked it
     SLOT = "slot"  # when it has come
     LAPSE = "lapse"  # how long a booked slot waits for its proposer
 
@@ -94,6 +95,35 @@ class PassOver:
 @message
 class HasMate:
     """The job has got a mate, or has lost it."""
+
+    job: JobId
+
+
+@message
+class TryReady:
+    """Make the queued job ready if a scheduling iteration would start it now. The outcome is the event TriedReady."""
+
+    job: JobId
+
+
+@message
+class GiveBack:
+    """Queue a job that TryReady has made ready as it was queued before; it has not yielded."""
+
+    job: JobId
+
+
+@message
+class WantUntil:
+    """The job is wanted until `until`: a member of its group holds nodes until then."""
+
+    job: JobId
+    until: int
+
+
+@message
+class Cancel:
+    """Cancel the job: a member of its group will not run."""
 
     job: JobId
 
@@ -221,6 +251,9 @@ ForScheduler = (
     | Try
     | Reschedule
     | HasMate
+    | TryReady
+    | GiveBack
+    | WantUntil
     | Want
     | Quote
     | Book
@@ -228,4 +261,4 @@ ForScheduler = (
     | Claim
     | EndTurn
 )
-Effect = ForScheduler | Wanted | Call | Answer | SetTimer | ClearTimer | Record
+Effect = ForScheduler | Wanted | Cancel | Call | Answer | SetTimer | ClearTimer | Record

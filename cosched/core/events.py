@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cosched.core.job import JobState
 from cosched.core.messages import message
-from cosched.core.protocol import NO_MATE, Domain, Failure, JobId, MateJobId, MateName, Reply, Request
+from cosched.core.protocol import NO_MATE, Domain, Failure, JobId, MateJobId, Named, Reply, Request
 
 
 @message
@@ -25,7 +25,7 @@ class PeerEvent:
 class Submitted(JobEvent):
     """A job is queued; it names this mate, if any."""
 
-    named: MateName = NO_MATE
+    named: Named = NO_MATE
     owner: str = ""
 
 
@@ -36,7 +36,7 @@ class Linked(JobEvent):
     Not while it waits for the answer to TryStartMate or StartJob: its mate may have started.
     """
 
-    named: MateName
+    named: Named
 
 
 @message
@@ -104,6 +104,18 @@ class Tried(JobEvent):
 
     started: bool
     at: float | None = None
+
+
+@message
+class TriedReady(JobEvent):
+    """The outcome of the effect TryReady: whether the job is ready."""
+
+    ready: bool
+
+
+@message
+class LeaseOver(JobEvent):
+    """A member of a group waits for the outcome of a proposal, and is to ask for it."""
 
 
 @message
@@ -198,10 +210,11 @@ class Asked(PeerEvent):
 
 @message
 class Answered(JobEvent):
-    """A peer answered the `request` that the job made."""
+    """The `peer` answered the `request` that the job made."""
 
     request: Request
     answer: Reply
+    peer: Domain = ""  # of a group; otherwise it is that of the mate
 
 
 @message
@@ -213,10 +226,11 @@ class MateHeardOf(JobEvent):
 
 @message
 class CallFailed(JobEvent):
-    """The `request` that the job made got no answer."""
+    """The `request` that the job made to the `peer` got no answer."""
 
     request: Request
     failure: Failure
+    peer: Domain = ""  # as in Answered
 
 
 Event = JobEvent | PeerEvent | Drained | Resumed

@@ -1,4 +1,6 @@
-"""The calls between policy domains and their answers: those of Algorithm 1 (Tang et al.), and two for slots (meet.md).
+"""The calls between policy domains and their answers.
+
+Those of Algorithm 1 (Tang et al.), two for slots (meet.md), and four for groups of more than two jobs (groups.md).
 
 A call that changes something has a request id, `DOMAIN/JOB/NUMBER`: the calling job, and the number of the call among
 those of that job. A retry has the id of the first attempt. The number shows whether a call is older than another one
@@ -36,6 +38,24 @@ class MateName(NamedTuple):
 NO_MATE = MateName("")
 
 
+class GroupName(NamedTuple):
+    """The group that a job names: one job on each of the `others`, in order, carries the same name.
+
+    `or_alone`: the job goes on without members that it cannot have, whatever the settings say.
+    """
+
+    name: str
+    others: tuple[Domain, ...]
+    or_alone: bool = False
+
+    def __str__(self) -> str:
+        """Return the name for people."""
+        return f"{self.name}@{'+'.join(self.others)}"
+
+
+Named = MateName | GroupName
+
+
 class Found(StrEnum):
     """What a domain knows of the mate that a peer's job names."""
 
@@ -58,6 +78,7 @@ class MateProblem(StrEnum):
     NAMES_PAIR = "names_pair"  # it waits for the job of a pair's name
     UNLINKED = "unlinked"  # its owner has unlinked it from the one that names it
     OFF = "off"  # coscheduling is off there
+    OTHER_DOMAINS = "other_domains"  # the job of that group names other domains
 
 
 class Status(StrEnum):
@@ -147,8 +168,54 @@ class SettleStart(NamedTuple):
     keep: bool
 
 
+class GetMember(NamedTuple):
+    """Which job of yours is in the group of my `caller`, which has one job on each of these domains, in order?"""
+
+    caller: JobId
+    group: str
+    domains: tuple[Domain, ...]
+    owner: str
+
+
+class ProposeGroupStart(NamedTuple):
+    """Keep the nodes of your `job` for a start of its group, now.
+
+    If that cannot be, my `caller` may hold until `hold_until` (0: it yields). `lease`: the seconds after which to ask
+    for the outcome, if it has not been told.
+    """
+
+    request_id: str  # the name of the proposal
+    job: JobId
+    caller: JobId
+    hold_until: int
+    lease: int
+    start_at: float | None = None  # as in TryStartMate
+
+
+class SettleGroupStart(NamedTuple):
+    """Start your `job`, which is booked by this proposal; not `start`: the proposal is dropped.
+
+    If it is, my `caller` holds until `hold_until` (0: it does not).
+    """
+
+    request_id: str
+    job: JobId
+    caller: JobId
+    start: bool
+    hold_until: int = 0
+    start_at: float | None = None
+
+
+class GetProposal(NamedTuple):
+    """What has become of the proposal by which my `caller` is booked? One of yours that is undecided is dropped."""
+
+    request_id: str
+    job: JobId
+    caller: JobId
+
+
 class MateJobId(NamedTuple):
-    """Answer to GetMateJobId. `job` is the mate, if one was found.
+    """Answer to GetMateJobId and GetMember. `job` is the mate, if one was found.
 
     `problem`: why there is no such pair, or why the mate that was found does not wait (any more).
     """
@@ -203,16 +270,47 @@ class Proposed(NamedTuple):
 
 
 class Settled(NamedTuple):
-    """Answer to SettleStart: whether that slot was in force."""
+    """Answer to SettleStart and SettleGroupStart: whether that slot, or booking, was in force."""
 
     current: bool
 
 
-Request = GetMateJobId | GetMateStatus | TryStartMate | StartJob | ProposeStart | SettleStart
+class Vote(StrEnum):
+    """What a member answers to a proposal to start its group."""
+
+    BOOKED = "booked"  # its nodes are kept
+    BUSY = "busy"  # it is booked by another proposal, or proposes and goes first: ask again soon
+    NO = "no"
+
+
+class GroupProposed(NamedTuple):
+    """Answer to ProposeGroupStart. `start_at`: the earliest instant at which the member can start."""
+
+    vote: Vote
+    start_at: float | None = None
+
+
+class Outcome(StrEnum):
+    """What has become of a proposal, as far as the domain knows that is asked."""
+
+    STARTED = "started"
+    DROPPED = "dropped"
+    UNKNOWN = "unknown"  # it is not the domain's own, and its member has not started by it
+
+
+class ProposalOutcome(NamedTuple):
+    """Answer to GetProposal."""
+
+    outcome: Outcome
+    start_at: float | None = None
+
+
+AboutGroup = GetMember | ProposeGroupStart | SettleGroupStart | GetProposal
+Request = GetMateJobId | GetMateStatus | TryStartMate | StartJob | ProposeStart | SettleStart | AboutGroup
 MutatingRequest = TryStartMate | StartJob | ProposeStart | SettleStart
 StartReply = MateTried | MateStarted  # to a call that may start the mate
 MutatingReply = StartReply | Proposed | Settled
-Reply = MateJobId | MateStatus | MutatingReply
+Reply = MateJobId | MateStatus | MutatingReply | GroupProposed | ProposalOutcome
 
 
 def call_number(request_id: str) -> int:
@@ -227,4 +325,6 @@ def has_changed(request: Request, reply: Reply) -> bool:
         return reply.started
     if isinstance(reply, Proposed):
         return reply.booked
+    if isinstance(request, SettleGroupStart):
+        return isinstance(reply, Settled) and reply.current
     return isinstance(reply, Settled) and reply.current and isinstance(request, SettleStart) and not request.keep

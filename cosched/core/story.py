@@ -35,6 +35,11 @@ class What(StrEnum):
     ASKS_TO_START_MATE = "asks to start its mate"
     ASKS_TO_TRY_MATE = "asks to try its mate"
     ANSWERS = "answers"  # it is asked to start for its mate
+    PROPOSES_TO_GROUP = "proposes a start to its group"
+    DROPS_PROPOSAL = "drops its proposal"
+    BOOKED = "is booked"  # by a proposal of another member
+    NOT_BOOKED = "is booked no longer"
+    MEMBER_APART = "started without a member of its group"  # which was to start with it
     PEER_REFUSED = "was refused: misconfigured peer"
     WRONG_MATE = "names a wrong mate"
 
@@ -54,6 +59,7 @@ class Why(StrEnum):
     MATE_COULD_START = "its mate could start"
     HOLDING_MATE_STARTED = "its holding mate started"
     AT_SLOT = "at its slot"
+    ALL_BOOKED = "all members of its group are booked"
 
     # It loses its slot
     MATE_DROPPED_SLOT = "its mate's domain has dropped it"
@@ -71,12 +77,15 @@ class Why(StrEnum):
     PATIENCE_ENDED = "patience ended"
     MATE_STARTED_BEFORE = "its mate started before it: desynchronised"
     MATE_WILL_NOT_RUN = "its mate will not run:"
+    NO_MEMBER_LEFT = "no other member of its group will start"
+    OUTCOME_UNKNOWN = "its proposer does not answer"
     STARTED_UNASKED = "its resource manager did not wait"
 
     # It holds or yields; the queue shows these as the job's reason
     MATE_QUEUING = "MateQueuing"
     MATE_UNSUBMITTED = "MateUnsubmitted"
     MATE_UNKNOWN = "MateUnknown"
+    MEMBER_LOST = "MemberLost"
     PEER_UNREACHABLE = "PeerUnreachable"  # or it starts without its mate
     PEER_AWAY = "PeerAway"
     PEER_BUSY = "PeerBusy"
@@ -85,7 +94,7 @@ class Why(StrEnum):
     DRAINING = "Draining"
 
 
-TOGETHER = frozenset({Why.ASKED_BY_PEER, Why.MATE_COULD_START, Why.HOLDING_MATE_STARTED, Why.AT_SLOT})
+TOGETHER = frozenset({Why.ASKED_BY_PEER, Why.MATE_COULD_START, Why.HOLDING_MATE_STARTED, Why.AT_SLOT, Why.ALL_BOOKED})
 NAMES = {
     Why.ASKED_BY_PEER: "asked_by",
     Why.MATE_WILL_NOT_RUN: "mate_status",
@@ -109,6 +118,10 @@ class Detail(TypedDict, total=False):
     yields: int
     capped: bool  # it would have held, but too many nodes are held already
     slot: int  # the instant
+    group: str
+    others: list[Domain]  # the domains of its other members
+    without: list[Domain]  # it goes on without its members there
+    proposal: str
     gap_s: int | None  # it starts so long after its mate
     away_s: int  # its mate's domain has been away for so long
     request: str  # id of a call

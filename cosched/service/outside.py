@@ -85,7 +85,7 @@ class ServiceOutside:
         except CallError as error:
             self._metrics.peer_call(call.peer, kind, error.failure, self._loop.time() - began)
             _LOG.warning("job %s: %s to %s: %s: %s", call.job, kind, call.peer, error.failure, error.problem)
-            self._domain.calls.failed(call, CallFailed(call.job, call.request, error.failure), error.problem)
+            self._domain.calls.failed(call, CallFailed(call.job, call.request, error.failure, call.peer), error.problem)
         else:
             self._metrics.peer_call(call.peer, kind, "answered", self._loop.time() - began)
             self._domain.calls.answered(call, self._received(call, sent, reply))

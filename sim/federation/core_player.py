@@ -139,7 +139,7 @@ class CorePlayer:
             job = self._jobs[self._submitted]
             self._submitted += 1
             id = str(job.number)
-            changes = self._policy.handle(Submitted(id, MateName(job.peer, job.pair)), self._now)
+            changes = self._policy.handle(Submitted(id, job.group or MateName(job.peer, job.pair)), self._now)
             paired = self._policy.is_paired(id) and not job.alone
             self._scheduler.submit(ClusterJob(id, job.nodes, job.requested, job.submit, paired))
             self._do_all(changes)
@@ -190,7 +190,7 @@ class CorePlayer:
 
     def _call(self, call: Call) -> None:
         reply = self._link.call(call.peer, Asked(self._name, call.request), self._now)
-        self._feed(Answered(call.job, call.request, reply))
+        self._feed(Answered(call.job, call.request, reply, call.peer))
 
     # Results
 

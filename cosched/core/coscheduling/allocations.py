@@ -54,7 +54,7 @@ class Allocations:
     def started(self, job: PairedJob, _: StartedUnasked, now: int) -> list[Effect]:
         """The resource manager has started the job unasked."""
         effects = self.end_hold(job, now) if job.state is HOLDING else []
-        why = Why.STARTED_UNASKED if job.peer else Why.NO_MATE
+        why = Why.STARTED_UNASKED if job.peers else Why.NO_MATE
         return [*self.runs(job, now, why), *effects]
 
     def runs(
@@ -65,6 +65,7 @@ class Allocations:
             job.ready_at = now
         ended = self.slots.abandon(job)
         job.state = RUNNING
+        self.ledger.wanted.pop(job.id, None)
         job.started_at = now
         job.start_at = at
         job.call = None
@@ -135,10 +136,19 @@ class Allocations:
     def _scheme(self, job: PairedJob, now: int) -> Scheme:
         """The scheme for this job. At the limit of its yields it holds (IV-E2); where a domain drains, it yields."""
         drains = self.ledger.settled_by is not None and not job.hold_ends
-        if drains or self.peers.is_draining(job.peer, now) or self.ledger.settings.slots:
+        if self._gives_way(job, now):
+            return Scheme.YIELD
+        if drains or self._peer_drains(job, now) or self.ledger.settings.slots:
             return Scheme.YIELD
         limit = self.ledger.settings.max_yields
         return Scheme.HOLD if 0 < limit <= job.yields else self.ledger.settings.scheme
+
+    def _gives_way(self, job: PairedJob, now: int) -> bool:
+        """Whether a group that comes before the job's waits for nodes here: no other holds any then (groups.md)."""
+        return job.group is not None and any(
+            other is not None and other.turn < job.group.turn and now < other.wanted_until
+            for other in (self.ledger.jobs[id].group for id in self.ledger.wanted)
+        )
 
     def _may_hold(self, job: PairedJob, scheme: Scheme, now: int) -> bool:
         """Whether the job would hold now, by scheme, cap and rule 5; leaves the hold's end in `held_until`."""
@@ -161,7 +171,10 @@ class Allocations:
         """Why the job holds or yields, whatever the answer about its mate was."""
         if self.ledger.settled_by is not None:
             return Why.DRAINING
-        return Why.PEER_DRAINING if why is not Why.PEER_AWAY and self.peers.is_draining(job.peer, now) else why
+        return Why.PEER_DRAINING if why is not Why.PEER_AWAY and self._peer_drains(job, now) else why
+
+    def _peer_drains(self, job: PairedJob, now: int) -> bool:
+        return any(self.peers.is_draining(peer, now) for peer in job.peers)
 
     # The end of a hold or of a readiness that is no start
 
@@ -214,6 +227,7 @@ class Allocations:
         if job.wanted and job.state is QUEUED:
             effects.append(Want(job.id, False))
         job.state = event.how
+        self.ledger.wanted.pop(job.id, None)
         job.call = None
         return [*self.ledger.note(job, ENDED[event.how]), *effects, ClearTimer(job.id, Timer.PATIENCE)]
 
@@ -228,7 +242,7 @@ class Allocations:
     def patience(self, job: PairedJob, since: int) -> list[Effect]:
         """The timer of the job's patience with an unsubmitted mate, which began at `since`."""
         patience = self.ledger.settings.mate_patience
-        if patience is None or not job.peer:
+        if patience is None or not job.peers:
             return []
         return [SetTimer(job.id, Timer.PATIENCE, since + patience)]
 

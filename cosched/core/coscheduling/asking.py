@@ -17,10 +17,11 @@ from dataclasses import dataclass
 
 from cosched.core.coscheduling.allocations import HOLDING, QUEUED, READY, Allocations
 from cosched.core.coscheduling.ledger import Ledger, PairedJob
+from cosched.core.coscheduling.membership import Membership
 from cosched.core.coscheduling.peers import Peers, Presence
 from cosched.core.effects import AskAgain, Call, ClearTimer, Effect, Reschedule, SetTimer, Timer
 from cosched.core.events import Drained, GraceOver, PeerAway, PeerDrains, PeerLeaves, PeerThere, Resumed
-from cosched.core.protocol import Domain, Failure, GetMateJobId, Request
+from cosched.core.protocol import Domain, Failure, GetMateJobId, GetMember, Request
 from cosched.core.story import Why
 
 ALIVE = (Failure.BUSY, Failure.SLOW)  # failures of a call to a peer that is there
@@ -44,8 +45,17 @@ class Asking:
         return [Call(job.peer, job.id, request)]
 
     def ask_for_mate(self, job: PairedJob, now: int) -> list[Effect]:
-        """Ask the first question of a RunJob."""
+        """Ask the first question of a RunJob; that of a member of a group goes to all others."""
+        if job.group is not None:
+            return self._ask_for_members(job, job.group, now)
         return self.call(job, GetMateJobId(job.id, job.pair, job.mate, job.owner), now)
+
+    def _ask_for_members(self, job: PairedJob, group: Membership, now: int) -> list[Effect]:
+        job.call_since = now
+        question = GetMember(job.id, group.name, group.domains, job.owner)
+        group.told.clear()
+        group.asked = dict.fromkeys(group.others, question)
+        return [Call(peer, job.id, question) for peer in group.others]
 
     def ask_again(self, job: PairedJob, now: int) -> list[Effect]:
         """Have a holding job be ready again, and ask."""
@@ -58,8 +68,10 @@ class Asking:
         """Have `these` jobs ask again that hold or are queued, and have their mates on that peer (None: on any)."""
         effects: list[Effect] = []
         for job in self.ledger.jobs.values():
-            if not job.peer or peer not in (None, job.peer) or not these(job):
+            if not job.peers or (peer is not None and peer not in job.peers) or not these(job):
                 continue
+            if job.group is not None and job.group.booking is not None:
+                continue  # it waits for an outcome
             if job.state is HOLDING:
                 effects += self.ask_again(job, now)
             elif job.state is QUEUED:
@@ -74,10 +86,17 @@ class Asking:
             return []
         return [ClearTimer(peer, Timer.GRACE), *self._all_ask(peer, now, lambda job: job.missed)]
 
-    def noticed(self, job: PairedJob, failure: Failure, now: int) -> list[Effect]:
+    def noticed(self, job: PairedJob, peer: Domain, failure: Failure, now: int) -> list[Effect]:
         """A job's call got no answer: what the failure says about the peer."""
         job.unanswered = True
-        return self.heard_of(job.peer, now) if failure in ALIVE else self.missed(job.peer, now)
+        return self.heard_of(peer, now) if failure in ALIVE else self.missed(peer, now)
+
+    def ask_later(self, job: PairedJob, peer: Domain, now: int) -> list[Effect]:
+        """Have a holding job ask again in a while: no event tells when a busy peer has time again."""
+        if job.state is not HOLDING or self.peers.expects(peer, now):
+            return []
+        pause = max(self.ledger.settings.peer_patience, self.ledger.settings.retry_interval)
+        return [SetTimer(job.id, Timer.RETRY, now + pause)]
 
     def missed(self, peer: Domain, now: int) -> list[Effect]:
         """The peer gives no answer."""

@@ -16,7 +16,8 @@ event) in its table, carries that transition out, and returns the effects. An ev
 The parts, each of which knows only those before it: `ledger` (the jobs and their states), `mates`, with `asked_early`
 (who is whose), `peers` (who is there), `slots` (agreed instants), `allocations` (start, hold, yield, release), `asking`
 (when jobs ask), `links` (what owners say), `proposing` (the slots that our jobs propose), `outgoing` (what our jobs
-ask), `answers` (what peers were answered), `bookings` (the slots that peers propose), `incoming` (what peers ask).
+ask), `answers` (what peers were answered), `bookings` (the slots that peers propose), `groups` (jobs that start with
+more than one other), `incoming` (what peers ask).
 """
 
 from __future__ import annotations
@@ -29,6 +30,10 @@ from cosched.core.coscheduling.allocations import HOLDING, QUEUED, READY, RUNNIN
 from cosched.core.coscheduling.answers import Answers
 from cosched.core.coscheduling.asking import Asking
 from cosched.core.coscheduling.bookings import Bookings
+from cosched.core.coscheduling.groups.gathering import Gathering
+from cosched.core.coscheduling.groups.grouping import Grouping
+from cosched.core.coscheduling.groups.members import Members
+from cosched.core.coscheduling.groups.promises import Promises
 from cosched.core.coscheduling.incoming import Incoming
 from cosched.core.coscheduling.ledger import IllegalEvent, Ledger, PairedJob
 from cosched.core.coscheduling.links import Links
@@ -119,12 +124,16 @@ class Coscheduler:
         self.slots = slots = Slots(ledger)
         self.allocations = allocations = Allocations(ledger, peers, slots)
         self.asking = asking = Asking(ledger, peers, allocations)
-        self.links = Links(ledger, mates, allocations, asking, slots)
+        self.members = members = Members(ledger, owners or {})
+        self.links = Links(ledger, mates, members, allocations, asking, slots)
         self.proposing = proposing = Proposing(ledger, peers, allocations, asking, slots)
-        self.outgoing = Outgoing(ledger, mates, peers, allocations, asking, proposing)
+        self.outgoing = outgoing = Outgoing(ledger, mates, peers, allocations, asking, proposing)
+        gathering = Gathering(ledger, peers, allocations, asking)
+        promises = Promises(ledger, members, peers, allocations, asking, gathering)
+        self.grouping = Grouping(ledger, members, allocations, asking, gathering, promises, outgoing)
         self.answers = answers = Answers(ledger)
         self.bookings = bookings = Bookings(ledger, mates, allocations, slots, answers)
-        self.incoming = Incoming(ledger, mates, allocations, answers, bookings)
+        self.incoming = Incoming(ledger, mates, allocations, answers, bookings, self.grouping)
         self.table = self._transitions()
         self.others = self._other_events()
         kinds = {kind for _, kind in self.table}
@@ -142,6 +151,9 @@ class Coscheduler:
         job = self.jobs.get(event.job)
         if job is None:
             raise IllegalEvent(f"{type(event).__name__} of unknown job {event.job}")
+        if job.group is not None:
+            self._changed[job.id] = None
+            return self.grouping.handle(job, event, now)
         if type(event) is not Answered:
             effects = self._row(job, type(event))(job, event, now)
         elif self.awaits(job, event.request):
@@ -239,6 +251,7 @@ class Coscheduler:
         Holds keep their release times.
         """
         self.mates.restore(job)
+        self.members.restore(job)
         if job.state.final:
             return []
         effects: list[Effect] = []
@@ -247,6 +260,8 @@ class Coscheduler:
             self.ledger.changed[job.id] = None
         if job.state is not RUNNING and not job.alone:
             effects += self.allocations.patience(job, since)
+        if job.group is not None:
+            return effects + self.grouping.recover(job, now)
         if job.slot is not None:
             effects += self.slots.await_it(job, now)
         if job.wanted:
@@ -256,6 +271,7 @@ class Coscheduler:
     def forget(self, job: PairedJob) -> None:
         """Drop a job that has ended, and the answer that its mate got. Both may be recovered later."""
         self.mates.forget(job)
+        self.members.leave(job)
         self.answers.forget(job)
         self.bookings.forget(job)
         self.slots.plans.pop(job.id, None)

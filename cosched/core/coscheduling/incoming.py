@@ -10,12 +10,14 @@ from dataclasses import dataclass, field
 from cosched.core.coscheduling.allocations import HOLDING, QUEUED, READY, Allocations
 from cosched.core.coscheduling.answers import REFUSED, Answers
 from cosched.core.coscheduling.bookings import Bookings
+from cosched.core.coscheduling.groups.grouping import Grouping
 from cosched.core.coscheduling.ledger import IllegalEvent, Ledger, PairedJob
 from cosched.core.coscheduling.mates import Mates, no_pair
 from cosched.core.effects import Answer, Effect, HasMate, Try, Wanted
 from cosched.core.events import Asked, Tried
 from cosched.core.job import JobState
 from cosched.core.protocol import (
+    AboutGroup,
     Domain,
     GetMateJobId,
     GetMateStatus,
@@ -57,6 +59,7 @@ class Incoming:
     allocations: Allocations
     answers: Answers
     bookings: Bookings
+    grouping: Grouping
     trying: dict[JobId, tuple[Domain, TryStartMate]] = field(default_factory=dict)  # who waits for the outcome of a Try
 
     def asked(self, event: Asked, now: int) -> list[Effect]:
@@ -64,6 +67,8 @@ class Incoming:
         peer, request = event.peer, event.request
         if isinstance(request, GetMateJobId):
             return self._asked_for_mate(peer, request)
+        if isinstance(request, AboutGroup):
+            return self.grouping.asked(peer, request, now)
         if isinstance(request, GetMateStatus):
             return [Answer(peer, request, self.mate_status(peer, request))]
         return self._asked_to_change(peer, request, now)
@@ -85,7 +90,8 @@ class Incoming:
 
     def mate_status(self, peer: Domain, request: GetMateStatus) -> MateStatus:
         """Answer GetMateStatus; UNKNOWN for any job that is not the caller's mate."""
-        if not self.mates.is_mate(peer, request.caller, request.job):
+        known = self.mates.is_mate, self.grouping.members.is_member
+        if not any(is_known(peer, request.caller, request.job) for is_known in known):
             return UNKNOWN
         job = self.ledger.jobs[request.job]
         if job.state is READY and not job.disclosed:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Unpack
 
 from cosched.core.coscheduling import holds
+from cosched.core.coscheduling.membership import Membership
 from cosched.core.effects import Effect, Record
 from cosched.core.job import JobState
 from cosched.core.protocol import FOREVER, Domain, JobId, MateName, Request
@@ -60,6 +61,14 @@ class PairedJob:
     unanswered: bool = False  # that call got no answer, and may be repeated
     wanted: bool = False  # its mate has asked for it
     parted: tuple[Domain, JobId] | None = None  # its owner has unlinked it from this mate, which cannot adopt it
+    group: Membership | None = None  # it is in a group, and has no mate by itself
+
+    @property
+    def peers(self) -> tuple[Domain, ...]:
+        """The domains of those with which it starts."""
+        if self.group is not None:
+            return self.group.others
+        return (self.peer,) if self.peer else ()
 
     @property
     def named(self) -> MateName:
@@ -83,6 +92,7 @@ class Ledger:
     calls_before: int = 0
     jobs: dict[JobId, PairedJob] = field(default_factory=dict)
     changed: dict[JobId, None] = field(default_factory=dict)  # jobs that may have changed, in order
+    wanted: dict[JobId, None] = field(default_factory=dict)  # members of groups of which others hold, or held
     held_nodes: int = 0
     cap: int = 0  # nodes that may be held at once
     settled_by: int | None = None  # this domain drains, and holds last until then at most; None: it does not

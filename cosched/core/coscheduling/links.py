@@ -9,12 +9,13 @@ from dataclasses import dataclass
 
 from cosched.core.coscheduling.allocations import HOLDING, QUEUED, Allocations
 from cosched.core.coscheduling.asking import Asking
+from cosched.core.coscheduling.groups.members import Members
 from cosched.core.coscheduling.ledger import IllegalEvent, Ledger, PairedJob
 from cosched.core.coscheduling.mates import Mates
 from cosched.core.coscheduling.slots import Slots
 from cosched.core.effects import ClearTimer, Effect, HasMate, Reschedule, Timer, Want
 from cosched.core.events import Linked, Submitted, Unlinked
-from cosched.core.protocol import StartJob, TryStartMate
+from cosched.core.protocol import GroupName, StartJob, TryStartMate
 from cosched.core.story import Detail, What, Why
 
 
@@ -24,6 +25,7 @@ class Links:
 
     ledger: Ledger
     mates: Mates
+    members: Members
     allocations: Allocations
     asking: Asking
     slots: Slots
@@ -31,6 +33,8 @@ class Links:
     def submitted(self, event: Submitted, now: int) -> list[Effect]:
         """A job is queued; ValueError if its mate is another job's."""
         named = event.named
+        if isinstance(named, GroupName):
+            return self._submitted_to_group(event, named, now)
         job = PairedJob(event.job, named.peer, named.pair, named.mate, event.owner, or_alone=named.or_alone)
         self.mates.add(job)
         self.ledger.changed[job.id] = None
@@ -39,11 +43,22 @@ class Links:
         wanted: list[Effect] = [Want(job.id)] if job.wanted else []
         return noted + wanted + self.allocations.patience(job, now)
 
+    def _submitted_to_group(self, event: Submitted, named: GroupName, now: int) -> list[Effect]:
+        self.members.check(named, event.owner)
+        job = PairedJob(event.job, "", None, None, event.owner)
+        self.mates.add(job)
+        self.members.join(job, named)
+        self.ledger.changed[job.id] = None
+        noted = self.ledger.note(job, What.SUBMITTED, group=named.name, others=list(named.others))
+        return noted + self.allocations.patience(job, now)
+
     def linked(self, job: PairedJob, event: Linked, now: int) -> list[Effect]:
         """The job names another mate; ValueError if that is another job's."""
         if type(job.call) in (TryStartMate, StartJob):
             raise IllegalEvent(f"Linked, but the mate of job {job.id} may just have started")
         named, before = event.named, named_mate(job) if job.peer else None
+        if isinstance(named, GroupName):
+            raise IllegalEvent(f"Linked, but job {job.id} is submitted already: a group is named at submission")
         self.mates.check_free(job, named)
         parted = self._part(job)
         self.mates.link(job, named)

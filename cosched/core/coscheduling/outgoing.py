@@ -58,11 +58,11 @@ class Outgoing:
             job.ready_at = now
         if not self.ledger.settings.enabled:
             return self.allocations.start(job, now, Why.COSCHEDULING_OFF)
-        if not job.peer:
+        if not job.peers:
             return self.allocations.start(job, now, Why.NO_MATE)
         if self.ledger.settled_by is not None:
             return self.allocations.wait(job, now, Why.DRAINING)
-        if self.peers.expects(job.peer, now):
+        if any(self.peers.expects(peer, now) for peer in job.peers):
             return self.allocations.wait(job, now, Why.PEER_AWAY)
         return self.asking.ask_for_mate(job, now)
 
@@ -177,10 +177,10 @@ class Outgoing:
         job.call = None
         if event.failure is Failure.REFUSED:
             return self.ledger.note(job, What.PEER_REFUSED, peer=job.peer)
-        effects = self.asking.noticed(job, event.failure, now)
+        effects = self.asking.noticed(job, job.peer, event.failure, now)
         if event.failure in ALIVE or self.peers.expects(job.peer, now):
             job.missed = True
-            return effects + self._ask_later(job, now)
+            return effects + self.asking.ask_later(job, job.peer, now)
         if self.ledger.settings.on_peer_unreachable is OnUnreachable.START:
             return effects + self._start_without_peer(job, now)
         return effects
@@ -196,7 +196,7 @@ class Outgoing:
         if event.failure is Failure.REFUSED:
             noted = self._give_slot_up(job, event) + self.ledger.note(job, What.PEER_REFUSED, peer=job.peer)
             return noted + self.allocations.wait(job, now, Why.PEER_REFUSED)
-        return self.asking.noticed(job, event.failure, now) + self._unanswered(job, event, now)
+        return self.asking.noticed(job, job.peer, event.failure, now) + self._unanswered(job, event, now)
 
     def _unanswered(self, job: PairedJob, event: CallFailed, now: int) -> list[Effect]:
         settings = self.ledger.settings
@@ -209,20 +209,13 @@ class Outgoing:
         given_up = self._give_slot_up(job, event)
         if waited_for:
             why = Why.PEER_BUSY if alive else Why.PEER_AWAY
-            return given_up + self.allocations.wait(job, now, why) + self._ask_later(job, now)
+            return given_up + self.allocations.wait(job, now, why) + self.asking.ask_later(job, job.peer, now)
         return given_up + self._peer_unreachable(job, now)
 
     def _give_slot_up(self, job: PairedJob, event: CallFailed) -> list[Effect]:
         """Drop a slot at which the mate was to start: whether it has started is unknown."""
         at_slot = isinstance(event.request, StartJob) and event.request.slot_generation
         return self.proposing.slots.drop(job, Why.NOT_CLAIMED) if at_slot else []
-
-    def _ask_later(self, job: PairedJob, now: int) -> list[Effect]:
-        """Have a holding job ask again in a while: no event tells when a busy peer has time again."""
-        if job.state is not HOLDING or self.peers.expects(job.peer, now):
-            return []
-        pause = max(self.ledger.settings.peer_patience, self.ledger.settings.retry_interval)
-        return [SetTimer(job.id, Timer.RETRY, now + pause)]
 
     def retry(self, job: PairedJob, _: RetryDue, now: int) -> list[Effect]:  # noqa: ARG002
         """Repeat the call of a ready job, or of a queued one that keeps a slot."""

@@ -198,4 +198,4 @@ class Proposing:
         if failure is Failure.REFUSED:
             told, job.unanswered = job.unanswered, True
             return [] if told else self.ledger.note(job, What.PEER_REFUSED, peer=job.peer)
-        return self.asking.noticed(job, failure, now)
+        return self.asking.noticed(job, job.peer, failure, now)

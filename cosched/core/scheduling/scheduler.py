@@ -120,6 +120,23 @@ class ElasticScheduler(Scheduler, Protocol):
 
 
 @runtime_checkable
+class GroupScheduler(Scheduler, Protocol):
+    """One that keeps the nodes of a queued job while the other members of its group are asked (groups.md)."""
+
+    def try_ready(self, job: JobId, now: int) -> bool | None:
+        """Make a queued job ready if an iteration run now would start it. None: it is told later (TriedReady)."""
+
+    def give_back(self, job: JobId, now: int) -> None:
+        """Queue a job that `try_ready` has made ready, as it was before. It has not yielded.
+
+        If an iteration has run meanwhile another one follows, in which those that have yielded are considered again.
+        """
+
+    def want_until(self, job: JobId, until: int) -> None:
+        """Members of the job's group hold nodes: after a release the job comes before those that nobody waits for."""
+
+
+@runtime_checkable
 class MeetingScheduler(Scheduler, Protocol):
     """One that starts pairs without holding (meet.md): wanted jobs before their turn, and slots.
 

@@ -32,7 +32,7 @@ class Calls:
         self._keep(job, reply)
         if job.unanswered and job.call is call.request:
             self._journal.note(call.job, Noted.ANSWERED, peer=call.peer, call=type(call.request).__name__)
-        self._decisions.feed(Answered(call.job, call.request, reply))
+        self._decisions.feed(Answered(call.job, call.request, reply, call.peer))
 
     @in_turn
     def failed(self, call: Call, failed: CallFailed, problem: str) -> None:

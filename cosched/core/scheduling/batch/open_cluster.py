@@ -42,6 +42,8 @@ class OpenCluster:
         self._since = NEVER  # when the last iteration began that was due to more than a late yield
         self._late_yield = False  # nothing else has made the next iteration due
         self._yielded_at = NONE  # the last instant at which a job did, as far as is known
+        self._iterations = 0
+        self._kept: dict[JobId, int] = {}  # jobs made ready by `try_ready`, and how many iterations there were before
         self._make(FIRST_ROWS)
 
     # Jobs in
@@ -83,6 +85,7 @@ class OpenCluster:
         if self.changed and not self._late_yield:
             self._since = now
         self._late_yield = False
+        self._iterations += self.changed
         return self._go_on(now)
 
     def _go_on(self, now: int) -> Ready | MayBeEarlier | None:
@@ -189,6 +192,36 @@ class OpenCluster:
             self._interrupt()
             self._forget_completions()
         return started
+
+    def try_ready(self, job: JobId, now: int) -> bool:
+        """See GroupScheduler."""
+        row = self._row.get(job)
+        if row is None:
+            return False
+        changed, mark = self.changed, self._tables.marks[row]
+        wanted_until = int(mark["wanted_until"])
+        ready = self.try_start(job, now, wanted_until)
+        if ready:
+            self._tables.jobs[row]["state"] = JobState.READY
+            self._record["changed"] = changed
+            self._kept[job] = self._iterations
+        return ready
+
+    def give_back(self, job: JobId, now: int) -> None:
+        """See GroupScheduler."""
+        missed = self._kept.pop(job, self._iterations) != self._iterations
+        self._interrupt()
+        changed = self.changed
+        answers.requeue(self._tables, 0, self._row[job])
+        self._record["changed"] = changed or missed
+        if missed:
+            marks = self._tables.marks[: len(self._job)]
+            marks["passed_over"][marks["passed_over"] == now + 1] = 0
+
+    def want_until(self, job: JobId, until: int) -> None:
+        """See GroupScheduler."""
+        if job in self._row:
+            self._tables.marks[self._row[job]]["wanted_until"] = until
 
     def leave(self, job: JobId, now: int, how: JobState) -> None:
         """The job ended, or was cancelled, in the final state `how`; its nodes are free."""

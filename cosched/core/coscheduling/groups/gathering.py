@@ -1,0 +1,287 @@
+"""A member of a group whose turn has come: it asks for the others, and proposes that all start now.
+
+All others are asked at once. If each could start, each is asked to keep its nodes (ProposeGroupStart). If all do, the
+start is decided, on record, and told to all until they know it. If one does not, the proposal is dropped for good, and
+the job holds or yields. So nobody starts unless all have their nodes.
+
+A member that is busy is asked again for a while: it is booked by another member, whose proposal may fail.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from cosched.core.coscheduling.allocations import HOLDING, READY, Allocations
+from cosched.core.coscheduling.asking import ALIVE, Asking
+from cosched.core.coscheduling.ledger import Ledger, PairedJob
+from cosched.core.coscheduling.membership import Decision, Membership, Proposal
+from cosched.core.coscheduling.peers import Peers
+from cosched.core.effects import Call, Cancel, Effect, SetTimer, Timer
+from cosched.core.events import Answered, CallFailed, RetryDue
+from cosched.core.protocol import (
+    Domain,
+    Failure,
+    Found,
+    GetMateStatus,
+    GroupProposed,
+    MateJobId,
+    MateProblem,
+    MateStatus,
+    ProposeGroupStart,
+    Request,
+    Settled,
+    SettleGroupStart,
+    Status,
+    Vote,
+)
+from cosched.core.settings import OnMateUnknown, OnMemberLost, OnUnreachable, Scheme
+from cosched.core.story import Detail, What, Why
+
+LOST = (Status.CANCELLED, Status.FAILED, Status.UNKNOWN)
+STARTED = (Status.RUNNING, Status.ENDED)
+APART = (MateProblem.OFF, MateProblem.UNLINKED)  # somebody there has decided that the job goes on without
+
+
+@dataclass
+class Gathering:
+    """What our members ask of the others."""
+
+    ledger: Ledger
+    peers: Peers
+    allocations: Allocations
+    asking: Asking
+
+    # Who is there
+
+    def answered(self, job: PairedJob, event: Answered, now: int) -> list[Effect]:
+        """An answer to a question about another member; late ones change nothing."""
+        group, answer = membership(job), event.answer
+        if group.asked.get(event.peer) != event.request or not isinstance(answer, MateJobId | MateStatus):
+            return []
+        if isinstance(answer, MateJobId) and answer.job is not None:
+            group.jobs[event.peer] = answer.job
+            request = group.asked[event.peer] = GetMateStatus(answer.job, job.id)
+            return [Call(event.peer, job.id, request)]
+        return self._told(job, event.peer, answer, now)
+
+    def _told(self, job: PairedJob, peer: Domain, what: MateStatus | MateJobId | Failure, now: int) -> list[Effect]:
+        group = membership(job)
+        del group.asked[peer]
+        group.told[peer] = what
+        return [] if group.asked else self._go_on(job, now)
+
+    def _go_on(self, job: PairedJob, now: int) -> list[Effect]:
+        """All others have been asked: start, wait, or propose."""
+        group = membership(job)
+        statuses = {peer: told for peer, told in group.told.items() if isinstance(told, MateStatus)}
+        if any(told.status in STARTED for told in statuses.values()):
+            begun = [told.started_at for told in statuses.values() if told.started_at is not None]
+            return self.allocations.start(job, now, Why.MATE_STARTED_BEFORE, gap_s=now - min(begun) if begun else None)
+        without: list[Domain] = []
+        for peer, told in group.told.items():
+            wait = self._lacks(job, peer, told, now)
+            if wait is not None:
+                return wait
+            if not isinstance(told, MateStatus) or told.status in LOST:
+                without.append(peer)
+        group.without = tuple(without)
+        left = [peer for peer in group.told if peer not in without]
+        return self._propose(job, left, now) if left else self._start_alone(job, now)
+
+    def _lacks(
+        self, job: PairedJob, peer: Domain, told: MateStatus | MateJobId | Failure, now: int
+    ) -> list[Effect] | None:
+        """What the job does if it waits because of this member; None: it does not."""
+        if isinstance(told, Failure):
+            return self._unreachable(job, peer, told, now)
+        if isinstance(told, MateJobId):
+            return self._unknown(job, peer, told, now)
+        if told.status is Status.UNSUBMITTED:
+            return None if job.alone else self.allocations.wait(job, now, Why.MATE_UNSUBMITTED, peer=peer)
+        if told.status not in LOST or self.ledger.settings.on_member_lost is OnMemberLost.START:
+            return None
+        waits = self.allocations.wait(job, now, Why.MEMBER_LOST, Scheme.YIELD, peer=peer, mate_status=told.status)
+        return [*waits, Cancel(job.id)] if self.ledger.settings.on_member_lost is OnMemberLost.CANCEL else waits
+
+    def _unknown(self, job: PairedJob, peer: Domain, told: MateJobId, now: int) -> list[Effect] | None:
+        if told.found is Found.UNSUBMITTED:
+            return None if job.alone else self.allocations.wait(job, now, Why.MATE_UNSUBMITTED, peer=peer)
+        starts = self.ledger.settings.on_mate_unknown is OnMateUnknown.START or membership(job).or_alone or job.alone
+        if starts or told.problem in APART:
+            return None
+        job.problem = told.problem or ""
+        detail: Detail = {"problem": job.problem, "peer": peer, "group": membership(job).name}
+        return self.allocations.wait(job, now, Why.MATE_UNKNOWN, Scheme.YIELD, **detail)
+
+    def _unreachable(self, job: PairedJob, peer: Domain, failure: Failure, now: int) -> list[Effect] | None:
+        if failure is Failure.REFUSED:
+            return self.allocations.wait(job, now, Why.PEER_REFUSED, peer=peer)
+        if failure in ALIVE or self.peers.expects(peer, now):
+            why = Why.PEER_BUSY if failure in ALIVE else Why.PEER_AWAY
+            return [*self.allocations.wait(job, now, why, peer=peer), *self.asking.ask_later(job, peer, now)]
+        choice = self.ledger.settings.on_peer_unreachable
+        if choice is OnUnreachable.START:
+            return None
+        return self.allocations.wait(job, now, Why.PEER_UNREACHABLE, Scheme(choice.value), peer=peer)
+
+    def _start_alone(self, job: PairedJob, now: int) -> list[Effect]:
+        return self.allocations.start(job, now, Why.NO_MEMBER_LEFT, without=list(membership(job).without))
+
+    # To propose
+
+    def _propose(self, job: PairedJob, peers: Iterable[Domain], now: int) -> list[Effect]:
+        group, settings = membership(job), self.ledger.settings
+        job.will_hold = self.allocations.would_hold(job, now)
+        until = job.held_until if job.will_hold else 0
+        id = self.ledger.request_id(job)
+        lease = 2 * max(settings.peer_patience, settings.retry_interval)  # longer than the proposer is patient
+        requests = {peer: ProposeGroupStart(id, group.jobs[peer], job.id, until, lease) for peer in peers}
+        group.proposal = Proposal(now, requests)
+        noted = self.ledger.note(job, What.PROPOSES_TO_GROUP, group=group.name, proposal=id)
+        return noted + [Call(peer, job.id, request) for peer, request in requests.items()]
+
+    def voted(self, job: PairedJob, event: Answered, now: int) -> list[Effect]:
+        """What a member answers to a proposal; too late, if that is dropped."""
+        proposal = self._awaiting(job, event.peer, event.request)
+        if proposal is None or not isinstance(event.answer, GroupProposed):
+            return []
+        if event.answer.vote is Vote.NO:
+            return self._fail(job, event.peer, now)
+        if event.answer.vote is Vote.BUSY:
+            return self._ask_again(job, event.peer, now)
+        proposal.booked.add(event.peer)
+        if event.answer.start_at is not None:
+            proposal.start_at = max(proposal.start_at or 0.0, event.answer.start_at)
+        return self._decide(job, proposal, now) if len(proposal.booked) == len(proposal.requests) else []
+
+    @staticmethod
+    def _awaiting(job: PairedJob, peer: Domain, request: Request) -> Proposal | None:
+        """The proposal to which this request belongs, if that is undecided."""
+        proposal = membership(job).proposal
+        return proposal if proposal is not None and proposal.requests.get(peer) == request else None
+
+    def _ask_again(self, job: PairedJob, peer: Domain, now: int) -> list[Effect]:
+        """Ask a busy member, or one that has not answered, again: until patience ends."""
+        group, settings = membership(job), self.ledger.settings
+        if group.proposal is not None and now >= group.proposal.since + settings.peer_patience:
+            return self._fail(job, peer, now)
+        group.again[peer] = None
+        return [SetTimer(job.id, Timer.RETRY, now + settings.retry_interval)]
+
+    def _decide(self, job: PairedJob, proposal: Proposal, now: int) -> list[Effect]:
+        """All are booked: all start."""
+        group, at = membership(job), proposal.start_at
+        id = next(iter(proposal.requests.values())).request_id
+        unsettled = {
+            peer: SettleGroupStart(id, group.jobs[peer], job.id, start=True, start_at=at) for peer in proposal.requests
+        }
+        group.proposal, group.decision = None, Decision(id, at, unsettled)
+        told = [Call(peer, job.id, request) for peer, request in unsettled.items()]
+        detail: Detail = {"proposal": id}
+        if group.without:
+            detail["without"] = list(group.without)
+        group.started_by = id
+        return [*self.allocations.start(job, now, Why.ALL_BOOKED, at, **detail), *told]
+
+    def _fail(self, job: PairedJob, refuser: Domain, now: int) -> list[Effect]:
+        """Not all can start now: the job holds or yields."""
+        holds = job.will_hold and (job.cannot_yield or self.allocations.may_still_hold(job, now))
+        dropped = self.drop(job, refuser, job.held_until if holds else 0)
+        fate = self.allocations.hold if holds else self.allocations.pass_over
+        return [*dropped, *fate(job, now, Why.MATE_QUEUING, peer=refuser)]
+
+    def drop(self, job: PairedJob, refuser: Domain = "", hold_until: int = 0) -> list[Effect]:
+        """Drop the job's proposal, if it has one, for good. Those that it has asked are told, but not who refused."""
+        group = membership(job)
+        if group.proposal is None:
+            return []
+        requests, group.proposal = group.proposal.requests, None
+        group.again.clear()
+        noted = self.ledger.note(job, What.DROPS_PROPOSAL, proposal=next(iter(requests.values())).request_id)
+        return noted + [
+            Call(
+                peer, job.id, SettleGroupStart(asked.request_id, asked.job, job.id, start=False, hold_until=hold_until)
+            )
+            for peer, asked in requests.items()
+            if peer != refuser
+        ]
+
+    def undo(self, job: PairedJob, now: int) -> list[Effect]:
+        """Drop the undecided proposal of a ready job, since a member asks what has become of it."""
+        return self._fail(job, "", now) if job.state is READY else self.drop(job)
+
+    def stop_asking(self, job: PairedJob) -> list[Effect]:
+        """The job asks no longer about the others, and proposes nothing."""
+        group = membership(job)
+        group.asked.clear()
+        group.told.clear()
+        dropped = self.drop(job)
+        group.again.clear()
+        return dropped
+
+    def acknowledged(self, job: PairedJob, event: Answered, now: int) -> list[Effect]:  # noqa: ARG002
+        """A member knows that the group starts."""
+        decision = membership(job).decision
+        if decision is not None and decision.unsettled.get(event.peer) == event.request:
+            del decision.unsettled[event.peer]
+            if isinstance(event.answer, Settled) and not event.answer.current:
+                return self.ledger.note(job, What.MEMBER_APART, peer=event.peer)
+        return []
+
+    # Calls that fail
+
+    def failed(self, job: PairedJob, event: CallFailed, now: int) -> list[Effect]:
+        """No answer of a member's domain."""
+        group, peer = membership(job), event.peer
+        if group.asked.get(peer) == event.request:
+            return self._noticed(job, event, now) + self._unanswered(job, event, now)
+        if self._awaiting(job, peer, event.request) is not None:
+            noticed = self._noticed(job, event, now)
+            refused = event.failure in (Failure.REFUSED, Failure.UNREACHABLE)
+            return noticed + (self._fail(job, "", now) if refused else self._ask_again(job, peer, now))
+        if group.decision is not None and group.decision.unsettled.get(peer) == event.request:
+            group.again[peer] = None
+            return [SetTimer(job.id, Timer.RETRY, now + self.ledger.settings.retry_interval)]
+        return []
+
+    def _noticed(self, job: PairedJob, event: CallFailed, now: int) -> list[Effect]:
+        if event.failure is Failure.REFUSED:
+            return self.ledger.note(job, What.PEER_REFUSED, peer=event.peer)
+        return self.asking.noticed(job, event.peer, event.failure, now)
+
+    def _unanswered(self, job: PairedJob, event: CallFailed, now: int) -> list[Effect]:
+        """No answer to a question: a peer that is alive is asked again, until patience ends."""
+        settings = self.ledger.settings
+        if job.state is READY and event.failure in ALIVE and now < job.call_since + settings.peer_patience:
+            membership(job).again[event.peer] = None
+            return [SetTimer(job.id, Timer.RETRY, now + settings.retry_interval)]
+        return self._told(job, event.peer, event.failure, now)
+
+    def retry(self, job: PairedJob, _: RetryDue, now: int) -> list[Effect]:
+        """It is time to ask those again that gave no answer, or were busy."""
+        group = membership(job)
+        if job.state is HOLDING:
+            return self.asking.ask_again(job, now) if job.missed and group.booking is None else []
+        again = {peer: self._open_request(group, peer) for peer in group.again}
+        group.again.clear()
+        return [Call(peer, job.id, request) for peer, request in again.items() if request is not None]
+
+    def tell_again(self, job: PairedJob) -> list[Effect]:
+        """Tell those that may not have heard of it that the group has started."""
+        decision = membership(job).decision
+        return [] if decision is None else [Call(peer, job.id, told) for peer, told in decision.unsettled.items()]
+
+    @staticmethod
+    def _open_request(group: Membership, peer: Domain) -> Request | None:
+        if peer in group.asked:
+            return group.asked[peer]
+        if group.proposal is not None:
+            return group.proposal.requests.get(peer)
+        return group.decision.unsettled.get(peer) if group.decision is not None else None
+
+
+def membership(job: PairedJob) -> Membership:
+    """The group of a job that is in one."""
+    assert job.group is not None
+    return job.group

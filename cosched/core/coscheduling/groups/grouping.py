@@ -1,0 +1,171 @@
+"""The rules for jobs in groups: which part answers which event."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from cosched.core.coscheduling.allocations import HOLDING, QUEUED, READY, RUNNING, Allocations
+from cosched.core.coscheduling.asking import Asking
+from cosched.core.coscheduling.groups.gathering import Gathering, membership
+from cosched.core.coscheduling.groups.members import Members
+from cosched.core.coscheduling.groups.promises import Promises
+from cosched.core.coscheduling.ledger import IllegalEvent, Ledger, PairedJob
+from cosched.core.coscheduling.outgoing import Outgoing
+from cosched.core.effects import Answer, Effect, Reschedule, SetTimer, Timer
+from cosched.core.events import (
+    Answered,
+    CallFailed,
+    Finished,
+    JobEvent,
+    LeaseOver,
+    NodesLost,
+    PatienceOver,
+    Ready,
+    ReleaseDue,
+    Requeued,
+    RetryDue,
+    StartedUnasked,
+    TriedReady,
+    Unlinked,
+)
+from cosched.core.job import JobState
+from cosched.core.protocol import (
+    AboutGroup,
+    Domain,
+    GetMateStatus,
+    GetMember,
+    GetProposal,
+    ProposeGroupStart,
+    SettleGroupStart,
+)
+from cosched.core.story import What, Why
+
+Transition = Callable[[PairedJob, Any, int], list[Effect]]
+WITH_NODES = (READY, HOLDING)
+WAITING = (QUEUED, READY, HOLDING)
+
+
+@dataclass
+class Grouping:
+    """Jobs that are in groups."""
+
+    ledger: Ledger
+    members: Members
+    allocations: Allocations
+    asking: Asking
+    gathering: Gathering
+    promises: Promises
+    outgoing: Outgoing  # of pairs; the beginning of Algorithm 1 is the same
+
+    def __post_init__(self) -> None:
+        self._table: dict[type, tuple[tuple[JobState, ...], Transition]] = {  # in which states an event counts
+            Ready: ((QUEUED,), self.outgoing.run_job),
+            Answered: (tuple(JobState), self._answered),
+            CallFailed: (tuple(JobState), self._failed),
+            RetryDue: ((READY, HOLDING, RUNNING, JobState.COMPLETED), self.gathering.retry),
+            ReleaseDue: ((HOLDING,), self.promises.release),
+            LeaseOver: (WITH_NODES, self.promises.lease_over),
+            TriedReady: (tuple(JobState), self.promises.tried),
+            PatienceOver: (WAITING, self._patience_over),
+            StartedUnasked: (WAITING, self._started),
+            Requeued: ((RUNNING,), self._requeued),
+            NodesLost: (WITH_NODES, self._lose_nodes),
+            Finished: ((*WAITING, RUNNING), self._finished),
+            Unlinked: (WAITING, self._unlinked),
+        }
+        self._late = (ReleaseDue, RetryDue, LeaseOver, PatienceOver)  # timers that may be due too late
+
+    def handle(self, job: PairedJob, event: JobEvent, now: int) -> list[Effect]:
+        """Carry out one event of a job that is in a group."""
+        states, transition = self._table.get(type(event), ((), self.outgoing.run_job))
+        if job.state in states:
+            return transition(job, event, now)
+        if isinstance(event, self._late):
+            return []
+        raise IllegalEvent(f"{type(event).__name__} while job {job.id} of a group is {job.state.name}")
+
+    def asked(self, peer: Domain, request: AboutGroup, now: int) -> list[Effect]:
+        """What another member's domain asks."""
+        if isinstance(request, ProposeGroupStart):
+            return self.promises.propose(peer, request, now)
+        if isinstance(request, SettleGroupStart):
+            return self.promises.settle(peer, request, now)
+        if isinstance(request, GetProposal):
+            return self.promises.outcome(peer, request, now)
+        return self._asked_for_member(peer, request)
+
+    def _asked_for_member(self, peer: Domain, request: GetMember) -> list[Effect]:
+        job = self.members.find(peer, request)
+        known = job is not None and peer in membership(job).jobs
+        answer = self.members.answer(peer, request)
+        if job is None or known or answer.job is None:
+            return [Answer(peer, request, answer)]
+        self.ledger.changed[job.id] = None
+        return [*self.ledger.note(job, What.LINKED, mate=request.caller, peer=peer), Answer(peer, request, answer)]
+
+    # Answers and failures
+
+    def _answered(self, job: PairedJob, event: Answered, now: int) -> list[Effect]:
+        """An answer; what it says of the peer follows."""
+        kind = type(event.request)
+        follow = {
+            GetMember: self.gathering.answered,
+            GetMateStatus: self.gathering.answered,
+            ProposeGroupStart: self.gathering.voted,
+            SettleGroupStart: self.gathering.acknowledged,
+            GetProposal: self.promises.told,
+        }[kind]
+        return follow(job, event, now) + self.asking.heard_of(event.peer, now)
+
+    def _failed(self, job: PairedJob, event: CallFailed, now: int) -> list[Effect]:
+        return self.gathering.failed(job, event, now)
+
+    # What else happens to the job
+
+    def _patience_over(self, job: PairedJob, _: PatienceOver, now: int) -> list[Effect]:
+        job.alone = True
+        noted = self.ledger.note(job, What.PATIENCE_ENDED)
+        if job.state is HOLDING and membership(job).booking is None:
+            return noted + self.asking.ask_again(job, now)
+        return [*noted, Reschedule(job.id)]
+
+    def _started(self, job: PairedJob, event: StartedUnasked, now: int) -> list[Effect]:
+        left = [*self.gathering.stop_asking(job), *self.promises.end(job)]
+        return left + self.allocations.started(job, event, now)
+
+    def _requeued(self, job: PairedJob, event: Requeued, now: int) -> list[Effect]:
+        group = membership(job)
+        group.decision, group.started_by = None, ""
+        return self.allocations.requeued(job, event, now)
+
+    def _lose_nodes(self, job: PairedJob, event: NodesLost, now: int) -> list[Effect]:
+        left = [*self.gathering.stop_asking(job), *self.promises.end(job)]
+        return left + self.allocations.lose_nodes(job, event, now)
+
+    def _finished(self, job: PairedJob, event: Finished, now: int) -> list[Effect]:
+        left = [*self.gathering.stop_asking(job), *self.promises.end(job)]
+        return left + self.allocations.finished(job, event, now)
+
+    def _unlinked(self, job: PairedJob, _: Unlinked, now: int) -> list[Effect]:
+        """The job leaves its group: with nodes it starts."""
+        left = [*self.gathering.stop_asking(job), *self.promises.end(job)]
+        noted = self.ledger.note(job, What.UNLINKED, group=membership(job).name)
+        self.members.leave(job)
+        job.alone, job.problem = False, ""
+        if job.state is not QUEUED:
+            return [*left, *noted, *self.allocations.start(job, now, Why.UNLINKED)]
+        return [*left, *noted, Reschedule(job.id)]
+
+    # Restart
+
+    def recover(self, job: PairedJob, now: int) -> list[Effect]:
+        """What was undecided is dropped, what was decided is told again, and a booking waits for its outcome."""
+        group = membership(job)
+        effects = self.gathering.stop_asking(job)
+        if group.booking is not None:
+            effects.append(SetTimer(job.id, Timer.LEASE, max(now, group.booking.until)))
+        if group.decision is not None and group.decision.unsettled:
+            effects += self.gathering.tell_again(job)
+        return effects

@@ -1,0 +1,77 @@
+"""Which local job is in which group."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from cosched.core.coscheduling.ledger import Ledger, PairedJob
+from cosched.core.coscheduling.mates import NOT_WAITING, UNSUBMITTED, no_pair
+from cosched.core.coscheduling.membership import Membership
+from cosched.core.protocol import Domain, Found, GetMember, GroupName, JobId, MateJobId, MateProblem
+
+MAX_MEMBERS = 16
+
+
+@dataclass
+class Members:
+    """The jobs of this domain that are in groups. `owners` as in `Mates`."""
+
+    ledger: Ledger
+    owners: Mapping[tuple[Domain, str], str] = field(default_factory=dict)
+    _by_name: dict[tuple[str, str], JobId] = field(default_factory=dict)  # owner here, name of the group
+
+    def check(self, named: GroupName, owner: str) -> None:
+        """Check that a job of this owner may join this group here; ValueError."""
+        domain = self.ledger.domain
+        if domain in named.others or len(set(named.others)) < len(named.others):
+            raise ValueError(f"group {named.name}: each domain has one member, and {domain} has this job")
+        if not 0 < len(named.others) < MAX_MEMBERS:
+            raise ValueError(f"group {named.name}: it has 2 to {MAX_MEMBERS} members, not {len(named.others) + 1}")
+        taken = self._by_name.get((owner, named.name))
+        if taken is not None and not self.ledger.jobs[taken].state.final:
+            raise ValueError(f"group {named.name}: job {taken} is its member here already")
+
+    def join(self, job: PairedJob, named: GroupName) -> None:
+        """The job is in this group from now on."""
+        domains = tuple(sorted((self.ledger.domain, *named.others)))
+        others = tuple(domain for domain in domains if domain != self.ledger.domain)
+        job.group = Membership(named.name, domains, others, named.or_alone)
+        self.restore(job)
+
+    def restore(self, job: PairedJob) -> None:
+        """Take up a member as it was recorded."""
+        if job.group is not None:
+            self._by_name[job.owner, job.group.name] = job.id
+
+    def leave(self, job: PairedJob) -> None:
+        """The job is in no group any more."""
+        if job.group is not None and self._by_name.get((job.owner, job.group.name)) == job.id:
+            del self._by_name[job.owner, job.group.name]
+        job.group = None
+        self.ledger.wanted.pop(job.id, None)
+
+    def find(self, peer: Domain, request: GetMember) -> PairedJob | None:
+        """The member here of the caller's group; one that has ended only if it was of the same group."""
+        found = self._by_name.get((self.owners.get((peer, request.owner), request.owner), request.group))
+        job = None if found is None else self.ledger.jobs.get(found)
+        if job is None or job.group is None:
+            return None
+        reused = job.state.final and job.group.jobs.get(peer, request.caller) != request.caller
+        return None if reused else job
+
+    def answer(self, peer: Domain, request: GetMember) -> MateJobId:
+        """GetMember; a member that does not know the caller's id yet takes it."""
+        job = self.find(peer, request)
+        if job is None or job.group is None:
+            return UNSUBMITTED
+        if request.domains != job.group.domains or peer not in job.group.others:
+            return no_pair(MateProblem.OTHER_DOMAINS)
+        if job.group.jobs.setdefault(peer, request.caller) != request.caller:
+            return no_pair(MateProblem.TAKEN)
+        return MateJobId(Found.MATE, job.id, NOT_WAITING.get(job.state))
+
+    def is_member(self, peer: Domain, caller: JobId, job: JobId) -> bool:
+        """Whether the peer's job `caller`, which has asked for this id before, is in the same group as `job`."""
+        local = self.ledger.jobs.get(job)
+        return local is not None and local.group is not None and local.group.jobs.get(peer) == caller

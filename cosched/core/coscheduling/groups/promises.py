@@ -1,0 +1,256 @@
+"""What members of groups promise: their nodes, for a start that another member proposes, until they know the outcome.
+
+A booking ends by the word of its proposer alone, whatever the clock says: a member whose lease is over asks. The
+proposer drops an undecided proposal before it answers. Others are asked, too, if it does not answer; of them only "we
+have started by it" counts. A member that hears nothing for `peer_patience` treats the proposer as unreachable.
+
+A proposal that has been dropped is void for good, however late copies of it come.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from cosched.core.coscheduling.allocations import HOLDING, QUEUED, READY, Allocations
+from cosched.core.coscheduling.asking import Asking
+from cosched.core.coscheduling.groups.gathering import Gathering, membership
+from cosched.core.coscheduling.groups.members import Members
+from cosched.core.coscheduling.ledger import IllegalEvent, Ledger, PairedJob
+from cosched.core.coscheduling.membership import Booking
+from cosched.core.coscheduling.peers import Peers
+from cosched.core.effects import (
+    Answer,
+    Call,
+    ClearTimer,
+    Effect,
+    GiveBack,
+    Reschedule,
+    SetTimer,
+    Timer,
+    TryReady,
+    Wanted,
+    WantUntil,
+)
+from cosched.core.events import Answered, LeaseOver, ReleaseDue, TriedReady
+from cosched.core.job import JobState
+from cosched.core.protocol import (
+    Domain,
+    GetProposal,
+    GroupProposed,
+    JobId,
+    Outcome,
+    ProposalOutcome,
+    ProposeGroupStart,
+    Settled,
+    SettleGroupStart,
+    Vote,
+    call_number,
+)
+from cosched.core.settings import OnUnreachable
+from cosched.core.story import What, Why
+
+
+@dataclass
+class Promises:
+    """The bookings of our members."""
+
+    ledger: Ledger
+    members: Members
+    peers: Peers
+    allocations: Allocations
+    asking: Asking
+    gathering: Gathering
+    trying: dict[JobId, tuple[Domain, ProposeGroupStart]] = field(default_factory=dict)  # who waits for a TryReady
+
+    # ProposeGroupStart
+
+    def propose(self, peer: Domain, request: ProposeGroupStart, now: int) -> list[Effect]:
+        """A member asks for our member's nodes."""
+        if not self.members.is_member(peer, request.caller, request.job):
+            return [Answer(peer, request, GroupProposed(Vote.NO))]
+        job = self.ledger.jobs[request.job]
+        self.ledger.changed[job.id] = None
+        vote = self._vote(job, peer, request)
+        if vote is not None:
+            return self._answer(job, peer, request, vote)
+        if job.state is not QUEUED:
+            return self._book(job, peer, request, now, job.state)
+        waiting = self.trying.get(job.id)
+        if waiting is not None and waiting[0] != peer:
+            return self._answer(job, peer, request, Vote.BUSY)
+        self.trying[job.id] = peer, request
+        return [TryReady(job.id)] if waiting is None else []
+
+    def _vote(self, job: PairedJob, peer: Domain, request: ProposeGroupStart) -> Vote | None:
+        """The answer, if it needs no nodes; None: the job is to be booked."""
+        group, number = membership(job), call_number(request.request_id)
+        if number <= group.void.get(peer, 0) or self.ledger.settled_by is not None or not self.ledger.settings.enabled:
+            return Vote.NO
+        if group.booking is not None:
+            return self._vote_of_booked(group.booking, peer, number)
+        if job.state is READY and group.proposal is not None and peer > self.ledger.domain:
+            return Vote.BUSY
+        return None if job.state in (QUEUED, READY, HOLDING) else Vote.NO
+
+    @staticmethod
+    def _vote_of_booked(booking: Booking, peer: Domain, number: int) -> Vote | None:
+        if booking.proposer != peer:
+            return Vote.BUSY
+        present = call_number(booking.proposal)
+        if number < present:
+            return Vote.NO
+        return Vote.BOOKED if number == present else None  # a later one replaces it
+
+    def _answer(self, job: PairedJob, peer: Domain, request: ProposeGroupStart, vote: Vote) -> list[Effect]:
+        wanted = self._wanted(job, peer, request.hold_until) if vote is Vote.NO else []
+        return [*wanted, Answer(peer, request, GroupProposed(vote, request.start_at))]
+
+    def _wanted(self, job: PairedJob, peer: Domain, until: int) -> list[Effect]:
+        """The job is wanted until then, whatever it does now: the member there may hold so long."""
+        group = membership(job)
+        group.held_by[peer] = until
+        if not until or job.state not in (QUEUED, READY, HOLDING):
+            return []
+        self.ledger.wanted[job.id] = None
+        told: list[Effect] = [Wanted(job.id, group.wanted_until)] if job.state is QUEUED else []
+        return [WantUntil(job.id, group.wanted_until), *told]
+
+    def _book(self, job: PairedJob, peer: Domain, request: ProposeGroupStart, now: int, was: JobState) -> list[Effect]:
+        """Keep the nodes of a job that has some, for this proposal."""
+        group = membership(job)
+        if group.booking is not None:
+            was = group.booking.was
+        release_due = group.booking is not None and group.booking.release_due
+        dropped = self.gathering.stop_asking(job)
+        until = now + request.lease
+        group.booking = Booking(request.request_id, peer, request.caller, was, now, until, release_due)
+        noted = self.ledger.note(job, What.BOOKED, proposal=request.request_id)
+        timer = SetTimer(job.id, Timer.LEASE, until)
+        return [*dropped, *noted, timer, *self._answer(job, peer, request, Vote.BOOKED)]
+
+    def tried(self, job: PairedJob, event: TriedReady, now: int) -> list[Effect]:
+        """The scheduler has tried to make the job ready."""
+        if job.id not in self.trying:
+            raise IllegalEvent(f"TriedReady, but nobody asked for job {job.id}")
+        peer, request = self.trying.pop(job.id)
+        if not event.ready:
+            return self._answer(job, peer, request, Vote.NO)
+        if job.state is not QUEUED:
+            return self._answer(job, peer, request, Vote.BUSY)
+        job.state = READY
+        job.disclosed, job.cannot_yield, job.hold_limit = False, False, 0
+        return self._book(job, peer, request, now, QUEUED)
+
+    # SettleGroupStart
+
+    def settle(self, peer: Domain, request: SettleGroupStart, now: int) -> list[Effect]:
+        """The proposer says what has become of its proposal; to hear it twice is to hear it once."""
+        if not self.members.is_member(peer, request.caller, request.job):
+            return [Answer(peer, request, Settled(False))]
+        job = self.ledger.jobs[request.job]
+        self.ledger.changed[job.id] = None
+        group, number = membership(job), call_number(request.request_id)
+        group.void[peer] = max(number, group.void.get(peer, 0))
+        ours = group.booking is not None and group.booking.proposal == request.request_id
+        if request.start:
+            started = self._start(job, request.request_id, request.start_at, now) if ours else []
+            return [*started, Answer(peer, request, Settled(ours or group.started_by == request.request_id))]
+        wanted = self._wanted(job, peer, request.hold_until)
+        dropped = self._end(job, now) if ours else []
+        return [*dropped, *wanted, Answer(peer, request, Settled(ours))]
+
+    def _start(self, job: PairedJob, proposal: str, at: float | None, now: int) -> list[Effect]:
+        group = membership(job)
+        assert group.booking is not None
+        by, group.booking, group.started_by = group.booking.proposer, None, proposal
+        started = self.allocations.start(job, now, Why.ASKED_BY_PEER, at, asked_by=by, proposal=proposal)
+        return [*started, ClearTimer(job.id, Timer.LEASE)]
+
+    def _end(self, job: PairedJob, now: int) -> list[Effect]:
+        """The booking ends without a start: the job is again what it was."""
+        group = membership(job)
+        booking, group.booking = group.booking, None
+        assert booking is not None
+        effects = [*self.ledger.note(job, What.NOT_BOOKED, proposal=booking.proposal), ClearTimer(job.id, Timer.LEASE)]
+        if job.state is HOLDING:
+            return effects + (self.allocations.release(job, ReleaseDue(job.id), now) if booking.release_due else [])
+        if job.state is not READY:
+            return effects
+        if booking.was is QUEUED:
+            job.state = QUEUED
+            return [*effects, GiveBack(job.id)]
+        return [*effects, *self.asking.ask_for_mate(job, now)]
+
+    def release(self, job: PairedJob, event: ReleaseDue, now: int) -> list[Effect]:
+        """The hold is to end: when the booking has ended, if the job is booked."""
+        booking = membership(job).booking
+        if booking is None:
+            return self.allocations.release(job, event, now)
+        booking.release_due = True
+        return []
+
+    def end(self, job: PairedJob) -> list[Effect]:
+        """The job has lost its nodes, or has ended: it is booked no longer."""
+        group = membership(job)
+        if group.booking is None:
+            return []
+        group.booking = None
+        return [ClearTimer(job.id, Timer.LEASE)]
+
+    # A lease that is over
+
+    def lease_over(self, job: PairedJob, _: LeaseOver, now: int) -> list[Effect]:
+        """No outcome has been told: ask for it, first the proposer alone, and then all."""
+        group, settings = membership(job), self.ledger.settings
+        booking = group.booking
+        if booking is None:
+            return []
+        waited = now - booking.until
+        if waited > settings.peer_patience and not self.peers.expects(booking.proposer, now):
+            return self._give_up(job, booking, now)
+        asked = [booking.proposer] if waited <= 0 else [peer for peer in group.others if peer in group.jobs]
+        calls = [Call(peer, job.id, GetProposal(booking.proposal, group.jobs[peer], job.id)) for peer in asked]
+        again = now + max(settings.retry_interval, settings.peer_patience // 4)
+        return [*calls, SetTimer(job.id, Timer.LEASE, again)]
+
+    def told(self, job: PairedJob, event: Answered, now: int) -> list[Effect]:
+        """What has become of the proposal, as somebody says."""
+        booking, answer, request = membership(job).booking, event.answer, event.request
+        assert isinstance(answer, ProposalOutcome)
+        assert isinstance(request, GetProposal)
+        if booking is None or booking.proposal != request.request_id:
+            return []
+        if answer.outcome is Outcome.STARTED:
+            return self._start(job, booking.proposal, answer.start_at, now)
+        if answer.outcome is Outcome.DROPPED and event.peer == booking.proposer:
+            membership(job).void[event.peer] = call_number(booking.proposal)
+            return self._end(job, now)
+        return []
+
+    def _give_up(self, job: PairedJob, booking: Booking, now: int) -> list[Effect]:
+        """The outcome cannot be known: the proposer counts as unreachable, and the story says so."""
+        membership(job).void[booking.proposer] = call_number(booking.proposal)
+        if self.ledger.settings.on_peer_unreachable is not OnUnreachable.START:
+            return [*self._end(job, now), Reschedule(job.id)]
+        membership(job).booking = None
+        started = self.allocations.start(job, now, Why.OUTCOME_UNKNOWN, proposal=booking.proposal)
+        return [*started, ClearTimer(job.id, Timer.LEASE)]
+
+    # GetProposal
+
+    def outcome(self, peer: Domain, request: GetProposal, now: int) -> list[Effect]:
+        """A member asks what has become of a proposal: an undecided one of our own job is dropped now."""
+        if not self.members.is_member(peer, request.caller, request.job):
+            return [Answer(peer, request, ProposalOutcome(Outcome.UNKNOWN))]
+        job = self.ledger.jobs[request.job]
+        group = membership(job)
+        if group.started_by == request.request_id:
+            return [Answer(peer, request, ProposalOutcome(Outcome.STARTED, job.start_at))]
+        if not request.request_id.startswith(f"{self.ledger.domain}/{job.id}/"):
+            return [Answer(peer, request, ProposalOutcome(Outcome.UNKNOWN))]
+        self.ledger.changed[job.id] = None
+        proposes = group.proposal is not None and any(
+            asked.request_id == request.request_id for asked in group.proposal.requests.values()
+        )
+        undone = self.gathering.undo(job, now) if proposes else []
+        return [*undone, Answer(peer, request, ProposalOutcome(Outcome.DROPPED))]

@@ -1,0 +1,81 @@
+"""What a job knows of its group, and how far the group's start has come."""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import dataclass, field
+
+from cosched.core.job import JobState
+from cosched.core.protocol import (
+    Domain,
+    Failure,
+    JobId,
+    MateJobId,
+    MateStatus,
+    ProposeGroupStart,
+    Request,
+    SettleGroupStart,
+)
+
+
+@dataclass(slots=True)
+class Proposal:
+    """A start that the job proposes to the other members."""
+
+    since: int
+    requests: dict[Domain, ProposeGroupStart]  # by whom they are asked
+    booked: set[Domain] = field(default_factory=set)
+    start_at: float | None = None  # the latest of the members' earliest instants
+
+
+@dataclass(slots=True)
+class Decision:
+    """The start of the group, decided by the job's own proposal; the domains that have not heard of it yet."""
+
+    id: str
+    start_at: float | None
+    unsettled: dict[Domain, SettleGroupStart]
+
+
+@dataclass(slots=True)
+class Booking:
+    """The proposal by which the job's nodes are kept, and what the job was before."""
+
+    proposal: str
+    proposer: Domain
+    caller: JobId
+    was: JobState
+    since: int
+    until: int  # when the lease ends
+    release_due: bool = False  # its hold was to end meanwhile
+
+
+@dataclass(slots=True)
+class Membership:
+    """The group that a job names: one job on each of its `domains`, in order; `others`: all but its own."""
+
+    name: str
+    domains: tuple[Domain, ...]
+    others: tuple[Domain, ...]
+    or_alone: bool = False
+    jobs: dict[Domain, JobId] = field(default_factory=dict)  # the other members, as far as they are known
+    asked: dict[Domain, Request] = field(default_factory=dict)  # the questions of this RunJob that are open
+    told: dict[Domain, MateStatus | MateJobId | Failure] = field(default_factory=dict)  # what came of the others
+    again: dict[Domain, None] = field(default_factory=dict)  # whom to ask again when the retry timer is due
+    without: tuple[Domain, ...] = ()  # whose members the job goes on without
+    proposal: Proposal | None = None
+    decision: Decision | None = None
+    booking: Booking | None = None
+    started_by: str = ""  # the proposal by which the group has started
+    held_by: dict[Domain, int] = field(default_factory=dict)  # until when the other members hold, as they have said
+    void: dict[Domain, int] = field(default_factory=dict)  # proposals of that member up to this number are dropped
+
+    @property
+    def turn(self) -> int:
+        """The group's turn among those that wait for each other: any order will do that all domains have."""
+        return 1 + zlib.crc32("/".join((self.name, *self.domains)).encode())
+
+    @property
+    def wanted_until(self) -> int:
+        """Until when another member holds; 0: none does."""
+        return max(self.held_by.values(), default=0)
