@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import Field, ValidationError, model_validator
 
+from cosched.core.protocol import MAX_MEMBERS
 from cosched.core.scheduling.scheduler import ClusterSettings
 from cosched.sim.mistakes import Locate, input_error, inside
 from cosched.validation.mistakes import KeyedError
@@ -63,8 +64,8 @@ class ReplayConfig(Settings):
         if sum(way is not None for way in (self.pairs, self.pair_window, self.pair_fraction)) > 1:
             raise ValueError("pairs, pair_window and pair_fraction exclude each other")
         for key in ("pair_window", "pair_fraction"):
-            if getattr(self, key) is not None and len(names) != 2:
-                raise ValueError(f"{key}: pairs the jobs of two domains, but there are {len(names)}")
+            if getattr(self, key) is not None and not 2 <= len(names) <= MAX_MEMBERS:
+                raise ValueError(f"{key}: pairs jobs of 2 to {MAX_MEMBERS} domains, but there are {len(names)}")
         if [self.pairs, *(domain.trace for domain in self.domains)].count("-") > 1:
             raise ValueError("standard input ('-') can be read only once")
         return self

@@ -49,7 +49,7 @@ def read_trace_jobs(settings: ReplaySettings) -> tuple[list[TraceJob], int]:
     jobs = []
     for row, (name, submit, size, requested, run) in enumerate(rows):
         peer, pair = mates.get(row, ("", None))
-        jobs.append(TraceJob(row + 1, str(name), submit, size, requested, run, peer, pair, peer in settings.off))
+        jobs.append(TraceJob(row + 1, str(name), submit, size, requested, run, peer, pair, alone=peer in settings.off))
     return jobs, nodes
 
 
@@ -62,6 +62,8 @@ def _mates(path: Path | None, name: str, workload: Workload) -> Mapping[int, tup
         if name not in names:
             raise InputError(str(path), None, f"has no column {name}")
         pairing = pairs_from_file(path, names, [workload if n == name else others[n] for n in names])
+        if pairing.groups:
+            raise InputError(str(path), None, "has groups of more than two jobs, which services do not start yet")
     except InputError as error:
         raise SettingError("pairs", str(error)) from None
     here = names.index(name)

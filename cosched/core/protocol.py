@@ -16,6 +16,7 @@ from typing import NamedTuple
 JobId = str
 Domain = str
 
+MAX_MEMBERS = 16  # of a group
 FOREVER = 1 << 62  # an instant that never comes, such as the end of a hold without a release timer
 
 
@@ -310,7 +311,8 @@ Request = GetMateJobId | GetMateStatus | TryStartMate | StartJob | ProposeStart 
 MutatingRequest = TryStartMate | StartJob | ProposeStart | SettleStart
 StartReply = MateTried | MateStarted  # to a call that may start the mate
 MutatingReply = StartReply | Proposed | Settled
-Reply = MateJobId | MateStatus | MutatingReply | GroupProposed | ProposalOutcome
+GroupReply = GroupProposed | ProposalOutcome
+Reply = MateJobId | MateStatus | MutatingReply | GroupReply
 
 
 def call_number(request_id: str) -> int:

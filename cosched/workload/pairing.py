@@ -1,4 +1,4 @@
-"""Pairs of jobs that are to start together: from a file, by submission window, or as a drawn fraction."""
+"""Jobs that are to start together, in pairs and larger groups: from a file, by submission window, or as a share."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from typing import NamedTuple
 from zlib import crc32
 
 import numpy as np
 
+from cosched.core.protocol import MAX_MEMBERS
 from cosched.errors import InputError
 from cosched.validation.text import shown
 from cosched.workload.jobs import Ints, Workload
@@ -24,9 +26,16 @@ LONGEST_NUMBER = 18
 NO_LIMIT = sys.maxsize
 
 
+class Group(NamedTuple):
+    """More than two jobs: the row in the file, as in `Pairing`, and each member's domain and row there, by domain."""
+
+    row: int
+    members: tuple[tuple[int, int], ...]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Pairing:
-    """n pairs of jobs in the order of their rows; a job is in at most one pair.
+    """n pairs of jobs in the order of their rows, and the larger groups; a job is in at most one of all.
 
     `row` (n,) is the row in the pairs file, counted from 1: dropped rows count, blank lines and the header do not.
     `domain` and `job` (n, 2) have a column for each mate: the index of its policy domain, ascending, and its row
@@ -37,10 +46,11 @@ class Pairing:
     domain: Ints
     job: Ints
     dropped: int = 0
+    groups: tuple[Group, ...] = ()
 
     def __len__(self) -> int:
-        """The number of pairs."""
-        return len(self.row)
+        """The number of pairs and groups."""
+        return len(self.row) + len(self.groups)
 
 
 def pairs_from_file(path: StrPath, names: Sequence[str], workloads: Sequence[Workload]) -> Pairing:
@@ -49,8 +59,8 @@ def pairs_from_file(path: StrPath, names: Sequence[str], workloads: Sequence[Wor
     `names` and `workloads` list the domains in the same order; a domain need not have a column. '-' is standard
     input. A row that names a job left out in cleaning is dropped, but still counted in the numbering.
 
-    InputError names the line of an unknown or repeated column, a wrong number of cells, a row without exactly two
-    members, a job that its trace does not have, or a job named twice. It is also raised for a file that cannot be
+    InputError names the line of an unknown or repeated column, a wrong number of cells, too few or too many members, a
+    job that its trace does not have, or a job named twice. It is also raised for a file that cannot be
     read, is not text or has no header.
     """
     source = source_name(path)
@@ -58,50 +68,60 @@ def pairs_from_file(path: StrPath, names: Sequence[str], workloads: Sequence[Wor
     line, header = next(lines, (1, ""))
     columns = _columns(header, names, source, line)
     jobs = {domain: _Jobs(names[domain], workloads[domain]) for domain in columns}
-    row, members = 0, []
+    row, found = 0, []
     for row, (line, text) in enumerate(lines, 1):
         try:
             mates = [(domain, jobs[domain].claim(cell, line)) for domain, cell in _members(text, columns)]
         except ValueError as error:
             raise InputError(source, line, str(error)) from None
-        if all(job is not None for _, job in mates):
-            members.append((row, mates))
+        known = tuple((domain, job) for domain, job in mates if job is not None)
+        if len(known) == len(mates):
+            found.append(Group(row, known))
+    return _pairing(found, row - len(found))
+
+
+def _pairing(found: Sequence[Group], dropped: int = 0) -> Pairing:
+    """Return these rows, those of two members as pairs."""
+    pairs = [group for group in found if len(group.members) == 2]
     return Pairing(
-        row=np.array([number for number, _ in members], dtype=np.int64),
-        domain=_table([domain for domain, _ in mates] for _, mates in members),
-        job=_table([job for _, job in mates] for _, mates in members),
-        dropped=row - len(members),
+        row=np.array([pair.row for pair in pairs], dtype=np.int64),
+        domain=_table([domain for domain, _ in pair.members] for pair in pairs),
+        job=_table([job for _, job in pair.members] for pair in pairs),
+        dropped=dropped,
+        groups=tuple(group for group in found if len(group.members) > 2),
     )
 
 
 def pairs_by_window(workloads: Sequence[Workload], window_s: int) -> Pairing:
-    """Pair two domains' jobs by submit time; rows are numbered in the order of the first domain's jobs.
+    """Group the domains' jobs by submit time; rows are numbered in the order of the first domain's jobs.
 
     Each job of the first domain, in trace order, takes the nearest job of the second that is not paired yet and was
-    submitted at most `window_s` seconds before or after it; of two equally near ones it takes the earlier. The time
-    is nearly linear in the number of jobs. InputError if there are not two workloads or the window is negative.
+    submitted at most `window_s` seconds before or after it; of two equally near ones it takes the earlier. So it does
+    in each other domain, if there are more: a group has a member wherever one was found. The time is nearly linear in
+    the number of jobs. InputError if there are not two workloads at least, or the window is negative.
     """
-    first, second = _two(workloads, "--pair-window")
+    _check_several(workloads, "--pair-window")
     if window_s < 0:
         raise InputError("--pair-window", None, f"{window_s} s is not a window; give 0 or more")
-    return _nearest(first, second, np.arange(len(first)), window_s)
+    return _nearest(workloads, np.arange(len(workloads[0])), window_s)
 
 
 def pairs_by_fraction(workloads: Sequence[Workload], fraction: Decimal | str, seed: int) -> Pairing:
-    """Pair floor(`fraction` x jobs) jobs of the first of two domains, drawn with `seed`.
+    """Pair or group floor(`fraction` x jobs) jobs of the first domain, drawn with `seed`.
 
     The drawn jobs take mates in trace order, as with an unlimited window. The fraction is exact (no binary rounding).
-    There are at most as many pairs as the second domain has jobs. InputError if there are not two workloads, the
-    fraction is not from 0 to 1, or the seed is negative.
+    There are at most as many pairs as the second domain has jobs, or groups as each other one has. InputError if there
+    are not two workloads at least, the fraction is not from 0 to 1, or the seed is negative.
     """
-    first, second = _two(workloads, "--pair-fraction")
+    _check_several(workloads, "--pair-fraction")
+    first, others = workloads[0], workloads[1:]
     if seed < 0:
         raise InputError("--seed", None, f"{seed} is not a seed; give 0 or more")
-    count = min(_share_of(len(first), fraction), len(second))
+    count = min(_share_of(len(first), fraction), *map(len, others))
     # The extra key makes the draw independent of a workload that was generated with the same seed.
     rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence([seed, crc32(b"pair-fraction")])))
     drawn = rng.choice(np.arange(len(first)), count, replace=False, shuffle=False)
-    return _nearest(first, second, np.sort(drawn), NO_LIMIT)
+    return _nearest(workloads, np.sort(drawn), NO_LIMIT)
 
 
 def write_pairs(path: StrPath, names: Sequence[str], workloads: Sequence[Workload], pairing: Pairing) -> None:
@@ -158,15 +178,15 @@ def _columns(header: str, names: Sequence[str], source: str, line: int) -> list[
 
 
 def _members(text: str, columns: Sequence[int]) -> list[tuple[int, str]]:
-    """Return the two (domain index, job id) of a row by domain index; ValueError if it does not have two members."""
+    """Return (domain index, job id) of a row's members by domain index; ValueError if they are too few or too many."""
     cells = _cells(text)
     if len(cells) != len(columns):
         raise ValueError(f"{len(cells)} cells, but the header has {len(columns)}")
     members = sorted((domain, cell) for domain, cell in zip(columns, cells, strict=True) if cell)
-    if len(members) > 2:
-        raise ValueError(f"{len(members)} jobs: groups of more than two jobs are not supported yet")
     if len(members) < 2:
         raise ValueError(f"a pair has two jobs, but this row names {len(members)}")
+    if len(members) > MAX_MEMBERS:
+        raise ValueError(f"a group has at most {MAX_MEMBERS} jobs, but this row names {len(members)}")
     return members
 
 
@@ -189,18 +209,19 @@ def _csv_text(names: Sequence[str], workloads: Sequence[Workload], pairing: Pair
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(names)
-    for domains, jobs in zip(pairing.domain.tolist(), pairing.job.tolist(), strict=True):
+    columns = pairing.row.tolist(), pairing.domain.tolist(), pairing.job.tolist()
+    pairs = [Group(row, tuple(zip(*of, strict=True))) for row, *of in zip(*columns, strict=True)]
+    for group in sorted([*pairs, *pairing.groups]):
         cells = [""] * len(names)
-        for domain, job in zip(domains, jobs, strict=True):
+        for domain, job in group.members:
             cells[domain] = ids[domain][job]
         writer.writerow(cells)
     return text.getvalue()
 
 
-def _two(workloads: Sequence[Workload], option: str) -> tuple[Workload, Workload]:
-    if len(workloads) != 2:
-        raise InputError(option, None, f"pairs the jobs of two domains, but there are {len(workloads)}")
-    return workloads[0], workloads[1]
+def _check_several(workloads: Sequence[Workload], option: str) -> None:
+    if not 2 <= len(workloads) <= MAX_MEMBERS:
+        raise InputError(option, None, f"pairs jobs of 2 to {MAX_MEMBERS} domains, but there are {len(workloads)}")
 
 
 def _share_of(count: int, fraction: Decimal | str) -> int:
@@ -215,8 +236,17 @@ def _share_of(count: int, fraction: Decimal | str) -> int:
     return math.floor(decimal.Context(prec=digits).multiply(share, count))
 
 
-def _nearest(first: Workload, second: Workload, takers: Ints, limit_s: int) -> Pairing:
-    """Let the `takers` (rows of `first`), in this order, each take the nearest free job of `second`."""
+def _nearest(workloads: Sequence[Workload], takers: Ints, limit_s: int) -> Pairing:
+    """Let the `takers` (rows of the first), in this order, each take the nearest free job in every other domain."""
+    members: dict[int, list[tuple[int, int]]] = {}
+    for domain, other in enumerate(workloads[1:], 1):
+        for taker, job in _taken(workloads[0], other, takers, limit_s):
+            members.setdefault(taker, [(0, taker)]).append((domain, job))
+    return _pairing([Group(row, tuple(members[taker])) for row, taker in enumerate(sorted(members), 1)])
+
+
+def _taken(first: Workload, second: Workload, takers: Ints, limit_s: int) -> list[tuple[int, int]]:
+    """Return which of the `takers` takes which job of `second`."""
     order = np.argsort(second.submit, kind="stable")
     times = second.submit[order]
     # Places 1 to m are the second domain's jobs by submit time; 0 and m + 1 mean "none".
@@ -237,14 +267,8 @@ def _nearest(first: Workload, second: Workload, takers: Ints, limit_s: int) -> P
         if nearest == before:
             nearest = _free(later, first_of_equals[nearest])
         earlier[nearest], later[nearest] = nearest - 1, nearest + 1
-        pairs.append((taker, nearest - 1))
-    mates = _table(pairs)
-    mates[:, 1] = order[mates[:, 1]]
-    return Pairing(
-        row=np.arange(1, len(mates) + 1, dtype=np.int64),
-        domain=np.tile(np.array([0, 1], dtype=np.int64), (len(mates), 1)),
-        job=mates,
-    )
+        pairs.append((taker, int(order[nearest - 1])))
+    return pairs
 
 
 def _free(link: list[int], place: int) -> int:

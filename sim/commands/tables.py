@@ -15,6 +15,7 @@ from cosched.sim.results.wording import (
     Summary,
     count,
     duration,
+    groups_line,
     heading,
     number,
     pairs_line,
@@ -61,7 +62,8 @@ def replay_tables(summary: Summary) -> list[RenderableType]:
     for name, domain in summary["domains"].items():
         title = Text(heading(name, domain), style="bold")
         parts += [title, *_jobs_lines(domain), _domain_table(domain), *_domain_lines(domain), ""]
-    return [*parts, pairs_line(summary["pairs"])]
+    groups = [groups_line(summary["groups"])] if "groups" in summary else []
+    return [*parts, pairs_line(summary["pairs"]), *groups]
 
 
 def comparison_table(runs: Mapping[str, Summary]) -> Table:

@@ -40,6 +40,8 @@ class LiveReplay(Replay):
         if config.events:
             raise InputError("--live", None, "services write no events.jsonl (--events)")
         super().__init__(config, say)
+        if self.pairing.groups:
+            raise InputError("--live", None, "services start pairs; this replay has groups of more than two jobs")
         self._doing = doing
 
     def run(self, schemes: Sequence[SchemeChoice] | None = None) -> ReplayResult:

@@ -35,7 +35,8 @@ NEVER_STARTED, UNFINISHED = "never_started", "unfinished"
 class Jobs:
     """Outcomes of one domain's jobs: one row a job in trace order; seconds, UNKNOWN (-1) if there is no value.
 
-    `pair` is the row of the pairs file, `mate` the row of the mate in `mate_domain`'s jobs, `state` a JobState.
+    `pair` is the row of the pairs file, `mate` the row of the mate in `mate_domain`'s jobs (a member of a group has
+    none), `state` a JobState.
     """
 
     ready: Ints
@@ -163,11 +164,29 @@ class ReplayResult:
         both = (starts != UNKNOWN).all(axis=1)
         gaps = np.abs(starts[:, 0] - starts[:, 1])[both]
         return {
-            "pairs": len(self.pairing),
+            "pairs": len(self.pairing.row),
             "together": int((gaps == 0).sum()),
             "desynchronised": int((gaps > 0).sum()),
             "never": int((~both).sum()),
             "dropped": self.pairing.dropped,
+            "gap_s": metrics.spread(gaps[gaps > 0]),
+        }
+
+    @cached_property
+    def groups(self) -> dict[str, Any]:
+        """How many groups of more than two jobs started together, apart (with the gaps, in seconds) or not at all."""
+        domains = list(self.domains.values())
+        starts = [
+            np.array([domains[domain].jobs.start[job] for domain, job in group.members])
+            for group in self.pairing.groups
+        ]
+        gaps = np.array([of.max() - of.min() for of in starts if (of != UNKNOWN).all()], np.int64)
+        return {
+            "groups": len(starts),
+            "members": sum(map(len, starts)),
+            "together": int((gaps == 0).sum()),
+            "desynchronised": int((gaps > 0).sum()),
+            "never": len(starts) - len(gaps),
             "gap_s": metrics.spread(gaps[gaps > 0]),
         }
 
@@ -178,6 +197,7 @@ class ReplayResult:
             "stalled": self.stalled,
             "domains": {name: domain.metrics for name, domain in self.domains.items()},
             "pairs": self.pairs,
+            **({"groups": self.groups} if self.pairing.groups else {}),
         }
 
     @cached_property
@@ -202,7 +222,7 @@ class ReplayResult:
             "requested_s": work.requested[rows],
             "run_s": work.run[rows],
             "pair": _known(jobs.pair[rows]),
-            "mate_job_id": polars.Series(self._mate_ids(jobs, rows), dtype=polars.String),
+            "mate_job_id": polars.Series(self._mate_ids(name, rows), dtype=polars.String),
             **{key: getattr(jobs, key)[rows] for key in ("holds", "yields", "held_node_seconds")},
             "state": polars.Series(list(map(_state, jobs.state[rows].tolist(), jobs.start[rows].tolist()))),
         }
@@ -249,12 +269,29 @@ class ReplayResult:
         domain = polars.Series([name], dtype=polars.String).new_from_index(0, len(yields.time))
         return polars.DataFrame({"domain": domain, "time": yields.time, "yields": yields.count})
 
-    def _mate_ids(self, jobs: Jobs, rows: slice) -> list[str | None]:
-        ids: list[JobIds] = [domain.workload.job_id for domain in self.domains.values()]
-        return [
+    def _mate_ids(self, name: str, rows: slice) -> list[str | None]:
+        jobs, ids = self.domains[name].jobs, self._ids
+        found = [
             None if mate == UNKNOWN else str(ids[domain][mate])
             for domain, mate in zip(jobs.mate_domain[rows].tolist(), jobs.mate[rows].tolist(), strict=True)
         ]
+        for place, row in enumerate(range(*rows.indices(len(jobs.mate)))) if self.pairing.groups else ():
+            found[place] = self._others.get((name, row), found[place])
+        return found
+
+    @property
+    def _ids(self) -> list[JobIds]:
+        return [domain.workload.job_id for domain in self.domains.values()]
+
+    @cached_property
+    def _others(self) -> dict[tuple[str, int], str]:
+        """For each member of a group, by its domain and its row there, the other members: `DOMAIN:ID DOMAIN:ID`."""
+        names, ids, others = list(self.domains), self._ids, {}
+        for group in self.pairing.groups:
+            told = {domain: f"{names[domain]}:{ids[domain][job]}" for domain, job in group.members}
+            for domain, job in group.members:
+                others[names[domain], job] = " ".join(text for other, text in told.items() if other != domain)
+        return others
 
 
 def collect(engine: Engine, settings: list[Domain], timing: dict[str, float], events: Any = None) -> ReplayResult:
@@ -306,18 +343,22 @@ def _state(state: int, start: int) -> str:
 
 
 def add_pairs(jobs: Jobs, pairing: Pairing, index: int) -> None:
-    """Set pairs and mates of the jobs of domain `index`."""
+    """Set pairs, groups and mates of the jobs of domain `index`; a member of a group has no mate by itself."""
     for side in (0, 1):
         here = pairing.domain[:, side] == index
         rows = pairing.job[here, side]
         jobs.pair[rows] = pairing.row[here]
         jobs.mate_domain[rows] = pairing.domain[here, 1 - side]
         jobs.mate[rows] = pairing.job[here, 1 - side]
+    for group in pairing.groups:
+        for domain, row in group.members:
+            if domain == index:
+                jobs.pair[row] = group.row
 
 
 def _pair_starts(domains: list[DomainResult], pairing: Pairing) -> Ints:
     """Return the start times of both members of each pair, shape (pairs, 2)."""
-    starts = np.full((len(pairing), 2), UNKNOWN, np.int64)
+    starts = np.full((len(pairing.row), 2), UNKNOWN, np.int64)
     for index, domain in enumerate(domains):
         for side in (0, 1):
             here = pairing.domain[:, side] == index

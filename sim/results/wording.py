@@ -72,15 +72,26 @@ def pairs_line(pairs: Summary) -> str:
     """Say how many pairs started together, apart or not at all."""
     if not pairs["pairs"]:
         return "pairs: none"
-    line = f"pairs: {pairs['together']:,} of {pairs['pairs']:,} started together"
-    if pairs["desynchronised"]:
-        gap = pairs["gap_s"]
-        line += f"; {pairs['desynchronised']:,} apart"
-        line += f" (by {duration(gap['mean'])} on average, {duration(gap['max'])} at most)"
-    if pairs["never"]:
-        line += f"; {pairs['never']:,} of which a job never started"
+    line = f"pairs: {pairs['together']:,} of {pairs['pairs']:,} started together{_exceptions(pairs)}"
     if pairs["dropped"]:
         line += f"; {count(pairs['dropped'], 'row')} dropped: a job of theirs was left out"
+    return line
+
+
+def groups_line(groups: Summary) -> str:
+    """Say how many groups of more than two jobs started together, apart or not at all."""
+    of = f"{groups['groups']:,} ({groups['members']:,} jobs)"
+    return f"groups: {groups['together']:,} of {of} started together{_exceptions(groups)}"
+
+
+def _exceptions(found: Summary) -> str:
+    line = ""
+    if found["desynchronised"]:
+        gap = found["gap_s"]
+        line += f"; {found['desynchronised']:,} apart"
+        line += f" (by {duration(gap['mean'])} on average, {duration(gap['max'])} at most)"
+    if found["never"]:
+        line += f"; {found['never']:,} of which a job never started"
     return line
 
 

@@ -164,7 +164,7 @@ def test_a_bad_option(options, reason):
 
 
 def test_windows_and_fractions_are_for_two_domains():
-    assert refusal("a,trace=x", pair_window="2m") == "--pair-window: pairs the jobs of two domains, but there are 1"
+    assert refusal("a,trace=x", pair_window="2m") == "--pair-window: pairs jobs of 2 to 16 domains, but there are 1"
 
 
 FILE = """

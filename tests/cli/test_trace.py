@@ -229,4 +229,4 @@ def test_pair_with_a_file_of_settings(cosched, tmp_path):
 def test_pair_refuses(cosched, refused, logs):
     assert "--pair-window or --pair-fraction" in cosched("trace", "pair", *logs, "-", exit_code=2).stderr
     one = refused("trace", "pair", *logs[:2], "--pair-window", "1m", "-")
-    assert one == "--pair-window: pairs the jobs of two domains, but there are 1"
+    assert one == "--pair-window: pairs jobs of 2 to 16 domains, but there are 1"

@@ -5,34 +5,15 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from itertools import combinations
 
-from cosched.adapters.replay.trace import TraceJob
-from cosched.core.scheduling.batch.open_meeting_cluster import open_cluster
 from cosched.sim.engine import Engine
 from cosched.sim.federation.batch_world import BatchWorld
 from cosched.sim.federation.conductor import Conductor
-from cosched.sim.federation.core_player import CorePlayer
+from cosched.sim.federation.cores import core_player
 from cosched.sim.link import Link
 from cosched.sim.results.outcomes import jobs_of
 from cosched.sim.results.result import collect
 from cosched.sim.world import DomainSetup, World
 from cosched.workload.pairing import Pairing
-
-
-def trace_jobs(setups: Sequence[DomainSetup], pairing: Pairing, index: int) -> list[TraceJob]:
-    """The jobs of one domain, with their mates."""
-    mates = {}
-    for number, domains, rows in zip(pairing.row, pairing.domain.tolist(), pairing.job.tolist(), strict=True):
-        if index in domains:
-            side = domains.index(index)
-            mates[rows[side]] = setups[domains[1 - side]], str(number)
-    work = setups[index].workload
-    columns = (work.job_id, work.submit, work.nodes, work.requested, work.run)
-    jobs = []
-    for row, (name, *numbers) in enumerate(zip(*(column.tolist() for column in columns), strict=True)):
-        peer, pair = mates.get(row, (None, None))
-        mate = {"peer": peer.name, "pair": pair, "alone": not peer.coscheduling.enabled} if peer else {}
-        jobs.append(TraceJob(row + 1, str(name), *numbers, **mate))
-    return jobs
 
 
 def casts(setups: Sequence[DomainSetup]) -> Iterator[frozenset[str]]:
@@ -47,8 +28,7 @@ def played(setups: Sequence[DomainSetup], pairing: Pairing, cores: Collection[st
     link, players = Link(), []
     for index, setup in enumerate(setups):
         if setup.name in cores:
-            cluster, jobs = open_cluster(setup.cluster), trace_jobs(setups, pairing, index)
-            players.append(CorePlayer(setup.name, setup.coscheduling, cluster, jobs, link))
+            players.append(core_player(setups, pairing, index, link))
     if len(cores) < len(setups):
         players.append(BatchWorld(World(setups, pairing, elsewhere=cores, link=link)))
     conductor = Conductor(players, order=[setup.name for setup in setups])

@@ -142,7 +142,7 @@ def test_other_wrong_uses_are_refused():
     with pytest.raises(InputError, match=r"^--pair-window: -1 s is not a window"):
         pairs_by_window([one, one], -1)
     for domains in ([one], [one] * 3):
-        with pytest.raises(InputError, match=r"^--pair-window: pairs the jobs of two domains, but there are \d"):
+        with pytest.raises(InputError, match=r"^--pair-window: pairs jobs of 2 to 16 domains, but there are \d"):
             pairs_by_window(domains, 1)
-        with pytest.raises(InputError, match=r"^--pair-fraction: pairs the jobs of two domains"):
+        with pytest.raises(InputError, match=r"^--pair-fraction: pairs jobs of 2 to 16 domains"):
             pairs_by_fraction(domains, "0.1", 1)

@@ -13,6 +13,7 @@ from cosched.core.protocol import (
     Domain,
     Found,
     GetMateJobId,
+    GetMember,
     MateJobId,
     MateStatus,
     MutatingRequest,
@@ -186,6 +187,7 @@ class CoschedulingApi(CoschedulingServiceServicer):
     def _is_of_no_mate(self, asked: Asked, reply: Reply) -> bool:
         """Whether the job is no mate of the caller's job: the peer makes a mistake, or somebody spies."""
         request = asked.request
+        assert not isinstance(request, GetMember)
         if isinstance(request, GetMateJobId):
             return isinstance(reply, MateJobId) and reply.found is Found.NO_PAIR
         if request.job == PROBE:
@@ -230,6 +232,7 @@ class CoschedulingApi(CoschedulingServiceServicer):
 def _named(asked: Asked) -> tuple[Domain, str, str]:
     """Return the caller's domain, its job, and the job that it asks for."""
     request = asked.request
+    assert not isinstance(request, GetMember)
     if not isinstance(request, GetMateJobId):
         return asked.peer, request.caller, f"job {request.job}"
     sought = f"pair {request.pair}" if request.pair is not None else f"job {request.mate}" if request.mate else "a job"

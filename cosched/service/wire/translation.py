@@ -12,10 +12,12 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from cosched.core.events import Asked
 from cosched.core.protocol import (
     FOREVER,
+    AboutGroup,
     Domain,
     Found,
     GetMateJobId,
     GetMateStatus,
+    GroupReply,
     JobId,
     MateJobId,
     MateProblem,
@@ -83,7 +85,8 @@ _REFUSAL_OF = {value: refusal for refusal, value in REFUSAL.items()}
 
 
 def write_request(request: Request, here: Domain, peer: Domain) -> WireRequest:
-    """Return the message for a request to a peer."""
+    """Return the message for a request to a peer; groups have none yet."""
+    assert not isinstance(request, AboutGroup)
     caller = wire.JobRef(domain=here, job_id=request.caller)
     if isinstance(request, GetMateJobId):
         mate = wire.JobRef(domain=peer, job_id=request.mate) if request.mate is not None else None
@@ -220,7 +223,8 @@ def write_instant(instant: float | None) -> Timestamp | None:
 
 
 def write_reply(reply: Reply, domain: Domain) -> WireReply:
-    """Return the message for a reply; a mate that it names is a job of `domain`."""
+    """Return the message for a reply; a mate that it names is a job of `domain`. Groups have none yet."""
+    assert not isinstance(reply, GroupReply)
     if isinstance(reply, MateJobId):
         mate = wire.JobRef(domain=domain, job_id=reply.job) if reply.job is not None else None
         problem = PROBLEM[reply.problem] if reply.problem is not None else None

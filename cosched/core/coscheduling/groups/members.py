@@ -8,9 +8,7 @@ from dataclasses import dataclass, field
 from cosched.core.coscheduling.ledger import Ledger, PairedJob
 from cosched.core.coscheduling.mates import NOT_WAITING, UNSUBMITTED, no_pair
 from cosched.core.coscheduling.membership import Membership
-from cosched.core.protocol import Domain, Found, GetMember, GroupName, JobId, MateJobId, MateProblem
-
-MAX_MEMBERS = 16
+from cosched.core.protocol import MAX_MEMBERS, Domain, Found, GetMember, GroupName, JobId, MateJobId, MateProblem
 
 
 @dataclass

@@ -1,0 +1,60 @@
+"""Core players for all domains of a replay: what groups of more than two jobs need."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from cosched.adapters.replay.trace import TraceJob
+from cosched.core.protocol import Domain, GroupName
+from cosched.core.scheduling.batch.open_meeting_cluster import open_cluster
+from cosched.sim.federation.core_player import CorePlayer
+from cosched.sim.link import Link
+from cosched.sim.world import DomainSetup
+from cosched.workload.pairing import Pairing
+
+
+def core_players(setups: Sequence[DomainSetup], pairing: Pairing, link: Link) -> list[CorePlayer]:
+    """Return a player for each domain, in order."""
+    return [core_player(setups, pairing, index, link) for index in range(len(setups))]
+
+
+def core_player(setups: Sequence[DomainSetup], pairing: Pairing, index: int, link: Link) -> CorePlayer:
+    """Return the player of domain `index`."""
+    setup = setups[index]
+    jobs = trace_jobs(setups, pairing, index)
+    return CorePlayer(setup.name, setup.coscheduling, open_cluster(setup.cluster), jobs, link)
+
+
+def trace_jobs(setups: Sequence[DomainSetup], pairing: Pairing, index: int) -> list[TraceJob]:
+    """Return the jobs of domain `index`, with their mates and groups."""
+    mates, groups = _mates(setups, pairing, index), _groups(setups, pairing, index)
+    work = setups[index].workload
+    columns = (work.job_id, work.submit, work.nodes, work.requested, work.run)
+    jobs = []
+    rows = zip(*(column.tolist() for column in columns), strict=True)
+    for row, (name, submit, nodes, requested, run) in enumerate(rows):
+        peer, pair, alone = mates.get(row, ("", None, False))
+        group = groups.get(row)
+        jobs.append(TraceJob(row + 1, str(name), submit, nodes, requested, run, peer, pair, group, alone))
+    return jobs
+
+
+def _mates(setups: Sequence[DomainSetup], pairing: Pairing, index: int) -> dict[int, tuple[Domain, str, bool]]:
+    """Map rows of paired jobs to the mate's domain, the pair's name, and whether that domain does not coschedule."""
+    mates = {}
+    for number, domains, rows in zip(pairing.row, pairing.domain.tolist(), pairing.job.tolist(), strict=True):
+        if index in domains:
+            side = domains.index(index)
+            mate = setups[domains[1 - side]]
+            mates[rows[side]] = mate.name, str(number), not mate.coscheduling.enabled
+    return mates
+
+
+def _groups(setups: Sequence[DomainSetup], pairing: Pairing, index: int) -> dict[int, GroupName]:
+    groups = {}
+    for group in pairing.groups:
+        members = dict(group.members)
+        if index in members:
+            others = tuple(setups[domain].name for domain in members if domain != index)
+            groups[members[index]] = GroupName(str(group.row), others)
+    return groups
