@@ -62,8 +62,10 @@ def replay_tables(summary: Summary) -> list[RenderableType]:
     for name, domain in summary["domains"].items():
         title = Text(heading(name, domain), style="bold")
         parts += [title, *_jobs_lines(domain), _domain_table(domain), *_domain_lines(domain), ""]
-    groups = [groups_line(summary["groups"])] if "groups" in summary else []
-    return [*parts, pairs_line(summary["pairs"]), *groups]
+    if "groups" not in summary:
+        return [*parts, pairs_line(summary["pairs"])]
+    pairs = [pairs_line(summary["pairs"])] if summary["pairs"]["pairs"] else []
+    return [*parts, *pairs, groups_line(summary["groups"])]
 
 
 def comparison_table(runs: Mapping[str, Summary]) -> Table:

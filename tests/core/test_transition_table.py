@@ -108,7 +108,8 @@ def raises_and_changes_nothing(a: DomainA, event: Event) -> None:
 
 def test_every_kind_of_event_of_a_job_is_looked_up():
     assert set(KINDS) == {kind for _, kind in TABLE}
-    of_a_job = set(KINDS) - set(ANSWERS) | {events.Answered}
+    of_groups = {events.TriedReady, events.LeaseOver}
+    of_a_job = set(KINDS) - set(ANSWERS) | {events.Answered} | of_groups
     of_all = {kind for kind in vars(events).values() if isinstance(kind, type) and issubclass(kind, Event)}
     assert of_all - {events.JobEvent, events.PeerEvent} == of_a_job | set(CORE.others)
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from cosched.errors import InputError
 from cosched.workload.jobs import Workload
-from cosched.workload.pairing import Pairing, pairs_by_fraction, pairs_by_window
+from cosched.workload.pairing import Group, Pairing, pairs_by_fraction, pairs_by_window
 
 
 def submitted(*times):
@@ -135,14 +135,26 @@ def test_what_is_no_fraction_is_refused(fraction):
         pairs_by_fraction([submitted(1), submitted(1)], fraction, 1)
 
 
+def test_with_more_domains_a_job_takes_a_mate_in_each_where_it_finds_one():
+    pairing = pairs_by_window([submitted(10, 100), submitted(11, 500), submitted(9, 101)], 5)
+    assert pairing.groups == (Group(1, ((0, 0), (1, 0), (2, 0))),)
+    assert (pairing.row.tolist(), pairing.domain.tolist(), pairing.job.tolist()) == ([2], [[0, 2]], [[1, 1]])
+
+
+def test_a_share_of_several_domains_is_of_groups():
+    jobs = [submitted(*range(0, 100, 10)) for _ in range(3)]
+    pairing = pairs_by_fraction(jobs, "0.5", 1)
+    assert len(pairing) == len(pairing.groups) == 5
+
+
 def test_other_wrong_uses_are_refused():
     one = submitted(1)
     with pytest.raises(InputError, match=r"^--seed: "):
         pairs_by_fraction([one, one], "0.1", -1)
     with pytest.raises(InputError, match=r"^--pair-window: -1 s is not a window"):
         pairs_by_window([one, one], -1)
-    for domains in ([one], [one] * 3):
-        with pytest.raises(InputError, match=r"^--pair-window: pairs jobs of 2 to 16 domains, but there are \d"):
+    for domains in ([one], [one] * 17):
+        with pytest.raises(InputError, match=r"^--pair-window: pairs jobs of 2 to 16 domains, but there are \d+"):
             pairs_by_window(domains, 1)
         with pytest.raises(InputError, match=r"^--pair-fraction: pairs jobs of 2 to 16 domains"):
             pairs_by_fraction(domains, "0.1", 1)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from cosched.errors import InputError
 from cosched.workload.jobs import Workload
-from cosched.workload.pairing import Pairing, pairs_from_file, write_pairs
+from cosched.workload.pairing import Group, Pairing, pairs_from_file, write_pairs
 
 NAMES = ("intrepid", "eureka", "mira")
 
@@ -71,6 +71,14 @@ def test_with_three_domains_an_empty_cell_is_no_member(read):
     assert members(pairing) == [(1, (0, 0), (2, 0)), (2, (1, 2), (2, 1)), (3, (0, 1), (1, 1))]
 
 
+def test_rows_of_more_than_two_jobs_are_groups(read, tmp_path, domains):
+    pairing = read("intrepid,eureka,mira\n10,9,a.1\n20,8,\n")
+    assert pairing.groups == (Group(1, ((0, 0), (1, 2), (2, 0))),)
+    assert (pairing.row.tolist(), pairing.domain.tolist(), pairing.job.tolist()) == ([2], [[0, 1]], [[1, 1]])
+    write_pairs(tmp_path / "again.csv", NAMES, domains, pairing)
+    assert (tmp_path / "again.csv").read_text() == "intrepid,eureka,mira\n10,9,a.1\n20,8,\n"
+
+
 def test_blank_lines_are_not_rows(read):
     assert members(read("\nintrepid,eureka\n\n10,9\n   \n20,8\n\n")) == [(1, (0, 0), (1, 2)), (2, (0, 1), (1, 1))]
 
@@ -125,11 +133,6 @@ WRONG_FILES = {
     "one member": ("intrepid,eureka\n10,\n", 2, "a pair has two jobs, but this row names 1"),
     "no member": ("intrepid,eureka\n,\n", 2, "a pair has two jobs, but this row names 0"),
     "one column": ("intrepid\n10\n", 2, "a pair has two jobs, but this row names 1"),
-    "three members": (
-        "intrepid,eureka,mira\n10,9,a.1\n",
-        2,
-        "3 jobs: groups of more than two jobs are not supported yet",
-    ),
     "too few cells": ("intrepid,eureka\n10\n", 2, "1 cells, but the header has 2"),
     "too many cells": ("intrepid,eureka\n10,9,\n", 2, "3 cells, but the header has 2"),
     "open quote": ('intrepid,eureka\n"10,9\n', 2, "not CSV: "),

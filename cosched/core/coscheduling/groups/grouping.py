@@ -166,6 +166,8 @@ class Grouping:
         effects = self.gathering.stop_asking(job)
         if group.booking is not None:
             effects.append(SetTimer(job.id, Timer.LEASE, max(now, group.booking.until)))
+        elif job.state is READY:
+            effects += self.asking.ask_for_mate(job, now)
         if group.decision is not None and group.decision.unsettled:
             effects += self.gathering.tell_again(job)
         return effects

@@ -60,6 +60,8 @@ class Members:
 
     def answer(self, peer: Domain, request: GetMember) -> MateJobId:
         """GetMember; a member that does not know the caller's id yet takes it."""
+        if not self.ledger.settings.enabled:
+            return no_pair(MateProblem.OFF)
         job = self.find(peer, request)
         if job is None or job.group is None:
             return UNSUBMITTED

@@ -1,0 +1,137 @@
+"""Groups of more than two jobs in replays (groups.md): all members start together, whatever the schemes."""
+
+from __future__ import annotations
+
+import random
+from decimal import Decimal
+
+import numpy as np
+import pytest
+
+from cosched.core.coscheduling.allocations import Allocations
+from cosched.core.scheduling.policies.backfilling import BACKFILLING
+from cosched.core.scheduling.policies.ordering import parse_ordering
+from cosched.core.scheduling.scheduler import ClusterSettings
+from cosched.core.settings import CoschedulingSettings, Scheme
+from cosched.sim.federation.conductor import Conductor
+from cosched.sim.federation.cores import core_players
+from cosched.sim.link import Link
+from cosched.sim.replaying import NO_PAIRS
+from cosched.sim.world import DomainSetup
+from cosched.workload.jobs import Workload
+from cosched.workload.pairing import Group, Pairing
+from tests.tiers import SEED, soaked
+
+NODES = 10
+
+
+def workload(jobs: list[tuple[int, int, int, int]]) -> Workload:
+    """Jobs of (submit, run, requested, nodes)."""
+    submit, run, requested, nodes = (np.array(column, np.int64) for column in zip(*jobs, strict=True))
+    return Workload("made", np.arange(1, len(jobs) + 1), submit, run, nodes, requested)
+
+
+def setup(name: str, jobs: list[tuple[int, int, int, int]], **settings: object) -> DomainSetup:
+    cluster = ClusterSettings(NODES, parse_ordering("fcfs"), BACKFILLING[str(settings.pop("backfilling", "easy"))])
+    quiet = {"release_jitter": Decimal(0), "max_held_fraction": Decimal(1)}
+    return DomainSetup(name, workload(jobs), cluster, CoschedulingSettings(**{**quiet, **settings}))
+
+
+def starts(setups: list[DomainSetup], groups: list[Group]) -> tuple[list[list[int]], bool]:
+    """When each job started, by domain, and whether only releases were left that changed nothing."""
+    pairing = Pairing(NO_PAIRS.row, NO_PAIRS.domain, NO_PAIRS.job, groups=tuple(groups))
+    players = core_players(setups, pairing, Link())
+    conductor = Conductor(players)
+    conductor.run()
+    found = [[job.start for job in player.results(of.name)[0]] for player, of in zip(players, setups, strict=True)]
+    return found, conductor.stalled
+
+
+def random_case(seed: int) -> tuple[list[DomainSetup], list[Group]]:
+    """Three to five domains, with jobs in groups and without, that hold and yield, under any backfilling."""
+    draw = random.Random(seed)
+    domains = range(draw.choice([3, 3, 4, 5]))
+    jobs: list[list[tuple[int, int, int, int]]] = [[] for _ in domains]
+    marks: list[list[int]] = [[] for _ in domains]  # the group of each job; 0: none
+    members = [draw.sample(domains, draw.randrange(3, len(domains) + 1)) for _ in range(draw.randrange(1, 8))]
+    for domain in domains:
+        wanted = [number for number, of in enumerate(members, 1) if domain in of] + [0] * draw.randrange(8)
+        for submit, number in sorted((draw.randrange(300), number) for number in wanted or [0]):
+            run = draw.randrange(20, 200)
+            jobs[domain].append((submit, run, run + draw.choice([0, 0, 50]), draw.randrange(1, NODES + 1)))
+            marks[domain].append(number)
+    groups = [
+        Group(number, tuple((domain, marks[domain].index(number)) for domain in sorted(of)))
+        for number, of in enumerate(members, 1)
+    ]
+    return [_random_setup(f"domain{domain}", jobs[domain], draw) for domain in domains], groups
+
+
+def _random_setup(name: str, jobs: list[tuple[int, int, int, int]], draw: random.Random) -> DomainSetup:
+    return setup(
+        name,
+        jobs,
+        backfilling=draw.choice(list(BACKFILLING)),
+        scheme=draw.choice([Scheme.HOLD, Scheme.HOLD, Scheme.YIELD]),
+        release_interval=draw.choice([100, 600]),
+        release_jitter=Decimal("0.25"),
+        max_held_fraction=Decimal(draw.choice(["0.5", "1", "1"])),
+    )
+
+
+def apart(seed: int) -> list[Group]:
+    """The groups of a random case whose members did not all start together, and whether nothing went on."""
+    setups, groups = random_case(seed)
+    found, _ = starts(setups, groups)
+    by_group = {group: {found[domain][job] for domain, job in group.members} for group in groups}
+    return [group for group, instants in by_group.items() if len(instants) > 1 or min(instants) < 0]
+
+
+@pytest.mark.parametrize("seeds", soaked([range(25), range(SEED * 10_000, SEED * 10_000 + 5_000)], 1))
+def test_all_groups_start_together(seeds):
+    assert [seed for seed in seeds if apart(seed)] == []
+
+
+def test_members_start_when_the_last_of_them_can():
+    """A holds from 0; B yields, and can start any time; C's nodes are free at 100."""
+    a = setup("A", [(0, 50, 50, 4)], scheme=Scheme.HOLD)
+    b = setup("B", [(10, 50, 50, 4)], scheme=Scheme.YIELD)
+    c = setup("C", [(0, 100, 100, 10), (20, 50, 50, 4)], scheme=Scheme.HOLD)
+    assert starts([a, b, c], [Group(1, ((0, 0), (1, 0), (2, 1)))]) == ([[100], [100], [0, 100]], False)
+
+
+def test_nobody_starts_while_one_cannot():
+    """Not half a group: B's member could start at 20, and C's not before 100."""
+    a = setup("A", [(20, 50, 50, 4)], scheme=Scheme.YIELD)
+    b = setup("B", [(10, 50, 50, 4), (30, 500, 500, 8)], scheme=Scheme.YIELD)
+    c = setup("C", [(0, 100, 100, 10), (20, 50, 50, 4)], scheme=Scheme.YIELD)
+    found, _ = starts([a, b, c], [Group(1, ((0, 0), (1, 0), (2, 1)))])
+    assert found == [[530], [530, 30], [0, 530]]
+
+
+def test_a_domain_without_coscheduling_is_no_member():
+    a = setup("A", [(0, 50, 50, 4)], scheme=Scheme.HOLD)
+    b = setup("B", [(10, 50, 50, 4)], scheme=Scheme.HOLD)
+    c = setup("C", [(0, 100, 100, 10), (20, 50, 50, 4)], scheme=Scheme.OFF)
+    assert starts([a, b, c], [Group(1, ((0, 0), (1, 0), (2, 1)))])[0] == [[10], [10], [0, 100]]
+
+
+@pytest.mark.parametrize("seed", [13, 20, 50])  # three of the 32 such cases among seeds 0 to 399
+def test_groups_that_do_not_give_way_wait_for_each_other_for_ever(monkeypatch, seed):
+    """Three groups share three domains that hold; each has nodes that another one needs. Timers do not help."""
+    assert not stand_still(seed)
+    monkeypatch.setattr(Allocations, "_gives_way", lambda self, job, now: False)  # noqa: ARG005
+    assert stand_still(seed)
+
+
+def stand_still(seed: int) -> bool:
+    """Whether some of three groups never starts, all of whose domains hold."""
+    draw = random.Random(seed)
+    jobs = [[(draw.randrange(300), 50, 50, draw.randrange(4, 10)) for _ in range(3)] for _ in range(3)]
+    orders = [draw.sample(range(3), 3) for _ in range(3)]
+    groups = [Group(number + 1, tuple((d, orders[d][number]) for d in range(3))) for number in range(3)]
+    setups = [
+        setup("ABC"[d], sorted(jobs[d]), scheme=Scheme.HOLD, release_interval=draw.choice([100, 600])) for d in range(3)
+    ]
+    found, stalled = starts(setups, groups)
+    return stalled or any(-1 in of for of in found)
