@@ -31,6 +31,7 @@ class MateProblem(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     MATE_PROBLEM_NAMES_PAIR: _ClassVar[MateProblem]
     MATE_PROBLEM_UNLINKED: _ClassVar[MateProblem]
     MATE_PROBLEM_OFF: _ClassVar[MateProblem]
+    MATE_PROBLEM_OTHER_DOMAINS: _ClassVar[MateProblem]
 
 class MateStatus(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -77,6 +78,7 @@ MATE_PROBLEM_TAKEN: MateProblem
 MATE_PROBLEM_NAMES_PAIR: MateProblem
 MATE_PROBLEM_UNLINKED: MateProblem
 MATE_PROBLEM_OFF: MateProblem
+MATE_PROBLEM_OTHER_DOMAINS: MateProblem
 MATE_STATUS_UNSPECIFIED: MateStatus
 MATE_STATUS_HOLDING: MateStatus
 MATE_STATUS_QUEUING: MateStatus

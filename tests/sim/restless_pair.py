@@ -13,13 +13,13 @@ from cosched.sim.allocations import Allocations
 from cosched.sim.federation.batch_world import BatchWorld
 from cosched.sim.federation.conductor import Conductor
 from cosched.sim.federation.core_player import CorePlayer
+from cosched.sim.federation.cores import trace_jobs
 from cosched.sim.link import Link
 from cosched.sim.results.outcomes import jobs_of, last_event
 from cosched.sim.results.result import DomainResult, ReplayResult
 from cosched.sim.world import DomainSetup, World
 from tests.core.restless import Restless
 from tests.sim.exact import pairing_of, ref_domain, setup_of, some_jobs, some_pairs
-from tests.sim.federated import trace_jobs
 
 STARTED = (JobState.RUNNING, JobState.COMPLETED)
 

@@ -44,6 +44,7 @@ class Noted(StrEnum):
 
 
 NOT_TOLD = {What.ASKS_TO_START_MATE, What.ASKS_TO_TRY_MATE, What.ANSWERS}  # what comes of them is told
+NOT_TOLD |= {What.PROPOSES_TO_GROUP, What.DROPS_PROPOSAL}
 KINDS: dict[What | Noted, int] = {
     What.SUBMITTED: wire.EVENT_KIND_SUBMITTED,
     What.HOLDS: wire.EVENT_KIND_HELD,
@@ -63,6 +64,9 @@ KINDS: dict[What | Noted, int] = {
     What.PEER_REFUSED: wire.EVENT_KIND_WARNING,
     What.WRONG_MATE: wire.EVENT_KIND_WARNING,
     What.PATIENCE_ENDED: wire.EVENT_KIND_UNKNOWN,
+    What.BOOKED: wire.EVENT_KIND_SLOT,
+    What.NOT_BOOKED: wire.EVENT_KIND_SLOT,
+    What.MEMBER_APART: wire.EVENT_KIND_WARNING,
     Noted.READY: wire.EVENT_KIND_READY,
     Noted.NO_ANSWER: wire.EVENT_KIND_PEER,
     Noted.ANSWERED: wire.EVENT_KIND_PEER,
@@ -78,6 +82,7 @@ KINDS: dict[What | Noted, int] = {
 WHY: dict[str, str] = {  # a reason in one word, for people
     Why.MATE_QUEUING: "its mate waits in the queue",
     Why.MATE_UNSUBMITTED: "its mate is not submitted yet",
+    Why.MEMBER_LOST: "a member of its group will not run",
     Why.PEER_UNREACHABLE: "its mate's domain cannot be reached",
     Why.PEER_AWAY: "its mate's domain is away and expected back",
     Why.PEER_BUSY: "its mate's domain is too busy to answer",
@@ -202,6 +207,9 @@ TEXTS: dict[str, Callable[[StoredDetail, Callable[[int], str]], str]] = {
     What.LOST_NODES: lambda _, __: "lost its nodes",
     What.HAS_SLOT: lambda detail, clock_time: f"has a {_slot(detail, clock_time)}",
     What.LOST_SLOT: lambda detail, clock_time: f"lost its slot at {clock_time(detail['slot'])}: {_because(detail)}",
+    What.BOOKED: lambda _, __: "keeps its nodes for its group, which may start now",
+    What.NOT_BOOKED: lambda _, __: "keeps its nodes no longer: not all of its group could start",
+    What.MEMBER_APART: lambda detail, _: f"started without the member of its group on {detail['peer']}",
     What.UNLINKED: lambda detail, _: f"unlinked from {detail['peer']}",
     Noted.PEER_AWAY: lambda detail, clock_time: (
         f"{detail['peer']} is away, and waited for until {clock_time(detail['until'])}"
