@@ -41,7 +41,7 @@ class Messages:
         if type(effect) is Call:
             self.pending.append((effect.peer, Asked(name, effect.request)))
         elif type(effect) is Answer:
-            self.pending.append((effect.peer, Answered(effect.request.caller, effect.request, effect.answer)))
+            self.pending.append((effect.peer, Answered(effect.request.caller, effect.request, effect.answer, name)))
         elif type(effect) is Start:
             self.starts.append(effect.job)
 

@@ -35,7 +35,7 @@ def history(seed: int) -> World:
         check(world)
     world.fits = domains
     for _ in range(CALM):
-        if len(world.starts) == len(domains) and not world.pending:
+        if len(world.started) == len(domains) and not world.pending:
             break
         _go_on(world, draw)
         check(world)
@@ -73,8 +73,8 @@ def _offer(world: World, draw: random.Random) -> None:
 
 def check(world: World) -> None:
     """Nobody starts twice, and all that have started have done so by one proposal."""
-    assert len(set(world.starts)) == len(world.starts)
-    groups = [world.cores[name].jobs["j"].group for name in world.starts]
+    assert len(world.starts) == len(world.started)
+    groups = [world.job(name).group for name in world.started]
     assert len({group.started_by for group in groups if group is not None}) <= 1
     for name, core in world.cores.items():
         held = sum(job.nodes for job in core.jobs.values() if job.state is JobState.HOLDING)
@@ -85,7 +85,7 @@ def played(seed: int) -> World:
     """The world of this seed; an AssertionError names it."""
     try:
         world = history(seed)
-        assert sorted(world.starts) == sorted(world.cores), {name: world.state(name).name for name in world.cores}
+        assert len(world.started) == len(world.cores), {name: world.state(name).name for name in world.cores}
     except AssertionError as error:
         raise AssertionError(f"seed {seed}") from error
     return world

@@ -5,33 +5,28 @@ from __future__ import annotations
 from decimal import Decimal
 
 from cosched.core.coscheduling.coscheduler import Coscheduler
-from cosched.core.effects import Answer, Call, Effect, GiveBack, Release, SetTimer, Start, Timer, TryReady, Yield
+from cosched.core.effects import Effect, SetTimer, Timer, TryReady
 from cosched.core.events import Answered, Asked, CallFailed, Event, LeaseOver, Ready, RetryDue, Submitted, TriedReady
 from cosched.core.job import JobState
-from cosched.core.protocol import FOREVER, Failure, GroupName
+from cosched.core.protocol import Failure, GroupName
 from cosched.core.settings import CoschedulingSettings, OnUnreachable, Scheme
-
-NOW = 7
-GIVEN_BACK = (GiveBack, Yield, Release)
+from tests.core.messages import NOW, Messages
 
 
-class World:
-    """Job j on each domain becomes ready once; `fits`: where it can be made ready for another member.
+class World(Messages):
+    """Job j on each domain; `fits`: where it can be made ready for another member.
 
-    Messages are delivered in any order. Timers are not: `due` tells a member's lease, or its retry.
+    Timers are not due by themselves: `due` tells a member's lease, or its retry. A start is that of a domain's job.
     """
 
-    def __init__(self, schemes: dict[str, Scheme], fits: str = "", ready: str | None = None) -> None:
+    def __init__(self, schemes: dict[str, Scheme], fits: str = "") -> None:
+        cores = {name: self._domain(name, scheme) for name, scheme in schemes.items()}
+        super().__init__(cores, dict.fromkeys(cores, "j"))
         self.fits = fits
-        self.starts: list[str] = []
-        self.pending: list[tuple[str, Event]] = []
         self.timers: dict[tuple[str, Timer], int] = {}
-        self.cores = {name: self._domain(name, scheme) for name, scheme in schemes.items()}
         for name in self.cores:
             others = tuple(other for other in self.cores if other != name)
             self.feed(name, Submitted("j", GroupName("g", others)))
-        for name in self.cores if ready is None else ready:
-            self.pending.append((name, Ready("j", 4, FOREVER)))
 
     @staticmethod
     def _domain(name: str, scheme: Scheme) -> Coscheduler:
@@ -39,8 +34,10 @@ class World:
         settings = CoschedulingSettings(scheme=scheme, max_held_fraction=Decimal(1), **wait)
         return Coscheduler(name, 10, settings, story=False)
 
-    def state(self, name: str) -> JobState:
-        return self.cores[name].jobs["j"].state
+    @property
+    def started(self) -> list[str]:
+        """The domains whose members have started."""
+        return [name for name in self.cores if self.state(name) is JobState.RUNNING]
 
     def deliver(self, index: int) -> None:
         name, event = self.pending.pop(index)
@@ -66,18 +63,9 @@ class World:
         del self.timers[name, timer]
         self.feed(name, {Timer.LEASE: LeaseOver, Timer.RETRY: RetryDue}[timer]("j"))
 
-    def feed(self, name: str, event: Event) -> None:
-        for effect in self.cores[name].handle(event, NOW):
-            self._carry_out(name, effect)
-
     def _carry_out(self, name: str, effect: Effect) -> None:
-        if type(effect) is Call:
-            self.pending.append((effect.peer, Asked(name, effect.request)))
-        elif type(effect) is Answer:
-            self.pending.append((effect.peer, Answered("j", effect.request, effect.answer, name)))
-        elif type(effect) is Start:
-            self.starts.append(name)
-        elif type(effect) is TryReady:
+        super()._carry_out(name, effect)
+        if type(effect) is TryReady:
             self.feed(name, TriedReady("j", name in self.fits))
         elif type(effect) is SetTimer and effect.timer in (Timer.LEASE, Timer.RETRY):
             self.timers[name, effect.timer] = effect.at
