@@ -151,10 +151,17 @@ class Negotiating(Waiting):
             known = self.cluster.job(job)
             assert (known.slot, known.wanted) == (self.slots.get(job), job in self.wanted)
             assert known.pushed is None or known.state is not JobState.QUEUED
+        assert self.most_booked() <= self.cluster.nodes
         by_owner, settings = self.cluster.starts.by_owner(self.now), self.cluster.settings
         assert sum(starts.started for starts in by_owner.values()) == (self.started if settings.mate_budget else 0)
         for starts in by_owner.values():
             assert starts.before_turn <= ceil(settings.mate_budget_share * starts.started)
+
+    def most_booked(self) -> int:
+        """The nodes of slots at one instant, at most."""
+        jobs = [self.cluster.job(job) for job in self.slots]
+        lasting = [(self.slots[job.id], self.slots[job.id] + job.requested, job.nodes) for job in jobs]
+        return max((sum(n for start, end, n in lasting if start <= at < end) for at, _, _ in lasting), default=0)
 
     def finish(self) -> None:
         for job in self.states:
@@ -213,6 +220,21 @@ def test_whatever_else_happens_ends_a_turn_and_it_comes_again():
     assert ready is not None
     assert type(ready) is Ready
     assert ready.job == "2"
+
+
+@pytest.mark.parametrize(("slot", "other"), [(150, 250), (50, 150)])
+def test_the_slot_of_a_ready_job_is_not_given_to_another(slot, other):
+    """Job 2 may give its nodes back, and wait for its slot."""
+    cluster = two_jobs()
+    cluster.leave("1", 0, JobState.COMPLETED)
+    assert cluster.next(0).job == "2"
+    cluster.reschedule()  # its answer is late
+    cluster.next(0)
+    assert cluster.book(Book("2", slot, 1), 0).booked
+    cluster.submit(ClusterJob("3", 6, 100, 0, True))
+    assert cluster.quote(Quote("3", slot), 0).at == other
+    cluster.pass_over("2", 0, 1.0)
+    assert cluster.quote(Quote("3", slot), 0).at == other
 
 
 def test_a_ready_job_whose_answer_was_late_is_quoted_on_its_own_nodes():

@@ -44,6 +44,10 @@ class OpenMeetingCluster(OpenCluster):
         self._pushed: dict[JobId, int] = {}  # see ClusterJob
         super().__init__(settings)
 
+    def _make(self, rows: int) -> None:
+        super()._make(rows)
+        self._record["answers_late"] = 1
+
     # Jobs in
 
     def submit(self, job: ClusterJob) -> None:

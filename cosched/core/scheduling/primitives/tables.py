@@ -88,6 +88,8 @@ DOMAIN = np.dtype(
             *("holes", "shuffled", "boosted", "released_at"),
             # an iteration is due
             "changed",
+            # answers about ready jobs may be late: others are planned meanwhile
+            "answers_late",
             # the iteration in progress
             *("open", "again", "position", "reserved", "shadow", "extra", "reserved_block", "planned"),
             *("planned_at", "place_block"),

@@ -195,6 +195,8 @@ def begin_plan(tab: Tables, d: int, view: int, sought: int, now: int) -> None:
     dom.position = dom.slots = dom.wanted = dom.backfilled = 0
     dom.reserved = dom.beside = dom.offered = dom.turn = NONE
     begin_profile(tab, view, now)
+    if tab.domains[d].answers_late == 1:
+        _keep_slots_of_ready(tab, d, view)
     if tab.domains[d].marked == 0:
         return
     marked = 0
@@ -212,6 +214,21 @@ def begin_plan(tab: Tables, d: int, view: int, sought: int, now: int) -> None:
         if mark.wanted == 1 and not is_passed_over(tab, row, sought, now):
             dom.wanted += 1
     tab.domains[d].marked = marked
+
+
+@part
+def _keep_slots_of_ready(tab: Tables, d: int, view: int) -> None:
+    """Plan with the slots of ready jobs, too: such a job may give its nodes back, and wait for its slot again."""
+    first = tab.domains[d].first
+    for row in range(first, first + tab.domains[d].jobs):
+        job, mark = tab.jobs[row], tab.slots[row]
+        if job.state == READY and mark.slot != 0:
+            start, end = mark.slot - 1, mark.slot - 1 + job.requested
+            if mark.block == job.block:
+                start = max(start, job.expected)  # it has these nodes until then
+            start = max(start, tab.domains[view].planned_at)
+            if start < end:
+                take(tab, view, job.nodes, mark.block, start, end)
 
 
 @part
