@@ -122,13 +122,6 @@ class WantUntil:
 
 
 @message
-class Cancel:
-    """Cancel the job: a member of its group will not run."""
-
-    job: JobId
-
-
-@message
 class Want:
     """A mate has asked for the job: it may start before its turn. Not `wanted`: it has no such mate any more."""
 
@@ -261,4 +254,4 @@ ForScheduler = (
     | Claim
     | EndTurn
 )
-Effect = ForScheduler | Wanted | Cancel | Call | Answer | SetTimer | ClearTimer | Record
+Effect = ForScheduler | Wanted | Call | Answer | SetTimer | ClearTimer | Record

@@ -39,14 +39,6 @@ class OnMateUnknown(StrEnum):
     WAIT = "wait"
 
 
-class OnMemberLost(StrEnum):
-    """What a job does if another member of its group will not run: it was cancelled, or has failed."""
-
-    START = "start"  # it goes on without
-    CANCEL = "cancel"
-    WAIT = "wait"
-
-
 @dataclass(frozen=True, slots=True)
 class CoschedulingSettings:
     """The flag and the scheme of Algorithm 1, and the enhancements of section IV-E, in seconds and fractions.
@@ -63,7 +55,6 @@ class CoschedulingSettings:
     yield_boost: Decimal = Decimal(0)
     on_peer_unreachable: OnUnreachable = OnUnreachable.START
     on_mate_unknown: OnMateUnknown = OnMateUnknown.START
-    on_member_lost: OnMemberLost = OnMemberLost.START
     mate_patience: int | None = None  # how long to wait for an unsubmitted or unknown mate; None: without end
     peer_grace: int = 0  # how long a peer that was there may be away before it counts as unreachable; not in the paper
     peer_patience: int = 30

@@ -17,7 +17,7 @@ from cosched.core.coscheduling.asking import ALIVE, Asking
 from cosched.core.coscheduling.ledger import Ledger, PairedJob
 from cosched.core.coscheduling.membership import Decision, Membership, Proposal
 from cosched.core.coscheduling.peers import Peers
-from cosched.core.effects import Call, Cancel, Effect, SetTimer, Timer
+from cosched.core.effects import Call, Effect, SetTimer, Timer
 from cosched.core.events import Answered, CallFailed, RetryDue
 from cosched.core.protocol import (
     Domain,
@@ -35,7 +35,7 @@ from cosched.core.protocol import (
     Status,
     Vote,
 )
-from cosched.core.settings import OnMateUnknown, OnMemberLost, OnUnreachable, Scheme
+from cosched.core.settings import OnMateUnknown, OnUnreachable, Scheme
 from cosched.core.story import Detail, What, Why
 
 LOST = (Status.CANCELLED, Status.FAILED, Status.UNKNOWN)
@@ -99,10 +99,7 @@ class Gathering:
             return self._unknown(job, peer, told, now)
         if told.status is Status.UNSUBMITTED:
             return None if job.alone else self.allocations.wait(job, now, Why.MATE_UNSUBMITTED, peer=peer)
-        if told.status not in LOST or self.ledger.settings.on_member_lost is OnMemberLost.START:
-            return None
-        waits = self.allocations.wait(job, now, Why.MEMBER_LOST, Scheme.YIELD, peer=peer, mate_status=told.status)
-        return [*waits, Cancel(job.id)] if self.ledger.settings.on_member_lost is OnMemberLost.CANCEL else waits
+        return None
 
     def _unknown(self, job: PairedJob, peer: Domain, told: MateJobId, now: int) -> list[Effect] | None:
         if told.found is Found.UNSUBMITTED:

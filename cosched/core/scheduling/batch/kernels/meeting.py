@@ -10,25 +10,34 @@ from __future__ import annotations
 
 from cosched.core.job import JobState
 from cosched.core.scheduling.batch.kernels.iteration import begin_run, copy_occupancy, is_passed_over, next_fitting
-from cosched.core.scheduling.primitives.codes import CONSERVATIVE, NO_BACKFILL, NONE
+from cosched.core.scheduling.batch.kernels.places import (
+    ALL,
+    FIRST,
+    LIMITED,
+    UNLIMITED,
+    earliest,
+    enter_turn,
+    give_place_back,
+    head_waits,
+    is_before_its_turn,
+    leave_turn,
+    place_beside,
+    reserve,
+    take_place,
+)
+from cosched.core.scheduling.primitives.codes import NO_BACKFILL, NONE
 from cosched.core.scheduling.primitives.compiled import kernel, part, shared_kernel
 from cosched.core.scheduling.primitives.occupancy import expect, occupy
 from cosched.core.scheduling.primitives.ordering import drop_left, put_in_order, strike
 from cosched.core.scheduling.primitives.profile import (
     begin_profile,
-    give_back,
     latest_hold,
-    place_now,
     short_from,
     take,
 )
-from cosched.core.scheduling.primitives.profile import earliest as earliest_place
 from cosched.core.scheduling.primitives.tables import BUDGET_UNIT, NEVER, QUEUE, Tables
 
 QUEUED, READY = int(JobState.QUEUED), int(JobState.READY)
-# What an iteration comes to, in order: the wanted jobs within the first job's limit; or the first job, then the wanted
-# jobs without a limit; then all in order.
-LIMITED, FIRST, UNLIMITED, ALL = range(4)
 AGAIN = -2  # no job's row
 
 
@@ -75,105 +84,6 @@ def arrange(tab: Tables, d: int, now: int) -> None:
     if tab.domains[d].open == 0:
         drop_left(tab, d)
         put_in_order(tab, d, now)
-
-
-# Places in the profile
-
-
-@shared_kernel
-def earliest(tab: Tables, view: int, row: int, at: int) -> int:
-    """The first instant from `at` on at which the job has its place, left in `place_block`; NEVER: there is none."""
-    job = tab.jobs[row]
-    return earliest_place(tab, view, job.nodes, job.requested, at)
-
-
-@shared_kernel
-def take_place(tab: Tables, view: int, row: int, block: int, start: int) -> None:
-    """The job has a place from `start` on, which may be past."""
-    job = tab.jobs[row]
-    begun = max(start, tab.domains[view].planned_at)
-    if begun < start + job.requested:
-        take(tab, view, job.nodes, block, begun, start + job.requested)
-
-
-@shared_kernel
-def give_place_back(tab: Tables, view: int, row: int, block: int, start: int) -> None:
-    """Undo `take_place` with the same arguments."""
-    job = tab.jobs[row]
-    begun = max(start, tab.domains[view].planned_at)
-    if begun < start + job.requested:
-        give_back(tab, view, job.nodes, block, begun, start + job.requested)
-
-
-@shared_kernel
-def place_beside(tab: Tables, view: int, row: int, now: int) -> int:
-    """The block on which the job fits now, or NONE; of a partitioned pool if possible one clear of `beside`'s place."""
-    dom = tab.domains[view]
-    job = tab.jobs[row]
-    if dom.units > 0 and dom.beside != NONE:
-        count = tab.jobs[dom.beside].nodes // dom.unit_nodes
-        block = place_now(tab, view, job.nodes, job.requested, now, dom.beside_block, count)
-        if block != NONE:
-            return block
-    return place_now(tab, view, job.nodes, job.requested, now, 0, 0)
-
-
-@part
-def reserve(tab: Tables, view: int, row: int, now: int) -> None:
-    """The job does not fit: it is given its earliest place, if those before it have left it any."""
-    dom = tab.domains[view]
-    if dom.reserved != NONE:
-        return
-    start = earliest(tab, view, row, now)
-    if start < NEVER:
-        take_place(tab, view, row, dom.place_block, start)
-    if dom.backfill != CONSERVATIVE:
-        dom.reserved = row
-        dom.beside = row if start < NEVER else NONE
-        dom.beside_block = dom.place_block
-
-
-@part
-def enter_turn(tab: Tables, view: int, row: int, now: int) -> None:
-    """The profile as this job may use it: with its own slot, and before its turn less the first job's place."""
-    dom = tab.domains[view]
-    mark = tab.slots[row]
-    if mark.slot != 0:
-        give_place_back(tab, view, row, mark.block, mark.slot - 1)
-    dom.head_start = NEVER
-    if _is_before_its_turn(tab, view) and _head_waits(tab, view):
-        dom.head_start = earliest(tab, view, dom.head, now)
-        dom.head_block = dom.place_block
-        if dom.head_start < NEVER:
-            take_place(tab, view, dom.head, dom.head_block, dom.head_start)
-
-
-@part
-def leave_turn(tab: Tables, view: int, row: int) -> None:
-    """Undo `enter_turn`."""
-    dom = tab.domains[view]
-    mark = tab.slots[row]
-    if dom.head_start < NEVER:
-        give_place_back(tab, view, dom.head, dom.head_block, dom.head_start)
-    if mark.slot != 0:
-        take_place(tab, view, row, mark.block, mark.slot - 1)
-
-
-@part
-def _is_before_its_turn(tab: Tables, view: int) -> bool:
-    """Whether the iteration has come to wanted jobs."""
-    stage = tab.domains[view].stage
-    return stage == LIMITED or stage == UNLIMITED
-
-
-@part
-def _head_waits(tab: Tables, view: int) -> bool:
-    """Whether the first job does not fit, and waits for its turn: it has no slot."""
-    dom = tab.domains[view]
-    return dom.had_turn == 0 and tab.slots[dom.head].slot == 0
-
-
-# The iteration
 
 
 @shared_kernel
@@ -286,7 +196,7 @@ def _scan(tab: Tables, d: int, view: int, sought: int, now: int) -> int:
 def _place(tab: Tables, view: int, row: int, sought: int, now: int) -> int:
     """The block on which a job may start now that the iteration has come to it, or NONE."""
     tab.domains[view].turn = NONE
-    if not _is_before_its_turn(tab, view):
+    if not is_before_its_turn(tab, view):
         return _place_in_turn(tab, view, row, sought, now)
     if sought == NONE or row == sought:
         return _place_wanted(tab, view, row, now)
@@ -312,7 +222,7 @@ def _next_place(tab: Tables, d: int, view: int, sought: int) -> int:
         if dom.stage == ALL and dom.free == 0 and not early:
             return NONE
         behind = dom.stage == ALL and dom.reserved != NONE and not early  # conservative looks at every job
-        if behind or _is_before_its_turn(tab, view):
+        if behind or is_before_its_turn(tab, view):
             at = next_fitting(tab, at, end, dom.free)
         if at < end:
             dom.position = at + 1 - base
@@ -333,7 +243,7 @@ def _place_wanted(tab: Tables, view: int, row: int, now: int) -> int:
     if row == dom.head or mark.wanted == 0 or mark.slot != 0 or mark.in_turn == 1:
         return NONE
     dom.beside = NONE
-    if dom.units > 0 and _head_waits(tab, view) and earliest(tab, view, dom.head, now) < NEVER:
+    if dom.units > 0 and head_waits(tab, view) and earliest(tab, view, dom.head, now) < NEVER:
         dom.beside = dom.head
         dom.beside_block = dom.place_block
     block = place_beside(tab, view, row, now)
@@ -352,9 +262,9 @@ def pushes(tab: Tables, view: int, row: int, now: int) -> int:
     NONE: it has come to the job in its turn.
     """
     dom = tab.domains[view]
-    if not _is_before_its_turn(tab, view):
+    if not is_before_its_turn(tab, view):
         return NONE
-    if not _head_waits(tab, view):
+    if not head_waits(tab, view):
         return 0
     job = tab.jobs[row]
     if job.state == READY:  # else it has nodes in the domain, but not in the view

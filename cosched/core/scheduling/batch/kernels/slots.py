@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from cosched.core.job import JobState
 from cosched.core.scheduling.batch.kernels.iteration import begin_run, copy_occupancy, is_passed_over
-from cosched.core.scheduling.batch.kernels.meeting import (
-    begin_plan,
+from cosched.core.scheduling.batch.kernels.meeting import begin_plan, meet, start_unpaired
+from cosched.core.scheduling.batch.kernels.places import (
     earliest,
     enter_turn,
     give_place_back,
     leave_turn,
-    meet,
     place_beside,
     reserve,
-    start_unpaired,
     take_place,
 )
 from cosched.core.scheduling.primitives.codes import NO_BACKFILL, NONE
