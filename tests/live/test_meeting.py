@@ -16,6 +16,7 @@ from tests.live.scripted_peer import MATE, ScriptedPeer
 from tests.live.services import Pair, Service, noted, script_that_notes, script_that_waits, wait_until
 from tests.live.test_clock_offset import measures
 from tests.live.wall_clock import Clock
+from tests.tiers import soaked
 
 LIMIT = 8  # seconds of the job for whose nodes a pair waits; a slot is when it has come to that
 NODES = 4  # of each domain
@@ -227,7 +228,7 @@ def start_together(service: Service, peer: ScriptedPeer, client: Client, job: Jo
     assert whys(service, job) == ["its mate could start"]
 
 
-@pytest.mark.parametrize("says_ready", [False, True], ids=["older", "without the calls"])
+@pytest.mark.parametrize("says_ready", soaked([False, True], 1), ids=["older", "without the calls"])
 def test_a_peer_that_knows_no_slots_is_asked_as_ever_and_nothing_starts_alone(make_service, says_ready):
     """An older one never says that the mate is ready; if it did, its UNIMPLEMENTED would be a refusal, not a fault."""
     with ScriptedPeer("b") as peer:

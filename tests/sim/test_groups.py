@@ -116,7 +116,7 @@ def test_a_domain_without_coscheduling_is_no_member():
     assert starts([a, b, c], [Group(1, ((0, 0), (1, 0), (2, 1)))])[0] == [[10], [10], [0, 100]]
 
 
-@pytest.mark.parametrize("seed", [13, 20, 50])  # three of the 32 such cases among seeds 0 to 399
+@pytest.mark.parametrize("seed", soaked([13, 20, 50], 1))  # three of the 32 such cases among seeds 0 to 399
 def test_groups_that_do_not_give_way_wait_for_each_other_for_ever(monkeypatch, seed):
     """Three groups share three domains that hold; each has nodes that another one needs. Timers do not help."""
     assert not stand_still(seed)
