@@ -120,7 +120,7 @@ def test_a_domain_without_coscheduling_is_no_member():
 def test_groups_that_do_not_give_way_wait_for_each_other_for_ever(monkeypatch, seed):
     """Three groups share three domains that hold; each has nodes that another one needs. Timers do not help."""
     assert not stand_still(seed)
-    monkeypatch.setattr(Allocations, "_gives_way", lambda self, job, now: False)  # noqa: ARG005
+    monkeypatch.setattr(Allocations, "_gives_way", lambda self, group, now: False)  # noqa: ARG005
     assert stand_still(seed)
 
 

@@ -10,6 +10,7 @@ from typing import Unpack
 
 from cosched.core.coscheduling import holds
 from cosched.core.coscheduling.ledger import IllegalEvent, Ledger, PairedJob
+from cosched.core.coscheduling.membership import Membership
 from cosched.core.coscheduling.peers import Peers
 from cosched.core.coscheduling.slots import Slots
 from cosched.core.effects import (
@@ -136,19 +137,17 @@ class Allocations:
     def _scheme(self, job: PairedJob, now: int) -> Scheme:
         """The scheme for this job. At the limit of its yields it holds (IV-E2); where a domain drains, it yields."""
         drains = self.ledger.settled_by is not None and not job.hold_ends
-        if self._gives_way(job, now):
+        if job.group is not None and self._gives_way(job.group, now):
             return Scheme.YIELD
         if drains or self._peer_drains(job, now) or self.ledger.settings.slots:
             return Scheme.YIELD
         limit = self.ledger.settings.max_yields
         return Scheme.HOLD if 0 < limit <= job.yields else self.ledger.settings.scheme
 
-    def _gives_way(self, job: PairedJob, now: int) -> bool:
-        """Whether a group that comes before the job's waits for nodes here: no other holds any then (groups.md)."""
-        return job.group is not None and any(
-            other is not None and other.turn < job.group.turn and now < other.wanted_until
-            for other in (self.ledger.jobs[id].group for id in self.ledger.wanted)
-        )
+    def _gives_way(self, group: Membership, now: int) -> bool:
+        """Whether a group that comes before this one waits for nodes here: no other holds any then (groups.md)."""
+        others = (self.ledger.jobs[id].group for id in self.ledger.wanted)
+        return any(other is not None and other.turn < group.turn and now < other.wanted_until for other in others)
 
     def _may_hold(self, job: PairedJob, scheme: Scheme, now: int) -> bool:
         """Whether the job would hold now, by scheme, cap and rule 5; leaves the hold's end in `held_until`."""
@@ -174,7 +173,7 @@ class Allocations:
         return Why.PEER_DRAINING if why is not Why.PEER_AWAY and self._peer_drains(job, now) else why
 
     def _peer_drains(self, job: PairedJob, now: int) -> bool:
-        return any(self.peers.is_draining(peer, now) for peer in job.peers)
+        return bool(self.peers.known) and any(self.peers.is_draining(peer, now) for peer in job.peers)
 
     # The end of a hold or of a readiness that is no start
 

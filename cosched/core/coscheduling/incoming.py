@@ -90,8 +90,8 @@ class Incoming:
 
     def mate_status(self, peer: Domain, request: GetMateStatus) -> MateStatus:
         """Answer GetMateStatus; UNKNOWN for any job that is not the caller's mate."""
-        known = self.mates.is_mate, self.grouping.members.is_member
-        if not any(is_known(peer, request.caller, request.job) for is_known in known):
+        about = peer, request.caller, request.job
+        if not (self.mates.is_mate(*about) or self.grouping.members.is_member(*about)):
             return UNKNOWN
         job = self.ledger.jobs[request.job]
         if job.state is READY and not job.disclosed:

@@ -62,7 +62,7 @@ class Outgoing:
             return self.allocations.start(job, now, Why.NO_MATE)
         if self.ledger.settled_by is not None:
             return self.allocations.wait(job, now, Why.DRAINING)
-        if any(self.peers.expects(peer, now) for peer in job.peers):
+        if self.peers.known and any(self.peers.expects(peer, now) for peer in job.peers):
             return self.allocations.wait(job, now, Why.PEER_AWAY)
         return self.asking.ask_for_mate(job, now)
 
