@@ -80,6 +80,7 @@ class MateProblem(StrEnum):
     UNLINKED = "unlinked"  # its owner has unlinked it from the one that names it
     OFF = "off"  # coscheduling is off there
     OTHER_DOMAINS = "other_domains"  # the job of that group names other domains
+    NO_GROUPS = "no_groups"  # the domain takes no members of groups
 
 
 class Status(StrEnum):
@@ -306,7 +307,8 @@ class ProposalOutcome(NamedTuple):
     start_at: float | None = None
 
 
-AboutGroup = GetMember | ProposeGroupStart | SettleGroupStart | GetProposal
+GroupOrder = ProposeGroupStart | SettleGroupStart | GetProposal
+AboutGroup = GetMember | GroupOrder
 Request = GetMateJobId | GetMateStatus | TryStartMate | StartJob | ProposeStart | SettleStart | AboutGroup
 MutatingRequest = TryStartMate | StartJob | ProposeStart | SettleStart
 StartReply = MateTried | MateStarted  # to a call that may start the mate

@@ -10,14 +10,19 @@ from collections.abc import Callable, Sequence
 from cosched.core.effects import Answer, Call, ClearTimer, SetTimer, Timer
 from cosched.core.events import CallFailed
 from cosched.core.protocol import (
+    Domain,
+    GroupProposed,
     JobId,
     MateStarted,
     MateStatus,
     MateTried,
+    ProposalOutcome,
     Proposed,
+    ProposeGroupStart,
     ProposeStart,
     Reply,
     Request,
+    SettleGroupStart,
     StartJob,
     TryStartMate,
 )
@@ -95,7 +100,7 @@ class ServiceOutside:
     def _sent(self, call: Call) -> Request:
         """Return the request with times by the peer's clock, and with the start that we propose."""
         request = call.request
-        if isinstance(request, TryStartMate):
+        if isinstance(request, TryStartMate | ProposeGroupStart | SettleGroupStart):
             request = request._replace(hold_until=self._clock.to_wall(request.hold_until))
         if isinstance(request, ProposeStart):
             not_before, only_before = (
@@ -103,6 +108,10 @@ class ServiceOutside:
                 for instant in (request.not_before, request.only_before)
             )
             return request._replace(not_before=not_before, only_before=only_before)
+        if isinstance(request, ProposeGroupStart):
+            return request._replace(start_at=self._agreed.group_proposal(call.peer, self._others(call.job)))
+        if isinstance(request, SettleGroupStart):
+            return request._replace(start_at=self._agreed.settled_there(call.peer, request.start_at))
         if isinstance(request, (TryStartMate, StartJob)):
             return request._replace(start_at=self._agreed.proposal(call.peer, call.job))
         return request
@@ -121,7 +130,16 @@ class ServiceOutside:
             start_at = self._agreed.heard(peer, reply.start_at)
             self._metrics.pair_starts["at_once" if start_at is None else "agreed"].inc()
             return reply._replace(start_at=start_at)
+        if isinstance(reply, GroupProposed):
+            return reply._replace(start_at=self._agreed.group_heard(peer, reply.start_at, self._others(call.job)))
+        if isinstance(reply, ProposalOutcome):
+            return reply._replace(start_at=self._agreed.heard(peer, reply.start_at))
         return reply
+
+    def _others(self, job: JobId) -> tuple[Domain, ...]:
+        """The domains of the other members of a job's group."""
+        known = self._domain.core.jobs.get(job)
+        return known.peers if known is not None else ()
 
     def answer(self, answer: Answer) -> None:
         """See the protocol."""

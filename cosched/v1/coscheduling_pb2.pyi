@@ -2,10 +2,11 @@ import datetime
 
 from google.protobuf import duration_pb2 as _duration_pb2
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
+from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
-from collections.abc import Mapping as _Mapping
+from collections.abc import Iterable as _Iterable, Mapping as _Mapping
 from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 
 DESCRIPTOR: _descriptor.FileDescriptor
@@ -32,6 +33,7 @@ class MateProblem(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     MATE_PROBLEM_UNLINKED: _ClassVar[MateProblem]
     MATE_PROBLEM_OFF: _ClassVar[MateProblem]
     MATE_PROBLEM_OTHER_DOMAINS: _ClassVar[MateProblem]
+    MATE_PROBLEM_NO_GROUPS: _ClassVar[MateProblem]
 
 class MateStatus(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -56,6 +58,20 @@ class SlotRefusal(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     SLOT_REFUSAL_CROSSING: _ClassVar[SlotRefusal]
     SLOT_REFUSAL_NEVER: _ClassVar[SlotRefusal]
 
+class GroupVote(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    GROUP_VOTE_UNSPECIFIED: _ClassVar[GroupVote]
+    GROUP_VOTE_BOOKED: _ClassVar[GroupVote]
+    GROUP_VOTE_BUSY: _ClassVar[GroupVote]
+    GROUP_VOTE_NO: _ClassVar[GroupVote]
+
+class ProposalOutcome(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    PROPOSAL_OUTCOME_UNSPECIFIED: _ClassVar[ProposalOutcome]
+    PROPOSAL_OUTCOME_STARTED: _ClassVar[ProposalOutcome]
+    PROPOSAL_OUTCOME_DROPPED: _ClassVar[ProposalOutcome]
+    PROPOSAL_OUTCOME_UNKNOWN: _ClassVar[ProposalOutcome]
+
 class Presence(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
     PRESENCE_UNSPECIFIED: _ClassVar[Presence]
@@ -79,6 +95,7 @@ MATE_PROBLEM_NAMES_PAIR: MateProblem
 MATE_PROBLEM_UNLINKED: MateProblem
 MATE_PROBLEM_OFF: MateProblem
 MATE_PROBLEM_OTHER_DOMAINS: MateProblem
+MATE_PROBLEM_NO_GROUPS: MateProblem
 MATE_STATUS_UNSPECIFIED: MateStatus
 MATE_STATUS_HOLDING: MateStatus
 MATE_STATUS_QUEUING: MateStatus
@@ -96,6 +113,14 @@ SLOT_REFUSAL_DRAINING: SlotRefusal
 SLOT_REFUSAL_OUTDATED: SlotRefusal
 SLOT_REFUSAL_CROSSING: SlotRefusal
 SLOT_REFUSAL_NEVER: SlotRefusal
+GROUP_VOTE_UNSPECIFIED: GroupVote
+GROUP_VOTE_BOOKED: GroupVote
+GROUP_VOTE_BUSY: GroupVote
+GROUP_VOTE_NO: GroupVote
+PROPOSAL_OUTCOME_UNSPECIFIED: ProposalOutcome
+PROPOSAL_OUTCOME_STARTED: ProposalOutcome
+PROPOSAL_OUTCOME_DROPPED: ProposalOutcome
+PROPOSAL_OUTCOME_UNKNOWN: ProposalOutcome
 PRESENCE_UNSPECIFIED: Presence
 PRESENCE_SERVING: Presence
 PRESENCE_DRAINING: Presence
@@ -247,17 +272,109 @@ class SettleStartResponse(_message.Message):
     current: bool
     def __init__(self, current: _Optional[bool] = ...) -> None: ...
 
+class GetMemberRequest(_message.Message):
+    __slots__ = ("job", "group", "domains", "owner")
+    JOB_FIELD_NUMBER: _ClassVar[int]
+    GROUP_FIELD_NUMBER: _ClassVar[int]
+    DOMAINS_FIELD_NUMBER: _ClassVar[int]
+    OWNER_FIELD_NUMBER: _ClassVar[int]
+    job: JobRef
+    group: str
+    domains: _containers.RepeatedScalarFieldContainer[str]
+    owner: str
+    def __init__(self, job: _Optional[_Union[JobRef, _Mapping]] = ..., group: _Optional[str] = ..., domains: _Optional[_Iterable[str]] = ..., owner: _Optional[str] = ...) -> None: ...
+
+class GetMemberResponse(_message.Message):
+    __slots__ = ("lookup", "member", "problem")
+    LOOKUP_FIELD_NUMBER: _ClassVar[int]
+    MEMBER_FIELD_NUMBER: _ClassVar[int]
+    PROBLEM_FIELD_NUMBER: _ClassVar[int]
+    lookup: MateLookup
+    member: JobRef
+    problem: MateProblem
+    def __init__(self, lookup: _Optional[_Union[MateLookup, str]] = ..., member: _Optional[_Union[JobRef, _Mapping]] = ..., problem: _Optional[_Union[MateProblem, str]] = ...) -> None: ...
+
+class ProposeGroupStartRequest(_message.Message):
+    __slots__ = ("request_id", "job", "caller", "hold_until", "hold_forever", "lease", "start_at")
+    REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
+    JOB_FIELD_NUMBER: _ClassVar[int]
+    CALLER_FIELD_NUMBER: _ClassVar[int]
+    HOLD_UNTIL_FIELD_NUMBER: _ClassVar[int]
+    HOLD_FOREVER_FIELD_NUMBER: _ClassVar[int]
+    LEASE_FIELD_NUMBER: _ClassVar[int]
+    START_AT_FIELD_NUMBER: _ClassVar[int]
+    request_id: str
+    job: JobRef
+    caller: JobRef
+    hold_until: _timestamp_pb2.Timestamp
+    hold_forever: bool
+    lease: _duration_pb2.Duration
+    start_at: _timestamp_pb2.Timestamp
+    def __init__(self, request_id: _Optional[str] = ..., job: _Optional[_Union[JobRef, _Mapping]] = ..., caller: _Optional[_Union[JobRef, _Mapping]] = ..., hold_until: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., hold_forever: _Optional[bool] = ..., lease: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., start_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+
+class ProposeGroupStartResponse(_message.Message):
+    __slots__ = ("vote", "start_at")
+    VOTE_FIELD_NUMBER: _ClassVar[int]
+    START_AT_FIELD_NUMBER: _ClassVar[int]
+    vote: GroupVote
+    start_at: _timestamp_pb2.Timestamp
+    def __init__(self, vote: _Optional[_Union[GroupVote, str]] = ..., start_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+
+class SettleGroupStartRequest(_message.Message):
+    __slots__ = ("request_id", "job", "caller", "hold_until", "hold_forever", "start", "start_at")
+    REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
+    JOB_FIELD_NUMBER: _ClassVar[int]
+    CALLER_FIELD_NUMBER: _ClassVar[int]
+    HOLD_UNTIL_FIELD_NUMBER: _ClassVar[int]
+    HOLD_FOREVER_FIELD_NUMBER: _ClassVar[int]
+    START_FIELD_NUMBER: _ClassVar[int]
+    START_AT_FIELD_NUMBER: _ClassVar[int]
+    request_id: str
+    job: JobRef
+    caller: JobRef
+    hold_until: _timestamp_pb2.Timestamp
+    hold_forever: bool
+    start: bool
+    start_at: _timestamp_pb2.Timestamp
+    def __init__(self, request_id: _Optional[str] = ..., job: _Optional[_Union[JobRef, _Mapping]] = ..., caller: _Optional[_Union[JobRef, _Mapping]] = ..., hold_until: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., hold_forever: _Optional[bool] = ..., start: _Optional[bool] = ..., start_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+
+class SettleGroupStartResponse(_message.Message):
+    __slots__ = ("current",)
+    CURRENT_FIELD_NUMBER: _ClassVar[int]
+    current: bool
+    def __init__(self, current: _Optional[bool] = ...) -> None: ...
+
+class GetProposalRequest(_message.Message):
+    __slots__ = ("request_id", "job", "caller")
+    REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
+    JOB_FIELD_NUMBER: _ClassVar[int]
+    CALLER_FIELD_NUMBER: _ClassVar[int]
+    request_id: str
+    job: JobRef
+    caller: JobRef
+    def __init__(self, request_id: _Optional[str] = ..., job: _Optional[_Union[JobRef, _Mapping]] = ..., caller: _Optional[_Union[JobRef, _Mapping]] = ...) -> None: ...
+
+class GetProposalResponse(_message.Message):
+    __slots__ = ("outcome", "start_at")
+    OUTCOME_FIELD_NUMBER: _ClassVar[int]
+    START_AT_FIELD_NUMBER: _ClassVar[int]
+    outcome: ProposalOutcome
+    start_at: _timestamp_pb2.Timestamp
+    def __init__(self, outcome: _Optional[_Union[ProposalOutcome, str]] = ..., start_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+
 class CompareClocksRequest(_message.Message):
     __slots__ = ()
     def __init__(self) -> None: ...
 
 class CompareClocksResponse(_message.Message):
-    __slots__ = ("received_at", "sent_at")
+    __slots__ = ("received_at", "sent_at", "takes_groups")
     RECEIVED_AT_FIELD_NUMBER: _ClassVar[int]
     SENT_AT_FIELD_NUMBER: _ClassVar[int]
+    TAKES_GROUPS_FIELD_NUMBER: _ClassVar[int]
     received_at: _timestamp_pb2.Timestamp
     sent_at: _timestamp_pb2.Timestamp
-    def __init__(self, received_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., sent_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+    takes_groups: bool
+    def __init__(self, received_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., sent_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., takes_groups: _Optional[bool] = ...) -> None: ...
 
 class TellPresenceRequest(_message.Message):
     __slots__ = ("domain", "presence", "expected")

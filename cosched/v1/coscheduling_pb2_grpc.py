@@ -26,8 +26,8 @@ if _version_not_supported:
 
 
 class CoschedulingServiceStub:
-    """The API of a policy domain for other domains: the four calls of Algorithm 1, two calls for slots, the comparison of
-    clocks, and news of presence. See the head of this file.
+    """The API of a policy domain for other domains: the four calls of Algorithm 1, two for slots, four for groups, the
+    comparison of clocks, and news of presence. See the head of this file.
     """
 
     def __init__(self, channel):
@@ -66,6 +66,26 @@ class CoschedulingServiceStub:
                 request_serializer=cosched_dot_v1_dot_coscheduling__pb2.SettleStartRequest.SerializeToString,
                 response_deserializer=cosched_dot_v1_dot_coscheduling__pb2.SettleStartResponse.FromString,
                 _registered_method=True)
+        self.GetMember = channel.unary_unary(
+                '/cosched.v1.CoschedulingService/GetMember',
+                request_serializer=cosched_dot_v1_dot_coscheduling__pb2.GetMemberRequest.SerializeToString,
+                response_deserializer=cosched_dot_v1_dot_coscheduling__pb2.GetMemberResponse.FromString,
+                _registered_method=True)
+        self.ProposeGroupStart = channel.unary_unary(
+                '/cosched.v1.CoschedulingService/ProposeGroupStart',
+                request_serializer=cosched_dot_v1_dot_coscheduling__pb2.ProposeGroupStartRequest.SerializeToString,
+                response_deserializer=cosched_dot_v1_dot_coscheduling__pb2.ProposeGroupStartResponse.FromString,
+                _registered_method=True)
+        self.SettleGroupStart = channel.unary_unary(
+                '/cosched.v1.CoschedulingService/SettleGroupStart',
+                request_serializer=cosched_dot_v1_dot_coscheduling__pb2.SettleGroupStartRequest.SerializeToString,
+                response_deserializer=cosched_dot_v1_dot_coscheduling__pb2.SettleGroupStartResponse.FromString,
+                _registered_method=True)
+        self.GetProposal = channel.unary_unary(
+                '/cosched.v1.CoschedulingService/GetProposal',
+                request_serializer=cosched_dot_v1_dot_coscheduling__pb2.GetProposalRequest.SerializeToString,
+                response_deserializer=cosched_dot_v1_dot_coscheduling__pb2.GetProposalResponse.FromString,
+                _registered_method=True)
         self.CompareClocks = channel.unary_unary(
                 '/cosched.v1.CoschedulingService/CompareClocks',
                 request_serializer=cosched_dot_v1_dot_coscheduling__pb2.CompareClocksRequest.SerializeToString,
@@ -79,8 +99,8 @@ class CoschedulingServiceStub:
 
 
 class CoschedulingServiceServicer:
-    """The API of a policy domain for other domains: the four calls of Algorithm 1, two calls for slots, the comparison of
-    clocks, and news of presence. See the head of this file.
+    """The API of a policy domain for other domains: the four calls of Algorithm 1, two for slots, four for groups, the
+    comparison of clocks, and news of presence. See the head of this file.
     """
 
     def GetMateJobId(self, request, context):
@@ -163,6 +183,42 @@ class CoschedulingServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def GetMember(self, request, context):
+        """Which job of yours is in the group of my job? Asked of each other domain of the group at the beginning of RunJob.
+
+        The called domain looks for a job of the same owner (as GetMateJobId) with this group's name. FOUND needs that it
+        names the same domains, and that its member on the caller's domain is the caller's job; if it knows none there yet,
+        this job is its member from now on. UNSUBMITTED: the owner has no job of this group here, or its job has ended and
+        was of another group of the same name. NO_PAIR: all else, with OTHER_DOMAINS, TAKEN, OFF or NO_GROUPS as the
+        problem. Asking again changes nothing, so there is no request id.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ProposeGroupStart(self, request, context):
+        """Keep the nodes of your job, a member of my job's group, for a start now. See GROUPS.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def SettleGroupStart(self, request, context):
+        """Start your job, which is booked by this proposal, or drop the proposal. See GROUPS.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GetProposal(self, request, context):
+        """What has become of the proposal by which my job is booked? If it is of your job and undecided, it is dropped by
+        this question. Asked of another member than the proposer: has your job started by it? A job that is not of the
+        caller's group is answered UNKNOWN. See GROUPS.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def CompareClocks(self, request, context):
         """What does your clock show? Everybody who may connect gets an answer, also from a stalled domain. Changes nothing.
 
@@ -215,6 +271,26 @@ def add_CoschedulingServiceServicer_to_server(servicer, server):
                     request_deserializer=cosched_dot_v1_dot_coscheduling__pb2.SettleStartRequest.FromString,
                     response_serializer=cosched_dot_v1_dot_coscheduling__pb2.SettleStartResponse.SerializeToString,
             ),
+            'GetMember': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetMember,
+                    request_deserializer=cosched_dot_v1_dot_coscheduling__pb2.GetMemberRequest.FromString,
+                    response_serializer=cosched_dot_v1_dot_coscheduling__pb2.GetMemberResponse.SerializeToString,
+            ),
+            'ProposeGroupStart': grpc.unary_unary_rpc_method_handler(
+                    servicer.ProposeGroupStart,
+                    request_deserializer=cosched_dot_v1_dot_coscheduling__pb2.ProposeGroupStartRequest.FromString,
+                    response_serializer=cosched_dot_v1_dot_coscheduling__pb2.ProposeGroupStartResponse.SerializeToString,
+            ),
+            'SettleGroupStart': grpc.unary_unary_rpc_method_handler(
+                    servicer.SettleGroupStart,
+                    request_deserializer=cosched_dot_v1_dot_coscheduling__pb2.SettleGroupStartRequest.FromString,
+                    response_serializer=cosched_dot_v1_dot_coscheduling__pb2.SettleGroupStartResponse.SerializeToString,
+            ),
+            'GetProposal': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetProposal,
+                    request_deserializer=cosched_dot_v1_dot_coscheduling__pb2.GetProposalRequest.FromString,
+                    response_serializer=cosched_dot_v1_dot_coscheduling__pb2.GetProposalResponse.SerializeToString,
+            ),
             'CompareClocks': grpc.unary_unary_rpc_method_handler(
                     servicer.CompareClocks,
                     request_deserializer=cosched_dot_v1_dot_coscheduling__pb2.CompareClocksRequest.FromString,
@@ -234,8 +310,8 @@ def add_CoschedulingServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class CoschedulingService:
-    """The API of a policy domain for other domains: the four calls of Algorithm 1, two calls for slots, the comparison of
-    clocks, and news of presence. See the head of this file.
+    """The API of a policy domain for other domains: the four calls of Algorithm 1, two for slots, four for groups, the
+    comparison of clocks, and news of presence. See the head of this file.
     """
 
     @staticmethod
@@ -390,6 +466,114 @@ class CoschedulingService:
             '/cosched.v1.CoschedulingService/SettleStart',
             cosched_dot_v1_dot_coscheduling__pb2.SettleStartRequest.SerializeToString,
             cosched_dot_v1_dot_coscheduling__pb2.SettleStartResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetMember(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/cosched.v1.CoschedulingService/GetMember',
+            cosched_dot_v1_dot_coscheduling__pb2.GetMemberRequest.SerializeToString,
+            cosched_dot_v1_dot_coscheduling__pb2.GetMemberResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ProposeGroupStart(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/cosched.v1.CoschedulingService/ProposeGroupStart',
+            cosched_dot_v1_dot_coscheduling__pb2.ProposeGroupStartRequest.SerializeToString,
+            cosched_dot_v1_dot_coscheduling__pb2.ProposeGroupStartResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def SettleGroupStart(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/cosched.v1.CoschedulingService/SettleGroupStart',
+            cosched_dot_v1_dot_coscheduling__pb2.SettleGroupStartRequest.SerializeToString,
+            cosched_dot_v1_dot_coscheduling__pb2.SettleGroupStartResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetProposal(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/cosched.v1.CoschedulingService/GetProposal',
+            cosched_dot_v1_dot_coscheduling__pb2.GetProposalRequest.SerializeToString,
+            cosched_dot_v1_dot_coscheduling__pb2.GetProposalResponse.FromString,
             options,
             channel_credentials,
             insecure,

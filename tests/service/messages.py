@@ -7,20 +7,29 @@ from cosched.core.protocol import (
     Found,
     GetMateJobId,
     GetMateStatus,
+    GetProposal,
+    GroupProposed,
     MateJobId,
+    MateProblem,
     MateStarted,
     MateStatus,
     MateTried,
+    Outcome,
+    ProposalOutcome,
     Proposed,
+    ProposeGroupStart,
     ProposeStart,
     Refusal,
     Settled,
+    SettleGroupStart,
     SettleStart,
     StartJob,
     Status,
     TryStartMate,
+    Vote,
 )
 from cosched.service.wire.fields import MAX_GENERATION, MAX_TIME
+from cosched.service.wire.group_messages import MAX_LEASE
 
 domains = st.from_regex(r"[A-Za-z0-9_.-]{1,64}", fullmatch=True)
 
@@ -48,6 +57,12 @@ requests = st.one_of(
     st.builds(ProposeStart, request_ids, jobs, jobs, slots, st.just(0) | generations, slots | st.just(FOREVER)),
     st.builds(SettleStart, request_ids, jobs, jobs, generations, st.booleans()),
 )
+leases = st.integers(1, MAX_LEASE)
+group_orders = st.one_of(
+    st.builds(ProposeGroupStart, request_ids, jobs, jobs, holds, leases, starts_at),
+    st.builds(SettleGroupStart, request_ids, jobs, jobs, st.booleans(), holds, starts_at),
+    st.builds(GetProposal, request_ids, jobs, jobs),
+)
 replies = st.one_of(
     st.builds(MateJobId, st.just(Found.MATE), jobs),
     st.builds(MateJobId, st.sampled_from([Found.UNSUBMITTED, Found.NO_PAIR]), st.none()),
@@ -59,4 +74,12 @@ replies = st.one_of(
     st.builds(Proposed, slots, st.just(False), st.just(0), st.none()),
     st.builds(Proposed, slots, st.just(True), generations, st.none()),
     st.builds(Settled, st.booleans()),
+)
+found = st.builds(MateJobId, st.just(Found.MATE), jobs, st.none() | st.sampled_from(MateProblem))
+not_found = st.sampled_from([Found.UNSUBMITTED, Found.NO_PAIR])
+group_replies = st.one_of(
+    found | st.builds(MateJobId, not_found, st.none(), st.none() | st.sampled_from(MateProblem)),
+    st.builds(GroupProposed, st.sampled_from(Vote), starts_at),
+    st.builds(Settled, st.booleans()),
+    st.builds(ProposalOutcome, st.sampled_from(Outcome), starts_at),
 )

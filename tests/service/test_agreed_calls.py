@@ -22,7 +22,7 @@ from cosched.service.outside import ServiceOutside
 from cosched.service.peers.agreed_start import AgreedStart
 from cosched.service.peers.clock_offset import Offset
 from cosched.service.timers import Timers
-from cosched.service.wire.translation import write_instant
+from cosched.service.wire.message_parts import write_instant
 from cosched.v1 import coscheduling_pb2 as wire
 from tests.service.peer_world import ORDERS, QUESTIONS, Behaviour, Eureka, a_world, answer
 

@@ -18,7 +18,7 @@ from cosched.service.peers.announcing import Announcer
 from cosched.service.peers.peers import CallError
 from cosched.service.store import JobRecord
 from cosched.service.tasks import Tasks
-from cosched.service.wire.translation import FOUND
+from cosched.service.wire.message_parts import FOUND
 from tests.service.world import Faults, World
 from tests.waiting import until
 

@@ -23,7 +23,7 @@ AHEAD = 5000.0  # seconds
 
 async def well_ahead(*_: object) -> Message:
     received = time.time() + AHEAD
-    return write_clock(received, time.time() + AHEAD)
+    return write_clock(received, time.time() + AHEAD, takes_groups=True)
 
 
 async def unreadable(*_: object) -> bytes:

@@ -159,4 +159,4 @@ def test_an_instant_of_start_that_is_none_is_refused(seconds, nanos):
 
 @given(received=messages.instants, sent=messages.instants)
 def test_the_readings_of_a_clock_come_back_as_they_were(received, sent):
-    assert read_clock(carried(write_clock(received, sent))) == (received, sent)
+    assert read_clock(carried(write_clock(received, sent, takes_groups=True))) == (received, sent)

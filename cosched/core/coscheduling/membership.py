@@ -61,6 +61,7 @@ class Membership:
     jobs: dict[Domain, JobId] = field(default_factory=dict)  # the other members, as far as they are known
     asked: dict[Domain, Request] = field(default_factory=dict)  # the questions of this RunJob that are open
     told: dict[Domain, MateStatus | MateJobId | Failure] = field(default_factory=dict)  # what came of the others
+    unanswered: set[Domain] = field(default_factory=set)  # who gave no answer to the last call
     again: dict[Domain, None] = field(default_factory=dict)  # whom to ask again when the retry timer is due
     without: tuple[Domain, ...] = ()  # whose members the job goes on without
     proposal: Proposal | None = None

@@ -10,21 +10,26 @@ import grpc
 
 from cosched.core.events import Asked
 from cosched.core.protocol import (
+    AboutGroup,
     Domain,
     Found,
     GetMateJobId,
     GetMember,
+    GroupOrder,
     MateJobId,
     MateStatus,
     MutatingRequest,
     Proposed,
+    ProposeGroupStart,
     ProposeStart,
     Reply,
+    SettleGroupStart,
     StartJob,
     TryStartMate,
 )
 from cosched.service.api.answering import Context, answer, as_refusal
 from cosched.service.domain.draining import check_seconds
+from cosched.service.domain.late_answers import Late
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.manager.queues import Queue
 from cosched.service.peers.agreed_start import AgreedStart
@@ -40,7 +45,7 @@ _LOG = logging.getLogger(__name__)
 
 
 class CoschedulingApi(CoschedulingServiceServicer):
-    """The calls of Algorithm 1 and for slots, the comparison of clocks, and news of presence, for one listener."""
+    """The calls of Algorithm 1, for slots and for groups, clocks, and news of presence, for one listener."""
 
     def __init__(
         self,
@@ -80,12 +85,32 @@ class CoschedulingApi(CoschedulingServiceServicer):
         """See the protocol."""
         return cast(wire.SettleStartResponse, await self._answer("SettleStart", request, context))
 
+    async def GetMember(self, request: wire.GetMemberRequest, context: Context) -> wire.GetMemberResponse:
+        """See the protocol."""
+        return cast(wire.GetMemberResponse, await self._answer("GetMember", request, context))
+
+    async def ProposeGroupStart(
+        self, request: wire.ProposeGroupStartRequest, context: Context
+    ) -> wire.ProposeGroupStartResponse:
+        """See the protocol."""
+        return cast(wire.ProposeGroupStartResponse, await self._answer("ProposeGroupStart", request, context))
+
+    async def SettleGroupStart(
+        self, request: wire.SettleGroupStartRequest, context: Context
+    ) -> wire.SettleGroupStartResponse:
+        """See the protocol."""
+        return cast(wire.SettleGroupStartResponse, await self._answer("SettleGroupStart", request, context))
+
+    async def GetProposal(self, request: wire.GetProposalRequest, context: Context) -> wire.GetProposalResponse:
+        """See the protocol."""
+        return cast(wire.GetProposalResponse, await self._answer("GetProposal", request, context))
+
     async def CompareClocks(self, request: wire.CompareClocksRequest, context: Context) -> wire.CompareClocksResponse:  # noqa: ARG002
         """See the protocol."""
         received = time.time()
 
         async def work() -> wire.CompareClocksResponse:
-            return write_clock(received, time.time())
+            return write_clock(received, time.time(), takes_groups=self._domain.takes_groups)
 
         return await answer("CompareClocks", work(), context, self._domain)
 
@@ -141,7 +166,7 @@ class CoschedulingApi(CoschedulingServiceServicer):
         reply = await self._reply(call, self._told(asked), caller)
         if self._is_of_no_mate(asked, reply):
             _LOG.warning("%s:%s asks for %s, which is not its mate: %s", *_named(asked), call)
-        return write_reply(self._written(reply), self._domain.name)
+        return write_reply(self._written(reply), self._domain.name, of_group=isinstance(asked.request, AboutGroup))
 
     async def _may_turn_up(self, asked: Asked) -> bool:
         """Whether the call asks for an unknown mate, and the resource manager cannot say if it has this job."""
@@ -155,11 +180,11 @@ class CoschedulingApi(CoschedulingServiceServicer):
         leaves nothing half done.
         """
         request, audit = asked.request, None
-        if isinstance(request, MutatingRequest):
+        if isinstance(request, MutatingRequest | GroupOrder):
             now = self._domain.clock.now()
             audit = AuditRecord(now, asked.peer, caller.via, call, request.job, "OK", request.request_id)
         reply = self._domain.questions.ask(asked, audit)
-        if reply is None and isinstance(request, MutatingRequest):
+        if reply is None and isinstance(request, Late):
             reply = await self._domain.questions.late_answers.of(asked.peer, request)
         assert reply is not None
         return reply
@@ -186,13 +211,13 @@ class CoschedulingApi(CoschedulingServiceServicer):
 
     def _is_of_no_mate(self, asked: Asked, reply: Reply) -> bool:
         """Whether the job is no mate of the caller's job: the peer makes a mistake, or somebody spies."""
-        request = asked.request
-        assert not isinstance(request, GetMember)
-        if isinstance(request, GetMateJobId):
+        request, core = asked.request, self._domain.core
+        if isinstance(request, GetMateJobId | GetMember):
             return isinstance(reply, MateJobId) and reply.found is Found.NO_PAIR
         if request.job == PROBE:
             return False
-        return not self._domain.core.mates.is_mate(asked.peer, request.caller, request.job)
+        named = asked.peer, request.caller, request.job
+        return not core.mates.is_mate(*named) and not core.members.is_member(*named)
 
     # Requests and replies
 
@@ -209,10 +234,12 @@ class CoschedulingApi(CoschedulingServiceServicer):
     def _told(self, asked: Asked) -> Asked:
         """Return the request with times by this domain's clock, and a start that we can keep to."""
         request = asked.request
-        if isinstance(request, TryStartMate):
+        if isinstance(request, TryStartMate | ProposeGroupStart | SettleGroupStart):
             hold_until = self._agreed.here(asked.peer, request.hold_until)
             request = request._replace(hold_until=self._domain.clock.from_wall(hold_until))
-        if isinstance(request, (TryStartMate, StartJob)):  # agreed again if a try takes long
+        if isinstance(request, SettleGroupStart):
+            request = request._replace(start_at=self._agreed.settled(request.start_at))
+        if isinstance(request, TryStartMate | StartJob | ProposeGroupStart):  # agreed again if a try takes long
             request = request._replace(start_at=self._agreed.accepted(request.start_at, request.job))
         if isinstance(request, ProposeStart):  # by our clock already
             from_wall = self._domain.clock.from_wall
@@ -232,7 +259,8 @@ class CoschedulingApi(CoschedulingServiceServicer):
 def _named(asked: Asked) -> tuple[Domain, str, str]:
     """Return the caller's domain, its job, and the job that it asks for."""
     request = asked.request
-    assert not isinstance(request, GetMember)
+    if isinstance(request, GetMember):
+        return asked.peer, request.caller, f"group {request.group}"
     if not isinstance(request, GetMateJobId):
         return asked.peer, request.caller, f"job {request.job}"
     sought = f"pair {request.pair}" if request.pair is not None else f"job {request.mate}" if request.mate else "a job"

@@ -22,8 +22,8 @@ from cosched.service.peers.peers import CallError
 from cosched.service.store import JobRecord, StoreError
 from cosched.service.wire.errors import Refusal
 from cosched.service.wire.fields import number
+from cosched.service.wire.message_parts import FOUND
 from cosched.service.wire.submissions import Submission
-from cosched.service.wire.translation import FOUND
 
 QUICK = 2.0  # seconds that usually suffice for a cancellation, which may go on after that
 UNASKED = 0  # MATE_LOOKUP_UNSPECIFIED

@@ -18,7 +18,7 @@ from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.domain.story import Noted
 from cosched.service.peers.peers import PeerView
 from cosched.service.store import EventRecord, JobRecord
-from cosched.service.wire.translation import PROBLEM
+from cosched.service.wire.message_parts import PROBLEM
 from cosched.v1 import cluster_pb2, coscheduling_pb2, domain_pb2, job_pb2
 from cosched.validation.schemes import Meeting
 

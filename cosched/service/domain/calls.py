@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cosched.core.coscheduling.ledger import PairedJob
+from cosched.core.coscheduling.membership import Membership
 from cosched.core.effects import Call
 from cosched.core.events import Answered, CallFailed, MateHeardOf
 from cosched.core.protocol import Domain, GetMateJobId, MateJobId, MateStatus, Reply
@@ -10,7 +11,8 @@ from cosched.service.domain.decisions import Decisions
 from cosched.service.domain.records import Records
 from cosched.service.domain.story import Noted
 from cosched.service.domain.turns import Turns, in_turn
-from cosched.service.wire.translation import FOUND, STATUS
+from cosched.service.wire.message_parts import FOUND
+from cosched.service.wire.translation import STATUS
 
 
 class Calls:
@@ -27,6 +29,9 @@ class Calls:
     def answered(self, call: Call, reply: Reply) -> None:
         """A peer's answer to a call."""
         job = self._core.jobs.get(call.job)
+        if job is not None and job.group is not None:
+            self._answered_to_member(call, reply, job.group)
+            return
         if job is None or not self._core.awaits(job, call.request):
             return
         self._keep(job, reply)
@@ -34,13 +39,19 @@ class Calls:
             self._journal.note(call.job, Noted.ANSWERED, peer=call.peer, call=type(call.request).__name__)
         self._decisions.feed(Answered(call.job, call.request, reply, call.peer))
 
+    def _answered_to_member(self, call: Call, reply: Reply, group: Membership) -> None:
+        if call.peer in group.unanswered:
+            self._journal.note(call.job, Noted.ANSWERED, peer=call.peer, call=type(call.request).__name__)
+        self._decisions.feed(Answered(call.job, call.request, reply, call.peer))
+
     @in_turn
     def failed(self, call: Call, failed: CallFailed, problem: str) -> None:
         """A call got no answer."""
         job = self._core.jobs.get(call.job)
-        if job is None or job.call is not call.request:
+        if job is None or (job.group is None and job.call is not call.request):
             return
-        if not job.unanswered:  # else that was told, and the call is repeated each second
+        told = job.unanswered if job.group is None else call.peer in job.group.unanswered
+        if not told:  # else that was told, and the call is repeated each second
             what = type(call.request).__name__
             self._journal.note(call.job, Noted.NO_ANSWER, peer=call.peer, call=what, problem=problem)
         self._decisions.feed(failed)

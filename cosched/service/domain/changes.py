@@ -54,6 +54,7 @@ class Changes:
     timers: list[SetTimer | ClearTimer] = field(default_factory=list)
     orders: list[Order] = field(default_factory=list)
     calls: list[Call] = field(default_factory=list)
+    decisions: list[Call] = field(default_factory=list)  # those by which groups start
     replies: list[Answer] = field(default_factory=list)  # to calls that change something
     reply: Reply | None = None  # the last answer to a peer
 

@@ -21,7 +21,8 @@ from cosched.core.effects import (
 )
 from cosched.core.events import Event, Ready, Tried
 from cosched.core.job import JobState
-from cosched.core.protocol import Domain, JobId, MateTried, MutatingRequest, Reply
+from cosched.core.protocol import Domain, JobId, MateTried, MutatingRequest, Reply, SettleGroupStart
+from cosched.service.domain.late_answers import Late
 from cosched.service.domain.memory import PEERS, remember_peers
 from cosched.service.domain.records import Records
 from cosched.service.domain.story import MATE_HOLDS, Noted
@@ -133,7 +134,7 @@ class Decisions:
             self._do[type(change)](change)
 
     def _first_ready(self, ready: Ready) -> None:
-        if self._core.jobs[ready.job].peer:
+        if self._core.jobs[ready.job].peers:
             self._journal.note(ready.job, Noted.READY, nodes=ready.nodes)
 
     def _start(self, start: Start) -> None:
@@ -144,14 +145,17 @@ class Decisions:
         self._records.set_reason(wanted.job, MATE_HOLDS)
 
     def _call(self, call: Call) -> None:
-        self._journal.changes.calls.append(call)
+        changes, request = self._journal.changes, call.request
+        decides = isinstance(request, SettleGroupStart) and request.start
+        (changes.decisions if decides else changes.calls).append(call)
 
     def _answer(self, answer: Answer) -> None:
         changes, request = self._journal.changes, answer.request
         changes.reply = answer.answer
+        if isinstance(request, Late):
+            changes.replies.append(answer)
         if not isinstance(request, MutatingRequest):
             return
-        changes.replies.append(answer)
         last = self._core.answers.last_answer(answer.peer, request.caller)
         if last is not None and last[0] == request.request_id:
             changes.answers[answer.peer, request.caller] = last

@@ -1,4 +1,4 @@
-"""Answers to calls of peers that take a while: those about starts and slots, where a resource manager schedules."""
+"""Answers to calls of peers that take a while: those about starts, where a resource manager schedules."""
 
 from __future__ import annotations
 
@@ -7,9 +7,20 @@ from collections import defaultdict
 
 from cosched.core.coscheduling.answers import REFUSED
 from cosched.core.effects import Answer
-from cosched.core.protocol import Domain, JobId, MutatingRequest, Reply
+from cosched.core.protocol import (
+    Domain,
+    GroupProposed,
+    JobId,
+    MutatingRequest,
+    ProposeGroupStart,
+    Reply,
+    SettleGroupStart,
+    Vote,
+)
 
-Waiting = tuple[MutatingRequest, "asyncio.Future[Reply]"]  # the call, and who awaits its answer
+Late = MutatingRequest | ProposeGroupStart | SettleGroupStart
+Waiting = tuple[Late, "asyncio.Future[Reply]"]  # the call, and who awaits its answer
+SUPERSEDED: dict[type, Reply] = {**REFUSED, ProposeGroupStart: GroupProposed(Vote.NO)}
 
 
 class LateAnswers:
@@ -18,7 +29,7 @@ class LateAnswers:
     def __init__(self) -> None:
         self._waiting: defaultdict[tuple[Domain, JobId], list[Waiting]] = defaultdict(list)
 
-    async def of(self, peer: Domain, request: MutatingRequest) -> Reply:
+    async def of(self, peer: Domain, request: Late) -> Reply:
         """The answer to this call, when it has been given."""
         told: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
         waiting = request, told
@@ -34,8 +45,8 @@ class LateAnswers:
     def tell(self, answer: Answer) -> None:
         """A call is answered; earlier ones of the same job have been superseded by it."""
         request = answer.request
-        if not isinstance(request, MutatingRequest):
-            return
+        assert isinstance(request, Late)
         for call, told in self._waiting.get((answer.peer, request.caller), ()):
+            answered = call.request_id == request.request_id and type(call) is type(request)
             if not told.done():
-                told.set_result(answer.answer if call.request_id == request.request_id else REFUSED[type(call)])
+                told.set_result(answer.answer if answered else SUPERSEDED[type(call)])

@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import MISSING, asdict, fields
 from typing import Any
 
 from cosched.core.coscheduling.ledger import PairedJob
+from cosched.core.coscheduling.membership import Booking, Decision, Membership, Proposal
 from cosched.core.coscheduling.peers import Peers, Presence
+from cosched.core.job import JobState
 from cosched.core.protocol import (
     Domain,
     GetMateJobId,
@@ -20,10 +23,12 @@ from cosched.core.protocol import (
     MateTried,
     MutatingReply,
     Proposed,
+    ProposeGroupStart,
     ProposeStart,
     Refusal,
     Request,
     Settled,
+    SettleGroupStart,
     SettleStart,
     StartJob,
     TryStartMate,
@@ -39,6 +44,7 @@ OF_RECORD = {"id", "owner", "state", "peer", "pair", "mate", "ready_at", "starte
 OF_CLUSTER = {"block", "expected", "boost", "passed_over", "wanted_until", "released"}
 OF_CLUSTER |= {"been_ready", "guard", "slot", "slot_block", "pushed"}  # the job's slot is the same for both
 
+OF_GROUP = ("or_alone", "jobs", "started_by", "held_by", "void")  # plain values of a Membership
 _PAIRED = {f.name: f.default for f in fields(PairedJob) if f.default is not MISSING and f.name not in OF_RECORD}
 _CLUSTER = {f.name: f.default for f in fields(ClusterJob) if f.name in OF_CLUSTER}
 
@@ -48,6 +54,8 @@ def remember(job: PairedJob, place: ClusterJob | None) -> dict[str, Any]:
     kept = {name: value for name, default in _PAIRED.items() if (value := getattr(job, name)) != default}
     if job.call is not None:
         kept["call"] = [type(job.call).__name__, *job.call]
+    if job.group is not None:
+        kept["group"] = _remembered_group(job.group)
     if place is not None:
         kept |= {name: value for name, default in _CLUSTER.items() if (value := getattr(place, name)) != default}
     return kept
@@ -59,9 +67,43 @@ def recall(job: PairedJob, memory: Mapping[str, Any]) -> PairedJob:
         setattr(job, name, memory[name])
     if job.call is not None:
         job.call = _request(memory["call"])
+    if job.group is not None:
+        job.group = _recalled_group(memory["group"])
     if job.parted is not None:
         job.parted = (memory["parted"][0], memory["parted"][1])
     return job
+
+
+def _remembered_group(group: Membership) -> dict[str, Any]:
+    """What is to be kept of a group: not the questions of a RunJob, which begins anew after a restart."""
+    kept: dict[str, Any] = {"name": group.name, "domains": [*group.domains], "others": [*group.others]}
+    kept |= {name: copy(value) for name in OF_GROUP if (value := getattr(group, name))}
+    proposal, decision, booking = group.proposal, group.decision, group.booking
+    if proposal is not None:
+        kept["proposal"] = [proposal.since, {peer: [*asked] for peer, asked in proposal.requests.items()}]
+    if decision is not None:
+        unsettled = {peer: [*told] for peer, told in decision.unsettled.items()}
+        kept["decision"] = [decision.id, decision.start_at, unsettled]
+    if booking is not None:
+        kept["booking"] = asdict(booking)
+    return kept
+
+
+def _recalled_group(kept: Mapping[str, Any]) -> Membership:
+    group = Membership(kept["name"], tuple(kept["domains"]), tuple(kept["others"]))
+    for name in OF_GROUP:
+        if name in kept:
+            setattr(group, name, copy(kept[name]))
+    if "proposal" in kept:
+        since, requests = kept["proposal"]
+        group.proposal = Proposal(since, {peer: ProposeGroupStart(*asked) for peer, asked in requests.items()})
+    if "decision" in kept:
+        id, start_at, unsettled = kept["decision"]
+        group.decision = Decision(id, start_at, {peer: SettleGroupStart(*told) for peer, told in unsettled.items()})
+    if "booking" in kept:
+        booking = kept["booking"]
+        group.booking = Booking(**booking | {"was": JobState(booking["was"])})
+    return group
 
 
 def recalled_job(record: JobRecord) -> PairedJob:

@@ -20,7 +20,7 @@ from cosched.service.domain.holdings import Holdings
 from cosched.service.domain.memory import remember
 from cosched.service.metrics import Metrics
 from cosched.service.store import JobRecord
-from cosched.service.wire.translation import FOUND
+from cosched.service.wire.message_parts import FOUND
 
 KEEP_ENDED = 600  # seconds that an ended job stays in memory, for its mate's questions
 

@@ -9,7 +9,8 @@ nothing leaves it, requests are refused, and the same transaction is tried again
 A power failure may take the last turns back, until they have been brought to disk (`durability`). What leaves the
 domain waits for that: answers, orders to the manager, news. Only calls to peers do not: no number of a call is used in
 two lives of a domain, so one that is not on record any more is like one that was lost on its way. But no peer hears of
-a new job before that is on disk: else its id could be given twice.
+a new job before that is on disk: else its id could be given twice. Nor does it hear that a group starts: else a domain
+that does not know of its own decision any more would tell others that it has dropped that start.
 """
 
 from __future__ import annotations
@@ -153,6 +154,8 @@ class Turns:
             outside.when_durable(written, partial(_each, outside.order, changes.orders))
         if changes.calls:
             outside.when_durable(self._journal.calls_after, partial(_each, outside.call, changes.calls))
+        if changes.decisions:
+            outside.when_durable(written, partial(_each, outside.call, changes.decisions))
         if changes.replies:
             outside.when_durable(written, partial(_each, outside.answer, changes.replies))
         if changes.events:

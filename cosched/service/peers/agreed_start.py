@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from cosched.core.protocol import FOREVER, Domain, JobId
 from cosched.service.peers.clock_offset import Offset
@@ -89,6 +89,37 @@ class AgreedStart:
         if self._lead is None or start_at is None:
             return None
         return self._unless_far(max(start_at, self._wall() + self._lead, self._proposed.get(job, 0.0)))
+
+    # Groups
+
+    def group_proposal(self, peer: Domain, others: Collection[Domain]) -> float | None:
+        """Return the earliest start, by the clock of `peer`, that we can keep to with all `others` of a group.
+
+        All of them have answered by then, and know the outcome.
+        """
+        offset, earliest = self._offset(peer), self._earliest(others, 2)
+        return None if earliest is None or offset is None else earliest + offset.ahead
+
+    def group_heard(self, peer: Domain, start_at: float | None, others: Collection[Domain]) -> float | None:
+        """Convert a start in an answer of `peer` to our clock; later if the others would learn of it too late."""
+        heard, earliest = self.heard(peer, start_at), self._earliest(others, 1)
+        return None if heard is None or earliest is None else max(heard, earliest)
+
+    def settled_there(self, peer: Domain, start_at: float | None) -> float | None:
+        """Convert the start of a group to the clock of `peer`."""
+        offset = self._offset(peer)
+        return None if start_at is None or offset is None else start_at + offset.ahead
+
+    def settled(self, start_at: float | None) -> float | None:
+        """Return when our job starts if its group starts then."""
+        return None if self._lead is None or start_at is None else self._unless_far(start_at)
+
+    def _earliest(self, peers: Collection[Domain], round_trips: int) -> float | None:
+        """Return the earliest start by our clock, so many round trips to these peers from now."""
+        offsets = [offset for offset in map(self._offset, peers) if offset is not None and self._is_small(offset)]
+        if self._lead is None or len(offsets) < len(peers):
+            return None
+        return self._wall() + self._lead + round_trips * max(2 * offset.uncertainty for offset in offsets)
 
     def _unless_far(self, instant: float) -> float | None:
         return instant if instant <= self._wall() + MAX_AHEAD else None

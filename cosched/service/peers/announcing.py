@@ -16,7 +16,7 @@ from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.peers.peers import CallError, PeerClients
 from cosched.service.store import JobRecord
 from cosched.service.tasks import Tasks
-from cosched.service.wire.translation import FOUND
+from cosched.service.wire.message_parts import FOUND
 
 AGAIN = 5.0  # seconds until a mate's domain is asked again, doubled each time,
 AT_MOST = 300.0  # up to this

@@ -5,7 +5,26 @@ from __future__ import annotations
 from grpc import StatusCode
 from grpc.aio import AioRpcError
 
-from cosched.core.protocol import Failure, Proposed, ProposeStart, Refusal, Reply, Settled, SettleStart
+from cosched.core.protocol import (
+    Failure,
+    Found,
+    GetMember,
+    GetProposal,
+    GroupProposed,
+    MateJobId,
+    MateProblem,
+    Outcome,
+    ProposalOutcome,
+    Proposed,
+    ProposeGroupStart,
+    ProposeStart,
+    Refusal,
+    Reply,
+    Settled,
+    SettleGroupStart,
+    SettleStart,
+    Vote,
+)
 from cosched.error_details import error_info
 
 MAX_PROBLEM = 300  # characters of a peer's error text that are shown
@@ -28,9 +47,13 @@ _REFUSALS = frozenset(
     }
 )
 
-WITHOUT_SLOTS: dict[type, Reply] = {  # what a domain answers that does not know these calls
+OF_OLDER: dict[type, Reply] = {  # what a domain answers that does not know these calls, for slots and groups
     ProposeStart: Proposed(None, refusal=Refusal.OFF),
     SettleStart: Settled(False),
+    GetMember: MateJobId(Found.NO_PAIR, None, MateProblem.NO_GROUPS),
+    ProposeGroupStart: GroupProposed(Vote.NO),
+    SettleGroupStart: Settled(False),
+    GetProposal: ProposalOutcome(Outcome.UNKNOWN),
 }
 
 

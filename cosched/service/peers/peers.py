@@ -19,10 +19,10 @@ from grpc import StatusCode
 from grpc.aio import AioRpcError
 from grpc_health.v1.health_pb2 import HealthCheckRequest, HealthCheckResponse
 
-from cosched.core.protocol import Domain, Failure, MutatingRequest, Reply, Request
+from cosched.core.protocol import Domain, Failure, GroupOrder, MutatingRequest, Reply, Request
 from cosched.service.configuration import Peer
 from cosched.service.peers.clock_offset import ClockOffset, Offset
-from cosched.service.peers.outcomes import WITHOUT_SLOTS, CallError, failure, is_lost, one_line
+from cosched.service.peers.outcomes import OF_OLDER, CallError, failure, is_lost, one_line
 from cosched.service.peers.peer_line import Line
 from cosched.service.wire.fields import FieldError
 from cosched.service.wire.tls import PeerCredentials
@@ -54,6 +54,7 @@ class PeerView:
     problem: str  # for people; empty if there is none
     clock_offset: float | None = None  # how far its clock is ahead of ours; None: unknown
     clock_uncertainty: float | None = None  # how wrong the offset may be, plus or minus
+    takes_groups: bool | None = None  # whether it takes members of groups; None: unknown
 
 
 class PeerClients:
@@ -100,6 +101,15 @@ class PeerClients:
         """Return how far this peer's wall clock is ahead of ours; None if it is unknown."""
         return self._peers[peer].clocks.now if peer in self._peers else None
 
+    async def without_groups(self, peers: Collection[Domain]) -> list[Domain]:
+        """Return those of the peers that take no members of groups. They are asked, unless they have said that they do.
+
+        One that does not answer, or is not configured here, is not among them.
+        """
+        asked = [self._peers[name] for name in peers if name in self._peers]
+        await asyncio.gather(*(peer.ask_for_groups() for peer in asked))
+        return [view.name for view in (peer.view() for peer in asked) if view.takes_groups is False]
+
     def views(self) -> list[PeerView]:
         """Return what is known of each peer, in the order of the configuration."""
         return [peer.view() for peer in self._peers.values()]
@@ -141,11 +151,15 @@ class _Peer:
         self._round_trip: float | None = None
         self._problem = ""
         self._refuses_calls = False  # heartbeats succeed all the same
+        self._takes_groups: bool | None = None
         self.clocks = ClockOffset()
 
     def view(self) -> PeerView:
-        peer, clock = self._peer, self.clocks.now or (None, None)
-        return PeerView(peer.name, peer.address, self._state, self._since, self._round_trip, self._problem, *clock)
+        peer, (ahead, uncertainty) = self._peer, self.clocks.now or (None, None)
+        return PeerView(
+            peer.name, peer.address, self._state, self._since, self._round_trip, self._problem,
+            ahead, uncertainty, self._takes_groups,
+        )  # fmt: skip
 
     async def close(self) -> None:
         self._closed = True
@@ -181,18 +195,18 @@ class _Peer:
             raise CallError(Failure.UNREACHABLE, f"{MAX_OPEN_CALLS} calls to it are open") from None
 
     async def _call(self, request: Request, deadline: float) -> Reply:
-        mutating = isinstance(request, MutatingRequest)
+        once, mutating = isinstance(request, MutatingRequest), isinstance(request, MutatingRequest | GroupOrder)
         message = write_request(request, self._here, self._peer.name)
         try:
-            answer = await (self._order if mutating else self._ask)(message, deadline)
+            answer = await (self._order if once else self._ask)(message, deadline)
             if answer is None:
                 raise FieldError("the message", "cannot be read")
             reply = read_reply(answer, self._peer.name)
             check_answer(request, reply)
             return reply
         except AioRpcError as error:
-            if error.code() is StatusCode.UNIMPLEMENTED and type(request) in WITHOUT_SLOTS:
-                return WITHOUT_SLOTS[type(request)]
+            if error.code() is StatusCode.UNIMPLEMENTED and type(request) in OF_OLDER:
+                return OF_OLDER[type(request)]
             failed = failure(error, mutating)
             if error.code() is StatusCode.DEADLINE_EXCEEDED and await self._is_alive():
                 failed = CallError(Failure.SLOW if mutating else Failure.BUSY, failed.problem)
@@ -347,13 +361,26 @@ class _Peer:
             return True
         return answer is not None and bool(answer.status == HealthCheckResponse.SERVING)
 
+    async def ask_for_groups(self) -> None:
+        """Ask whether it takes members of groups, unless it has said so."""
+        if not self._takes_groups:
+            await self._compare_clocks()
+
     async def _compare_clocks(self) -> None:
-        """Compare clocks. It is no fault if there is no answer: older peers do not know the call."""
+        """Compare clocks. It is no fault if there is no answer: older peers do not know the call, nor groups."""
         asked = self.clocks.steady()
-        with suppress(AioRpcError, CallError, FieldError):
+        try:
             answer = await self._ask(CompareClocksRequest(), self._loop.time() + self._timeout)
+        except AioRpcError as error:
+            if error.code() is StatusCode.UNIMPLEMENTED:
+                self._takes_groups = False
+        except CallError:
+            pass
+        else:
             if answer is not None:
-                self.clocks.add(asked, *read_clock(answer))
+                self._takes_groups = answer.takes_groups
+                with suppress(FieldError):
+                    self.clocks.add(asked, *read_clock(answer))
 
     def _answered(self) -> None:
         self._is(states.PEER_STATE_REACHABLE, "")

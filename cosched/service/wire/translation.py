@@ -5,8 +5,6 @@ proto/cosched/v1/coscheduling.proto explains the fields.
 
 from __future__ import annotations
 
-import math
-
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from cosched.core.events import Asked
@@ -14,13 +12,10 @@ from cosched.core.protocol import (
     FOREVER,
     AboutGroup,
     Domain,
-    Found,
     GetMateJobId,
     GetMateStatus,
-    GroupReply,
     JobId,
     MateJobId,
-    MateProblem,
     MateStarted,
     MateStatus,
     MateTried,
@@ -48,10 +43,29 @@ from cosched.service.wire.fields import (
     check_text,
     check_time,
 )
+from cosched.service.wire.group_messages import (
+    WireGroupOrder,
+    WireGroupReply,
+    WireGroupRequest,
+    read_group_reply,
+    read_group_request,
+    write_group_reply,
+    write_group_request,
+)
+from cosched.service.wire.message_parts import (
+    FOUND,
+    PROBLEM,
+    read_found,
+    read_hold,
+    read_start_at,
+    write_hold,
+    write_instant,
+)
 from cosched.v1 import coscheduling_pb2 as wire
 
-WireOrder = wire.TryStartMateRequest | wire.StartJobRequest | wire.ProposeStartRequest | wire.SettleStartRequest
-WireRequest = wire.GetMateJobIdRequest | wire.GetMateStatusRequest | WireOrder
+_PairOrder = wire.TryStartMateRequest | wire.StartJobRequest | wire.ProposeStartRequest | wire.SettleStartRequest
+WireOrder = _PairOrder | WireGroupOrder
+WireRequest = wire.GetMateJobIdRequest | wire.GetMateStatusRequest | _PairOrder | WireGroupRequest
 WireReply = (
     wire.GetMateJobIdResponse
     | wire.GetMateStatusResponse
@@ -59,13 +73,9 @@ WireReply = (
     | wire.StartJobResponse
     | wire.ProposeStartResponse
     | wire.SettleStartResponse
+    | WireGroupReply
 )
 
-FOUND = {
-    Found.MATE: wire.MATE_LOOKUP_FOUND,
-    Found.UNSUBMITTED: wire.MATE_LOOKUP_UNSUBMITTED,
-    Found.NO_PAIR: wire.MATE_LOOKUP_NO_PAIR,
-}
 STATUS = {
     Status.HOLDING: wire.MATE_STATUS_HOLDING,
     Status.QUEUING: wire.MATE_STATUS_QUEUING,
@@ -76,17 +86,15 @@ STATUS = {
     Status.FAILED: wire.MATE_STATUS_FAILED,
     Status.UNKNOWN: wire.MATE_STATUS_UNKNOWN,
 }
-PROBLEM = {problem: wire.MateProblem.Value(f"MATE_PROBLEM_{problem.name}") for problem in MateProblem}
 REFUSAL = {refusal: wire.SlotRefusal.Value(f"SLOT_REFUSAL_{refusal.name}") for refusal in Refusal}
-_FOUND_OF = {value: found for found, value in FOUND.items()}
 _STATUS_OF = {value: status for status, value in STATUS.items()}
-_PROBLEM_OF = {value: problem for problem, value in PROBLEM.items()}
 _REFUSAL_OF = {value: refusal for refusal, value in REFUSAL.items()}
 
 
 def write_request(request: Request, here: Domain, peer: Domain) -> WireRequest:
-    """Return the message for a request to a peer; groups have none yet."""
-    assert not isinstance(request, AboutGroup)
+    """Return the message for a request to a peer."""
+    if isinstance(request, AboutGroup):
+        return write_group_request(request, here, peer)
     caller = wire.JobRef(domain=here, job_id=request.caller)
     if isinstance(request, GetMateJobId):
         mate = wire.JobRef(domain=peer, job_id=request.mate) if request.mate is not None else None
@@ -111,10 +119,7 @@ def write_request(request: Request, here: Domain, peer: Domain) -> WireRequest:
 def _write_try(request: TryStartMate, job: wire.JobRef, caller: wire.JobRef) -> wire.TryStartMateRequest:
     start_at = write_instant(request.start_at)
     message = wire.TryStartMateRequest(request_id=request.request_id, job=job, caller=caller, start_at=start_at)
-    if request.hold_until >= FOREVER:
-        message.hold_forever = True
-    elif request.hold_until:
-        message.hold_until.seconds = request.hold_until
+    write_hold(message, request.hold_until)
     return message
 
 
@@ -139,6 +144,8 @@ def read_request(message: WireRequest, here: Domain) -> Asked:
     The peer is the one that the message names; the service has to check whether the caller is that peer. It is
     this domain itself if somebody asks GetMateJobId about a job of ours.
     """
+    if isinstance(message, WireGroupRequest):
+        return read_group_request(message, here)
     if isinstance(message, wire.GetMateJobIdRequest):
         return _read_get_mate_job_id(message, here)
     job = check_job_of("job", message.job, here)
@@ -149,9 +156,9 @@ def read_request(message: WireRequest, here: Domain) -> Asked:
     return Asked(peer, _read_order(message, request_id, job, caller))
 
 
-def _read_order(message: WireOrder, request_id: str, job: JobId, caller: JobId) -> MutatingRequest:
+def _read_order(message: _PairOrder, request_id: str, job: JobId, caller: JobId) -> MutatingRequest:
     if isinstance(message, wire.TryStartMateRequest):
-        return TryStartMate(request_id, job, caller, _read_hold(message), _read_start_at(message))
+        return TryStartMate(request_id, job, caller, read_hold(message), read_start_at(message))
     if isinstance(message, wire.StartJobRequest):
         return _read_start_job(message, request_id, job, caller)
     if isinstance(message, wire.SettleStartRequest):
@@ -173,7 +180,7 @@ def _read_start_job(message: wire.StartJobRequest, request_id: str, job: JobId, 
         check_generation("slot_generation", slot)
     else:
         check_generation("hold_generation", hold)
-    return StartJob(request_id, job, caller, hold, _read_start_at(message), slot)
+    return StartJob(request_id, job, caller, hold, read_start_at(message), slot)
 
 
 def _read_get_mate_job_id(message: wire.GetMateJobIdRequest, here: Domain) -> Asked:
@@ -184,27 +191,14 @@ def _read_get_mate_job_id(message: wire.GetMateJobIdRequest, here: Domain) -> As
     return Asked(peer, GetMateJobId(caller, pair or None, mate, owner))
 
 
-def _read_hold(message: wire.TryStartMateRequest) -> int:
-    """Return until when the caller will hold; 0: it will yield."""
-    hold = message.WhichOneof("hold")
-    if hold is None:
-        return 0
-    if hold == "hold_until":
-        return check_time("hold_until", message.hold_until, earliest=1)
-    if not message.hold_forever:
-        raise FieldError("hold_forever", "must be true, or absent")
-    return FOREVER
+def write_clock(received: float, sent: float, *, takes_groups: bool) -> wire.CompareClocksResponse:
+    """Return the message with our clock's readings when the question came and now, in seconds since 1970.
 
-
-def _read_start_at(
-    message: wire.TryStartMateRequest | wire.StartJobRequest | wire.TryStartMateResponse | wire.StartJobResponse,
-) -> float | None:
-    return check_instant("start_at", message.start_at) if message.HasField("start_at") else None
-
-
-def write_clock(received: float, sent: float) -> wire.CompareClocksResponse:
-    """Return the message with our clock's readings when the question came and now, in seconds since 1970."""
-    return wire.CompareClocksResponse(received_at=write_instant(received), sent_at=write_instant(sent))
+    `takes_groups`: whether this domain takes members of groups.
+    """
+    return wire.CompareClocksResponse(
+        received_at=write_instant(received), sent_at=write_instant(sent), takes_groups=takes_groups
+    )
 
 
 def read_clock(message: wire.CompareClocksResponse) -> tuple[float, float]:
@@ -214,17 +208,10 @@ def read_clock(message: wire.CompareClocksResponse) -> tuple[float, float]:
     return check_instant("received_at", message.received_at), check_instant("sent_at", message.sent_at)
 
 
-def write_instant(instant: float | None) -> Timestamp | None:
-    """Return the timestamp of seconds since 1970, cut off to nanoseconds."""
-    if instant is None:
-        return None
-    seconds = math.floor(instant)
-    return Timestamp(seconds=seconds, nanos=int((instant - seconds) * 1e9))
-
-
-def write_reply(reply: Reply, domain: Domain) -> WireReply:
-    """Return the message for a reply; a mate that it names is a job of `domain`. Groups have none yet."""
-    assert not isinstance(reply, GroupReply)
+def write_reply(reply: Reply, domain: Domain, *, of_group: bool = False) -> WireReply:
+    """Return the message for a reply; a mate that it names is a job of `domain`. `of_group`: to a call for groups."""
+    if of_group:
+        return write_group_reply(reply, domain)
     if isinstance(reply, MateJobId):
         mate = wire.JobRef(domain=domain, job_id=reply.job) if reply.job is not None else None
         problem = PROBLEM[reply.problem] if reply.problem is not None else None
@@ -241,6 +228,7 @@ def write_reply(reply: Reply, domain: Domain) -> WireReply:
         return wire.StartJobResponse(started=reply.started, start_at=write_instant(reply.start_at))
     if isinstance(reply, Settled):
         return wire.SettleStartResponse(current=reply.current)
+    assert isinstance(reply, Proposed)
     return wire.ProposeStartResponse(
         at=write_instant(reply.at),
         booked=reply.booked,
@@ -251,14 +239,16 @@ def write_reply(reply: Reply, domain: Domain) -> WireReply:
 
 def read_reply(message: WireReply, peer: Domain) -> Reply:
     """Return a peer's reply; FieldError: the answer breaks the protocol, and the call counts as refused."""
+    if isinstance(message, WireGroupReply):
+        return read_group_reply(message, peer)
     if isinstance(message, wire.GetMateJobIdResponse):
-        return _read_mate_job_id(message, peer)
+        return read_found(message, "mate", peer)
     if isinstance(message, wire.GetMateStatusResponse):
         return _read_mate_status(message)
     if isinstance(message, wire.TryStartMateResponse):
-        return MateTried(message.started, _read_start_at(message), message.mate_ready)
+        return MateTried(message.started, read_start_at(message), message.mate_ready)
     if isinstance(message, wire.StartJobResponse):
-        return MateStarted(message.started, _read_start_at(message))
+        return MateStarted(message.started, read_start_at(message))
     if isinstance(message, wire.SettleStartResponse):
         return Settled(message.current)
     return _read_proposed(message)
@@ -285,16 +275,6 @@ def _read_proposed(message: wire.ProposeStartResponse) -> Proposed:
     if not message.booked:
         return Proposed(at)
     return Proposed(at, True, check_generation("slot_generation", message.slot_generation))
-
-
-def _read_mate_job_id(message: wire.GetMateJobIdResponse, peer: Domain) -> MateJobId:
-    found = _FOUND_OF.get(message.lookup)
-    if found is None:
-        raise FieldError("lookup", "is not known here")
-    if message.HasField("mate") != (found is Found.MATE):
-        raise FieldError("mate", "must be given if, and only if, lookup is FOUND")
-    job = check_job_of("mate", message.mate, peer) if found is Found.MATE else None
-    return MateJobId(found, job, _PROBLEM_OF.get(message.problem))  # None: an unknown problem
 
 
 def _read_mate_status(message: wire.GetMateStatusResponse) -> MateStatus:

@@ -231,6 +231,7 @@ class Gathering:
     def failed(self, job: PairedJob, event: CallFailed, now: int) -> list[Effect]:
         """No answer of a member's domain."""
         group, peer = membership(job), event.peer
+        group.unanswered.add(peer)
         if group.asked.get(peer) == event.request:
             return self._noticed(job, event, now) + self._unanswered(job, event, now)
         if self._awaiting(job, peer, event.request) is not None:

@@ -109,6 +109,7 @@ class Grouping:
 
     def _answered(self, job: PairedJob, event: Answered, now: int) -> list[Effect]:
         """An answer; what it says of the peer follows."""
+        membership(job).unanswered.discard(event.peer)
         kind = type(event.request)
         follow = {
             GetMember: self.gathering.answered,
@@ -164,6 +165,8 @@ class Grouping:
         """What was undecided is dropped, what was decided is told again, and a booking waits for its outcome."""
         group = membership(job)
         effects = self.gathering.stop_asking(job)
+        if job.state in WAITING and group.wanted_until > now:
+            self.ledger.wanted[job.id] = None
         if group.booking is not None:
             effects.append(SetTimer(job.id, Timer.LEASE, max(now, group.booking.until)))
         elif job.state is READY:

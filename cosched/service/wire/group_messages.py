@@ -1,0 +1,155 @@
+"""Translates the calls for groups to protobuf messages and back. Pure; checks what it reads.
+
+GROUPS in proto/cosched/v1/coscheduling.proto explains them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from google.protobuf.duration_pb2 import Duration
+
+from cosched.core.events import Asked
+from cosched.core.protocol import (
+    MAX_MEMBERS,
+    AboutGroup,
+    Domain,
+    GetMember,
+    GetProposal,
+    GroupOrder,
+    GroupProposed,
+    JobId,
+    MateJobId,
+    Outcome,
+    ProposalOutcome,
+    ProposeGroupStart,
+    Reply,
+    Settled,
+    SettleGroupStart,
+    Vote,
+)
+from cosched.service.wire.fields import (
+    MAX_OWNER,
+    MAX_PAIR,
+    MAX_REQUEST_ID,
+    FieldError,
+    WrongDomainError,
+    check_domain,
+    check_job,
+    check_job_of,
+    check_text,
+)
+from cosched.service.wire.message_parts import (
+    FOUND,
+    PROBLEM,
+    read_found,
+    read_hold,
+    read_start_at,
+    write_hold,
+    write_instant,
+)
+from cosched.v1 import coscheduling_pb2 as wire
+
+MAX_LEASE = 1000 * 86400
+WireGroupOrder = wire.ProposeGroupStartRequest | wire.SettleGroupStartRequest | wire.GetProposalRequest
+WireGroupRequest = wire.GetMemberRequest | WireGroupOrder
+WireGroupReply = (
+    wire.GetMemberResponse | wire.ProposeGroupStartResponse | wire.SettleGroupStartResponse | wire.GetProposalResponse
+)
+
+VOTE = {vote: wire.GroupVote.Value(f"GROUP_VOTE_{vote.name}") for vote in Vote}
+OUTCOME = {outcome: wire.ProposalOutcome.Value(f"PROPOSAL_OUTCOME_{outcome.name}") for outcome in Outcome}
+_VOTE_OF = {value: vote for vote, value in VOTE.items()}
+_OUTCOME_OF = {value: outcome for outcome, value in OUTCOME.items()}
+
+
+def write_group_request(request: AboutGroup, here: Domain, peer: Domain) -> WireGroupRequest:
+    """Return the message for a request to a peer."""
+    caller = wire.JobRef(domain=here, job_id=request.caller)
+    if isinstance(request, GetMember):
+        return wire.GetMemberRequest(job=caller, group=request.group, domains=request.domains, owner=request.owner)
+    id, job = request.request_id, wire.JobRef(domain=peer, job_id=request.job)
+    if isinstance(request, GetProposal):
+        return wire.GetProposalRequest(request_id=id, job=job, caller=caller)
+    start_at = write_instant(request.start_at)
+    message: wire.ProposeGroupStartRequest | wire.SettleGroupStartRequest
+    if isinstance(request, ProposeGroupStart):
+        lease = Duration(seconds=request.lease)
+        message = wire.ProposeGroupStartRequest(request_id=id, job=job, caller=caller, lease=lease, start_at=start_at)
+    else:
+        message = wire.SettleGroupStartRequest(
+            request_id=id, job=job, caller=caller, start=request.start, start_at=start_at
+        )
+    write_hold(message, request.hold_until)
+    return message
+
+
+def read_group_request(message: WireGroupRequest, here: Domain) -> Asked:
+    """Return a peer's request to this domain, and the peer that the message names; FieldError."""
+    if isinstance(message, wire.GetMemberRequest):
+        return _read_get_member(message, here)
+    job = check_job_of("job", message.job, here)
+    peer, caller = check_job("caller", message.caller)
+    request_id = check_text("request_id", message.request_id, MAX_REQUEST_ID)
+    return Asked(peer, _read_order(message, request_id, job, caller))
+
+
+def _read_get_member(message: wire.GetMemberRequest, here: Domain) -> Asked:
+    peer, caller = check_job("job", message.job)
+    group = check_text("group", message.group, MAX_PAIR)
+    domains = _read_domains(message.domains)
+    if peer not in domains or peer == here:
+        raise WrongDomainError("job.domain", "is not another one of the group's domains")
+    if here not in domains:
+        raise WrongDomainError("domains", f"{here} is not among them")
+    return Asked(peer, GetMember(caller, group, domains, check_text("owner", message.owner, MAX_OWNER, least=0)))
+
+
+def _read_domains(domains: Sequence[str]) -> tuple[Domain, ...]:
+    if not 2 <= len(domains) <= MAX_MEMBERS:
+        raise FieldError("domains", f"must be 2 to {MAX_MEMBERS}, are {len(domains)}")
+    names = tuple(check_domain("domains", domain) for domain in domains)
+    if list(names) != sorted(set(names)):
+        raise FieldError("domains", "must be in order, each once")
+    return names
+
+
+def _read_order(message: WireGroupOrder, request_id: str, job: JobId, caller: JobId) -> GroupOrder:
+    if isinstance(message, wire.GetProposalRequest):
+        return GetProposal(request_id, job, caller)
+    hold_until, start_at = read_hold(message), read_start_at(message)
+    if isinstance(message, wire.SettleGroupStartRequest):
+        return SettleGroupStart(request_id, job, caller, message.start, hold_until, start_at)
+    lease = message.lease
+    if not 1 <= lease.seconds <= MAX_LEASE or lease.nanos:
+        raise FieldError("lease", f"is not a number of whole seconds from 1 to {MAX_LEASE}")
+    return ProposeGroupStart(request_id, job, caller, hold_until, lease.seconds, start_at)
+
+
+def write_group_reply(reply: Reply, domain: Domain) -> WireGroupReply:
+    """Return the message for a reply to a call for groups; a member that it names is a job of `domain`."""
+    if isinstance(reply, MateJobId):
+        member = wire.JobRef(domain=domain, job_id=reply.job) if reply.job is not None else None
+        problem = PROBLEM[reply.problem] if reply.problem is not None else None
+        return wire.GetMemberResponse(lookup=FOUND[reply.found], member=member, problem=problem)
+    if isinstance(reply, GroupProposed):
+        return wire.ProposeGroupStartResponse(vote=VOTE[reply.vote], start_at=write_instant(reply.start_at))
+    if isinstance(reply, ProposalOutcome):
+        return wire.GetProposalResponse(outcome=OUTCOME[reply.outcome], start_at=write_instant(reply.start_at))
+    assert isinstance(reply, Settled)
+    return wire.SettleGroupStartResponse(current=reply.current)
+
+
+def read_group_reply(message: WireGroupReply, peer: Domain) -> Reply:
+    """Return a peer's reply; FieldError: the answer breaks the protocol."""
+    if isinstance(message, wire.GetMemberResponse):
+        return read_found(message, "member", peer)
+    if isinstance(message, wire.SettleGroupStartResponse):
+        return Settled(message.current)
+    if isinstance(message, wire.ProposeGroupStartResponse):
+        if message.vote not in _VOTE_OF:
+            raise FieldError("vote", "is not known here")
+        return GroupProposed(_VOTE_OF[message.vote], read_start_at(message))
+    if message.outcome not in _OUTCOME_OF:
+        raise FieldError("outcome", "is not known here")
+    return ProposalOutcome(_OUTCOME_OF[message.outcome], read_start_at(message))

@@ -1,0 +1,182 @@
+"""The calls for groups survive the way through protobuf, are checked, and are on the wire what the protocol says."""
+
+import pytest
+from google.protobuf import json_format
+from google.protobuf.duration_pb2 import Duration
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cosched.core.events import Asked
+from cosched.core.protocol import FOREVER, GetMember, Outcome, ProposeGroupStart, SettleGroupStart, Vote
+from cosched.service.wire.fields import FieldError
+from cosched.service.wire.group_messages import MAX_LEASE, OUTCOME, VOTE
+from cosched.service.wire.translation import read_reply, read_request, write_reply, write_request
+from cosched.v1 import coscheduling_pb2 as wire
+from tests.service import messages
+from tests.service.test_translation import as_dict, carried
+
+HERE, PEER = "eureka", "intrepid"
+OURS, THEIRS = wire.JobRef(domain=HERE, job_id="99"), wire.JobRef(domain=PEER, job_id="17")
+NAMED = {"request_id": "intrepid/17/1", "job": OURS, "caller": THEIRS}
+
+
+@given(request=messages.group_orders, caller=messages.domains, called=messages.domains)
+def test_every_order_comes_back_as_it_was(request, caller, called):
+    read = read_request(carried(write_request(request, here=caller, peer=called)), here=called)
+    assert read == Asked(caller, request)
+    assert type(read.request) is type(request)
+
+
+@given(
+    job=messages.jobs,
+    group=messages.texts(128),
+    domains=st.sets(messages.domains, min_size=2, max_size=16),
+    owner=messages.texts(256, 0),
+    data=st.data(),
+)
+def test_the_question_for_a_member_comes_back_as_it_was(job, group, domains, owner, data):
+    named = tuple(sorted(domains))
+    caller, called = data.draw(st.permutations(named))[:2]
+    request = GetMember(job, group, named, owner)
+    assert read_request(carried(write_request(request, here=caller, peer=called)), here=called) == Asked(
+        caller, request
+    )
+
+
+@given(reply=messages.group_replies, called=messages.domains)
+def test_every_reply_comes_back_as_it_was(reply, called):
+    message = carried(write_reply(reply, called, of_group=True))
+    assert read_reply(message, peer=called) == reply
+    assert type(read_reply(message, peer=called)) is type(reply)
+
+
+def test_every_answer_has_a_value_of_its_own():
+    assert set(VOTE) == set(Vote)
+    assert set(OUTCOME) == set(Outcome)
+    assert sorted(VOTE.values()) == sorted(set(wire.GroupVote.values()) - {0})
+    assert sorted(OUTCOME.values()) == sorted(set(wire.ProposalOutcome.values()) - {0})
+
+
+def test_a_proposal_and_its_end_on_the_wire():
+    proposal = ProposeGroupStart("intrepid/17/1", "99", "17", FOREVER, 60, 1_800_000_000.25)
+    named = {
+        "request_id": "intrepid/17/1",
+        "job": {"domain": "eureka", "job_id": "99"},
+        "caller": {"domain": "intrepid", "job_id": "17"},
+    }
+    assert as_dict(write_request(proposal, PEER, HERE)) == {
+        **named,
+        "hold_forever": True,
+        "lease": "60s",
+        "start_at": "2027-01-15T08:00:00.250Z",
+    }
+    assert as_dict(write_request(SettleGroupStart("intrepid/17/1", "99", "17", start=False), PEER, HERE)) == named
+    settled = SettleGroupStart("intrepid/17/1", "99", "17", start=True)
+    assert as_dict(write_request(settled, PEER, HERE)) == {**named, "start": True}
+
+
+def member(**fields) -> wire.GetMemberRequest:
+    known = {"job": THEIRS, "group": "run7", "domains": [HERE, PEER, "mira"], "owner": "ann"}
+    return wire.GetMemberRequest(**{**known, **fields})
+
+
+def test_the_question_as_a_generic_client_writes_it():
+    text = (
+        '{"job": {"domain": "intrepid", "job_id": "17"}, "group": "run7", "domains": ["eureka", "intrepid"],'
+        ' "owner": "ann"}'
+    )
+    message = json_format.Parse(text, wire.GetMemberRequest())
+    assert read_request(message, HERE) == Asked(PEER, GetMember("17", "run7", ("eureka", "intrepid"), "ann"))
+
+
+def refused_field(message) -> str:
+    with pytest.raises(FieldError) as caught:
+        read_request(message, HERE)
+    return caught.value.field
+
+
+@pytest.mark.parametrize(
+    ("bad", "field"),
+    [
+        ({"job": None}, "job"),
+        ({"job": OURS}, "job.domain"),
+        ({"job": wire.JobRef(domain="polaris", job_id="1")}, "job.domain"),
+        ({"group": ""}, "group"),
+        ({"group": "x" * 129}, "group"),
+        ({"group": "two\nlines"}, "group"),
+        ({"domains": []}, "domains"),
+        ({"domains": [HERE]}, "domains"),
+        ({"domains": ["intrepid", "mira"]}, "domains"),
+        ({"domains": [HERE, HERE, PEER]}, "domains"),
+        ({"domains": [PEER, HERE]}, "domains"),
+        ({"domains": [HERE, PEER, "two words"]}, "domains"),
+        ({"domains": [HERE, PEER, *(f"m{n:02}" for n in range(15))]}, "domains"),
+        ({"owner": "x" * 257}, "owner"),
+    ],
+)
+def test_a_bad_question_names_its_field(bad, field):
+    fields = {name: value for name, value in bad.items() if value is not None}
+    message = member(**fields)
+    if bad.get("job", THEIRS) is None:
+        message.ClearField("job")
+    assert refused_field(message) == field
+
+
+def test_sixteen_domains_are_not_too_many():
+    domains = sorted([HERE, PEER, *(f"m{n:02}" for n in range(14))])
+    assert len(read_request(member(domains=domains), HERE).request.domains) == 16
+
+
+ORDERS = {
+    wire.ProposeGroupStartRequest: {**NAMED, "lease": Duration(seconds=60)},
+    wire.SettleGroupStartRequest: NAMED,
+    wire.GetProposalRequest: NAMED,
+}
+
+
+@pytest.mark.parametrize("kind", ORDERS)
+@pytest.mark.parametrize(
+    ("bad", "field"),
+    [
+        ({"request_id": ""}, "request_id"),
+        ({"request_id": "x" * 257}, "request_id"),
+        ({"job": THEIRS}, "job.domain"),
+        ({"job": wire.JobRef(domain=HERE, job_id="x" * 129)}, "job.job_id"),
+        ({"caller": wire.JobRef()}, "caller"),
+    ],
+)
+def test_a_bad_order_names_its_field(kind, bad, field):
+    assert read_request(kind(**ORDERS[kind]), HERE).peer == PEER
+    assert refused_field(kind(**{**ORDERS[kind], **bad})) == field
+
+
+@pytest.mark.parametrize("lease", [Duration(), Duration(seconds=MAX_LEASE + 1), Duration(seconds=1, nanos=1)])
+def test_a_lease_that_is_none_is_refused(lease):
+    assert refused_field(wire.ProposeGroupStartRequest(**NAMED, lease=lease)) == "lease"
+
+
+@pytest.mark.parametrize("kind", [wire.ProposeGroupStartRequest, wire.SettleGroupStartRequest])
+def test_holds_and_instants_are_checked(kind):
+    assert refused_field(kind(**ORDERS[kind], hold_forever=False)) == "hold_forever"
+    message = kind(**ORDERS[kind])
+    message.start_at.seconds = -1
+    assert refused_field(message) == "start_at"
+
+
+@pytest.mark.parametrize(
+    ("message", "field"),
+    [
+        (wire.GetMemberResponse(), "lookup"),
+        (wire.GetMemberResponse(lookup=wire.MATE_LOOKUP_FOUND), "member"),
+        (wire.GetMemberResponse(lookup=wire.MATE_LOOKUP_FOUND, member=THEIRS), "member.domain"),
+        (wire.GetMemberResponse(lookup=wire.MATE_LOOKUP_NO_PAIR, member=OURS), "member"),
+        (wire.ProposeGroupStartResponse(), "vote"),
+        (wire.ProposeGroupStartResponse(vote=9), "vote"),
+        (wire.GetProposalResponse(), "outcome"),
+        (wire.GetProposalResponse(outcome=9), "outcome"),
+    ],
+)
+def test_an_answer_that_breaks_the_protocol_names_its_field(message, field):
+    with pytest.raises(FieldError) as caught:
+        read_reply(message, HERE)
+    assert caught.value.field == field
