@@ -10,6 +10,6 @@ from deploy.slurm.lab.configuration import Options
 from deploy.slurm.lab.coupled import CoupledLab, Domain
 from deploy.slurm.lab.laboratory import Lab
 from deploy.slurm.lab.takedown import take_down
-from deploy.slurm.lab.waiting import LabError, wait_for
+from deploy.waiting import LabError, wait_for
 
 __all__ = ["Cluster", "CoupledLab", "Domain", "Lab", "LabError", "Options", "clear", "take_down", "wait_for"]

@@ -18,7 +18,7 @@ from deploy.slurm.lab.configuration import Options, node_name, replaced, slurm_c
 from deploy.slurm.lab.keeping import Keeping
 from deploy.slurm.lab.processes import with_descendants
 from deploy.slurm.lab.programs import find, search_path
-from deploy.slurm.lab.waiting import PATIENCE, LabError, tails, wait_for
+from deploy.waiting import PATIENCE, LabError, tails, wait_for
 
 _T = TypeVar("_T")
 CONTROLLER = "slurmctld"

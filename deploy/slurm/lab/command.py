@@ -23,7 +23,7 @@ from deploy.slurm.lab.laboratory import NAMES, Lab
 from deploy.slurm.lab.programs import search_path
 from deploy.slurm.lab.service import cosched
 from deploy.slurm.lab.takedown import take_down
-from deploy.slurm.lab.waiting import LabError
+from deploy.waiting import LabError
 
 _LAST_WORDS = 5.0  # seconds that the command of `run` gets to end after a signal
 _NO_SETTINGS = ("directory", "names", "schemes", "services", "options")

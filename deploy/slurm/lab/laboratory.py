@@ -17,7 +17,7 @@ from deploy.slurm.lab.keeping import Keeping
 from deploy.slurm.lab.ports import Reservations
 from deploy.slurm.lab.programs import missing_programs
 from deploy.slurm.lab.takedown import TEMPORARY, take_down
-from deploy.slurm.lab.waiting import LabError
+from deploy.waiting import LabError
 
 _TRIES = 5  # each with other ports, if a process that ignores our reservations was faster
 NAMES = ("intrepid", "eureka")

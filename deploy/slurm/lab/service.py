@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from deploy.slurm.lab.keeping import Keeping
-from deploy.slurm.lab.waiting import PATIENCE, LabError, tails, wait_for
+from deploy.waiting import PATIENCE, LabError, tails, wait_for
 
 _ROOT = Path(__file__).resolve().parents[3]
 _START_PATIENCE = 300.0  # seconds: the first start on a host may compile the kernels

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from deploy.slurm.lab.keeping import KEEPER
 from deploy.slurm.lab.processes import Process, all_processes, end, with_descendants
-from deploy.slurm.lab.waiting import LabError
+from deploy.waiting import LabError
 
 TEMPORARY = ".temporary-slurm-lab"  # the mark of folders that are removed with their laboratory
 _PATIENCE = 35.0  # seconds: the keeper itself gives up after 30

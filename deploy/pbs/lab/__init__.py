@@ -1,0 +1,10 @@
+"""A laboratory of real OpenPBS clusters on one host, for root: see README.md beside this file.
+
+with PbsCluster("mira", folder) as cluster:
+    job = cluster.qsub("sleep 5", "-lselect=2:ncpus=1")
+    cluster.wait_for_state(job, "R")
+"""
+
+from deploy.pbs.lab.cluster import PbsCluster, is_installed
+
+__all__ = ["PbsCluster", "is_installed"]
