@@ -1,43 +1,34 @@
-"""Runs Slurm's commands, with a deadline, a limit for their output, and an environment of our own making."""
+"""One Slurm cluster, by its commands."""
 
 from __future__ import annotations
 
 import asyncio
 import os
-import shutil
-import signal
-from asyncio.subprocess import DEVNULL, PIPE, Process
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from typing import TypeVar
 
-from cosched.adapters.manager import ManagerError, UnavailableError, UnknownJobError
+from cosched.adapters.manager import UnknownJobError
+from cosched.adapters.programs import Failure, Programs
 from cosched.adapters.slurm import commands, machine, reservations
 from cosched.adapters.slurm.commands import JobRow
 from cosched.adapters.slurm.plan import Plan
 from cosched.adapters.slurm.reservations import Reservation, ReservationError
 from cosched.adapters.slurm.settings import SlurmSettings
 
-_T = TypeVar("_T")
-_Failure = Callable[[str, int, bytes], ManagerError]
-_MOST_PRINTED = 256 << 20  # bytes: a million jobs
 _MOST_CONTROLS = 4  # concurrent commands that change jobs
 _MOST_IDS = 1000  # in one command
-_CHUNK = 1 << 16
 
 
 class Slurm:
     """One cluster. Calls raise ManagerError, or UnavailableError if slurmctld does not answer."""
 
     def __init__(self, settings: SlurmSettings) -> None:
-        self._bin = settings.bin
-        self._timeout = settings.command_timeout
         self._controls = asyncio.Semaphore(_MOST_CONTROLS)
-        # Nothing else of our environment: variables such as SQUEUE_* change the output.
-        self._environment = {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C", "SLURM_TIME_FORMAT": "%s"}
+        environment = {"SLURM_TIME_FORMAT": "%s"}
         conf = settings.conf or os.environ.get("SLURM_CONF")
         if conf:
-            self._environment["SLURM_CONF"] = str(conf)
+            environment["SLURM_CONF"] = str(conf)
+        self._programs = Programs("Slurm", settings.bin, settings.command_timeout, environment)
 
     async def queue(self) -> list[JobRow]:
         """Return all jobs, without their comments."""
@@ -127,85 +118,9 @@ class Slurm:
         jobs = machine.parse_jobs(await self._run(machine.jobs()))
         return Plan(now, partitions, jobs, await self.reservations())
 
-    async def _control(self, argv: list[str], failure: _Failure = commands.failure) -> None:
+    async def _control(self, argv: list[str], failure: Failure = commands.failure) -> None:
         async with self._controls:
             await self._run(argv, failure)
 
-    async def _run(self, argv: list[str], failure: _Failure = commands.failure) -> bytes:
-        name = argv[0]
-        process = await self._start(argv)
-        try:
-            async with asyncio.timeout(self._timeout):
-                printed, said = await asyncio.gather(_read(process, process.stdout), _read(process, process.stderr))
-                code = await process.wait()
-        except TimeoutError:
-            raise UnavailableError(f"{name}: no answer from Slurm within {self._timeout:g} s") from None
-        finally:
-            await _end(process)
-        if len(printed) > _MOST_PRINTED:
-            raise ManagerError(f"{name} printed more than {_MOST_PRINTED} bytes")
-        if code != 0:
-            raise failure(name, code, said)
-        return printed
-
-    async def _start(self, argv: list[str]) -> Process:
-        program = shutil.which(argv[0], path=self._bin or self._environment["PATH"])
-        if program is None:
-            raise ManagerError(f"{argv[0]} is not found in {self._bin or 'PATH'}")
-        try:
-            return await asyncio.create_subprocess_exec(
-                program,
-                *argv[1:],
-                stdin=DEVNULL,
-                stdout=PIPE,
-                stderr=PIPE,
-                cwd="/",
-                env=self._environment,
-                start_new_session=True,  # so that it can be killed with its children
-            )
-        except OSError as error:
-            raise ManagerError(f"{argv[0]} cannot be run: {error.strerror}") from error
-
-
-async def _read(process: Process, stream: asyncio.StreamReader | None) -> bytes:
-    """Return the output. If it exceeds the limit, return a little more than the limit, and kill the process."""
-    assert stream is not None
-    parts: list[bytes] = []
-    size = 0
-    while part := await stream.read(_CHUNK):
-        if size > _MOST_PRINTED:
-            _kill(process)
-            continue
-        parts.append(part)
-        size += len(part)
-    return b"".join(parts)
-
-
-async def _end(process: Process) -> None:
-    """Kill a process, and read its pipes to their ends, since `wait` waits for these."""
-    if process.returncode is None:
-        _kill(process)
-        await asyncio.gather(_discard(process.stdout), _discard(process.stderr))
-        await process.wait()
-
-
-def _kill(process: Process) -> None:
-    with suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
-
-
-async def _discard(stream: asyncio.StreamReader | None) -> None:
-    assert stream is not None
-    while await stream.read(_CHUNK):
-        pass
-
-
-async def until_it_answers(call: Callable[[], Awaitable[_T]], pauses: Sequence[float] = (0.2, 0.5, 1, 2, 5)) -> _T:
-    """Repeat a call while slurmctld does not answer; return its result. The last pause is used for all later tries."""
-    tries = 0
-    while True:
-        try:
-            return await call()
-        except UnavailableError:
-            await asyncio.sleep(pauses[min(tries, len(pauses) - 1)])
-            tries += 1
+    async def _run(self, argv: list[str], failure: Failure = commands.failure) -> bytes:
+        return await self._programs.run(argv, failure)

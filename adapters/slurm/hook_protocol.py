@@ -1,7 +1,6 @@
 """The lines that Slurm's hooks and the service exchange over a Unix stream socket.
 
-A line is a verb and fields `key=value`, separated by TABs and ended by LF: printable ASCII, at most MAX_LINE bytes
-without the LF. Values are percent-encoded (RFC 3986), so that no value can forge a field or a line.
+See `hook_lines` for the form of a line.
 
     prolog -> service    ready  job nodes restarts uid comment user name nodelist [array] [het] [batch] [farewell]
     service -> prolog    parked                 received: wait
@@ -19,20 +18,12 @@ without the LF. Values are percent-encoded (RFC 3986), so that no value can forg
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
-from urllib.parse import quote_from_bytes, unquote
 
-MAX_LINE = 8192  # bytes
-_LINE = re.compile(rb"[!-~ ]+(?:\t[!-~ ]+)*")
+from cosched.adapters.hook_lines import Fields, LineError
+
 _JOB_ID = re.compile(r"[1-9][0-9]{0,9}")
 _NUMBER = re.compile(r"[0-9]{1,12}")
-
-Fields = Mapping[str, str]
-
-
-class LineError(Exception):
-    """A line does not follow this protocol; `str()` says why, without quoting the line."""
 
 
 @dataclass(frozen=True)
@@ -68,26 +59,6 @@ class HookEnd:
     ended_at: int | None
     array: str | None
     het: str | None
-
-
-def encode(verb: str, fields: Fields | None = None) -> bytes:
-    """Return the line, with its LF."""
-    words = [verb, *(f"{key}={_quoted(value)}" for key, value in (fields or {}).items())]
-    return ("\t".join(words) + "\n").encode()
-
-
-def decode(line: bytes) -> tuple[str, dict[str, str]]:
-    """Return the verb and the fields of a line without its LF. LineError."""
-    if not _LINE.fullmatch(line):
-        raise LineError("not printable ASCII")
-    verb, *words = line.decode("ascii").split("\t")
-    fields: dict[str, str] = {}
-    for word in words:
-        key, equals, value = word.partition("=")
-        if not equals or key in fields:
-            raise LineError("a field without a value, or twice")
-        fields[key] = unquote(value, errors="surrogateescape")
-    return verb, fields
 
 
 def offer_from(fields: Fields) -> Offer:
@@ -140,10 +111,6 @@ def instant(at: float) -> dict[str, str]:
     if not 0 <= at < 1e11:  # false for a NaN too
         raise ValueError(f"not an instant: {at}")
     return {"at": f"{at:.9f}"}
-
-
-def _quoted(value: str) -> str:
-    return quote_from_bytes(value.encode("utf-8", "surrogateescape"), safe="")
 
 
 def _number(fields: Fields, key: str) -> int:

@@ -4,25 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
-import socket
-import stat
-import struct
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from errno import EADDRINUSE, EEXIST
 from pathlib import Path
 
+from cosched.adapters.hook_lines import MAX_LINE, Fields, LineError, decode, encode
+from cosched.adapters.hook_socket import BACKLOG, caller, listen
 from cosched.adapters.slurm.hook_protocol import (
-    MAX_LINE,
-    Fields,
     HookEnd,
-    LineError,
     Offer,
-    decode,
-    encode,
     end_from,
     instant,
     job_id_from,
@@ -36,7 +28,6 @@ _LOG = logging.getLogger(__name__)
 _FIRST_LINE = 2.0  # seconds within which a connection must send its first line
 _MOST = 4096  # concurrent connections
 _MOST_OF_A_USER = 64  # of a user who is neither root nor SlurmUser
-_BACKLOG = 1024
 _ROOT = 0
 
 
@@ -83,11 +74,11 @@ class HookServer:
 
     async def open(self) -> None:
         """Start listening. OSError: the folder cannot be used, or another process serves this socket."""
-        listening = _listen(self._path)
+        listening = listen(self._path)
         self.closed = False
         self._inode = self._path.stat().st_ino
         loop = asyncio.get_running_loop()
-        self._listening = await loop.create_unix_server(lambda: _Connection(self), sock=listening, backlog=_BACKLOG)
+        self._listening = await loop.create_unix_server(lambda: _Connection(self), sock=listening, backlog=BACKLOG)
 
     async def close(self) -> None:
         """Stop listening and leave the hooks waiting: they connect to the next server of this socket."""
@@ -235,7 +226,7 @@ class _Connection(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
-        self.uid = _peer(transport)
+        self.uid = caller(transport)
         if self._server.closed:  # it was accepted just before
             self.close()
             return
@@ -307,40 +298,3 @@ class _Connection(asyncio.Protocol):
         if self._impatience is not None:
             self._impatience.cancel()
             self._impatience = None
-
-
-def _peer(transport: asyncio.Transport) -> int:
-    """Return the user id of the connection's other end."""
-    ucred = struct.Struct("iII")  # process, user, group
-    credentials = transport.get_extra_info("socket").getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, ucred.size)
-    return int(ucred.unpack(credentials)[1])
-
-
-def _listen(path: Path) -> socket.socket:
-    """Return a listening socket. It appears under its name when it is usable, and replaces one that nobody serves."""
-    _check_free(path)
-    aside = path.with_name(f"{path.name}.new")
-    aside.unlink(missing_ok=True)
-    listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    try:
-        listening.setblocking(False)
-        listening.bind(os.fspath(aside))
-        aside.chmod(0o666)  # the folder and the credentials decide who may do what
-        listening.listen(_BACKLOG)
-        aside.rename(path)
-    except BaseException:
-        listening.close()
-        raise
-    return listening
-
-
-def _check_free(path: Path) -> None:
-    with suppress(FileNotFoundError):
-        if not stat.S_ISSOCK(path.lstat().st_mode):
-            raise FileExistsError(EEXIST, "not a socket", str(path))
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as trial:
-        trial.setblocking(False)
-        with suppress(FileNotFoundError, ConnectionRefusedError):
-            with suppress(BlockingIOError):  # another process serves it, and its queue is full
-                trial.connect(os.fspath(path))
-            raise OSError(EADDRINUSE, "another process serves this socket", str(path))

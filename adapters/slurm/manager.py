@@ -30,7 +30,7 @@ from cosched.adapters.slurm.states import Stage, stage
 from cosched.adapters.slurm.submitting import submit
 from cosched.adapters.slurm.versions import requeue_delay
 from cosched.adapters.slurm.waiting_folder import WaitingFolder
-from cosched.adapters.slurm.watch import PACE, Watch
+from cosched.adapters.watch import PACE, Watch
 
 _T = TypeVar("_T")
 _HOOK_LEAD = 0.05  # seconds for an answer to reach a hook

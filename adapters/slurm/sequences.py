@@ -16,11 +16,12 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from cosched.adapters.manager import ManagerError, UnknownJobError
+from cosched.adapters.programs import until_it_answers
 from cosched.adapters.slurm.book import Book, Job, Phase
-from cosched.adapters.slurm.calls import Slurm, until_it_answers
+from cosched.adapters.slurm.calls import Slurm
 from cosched.adapters.slurm.commands import JobRow, NotPendingError
 from cosched.adapters.slurm.hook_server import HookServer
-from cosched.adapters.slurm.watch import Watch
+from cosched.adapters.watch import Watch
 
 _LOG = logging.getLogger(__name__)
 _UNTOLD = 1.0  # seconds to wait for a hook's message before we ask squeue

@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from cosched.adapters.manager import ManagerError, UnavailableError, UnknownJobError
+from cosched.adapters.programs import until_it_answers
 from cosched.adapters.slurm.book import Job, Phase
-from cosched.adapters.slurm.calls import Slurm, until_it_answers
+from cosched.adapters.slurm.calls import Slurm
 from cosched.adapters.slurm.commands import NotPendingError
 from cosched.adapters.slurm.reservations import Fault, ReservationError, new_name, whose
 from cosched.adapters.slurm.sequences import Sequences

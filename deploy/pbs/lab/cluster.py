@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shlex
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
@@ -17,7 +16,10 @@ from deploy.waiting import LabError, wait_for
 _T = TypeVar("_T")
 PREFIX = "COSCHED_LAB_PBS"  # environment variable: where OpenPBS is installed, instead of /opt/pbs
 _COMMANDS = ("qalter", "qdel", "qhold", "qmgr", "qmove", "qrerun", "qrls", "qrun", "qstat", "qsub", "pbsnodes")
-_WRAPPER = "#!/bin/sh\nPBS_CONF_FILE={conf} exec nsenter -t {init} --net --uts --pid --mount -- /bin/sh -c 'cd \"$0\" && exec \"$@\"' \"$PWD\" {program} \"$@\"\n"
+_WRAPPER = """#!/bin/sh
+export PBS_CONF_FILE={conf}
+exec nsenter -t {init} --net --uts --pid --mount -- /bin/sh -c 'cd "$0" && exec "$@"' "$PWD" {program} "$@"
+"""
 _CONF = """PBS_EXEC={prefix}
 PBS_HOME={state}
 PBS_SERVER={name}
@@ -125,9 +127,7 @@ class PbsCluster:
     # Commands
 
     def _try(self, command: str, *arguments: str, text: str = "") -> Any:
-        return self._world.run(
-            str(prefix() / "bin" / command), *arguments, environment=self._environment, text=text
-        )
+        return self._world.run(str(prefix() / "bin" / command), *arguments, environment=self._environment, text=text)
 
     def run(self, command: str, *arguments: str, text: str = "") -> str:
         """Run one of PBS's commands; return its output. LabError with its message."""
@@ -169,8 +169,3 @@ class PbsCluster:
     def path(self, name: str) -> Path:
         """Return the path, as seen from outside, of a file of the daemons."""
         return self._world.path(STATE / name)
-
-
-def clear(folder: Path) -> None:
-    """Remove what a cluster has left."""
-    shutil.rmtree(folder, ignore_errors=True)

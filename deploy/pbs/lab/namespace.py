@@ -1,4 +1,4 @@
-"""A cluster's own small world: host name, addresses, processes, mounts. All of it ends with the process that made it."""
+"""A cluster's own small world: host name, addresses, processes, mounts. All ends with the process that made it."""
 
 from __future__ import annotations
 

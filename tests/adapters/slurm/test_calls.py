@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from cosched.adapters import programs
 from cosched.adapters.manager import ManagerError, UnavailableError, UnknownJobError
-from cosched.adapters.slurm import calls
 from cosched.adapters.slurm.calls import Slurm
 from cosched.adapters.slurm.settings import SlurmSettings
-from cosched.adapters.slurm.watch import Watch
+from cosched.adapters.watch import Watch
 from deploy.slurm.lab.processes import all_processes
 
 RECORDED = Path(__file__).with_name("recorded")
@@ -36,7 +36,7 @@ async def test_a_command_that_hangs_is_ended(tmp_path: Path) -> None:
 
 
 async def test_a_command_that_prints_without_end_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(calls, "_MOST_PRINTED", 1 << 20)
+    monkeypatch.setattr(programs, "_MOST_PRINTED", 1 << 20)
     with pytest.raises(ManagerError, match="more than 1048576 bytes"):
         await slurm(tmp_path, "exec yes").queue()
 
@@ -85,8 +85,8 @@ async def test_what_slurm_does_not_answer_is_asked_again_until_it_does() -> None
         return answer
 
     with pytest.raises(UnknownJobError):
-        await calls.until_it_answers(call, pauses=(0.001, 0.002))
-    assert await calls.until_it_answers(call) == "an answer"
+        await programs.until_it_answers(call, pauses=(0.001, 0.002))
+    assert await programs.until_it_answers(call) == "an answer"
 
 
 async def test_without_hints_the_queue_is_looked_at_once_an_interval() -> None:

@@ -16,7 +16,7 @@ from cosched.adapters.slurm.hook_protocol import Offer
 from cosched.adapters.slurm.hook_server import HookServer
 from cosched.adapters.slurm.sequences import Sequences
 from cosched.adapters.slurm.settings import SlurmSettings
-from cosched.adapters.slurm.watch import Watch
+from cosched.adapters.watch import Watch
 from tests.adapters.slurm.desk import OFFER, ROW
 
 READY = b"ready\tjob=7\tnodes=2\tnodelist=a[1-2]\tuid=7\tuser=ann\trestarts=0\tbatch=1\tcomment=cosched:pair=p\n"

@@ -14,7 +14,7 @@ PACE = 1.0  # least seconds from one look to the next
 
 
 class Watch:
-    """Calls `look`, which raises ManagerError if Slurm does not answer, every `interval` seconds and on hints."""
+    """Calls `look` every `interval` seconds and on hints. ManagerError: the batch system does not answer."""
 
     def __init__(self, look: Callable[[], Awaitable[None]], interval: float) -> None:
         self._look = look

@@ -1,0 +1,1 @@
+"""Real OpenPBS clusters, from the laboratory in deploy/pbs/lab."""

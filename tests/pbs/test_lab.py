@@ -1,0 +1,25 @@
+"""The laboratory: a cluster comes up, runs jobs, survives kill -9 of its server, and leaves nothing."""
+
+import json
+import subprocess
+
+from deploy.pbs.lab import PbsCluster
+
+
+def test_a_cluster_runs_a_job_on_several_nodes(cluster: PbsCluster) -> None:
+    job = cluster.qsub("echo on $(sort -u $PBS_NODEFILE | wc -l)", "-lselect=2:ncpus=1")
+    cluster.wait_for_state(job, "F")
+    assert cluster.job(job)["Exit_status"] == 0
+    assert cluster.job(job)["exec_vnode"] == "(mira1:ncpus=1)+(mira2:ncpus=1)"
+
+
+def test_its_commands_work_from_outside(cluster: PbsCluster) -> None:
+    printed = subprocess.run([cluster.bin / "qstat", "-B", "-F", "json", "-f"], capture_output=True, check=True).stdout
+    assert list(json.loads(printed)["Server"]) == ["mira"]
+
+
+def test_jobs_survive_a_server_that_is_killed(cluster: PbsCluster) -> None:
+    job = cluster.qsub("sleep 1", "-lselect=1:ncpus=1")
+    cluster.kill_server()
+    cluster.start_server()
+    cluster.wait_for_state(job, "F")
