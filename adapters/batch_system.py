@@ -85,7 +85,12 @@ class Withdrawn:
     job_id: str
 
 
-BatchReport = Appeared | Refused | Relinked | Offered | Withdrawn | Started | Ended
+@dataclass(frozen=True, slots=True)
+class Freed:
+    """Nodes are free again: jobs with slots could perhaps start earlier. Only a `MeetingSystem` reports this."""
+
+
+BatchReport = Appeared | Refused | Relinked | Offered | Withdrawn | Freed | Started | Ended
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +157,22 @@ class BatchSystem(Manager[Known, BatchReport], Protocol):
         """Remove a job's mate. The change is not reported."""
 
 
+@dataclass(frozen=True, slots=True)
+class SlotOnRecord:
+    """A job's slot: the instant `at` in seconds since 1970, and its generation, which no other slot of the job has."""
+
+    at: int
+    generation: int
+
+
+@dataclass(frozen=True, slots=True)
+class WantedStart:
+    """Whether a wanted job is offered, and by how many seconds that pushes the first job; None: it is its turn."""
+
+    offered: bool
+    pushed: int | None = None
+
+
 @runtime_checkable
 class MeetingSystem(BatchSystem, Protocol):
     """A `BatchSystem` that can keep nodes for one job from an instant on (docs/meet.md). Instants: seconds since 1970.
@@ -159,14 +180,16 @@ class MeetingSystem(BatchSystem, Protocol):
     A slot is taken away when its job was let go or has ended; one of `start_wanted`, when the job yields.
     """
 
-    async def take_up_slots(self, slots: Mapping[str, int]) -> None:
+    async def take_up_slots(self, slots: Mapping[str, SlotOnRecord]) -> None:
         """Go on with these jobs' slots, and take away all others of an earlier service."""
 
-    async def start_wanted(self, job_id: str, budget: Fraction, guards: dict[str, int], ready: Collection[str]) -> bool:
+    async def start_wanted(
+        self, job_id: str, budget: Fraction, guards: dict[str, int], ready: Collection[str]
+    ) -> WantedStart:
         """Offer a wanted job now, if the first job that waits loses no more than the budget. See `try_start`.
 
-        `guards`: by job, up to when wanted jobs may push its start; a new one is added. `ready`: jobs that have been
-        ready, and wait for their mates.
+        `guards`: by job, up to when wanted jobs may push its start; a new one is added, and those of jobs that wait no
+        more are removed. `ready`: jobs that have been ready, and wait for their mates. A job with a slot is refused.
         """
 
     async def quote(self, job_id: str, not_before: int, paired: Collection[str]) -> int | None:
@@ -176,7 +199,7 @@ class MeetingSystem(BatchSystem, Protocol):
         """Give the job this slot instead of any that it has, if `quote` would tell it now; else it keeps that."""
 
     async def claim(self, job_id: str) -> bool:
-        """Offer the job on the nodes of its slot, which has come; False: it has none any more. See `try_start`."""
+        """Offer the job on the nodes of its slot, which has come. False: not yet, and it keeps the slot."""
 
     async def unbook(self, job_id: str) -> None:
         """Take the job's slot away, if it has one."""

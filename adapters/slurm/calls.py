@@ -73,9 +73,11 @@ class Slurm:
 
     # Reservations. ReservationError: nothing has changed; UnavailableError: that is unknown, so take back what may be
 
-    async def reserve(self, name: str, user: str, nodes: Sequence[str], start: int | None, end: int) -> None:
+    async def reserve(
+        self, name: str, user: str, nodes: Sequence[str], start: int | None, end: int, *flags: str
+    ) -> None:
         """Reserve these nodes for a user's jobs from `start` (None: now) to `end`, in seconds since 1970."""
-        await self._control(reservations.create(name, user, nodes, start, end), reservations.failure)
+        await self._control(reservations.create(name, user, nodes, start, end, *flags), reservations.failure)
         made = next((found for found in await self.reservations() if found.name == name), None)
         try:
             reservations.check_count(made, nodes)
@@ -84,13 +86,13 @@ class Slurm:
                 await self.delete_reservation(name)
             raise
 
-    async def move_reservation(self, name: str, nodes: Sequence[str], start: int | None, end: int) -> None:
-        """Move a reservation whose job does not run; refused, it stays where it is."""
-        await self._control(reservations.move(name, nodes, start, end), reservations.failure)
-
     async def put_in(self, job_id: str, name: str) -> None:
-        """Let a pending job start in a reservation only. UnknownJobError: it has ended."""
+        """Let a job, pending or with nodes, start in a reservation only from now on. UnknownJobError: it has ended."""
         await self._control(reservations.put_in(job_id, name), reservations.failure)
+
+    async def begin_in(self, job_id: str, name: str) -> None:
+        """Let a pending job start in a reservation only, and soon. UnknownJobError: it has ended; NotPendingError."""
+        await self._control(reservations.begin_in(job_id, name), reservations.failure)
 
     async def take_out(self, job_id: str) -> None:
         """Take a job, pending or with nodes, out of its reservation. UnknownJobError: it has ended."""

@@ -38,6 +38,7 @@ _KEPT_BACK = (  # a reason that begins so is not a lack of nodes
     "JobHeld", "Dependency", "BeginTime", "Reservation", "Cleaning", "JobArrayTaskLimit", "Licenses", "BadConstraints",
     "Partition", "Assoc", "QOS", "Account", "Invalid",
 )  # fmt: skip
+_DELAYED = ("BeginTime", "Reservation")
 _USABLE = ("allocated", "completing", "idle", "mixed", "planned", "reserved")
 
 
@@ -48,6 +49,7 @@ class MachineJob:
     job_id: str
     queued: bool
     kept_back: bool  # it is queued, but waits for something else than nodes
+    delayed: bool  # of these: it waits for its begin time, or for a reservation
     wishes: bool  # it asks for certain nodes, features, devices or licenses: we cannot tell where it may run
     count: int  # of nodes
     priority: int
@@ -99,11 +101,13 @@ def _job(line: str) -> MachineJob:
     if len(values) != len(_FIELDS):
         raise ManagerError(f"squeue printed {line[:200]!a}, not a job's {len(_FIELDS)} fields")
     fields = {name: "" if value in _NONE else value for name, value in zip(_FIELDS, values, strict=True)}
-    queued = fields["state"] == "PENDING"
+    queued, reason = fields["state"] == "PENDING", fields["reason"]
+    held = fields["priority"] == "0"
     return MachineJob(
         job_id=fields["job_id"],
         queued=queued,
-        kept_back=queued and (fields["reason"].startswith(_KEPT_BACK) or fields["priority"] == "0"),
+        kept_back=queued and (reason.startswith(_KEPT_BACK) or held),
+        delayed=queued and reason.startswith(_DELAYED) and not held,
         wishes=any(fields[name] for name in _WISHES),
         count=number(fields["count"]),
         priority=number(fields["priority"]),

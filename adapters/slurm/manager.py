@@ -12,10 +12,21 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, TypeVar
 
-from cosched.adapters.batch_system import BatchReport, BatchSystemFactory, Known, Link, MeetingSystem
+from cosched.adapters.batch_system import (
+    BatchReport,
+    BatchSystemFactory,
+    Freed,
+    Known,
+    Link,
+    MeetingSystem,
+    Refused,
+    SlotOnRecord,
+    WantedStart,
+)
 from cosched.adapters.findings import Finding
 from cosched.adapters.manager import ManagerError, SlotsOnRecord, UnknownJobError
 from cosched.adapters.permissions import Account
+from cosched.adapters.programs import until_it_answers
 from cosched.adapters.slurm import commands, comments
 from cosched.adapters.slurm.book import Book, Job, Phase
 from cosched.adapters.slurm.calls import Slurm
@@ -94,13 +105,13 @@ class SlurmManager(MeetingSystem):
             on_ended=self._ended,
             gate_lead=self.settings.gate_lead,
         )
+        self._sequences = Sequences(self._slurm, self._watch, self._hooks, self._book, self._now, requeue_delay(config))
+        self._slots = Slots(self._slurm, self._sequences)
         try:
             await self._hooks.open()
         except OSError as error:
             reason = f"the hooks cannot be served at {self.settings.hook_socket}: {error.strerror}"
             raise ManagerError(reason) from error
-        self._sequences = Sequences(self._slurm, self._watch, self._hooks, self._book, self._now, requeue_delay(config))
-        self._slots = Slots(self._slurm, self._sequences)
         self._own(self._watch.run())
         if self._gates is not None:
             self._own(self._gates.keep_clear())
@@ -118,7 +129,7 @@ class SlurmManager(MeetingSystem):
         told = [self._reports.get_nowait() for _ in range(self._reports.qsize())]
         for report in told:
             self._reports.task_done()
-            if report.job_id not in self._book.jobs:  # refused
+            if isinstance(report, Refused):
                 self._reports.put_nowait(report)
         return rows
 
@@ -200,24 +211,24 @@ class SlurmManager(MeetingSystem):
         limit = self.settings.try_patience if patience is None else patience
         return await self._sequences.try_start(self._of(job_id), limit)
 
-    async def take_up_slots(self, slots: Mapping[str, int]) -> None:
+    async def take_up_slots(self, slots: Mapping[str, SlotOnRecord]) -> None:
         """See the protocol."""
-        await self._slots.take_up(slots)
+        await until_it_answers(lambda: self._slots.take_up(slots, self._book.jobs))
 
-    async def start_wanted(self, job_id: str, budget: Fraction, guards: dict[str, int], ready: Collection[str]) -> bool:
+    async def start_wanted(
+        self, job_id: str, budget: Fraction, guards: dict[str, int], ready: Collection[str]
+    ) -> WantedStart:
         """See the protocol; continues if the caller is cancelled."""
-        job, patience = self._of(job_id), self.settings.try_patience
-        starting = self._slots.start_wanted(job, int(time.time()), budget, guards, ready, patience)
+        starting = self._slots.start_wanted(self._of(job_id), budget, guards, ready, self.settings.try_patience)
         return await asyncio.shield(self._own(starting))
 
     async def quote(self, job_id: str, not_before: int, paired: Collection[str]) -> int | None:
         """See the protocol."""
-        return await self._slots.quote(self._of(job_id), int(time.time()), not_before, paired)
+        return await self._slots.quote(self._of(job_id), not_before, paired)
 
     async def book(self, job_id: str, generation: int, at: int, paired: Collection[str]) -> bool:
         """See the protocol; continues if the caller is cancelled."""
-        booking = self._slots.book(self._of(job_id), generation, int(time.time()), at, paired)
-        return await asyncio.shield(self._own(booking))
+        return await asyncio.shield(self._own(self._slots.book(self._of(job_id), generation, at, paired)))
 
     async def claim(self, job_id: str) -> bool:
         """See the protocol; continues if the caller is cancelled."""
@@ -294,6 +305,12 @@ class SlurmManager(MeetingSystem):
     def _ended(self, end: HookEnd) -> None:
         if self._book.ended(end):
             self._watch.hint()
+        self._tell_freed()
+
+    def _tell_freed(self) -> None:
+        """A job has ended, with or without a mate, or we have looked at the queue."""
+        if self._slots:
+            self._reports.put_nowait(Freed())
 
     # Looks at the queue
 
@@ -305,6 +322,7 @@ class SlurmManager(MeetingSystem):
             self._own(self._sequences.mend(row, 0))
         self._requeue_unlaunched()
         self._remove_what_is_over()
+        self._tell_freed()
         await self._slots.sweep()
         await self._waiting.sweep(rows)
 

@@ -15,7 +15,7 @@ from functools import cache
 
 from cosched.adapters.slurm.machine import MachineJob, nodes_of
 from cosched.adapters.slurm.profile import FOREVER, Opening, Profile
-from cosched.adapters.slurm.reservations import Reservation
+from cosched.adapters.slurm.reservations import Reservation, whose
 
 MARGIN = 1  # seconds after a job's end: Slurm refuses a reservation that begins just then
 LATE = 30  # seconds that a job may be late: Slurm ended those that ignored their limits 3 to 22 s after these
@@ -31,11 +31,15 @@ class Allowance:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """A job may start now, on these nodes. `guard`: to be kept for the job `first`, if it is not None."""
+    """A job may start now, on these nodes. `guard`: to be kept for the job `first`, if it is not None.
+
+    `pushed`: by how many seconds it pushes that job; None: it is not before its turn.
+    """
 
     nodes: tuple[str, ...]
     first: str | None = None
     guard: int | None = None
+    pushed: int | None = None
 
 
 def allowance(submitted: int, earliest: int | None, budget: Fraction, guard: int | None) -> Allowance:
@@ -62,7 +66,7 @@ class Plan:
         self._jobs = {job.job_id: job for job in jobs}
         self._reservations = list(reservations)
         waiting = (job for job in self._jobs.values() if job.queued and not job.kept_back and job.reservation is None)
-        self._queue = sorted(waiting, key=_rank)
+        self.queue = sorted(waiting, key=_rank)  # the jobs that wait for nodes, as far as Slurm may choose them now
         self._nodes_of = cache(lambda names: nodes_of(names, partitions))
 
     def may_start(
@@ -70,18 +74,35 @@ class Plan:
     ) -> Turn | None:
         """Return where a wanted job may start now, by rule 2, or None.
 
-        `guards`: those that are kept for jobs. `ready`: jobs that wait for their mates, which have been ready.
+        `guards`: those that are kept for jobs. `ready`: jobs that wait for their mates, which have been ready. The job
+        itself may be kept back, by us, since it has yielded.
         """
         job = self._jobs.get(job_id)
-        if job is None or job not in self._queue or not _can_be_placed(job):
+        if job is None or not job.queued or job.reservation is not None or not _can_be_placed(job):
             return None
         profile, among = self._profile(job), self._nodes_of(job.partitions)
-        first = next(other for other in self._queue if among & self._nodes_of(other.partitions))
+        before = (other for other in self._before(job) if among & self._nodes_of(other.partitions))
+        first = next(before, job)
         if first is job or first.job_id in ready:
             return _turn(profile.fits(job.count, job.limit, among))
         if first.wishes:  # we cannot tell what it would lose
             return None
         return _beside(profile, first, self._nodes_of(first.partitions), job, among, budget, guards)
+
+    def waiting(self) -> set[str]:
+        """Return the jobs that have not started."""
+        return {job.job_id for job in self._jobs.values() if job.queued}
+
+    def is_free(self, job_id: str, at: int, nodes: Collection[str]) -> bool:
+        """Whether the job, which is queued or ready on nodes of its own, could have these nodes from `at` on."""
+        job = self._jobs.get(job_id)
+        found = None if job is None else self._profile(job).earliest(job.count, job.limit, at, nodes)
+        return found is not None and found.at <= max(at, self.now)
+
+    def leaves_to_slurm(self, job_id: str) -> bool:
+        """Whether we cannot tell where the job may run."""
+        job = self._jobs.get(job_id)
+        return job is None or job.wishes
 
     def earliest(self, job_id: str, not_before: int, paired: Collection[str]) -> Opening | None:
         """Return where a job, queued or ready on nodes of its own, could have a slot from `not_before` on, by rule 4.
@@ -90,7 +111,7 @@ class Plan:
         wait for their mates. A ready job is first asked about on the nodes that it has.
         """
         job = self._jobs.get(job_id)
-        if job is None or not _can_be_placed(job):
+        if job is None or not _can_be_placed(job) or _is_in_reservation_of_others(job):
             return None
         profile = self._profile(job)
         if not_before <= self.now and (here := profile.fits(job.count, job.limit, job.nodes)) is not None:
@@ -112,19 +133,19 @@ class Plan:
                 profile.take(found.nodes, found.at, _end(found.at, other))
 
     def _before(self, job: MachineJob) -> Iterator[MachineJob]:
-        for other in self._queue:
+        for other in self.queue:
             if _rank(other) >= _rank(job):
                 return
             yield other
 
     def _profile(self, own: MachineJob) -> Profile:
-        """Return what is free, with the nodes that the job has and its reservation given back."""
+        """Return what is free, with the nodes that the job has and its slot given back."""
         profile = Profile(self.now, frozenset().union(*self._partitions.values()))
         for job in self._jobs.values():
             if not job.queued and job is not own:
                 profile.take(job.nodes, self.now, self._busy_until(job))
         for reservation in self._reservations:
-            if reservation.name != own.reservation:
+            if not _is_for(own, reservation):
                 profile.take(reservation.nodes, reservation.start, reservation.end)
         return profile
 
@@ -155,9 +176,9 @@ def _beside(
         return _turn(found)
     profile.take(found.nodes, profile.now, profile.now + job.limit)
     pushed = profile.earliest(first.count, length, profile.now, its_nodes)
-    if pushed is None or pushed.at > allowed.limit:
+    if earliest is None or pushed is None or pushed.at > allowed.limit:
         return None
-    return Turn(found.nodes, first.job_id, allowed.guard)
+    return Turn(found.nodes, first.job_id, allowed.guard, max(0, pushed.at - earliest.at))
 
 
 def _rank(job: MachineJob) -> tuple[int, int, int]:
@@ -165,7 +186,17 @@ def _rank(job: MachineJob) -> tuple[int, int, int]:
 
 
 def _can_be_placed(job: MachineJob) -> bool:
-    return job.limit > 0 and job.count > 0 and not job.wishes
+    return job.limit > 0 and job.count > 0 and not job.wishes and (not job.kept_back or job.delayed)
+
+
+def _is_in_reservation_of_others(job: MachineJob) -> bool:
+    return job.reservation is not None and whose(job.reservation) is None
+
+
+def _is_for(job: MachineJob, reservation: Reservation) -> bool:
+    """Whether the reservation is a slot of the job's, or one that was booked for it a moment ago."""
+    owner = whose(reservation.name)
+    return owner is not None and owner[0] == job.job_id
 
 
 def _length(job: MachineJob) -> int:

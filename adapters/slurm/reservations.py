@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -20,6 +20,8 @@ from cosched.adapters.slurm.hostlists import expand
 _OURS = re.compile(r"cosched-([1-9][0-9]{0,9})-([0-9]{1,18})-[0-9a-f]{32}")
 _RANDOM = 16  # bytes: whoever knows the name may put another job of the same user into the reservation
 _FLAGS = "flags=no_hold_jobs_after,purge_comp=1"  # Slurm removes what we leave behind a minute after its job's end
+IGNORE_JOBS = "ignore_jobs"  # a flag: the nodes may be busy, with the job itself
+OVERLAP = "overlap"  # a flag: they may be reserved, for the job itself
 _WORD = re.compile(r"[^\s,=]+")  # a node's or user's name, which must not be taken for another argument
 
 
@@ -84,20 +86,22 @@ def whose(name: str) -> tuple[str, int] | None:
 # Arguments
 
 
-def create(name: str, user: str, nodes: Sequence[str], start: int | None, end: int) -> list[str]:
+def create(name: str, user: str, nodes: Sequence[str], start: int | None, end: int, *flags: str) -> list[str]:
     """Reserve nodes for a user's jobs from `start` (None: now) to `end`. ManagerError for a strange name."""
-    who = [f"reservationname={_word(name)}", f"users={_word(user)}", _FLAGS]
-    return ["scontrol", "create", "reservation", *who, *_place(nodes, start, end)]
-
-
-def move(name: str, nodes: Sequence[str], start: int | None, end: int) -> list[str]:
-    """Move a reservation whose job does not run; refused, it stays. ManagerError for a strange name."""
-    return ["scontrol", "update", f"reservation={_word(name)}", *_place(nodes, start, end)]
+    begin = "now" if start is None else f"uts{start}"
+    who = [f"reservationname={_word(name)}", f"users={_word(user)}", ",".join([_FLAGS, *flags])]
+    place = [f"starttime={begin}", f"endtime=uts{end}", f"nodes={','.join(map(_word, nodes))}"]
+    return ["scontrol", "create", "reservation", *who, *place]
 
 
 def put_in(job_id: str, name: str) -> list[str]:
+    """Let a job, pending or with nodes, start in a reservation only from now on. UnknownJobError."""
+    return ["scontrol", "update", f"jobid={checked(job_id)}", f"reservationname={_word(name)}"]
+
+
+def begin_in(job_id: str, name: str) -> list[str]:
     """Let a pending job start in a reservation only, and Slurm look at it soon. UnknownJobError."""
-    return ["scontrol", "update", f"jobid={checked(job_id)}", f"reservationname={_word(name)}", "starttime=now"]
+    return [*put_in(job_id, name), "starttime=now"]
 
 
 def take_out(job_id: str) -> list[str]:
@@ -113,11 +117,6 @@ def delete(name: str) -> list[str]:
 def show() -> list[str]:
     """Show all reservations; for `parse`."""
     return ["scontrol", "show", "reservations", "-o"]
-
-
-def _place(nodes: Iterable[str], start: int | None, end: int) -> list[str]:
-    begin = "now" if start is None else f"uts{start}"
-    return [f"starttime={begin}", f"endtime=uts{end}", f"nodes={','.join(map(_word, nodes))}"]
 
 
 def _word(text: str) -> str:

@@ -170,10 +170,10 @@ class Sequences:
         """Make Slurm consider the queued job now, unless its user wants it to begin later."""
         async with job.sequence:
             with suppress(NotPendingError):  # Slurm has chosen it, and its hook is about to connect
-                if job.phase is Phase.QUEUED and not self._begins_later(job):
+                if job.phase is Phase.QUEUED and not self.begins_later(job):
                     await self._slurm.set_start(job.job_id, 0)
 
-    def _begins_later(self, job: Job) -> bool:
+    def begins_later(self, job: Job) -> bool:
         """Whether its user has set a begin time that is still ahead."""
         by_us = abs(job.eligible - job.kept_back) <= _CLOCK_TICKS
         later = job.eligible > time.time() + _CLOCK_TICKS

@@ -8,22 +8,26 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 
+from cosched.adapters.batch_system import SlotOnRecord, WantedStart
 from cosched.adapters.manager import ManagerError, UnavailableError, UnknownJobError
 from cosched.adapters.programs import until_it_answers
 from cosched.adapters.slurm.book import Job, Phase
 from cosched.adapters.slurm.calls import Slurm
 from cosched.adapters.slurm.commands import NotPendingError
-from cosched.adapters.slurm.reservations import Fault, ReservationError, new_name, whose
+from cosched.adapters.slurm.reservations import IGNORE_JOBS, OVERLAP, Fault, ReservationError, new_name, whose
 from cosched.adapters.slurm.sequences import Sequences
 
-SPARE = 120  # seconds that a reservation is longer than its job, which may be let go late
-NOW = 0  # the instant of a slot that begins when it is booked
+SPARE = 60  # seconds that a reservation is longer than its job, which may be let go late
+NOW = 0  # the instant of a slot that is for one try
 _STILL_IN_USE = 0.2  # seconds between two tries to delete a reservation
+REFUSED = WantedStart(False)
+_WAITING = (Phase.QUEUED, Phase.CHOSEN, Phase.OFFERED, Phase.GIVING_BACK)
 _LOG = logging.getLogger(__name__)
 
 
@@ -43,64 +47,87 @@ class Slots:
         self._sequences = sequences
         self._slots: dict[str, Slot] = {}
         self._making: set[str] = set()  # reservations that are not their jobs' slots yet
+        self._planning = asyncio.Lock()  # from a look at the cluster until what it has shown to be free is reserved
         self._sweeps = False
+
+    def __len__(self) -> int:
+        return len(self._slots)
 
     def of(self, job_id: str) -> Slot | None:
         """Return the job's slot."""
         return self._slots.get(job_id)
 
     async def start_wanted(
-        self,
-        job: Job,
-        now: int,
-        budget: Fraction,
-        guards: dict[str, int],
-        ready: Collection[str],
-        patience: float,
-    ) -> bool:
+        self, job: Job, budget: Fraction, guards: dict[str, int], ready: Collection[str], patience: float
+    ) -> WantedStart:
         """Make Slurm offer a wanted job now, before its turn, if the budget allows it (docs/meet.md, 2).
 
-        True: it is offered within `patience` seconds; `unbook` must follow. A guard that is fixed goes into `guards`.
+        It waits `patience` seconds for the offer; then `unbook` must follow. A guard that is fixed goes into `guards`.
         """
-        turn = (await self._slurm.plan(now)).may_start(job.job_id, budget, guards, ready)
-        if turn is None or not await self._reserve(job, turn.nodes, 0, now, NOW):
-            return False
+        if job.phase is not Phase.QUEUED:
+            return WantedStart(await self._sequences.try_start(job, patience))
+        if self._sequences.begins_later(job) or job.job_id in self._slots:
+            return REFUSED
+        async with job.sequence, self._planning:
+            plan = await self._slurm.plan(_now())
+            turn = plan.may_start(job.job_id, budget, guards, ready)
+            name = None if turn is None else await self._make(job, 0, plan.now, NOW, turn.nodes)
+            entered = name is not None and await self._enter(job, name, NOW)
+        if turn is None and plan.leaves_to_slurm(job.job_id):
+            return WantedStart(await self._sequences.try_start(job, patience))
+        if turn is None or not entered:
+            return REFUSED
+        for other in guards.keys() - plan.waiting():
+            del guards[other]
         if turn.first is not None and turn.guard is not None:
             guards[turn.first] = turn.guard
-        return await self.claim(job, patience)
+        if await self._sequences.try_start(job, patience):
+            return WantedStart(True, turn.pushed)
+        await self.unbook(job.job_id)
+        return REFUSED
 
-    async def quote(self, job: Job, now: int, not_before: int, paired: Collection[str]) -> int | None:
+    async def quote(self, job: Job, not_before: int, paired: Collection[str]) -> int | None:
         """Return when the job could have a slot from `not_before` on (docs/meet.md, 4), or None."""
-        found = (await self._slurm.plan(now)).earliest(job.job_id, not_before, paired)
+        if self._sequences.begins_later(job):
+            return None
+        found = (await self._slurm.plan(_now())).earliest(job.job_id, not_before, paired)
         return None if found is None else found.at
 
-    async def book(self, job: Job, generation: int, now: int, at: int, paired: Collection[str]) -> bool:
+    async def book(self, job: Job, generation: int, at: int, paired: Collection[str]) -> bool:
         """Give a job the slot `at` instead of any that it has, if `quote` would tell it now.
 
-        False: it keeps what it had. A job that is offered needs no reservation of the nodes that it has.
+        False: it keeps what it had. A job that is offered stays so, and is in its slot once it is queued again.
         """
-        if job.phase is Phase.OFFERED and at <= now:
-            return True
-        found = (await self._slurm.plan(now)).earliest(job.job_id, at, paired)
-        if found is None or found.at > max(at, now):
+        if self._sequences.begins_later(job):
             return False
-        return await self._reserve(job, found.nodes, generation, now, at)
+        async with job.sequence:
+            async with self._planning:
+                plan = await self._slurm.plan(_now())
+                found = plan.earliest(job.job_id, at, paired)
+                if found is None or found.at > max(at, plan.now):
+                    return False
+                name = await self._make(job, generation, plan.now, at, found.nodes)
+            return name is not None and await self._enter(job, name, at)
 
     async def claim(self, job: Job, patience: float) -> bool:
-        """Return whether Slurm offers the job on the nodes of its slot, which has come. Else the slot is gone.
+        """Return whether Slurm offers the job on the nodes of its slot, which has come; it keeps the slot for later.
 
-        Puts it into its reservation again: a slurmctld that was killed may have forgotten that.
+        Puts it into its reservation again: a slurmctld that was killed may have forgotten that. If it has forgotten the
+        reservation, another is made that begins now, if the job fits.
         """
         slot = self._slots.get(job.job_id)
-        if slot is None:
-            return False
+        if slot is None and job.phase is Phase.QUEUED and await self.book(job, 0, _now(), ()):
+            slot = self._slots.get(job.job_id)
+        if slot is None or job.phase is not Phase.QUEUED:
+            return await self._sequences.try_start(job, patience) if slot is not None else job.phase is Phase.OFFERED
         try:
-            await self._put_in(job, slot.name)
-            if await self._sequences.try_start(job, patience):
-                return True
+            async with job.sequence:
+                await self._begin(job, slot.name)
+            return await self._sequences.try_start(job, patience)
         except (ReservationError, UnknownJobError, UnavailableError) as error:
-            _LOG.info("job %s cannot have its slot: %s", job.job_id, error)
-        await self.unbook(job.job_id)
+            _LOG.info("job %s cannot have its slot now: %s", job.job_id, error)
+            if isinstance(error, ReservationError) and error.fault is Fault.UNKNOWN:
+                self._slots.pop(job.job_id, None)
         return False
 
     async def unbook(self, job_id: str) -> None:
@@ -111,31 +138,37 @@ class Slots:
 
     def over(self, jobs: Mapping[str, Job]) -> list[str]:
         """Return the jobs that need their slots no more: they were let go, or have ended."""
-        waiting = (Phase.QUEUED, Phase.CHOSEN, Phase.OFFERED, Phase.GIVING_BACK)
-        return [job_id for job_id in self._slots if job_id not in jobs or jobs[job_id].phase not in waiting]
+        return [job_id for job_id in self._slots if job_id not in jobs or jobs[job_id].phase not in _WAITING]
 
     def is_for_one_try(self, job_id: str) -> bool:
         """Whether the slot is one of `start_wanted`, which ends when the job yields."""
         slot = self._slots.get(job_id)
         return slot is not None and slot.at == NOW
 
-    async def take_up(self, current: Mapping[str, int]) -> list[str]:
-        """Take over the reservations of an earlier service for these jobs' slots, and remove all others of ours.
+    async def take_up(self, current: Mapping[str, SlotOnRecord], jobs: Mapping[str, Job]) -> list[str]:
+        """Go on with these jobs' slots, which an earlier service has booked, and remove all other reservations of ours.
 
-        `current`: when the slots are. Returns the names that were removed.
+        What Slurm has forgotten is booked again. Returns the names that were removed. UnavailableError: call it again.
         """
         removed: list[str] = []
         inside = await self._slurm.jobs_inside()
         for found in await self._slurm.reservations():
-            owner = whose(found.name)
-            if owner is None:
+            if (owner := whose(found.name)) is None:
                 continue
-            if current.get(owner[0]) == found.start and owner[0] in inside.get(found.name, ()):
-                self._slots[owner[0]] = Slot(found.name, found.start)
+            job_id, generation = owner
+            slot, job = current.get(job_id), jobs.get(job_id)
+            if slot is None or slot.generation != generation or job is None:
+                _LOG.warning("job %s: its reservation %s is nobody's slot any more", job_id, found.name)
+                await self._remove(found.name)
+                removed.append(found.name)
                 continue
-            _LOG.warning("job %s: its reservation %s is nobody's slot any more", owner[0], found.name)
-            await self._remove(found.name)
-            removed.append(found.name)
+            self._slots[job_id] = Slot(found.name, slot.at)
+            if job_id not in inside.get(found.name, ()):
+                await self._put_in_again(job, found.name)
+        for job_id in (current.keys() - self._slots.keys()) & jobs.keys():
+            slot = current[job_id]
+            booked = await self.book(jobs[job_id], slot.generation, slot.at, ())
+            _LOG.warning("job %s: its slot was gone, and %s", job_id, "is booked again" if booked else "cannot be kept")
         self._sweeps = True
         return removed
 
@@ -153,46 +186,62 @@ class Slots:
 
     # Steps
 
-    async def _reserve(self, job: Job, nodes: Sequence[str], generation: int, now: int, at: int) -> bool:
+    async def _make(self, job: Job, generation: int, now: int, at: int, nodes: Sequence[str]) -> str | None:
+        """Make a reservation that the job is not in yet, beside any that it has; return its name. None: refused."""
         name = new_name(job.job_id, generation)
         start, end = (None if at <= now else at), max(at, now) + job.time_limit + SPARE
-        async with job.sequence:
-            self._making.add(name)
+        has_nodes = [IGNORE_JOBS] if job.phase is Phase.OFFERED else []
+        self._making.add(name)
+        try:
             try:
-                await self._slurm.reserve(name, job.owner, nodes, start, end)
-                await self._slurm.put_in(job.job_id, name)
+                await self._slurm.reserve(name, job.owner, nodes, start, end, *has_nodes)
             except ReservationError as error:
-                if error.fault is Fault.OVERLAPS and await self._move(job, nodes, start, end, at):
-                    return True
-                await self._remove(name)
-                return False
-            except ManagerError as error:
-                _LOG.info("job %s has no slot: %s", job.job_id, error)
-                await self._remove(name)
-                return False
-            finally:
-                self._making.discard(name)
-            before, self._slots[job.job_id] = self._slots.get(job.job_id), Slot(name, at)
+                if error.fault is not Fault.OVERLAPS or job.job_id not in self._slots:
+                    raise
+                await self._slurm.reserve(name, job.owner, nodes, start, end, OVERLAP, *has_nodes)
+            if not has_nodes or (await self._slurm.plan(now)).is_free(job.job_id, at, nodes):
+                return name
+        except ReservationError as error:
+            _LOG.info("job %s has no slot: %s", job.job_id, error)
+        except ManagerError as error:
+            _LOG.warning("job %s has no slot: %s", job.job_id, error)
+        await self._discard(name)
+        return None
+
+    async def _enter(self, job: Job, name: str, at: int) -> bool:
+        """Move the job into a reservation that was made for it, and remove the one in which it was."""
+        try:
+            if at <= _now():
+                await self._begin(job, name)
+            else:
+                await self._slurm.put_in(job.job_id, name)
+        except ManagerError as error:
+            _LOG.info("job %s has no slot: %s", job.job_id, error)
+            await self._discard(name)
+            return False
+        before, self._slots[job.job_id] = self._slots.get(job.job_id), Slot(name, at)
+        self._making.discard(name)
         if before is not None:
             await self._remove(before.name)
         return True
 
-    async def _move(self, job: Job, nodes: Sequence[str], start: int | None, end: int, at: int) -> bool:
-        """Move the job's slot to where it stands in its own way."""
-        slot = self._slots.get(job.job_id)
-        if slot is None:
-            return False
-        with suppress(ReservationError):
-            await self._slurm.move_reservation(slot.name, nodes, start, end)
-            self._slots[job.job_id] = Slot(slot.name, at)
-            return True
-        return False
-
-    async def _put_in(self, job: Job, name: str) -> None:
-        async with job.sequence:
+    async def _begin(self, job: Job, name: str) -> None:
+        """Let Slurm start the job in this reservation, in which it perhaps is, and which has begun."""
+        if job.phase is Phase.QUEUED:
             with suppress(NotPendingError):  # Slurm has chosen it, and its hook is about to connect
-                if job.phase is Phase.QUEUED:
-                    await self._slurm.put_in(job.job_id, name)
+                await self._slurm.begin_in(job.job_id, name)
+                return
+        await self._slurm.put_in(job.job_id, name)
+
+    async def _put_in_again(self, job: Job, name: str) -> None:
+        try:
+            await self._slurm.put_in(job.job_id, name)
+        except (ReservationError, UnknownJobError) as error:
+            _LOG.warning("job %s cannot be put into its slot again: %s", job.job_id, error)
+
+    async def _discard(self, name: str) -> None:
+        await self._remove(name)
+        self._making.discard(name)
 
     async def _remove(self, name: str) -> None:
         """Take all jobs out of a reservation and delete it, however long slurmctld takes to answer."""
@@ -210,3 +259,7 @@ class Slots:
         except ReservationError as error:
             return error.fault is not Fault.IN_USE
         return True
+
+
+def _now() -> int:
+    return int(time.time())

@@ -4,22 +4,19 @@ import shutil
 import tempfile
 from pathlib import Path
 
-STEPS = {  # as the shell matches scontrol's arguments, after "again" if it was called with the same before
+STEPS = {  # as the shell matches scontrol's arguments
     "reserve now": "*'create reservation '*' starttime=now '*",
     "reserve": "*'create reservation '*' starttime=uts'*",
     "put in": "'update jobid='*' reservationname=cosched-'*",
-    "claim": "'again update jobid='*' reservationname=cosched-'*",
-    "move": "*'update reservation='*",
+    "begin": "*'update jobid='*' reservationname=cosched-'*' starttime=now'",
     "take out": "*'update jobid='*' reservationname='",
     "delete": "*'delete reservation='*",
 }
 BEFORE, AFTER = "before", "after"
 _OTHERS = ("squeue", "scancel", "sinfo", "sbatch")
 _SCRIPT = """#!/bin/sh
-called="{marks}/$(printf %s "$*" | tr ' /' '__')"
-if [ -e "$called" ]; then again='again '; else again=; touch "$called"; fi
 its_turn() {{
-    case "$again$*" in {step}) [ -e {marks}/armed ] && mkdir {marks}/killed 2>/dev/null ;; *) false ;; esac
+    case "$*" in {step}) [ -e {marks}/armed ] && mkdir {marks}/killed 2>/dev/null ;; *) false ;; esac
 }}
 if [ {when} = before ]; then
     its_turn "$@" && kill -KILL {victim} && {then}

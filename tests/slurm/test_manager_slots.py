@@ -7,6 +7,7 @@ import time
 
 import pytest
 
+from cosched.adapters.batch_system import SlotOnRecord
 from cosched.adapters.slurm.book import Phase
 from deploy.slurm.lab import Cluster
 from tests.slurm.cosched_hooks import Site
@@ -28,7 +29,7 @@ async def nothing_left(managed: Managed) -> None:
 async def test_a_wanted_job_that_is_let_go_leaves_its_reservation(place: Place) -> None:
     async with Managed(*place, try_patience=PATIENCE) as slurm:
         _, k = await crowded(slurm)
-        assert await slurm.manager.start_wanted(k.job_id, PLENTY, {}, ())
+        assert (await slurm.manager.start_wanted(k.job_id, PLENTY, {}, ())).offered
         assert await slurm.manager.start(k.job_id)
         await nothing_left(slurm)
         await slurm.wait_for_state(k.job_id, "COMPLETED")
@@ -39,7 +40,7 @@ async def test_a_wanted_job_that_is_let_go_leaves_its_reservation(place: Place) 
 async def test_a_wanted_job_that_yields_leaves_its_reservation(place: Place) -> None:
     async with Managed(*place, try_patience=PATIENCE) as slurm:
         _, k = await crowded(slurm)
-        assert await slurm.manager.start_wanted(k.job_id, PLENTY, {}, ())
+        assert (await slurm.manager.start_wanted(k.job_id, PLENTY, {}, ())).offered
         assert await slurm.manager.give_back(k.job_id, 1000)
         assert await left_over(slurm) == []
         assert k.phase is Phase.QUEUED
@@ -76,7 +77,7 @@ async def test_a_new_service_takes_up_the_slots_that_are_on_record(place: Place)
         for job in (kept, lost):
             assert await slurm.manager.book(job.job_id, 1, at, ())
     async with Managed(*place) as slurm:
-        await slurm.manager.take_up_slots({kept.job_id: at})
+        await slurm.manager.take_up_slots({kept.job_id: SlotOnRecord(at, 1)})
         assert (await left_over(slurm))[1:] == [kept.job_id]
         await slurm.manager.unbook(kept.job_id)
         assert await left_over(slurm) == []

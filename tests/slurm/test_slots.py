@@ -9,10 +9,11 @@ from fractions import Fraction
 
 import pytest
 
+from cosched.adapters.batch_system import SlotOnRecord
 from cosched.adapters.slurm.book import Job, Phase
 from cosched.adapters.slurm.calls import Slurm
 from cosched.adapters.slurm.reservations import Fault, ReservationError, new_name, whose
-from cosched.adapters.slurm.slots import Slots
+from cosched.adapters.slurm.slots import REFUSED, Slots
 from deploy.slurm.lab import Cluster, clear
 from tests.slurm.cosched_hooks import Site
 from tests.slurm.managed import Managed, clusters
@@ -47,9 +48,12 @@ def slots_of(managed: Managed) -> Slots:
 
 async def queued(managed: Managed, *options: str) -> Job:
     """A job that waits, once the manager knows it."""
-    job = await managed.submit("true", *options)
+    job_id = await managed.submit("true", *options)
     assert await managed.manager.look()
-    return managed.known[job]
+    job = managed.known[job_id]
+    if LATER in options:
+        job.kept_back = job.eligible  # as if it had yielded: what its user delays gets no slot
+    return job
 
 
 async def left_over(managed: Managed) -> list[str]:
@@ -70,7 +74,10 @@ async def test_a_wanted_job_starts_before_its_turn_and_its_reservation_goes(plac
     async with Managed(*place) as slurm:
         h, k = await crowded(slurm)
         slots, guards = slots_of(slurm), dict[str, int]()
-        assert await slots.start_wanted(k, int(time.time()), PLENTY, guards, (), PATIENCE)
+        started = await slots.start_wanted(k, PLENTY, guards, (), PATIENCE)
+        assert started.offered
+        assert started.pushed is not None
+        assert started.pushed > 0
         assert k.phase is Phase.OFFERED
         assert list(guards) == [h.job_id]
         assert await slurm.manager.start(k.job_id)
@@ -85,7 +92,7 @@ async def test_a_wanted_job_that_would_cost_the_first_one_too_much_is_refused_wi
     async with Managed(*place) as slurm:
         _, k = await crowded(slurm)
         guards = dict[str, int]()
-        assert not await slots_of(slurm).start_wanted(k, int(time.time()), Fraction(0), guards, (), PATIENCE)
+        assert await slots_of(slurm).start_wanted(k, Fraction(0), guards, (), PATIENCE) == REFUSED
         assert (guards, k.phase, await left_over(slurm)) == ({}, Phase.QUEUED, [])
 
 
@@ -93,8 +100,8 @@ async def test_a_job_is_offered_at_its_slot_and_not_before(place: Place) -> None
     async with Managed(*place) as slurm:
         slots, job = slots_of(slurm), await queued(slurm, LATER, "--nodes=4", "--time=1")
         now = int(time.time())
-        assert await slots.quote(job, now, now + AHEAD, ()) == now + AHEAD
-        assert await slots.book(job, 1, now, now + AHEAD, ())
+        assert await slots.quote(job, now + AHEAD, ()) == now + AHEAD
+        assert await slots.book(job, 1, now + AHEAD, ())
         await asyncio.sleep(now + AHEAD - 1 - time.time())
         assert job.phase is Phase.QUEUED
         await asyncio.sleep(max(0, now + AHEAD - time.time()))
@@ -106,14 +113,15 @@ async def test_a_job_is_offered_at_its_slot_and_not_before(place: Place) -> None
 
 
 @pytest.mark.soak
-async def test_a_slot_that_stands_in_its_own_way_is_moved(place: Place) -> None:
+async def test_a_slot_that_stands_in_its_own_way_is_replaced(place: Place) -> None:
     async with Managed(*place) as slurm:
         slots, job = slots_of(slurm), await queued(slurm, LATER, "--nodes=4", "--time=1")
         now = int(time.time())
-        assert await slots.book(job, 1, now, now + 60, ())
-        assert await slots.book(job, 2, now, now + 30, ())
+        assert await slots.book(job, 1, now + 60, ())
+        assert await slots.book(job, 2, now + 30, ())
         (found,) = await slurm_of(slurm).reservations()
         assert (found.start, await slurm_of(slurm).jobs_inside()) == (now + 30, {found.name: [job.job_id]})
+        assert whose(found.name) == (job.job_id, 2)
         slot = slots.of(job.job_id)
         assert slot is not None
         assert (slot.name, slot.at) == (found.name, now + 30)
@@ -121,13 +129,80 @@ async def test_a_slot_that_stands_in_its_own_way_is_moved(place: Place) -> None:
         assert await left_over(slurm) == []
 
 
+async def test_an_offered_job_books_a_later_slot_and_is_in_it_once_it_yields(place: Place) -> None:
+    async with Managed(*place) as slurm:
+        job_id = await slurm.hold("true", "--nodes=3", "--time=1")
+        slots, job = slots_of(slurm), slurm.known[job_id]
+        at = int(time.time()) + 2 * AHEAD
+        assert await slots.book(job, 1, at, ())
+        assert job.phase is Phase.OFFERED
+        assert await slurm.manager.give_back(job_id, 1000)
+        (found,) = await slurm_of(slurm).reservations()
+        assert (found.start, await slurm_of(slurm).jobs_inside()) == (at, {found.name: [job_id]})
+        assert not await slots.claim(job, 0.1)  # it has not come yet
+        await asyncio.sleep(max(0, at - time.time()))
+        assert await slots.claim(job, PATIENCE)
+        assert slots.of(job_id) is not None
+        await slots.unbook(job_id)
+        assert await left_over(slurm) == []
+        assert await slurm.manager.start(job_id)
+        await slurm.wait_for_state(job_id, "COMPLETED")
+
+
+@pytest.mark.soak
+async def test_a_job_that_its_user_delays_gets_no_slot_and_is_not_started(place: Place) -> None:
+    async with Managed(*place) as slurm:
+        slots, job = slots_of(slurm), await queued(slurm, "--begin=now+2hours", "--time=1")
+        at = int(time.time()) + 1000
+        assert await slots.quote(job, at, ()) is None
+        assert not await slots.book(job, 1, at, ())
+        assert await slots.start_wanted(job, PLENTY, {}, (), 1) == REFUSED
+
+
+@pytest.mark.soak
+async def test_a_slot_that_slurm_has_lost_begins_when_it_is_claimed(place: Place) -> None:
+    async with Managed(*place) as slurm:
+        slots, job = slots_of(slurm), await queued(slurm, "--nodes=4", "--time=1", "--hold")
+        await slurm.scontrol("release", job.job_id)
+        now = int(time.time())
+        assert await slots.book(job, 1, now + 1000, ())
+        slot = slots.of(job.job_id)
+        assert slot is not None
+        await slurm_of(slurm).take_out(job.job_id)
+        await slurm_of(slurm).delete_reservation(slot.name)
+        while not await slots.claim(job, 1):  # the first one finds out
+            pass
+        await slots.unbook(job.job_id)
+        assert await left_over(slurm) == []
+
+
+@pytest.mark.soak
+async def test_a_new_service_puts_jobs_into_their_slots_again_and_books_those_that_are_gone(place: Place) -> None:
+    async with Managed(*place) as slurm:
+        outside, gone = await queued(slurm, "--nodes=4", "--time=1"), await queued(slurm, "--nodes=4", "--time=1")
+        before, now = slots_of(slurm), int(time.time())
+        assert await before.book(outside, 1, now + 1000, ())
+        await slurm_of(slurm).take_out(outside.job_id)
+        after = slots_of(slurm)
+        slots = {outside.job_id: SlotOnRecord(now + 1000, 1), gone.job_id: SlotOnRecord(now + 2000, 3)}
+        assert await after.take_up(slots, slurm.known) == []
+        found = {whose(found.name): found for found in await slurm_of(slurm).reservations()}
+        assert {owner: each.start for owner, each in found.items()} == {
+            (outside.job_id, 1): now + 1000,
+            (gone.job_id, 3): now + 2000,
+        }
+        expected = {each.name: [owner[0]] for owner, each in found.items() if owner}
+        assert await slurm_of(slurm).jobs_inside() == expected
+        await after.take_up({}, {})
+
+
 @pytest.mark.soak
 async def test_another_slot_elsewhere_replaces_the_first(place: Place) -> None:
     async with Managed(*place) as slurm:
         slots, job = slots_of(slurm), await queued(slurm, LATER, "--nodes=1", "--time=1")
         now = int(time.time())
-        assert await slots.book(job, 1, now, now + 1000, ())
-        assert await slots.book(job, 2, now, now + 100, ())
+        assert await slots.book(job, 1, now + 1000, ())
+        assert await slots.book(job, 2, now + 100, ())
         (found,) = await slurm_of(slurm).reservations()
         assert (whose(found.name), found.start) == ((job.job_id, 2), now + 100)
         await slots.unbook(job.job_id)
@@ -139,7 +214,7 @@ async def test_what_cannot_be_booked_leaves_what_there_was(place: Place) -> None
         slots, job = slots_of(slurm), await queued(slurm, LATER, "--nodes=4", "--time=1")
         now, name = int(time.time()), new_name("999", 1)
         await slurm_of(slurm).reserve(name, job.owner, slurm.cluster.nodes, now + 100, now + 200)
-        assert not await slots.book(job, 1, now, now + 100, ())
+        assert not await slots.book(job, 1, now + 100, ())
         with pytest.raises(ReservationError) as raised:
             await slurm_of(slurm).reserve(new_name("998", 1), job.owner, slurm.cluster.nodes[:1], now + 150, now + 300)
         assert raised.value.fault is Fault.OVERLAPS
@@ -153,19 +228,19 @@ async def test_a_service_that_was_killed_keeps_its_slots_and_removes_all_else_of
         kept, lost = await queued(slurm, LATER, "--time=1"), await queued(slurm, LATER, "--time=1")
         before, now = slots_of(slurm), int(time.time())
         for job in (kept, lost):
-            assert await before.book(job, 1, now, now + 1000, ())
+            assert await before.book(job, 1, now + 1000, ())
         theirs, empty = "maintenance", new_name(kept.job_id, 7)
         for name, node in ((theirs, 3), (empty, 2)):
             await slurm_of(slurm).reserve(name, "root", [slurm.cluster.nodes[node]], now + 2000, now + 3000)
 
         after = slots_of(slurm)
-        assert len(await after.take_up({kept.job_id: now + 1000})) == 2
+        assert len(await after.take_up({kept.job_id: SlotOnRecord(now + 1000, 1)}, slurm.known)) == 2
         slot = before.of(kept.job_id)
         assert slot is not None
         assert after.of(kept.job_id) == slot
         assert {found.name for found in await slurm_of(slurm).reservations()} == {theirs, slot.name}
         assert await slurm_of(slurm).jobs_inside() == {slot.name: [kept.job_id]}
-        assert await slots_of(slurm).take_up({}) == [slot.name]
+        assert await slots_of(slurm).take_up({}, {}) == [slot.name]
         await slurm_of(slurm).delete_reservation(theirs)
 
 
@@ -177,7 +252,7 @@ async def test_a_slot_outlives_a_slurmctld_that_is_killed_or_leaves_no_trace(pla
         slots, job = slots_of(slurm), await queued(slurm, LATER, "--nodes=4", "--time=1")
         await asyncio.to_thread(slurm.cluster.wait_until_saved, int(job.job_id))
         now = int(time.time())
-        assert await slots.book(job, 1, now, now + 2 * AHEAD, ())
+        assert await slots.book(job, 1, now + 2 * AHEAD, ())
         if saved:
             await asyncio.to_thread(slurm.cluster.wait_until_saved, int(job.job_id))
         await asyncio.to_thread(slurm.cluster.kill_controller)
@@ -194,7 +269,7 @@ async def test_a_slot_is_taken_away_when_slurmctld_answers_again(place: Place) -
     async with Managed(*place) as slurm:
         slots, job = slots_of(slurm), await queued(slurm, LATER, "--time=1")
         now = int(time.time())
-        assert await slots.book(job, 1, now, now + 1000, ())
+        assert await slots.book(job, 1, now + 1000, ())
         await asyncio.to_thread(slurm.cluster.wait_until_saved, int(job.job_id))
         await asyncio.to_thread(slurm.cluster.kill_controller)
         unbooked = asyncio.create_task(slots.unbook(job.job_id))

@@ -48,12 +48,12 @@ async def test_a_slot_that_is_booked_moved_and_claimed_while_slurmctld_is_killed
         assert await slurm.manager.look()
         await asyncio.to_thread(cluster.wait_until_saved, int(job_id))
         slots, job = slots_of(slurm), slurm.known[job_id]
-        assert await slots.take_up({}) == []
+        assert await slots.take_up({}, {}) == []
         killer.arm()
         restart = asyncio.create_task(asyncio.to_thread(restart_once_killed, cluster, killer))
         for generation, ahead in ((1, 90), (2, 20)):
             now = int(time.time())
-            await slots.book(job, generation, now, now + ahead, ())  # refused where no node is known yet to be up
+            await slots.book(job, generation, now + ahead, ())  # refused where no node is known yet to be up
         claimed = await claim_at_slot(slots, job)
         if claimed:
             assert await slurm.manager.start(job_id)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from cosched.adapters.slurm.machine import MachineJob
 from cosched.adapters.slurm.plan import LATE, MARGIN, Allowance, Plan, Turn, allowance
 from cosched.adapters.slurm.profile import Opening
-from cosched.adapters.slurm.reservations import Reservation
+from cosched.adapters.slurm.reservations import Reservation, new_name
 
 NOW = 1000
 NODES = [f"n{number}" for number in range(6)]
@@ -26,7 +26,19 @@ HORIZON = NOW + 400
 def job(number: int, count: int, limit: int, submitted: int = 900, **fields: object) -> MachineJob:
     """A queued job of the partition main."""
     waits = MachineJob(
-        str(number), True, False, False, count, 1000 - number, submitted, limit, None, ("main",), None, frozenset()
+        str(number),
+        True,
+        False,
+        False,
+        False,
+        count,
+        1000 - number,
+        submitted,
+        limit,
+        None,
+        ("main",),
+        None,
+        frozenset(),
     )
     return replace(waits, **fields)  # type: ignore[arg-type]
 
@@ -144,9 +156,9 @@ def test_the_budget_as_worked_out_by_hand() -> None:
     h, k = job(1, 6, 60), job(2, 2, 600)
     look = [running(9, NODES[:4], NOW + 300), h]
     assert plan(*look, k).may_start("2", HALF, {}, ()) is None
-    assert plan(*look, replace(k, limit=501)).may_start("2", HALF, {}, ()) == Turn(("n4", "n5"), "1", 1501)
+    assert plan(*look, replace(k, limit=501)).may_start("2", HALF, {}, ()) == Turn(("n4", "n5"), "1", 1501, 200)
     assert plan(*look, replace(k, limit=502)).may_start("2", HALF, {}, ()) is None
-    assert plan(*look, k).may_start("2", Fraction(1), {}, ()) == Turn(("n4", "n5"), "1", 1702)
+    assert plan(*look, k).may_start("2", Fraction(1), {}, ()) == Turn(("n4", "n5"), "1", 1702, 299)
     assert plan(*look, k).may_start("2", Fraction(1), {"1": 1599}, ()) is None
 
 
@@ -193,15 +205,24 @@ def test_what_is_late_or_still_ends_is_busy_for_a_while() -> None:
 
 def test_a_slot_is_beside_all_reservations_but_its_own() -> None:
     mine, theirs = (
-        Reservation(name, NOW + 10, NOW + 90, frozenset(nodes), 3)
-        for name, nodes in (("mine", NODES[:3]), ("theirs", NODES[3:]))
+        Reservation(new_name(job_id, 1), NOW + 10, NOW + 90, frozenset(nodes), 3)
+        for job_id, nodes in (("2", NODES[:3]), ("3", NODES[3:]))
     )
-    k = job(2, 4, 20, reservation="mine")
+    k = job(2, 4, 20, reservation=mine.name, kept_back=True, delayed=True)
     both = plan(k, reservations=[mine, theirs]).earliest("2", NOW, ())
     own = plan(replace(k, count=3), reservations=[mine, theirs]).earliest("2", NOW, ())
     assert both is not None
     assert both.at == NOW + 90
     assert own == Opening(NOW, ("n0", "n1", "n2"))
+    assert plan(replace(k, reservation=theirs.name), reservations=[mine, theirs]).earliest("2", NOW, ()) is not None
+    assert plan(replace(k, reservation="maintenance"), reservations=[mine]).earliest("2", NOW, ()) is None
+
+
+def test_a_job_that_we_keep_back_may_start_for_its_mate_and_one_that_its_user_holds_may_not() -> None:
+    k = job(2, 2, 10, kept_back=True)
+    assert plan(replace(k, delayed=True)).may_start("2", HALF, {}, ()) == Turn(("n0", "n1"))
+    assert plan(k).may_start("2", HALF, {}, ()) is None
+    assert plan(k).earliest("2", NOW, ()) is None
 
 
 def test_a_ready_job_is_asked_about_on_its_own_nodes() -> None:

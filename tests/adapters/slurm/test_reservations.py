@@ -41,12 +41,13 @@ def test_nodes_are_reserved_by_name_and_instants_are_in_seconds_since_1970() -> 
         *("flags=no_hold_jobs_after,purge_comp=1", "starttime=uts100", "endtime=uts160", "nodes=n1,n2"),
     ]
     assert "starttime=now" in reservations.create("r", "ann", NODES, None, 160)
-    moved = ["scontrol", "update", "reservation=r", "starttime=now", "endtime=uts160", "nodes=n1,n2"]
-    assert reservations.move("r", NODES, None, 160) == moved
+    beside = reservations.create("r", "ann", NODES, 100, 160, reservations.OVERLAP)
+    assert "flags=no_hold_jobs_after,purge_comp=1,overlap" in beside
 
 
 def test_a_job_goes_into_a_reservation_and_leaves_it() -> None:
-    assert reservations.put_in("17", "r") == ["scontrol", "update", "jobid=17", "reservationname=r", "starttime=now"]
+    assert reservations.put_in("17", "r") == ["scontrol", "update", "jobid=17", "reservationname=r"]
+    assert reservations.begin_in("17", "r") == ["scontrol", "update", "jobid=17", "reservationname=r", "starttime=now"]
     assert reservations.take_out("17") == ["scontrol", "update", "jobid=17", "reservationname="]
     assert reservations.delete("r") == ["scontrol", "delete", "reservation=r"]
     with pytest.raises(UnknownJobError):
