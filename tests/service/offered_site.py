@@ -22,6 +22,8 @@ from cosched.core.protocol import (
     TryStartMate,
 )
 from cosched.core.scheduling.external import ExternalScheduler
+from cosched.core.scheduling.external_meeting import ExternalMeetingScheduler
+from cosched.core.scheduling.scheduler import ClusterSettings
 from cosched.core.settings import CoschedulingSettings
 from cosched.service.domain.changes import Order
 from cosched.service.domain.live_domain import LiveDomain
@@ -75,11 +77,12 @@ class Outside:
 class Site:
     """Domain a, with peer b; both jobs of a pair have the same id."""
 
-    def __init__(self, store: Store, **settings: Any) -> None:
+    def __init__(self, store: Store, meets: ClusterSettings | None = None, **settings: Any) -> None:
         self.store, self.clock, self.outside = store, Clock(), Outside()
         chosen = CoschedulingSettings(**{"release_jitter": Decimal(0), "max_held_fraction": Decimal(1), **settings})
-        scheduler = ExternalScheduler(10)
+        scheduler = ExternalScheduler(10) if meets is None else ExternalMeetingScheduler(meets)
         self.domain = LiveDomain("a", chosen, scheduler, store, self.clock, METRICS)
+        self.scheduler = scheduler
         self.offered = OfferedJobs(self.domain, scheduler, lambda *asked: self.outside.agreed_start(*asked))
         recover(self.domain, self.outside)
 

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from cosched.core.effects import PassOver, Release, Reschedule, Try, Yield
-from cosched.core.events import Ready
+from cosched.core.events import MayBeEarlier, Ready
 from cosched.core.job import JobState
 from cosched.core.protocol import FOREVER, JobId
 from cosched.core.scheduling.scheduler import WITH_NODES, ClusterJob, Order
@@ -26,7 +26,7 @@ class ExternalScheduler:
 
     def __init__(self, nodes: int) -> None:
         self.nodes = nodes
-        self.starts = RecentStarts()  # none: nobody starts before their turn here
+        self.starts = RecentStarts()  # none: nobody starts before their turn
         self.trying: dict[JobId, Try] = {}  # what came of these is told later
         self._favoured: Counter[JobId] = Counter()
         self._jobs: dict[JobId, ClusterJob] = {}
@@ -144,7 +144,7 @@ class ExternalScheduler:
     def enter(self, now: int) -> None:
         """It is `now`."""
 
-    def next(self, now: int) -> Ready | None:  # noqa: ARG002
+    def next(self, now: int) -> Ready | MayBeEarlier | None:  # noqa: ARG002
         """The next job that was offered."""
         return self._offers.popleft() if self._offers else None
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from cosched.core.effects import Answer, Call, ClearTimer, PassOver, Release, Reschedule, SetTimer, Start, Try, Yield
+from cosched.core.effects import Answer, Call, ClearTimer, SetTimer, Start
 from cosched.core.protocol import Domain, JobId, MutatingReply, Reply
+from cosched.core.scheduling.scheduler import Order as SchedulersOrder
 from cosched.core.scheduling.starts import Starts
 from cosched.core.story import What
 from cosched.service.clock import Clock
@@ -20,7 +21,7 @@ class Cancel(NamedTuple):
     job: JobId
 
 
-Order = Start | Yield | Release | Try | Reschedule | PassOver | Cancel  # what a resource manager is told
+Order = SchedulersOrder | Start | Cancel  # what a resource manager is told
 
 
 @dataclass(slots=True)

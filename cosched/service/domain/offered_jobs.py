@@ -15,6 +15,7 @@ from cosched.core.events import Linked, NodesLost, Requeued, Tried, Unlinked
 from cosched.core.job import JobState
 from cosched.core.protocol import Domain, JobId, MateName, TryStartMate
 from cosched.core.scheduling.external import ExternalScheduler
+from cosched.core.scheduling.external_meeting import ExternalMeetingScheduler
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.domain.story import Noted
 from cosched.service.domain.turns import in_turn
@@ -33,6 +34,7 @@ class OfferedJobs:
         """`scheduler`: the domain's. `agreed`: when our job starts if a peer proposes an instant; None: at once."""
         self.domain = domain
         self.scheduler = scheduler
+        self._meeting = scheduler if isinstance(scheduler, ExternalMeetingScheduler) else None
         self.turns = domain.turns
         self._agreed = agreed
         self._core = domain.core
@@ -81,6 +83,8 @@ class OfferedJobs:
     def withdrawn(self, job: JobId) -> None:
         """The manager has taken the job's nodes and queued it again."""
         state = self.domain.state(job)
+        if self._meeting is not None:
+            self._meeting.withdraw(job)
         if state in (JobState.READY, JobState.HOLDING):
             self.scheduler.requeue(job)
             self._decisions.feed(NodesLost(job))

@@ -6,18 +6,21 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from cosched.adapters.batch_system import BatchSystem
+from cosched.adapters.batch_system import BatchSystem, MeetingSystem
 from cosched.adapters.launcher import Launcher
 from cosched.adapters.loading import ResourceManager
 from cosched.core.protocol import Domain
 from cosched.core.scheduling.external import ExternalScheduler
+from cosched.core.scheduling.external_meeting import ExternalMeetingScheduler
 from cosched.core.scheduling.scheduler import ClusterSettings, OpenScheduler
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.domain.offered_jobs import OfferedJobs
+from cosched.service.domain.offered_slots import OfferedSlots
 from cosched.service.manager.launches import Launches
 from cosched.service.manager.offers import Offers
 from cosched.service.manager.queues import BatchQueue, Queue
 from cosched.service.manager.runner import Runner
+from cosched.service.manager.slot_orders import SlotOrders
 from cosched.service.peers.agreed_start import AgreedStart
 from cosched.service.peers.announcing import Announcer
 from cosched.service.tasks import Tasks
@@ -44,6 +47,9 @@ class Kind(NamedTuple):
 def kind_of(manager: ResourceManager, settings: ClusterSettings) -> Kind:
     """Return the kind of this manager, which is open: the batch system schedules, or our embedded scheduler does."""
     if isinstance(manager, BatchSystem):
+        if settings.meets and isinstance(manager, MeetingSystem):
+            meeting = ExternalMeetingScheduler(settings)
+            return Kind(meeting, manager.start_lead, partial(_slots, manager, meeting))
         scheduler = ExternalScheduler(settings.nodes)
         return Kind(scheduler, manager.start_lead, partial(_offers, manager, scheduler))
     from cosched.core.scheduling.batch.open_meeting_cluster import open_cluster  # imports the compiler, as the next one
@@ -53,10 +59,17 @@ def kind_of(manager: ResourceManager, settings: ClusterSettings) -> Kind:
     return Kind(open_cluster(settings), None, partial(_launches, manager))
 
 
-def _offers(system: BatchSystem, scheduler: ExternalScheduler, around: Around) -> tuple[Runner, Queue]:
+def _slots(system: MeetingSystem, scheduler: ExternalMeetingScheduler, around: Around) -> tuple[Runner, Queue]:
+    slots = OfferedSlots(around.domain, scheduler)
+    return _offers(system, scheduler, around, SlotOrders(slots, system, around.domain.clock, around.tasks))
+
+
+def _offers(
+    system: BatchSystem, scheduler: ExternalScheduler, around: Around, slots: SlotOrders | None = None
+) -> tuple[Runner, Queue]:
     domain, announcer, agreed, peers, tasks = around
     jobs = OfferedJobs(domain, scheduler, agreed.accepted)
-    offers = Offers(domain, jobs, system, announcer, peers, tasks)
+    offers = Offers(domain, jobs, system, announcer, peers, tasks, slots)
     return Runner(domain, system, offers, tasks), BatchQueue(domain, system, peers)
 
 

@@ -4,18 +4,30 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from typing import Any
 
-from cosched.adapters.batch_system import Appeared, BatchSystem, Known, Link, Offered, Refused, Relinked, Withdrawn
+from cosched.adapters.batch_system import (
+    Appeared,
+    BatchSystem,
+    Freed,
+    Known,
+    Link,
+    Offered,
+    Refused,
+    Relinked,
+    Withdrawn,
+)
 from cosched.adapters.manager import Ended, ManagerError, Started
-from cosched.core.effects import PassOver, Release, Reschedule, Start, Try, Yield
+from cosched.core.effects import Book, Claim, PassOver, Quote, Release, Reschedule, Start, Try, Unbook, Yield
 from cosched.core.job import JobState
 from cosched.core.protocol import Domain, JobId, MateName
 from cosched.service.domain import story
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.domain.offered_jobs import OfferedJobs
-from cosched.service.manager.runner import Orders, Reports, Work, tell_end
+from cosched.service.manager.runner import Reports, Work, tell_end
+from cosched.service.manager.slot_orders import SlotOrders
 from cosched.service.peers.announcing import Announcer
 from cosched.service.peers.linking import peer_meant, until_linkable
 from cosched.service.store import JobRecord
@@ -31,6 +43,7 @@ class Offers(Work):
     """See Work."""
 
     problem = ""  # orders never wait here
+    orders: dict[type, Callable[[Any], Awaitable[None]]]
 
     def __init__(
         self,
@@ -40,15 +53,17 @@ class Offers(Work):
         announcer: Announcer,
         peers: Sequence[Domain],
         tasks: Tasks,
+        slots: SlotOrders | None = None,
     ) -> None:
-        """`jobs`: the domain's. `peers`: the configured domains."""
+        """`jobs`: the domain's. `peers`: the configured domains. `slots`: of a domain whose pairs meet."""
         self._domain = domain
         self._jobs = jobs
         self._system = system
         self._announcer = announcer
         self._peers = peers
         self._tasks = tasks
-        self.orders: Orders = {
+        self._slots = slots
+        self.orders = {
             Start: self._start,
             Yield: self._give_back,
             PassOver: self._give_back,
@@ -56,12 +71,15 @@ class Offers(Work):
             Try: self._try,
             Reschedule: self._hasten,
         }
+        if slots is not None:
+            self.orders |= {Quote: slots.quote, Book: slots.book, Unbook: slots.unbook, Claim: slots.claim}
         self.reports: Reports = {
             Appeared: self._appeared,
             Refused: lambda report: jobs.refused(report.job_id, report.reason),
             Relinked: self._relinked,
             Offered: lambda report: jobs.offered(report.job_id, report.nodes, can_yield=report.can_yield),
             Withdrawn: lambda report: jobs.withdrawn(report.job_id),
+            Freed: lambda _: slots.freed() if slots is not None else None,
             Started: lambda report: domain.started(report.job_id),
             Ended: self._ended,
         }
@@ -104,7 +122,7 @@ class Offers(Work):
         offered = False
         doubt = asyncio.get_running_loop().call_later(DOUBT, self._jobs.give_way, order.job)
         try:
-            offered = await self._system.try_start(order.job)
+            offered = await (self._slots or self._system).try_start(order.job)
         finally:
             doubt.cancel()
             self._jobs.tried(order.job, offered)
@@ -174,6 +192,8 @@ class Offers(Work):
                 self._domain.end(job, JobState.FAILED, "its resource manager does not know it any more")
         for known in found.values():
             self._find(known)
+        if self._slots is not None:
+            self._slots.take_up()
 
     def _find(self, known: Known) -> None:
         if known.end is not None:

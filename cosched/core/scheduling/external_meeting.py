@@ -1,0 +1,194 @@
+"""A batch system whose pairs meet (meet.md): `ExternalScheduler` with slots, and with starts before turn.
+
+Quote, Book, Unbook and Claim are orders, and what comes of them is told later. The batch system may offer a job before
+its slot is known here to be booked, or before it is claimed: that offer is kept aside, and the claim finds it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import NamedTuple
+
+from cosched.core.effects import Book, Claim, Quote, Unbook
+from cosched.core.events import Booked, Claimed, MayBeEarlier, Quoted, Ready
+from cosched.core.job import JobState
+from cosched.core.protocol import JobId
+from cosched.core.scheduling.external import ExternalScheduler
+from cosched.core.scheduling.scheduler import ClusterJob, ClusterSettings
+from cosched.core.scheduling.starts import RecentStarts
+
+SOON = 1  # seconds before a slot: an offer that comes then is one at the slot
+Question = Quote | Book | Claim
+
+
+class _Aside(NamedTuple):
+    """An offer of the batch system's that waits for a claim."""
+
+    nodes: int
+    can_yield: bool
+
+
+class ExternalMeetingScheduler(ExternalScheduler):
+    """See MeetingScheduler."""
+
+    def __init__(self, settings: ClusterSettings) -> None:
+        super().__init__(settings.nodes)
+        self.settings = settings
+        self.starts = RecentStarts(settings.mate_budget_share)
+        self._asked: dict[tuple[JobId, type, bool], Question] = {}  # what is to be told later
+        self._aside: dict[JobId, _Aside] = {}
+        self._turns: dict[JobId, None] = {}  # jobs that could be before their slots; in order
+
+    # Jobs in and out
+
+    def submit(self, job: ClusterJob) -> None:
+        """See ExternalScheduler."""
+        super().submit(job)
+        for kind in (Quote, Book, Claim):  # of an earlier job of this id
+            for for_peer in (False, True):
+                self._asked.pop((job.id, kind, for_peer), None)
+
+    def leave(self, job: JobId, now: int, how: JobState) -> None:
+        """See ExternalScheduler."""
+        super().leave(job, now, how)
+        self._aside.pop(job, None)
+        self._turns.pop(job, None)
+
+    def requeue(self, job: JobId) -> None:
+        """See ExternalScheduler."""
+        super().requeue(job)
+        self._aside.pop(job, None)
+
+    # Offers
+
+    def offer(self, job: JobId, nodes: int, now: int, *, can_yield: bool) -> bool:
+        """See ExternalScheduler; at its slot a job waits until that is claimed."""
+        if self._keeps_aside(job, now):
+            self._aside[job] = _Aside(nodes, can_yield)
+            return False
+        return super().offer(job, nodes, now, can_yield=can_yield)
+
+    def _keeps_aside(self, job: JobId, now: int) -> bool:
+        slot = self._jobs[job].slot
+        return (job, Book, True) in self._asked or (slot is not None and slot <= now + SOON)
+
+    def withdraw(self, job: JobId) -> None:
+        """An offer that was kept aside is gone."""
+        self._aside.pop(job, None)
+
+    def _take_back(self, job: JobId, now: int) -> None:
+        """Offer a job whose offer was kept aside for a slot that it has not got, or no longer."""
+        if job in self._aside and not self._keeps_aside(job, now):
+            kept = self._aside.pop(job)
+            super().offer(job, kept.nodes, now, can_yield=kept.can_yield)
+
+    def next(self, now: int) -> Ready | MayBeEarlier | None:
+        """See Scheduler."""
+        if (ready := super().next(now)) is not None:
+            return ready
+        while self._turns:
+            job = next(iter(self._turns))
+            del self._turns[job]
+            if self._may_be_earlier(job, now):
+                return MayBeEarlier(job)
+        return None
+
+    def look_for_earlier(self, now: int) -> None:
+        """Nodes are free again: each job with a slot has a turn, in which an earlier one may be agreed on."""
+        self._turns = dict.fromkeys(job for job in self._jobs if self._may_be_earlier(job, now))
+
+    def _may_be_earlier(self, job: JobId, now: int) -> bool:
+        known = self._jobs[job]
+        return known.state is JobState.QUEUED and known.slot is not None and known.slot > now + SOON
+
+    # What becomes of them
+
+    def start(self, job: JobId, now: int) -> None:
+        """See ExternalScheduler; the batch system takes the slot away by itself."""
+        super().start(job, now)
+        known = self._jobs[job] = replace(self._jobs[job], slot=None)
+        self._aside.pop(job, None)
+        if self.settings.mate_budget:
+            self.starts.count(known.owner, now, known.pushed)
+
+    def pass_over(self, job: JobId, now: int, boost: float) -> None:
+        """See ExternalScheduler."""
+        super().pass_over(job, now, boost)
+        self._jobs[job] = replace(self._jobs[job], pushed=None)
+
+    def may_start_before_turn(self, job: JobId, now: int) -> bool:
+        """Whether a wanted job may start before its turn, by its owner's share."""
+        owner = self._jobs[job].owner
+        under_way = sum(other.owner == owner for other in self._before_turn())
+        return self.settings.mate_budget > 0 and self.starts.may_start_before_turn(owner, now, under_way)
+
+    def _before_turn(self) -> Iterator[ClusterJob]:
+        """The jobs that have nodes before their turn, and no answer yet."""
+        return (job for job in self._jobs.values() if job.pushed is not None and job.state is not JobState.RUNNING)
+
+    def note_push(self, job: JobId, seconds: int | None) -> None:
+        """A wanted job was offered, before its turn (by how many seconds that pushes the first job), or not (None)."""
+        if job in self._jobs:
+            self._jobs[job] = replace(self._jobs[job], pushed=seconds)
+
+    # Slots
+
+    def want(self, job: JobId, wanted: bool) -> None:
+        """See MeetingScheduler. Its mate asks again whenever it is ready; until then nothing follows."""
+
+    def quote(self, effect: Quote, now: int) -> Quoted | None:  # noqa: ARG002
+        """See MeetingScheduler."""
+        return None if self._ask(effect) else Quoted(effect.job, None, effect.for_peer)
+
+    def book(self, effect: Book, now: int) -> Booked | None:  # noqa: ARG002
+        """See MeetingScheduler."""
+        asked = self._ask(effect)
+        return None if asked else Booked(effect.job, effect.at, effect.generation, False, effect.for_peer)
+
+    def claim(self, effect: Claim, now: int) -> Claimed | None:  # noqa: ARG002
+        """See MeetingScheduler."""
+        return None if self._ask(effect) else Claimed(effect.job, False, effect.for_peer)
+
+    def unbook(self, job: JobId, now: int) -> None:
+        """See MeetingScheduler."""
+        if job in self._jobs:
+            self._jobs[job] = replace(self._jobs[job], slot=None)
+            self._orders.append(Unbook(job))
+            self._take_back(job, now)
+
+    def end_turn(self, job: JobId) -> None:
+        """See MeetingScheduler: turns do not wait for each other here."""
+
+    def _ask(self, question: Question) -> bool:
+        if question.job not in self._jobs:
+            return False
+        self._asked[_key(question)] = question
+        self._orders.append(question)
+        return True
+
+    def awaits(self, question: Question) -> bool:
+        """Whether the outcome of this order still counts: no later one of its kind was given."""
+        return self._asked.get(_key(question)) is question
+
+    def answered(self, question: Question, yes: bool) -> None:
+        """What has come of an order for which it waits; it is told to the domain next."""
+        del self._asked[_key(question)]
+        known = self._jobs.get(question.job)
+        if known is None or known.state not in (JobState.QUEUED, JobState.READY):
+            return
+        if isinstance(question, Book):
+            if yes:
+                self._jobs[known.id] = replace(known, slot=question.at)
+        elif isinstance(question, Claim) and yes:
+            self._aside.pop(known.id, None)
+            self._put(known.id, JobState.READY)
+
+    def settled(self, job: JobId, now: int) -> None:
+        """The outcome of an order was told: an offer that does not wait for a claim any more is the next."""
+        if job in self._jobs:
+            self._take_back(job, now)
+
+
+def _key(question: Question) -> tuple[JobId, type, bool]:
+    return question.job, type(question), question.for_peer

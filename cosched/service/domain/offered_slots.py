@@ -1,0 +1,91 @@
+"""Slots and early starts of a resource manager's jobs (meet.md): what it has told becomes events of the core."""
+
+from __future__ import annotations
+
+import json
+
+from cosched.adapters.batch_system import SlotOnRecord
+from cosched.core.effects import Book, Claim, Quote
+from cosched.core.events import Booked, Claimed, Quoted
+from cosched.core.job import JobState
+from cosched.core.protocol import JobId
+from cosched.core.scheduling.external_meeting import ExternalMeetingScheduler, Question
+from cosched.service.domain.live_domain import LiveDomain
+from cosched.service.domain.turns import in_turn
+
+GUARDS = "guards"  # what the store calls those that are kept for jobs of the manager's queue
+
+
+class OfferedSlots:
+    """Those of one domain. Instants are by its clock, but guards by the manager's: in seconds since 1970."""
+
+    def __init__(self, domain: LiveDomain, scheduler: ExternalMeetingScheduler) -> None:
+        self.scheduler = scheduler
+        self.turns = domain.turns
+        self._core = domain.core
+        self._decisions = domain.decisions
+        self._journal = domain.journal
+        self.guards: dict[JobId, int] = json.loads(domain.store.meta(GUARDS) or "{}")
+        self._kept = dict(self.guards)
+
+    # What the manager must know of other jobs
+
+    def paired(self) -> list[JobId]:
+        """The jobs that wait for their mates."""
+        return [job.id for job in self._core.jobs.values() if job.state is JobState.QUEUED and job.peers]
+
+    def ready(self) -> list[JobId]:
+        """Those that have been ready."""
+        return [job for job in self.paired() if self._core.jobs[job].ready_at is not None]
+
+    def on_record(self) -> dict[JobId, SlotOnRecord]:
+        """The slots of all jobs, as the manager is to have them."""
+        to_wall = self._journal.clock.to_wall
+        jobs = self._core.jobs.values()
+        return {job.id: SlotOnRecord(to_wall(job.slot), job.slot_generation) for job in jobs if job.slot is not None}
+
+    def has_slot(self, job: JobId) -> bool:
+        """Whether the job has a slot."""
+        return job in self.scheduler and self.scheduler.job(job).slot is not None
+
+    def may_start_before_turn(self, job: JobId) -> bool:
+        """Whether the manager may start a wanted job before its turn."""
+        return job in self.scheduler and self.scheduler.may_start_before_turn(job, self._journal.now)
+
+    # What has come of orders, and what happens
+
+    @in_turn
+    def pushed(self, job: JobId, seconds: int | None) -> None:
+        """A wanted job is offered: what is known of that, before `OfferedJobs.tried`."""
+        self.scheduler.note_push(job, seconds)
+        if self.guards != self._kept:
+            self._kept = dict(self.guards)
+            self._journal.changes.values[GUARDS] = json.dumps(self.guards)
+
+    @in_turn
+    def quoted(self, asked: Quote, at: int | None) -> None:
+        """When the job could have a slot."""
+        self._tell(asked, Quoted(asked.job, at, asked.for_peer), yes=at is not None)
+
+    @in_turn
+    def booked(self, asked: Book, booked: bool) -> None:
+        """Whether the job has its slot."""
+        self._tell(asked, Booked(asked.job, asked.at, asked.generation, booked, asked.for_peer), yes=booked)
+
+    @in_turn
+    def claimed(self, asked: Claim, claimed: bool) -> None:
+        """Whether the job is offered on the nodes of its slot."""
+        self._tell(asked, Claimed(asked.job, claimed, asked.for_peer), yes=claimed)
+
+    def _tell(self, asked: Question, outcome: Quoted | Booked | Claimed, *, yes: bool) -> None:
+        if not self.scheduler.awaits(asked):
+            return
+        self.scheduler.answered(asked, yes)
+        if asked.job in self._core.jobs:
+            self._decisions.feed(outcome)
+        self.scheduler.settled(asked.job, self._journal.now)
+
+    @in_turn
+    def freed(self) -> None:
+        """Nodes are free again."""
+        self.scheduler.look_for_earlier(self._journal.now)

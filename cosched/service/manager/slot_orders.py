@@ -1,0 +1,123 @@
+"""Orders about slots, and tries of wanted jobs, for a manager that can meet: see `adapters.batch_system`."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from fractions import Fraction
+from typing import TypeVar
+from weakref import WeakValueDictionary
+
+from cosched.adapters.batch_system import MeetingSystem
+from cosched.adapters.manager import ManagerError
+from cosched.core.effects import Book, Claim, Quote, Unbook
+from cosched.core.protocol import JobId
+from cosched.service.clock import Clock
+from cosched.service.domain.offered_slots import OfferedSlots
+from cosched.service.tasks import Tasks
+
+PACE = 1.0  # least seconds between two turns of jobs that could be before their slots
+_LOG = logging.getLogger(__name__)
+_T = TypeVar("_T")
+
+
+class SlotOrders:
+    """Those of one domain. The orders of a job are carried out one after another."""
+
+    def __init__(self, slots: OfferedSlots, system: MeetingSystem, clock: Clock, tasks: Tasks) -> None:
+        self._slots = slots
+        self._system = system
+        self._clock = clock
+        self._tasks = tasks
+        self._taken_up = asyncio.Event()
+        self._orders_of: WeakValueDictionary[JobId, asyncio.Lock] = WeakValueDictionary()
+        self._freed = self._in_turns = False
+
+    # After a restart
+
+    def take_up(self) -> None:
+        """Take up the slots on record, as soon as the manager answers. All orders wait for that."""
+        self._tasks.run(self._take_up())
+
+    async def _take_up(self) -> None:
+        while not self._taken_up.is_set():
+            try:
+                await self._system.take_up_slots(self._slots.on_record())
+            except ManagerError as error:
+                _LOG.warning("slots are not taken up yet: %s", error)
+                await asyncio.sleep(PACE)
+            else:
+                self._taken_up.set()
+
+    # Orders
+
+    async def quote(self, order: Quote) -> None:
+        """When could the job have a slot?"""
+        at = await self._in_order(order.job, lambda: self._quoted(order), None)
+        self._slots.quoted(order, at)
+
+    async def _quoted(self, order: Quote) -> int | None:
+        not_before = self._clock.to_wall(order.not_before)
+        at = await self._system.quote(order.job, not_before, self._slots.paired())
+        return None if at is None else max(order.not_before, self._clock.from_wall(at))
+
+    async def book(self, order: Book) -> None:
+        """Give the job a slot."""
+        booked = await self._in_order(order.job, lambda: self._booked(order), False)
+        self._slots.booked(order, booked)
+
+    async def _booked(self, order: Book) -> bool:
+        at, paired = self._clock.to_wall(order.at), self._slots.paired()
+        return self._slots.scheduler.awaits(order) and await self._system.book(order.job, order.generation, at, paired)
+
+    async def unbook(self, order: Unbook) -> None:
+        """Take the job's slot away."""
+        await self._in_order(order.job, lambda: self._system.unbook(order.job), None)
+
+    async def claim(self, order: Claim) -> None:
+        """Have the job offered at its slot."""
+        claimed = await self._in_order(order.job, lambda: self._system.claim(order.job), False)
+        self._slots.claimed(order, claimed)
+
+    async def try_start(self, job: JobId) -> bool:
+        """Have a wanted job offered for its mate: before its turn, as far as the budget and its owner's share allow."""
+        return await self._in_order(job, lambda: self._tried(job), False)
+
+    async def _tried(self, job: JobId) -> bool:
+        slots = self._slots
+        if slots.has_slot(job):  # its mate's domain asks for an earlier one
+            return False
+        if not slots.may_start_before_turn(job):
+            return await self._system.try_start(job)
+        budget = Fraction(slots.scheduler.settings.mate_budget)
+        started = await self._system.start_wanted(job, budget, slots.guards, slots.ready())
+        slots.pushed(job, started.pushed)
+        return started.offered
+
+    async def _in_order(self, job: JobId, call: Callable[[], Awaitable[_T]], otherwise: _T) -> _T:
+        """Carry out a call after those before it; `otherwise`: what a manager has done that cannot."""
+        lock = self._orders_of.setdefault(job, asyncio.Lock())
+        await self._taken_up.wait()
+        async with lock:
+            try:
+                return await call()
+            except ManagerError as error:
+                _LOG.info("job %s: %s", job, error)
+                return otherwise
+
+    # Early turns
+
+    def freed(self) -> None:
+        """Nodes are free again: soon all jobs with slots have a turn."""
+        self._freed = True
+        if not self._in_turns:
+            self._in_turns = True
+            self._tasks.run(self._have_turns())
+
+    async def _have_turns(self) -> None:
+        while self._freed:
+            self._freed = False
+            self._slots.freed()
+            await asyncio.sleep(PACE)
+        self._in_turns = False

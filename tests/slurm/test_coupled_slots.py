@@ -1,0 +1,112 @@
+"""Two real Slurm clusters whose pairs meet: slots that are booked, moved and kept, and starts before turn."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from cosched.adapters.slurm.manager import create
+from deploy.slurm.lab import CoupledLab, Domain
+from tests.live.workloads import Work
+from tests.slurm.cosched_hooks import check_for_compiler
+from tests.slurm.coupled import Coupled
+from tests.slurm.coupled_checks import check_nothing_is_left, check_started_together, reservations_of, whys
+
+pytestmark = pytest.mark.skipif(not create.can_meet, reason="services with Slurm cannot meet yet")
+NODES = 4
+LIMIT = "--time=1"
+SETTINGS = {"release_interval": 0, "max_yields": 0, "backoff": 30, "try_patience": 2.2, "poll_interval": 1}
+PATIENCE = 300  # seconds, of hooks: more than a service needs to start on a busy machine
+NEVER = "until false; do sleep 1; done"  # until it is cancelled, or comes to its limit
+
+
+@pytest.fixture(scope="module")
+def running() -> Iterator[Coupled]:
+    check_for_compiler()
+    options = {"nodes": NODES}
+    with CoupledLab(schemes=("meet", "meet"), options=options, patience=PATIENCE, **SETTINGS) as lab:
+        yield Coupled(lab)
+
+
+@pytest.fixture
+def coupled(running: Coupled) -> Iterator[Coupled]:
+    yield running
+    running.lab.clear()
+
+
+def fill(domain: Domain, nodes: int) -> int:
+    """A job without a mate that runs on so many nodes."""
+    job = domain.cluster.sbatch(NEVER, f"--nodes={nodes}", LIMIT, "--output=/dev/null")
+    domain.cluster.wait_for_state(job, "RUNNING")
+    return job
+
+
+def has_slot(coupled: Coupled, pair: str) -> tuple[str, str, int, int]:
+    """The jobs of a pair that have a slot: each has been ready, when its mate's nodes were not free; and who is in
+    their way.
+    """
+    here, there = coupled.lab
+    first = fill(here, NODES)
+    its = coupled.submit(there, Work(pair, 2, 1.0), LIMIT)
+    coupled.until_job(there, its, lambda job: job.holds.yields > 0, "has yielded")
+    second = fill(there, NODES - 1)
+    ours = coupled.submit(here, Work(pair, NODES, 1.0), LIMIT)
+    here.cluster.scancel(first)
+    for domain, job in ((here, ours), (there, its)):
+        coupled.until_job(domain, job, lambda job: job.slot is not None, "has a slot")
+        coupled.until(lambda domain=domain: reservations_of(domain), "its reservation")
+    return ours, its, first, second
+
+
+def test_a_slot_moves_and_both_start_as_soon_as_nodes_are_free_on_both_sides(coupled: Coupled) -> None:
+    ours, its, _, second = has_slot(coupled, "early")
+    coupled.there.cluster.scancel(second)
+    check_started_together(coupled, [ours], [its])
+    assert "at its slot" in whys(coupled.here, ours) + whys(coupled.there, its)
+    check_nothing_is_left(coupled)
+    assert [reservations_of(domain) for domain in coupled.lab] == [[], []]
+
+
+@pytest.mark.soak
+def test_both_start_at_their_slot_though_a_job_before_it_ends_late(coupled: Coupled) -> None:
+    """Slurm ends jobs that come to their limits some seconds after these."""
+    ours, its, _, _ = has_slot(coupled, "due")
+    check_started_together(coupled, [ours], [its])
+    assert "at its slot" in whys(coupled.here, ours) + whys(coupled.there, its)
+    check_nothing_is_left(coupled)
+
+
+def test_a_wanted_job_starts_before_its_turn_and_pushes_the_first_one_a_little(coupled: Coupled) -> None:
+    here, there = coupled.lab
+    runs = fill(there, 3)
+    first = there.cluster.sbatch("true", f"--nodes={NODES}", LIMIT, "--output=/dev/null")
+    its = coupled.submit(there, Work("wanted", 1, 1.0), LIMIT)  # would end after `runs`
+    ours = coupled.submit(here, Work("wanted", 1, 1.0), LIMIT)
+    check_started_together(coupled, [ours], [its])
+    assert there.cluster.state(first) == "PENDING"
+    there.cluster.scancel(runs)
+    there.cluster.wait_for_state(first, "COMPLETED")
+    check_nothing_is_left(coupled)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("kill", [False, True])
+def test_a_slot_outlives_a_service_that_is_started_again(coupled: Coupled, kill: bool) -> None:
+    ours, its, _, second = has_slot(coupled, f"restart-{kill}")
+    before = [reservations_of(domain) for domain in coupled.lab]
+    for domain in coupled.lab:
+        (domain.service.kill if kill else domain.service.stop)()
+        domain.service.start()
+    assert [reservations_of(domain) for domain in coupled.lab] == before
+    coupled.there.cluster.scancel(second)
+    check_started_together(coupled, [ours], [its])
+    check_nothing_is_left(coupled)
+
+
+@pytest.mark.soak
+def test_a_mate_that_is_cancelled_takes_the_slot_with_it(coupled: Coupled) -> None:
+    ours, its, _, second = has_slot(coupled, "cancelled")
+    coupled.there.cluster.scancel(int(its))
+    coupled.until(lambda: not any(reservations_of(domain) for domain in coupled.lab), "no reservation")
+    coupled.there.cluster.scancel(second)
+    coupled.until_state(coupled.here, ours, "completed")
+    check_nothing_is_left(coupled)
