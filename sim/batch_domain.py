@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class BatchDomain:
-    """The paired jobs of one domain of the tables, by row: `core.scheduling.scheduler.Scheduler`."""
+    """The paired jobs of one domain of the tables, by row: `core.scheduling.scheduler.GroupScheduler`."""
 
     def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster
@@ -60,6 +60,18 @@ class BatchDomain:
     def try_start(self, job: JobId, now: int, wanted_until: int, start_at: float | None = None) -> bool:  # noqa: ARG002
         """See the protocol."""
         return self.cluster.try_start(self.row[job], now, wanted_until)
+
+    def try_ready(self, job: JobId, now: int) -> bool:
+        """See the protocol."""
+        return self.cluster.try_ready(self.row[job], now)
+
+    def give_back(self, job: JobId, now: int) -> None:  # noqa: ARG002
+        """See the protocol. All answers come at this instant, so no iteration has run meanwhile."""
+        self.cluster.give_back(self.row[job])
+
+    def want_until(self, job: JobId, until: int) -> None:
+        """See the protocol."""
+        self.cluster.want_until(self.row[job], until)
 
     def reschedule(self, job: JobId | None = None) -> None:  # noqa: ARG002
         """See the protocol."""

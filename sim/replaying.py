@@ -12,11 +12,7 @@ from cosched.compilation import prepare_kernels
 from cosched.errors import InputError
 from cosched.sim.configuration import Domain, ReplayConfig, replay_config
 from cosched.sim.engine import Engine
-from cosched.sim.federation.conductor import Conductor
-from cosched.sim.federation.cores import core_players
-from cosched.sim.link import Link
-from cosched.sim.results.outcomes import jobs_of, last_event
-from cosched.sim.results.result import DomainResult, ReplayResult, collect
+from cosched.sim.results.result import ReplayResult, collect
 from cosched.sim.script import ScriptedDomain, ScriptedEvent, read_script
 from cosched.sim.story import StoryLog
 from cosched.sim.warm_up import prepare_for, run_all_kernels
@@ -75,8 +71,6 @@ class Replay:
             DomainSetup(domain.name, workload, domain.cluster_settings(nodes), domain.coscheduling_settings())
             for domain, workload, nodes in zip(settings, self.workloads, self.nodes, strict=True)
         ]
-        if self.pairing.groups:
-            return self._run_groups(settings, setups)
         story = StoryLog() if self.config.events else None
         self.compile_s += prepare_for(setups, self._say)
         began = time.process_time()
@@ -92,24 +86,6 @@ class Replay:
         }
         events = story.with_unpaired(engine) if story is not None else None
         return collect(engine, settings, timing, events)
-
-    def _run_groups(self, settings: list[Domain], setups: Sequence[DomainSetup]) -> ReplayResult:
-        """Simulate groups of more than two jobs: each domain is the core with the scheduler of a live domain."""
-        for option, given in (("--script", self.config.script is not None), ("--events", self.config.events)):
-            if given:
-                raise InputError(option, None, "is for pairs; this replay has groups of more than two jobs")
-        began = time.process_time()
-        players = core_players(setups, self.pairing, Link())
-        conductor = Conductor(players)
-        conductor.run()
-        domains = {}
-        for i, (player, setup) in enumerate(zip(players, setups, strict=True)):
-            outcomes, releases = player.results(setup.name)
-            jobs = jobs_of(outcomes, setup.workload, self.pairing, i, conductor.now)
-            last, nodes = last_event(jobs, setup.workload, conductor.now), setup.cluster.nodes
-            domains[setup.name] = DomainResult(settings[i], nodes, setup.workload, jobs, releases, last)
-        timing = {"read_s": self.read_s, "compile_s": self.compile_s, "simulate_cpu_s": time.process_time() - began}
-        return ReplayResult(domains, self.pairing, conductor.stalled, None, timing)
 
 
 def read_machine(domain: Domain, config: ReplayConfig) -> tuple[Workload, int]:

@@ -29,7 +29,18 @@ from cosched.core.events import (
     Submitted,
 )
 from cosched.core.job import JobState
-from cosched.core.protocol import Domain, Failure, GetMateJobId, GetMateStatus, JobId, MateName, Reply, Request
+from cosched.core.protocol import (
+    Domain,
+    Failure,
+    GetMateJobId,
+    GetMateStatus,
+    GroupName,
+    JobId,
+    MateName,
+    Named,
+    Reply,
+    Request,
+)
 from cosched.core.scheduling.batch.cluster import Cluster
 from cosched.core.scheduling.primitives.tables import MAX_TIME, NEVER, Tables, new_tables
 from cosched.core.scheduling.scheduler import ClusterSettings
@@ -91,7 +102,10 @@ class World:
         elsewhere: Collection[Domain] = (),
         link: Link | None = None,
     ) -> None:
-        """`pairing`: the pairs of `domains`, of which some may be `elsewhere`: called, and calling, by the `link`."""
+        """`pairing`: the pairs and groups of `domains`.
+
+        Some domains may be `elsewhere`: called, and calling, by the `link`.
+        """
         self.domains = [domain for domain in domains if domain.name not in elsewhere]
         self.pairing = pairing
         self.story = story
@@ -106,7 +120,7 @@ class World:
         ]
         self.policies = list(map(PolicyDomain, self.coschedulers, self.schedulers))
         self.index = {domain.name: i for i, domain in enumerate(self.domains)}
-        self._mate: dict[int, MateName] = {}  # by row
+        self._named: dict[int, Named] = {}  # by row
         self.job_id: dict[int, JobId] = {}  # row -> job id, of paired jobs
         self.timers = VirtualTimers()
         self.script = script or NoScript()
@@ -122,7 +136,7 @@ class World:
 
     def submitted(self, domain: int, row: int) -> None:
         """A job was submitted."""
-        self.feed(domain, Submitted(self.job_id[row], self._mate[row]))
+        self.feed(domain, Submitted(self.job_id[row], self._named[row]))
 
     def ended(self, domain: int, row: int) -> None:
         """A job ended."""
@@ -245,19 +259,25 @@ class World:
             domain, job, timer = due
             self.feed(domain, TIMER_EVENTS[timer](job))
 
-    # Pairs
+    # Pairs and groups
 
     def _link_pairs(self, domains: Sequence[DomainSetup]) -> None:
         pairing = self.pairing
         for number, sides, jobs in zip(pairing.row, pairing.domain.tolist(), pairing.job.tolist(), strict=True):
             for side, name in enumerate(domains[side].name for side in sides):
                 if name in self.index:
-                    self._link(self.index[name], jobs[side], domains[sides[1 - side]].name, str(number))
+                    self._link(self.index[name], jobs[side], MateName(domains[sides[1 - side]].name, str(number)))
+        for group in pairing.groups:
+            names = tuple(domains[domain].name for domain, _ in group.members)
+            for name, (_, job) in zip(names, group.members, strict=True):
+                if name in self.index:
+                    others = tuple(other for other in names if other != name)
+                    self._link(self.index[name], job, GroupName(str(group.row), others))
         self.note_paired()
 
-    def _link(self, domain: int, job: int, peer: Domain, pair: str) -> None:
+    def _link(self, domain: int, job: int, named: Named) -> None:
         row = self.first[domain] + job
-        self._mate[row] = MateName(peer, pair)
+        self._named[row] = named
         self.job_id[row] = str(self.domains[domain].workload.job_id[job])
         self.schedulers[domain].row[self.job_id[row]] = row
         self.tables.jobs[row]["paired"] = 1
@@ -267,7 +287,9 @@ class World:
         off = self._off_elsewhere | {each.ledger.domain for each in self.coschedulers if not each.settings.enabled}
         for setup, scheduler in zip(self.domains, self.schedulers, strict=True):
             for job, row in scheduler.row.items():
-                scheduler.count_paired(job, setup.name not in off and self._mate[row].peer not in off)
+                named = self._named[row]
+                alone = isinstance(named, MateName) and named.peer in off
+                scheduler.count_paired(job, setup.name not in off and not alone)
 
 
 def _told(message: Request | Reply) -> dict[str, object]:

@@ -1,4 +1,4 @@
-"""Core players for all domains of a replay: what groups of more than two jobs need."""
+"""Core players for domains of a simulation: its jobs as those of a trace, with their mates and groups."""
 
 from __future__ import annotations
 
@@ -11,11 +11,6 @@ from cosched.sim.federation.core_player import CorePlayer
 from cosched.sim.link import Link
 from cosched.sim.world import DomainSetup
 from cosched.workload.pairing import Pairing
-
-
-def core_players(setups: Sequence[DomainSetup], pairing: Pairing, link: Link) -> list[CorePlayer]:
-    """Return a player for each domain, in order."""
-    return [core_player(setups, pairing, index, link) for index in range(len(setups))]
 
 
 def core_player(setups: Sequence[DomainSetup], pairing: Pairing, index: int, link: Link) -> CorePlayer:

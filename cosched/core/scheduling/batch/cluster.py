@@ -29,7 +29,8 @@ class Cluster:
         self._unit_nodes = settings.partitions.unit_nodes if settings.partitions else 1
         self._start, self._hold = direct(answers.start), direct(answers.hold)
         self._pass_over, self._release = direct(answers.pass_over), direct(answers.release)
-        self._try_start = direct(answers.try_start)
+        self._try_start, self._try_ready = direct(answers.try_start), direct(answers.try_ready)
+        self._requeue = direct(answers.requeue)
         self._configure(settings)
 
     def _configure(self, settings: ClusterSettings) -> None:
@@ -72,6 +73,20 @@ class Cluster:
     def try_start(self, row: int, now: int, wanted_until: int) -> bool:
         """TryStartMate: start a queued job if an iteration run now would; else it is wanted until then."""
         return bool(self._try_start(self.tables, self.index, row, now, wanted_until))
+
+    def try_ready(self, row: int, now: int) -> bool:
+        """Make a queued job ready if an iteration run now would start it."""
+        return bool(self._try_ready(self.tables, self.index, row, now))
+
+    def give_back(self, row: int) -> None:
+        """Queue a job that `try_ready` has made ready, as if nothing had happened."""
+        changed = self._record["changed"]
+        self._requeue(self.tables, self.index, row)
+        self._record["changed"] = changed
+
+    def want_until(self, row: int, until: int) -> None:
+        """After a release the job comes before those that nobody waits for."""
+        self.tables.marks[row]["wanted_until"] = until
 
     def release(self, row: int, now: int) -> None:
         """End a hold by force: queued again, last in the order for the rest of this instant."""
@@ -132,7 +147,7 @@ class Cluster:
     def lose(self, row: int, now: int) -> JobState:
         """The job's nodes are gone: a holding job is queued again, a running one has failed; its new state."""
         if self.state(row) is JobState.HOLDING:
-            answers.requeue(self.tables, self.index, row)
+            self._requeue(self.tables, self.index, row)
         else:
             loop.finish(self.tables, self.index, row, now, int(JobState.FAILED))
         return self.state(row)

@@ -49,6 +49,12 @@ class MeetingCluster(Cluster):
         self._arrange(self.tables, self.index, now)
         return bool(self._ask(self.tables, self.index, slots.TRY, row, wanted_until, now))
 
+    def try_ready(self, row: int, now: int) -> bool:
+        """Make a queued job ready if an iteration run now would start it; it is wanted for good."""
+        self._arrange(self.tables, self.index, now)
+        wanted_until = int(self.tables.marks[row]["wanted_until"])
+        return bool(self._ask(self.tables, self.index, slots.TRY_READY, row, wanted_until, now))
+
     def want(self, row: int, wanted: bool = True) -> None:
         """Whether its mate has asked for this job, be it before its submission."""
         self.tables.slots[row]["wanted"] = wanted

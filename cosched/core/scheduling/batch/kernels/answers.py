@@ -12,7 +12,7 @@ from cosched.core.scheduling.primitives.ordering import drop_left, enqueue, stri
 from cosched.core.scheduling.primitives.profile import take
 from cosched.core.scheduling.primitives.tables import NEVER, Tables
 
-QUEUED, HOLDING = int(JobState.QUEUED), int(JobState.HOLDING)
+QUEUED, READY, HOLDING = int(JobState.QUEUED), int(JobState.READY), int(JobState.HOLDING)
 
 
 @kernel
@@ -62,17 +62,26 @@ def abandon(tab: Tables, d: int) -> None:
 @kernel
 def try_start(tab: Tables, d: int, row: int, now: int, wanted_until: int) -> bool:
     """TryStartMate: start `row` if an iteration run now would; else it is wanted until `wanted_until`."""
+    if not try_ready(tab, d, row, now):
+        tab.marks[row].wanted_until = wanted_until
+        return False
+    begin_run(tab, d, row, now)
+    tab.domains[d].changed = 1
+    return True
+
+
+@kernel
+def try_ready(tab: Tables, d: int, row: int, now: int) -> bool:
+    """Give `row` its nodes if an iteration run now would start it: it is ready."""
     job = tab.jobs[row]
     block = would_start(tab, d, row, now)
     if block == NONE:
-        tab.marks[row].wanted_until = wanted_until
         return False
     job.block = block
     job.expected = now + job.requested
     occupy(tab, d, job.nodes, block, job.expected)
-    begin_run(tab, d, row, now)
+    job.state = READY
     strike_row(tab, d, row)
-    tab.domains[d].changed = 1
     return True
 
 

@@ -25,23 +25,26 @@ QUEUED, READY = int(JobState.QUEUED), int(JobState.READY)
 
 
 # What is asked of a meeting domain: one kernel for all, since each would contain the iteration again.
-MEET, TRY, QUOTE, BOOK, UNBOOK, CLAIM = range(6)
+MEET, TRY, TRY_READY, QUOTE, BOOK, UNBOOK, CLAIM = range(7)
 
 
 @kernel
 def ask(tab: Tables, d: int, what: int, row: int, at: int, now: int) -> int:
     """One of the functions below, or `meet`; yes is 1. TRY: the job is wanted for good, and until `at`.
 
-    TryStartMate: start the job if an iteration run now would.
+    TryStartMate: start the job if an iteration run now would. TRY_READY: the same, but it is only ready.
     """
-    if what == MEET or what == TRY:
-        if what == TRY and not _may_start(tab, d, row, at):
+    if what <= TRY_READY:
+        if what != MEET and not _may_start(tab, d, row, at):
             return 0
-        found = meet(tab, d, row if what == TRY else NONE, now)
+        found = meet(tab, d, row if what != MEET else NONE, now)
         if what == MEET:
             return found
         if found != NONE:
-            _start_on(tab, d, row, tab.domains[len(tab.domains) - 1].offered_block, now)
+            _make_ready(tab, d, row, tab.domains[len(tab.domains) - 1].offered_block, now)
+            if what == TRY:
+                begin_run(tab, d, row, now)
+                tab.domains[d].changed = 1
         return 1 if found != NONE else 0
     if what == QUOTE:
         return quote(tab, d, row, at, now)
@@ -143,12 +146,11 @@ def claim(tab: Tables, d: int, row: int, now: int) -> bool:
 
 
 @part
-def _start_on(tab: Tables, d: int, row: int, block: int, now: int) -> None:
-    """A queued job starts on these nodes."""
+def _make_ready(tab: Tables, d: int, row: int, block: int, now: int) -> None:
+    """A queued job is ready on these nodes, and has no slot any more."""
     unbook(tab, d, row)
     _occupy(tab, d, row, block, now)
-    begin_run(tab, d, row, now)
-    tab.domains[d].changed = 1
+    tab.jobs[row].state = READY
 
 
 @shared_kernel
