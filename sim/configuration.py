@@ -13,8 +13,10 @@ from cosched.sim.mistakes import Locate, input_error, inside
 from cosched.validation.mistakes import KeyedError
 from cosched.validation.sections import CoschedulingFields, SchedulerFields
 from cosched.validation.toml import read_toml as read_toml
-from cosched.validation.types import Number, Seconds, Settings, Whole
+from cosched.validation.types import GroupSize, Number, Seconds, Settings, Whole
 from cosched.workload.job_log import JobLog, Overrun
+
+MOST_DOMAINS = 256
 
 
 class Domain(CoschedulingFields, SchedulerFields, JobLog):
@@ -46,10 +48,11 @@ class Domain(CoschedulingFields, SchedulerFields, JobLog):
 class ReplayConfig(Settings):
     """A whole replay: its domains, at most one way to choose mates, and scripted events."""
 
-    domains: Annotated[tuple[Domain, ...], Field(min_length=1, max_length=64)]
+    domains: Annotated[tuple[Domain, ...], Field(min_length=1, max_length=MOST_DOMAINS)]
     pairs: str | Path | None = None
     pair_window: Seconds | None = None
     pair_fraction: Annotated[Number, Field(ge=0, le=1)] | None = None
+    group_size: GroupSize | None = None
     seed: Annotated[Whole, Field(ge=0)] = 0
     overrun: Overrun = "extend"
     script: str | Path | None = None  # a file, or the lines themselves
@@ -63,12 +66,23 @@ class ReplayConfig(Settings):
             raise ValueError(f"domain {twice[0]!r} occurs twice")
         if sum(way is not None for way in (self.pairs, self.pair_window, self.pair_fraction)) > 1:
             raise ValueError("pairs, pair_window and pair_fraction exclude each other")
-        for key in ("pair_window", "pair_fraction"):
+        if self.group_size is not None:
+            self._check_group_size(self.group_size)
+        for key in ("pair_window", "pair_fraction") if self.group_size is None else ():
             if getattr(self, key) is not None and not 2 <= len(names) <= MAX_MEMBERS:
-                raise ValueError(f"{key}: pairs jobs of 2 to {MAX_MEMBERS} domains, but there are {len(names)}")
+                many = "; group_size takes some of more" if key == "pair_fraction" and len(names) > 1 else ""
+                raise ValueError(f"{key}: pairs jobs of 2 to {MAX_MEMBERS} domains, but there are {len(names)}{many}")
         if [self.pairs, *(domain.trace for domain in self.domains)].count("-") > 1:
             raise ValueError("standard input ('-') can be read only once")
         return self
+
+    def _check_group_size(self, sizes: range) -> None:
+        if self.pair_fraction is None:
+            raise ValueError("group_size: needs pair_fraction, the share of the jobs that are in groups")
+        if sizes[-1] > len(self.domains):
+            raise ValueError(
+                f"group_size: {sizes[-1]} jobs are on {sizes[-1]} domains, but there are {len(self.domains)}"
+            )
 
 
 def replay_config(source: str | Locate, values: dict[str, Any]) -> ReplayConfig:

@@ -13,7 +13,12 @@ from cosched.errors import InputError
 if TYPE_CHECKING:
     from cosched.sim.configuration import ReplayConfig
 
-EXCLUSIVE = (frozenset({"pairs", "pair_window", "pair_fraction"}), frozenset({"load", "scale"}))
+EXCLUSIVE = (
+    frozenset({"pairs", "pair_window", "pair_fraction"}),
+    frozenset({"pairs", "group_size"}),
+    frozenset({"pair_window", "group_size"}),
+    frozenset({"load", "scale"}),
+)
 FILES = ("trace", "pairs", "script")
 NO_DOMAIN = "no domain: give --domain NAME,trace=FILE,... or a --config FILE"
 

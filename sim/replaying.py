@@ -22,7 +22,7 @@ from cosched.validation.schemes import SchemeChoice
 from cosched.workload import traces
 from cosched.workload.job_log import read_jobs
 from cosched.workload.jobs import Workload
-from cosched.workload.pairing import Pairing, pairs_by_fraction, pairs_by_window, pairs_from_file
+from cosched.workload.pairing import Pairing, groups_at_random, pairs_by_fraction, pairs_by_window, pairs_from_file
 
 NO_PAIRS = Pairing(np.empty(0, np.int64), np.empty((0, 2), np.int64), np.empty((0, 2), np.int64))
 
@@ -106,6 +106,8 @@ def pair_jobs(config: ReplayConfig, workloads: Sequence[Workload]) -> Pairing:
         return pairs_from_file(config.pairs, names, workloads)
     if config.pair_window is not None:
         return pairs_by_window(workloads, config.pair_window)
+    if config.pair_fraction is not None and config.group_size is not None:
+        return groups_at_random(workloads, config.pair_fraction, config.group_size, config.seed)
     if config.pair_fraction is not None:
         return pairs_by_fraction(workloads, config.pair_fraction, config.seed)
     return NO_PAIRS

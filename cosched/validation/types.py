@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
+from cosched.core.protocol import MAX_MEMBERS
 from cosched.core.scheduling.policies.ordering import parse_ordering
 from cosched.core.scheduling.pools import parse_node_pool
 from cosched.validation.durations import parse_seconds
@@ -41,6 +42,18 @@ def _node_pool(value: str) -> str:
     return value
 
 
+def _group_size(value: object) -> object:
+    """A number of members, or two with a hyphen between them, as the range of all that are allowed."""
+    if isinstance(value, range):
+        return value
+    least, _, most = str(_no_bool(value)).partition("-")
+    if not all(part.isascii() and part.isdecimal() and len(part) < 9 for part in (least, most or least)):
+        raise ValueError(f"{value!r} is not a number of jobs, as 3, or two, as 2-5")
+    if not 2 <= int(least) <= int(most or least) <= MAX_MEMBERS:
+        raise ValueError(f"a group has 2 to {MAX_MEMBERS} jobs, not {value}")
+    return range(int(least), int(most or least) + 1)
+
+
 _SWITCHES = {"on": True, "true": True, "off": False, "false": False}
 
 DomainName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{1,64}$")]
@@ -50,6 +63,7 @@ Seconds = Annotated[int, BeforeValidator(_seconds), Field(ge=0)]
 ExactSeconds = Annotated[Decimal, BeforeValidator(_seconds), Field(ge=0)]
 MateBudget = Annotated[Number, AfterValidator(checked_budget)]
 MateBudgetShare = Annotated[Number, AfterValidator(checked_share)]
+GroupSize = Annotated[Any, BeforeValidator(_group_size)]  # a range
 Switch = Annotated[bool, Field(strict=True), BeforeValidator(_switch)]
 Policy = Annotated[str, AfterValidator(_policy)]
 NodePool = Annotated[str, AfterValidator(_node_pool)]

@@ -7,7 +7,8 @@ import decimal
 import io
 import math
 import sys
-from collections.abc import Iterable, Sequence
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import NamedTuple
@@ -115,13 +116,53 @@ def pairs_by_fraction(workloads: Sequence[Workload], fraction: Decimal | str, se
     """
     _check_several(workloads, "--pair-fraction")
     first, others = workloads[0], workloads[1:]
-    if seed < 0:
-        raise InputError("--seed", None, f"{seed} is not a seed; give 0 or more")
     count = min(_share_of(len(first), fraction), *map(len, others))
     # The extra key makes the draw independent of a workload that was generated with the same seed.
-    rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence([seed, crc32(b"pair-fraction")])))
+    rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence([_checked(seed), crc32(b"pair-fraction")])))
     drawn = rng.choice(np.arange(len(first)), count, replace=False, shuffle=False)
     return _nearest(workloads, np.sort(drawn), NO_LIMIT)
+
+
+def groups_at_random(workloads: Sequence[Workload], fraction: Decimal | str, sizes: range, seed: int) -> Pairing:
+    """Put floor(`fraction` x all jobs) jobs into groups of `sizes`, with `seed`; a group of two is a pair.
+
+    Jobs are drawn one after another. Each takes as many mates as its group's size, which is drawn, too, wants: in
+    domains in a random order, the nearest free job by submit time. Rows are numbered by the groups' first submissions.
+    There are fewer groups if the jobs do not suffice. InputError as of `pairs_by_fraction`, or for sizes that the
+    number of workloads does not allow.
+    """
+    _check_sizes(sizes, len(workloads))
+    lengths = np.array([len(workload) for workload in workloads])
+    left = _share_of(int(lengths.sum()), fraction)
+    rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence([_checked(seed), crc32(b"groups")])))
+    ends = np.cumsum(lengths)
+    drawn = rng.permutation(int(lengths.sum()))
+    domains = np.searchsorted(ends, drawn, "right")
+    free = [_Free(workload) for workload in workloads]
+    found: list[tuple[int, tuple[tuple[int, int], ...]]] = []
+    for domain, row in zip(domains.tolist(), (drawn - (ends - lengths)[domains]).tolist(), strict=True):
+        size = min(int(rng.integers(sizes.start, sizes.stop)), left)
+        if size < sizes.start:
+            break
+        if free[domain].take(row):
+            submit = int(workloads[domain].submit[row])
+            members = [(domain, row), *_mates_of(domain, submit, rng.permutation(len(free)).tolist(), free, size)]
+            if len(members) < sizes.start:
+                break
+            found.append((min(int(workloads[of].submit[job]) for of, job in members), tuple(sorted(members))))
+            left -= len(members)
+    return _pairing([Group(row, members) for row, (_, members) in enumerate(sorted(found), 1)])
+
+
+def _mates_of(
+    domain: int, submit: int, order: Iterable[int], free: Sequence[_Free], size: int
+) -> Iterator[tuple[int, int]]:
+    """Yield the mates of a job in other domains, in this order, until its group has `size` members."""
+    missing = size - 1
+    for other in order:
+        if missing and other != domain and (job := free[other].take_nearest(submit, NO_LIMIT)) is not None:
+            missing -= 1
+            yield other, job
 
 
 def write_pairs(path: StrPath, names: Sequence[str], workloads: Sequence[Workload], pairing: Pairing) -> None:
@@ -224,6 +265,18 @@ def _check_several(workloads: Sequence[Workload], option: str) -> None:
         raise InputError(option, None, f"pairs jobs of 2 to {MAX_MEMBERS} domains, but there are {len(workloads)}")
 
 
+def _check_sizes(sizes: range, domains: int) -> None:
+    if not 2 <= sizes.start < sizes.stop <= min(MAX_MEMBERS, domains) + 1:
+        said = f"{sizes.start} to {sizes.stop - 1} jobs are no group of {domains} domains"
+        raise InputError("--group-size", None, f"{said}; give 2 to {min(MAX_MEMBERS, domains)}")
+
+
+def _checked(seed: int) -> int:
+    if seed < 0:
+        raise InputError("--seed", None, f"{seed} is not a seed; give 0 or more")
+    return seed
+
+
 def _share_of(count: int, fraction: Decimal | str) -> int:
     """Return floor(fraction x count), exactly."""
     try:
@@ -247,28 +300,47 @@ def _nearest(workloads: Sequence[Workload], takers: Ints, limit_s: int) -> Pairi
 
 def _taken(first: Workload, second: Workload, takers: Ints, limit_s: int) -> list[tuple[int, int]]:
     """Return which of the `takers` takes which job of `second`."""
-    order = np.argsort(second.submit, kind="stable")
-    times = second.submit[order]
-    # Places 1 to m are the second domain's jobs by submit time; 0 and m + 1 mean "none".
-    time: list[float] = [-math.inf, *times.tolist(), math.inf]
-    first_of_equals = [0, *(np.searchsorted(times, times) + 1).tolist()]
-    # Following the links from a place leads to the nearest free place on that side, or to the place itself if free.
-    earlier, later = list(range(len(time))), list(range(len(time)))
-    wanted = first.submit[takers]
-    pairs: list[tuple[int, int]] = []
-    for taker, submit, place in zip(
-        takers.tolist(), wanted.tolist(), np.searchsorted(times, wanted).tolist(), strict=True
-    ):
+    free = _Free(second)
+    taken = ((taker, free.take_nearest(int(first.submit[taker]), limit_s)) for taker in takers.tolist())
+    return [(taker, job) for taker, job in taken if job is not None]
+
+
+class _Free:
+    """The jobs of a domain that nobody has taken yet, by submit time."""
+
+    def __init__(self, workload: Workload) -> None:
+        self._order = np.argsort(workload.submit, kind="stable").tolist()
+        times = workload.submit[self._order]
+        # Places 1 to m are the jobs by submit time; 0 and m + 1 mean "none".
+        self._time: list[float] = [-math.inf, *times.tolist(), math.inf]
+        self._first_of_equals = [0, *(np.searchsorted(times, times) + 1).tolist()]
+        self._place = (np.argsort(self._order) + 1).tolist()
+        # Following the links from a place leads to the nearest free place on that side, or to the place itself if free.
+        self._earlier, self._later = list(range(len(self._time))), list(range(len(self._time)))
+
+    def take_nearest(self, submit: int, limit_s: int) -> int | None:
+        """Take the job that was submitted nearest to `submit`, at most `limit_s` from it, and return its row."""
+        place = bisect_left(self._time, submit) - 1
         # Jobs up to `place` were submitted before this one, jobs after it at the same time or later.
-        before, after = _free(earlier, place), _free(later, place + 1)
-        nearest = before if submit - time[before] <= time[after] - submit else after
-        if abs(time[nearest] - submit) > limit_s:
-            continue
+        before, after = _free(self._earlier, place), _free(self._later, place + 1)
+        nearest = before if submit - self._time[before] <= self._time[after] - submit else after
+        if abs(self._time[nearest] - submit) > limit_s:
+            return None
         if nearest == before:
-            nearest = _free(later, first_of_equals[nearest])
-        earlier[nearest], later[nearest] = nearest - 1, nearest + 1
-        pairs.append((taker, int(order[nearest - 1])))
-    return pairs
+            nearest = _free(self._later, self._first_of_equals[nearest])
+        self._take(nearest)
+        return int(self._order[nearest - 1])
+
+    def take(self, row: int) -> bool:
+        """Take this job; False: somebody has."""
+        place = self._place[row]
+        if self._earlier[place] != place:
+            return False
+        self._take(place)
+        return True
+
+    def _take(self, place: int) -> None:
+        self._earlier[place], self._later[place] = place - 1, place + 1
 
 
 def _free(link: list[int], place: int) -> int:

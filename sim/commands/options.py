@@ -54,6 +54,11 @@ def replay_options(*, pairs_file: bool) -> Callable[[Command], Command]:
         click.option("--pairs", metavar="FILE", help="Pairs: a CSV whose columns are domains, its rows job ids."),
         click.option("--pair-window", metavar="TIME", help="Pair jobs of two domains submitted within it."),
         click.option("--pair-fraction", metavar="SHARE", help="Pair this share of the first domain's jobs."),
+        click.option(
+            "--group-size",
+            metavar="N[-M]",
+            help="With --pair-fraction: this share of all jobs, in groups of N to M, on domains drawn at random.",
+        ),
         click.option("--seed", metavar="N", help="Seed of drawn traces and pairs (0)."),
         click.option(
             "--overrun",

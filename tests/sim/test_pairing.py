@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from cosched.errors import InputError
 from cosched.workload.jobs import Workload
-from cosched.workload.pairing import Group, Pairing, pairs_by_fraction, pairs_by_window
+from cosched.workload.pairing import Group, Pairing, groups_at_random, pairs_by_fraction, pairs_by_window
 
 
 def submitted(*times):
@@ -158,3 +158,51 @@ def test_other_wrong_uses_are_refused():
             pairs_by_window(domains, 1)
         with pytest.raises(InputError, match=r"^--pair-fraction: pairs jobs of 2 to 16 domains"):
             pairs_by_fraction(domains, "0.1", 1)
+
+
+# Groups at random.
+
+
+def members(pairing: Pairing) -> list[tuple[tuple[int, int], ...]]:
+    """Of pairs and groups, in the order of their rows."""
+    columns = pairing.row.tolist(), pairing.domain.tolist(), pairing.job.tolist()
+    pairs = [(row, tuple(zip(*of, strict=True))) for row, *of in zip(*columns, strict=True)]
+    return [of for _, of in sorted([*pairs, *pairing.groups])]
+
+
+def months(count: int) -> list[Workload]:
+    draw = np.random.default_rng(count)
+    return [submitted(*np.sort(draw.integers(0, 10_000, 60)).tolist()) for _ in range(count)]
+
+
+@pytest.mark.parametrize(("count", "sizes"), [(2, range(2, 3)), (5, range(2, 6)), (20, range(3, 17))])
+def test_groups_at_random_have_the_share_of_all_jobs(count, sizes):
+    found = members(groups_at_random(months(count), "0.5", sizes, 7))
+    everybody = [member for of in found for member in of]
+    assert len(everybody) == len(set(everybody))
+    assert 30 * count - sizes.start < len(everybody) <= 30 * count
+    assert {len(of) for of in found} <= set(sizes)
+    assert all(len({domain for domain, _ in of}) == len(of) for of in found)
+
+
+def test_groups_at_random_are_submitted_close_together_and_numbered_by_time():
+    works = months(5)
+    found = members(groups_at_random(works, "0.3", range(2, 6), 1))
+    submits = [[int(works[domain].submit[row]) for domain, row in of] for of in found]
+    assert [min(of) for of in submits] == sorted(min(of) for of in submits)
+    assert np.mean([max(of) - min(of) for of in submits]) < 1000
+
+
+def test_groups_at_random_are_the_same_with_the_same_seed():
+    drawn = [members(groups_at_random(months(5), "0.2", range(2, 6), seed)) for seed in (1, 1, 2)]
+    assert drawn[0] == drawn[1] != drawn[2]
+
+
+def test_all_jobs_may_be_in_groups():
+    assert sum(map(len, members(groups_at_random(months(4), "1", range(2, 5), 1)))) > 200
+
+
+@pytest.mark.parametrize(("count", "sizes"), [(3, range(2, 5)), (20, range(2, 18)), (3, range(1, 3)), (3, range(3, 3))])
+def test_groups_that_the_domains_do_not_allow(count, sizes):
+    with pytest.raises(InputError, match=r"^--group-size: .* are no group of \d+ domains; give 2 to \d+$"):
+        groups_at_random(months(count), "0.5", sizes, 1)
