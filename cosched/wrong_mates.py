@@ -26,6 +26,24 @@ _TEXTS: Mapping[str, str] = {
 _NOT_SAID = "{domain} knows no such pair: {mate} is not there, has ended, or is another job's mate or another user's"
 
 
+_OF_GROUPS: Mapping[str, str] = {
+    MateProblem.OTHER_DOMAINS: "the job on {domain} names other domains: all jobs of a group name the same ones",
+    MateProblem.TAKEN: "{domain} knows another job of this domain in it: choose another name",
+    MateProblem.RUNNING: "its job on {domain} runs already",
+    MateProblem.COMPLETED: "its job on {domain} has ended (completed)",
+    MateProblem.FAILED: "its job on {domain} has ended (failed)",
+    MateProblem.CANCELLED: "its job on {domain} has ended (cancelled)",
+    MateProblem.OFF: _TEXTS[MateProblem.OFF],
+    MateProblem.NO_GROUPS: "{domain} takes no members of groups: leave it out, or pair the job",
+}
+
+
+def wrong_member(domain: str, group: str, problem: str | None) -> str:
+    """Say what is wrong with the member of a group on `domain`. `problem`: as of `wrong_mate`."""
+    said = _OF_GROUPS.get(problem or "", "{domain} knows no such group")
+    return f"group {group}: {said.format(domain=domain)}"
+
+
 def wrong_mate(domain: str, job: str | None, pair: str | None, problem: str | None) -> str:
     """Say what is wrong with a mate on `domain` that is named by its id, `job`, or by the name of its pair.
 

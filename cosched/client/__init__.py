@@ -28,7 +28,7 @@ from cosched.client.connection import Tls
 from cosched.client.domains import Domain, Drain, Nodes, Peer
 from cosched.client.errors import ClientError, Unreachable
 from cosched.client.events import Event
-from cosched.client.jobs import Holds, Job, Mate
+from cosched.client.jobs import Group, Holds, Job, Mate, Member
 
 __all__ = [
     "AsyncClient",
@@ -37,9 +37,11 @@ __all__ = [
     "Domain",
     "Drain",
     "Event",
+    "Group",
     "Holds",
     "Job",
     "Mate",
+    "Member",
     "Nodes",
     "Peer",
     "Tls",

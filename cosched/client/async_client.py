@@ -55,6 +55,8 @@ class AsyncClient(AbstractAsyncContextManager["AsyncClient"]):
         mate: JobLike | None = None,
         pair: str | None = None,
         pair_domain: str = "",
+        group: str | None = None,
+        members: Sequence[str] = (),
         or_alone: bool = False,
         hold: bool = False,
         environment: Mapping[str, str] | None = None,
@@ -71,6 +73,8 @@ class AsyncClient(AbstractAsyncContextManager["AsyncClient"]):
                 mate=mate,
                 pair=pair,
                 pair_domain=pair_domain,
+                group=group,
+                members=members,
                 or_alone=or_alone,
                 hold=hold,
                 environment=environment,
@@ -83,16 +87,24 @@ class AsyncClient(AbstractAsyncContextManager["AsyncClient"]):
         return await self._ask(calls.job(job))
 
     async def jobs(
-        self, states: Iterable[str] | None = None, owner: str | None = None, paired_only: bool = False
+        self,
+        states: Iterable[str] | None = None,
+        owner: str | None = None,
+        paired_only: bool = False,
+        group: str | None = None,
     ) -> list[Job]:
         """Return all jobs in these states (by default all that have not ended), in the order of submission."""
-        return [job async for job in self.iter_jobs(states, owner, paired_only)]
+        return [job async for job in self.iter_jobs(states, owner, paired_only, group)]
 
     def iter_jobs(
-        self, states: Iterable[str] | None = None, owner: str | None = None, paired_only: bool = False
+        self,
+        states: Iterable[str] | None = None,
+        owner: str | None = None,
+        paired_only: bool = False,
+        group: str | None = None,
     ) -> AsyncIterator[Job]:
         """Iterate over the same jobs."""
-        return self._ask_for_pages(calls.jobs(states, owner, paired_only))
+        return self._ask_for_pages(calls.jobs(states, owner, paired_only, group))
 
     async def cancel(self, job: JobLike) -> Job:
         """Cancel a job. Its mate then starts alone."""

@@ -14,7 +14,8 @@ from cosched.client.events import EVENT_KINDS
 from cosched.client.jobs import JOB_STATES, Job
 from cosched.v1 import domain_pb2 as wire
 from cosched.v1.coscheduling_pb2 import JobRef
-from cosched.v1.job_pb2 import MateName, PairName
+from cosched.v1.job_pb2 import GroupName, MateName, PairName
+from cosched.validation.group_names import wrong_group_name, wrong_members
 from cosched.validation.pair_names import ALLOWED, is_pair_name
 
 JobLike = Job | str | int  # a job, "DOMAIN:ID", or an id in the called domain
@@ -37,6 +38,8 @@ def submit(
     mate: JobLike | None,
     pair: str | None,
     pair_domain: str,
+    group: str | None,
+    members: Sequence[str],
     or_alone: bool,
     time_limit: float | timedelta | None,
     environment: Mapping[str, str] | None,
@@ -61,6 +64,10 @@ def submit(
         request.time_limit.FromTimedelta(_timedelta(time_limit))
     if mate is not None or pair is not None:
         request.mates.append(mate_name(mate, pair, pair_domain))
+    if group is not None:
+        request.group.CopyFrom(group_name(group, members))
+    elif members:
+        raise ValueError("members need the name of their group")
     return Call("SubmitJob", request, _job)
 
 
@@ -107,10 +114,15 @@ def job(job: JobLike) -> Call[Job]:
     return Call("GetJob", wire.GetJobRequest(job=job_ref(job)), _job)
 
 
-def jobs(states: Iterable[str] | None, owner: str | None, paired_only: bool) -> Call[list[Job]]:
+def jobs(
+    states: Iterable[str] | None, owner: str | None, paired_only: bool, group: str | None = None
+) -> Call[list[Job]]:
     """Ask for the first page; see Client.jobs."""
     request = wire.ListJobsRequest(
-        states=_enums(states or (), JOB_STATES, "JOB_STATE_"), owner=owner or "", paired_only=paired_only
+        states=_enums(states or (), JOB_STATES, "JOB_STATE_"),
+        owner=owner or "",
+        paired_only=paired_only,
+        group=group or "",
     )
     return Call("ListJobs", request, lambda answer: list(map(Job, answer.jobs)))
 
@@ -161,6 +173,17 @@ def mate_name(mate: JobLike | None, pair: str | None, pair_domain: str) -> MateN
     if not ref.domain:
         raise ValueError(f"{mate!r} is no mate: DOMAIN:ID expected")
     return MateName(job=ref)
+
+
+def group_name(name: str, members: Sequence[str]) -> GroupName:
+    """Return a group's name in the protocol; `members`: the other domains."""
+    others = [members] if isinstance(members, str) else list(members)
+    if why := wrong_group_name(name):
+        raise ValueError(f"{name!r}: {why}")
+    if (wrong := wrong_members(others)) is not None:
+        place, why = wrong
+        raise ValueError(f"group {name}: {others[place]!r} {why}" if others else f"group {name}: a domain {why}")
+    return GroupName(name=name, domains=others)
 
 
 def _job(answer: Any) -> Job:

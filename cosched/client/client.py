@@ -66,6 +66,8 @@ class Client(AbstractContextManager["Client"]):
         mate: JobLike | None = None,
         pair: str | None = None,
         pair_domain: str = "",
+        group: str | None = None,
+        members: Sequence[str] = (),
         or_alone: bool = False,
         hold: bool = False,
         environment: Mapping[str, str] | None = None,
@@ -74,7 +76,8 @@ class Client(AbstractContextManager["Client"]):
         """Submit a job: the script itself, or the Path of its file.
 
         `time_limit`: seconds or a timedelta. `mate`: "DOMAIN:ID"; or `pair`: a name that both jobs are submitted with
-        (`pair_domain`: the mate's domain, needed only if there are several peers). A job that cannot be a mate is
+        (`pair_domain`: the mate's domain, needed only if there are several peers); or `group`: a name that one job on
+        each of several domains is submitted with (`members`: the other domains). A job that cannot be a mate is
         refused (ClientError, NO_PAIR), unless `or_alone` is set: the job then starts alone. `hold`: do not start before
         `release`. `directory`: the absolute path where the job runs. The domain chooses what is not given.
         """
@@ -88,6 +91,8 @@ class Client(AbstractContextManager["Client"]):
                 mate=mate,
                 pair=pair,
                 pair_domain=pair_domain,
+                group=group,
+                members=members,
                 or_alone=or_alone,
                 hold=hold,
                 environment=environment,
@@ -100,16 +105,27 @@ class Client(AbstractContextManager["Client"]):
         return self._ask(calls.job(job))
 
     def jobs(
-        self, states: Iterable[str] | None = None, owner: str | None = None, paired_only: bool = False
+        self,
+        states: Iterable[str] | None = None,
+        owner: str | None = None,
+        paired_only: bool = False,
+        group: str | None = None,
     ) -> list[Job]:
-        """Return all jobs in these states (by default all that have not ended), in the order of submission."""
-        return list(self.iter_jobs(states, owner, paired_only))
+        """Return all jobs in these states (by default all that have not ended), in the order of submission.
+
+        `group`: only those in the group, or the pair, of this name.
+        """
+        return list(self.iter_jobs(states, owner, paired_only, group))
 
     def iter_jobs(
-        self, states: Iterable[str] | None = None, owner: str | None = None, paired_only: bool = False
+        self,
+        states: Iterable[str] | None = None,
+        owner: str | None = None,
+        paired_only: bool = False,
+        group: str | None = None,
     ) -> Iterator[Job]:
         """Iterate over the same jobs; the next page is fetched while you use the present one."""
-        return self._ask_for_pages(calls.jobs(states, owner, paired_only))
+        return self._ask_for_pages(calls.jobs(states, owner, paired_only, group))
 
     def cancel(self, job: JobLike) -> Job:
         """Cancel a job. Its mate then starts alone."""

@@ -99,6 +99,11 @@ class Job(View[job_pb2.Job]):
         return tuple(map(Mate, self._message.mates))
 
     @property
+    def group(self) -> Group | None:
+        """The group that it is in; None: it is in none."""
+        return Group(self._message.group) if self._message.HasField("group") else None
+
+    @property
     def holds(self) -> Holds:
         """Its holds and yields so far."""
         return Holds(self._message.holds)
@@ -159,6 +164,64 @@ class Mate(View[job_pb2.Mate]):
 
     def __str__(self) -> str:
         return f"{self.domain}:{self.id}" if self.id else f"{self.pair}@{self.domain}"
+
+
+class Group(View[job_pb2.Group]):
+    """A job's group: one job on each of several domains, which start together."""
+
+    __slots__ = ()
+
+    @property
+    def name(self) -> str:
+        """Its name, which all its jobs were submitted with."""
+        return self._message.name
+
+    @property
+    def members(self) -> tuple[Member, ...]:
+        """The other members, by domain."""
+        return tuple(map(Member, self._message.members))
+
+    @property
+    def or_alone(self) -> bool:
+        """Whether the job goes on without members that it cannot have."""
+        return self._message.or_alone
+
+    @property
+    def gap(self) -> timedelta | None:
+        """How much later than the first of the others the job started, if they did not start together."""
+        return span(self._message, "gap")
+
+    def __str__(self) -> str:
+        return f"{self.name}@{'+'.join(member.domain for member in self.members)}"
+
+
+class Member(View[job_pb2.Member]):
+    """Another member of a job's group, and what the job's domain knows of it."""
+
+    __slots__ = ()
+
+    @property
+    def domain(self) -> str:
+        """Its domain."""
+        return self._message.domain
+
+    @property
+    def id(self) -> str | None:
+        """Its id there; None: it is not submitted yet, as far as is known."""
+        return self._message.job.job_id or None
+
+    @property
+    def status(self) -> str | None:
+        """Its last known state: holding, queuing, running, ...; None: its domain has not told any."""
+        return word(MATE_STATUSES, self._message.status)
+
+    @property
+    def problem(self) -> str | None:
+        """Why there is no such member: other_domains, no_groups, ...; None: there is, or its domain gives no reason."""
+        return PROBLEMS.get(self._message.problem)
+
+    def __str__(self) -> str:
+        return f"{self.domain}:{self.id}" if self.id else self.domain
 
 
 class Holds(View[job_pb2.HoldRecord]):

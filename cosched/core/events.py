@@ -222,6 +222,7 @@ class MateHeardOf(JobEvent):
     """The mate's domain said this of the mate that the job names at present, though the job did not ask."""
 
     answer: MateJobId
+    peer: Domain = ""  # as in Answered
 
 
 @message

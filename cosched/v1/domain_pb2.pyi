@@ -46,7 +46,7 @@ EVENT_KIND_UNKNOWN: EventKind
 EVENT_KIND_SLOT: EventKind
 
 class SubmitJobRequest(_message.Message):
-    __slots__ = ("request_id", "name", "nodes", "time_limit", "script", "arguments", "working_directory", "environment", "mates", "hold", "owner", "or_alone")
+    __slots__ = ("request_id", "name", "nodes", "time_limit", "script", "arguments", "working_directory", "environment", "mates", "hold", "owner", "or_alone", "group")
     class EnvironmentEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -66,6 +66,7 @@ class SubmitJobRequest(_message.Message):
     HOLD_FIELD_NUMBER: _ClassVar[int]
     OWNER_FIELD_NUMBER: _ClassVar[int]
     OR_ALONE_FIELD_NUMBER: _ClassVar[int]
+    GROUP_FIELD_NUMBER: _ClassVar[int]
     request_id: str
     name: str
     nodes: int
@@ -78,7 +79,8 @@ class SubmitJobRequest(_message.Message):
     hold: bool
     owner: str
     or_alone: bool
-    def __init__(self, request_id: _Optional[str] = ..., name: _Optional[str] = ..., nodes: _Optional[int] = ..., time_limit: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., script: _Optional[bytes] = ..., arguments: _Optional[_Iterable[str]] = ..., working_directory: _Optional[str] = ..., environment: _Optional[_Mapping[str, str]] = ..., mates: _Optional[_Iterable[_Union[_job_pb2.MateName, _Mapping]]] = ..., hold: _Optional[bool] = ..., owner: _Optional[str] = ..., or_alone: _Optional[bool] = ...) -> None: ...
+    group: _job_pb2.GroupName
+    def __init__(self, request_id: _Optional[str] = ..., name: _Optional[str] = ..., nodes: _Optional[int] = ..., time_limit: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., script: _Optional[bytes] = ..., arguments: _Optional[_Iterable[str]] = ..., working_directory: _Optional[str] = ..., environment: _Optional[_Mapping[str, str]] = ..., mates: _Optional[_Iterable[_Union[_job_pb2.MateName, _Mapping]]] = ..., hold: _Optional[bool] = ..., owner: _Optional[str] = ..., or_alone: _Optional[bool] = ..., group: _Optional[_Union[_job_pb2.GroupName, _Mapping]] = ...) -> None: ...
 
 class SubmitJobResponse(_message.Message):
     __slots__ = ("job",)
@@ -147,18 +149,20 @@ class GetJobResponse(_message.Message):
     def __init__(self, job: _Optional[_Union[_job_pb2.Job, _Mapping]] = ...) -> None: ...
 
 class ListJobsRequest(_message.Message):
-    __slots__ = ("states", "owner", "paired_only", "page_size", "page_token")
+    __slots__ = ("states", "owner", "paired_only", "page_size", "page_token", "group")
     STATES_FIELD_NUMBER: _ClassVar[int]
     OWNER_FIELD_NUMBER: _ClassVar[int]
     PAIRED_ONLY_FIELD_NUMBER: _ClassVar[int]
     PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
     PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    GROUP_FIELD_NUMBER: _ClassVar[int]
     states: _containers.RepeatedScalarFieldContainer[_job_pb2.JobState]
     owner: str
     paired_only: bool
     page_size: int
     page_token: str
-    def __init__(self, states: _Optional[_Iterable[_Union[_job_pb2.JobState, str]]] = ..., owner: _Optional[str] = ..., paired_only: _Optional[bool] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ...) -> None: ...
+    group: str
+    def __init__(self, states: _Optional[_Iterable[_Union[_job_pb2.JobState, str]]] = ..., owner: _Optional[str] = ..., paired_only: _Optional[bool] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ..., group: _Optional[str] = ...) -> None: ...
 
 class ListJobsResponse(_message.Message):
     __slots__ = ("jobs", "next_page_token")

@@ -106,7 +106,7 @@ class DomainServiceServicer:
         is in the answer (`job.mates[0].lookup`). If there is no such mate, or it runs or has ended, the job is refused
         (NO_PAIR) unless `or_alone`; it is listed as cancelled. If the domain gives no answer (lookup UNSPECIFIED), the job
         is queued and that domain is asked again as soon as it answers; if it then knows no such mate, the job waits
-        (MateUnknown).
+        (MateUnknown). A group's domains are asked in the same way, each for its member.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -129,8 +129,8 @@ class DomainServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def UnlinkJobs(self, request, context):
-        """Dissolve a pair, while neither runs. A job that holds starts at once, alone. The mate's domain learns of it at
-        its next question, and its job then starts alone.
+        """Dissolve a pair, while neither runs, or let a job leave its group. A job that holds starts at once, alone. The
+        mate's domain learns of it at its next question, and its job then starts alone.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

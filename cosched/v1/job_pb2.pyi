@@ -34,7 +34,7 @@ JOB_STATE_CANCELLED: JobState
 JOB_STATE_UNKNOWN: JobState
 
 class Job(_message.Message):
-    __slots__ = ("ref", "name", "owner", "state", "reason", "nodes", "node_names", "time_limit", "submitted_at", "ready_at", "started_at", "ended_at", "exit_code", "mates", "holds", "slot")
+    __slots__ = ("ref", "name", "owner", "state", "reason", "nodes", "node_names", "time_limit", "submitted_at", "ready_at", "started_at", "ended_at", "exit_code", "mates", "holds", "slot", "group")
     REF_FIELD_NUMBER: _ClassVar[int]
     NAME_FIELD_NUMBER: _ClassVar[int]
     OWNER_FIELD_NUMBER: _ClassVar[int]
@@ -51,6 +51,7 @@ class Job(_message.Message):
     MATES_FIELD_NUMBER: _ClassVar[int]
     HOLDS_FIELD_NUMBER: _ClassVar[int]
     SLOT_FIELD_NUMBER: _ClassVar[int]
+    GROUP_FIELD_NUMBER: _ClassVar[int]
     ref: _coscheduling_pb2.JobRef
     name: str
     owner: str
@@ -67,7 +68,8 @@ class Job(_message.Message):
     mates: _containers.RepeatedCompositeFieldContainer[Mate]
     holds: HoldRecord
     slot: _timestamp_pb2.Timestamp
-    def __init__(self, ref: _Optional[_Union[_coscheduling_pb2.JobRef, _Mapping]] = ..., name: _Optional[str] = ..., owner: _Optional[str] = ..., state: _Optional[_Union[JobState, str]] = ..., reason: _Optional[str] = ..., nodes: _Optional[int] = ..., node_names: _Optional[_Iterable[str]] = ..., time_limit: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., submitted_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., ready_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., started_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., ended_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., exit_code: _Optional[int] = ..., mates: _Optional[_Iterable[_Union[Mate, _Mapping]]] = ..., holds: _Optional[_Union[HoldRecord, _Mapping]] = ..., slot: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+    group: Group
+    def __init__(self, ref: _Optional[_Union[_coscheduling_pb2.JobRef, _Mapping]] = ..., name: _Optional[str] = ..., owner: _Optional[str] = ..., state: _Optional[_Union[JobState, str]] = ..., reason: _Optional[str] = ..., nodes: _Optional[int] = ..., node_names: _Optional[_Iterable[str]] = ..., time_limit: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., submitted_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., ready_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., started_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., ended_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., exit_code: _Optional[int] = ..., mates: _Optional[_Iterable[_Union[Mate, _Mapping]]] = ..., holds: _Optional[_Union[HoldRecord, _Mapping]] = ..., slot: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., group: _Optional[_Union[Group, _Mapping]] = ...) -> None: ...
 
 class MateName(_message.Message):
     __slots__ = ("pair", "job")
@@ -84,6 +86,38 @@ class PairName(_message.Message):
     domain: str
     name: str
     def __init__(self, domain: _Optional[str] = ..., name: _Optional[str] = ...) -> None: ...
+
+class GroupName(_message.Message):
+    __slots__ = ("name", "domains")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    DOMAINS_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    domains: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, name: _Optional[str] = ..., domains: _Optional[_Iterable[str]] = ...) -> None: ...
+
+class Group(_message.Message):
+    __slots__ = ("name", "members", "or_alone", "gap")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    MEMBERS_FIELD_NUMBER: _ClassVar[int]
+    OR_ALONE_FIELD_NUMBER: _ClassVar[int]
+    GAP_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    members: _containers.RepeatedCompositeFieldContainer[Member]
+    or_alone: bool
+    gap: _duration_pb2.Duration
+    def __init__(self, name: _Optional[str] = ..., members: _Optional[_Iterable[_Union[Member, _Mapping]]] = ..., or_alone: _Optional[bool] = ..., gap: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ...) -> None: ...
+
+class Member(_message.Message):
+    __slots__ = ("domain", "job", "status", "problem")
+    DOMAIN_FIELD_NUMBER: _ClassVar[int]
+    JOB_FIELD_NUMBER: _ClassVar[int]
+    STATUS_FIELD_NUMBER: _ClassVar[int]
+    PROBLEM_FIELD_NUMBER: _ClassVar[int]
+    domain: str
+    job: _coscheduling_pb2.JobRef
+    status: _coscheduling_pb2.MateStatus
+    problem: _coscheduling_pb2.MateProblem
+    def __init__(self, domain: _Optional[str] = ..., job: _Optional[_Union[_coscheduling_pb2.JobRef, _Mapping]] = ..., status: _Optional[_Union[_coscheduling_pb2.MateStatus, str]] = ..., problem: _Optional[_Union[_coscheduling_pb2.MateProblem, str]] = ...) -> None: ...
 
 class Mate(_message.Message):
     __slots__ = ("name", "job", "lookup", "status", "heard_at", "gap", "problem", "or_alone")

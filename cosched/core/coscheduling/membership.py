@@ -9,6 +9,7 @@ from cosched.core.job import JobState
 from cosched.core.protocol import (
     Domain,
     Failure,
+    GroupName,
     JobId,
     MateJobId,
     MateStatus,
@@ -70,6 +71,12 @@ class Membership:
     started_by: str = ""  # the proposal by which the group has started
     held_by: dict[Domain, int] = field(default_factory=dict)  # until when the other members hold, as they have said
     void: dict[Domain, int] = field(default_factory=dict)  # proposals of that member up to this number are dropped
+
+    @classmethod
+    def named(cls, domain: Domain, named: GroupName) -> Membership:
+        """That of a new job on `domain`."""
+        domains = tuple(sorted((domain, *named.others)))
+        return cls(named.name, domains, tuple(other for other in domains if other != domain), named.or_alone)
 
     @property
     def turn(self) -> int:

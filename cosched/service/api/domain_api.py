@@ -28,6 +28,7 @@ from cosched.service.wire.callers import Caller, Identify
 from cosched.service.wire.errors import Refusal, abort
 from cosched.service.wire.fields import (
     MAX_OWNER,
+    MAX_PAIR,
     MAX_REQUEST_ID,
     FieldError,
     WrongDomainError,
@@ -231,26 +232,28 @@ class DomainApi(DomainServiceServicer):
     async def _list_jobs(self, request: domain_pb2.ListJobsRequest) -> domain_pb2.ListJobsResponse:
         most = _page_size(request.page_size)
         owner = check_text("owner", request.owner, MAX_OWNER, least=0) or None
+        group = check_text("group", request.group, MAX_PAIR, least=0) or None
         after = _page_token(request.page_token)
         states = _job_states(request.states)
-        records = await self._select(states, owner, request.paired_only, after, most + 1)
+        records = await self._select(states, owner, request.paired_only, after, most + 1, group)
         page = domain_pb2.ListJobsResponse(next_page_token=str(records[most - 1].id) if len(records) > most else "")
         async for record in in_slices(records[:most]):
             self._views.write_job(page.jobs.add(), record)
         return page
 
     async def _select(
-        self, states: Sequence[JobState] | None, owner: str | None, paired_only: bool, after: int, most: int
-    ) -> list[JobRecord]:
+        self, states: Sequence[JobState] | None, owner: str | None, paired_only: bool, after: int, most: int,
+        group: str | None,
+    ) -> list[JobRecord]:  # fmt: skip
         """Return jobs by id. Active jobs come from memory, where all of them are, in this order."""
         active = self._domain.jobs
         if states is None or any(state.final for state in states):
-            records = await self._reads.jobs(states, owner, paired_only, after, most)
+            records = await self._reads.jobs(states, owner, paired_only, after, most, group)
             return [active.get(str(record.id), record) for record in records]
         found: list[JobRecord] = []
         async for record in in_slices(list(active.values()), LOOKED_THROUGH):
             if record.id > after and record.state in states and owner in (None, record.owner):
-                if record.peer is not None or not paired_only:
+                if (record.paired or not paired_only) and group in (None, record.group_name, record.pair):
                     found.append(record)
                 if len(found) == most:
                     break

@@ -10,20 +10,39 @@ from cosched.adapters.manager import ManagerError
 from cosched.core.coscheduling.mates import WAITING
 from cosched.core.events import Linked, ReleaseDue, Unlinked
 from cosched.core.job import JobState
-from cosched.core.protocol import Domain, Failure, GetMateJobId, JobId, MateJobId, MateName
+from cosched.core.protocol import (
+    Domain,
+    Failure,
+    GetMateJobId,
+    GroupName,
+    JobId,
+    MateJobId,
+    MateName,
+    MateProblem,
+    Named,
+)
 from cosched.service.api.requests import Requests, UserRequest, not_owner
 from cosched.service.domain import story
 from cosched.service.domain.live_domain import LiveDomain
+from cosched.service.domain.memory import named_group
 from cosched.service.manager.queues import Queue
 from cosched.service.manager.runner import Runner
 from cosched.service.peers.announcing import Announcer
-from cosched.service.peers.linking import names, no_pair, peer_meant, refusal_of_mate, until_linkable
+from cosched.service.peers.linking import (
+    names,
+    no_pair,
+    peer_meant,
+    refusal_of_group,
+    refusal_of_mate,
+    until_linkable,
+)
 from cosched.service.peers.peers import CallError
 from cosched.service.store import JobRecord, StoreError
 from cosched.service.wire.errors import Refusal
 from cosched.service.wire.fields import number
 from cosched.service.wire.message_parts import FOUND
 from cosched.service.wire.submissions import Submission
+from cosched.wrong_mates import wrong_member
 
 QUICK = 2.0  # seconds that usually suffice for a cancellation, which may go on after that
 UNASKED = 0  # MATE_LOOKUP_UNSPECIFIED
@@ -83,30 +102,32 @@ class Operations:
     async def _submit(self, request: UserRequest, wanted: Submission) -> JobRecord:
         self._queue.check_open()
         owner = self._owner(request, wanted.owner)
-        mate = self._named(wanted.mate) if wanted.mate is not None else None
+        named = await self._checked(wanted.named)
         self._check_room(owner, wanted.nodes)
-        self._check_mate(owner, mate)
-        record = self._record(wanted, owner, mate)
+        self._check_free(owner, named)
+        record = self._record(wanted, owner, named)
         with self._domain.turns.take():
             self._requests.on_record(request, record.id, "")
             self._add(record, wanted)
-            self._domain.admit(record, or_alone=mate is not None and mate.or_alone)
-            if mate is None and not wanted.hold:
+            self._domain.admit(record, or_alone=named is not None and named.or_alone)
+            if named is None and not wanted.hold:
                 self._domain.enqueue(record)
-        if mate is not None:
-            await self._find_mate(request, record, mate)
+        if named is not None:
+            await self._find(request, record, named)
         return record
 
-    async def _find_mate(self, request: UserRequest, record: JobRecord, mate: MateName) -> None:
-        """Ask for the mate of a new job, which is recorded but not scheduled yet. Refusal: there is no such mate.
+    async def _find(self, request: UserRequest, record: JobRecord, named: Named) -> None:
+        """Ask for those with which a new job starts; it is recorded, not scheduled yet. Refusal: it cannot have them.
 
-        The job is recorded first, since its mate's domain may keep its id.
+        The job is recorded first, since the other domains may keep its id.
         """
         job = str(record.id)
-        answer = await self._announcer.announce(job)
+        if isinstance(named, GroupName):
+            refusal = refusal_of_group(named, await self._announcer.announce_member(record, named))
+        else:
+            refusal = refusal_of_mate(named, await self._announcer.announce(job))
         if job not in self._domain.jobs:
             return  # the job was cancelled meanwhile
-        refusal = refusal_of_mate(mate, answer)
         with self._domain.turns.take():
             if refusal is not None and record.state is JobState.QUEUED:
                 self._requests.on_refusal(request, record.id, refusal)
@@ -116,7 +137,9 @@ class Operations:
         if refusal is not None and record.state is JobState.CANCELLED:
             raise refusal
 
-    def _record(self, wanted: Submission, owner: str, mate: MateName | None) -> JobRecord:
+    def _record(self, wanted: Submission, owner: str, named: Named | None) -> JobRecord:
+        group = named if isinstance(named, GroupName) else None
+        mate = named if isinstance(named, MateName) else None
         return JobRecord(
             id=self._domain.store.next_job_id(),
             name=wanted.name,
@@ -131,6 +154,9 @@ class Operations:
             peer=mate.peer if mate else None,
             pair=mate.pair if mate else None,
             mate=mate.mate if mate else None,
+            group_name=group.name if group else None,
+            group_with="+".join(group.others) if group else None,
+            memory=named_group(self._domain.name, group) if group else None,
         )
 
     def _add(self, record: JobRecord, wanted: Submission) -> None:
@@ -166,6 +192,36 @@ class Operations:
             said = f"the scripts of {owner}'s jobs that have not ended take {size}"
             raise Refusal(grpc.StatusCode.RESOURCE_EXHAUSTED, "TOO_MUCH_STORED", said)
 
+    # Groups
+
+    async def _checked(self, named: Named | None) -> Named | None:
+        """Return the mate, with its domain filled in, or the group, whose domains are known and can start groups."""
+        if not isinstance(named, GroupName):
+            return self._named(named) if named is not None else None
+        for peer in named.others:
+            self._named(MateName(peer))
+        lacking = [] if self._domain.takes_groups else [self._domain.name]
+        lacking += await self._announcer.without_groups(named.others)
+        if lacking:
+            said = wrong_member(lacking[0], named.name, MateProblem.NO_GROUPS)
+            raise Refusal(grpc.StatusCode.FAILED_PRECONDITION, "NO_GROUPS", said, {"domain": lacking[0]})
+        return named
+
+    def _check_free(self, owner: str, named: Named | None) -> None:
+        """Raise Refusal if another job here has this mate, or is in this group."""
+        if not isinstance(named, GroupName):
+            self._check_mate(owner, named)
+            return
+        self._check_on()
+        taken = self._domain.core.members.taken(named.name, owner)
+        if taken is not None:
+            said = f"group {named.name}: job {taken} is its member here already; cancel it, or choose another name"
+            raise Refusal(grpc.StatusCode.FAILED_PRECONDITION, "GROUP_TAKEN", said, {"job_id": taken})
+
+    def _check_on(self) -> None:
+        if not self._domain.core.settings.enabled:
+            raise Refusal(grpc.StatusCode.FAILED_PRECONDITION, "COSCHEDULING_OFF", "coscheduling is off here")
+
     # Mates
 
     def _named(self, mate: MateName) -> MateName:
@@ -183,8 +239,7 @@ class Operations:
         """Raise Refusal if a job here other than `job` has this mate."""
         if mate is None:
             return
-        if not self._domain.core.settings.enabled:
-            raise Refusal(grpc.StatusCode.FAILED_PRECONDITION, "COSCHEDULING_OFF", "coscheduling is off here")
+        self._check_on()
         taken = self._domain.core.mates.taken(mate, owner)
         if taken not in (None, job):
             what = f"pair {mate.pair}" if mate.pair is not None else str(mate)
@@ -233,6 +288,9 @@ class Operations:
     def _check_linkable(self, record: JobRecord, mate: MateName) -> None:
         if record.state not in WAITING:
             raise _wrong_state(record, "be linked any more")
+        if record.group_name is not None:
+            said = f"job {record.id} is in group {record.group_name}: unlink it first, or submit it anew"
+            raise Refusal(grpc.StatusCode.FAILED_PRECONDITION, "IN_GROUP", said)
         self._check_mate(record.owner, mate, str(record.id))
 
     async def _ask_for_link(self, record: JobRecord, mate: MateName) -> MateJobId:
@@ -251,7 +309,9 @@ class Operations:
     def _linked(self, request: UserRequest, job: str, peer: Domain) -> JobRecord:
         """Return the job if it has a mate on that domain and has not started; Refusal."""
         record = self._owned(request, job)
-        if record.peer is None or peer not in ("", record.peer):
+        named = record.named
+        others = named.others if isinstance(named, GroupName) else (named.peer,)
+        if not record.paired or peer not in ("", *others):
             raise Refusal(grpc.StatusCode.FAILED_PRECONDITION, "NOT_LINKED", f"job {job} has no such mate")
         if record.state is JobState.RUNNING:
             raise _wrong_state(record, "be unlinked")

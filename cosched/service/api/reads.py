@@ -56,13 +56,14 @@ class Reads:
         return await self._run(partial(self._reader.job, id))
 
     async def jobs(
-        self, states: Sequence[JobState] | None, owner: str | None, paired_only: bool, after_id: int, most: int
-    ) -> list[JobRecord]:
+        self, states: Sequence[JobState] | None, owner: str | None, paired_only: bool, after_id: int, most: int,
+        group: str | None = None,
+    ) -> list[JobRecord]:  # fmt: skip
         """Return the first `most` jobs with ids above `after_id` that meet all conditions, by id; None: any."""
         found: list[JobRecord] = []
         after: int | None = after_id
         while after is not None and len(found) < most:
-            read = partial(self._reader.jobs, states, owner, paired_only, after, most - len(found))
+            read = partial(self._reader.jobs, states, owner, paired_only, after, most - len(found), group)
             batch, after = await self._run(read)
             found += batch
         return found

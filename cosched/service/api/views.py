@@ -10,7 +10,7 @@ from google.protobuf.duration_pb2 import Duration
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from cosched.core.job import JobState
-from cosched.core.protocol import FOREVER
+from cosched.core.protocol import FOREVER, GroupName, MateJobId, MateStatus
 from cosched.core.settings import Scheme
 from cosched.service.clock import Clock
 from cosched.service.domain import story
@@ -19,6 +19,7 @@ from cosched.service.domain.story import Noted
 from cosched.service.peers.peers import PeerView
 from cosched.service.store import EventRecord, JobRecord
 from cosched.service.wire.message_parts import PROBLEM
+from cosched.service.wire.translation import STATUS
 from cosched.v1 import cluster_pb2, coscheduling_pb2, domain_pb2, job_pb2
 from cosched.validation.schemes import Meeting
 
@@ -58,6 +59,9 @@ class Views:
             message.exit_code = record.exit_code
         if record.peer is not None:
             self._write_mate(message.mates.add(), record, record.peer)
+        if isinstance(named := record.named, GroupName):
+            self._write_group(message.group, record, named)
+        if record.paired:
             self._write_holds(message.holds, record)
 
     def _write_times(self, message: job_pb2.Job, record: JobRecord) -> None:
@@ -88,6 +92,22 @@ class Views:
         message.or_alone = memory.get("or_alone", False)
         if problem := memory.get("problem"):
             message.problem = PROBLEM[problem]
+
+    def _write_group(self, message: job_pb2.Group, record: JobRecord, group: GroupName) -> None:
+        message.name, message.or_alone = group.name, group.or_alone
+        if record.gap_s is not None:
+            message.gap.seconds = record.gap_s
+        known = self._domain.core.jobs.get(str(record.id))
+        told = known.group.told if known is not None and known.group is not None else {}
+        jobs = (record.memory or {})["group"].get("jobs", {})
+        for domain in group.others:
+            member, said = message.members.add(domain=domain), told.get(domain)
+            if domain in jobs:
+                member.job.domain, member.job.job_id = domain, jobs[domain]
+            if isinstance(said, MateStatus):
+                member.status = STATUS[said.status]
+            if isinstance(said, MateJobId) and said.problem is not None:
+                member.problem = PROBLEM[said.problem]
 
     def _write_holds(self, message: job_pb2.HoldRecord, record: JobRecord) -> None:
         memory = record.memory or {}

@@ -6,7 +6,7 @@ from cosched.core.coscheduling.ledger import PairedJob
 from cosched.core.coscheduling.membership import Membership
 from cosched.core.effects import Call
 from cosched.core.events import Answered, CallFailed, MateHeardOf
-from cosched.core.protocol import Domain, GetMateJobId, MateJobId, MateStatus, Reply
+from cosched.core.protocol import Domain, GetMateJobId, GetMember, MateJobId, MateStatus, Reply
 from cosched.service.domain.decisions import Decisions
 from cosched.service.domain.records import Records
 from cosched.service.domain.story import Noted
@@ -55,6 +55,13 @@ class Calls:
             what = type(call.request).__name__
             self._journal.note(call.job, Noted.NO_ANSWER, peer=call.peer, call=what, problem=problem)
         self._decisions.feed(failed)
+
+    @in_turn
+    def heard_of_member(self, peer: Domain, question: GetMember, answer: MateJobId) -> None:
+        """What a domain said of its member, when a job was submitted."""
+        job = self._core.jobs.get(question.caller)
+        if job is not None and job.group is not None:
+            self._decisions.feed(MateHeardOf(job.id, answer, peer))
 
     def _keep(self, job: PairedJob, reply: Reply) -> None:
         """Keep what the mate's domain says of it, for those who ask."""

@@ -66,7 +66,7 @@ class Draining:
     def unsettled(self) -> list[JobId]:
         """The jobs that have nodes and wait for their mates, or whose nodes are just being given back."""
         waiting = (JobState.READY, JobState.HOLDING)
-        wait = {job for job, record in self._jobs.items() if record.state in waiting and record.peer is not None}
+        wait = {job for job, record in self._jobs.items() if record.state in waiting and record.paired}
         return sorted(wait | self._decisions.giving_back, key=int)
 
 

@@ -19,6 +19,7 @@ from cosched.core.protocol import (
     Domain,
     GetMateJobId,
     GetMateStatus,
+    GroupName,
     MateStarted,
     MateTried,
     MutatingReply,
@@ -87,6 +88,11 @@ def _remembered_group(group: Membership) -> dict[str, Any]:
     if booking is not None:
         kept["booking"] = asdict(booking)
     return kept
+
+
+def named_group(domain: Domain, named: GroupName) -> dict[str, Any]:
+    """What is to be kept of a job that is new in this group on `domain`."""
+    return {"group": _remembered_group(Membership.named(domain, named))}
 
 
 def _recalled_group(kept: Mapping[str, Any]) -> Membership:

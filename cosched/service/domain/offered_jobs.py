@@ -51,7 +51,9 @@ class OfferedJobs:
             return
         if (ended := self._core.jobs.get(job)) is not None:  # the manager has given its id to another job
             self._core.forget(ended)
-        taken = self._core.mates.taken(record.named, record.owner)
+        named = record.named
+        assert isinstance(named, MateName)
+        taken = self._core.mates.taken(named, record.owner)
         if taken is not None:
             self.refused(job, f"its pair is that of job {taken} already")
             return

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable
+from operator import attrgetter
 
 from prometheus_client import Counter
 
@@ -22,6 +23,8 @@ from cosched.service.metrics import Metrics
 from cosched.service.store import JobRecord
 from cosched.service.wire.message_parts import FOUND
 
+FIELDS_IN_STEP = ("state", "peer", "pair", "mate", "group_name", "group_with", "ready_at", "started_at", "memory")
+IN_STEP = attrgetter(*FIELDS_IN_STEP)  # of a record, with the core
 KEEP_ENDED = 600  # seconds that an ended job stays in memory, for its mate's questions
 
 
@@ -59,14 +62,13 @@ class Records:
         """Bring the record up to date with the core; whether anything differs."""
         place = self.scheduler.job(job.id) if job.id in self.scheduler else None
         memory = remember(job, place)
-        values = (job.state, job.peer or None, job.pair, job.mate, job.ready_at, job.started_at, memory)
-        if values == (
-            record.state, record.peer, record.pair, record.mate, record.ready_at, record.started_at, record.memory
-        ):  # fmt: skip
+        values = (job.state, *_named(job), job.ready_at, job.started_at, memory)
+        if values == IN_STEP(record):
             return record.id in self.journal.changes.jobs
         held_before = (record.memory or {}).get("held_node_seconds", 0)
         self.metrics.held_node_seconds.inc(memory.get("held_node_seconds", 0) - held_before)
-        record.state, record.peer, record.pair, record.mate, record.ready_at, record.started_at, record.memory = values
+        for field, value in zip(FIELDS_IN_STEP, values, strict=True):
+            setattr(record, field, value)
         return True
 
     def _retire(self, record: JobRecord) -> None:
@@ -133,7 +135,7 @@ class Records:
             self.journal.save(record)
 
     def _count_start(self, record: JobRecord, effect: Record) -> None:
-        paired = bool(self.core.jobs[effect.job].peer)
+        paired = bool(self.core.jobs[effect.job].peers)
         together = story.starts_together(effect)
         self.metrics.starts["unpaired" if not paired else "paired" if together else "alone"].inc()
         slot = _slot(record)
@@ -150,6 +152,13 @@ class Records:
         if pushed is not None:
             self.metrics.starts_before_turn.inc()
             self.metrics.pushed_seconds.inc(pushed)
+
+
+def _named(job: PairedJob) -> tuple[str | None, ...]:
+    """Peer, pair and mate of a job, the name of its group and its domains, as they are stored."""
+    group = job.group
+    of_group = (None, None) if group is None else (group.name, "+".join(group.others))
+    return job.peer or None, job.pair, job.mate, *of_group
 
 
 def _slot(record: JobRecord) -> int | None:

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Collection
 from contextlib import suppress
 
 from cosched.core.coscheduling.mates import WAITING
-from cosched.core.protocol import Domain, Found, GetMateJobId, JobId, MateJobId
+from cosched.core.protocol import Domain, Found, GetMateJobId, GetMember, GroupName, JobId, MateJobId
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.peers.peers import CallError, PeerClients
 from cosched.service.store import JobRecord
@@ -32,7 +33,7 @@ class Announcer:
         self._tasks = tasks
         self._again: dict[JobId, asyncio.Event] = {}  # links to announce again; set: at once
 
-    async def ask(self, peer: Domain, question: GetMateJobId) -> MateJobId:
+    async def ask(self, peer: Domain, question: GetMateJobId | GetMember) -> MateJobId:
         """Ask the peer what it knows of a mate. CallError."""
         await self._domain.turns.durable()  # if a power failure undid the job, its id would be reused
         answer = await self._peers.call(peer, question)
@@ -47,6 +48,28 @@ class Announcer:
         answer, settled = await self._announced(job)
         if not settled:
             self._announce_later(job)
+        return answer
+
+    async def without_groups(self, peers: Collection[Domain]) -> list[Domain]:
+        """Return those of the peers that take no members of groups, as they say."""
+        return await self._peers.without_groups(peers)
+
+    async def announce_member(self, record: JobRecord, named: GroupName) -> dict[Domain, MateJobId]:
+        """Ask the other domains of a new job's group for their members; the answers that came. Others come when it is
+        ready.
+        """
+        domains = tuple(sorted((self._domain.name, *named.others)))
+        question = GetMember(str(record.id), named.name, domains, record.owner)
+        answers = await asyncio.gather(*(self._asked_for_member(peer, question) for peer in named.others))
+        return {peer: answer for peer, answer in zip(named.others, answers, strict=True) if answer is not None}
+
+    async def _asked_for_member(self, peer: Domain, question: GetMember) -> MateJobId | None:
+        try:
+            answer = await self.ask(peer, question)
+        except CallError as error:
+            _LOG.info("job %s: %s gives no answer about its group: %s", question.caller, peer, error.problem)
+            return None
+        self._domain.calls.heard_of_member(peer, question, answer)
         return answer
 
     def hurry(self, peer: Domain) -> None:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import grpc
 
-from cosched.core.protocol import Domain, Found, JobId, MateJobId, MateName, StartJob, TryStartMate
+from cosched.core.protocol import Domain, Found, GroupName, JobId, MateJobId, MateName, StartJob, TryStartMate
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.store import JobRecord
 from cosched.service.wire.errors import Refusal
-from cosched.wrong_mates import WAY_OUT, wrong_mate
+from cosched.wrong_mates import WAY_OUT, wrong_mate, wrong_member
 
 LOOK = 0.05  # seconds
 
@@ -23,7 +23,8 @@ def peer_meant(named: Domain, peers: Sequence[Domain]) -> Domain:
 
 def names(record: JobRecord, mate: MateName) -> bool:
     """Whether the job already names this mate, with the same choice about starting alone."""
-    return mate in (record.named, record.named._replace(mate=None))
+    named = record.named
+    return mate == named or (isinstance(named, MateName) and mate == named._replace(mate=None))
 
 
 def refusal_of_mate(mate: MateName, answer: MateJobId | None) -> Refusal | None:
@@ -32,6 +33,14 @@ def refusal_of_mate(mate: MateName, answer: MateJobId | None) -> Refusal | None:
         return None
     said = wrong_mate(mate.peer, mate.mate or answer.job, mate.pair, answer.problem)
     return no_pair(f"{said}; {WAY_OUT}", answer)
+
+
+def refusal_of_group(group: GroupName, answers: Mapping[Domain, MateJobId]) -> Refusal | None:
+    """Return why a job cannot be in this group, by the answers of the other domains; None if there is no reason."""
+    for peer, answer in answers.items():
+        if not group.or_alone and (answer.found is Found.NO_PAIR or answer.problem is not None):
+            return no_pair(wrong_member(peer, group.name, answer.problem), answer)
+    return None
 
 
 def no_pair(message: str, answer: MateJobId | None = None) -> Refusal:

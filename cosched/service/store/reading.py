@@ -88,8 +88,9 @@ class Reader(Reading):
         self._connection.close()
 
     def jobs(
-        self, states: Sequence[JobState] | None, owner: str | None, paired_only: bool, after_id: int, limit: int
-    ) -> tuple[list[JobRecord], int | None]:
+        self, states: Sequence[JobState] | None, owner: str | None, paired_only: bool, after_id: int, limit: int,
+        group: str | None = None,
+    ) -> tuple[list[JobRecord], int | None]:  # fmt: skip
         """Return at most `limit` jobs with ids above `after_id` that meet all conditions, by id (None: any).
 
         Also return the id after which to go on, since at most RANGE jobs are looked at; None: there are no more.
@@ -97,7 +98,7 @@ class Reader(Reading):
         until = self._end_of_range(statements.NEXT_JOB, "jobs", after_id)
         if until is None:
             return [], None
-        found = self._read(job_of, *statements.jobs(states, owner, paired_only, after_id, limit, until))
+        found = self._read(job_of, *statements.jobs(states, owner, paired_only, after_id, limit, until, group))
         return found, found[-1].id if len(found) == limit else until
 
     def events(

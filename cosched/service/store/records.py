@@ -10,7 +10,7 @@ from operator import attrgetter
 from typing import Any
 
 from cosched.core.job import JobState
-from cosched.core.protocol import MateName
+from cosched.core.protocol import GroupName, MateName, Named
 
 _FAST = 1  # zlib level: everything waits while scripts are compressed
 
@@ -45,11 +45,21 @@ class JobRecord:
     heard_at: int | None = None
     gap_s: int | None = None
     cancelled_by: str | None = None  # who cancelled it while it ran
+    group_name: str | None = None
+    group_with: str | None = None  # the domains of the other members, in order, joined by "+"
     memory: dict[str, Any] | None = None  # the coscheduler's own state of the job, as JSON
 
     @property
-    def named(self) -> MateName:
-        """The mate that it names; its id may have been learnt."""
+    def paired(self) -> bool:
+        """Whether it starts with others."""
+        return self.peer is not None or self.group_name is not None
+
+    @property
+    def named(self) -> Named:
+        """The group, or the mate, that it names; the mate's id may have been learnt."""
+        if self.group_name is not None:
+            or_alone = (self.memory or {}).get("group", {}).get("or_alone", False)
+            return GroupName(self.group_name, tuple((self.group_with or "").split("+")), or_alone)
         return MateName(self.peer or "", self.pair, self.mate, (self.memory or {}).get("or_alone", False))
 
     @property

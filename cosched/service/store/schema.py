@@ -127,6 +127,11 @@ CREATE TABLE starts (  -- of the last week: what mate_budget_share counts, of a 
 """
 _CANCELLED_BY = "ALTER TABLE jobs ADD COLUMN cancelled_by TEXT /* who has ordered its end while it ran */"
 _ANSWER = "ALTER TABLE answers ADD COLUMN reply TEXT NOT NULL DEFAULT '[]' /* JSON: the fields of the answer */"
+_GROUPS = """
+ALTER TABLE jobs ADD COLUMN group_name TEXT;
+ALTER TABLE jobs ADD COLUMN group_with TEXT /* the domains of the other members, in order, joined by + */;
+CREATE INDEX jobs_group ON jobs (group_name, owner, ended_at) WHERE group_name IS NOT NULL
+"""
 _START_AT = "ALTER TABLE answers ADD COLUMN start_at REAL /* the agreed instant, in seconds since 1970 */"
 
 
@@ -178,6 +183,11 @@ def _whole_answers(database: Database) -> None:
 @MIGRATIONS(name="0007_starts")
 def _starts(database: Database) -> None:
     _execute_each(database, _STARTS)
+
+
+@MIGRATIONS(name="0008_groups")
+def _groups(database: Database) -> None:
+    _execute_each(database, _GROUPS)
 
 
 def _execute_each(database: Database, statements: str) -> None:

@@ -81,6 +81,7 @@ SCRIPT_BYTES = "SELECT job, length(script) + length(context) FROM scripts"
 SCRIPT = "SELECT script, context FROM scripts WHERE job = ?"
 ENDED_OF_PAIR = f"{_JOBS} WHERE peer = ? AND owner = ? AND pair = ? AND {_LAST_ENDED}"
 ENDED_WITH_MATE = f"{_JOBS} WHERE peer = ? AND owner = ? AND mate = ? AND {_LAST_ENDED}"
+ENDED_OF_GROUP = f"{_JOBS} WHERE group_name = ? AND owner = ? AND {_LAST_ENDED}"
 ANSWERS = "SELECT peer, caller, request_id, kind, reply FROM answers ORDER BY peer, caller"
 ANSWER = "SELECT request_id, kind, reply FROM answers WHERE peer = ? AND caller = ?"
 STARTS = f"SELECT owner, hour, {', '.join(Starts._fields)} FROM starts ORDER BY hour, owner"
@@ -89,15 +90,18 @@ AUDIT = f"SELECT {', '.join(AUDIT_COLUMNS)} FROM audit ORDER BY id DESC LIMIT ?"
 
 
 def jobs(
-    states: Sequence[JobState] | None, owner: str | None, paired_only: bool, after: int, limit: int, until: int = _LAST
-) -> Statement:
-    """Select jobs by id, up to `until`; a limit of -1 means no limit."""
+    states: Sequence[JobState] | None, owner: str | None, paired_only: bool, after: int, limit: int, until: int = _LAST,
+    group: str | None = None,
+) -> Statement:  # fmt: skip
+    """Select jobs by id, up to `until`; a limit of -1 means no limit. `group`: the name of their group or pair."""
     condition = "id > ? AND id <= ?"
     values: tuple[Any, ...] = (after, until)
     if owner is not None:
         condition, values = f"{condition} AND owner = ?", (*values, owner)
     if paired_only:
-        condition = f"{condition} AND peer IS NOT NULL"
+        condition = f"{condition} AND (peer IS NOT NULL OR group_name IS NOT NULL)"
+    if group is not None:
+        condition, values = f"{condition} AND ? IN (group_name, pair)", (*values, group)
     if states is None and owner is None:
         return f"{_JOBS} WHERE {condition} ORDER BY id LIMIT ?", (*values, limit)
     return _by_state(JobState if states is None else states, condition, values, limit)

@@ -231,6 +231,10 @@ class Store(Reading):
             return self._one(job_of, statements.ENDED_OF_PAIR, (peer, owner, pair))
         return self._one(job_of, statements.ENDED_WITH_MATE, (peer, owner, mate))
 
+    def ended_member(self, owner: str, group: str) -> JobRecord | None:
+        """Return the last to end of the owner's jobs that were in a group of this name."""
+        return self._one(job_of, statements.ENDED_OF_GROUP, (group, owner))
+
     def jobs(
         self, states: Sequence[JobState] | None, owner: str | None, paired_only: bool, after_id: int, limit: int
     ) -> list[JobRecord]:

@@ -1,14 +1,15 @@
-"""Checks submissions: what to run, and which mate is named. FieldError names a bad field."""
+"""Checks submissions: what to run, and which mate or group is named. FieldError names a bad field."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from cosched.core.protocol import MateName
+from cosched.core.protocol import GroupName, MateName, Named
 from cosched.service.store import JobScript
 from cosched.service.wire.fields import FieldError, check_domain, check_job, check_text
 from cosched.v1 import domain_pb2, job_pb2
+from cosched.validation.group_names import wrong_group_name, wrong_members
 from cosched.validation.pair_names import ALLOWED, is_pair_name
 
 MAX_NAME = 256
@@ -34,7 +35,7 @@ class Submission:
     nodes: int
     time_limit: int
     script: JobScript
-    mate: MateName | None
+    named: Named | None
     hold: bool
     owner: str
 
@@ -46,7 +47,7 @@ def read_submission(message: domain_pb2.SubmitJobRequest) -> Submission:
         nodes=_nodes(message.nodes),
         time_limit=_time_limit(message),
         script=_script(message),
-        mate=_mate(message),
+        named=_group(message) if message.HasField("group") else _mate(message),
         hold=message.hold,
         owner=check_text("owner", message.owner, MAX_NAME, least=0),
     )
@@ -112,5 +113,20 @@ def _mate(message: domain_pb2.SubmitJobRequest) -> MateName | None:
     if len(message.mates) > 1:
         raise TooManyMatesError("mates", "more than one mate is not supported yet")
     if message.or_alone and not message.mates:
-        raise FieldError("or_alone", "has no effect without a mate")
+        raise FieldError("or_alone", "has no effect without a mate or a group")
     return read_mate("mates[0]", message.mates[0], message.or_alone) if message.mates else None
+
+
+def _group(message: domain_pb2.SubmitJobRequest) -> Named:
+    """Return the group; one of two domains is a pair."""
+    if message.mates:
+        raise FieldError("group", "excludes mates: a job has a mate, or is in a group that names all its members")
+    if why := wrong_group_name(message.group.name):
+        raise FieldError("group.name", why)
+    others = tuple(message.group.domains)
+    if (wrong := wrong_members(others)) is not None:
+        place, why = wrong
+        raise FieldError(f"group.domains[{place}]", why)
+    if len(others) == 1:
+        return MateName(others[0], message.group.name, None, message.or_alone)
+    return GroupName(message.group.name, tuple(sorted(others)), message.or_alone)

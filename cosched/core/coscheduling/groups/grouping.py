@@ -20,6 +20,7 @@ from cosched.core.events import (
     Finished,
     JobEvent,
     LeaseOver,
+    MateHeardOf,
     NodesLost,
     PatienceOver,
     Ready,
@@ -74,6 +75,7 @@ class Grouping:
             NodesLost: (WITH_NODES, self._lose_nodes),
             Finished: ((*WAITING, RUNNING), self._finished),
             Unlinked: (WAITING, self._unlinked),
+            MateHeardOf: (tuple(JobState), self._heard),
         }
         self._late = (ReleaseDue, RetryDue, LeaseOver, PatienceOver)  # timers that may be due too late
 
@@ -122,6 +124,14 @@ class Grouping:
 
     def _failed(self, job: PairedJob, event: CallFailed, now: int) -> list[Effect]:
         return self.gathering.failed(job, event, now)
+
+    def _heard(self, job: PairedJob, event: MateHeardOf, now: int) -> list[Effect]:  # noqa: ARG002
+        """Which job another member is, told when this one was submitted."""
+        group, member = membership(job), event.answer.job
+        if member is None or event.peer in group.jobs:
+            return []
+        group.jobs[event.peer] = member
+        return self.ledger.note(job, What.LINKED, mate=member, peer=event.peer)
 
     # What else happens to the job
 

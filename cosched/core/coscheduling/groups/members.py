@@ -26,15 +26,18 @@ class Members:
             raise ValueError(f"group {named.name}: each domain has one member, and {domain} has this job")
         if not 0 < len(named.others) < MAX_MEMBERS:
             raise ValueError(f"group {named.name}: it has 2 to {MAX_MEMBERS} members, not {len(named.others) + 1}")
-        taken = self._by_name.get((owner, named.name))
-        if taken is not None and not self.ledger.jobs[taken].state.final:
+        taken = self.taken(named.name, owner)
+        if taken is not None:
             raise ValueError(f"group {named.name}: job {taken} is its member here already")
+
+    def taken(self, name: str, owner: str) -> JobId | None:
+        """The job here, not ended, that is in this owner's group of this name."""
+        found = self._by_name.get((owner, name))
+        return None if found is None or self.ledger.jobs[found].state.final else found
 
     def join(self, job: PairedJob, named: GroupName) -> None:
         """The job is in this group from now on."""
-        domains = tuple(sorted((self.ledger.domain, *named.others)))
-        others = tuple(domain for domain in domains if domain != self.ledger.domain)
-        job.group = Membership(named.name, domains, others, named.or_alone)
+        job.group = Membership.named(self.ledger.domain, named)
         self.restore(job)
 
     def restore(self, job: PairedJob) -> None:
