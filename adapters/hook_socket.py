@@ -14,7 +14,7 @@ from pathlib import Path
 BACKLOG = 1024  # connections that wait to be accepted
 
 
-def caller(transport: asyncio.Transport) -> int:
+def caller(transport: asyncio.BaseTransport) -> int:
     """Return the user id of the connection's other end."""
     ucred = struct.Struct("iII")  # process, user, group
     credentials = transport.get_extra_info("socket").getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, ucred.size)

@@ -7,7 +7,7 @@ import os
 import shutil
 import signal
 from asyncio.subprocess import DEVNULL, PIPE, Process
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
@@ -33,8 +33,11 @@ class Programs:
         self._timeout = timeout
         self._environment = {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C", **environment}
 
-    async def run(self, argv: Sequence[str], failure: Failure) -> bytes:
-        """Return what a command prints. Raises what `failure` makes of it; UnavailableError after the timeout."""
+    async def run(self, argv: Sequence[str], failure: Failure, fine: Collection[int] = (0,)) -> bytes:
+        """Return what a command prints if its exit code is `fine`.
+
+        Else raises what `failure` makes of it; UnavailableError after the timeout.
+        """
         name = argv[0]
         process = await self._start(argv)
         try:
@@ -47,7 +50,7 @@ class Programs:
             await _end(process)
         if len(printed) > _MOST_PRINTED:
             raise ManagerError(f"{name} printed more than {_MOST_PRINTED} bytes")
-        if code != 0:
+        if code not in fine:
             raise failure(name, code, said)
         return printed
 

@@ -1,0 +1,232 @@
+"""What is known of the jobs that name a mate, and whether the server may run a job now."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+
+from cosched.adapters.batch_system import (
+    Appeared,
+    BatchReport,
+    Known,
+    Link,
+    Offered,
+    Refused,
+    Relinked,
+    Withdrawn,
+)
+from cosched.adapters.manager import Ended, Started
+from cosched.adapters.pbs import commands
+from cosched.adapters.pbs.commands import JobRow
+from cosched.adapters.pbs.ends import SECOND
+from cosched.adapters.pbs.hook_server import Asked
+from cosched.adapters.pbs.words import ARRAY, WordError, find
+
+WAITS = "waits for its mate (cosched)"
+STEPS_BACK = "lets other jobs go first (cosched)"
+_LOG = logging.getLogger(__name__)
+
+
+class Phase(Enum):
+    """Where a job is."""
+
+    QUEUED = "queued"
+    OFFERED = "offered"  # PBS has chosen it and its nodes, and we keep these for it
+    RUNNING = "running"
+    ENDED = "ended"
+
+
+@dataclass(eq=False)
+class Job:
+    """A job that names a mate; instants by the loop's clock, but for `submitted` and `started`."""
+
+    job_id: str
+    owner: str
+    link: Link | None
+    nodes: int
+    submitted: int  # seconds since 1970
+    name: str = ""
+    time_limit: int = 0
+    phase: Phase = Phase.QUEUED
+    vnodes: str = ""  # those that it was offered on
+    offline: bool = False  # they are offline, with the job on record
+    admitted: bool = False  # we have called qrun: the hook lets it run
+    turned_away: float = 0.0  # until then it is not offered
+    started: float | None = None  # seconds since 1970
+    end: Ended | None = None
+    changed: float = 0.0  # when the hook, or we, last changed its phase: older looks do not count
+    wanted: asyncio.Future[None] | None = None  # while a caller waits for the offer: it goes there, not into a report
+    order: asyncio.Lock = field(default_factory=asyncio.Lock)  # one order at a time
+
+    @property
+    def kept(self) -> frozenset[str]:
+        """The nodes that are kept for it."""
+        return frozenset(commands.chunks(self.vnodes)) if self.phase is Phase.OFFERED else frozenset()
+
+
+class Book:
+    """Reports go to `report`; `clock` is the loop's; `on_offer` gets each job that is offered now."""
+
+    def __init__(
+        self, report: Callable[[BatchReport], None], clock: Callable[[], float], on_offer: Callable[[Job], None]
+    ) -> None:
+        self.jobs: dict[str, Job] = {}
+        self._report = report
+        self._clock = clock
+        self._on_offer = on_offer
+        self._others: set[str] = set()  # queued jobs that name no mate
+        self._refused: set[str] = set()
+
+    # The hook's question
+
+    def asked(self, asked: Asked) -> str | None:
+        """Return why a job must not run now on the nodes that PBS has chosen; None: it may."""
+        in_the_way = self._keeper(asked)
+        if in_the_way is not None:
+            return f"its nodes are kept for job {in_the_way.job_id} (cosched)"
+        link = self._link(asked.job_id, asked.owner, asked.resources, asked.array)
+        job = self.jobs.get(asked.job_id)
+        if job is None and link is not None:
+            nodes = len(commands.chunks(asked.vnodes))
+            job = self._add(Job(asked.job_id, asked.owner, link, nodes, 0, asked.name))
+        if job is None:
+            return None
+        if link != job.link:
+            self.relink(job, link)
+        return None if job.link is None or job.admitted else self._offer(job, asked.vnodes)
+
+    def _keeper(self, asked: Asked) -> Job | None:
+        """Return another job for which one of the nodes is kept."""
+        nodes = commands.chunks(asked.vnodes).keys()
+        rivals = (job for job in self.jobs.values() if job.job_id != asked.job_id and not job.kept.isdisjoint(nodes))
+        return next(rivals, None)
+
+    def _offer(self, job: Job, vnodes: str) -> str:
+        if job.phase is Phase.OFFERED:
+            return WAITS
+        if self._clock() < job.turned_away:
+            return STEPS_BACK
+        if job.phase is Phase.RUNNING:
+            self._report(Withdrawn(job.job_id))
+        job.phase, job.vnodes, job.started = Phase.OFFERED, vnodes, None
+        job.nodes, job.changed = len(commands.chunks(vnodes)), self._clock()
+        self._on_offer(job)
+        if job.wanted is not None and not job.wanted.done():
+            job.wanted.set_result(None)
+        else:
+            self.report_offer(job)
+        return WAITS
+
+    def report_offer(self, job: Job) -> None:
+        """Report the job's offer, if it has one."""
+        if job.phase is Phase.OFFERED:
+            self._report(Offered(job.job_id, job.submitted, job.nodes, job.vnodes, job.owner, job.link, can_yield=True))
+
+    # Looks at the queue
+
+    def see(self, rows: Iterable[JobRow], began: float) -> list[str]:
+        """Process all jobs that have not ended, as a look that began at `began` found them. Returns those missing."""
+        seen = {row.job_id: row for row in rows}
+        for row in seen.values():
+            job = self.jobs.get(row.job_id)
+            if job is None:
+                self.learn(row)
+            elif job.changed < began:
+                self._follow(job, row)
+        self._others &= seen.keys()
+        return [
+            job.job_id
+            for job in self.jobs.values()
+            if job.job_id not in seen and job.changed < began and job.phase is not Phase.ENDED
+        ]
+
+    def learn(self, row: JobRow) -> Job | None:
+        """Take up a job that was not known; None: it names no mate, or cannot have one."""
+        link = self._link(row.job_id, row.owner, row.resources, row.array)
+        if link is None:
+            self._others.add(row.job_id)
+            return None
+        job = Job(row.job_id, row.owner, link, row.nodes, row.submitted_at, row.name, row.walltime)
+        self._add(job)
+        self._follow(job, row)
+        return job
+
+    def _add(self, job: Job) -> Job:
+        self.jobs[job.job_id] = job
+        self._others.discard(job.job_id)
+        told = job.job_id, job.submitted, job.nodes, job.owner, job.link, job.name, job.time_limit
+        self._report(Appeared(*told))
+        return job
+
+    def _follow(self, job: Job, row: JobRow) -> None:
+        job.submitted, job.time_limit = row.submitted_at, row.walltime
+        link = self._link(row.job_id, row.owner, row.resources, row.array)
+        if link != job.link:
+            self.relink(job, link)
+        if row.state in ("R", "E", "S") and job.phase is not Phase.RUNNING:
+            self.runs(job, float(row.started_at or 0) or None)
+        elif row.state in ("Q", "H", "W", "T") and job.phase is Phase.RUNNING:
+            self.withdraw(job)
+
+    def runs(self, job: Job, at: float | None) -> None:
+        """Note that a job has started, by our word or without."""
+        if not job.admitted and job.link is not None and job.phase is not Phase.RUNNING:
+            _LOG.warning("job %s has started without permission", job.job_id)
+        job.phase, job.started, job.changed = Phase.RUNNING, at, self._clock()
+        self._report(Started(job.job_id, round((at or 0) * SECOND)))
+
+    def withdraw(self, job: Job) -> None:
+        """Note that a job has lost its nodes, and is queued again."""
+        job.phase, job.vnodes, job.started, job.changed = Phase.QUEUED, "", None, self._clock()
+        self._report(Withdrawn(job.job_id))
+
+    def ended(self, job: Job, end: Ended) -> None:
+        """Note a job's end."""
+        if job.phase is not Phase.ENDED:
+            job.phase, job.end, job.changed = Phase.ENDED, end, self._clock()
+            self._report(end)
+
+    def forget_ended(self, known: Mapping[str, object]) -> None:
+        """Forget jobs that have ended and that PBS does not show any more."""
+        for job_id in [job.job_id for job in self.jobs.values() if job.phase is Phase.ENDED]:
+            if job_id not in known:
+                del self.jobs[job_id]
+
+    # Mates
+
+    def names_no_mate(self, job_id: str) -> bool:
+        """Whether this is a queued job that names no mate at present."""
+        job = self.jobs.get(job_id)
+        return job_id in self._others if job is None else job.link is None and job.phase is Phase.QUEUED
+
+    def relink(self, job: Job, link: Link | None) -> None:
+        """Note that a job names another mate, or none."""
+        job.link = link
+        self._report(Relinked(job.job_id, link))
+
+    def _link(self, job_id: str, owner: str, resources: Mapping[str, str], array: bool) -> Link | None:
+        """Return the mate that a job names; None also if it cannot have one."""
+        try:
+            link = find(resources)
+        except WordError as error:
+            self._refuse(job_id, owner, str(error))
+            return None
+        if link is not None and array:
+            self._refuse(job_id, owner, ARRAY)
+            return None
+        return link
+
+    def _refuse(self, job_id: str, owner: str, reason: str) -> None:
+        if job_id not in self._refused:
+            self._refused.add(job_id)
+            _LOG.warning("job %s of %s starts alone: %s", job_id, owner, reason)
+            self._report(Refused(job_id, owner, reason))
+
+
+def known(job: Job) -> Known:
+    """Return a job and its state, for `open`."""
+    told = job.job_id, job.submitted, job.nodes, job.owner, job.link, job.name, job.time_limit
+    return Known(*told, offered=job.phase is Phase.OFFERED, running=job.phase is Phase.RUNNING, end=job.end)

@@ -1,0 +1,95 @@
+"""One PBS server, by its commands."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from typing import TypeVar
+
+from cosched.adapters.manager import UnknownJobError
+from cosched.adapters.pbs import commands
+from cosched.adapters.pbs.commands import JobRow, NodeRow
+from cosched.adapters.pbs.settings import PbsSettings
+from cosched.adapters.programs import Programs
+
+_MOST_CHANGES = 4  # concurrent commands that change something
+_MOST_IDS = 500  # in one command
+_NODES_OF_A_COMMAND = 200
+_T = TypeVar("_T")
+
+
+class Pbs:
+    """Calls raise ManagerError, or UnavailableError if the server does not answer."""
+
+    def __init__(self, settings: PbsSettings) -> None:
+        conf = os.environ.get("PBS_CONF_FILE")
+        environment = {"PBS_CONF_FILE": conf} if conf else {}
+        self._programs = Programs("PBS", settings.bin, settings.command_timeout, environment)
+        self._changes = asyncio.Semaphore(_MOST_CHANGES)
+
+    async def queue(self) -> list[JobRow]:
+        """Return all jobs that have not ended."""
+        return commands.parse_jobs(await self._ask(commands.queue()))
+
+    async def details(self, jobs: Sequence[str]) -> list[JobRow]:
+        """Return those of the jobs that PBS knows, also of those that have ended."""
+        rows: list[JobRow] = []
+        for some in batched(jobs, _MOST_IDS):
+            rows += commands.parse_jobs(await self._ask(commands.details(some)))
+        return rows
+
+    async def history(self) -> list[JobRow]:
+        """Return all jobs, also those that have ended recently."""
+        return commands.parse_jobs(await self._ask(commands.details([])))
+
+    async def nodes(self) -> list[NodeRow]:
+        """Return all nodes that jobs can use."""
+        return commands.parse_nodes(await self._ask(commands.nodes()))
+
+    async def run(self, job: str, vnodes: str) -> None:
+        """Start a queued job on these nodes, which may be offline. ManagerError: they are not free. UnknownJobError."""
+        await self._change(commands.run(job, vnodes))
+
+    async def cancel(self, job: str) -> None:
+        """End a job; do nothing if it has ended or is unknown."""
+        with suppress(UnknownJobError):
+            await self._change(commands.delete(job))
+
+    async def alter(self, job: str, resources: Mapping[str, str]) -> None:
+        """Change a queued job's resources. UnknownJobError."""
+        await self._change(commands.alter(job, resources))
+
+    async def schedule(self) -> None:
+        """Begin a scheduling cycle."""
+        await self._change(commands.schedule())
+
+    async def hold(self, job: str, vnodes: str) -> None:
+        """Take the nodes of an exec_vnode offline, for this job."""
+        alike: dict[str, list[str]] = {}
+        for node, chunk in commands.chunks(vnodes).items():
+            alike.setdefault(chunk, []).append(node)
+        for chunk, nodes in alike.items():
+            for some in batched(nodes, _NODES_OF_A_COMMAND):
+                await self._change(commands.take_offline(some, f"{job} {chunk}"))
+
+    async def let_go(self, nodes: Sequence[str]) -> None:
+        """Put nodes online that are held by us."""
+        for some in batched(nodes, _NODES_OF_A_COMMAND):
+            await self._change(commands.put_online(some))  # first: nobody would mend a node offline without a holder
+            await self._change(commands.disown(some))
+
+    async def _ask(self, argv: list[str]) -> bytes:
+        """Run a command of which a part of the answer may be missing: qstat, if it does not know some jobs."""
+        return await self._programs.run(argv, commands.failure, fine=(0, commands.UNKNOWN_JOBS, commands.FINISHED_JOB))
+
+    async def _change(self, argv: list[str]) -> None:
+        async with self._changes:
+            await self._programs.run(argv, commands.failure)
+
+
+def batched(items: Sequence[_T], most: int) -> Iterator[Sequence[_T]]:
+    """Yield these items in parts of at most `most`."""
+    for start in range(0, len(items), most):
+        yield items[start : start + most]

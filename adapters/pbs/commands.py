@@ -1,0 +1,241 @@
+"""PBS's commands, and what they print, as pure functions. Jobs are numbers here: PBS adds the server's name."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from cosched.adapters.manager import ManagerError, UnavailableError, UnknownJobError
+from cosched.adapters.pbs.words import RESOURCES
+
+HOLDER = "cosched_holder"  # the custom resource of a node that is held: for which job, and the job's part of it
+UNKNOWN_JOBS = 153  # exit code of qstat: it does not know some of the jobs
+FINISHED_JOB = 35
+_JOB = re.compile(r"([1-9][0-9]{0,11}|0)(?:\[[0-9,-]*\])?(?:\.[!-~]+)?")
+_CHUNK = re.compile(r"([^():+]+):([^()+]*)")
+_GONE = ("Unknown Job Id", "Job has finished")
+_SILENT = ("cannot connect to server", "could not connect to server", "Connection refused", "No route", "timed out")
+_MOST_SAID = 200  # characters of an error message
+
+
+@dataclass(frozen=True, slots=True)
+class JobRow:
+    """A job as qstat shows it; instants in seconds since 1970."""
+
+    job_id: str
+    name: str
+    owner: str
+    state: str  # Q, R, H, W, E, F, ...
+    substate: int
+    nodes: int
+    walltime: int  # seconds; 0: none
+    submitted_at: int
+    resources: Mapping[str, str]  # those that name a mate
+    array: bool
+    rerunnable: bool
+    vnodes: str = ""  # exec_vnode
+    started_at: int | None = None
+    ended_at: int | None = None
+    exit_code: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NodeRow:
+    """A node as pbsnodes shows it."""
+
+    name: str
+    states: tuple[str, ...]
+    holder: str
+    comment: str
+    processors: int
+
+
+def job_number(text: str) -> str:
+    """Return the number of a job's id, such as 17 of "17.mira" or of "17[2].mira". ValueError."""
+    match = _JOB.fullmatch(text)
+    if match is None:
+        raise ValueError(f"not the id of a PBS job: {text[:64]!a}")
+    return match[1]
+
+
+def is_array(text: str) -> bool:
+    """Whether this id is that of a job array or of its subjob."""
+    return "[" in text
+
+
+# Commands
+
+
+def queue() -> list[str]:
+    """All jobs that have not ended."""
+    return ["qstat", "-f", "-F", "json"]
+
+
+def details(jobs: Iterable[str]) -> list[str]:
+    """These jobs (none given: all), also those that have ended."""
+    return ["qstat", "-x", "-f", "-F", "json", *jobs]
+
+
+def nodes() -> list[str]:
+    """All nodes."""
+    return ["pbsnodes", "-a", "-v", "-F", "json"]
+
+
+def run(job: str, vnodes: str) -> list[str]:
+    """Start a job on these nodes, whatever the scheduler says."""
+    return ["qrun", "-H", vnodes, job]
+
+
+def delete(job: str) -> list[str]:
+    """End a job."""
+    return ["qdel", job]
+
+
+def alter(job: str, resources: Mapping[str, str]) -> list[str]:
+    """Change a queued job's resources; an empty value removes one."""
+    return ["qalter", *(f"-l{name}={value}" for name, value in resources.items()), job]
+
+
+def schedule() -> list[str]:
+    """Begin a scheduling cycle now."""
+    return ["qmgr", "-c", "set server scheduling = true"]
+
+
+def take_offline(nodes: Sequence[str], holder: str) -> list[str]:
+    """Take nodes offline, and note for whom."""
+    return ["qmgr", "-c", f'set node {",".join(nodes)} resources_available.{HOLDER} = "{holder}", state += offline']
+
+
+def disown(nodes: Sequence[str]) -> list[str]:
+    """Remove the note for whom these nodes are held."""
+    return ["qmgr", "-c", f"unset node {','.join(nodes)} resources_available.{HOLDER}"]
+
+
+def put_online(nodes: Sequence[str]) -> list[str]:
+    """Let jobs have these nodes again."""
+    return ["qmgr", "-c", f"set node {','.join(nodes)} state -= offline"]
+
+
+def show_server() -> list[str]:
+    """The server and its settings."""
+    return ["qstat", "-B", "-f", "-F", "json"]
+
+
+# What they print
+
+
+def parse_jobs(printed: bytes) -> list[JobRow]:
+    """Return the jobs that qstat has printed. ManagerError."""
+    return [_job(id, fields) for id, fields in _section(printed, "Jobs").items() if _JOB.fullmatch(id)]
+
+
+def parse_nodes(printed: bytes) -> list[NodeRow]:
+    """Return the nodes that jobs can use: a MoM's own vnode has no processors if it has others. ManagerError."""
+    rows = (_node(name, fields) for name, fields in _section(printed, "nodes").items())
+    return [row for row in rows if row.processors > 0]
+
+
+def parse_server(printed: bytes) -> dict[str, Any]:
+    """Return the server's settings. ManagerError."""
+    return next((dict(fields) for fields in _section(printed, "Server").values()), {})
+
+
+def chunks(vnodes: str) -> dict[str, str]:
+    """Return what a job has of each node of an exec_vnode, such as {"a1": "ncpus=2"}."""
+    return {match[1]: match[2] for match in _CHUNK.finditer(vnodes)}
+
+
+def joined(chunks: Mapping[str, str]) -> str:
+    """Return the exec_vnode of these chunks."""
+    return "+".join(f"({node}:{chunk})" for node, chunk in chunks.items())
+
+
+def held_for(holder: str) -> tuple[str, str] | None:
+    """Return the job for which a node is held, and the job's chunk; None: it is not held by us."""
+    job, _, chunk = holder.partition(" ")
+    return (job, chunk) if job.isascii() and job.isdecimal() and chunk else None
+
+
+def failure(command: str, code: int, said: bytes) -> ManagerError:
+    """Return the error for a command that has failed."""
+    text = " ".join(said.decode(errors="replace").split())[:_MOST_SAID]
+    if any(words in text for words in _GONE):
+        return UnknownJobError(f"{command}: {text}")
+    if any(words in text for words in _SILENT):
+        return UnavailableError(f"{command}: {text}")
+    return ManagerError(f"{command}: {text or f'exit {code}'}")
+
+
+def _section(printed: bytes, name: str) -> dict[str, Any]:
+    try:
+        found = json.loads(printed or b"{}", strict=False)
+    except ValueError as error:
+        raise ManagerError(f"PBS has printed no JSON: {error}") from None
+    section = found.get(name, {}) if isinstance(found, dict) else {}
+    return section if isinstance(section, dict) else {}
+
+
+def _job(id: str, fields: Mapping[str, Any]) -> JobRow:
+    wanted = fields.get("Resource_List", {})
+    resources = {str(name): _text(value) for name, value in wanted.items()} if isinstance(wanted, dict) else {}
+    vnodes = _text(fields.get("exec_vnode", ""))
+    return JobRow(
+        job_number(id),
+        _text(fields.get("Job_Name", "")),
+        _text(fields.get("Job_Owner", "")).partition("@")[0],
+        _text(fields.get("job_state", "")),
+        _number(fields.get("substate")) or 0,
+        len(chunks(vnodes)) or _number(resources.get("nodect")) or 1,
+        seconds(resources.get("walltime", "")),
+        _instant(fields.get("qtime")) or _instant(fields.get("ctime")) or 0,
+        {name: resources[name] for name in RESOURCES if name in resources},
+        is_array(id),
+        _text(fields.get("Rerunable", "True")) == "True",
+        vnodes,
+        _instant(fields.get("stime")),
+        _instant(fields.get("obittime")) or _instant(fields.get("history_timestamp")),
+        _number(fields.get("Exit_status")),
+    )
+
+
+def _node(name: str, fields: Mapping[str, Any]) -> NodeRow:
+    available = fields.get("resources_available", {})
+    states = tuple(_text(fields.get("state", "")).split(","))
+    holder, processors = _text(available.get(HOLDER, "")), _number(available.get("ncpus"))
+    return NodeRow(name, states, holder, _text(fields.get("comment", "")), processors or 0)
+
+
+def _text(value: object) -> str:
+    """PBS writes texts that look like numbers as numbers, and a boolean sometimes so."""
+    return str(value) if isinstance(value, str | int | float) else ""
+
+
+def _number(value: object) -> int | None:
+    try:
+        return int(float(_text(value)))
+    except (ValueError, OverflowError):
+        return None
+
+
+def _instant(value: object) -> int | None:
+    """Return a date: PBS writes them as ctime(3) does, or as a number."""
+    if isinstance(value, int):
+        return value
+    try:
+        return int(time.mktime(time.strptime(_text(value), "%a %b %d %H:%M:%S %Y")))
+    except (ValueError, OverflowError):
+        return None
+
+
+def seconds(text: str) -> int:
+    """Return a duration: [[HH:]MM:]SS, or a number of seconds; 0 if there is none."""
+    total = 0
+    for part in text.partition(".")[0].split(":"):
+        if not part.isdecimal():
+            return 0
+        total = 60 * total + int(part)
+    return total

@@ -1,0 +1,42 @@
+"""How a PBS job has ended, translated into our reports."""
+
+from __future__ import annotations
+
+import time
+
+from cosched.adapters.manager import End, Ended
+from cosched.adapters.pbs.commands import JobRow
+
+SECOND = 1_000_000_000  # nanoseconds
+_DELETED = 91  # substate
+_SIGNALLED = 256  # added to the signal that has ended a job
+_OF_PBS = {-29: (End.TIMEOUT, ""), -4: (End.UNSTARTED, "it could not be started"), -1: (End.UNSTARTED, "")}
+
+
+def ended(row: JobRow) -> Ended:
+    """Return the report of a job that qstat shows as finished."""
+    ran = row.started_at is not None
+    code = row.exit_code
+    how, reason = End.EXITED, ""
+    if row.substate == _DELETED or code is None:
+        how = End.CANCELLED
+    elif code < 0:
+        how, reason = _OF_PBS.get(code, (End.LOST, f"PBS says {code}"))
+    elif code >= _SIGNALLED:
+        how = End.SIGNALLED
+    return Ended(
+        row.job_id,
+        how,
+        round((row.ended_at or time.time()) * SECOND),
+        started_at=round(row.started_at * SECOND) if row.started_at is not None else None,
+        exit_code=code if ran and how is End.EXITED else None,
+        signal=code - _SIGNALLED if code is not None and how is End.SIGNALLED else None,
+        reason=reason,
+    )
+
+
+def gone(job_id: str, started_at: float | None) -> Ended:
+    """Return the report for a job that PBS has forgotten before we saw its end."""
+    ran = round(started_at * SECOND) if started_at is not None else None
+    reason = "PBS does not know it any more"
+    return Ended(job_id, End.LOST, round(time.time() * SECOND), started_at=ran, reason=reason)

@@ -1,0 +1,116 @@
+"""The server for PBS's hook, which asks whether a job may run, and tells of others' doings. It never waits for us long.
+
+Lines as in `hook_lines`; a connection has one request and one answer.
+
+    runjob    job vnodes owner name requestor [pair] [mate] [or_alone]    the server is about to run a job on nodes
+    queued                                                                a user has submitted or changed a job
+    ended     job                                                         a job has ended
+
+The answer is `accept`, or `reject` with `why`, one line for the job's comment and for the user.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from cosched.adapters.hook_lines import MAX_LINE, Fields, LineError, decode, encode
+from cosched.adapters.hook_socket import BACKLOG, caller, listen
+from cosched.adapters.pbs import commands
+from cosched.adapters.pbs.words import RESOURCES
+
+_FIRST_LINE = 2.0  # seconds within which a connection must send its line
+_ROOT = 0  # pbs_server runs as root
+_LOG = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A job that the server is about to run."""
+
+    job_id: str
+    array: bool
+    vnodes: str
+    owner: str
+    name: str
+    requestor: str  # "Scheduler", or who has called qrun
+    resources: Fields
+
+
+class HookServer:
+    """Serves the hook on the Unix socket `path`, in an existing folder.
+
+    `on_run` returns None if the job may run, else why not. `on_queued` and `on_ended` are hints.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        on_run: Callable[[Asked], str | None],
+        on_queued: Callable[[], None],
+        on_ended: Callable[[str], None],
+    ) -> None:
+        self._path = path
+        self._on_run = on_run
+        self._on_queued = on_queued
+        self._on_ended = on_ended
+        self._listening: asyncio.Server | None = None
+        self._open: set[asyncio.Task[None]] = set()
+
+    async def open(self) -> None:
+        """Start listening. OSError: the folder cannot be used, or another process serves this socket."""
+        listening = listen(self._path)
+        self._listening = await asyncio.start_unix_server(self._serve, sock=listening, backlog=BACKLOG, limit=MAX_LINE)
+
+    async def close(self) -> None:
+        """Stop listening: jobs start from now on as if there were no service."""
+        if self._listening is None:
+            return
+        self._listening.close()
+        self._listening = None
+        with suppress(FileNotFoundError):
+            self._path.unlink()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            async with asyncio.timeout(_FIRST_LINE):
+                line = await reader.readline()
+            if line:
+                writer.write(self._answer(caller(writer.transport), line.rstrip(b"\n")))
+                await writer.drain()
+        except (OSError, TimeoutError, ValueError, LineError) as error:
+            _LOG.warning("%s: a connection is refused: %s", self._path, error)
+        finally:
+            writer.close()
+
+    def _answer(self, uid: int, line: bytes) -> bytes:
+        if uid != _ROOT:
+            raise LineError(f"user {uid} is not root")
+        verb, fields = decode(line)
+        if verb == "runjob":
+            why = self._on_run(_asked(fields))
+            return encode("accept") if why is None else encode("reject", {"why": why})
+        if verb == "ended":
+            self._on_ended(commands.job_number(fields.get("job", "")))
+        elif verb == "queued":
+            self._on_queued()
+        else:
+            raise LineError("unknown verb")
+        return encode("accept")
+
+
+def _asked(fields: Fields) -> Asked:
+    id = fields.get("job", "")
+    return Asked(
+        commands.job_number(id),
+        commands.is_array(id),
+        fields.get("vnodes", ""),
+        fields.get("owner", ""),
+        fields.get("name", ""),
+        fields.get("requestor", ""),
+        {name: fields[name] for name in RESOURCES if name in fields},
+    )

@@ -1,0 +1,186 @@
+"""The hook of OpenPBS for cosched: asks the service whether a job may run, and checks what users write.
+
+pbs_server runs it in its own Python, one call at a time, so it never waits for long: the service answers from its
+memory. If it does not answer in time, jobs that name a mate wait for the next scheduling cycle, and all others run.
+If there is no service, jobs that name a mate wait for `patience` seconds, since it is perhaps restarted, and run then.
+
+Its configuration (qmgr: import hook cosched application/x-config default FILE) is JSON:
+    {"socket": "/run/cosched/hooks.sock", "domain": "mira", "peers": ["eureka"], "patience": 120}
+"""
+
+import contextlib
+import json
+import os
+import re
+import socket
+import time
+from typing import Any
+from urllib.parse import quote, unquote
+
+import pbs
+
+PATIENCE = 0.2  # seconds
+NAMES = ("pair", "mate", "or_alone")
+PAIR = re.compile(r"[A-Za-z0-9_.:,+=@/-]{1,128}")
+MATE = re.compile(r"([A-Za-z0-9_.-]{1,64}):[!-~]{1,128}")
+
+
+class SilentError(Exception):
+    """The service is there, and does not answer in time."""
+
+
+def settings() -> "dict[str, Any]":
+    """Return the hook's configuration."""
+    with open(pbs.hook_config_filename) as file:
+        found: dict[str, Any] = json.load(file)
+    return found
+
+
+def ask(verb: str, **fields: object) -> "tuple[str, str] | None":
+    """Return the service's answer, and why; None: there is no service. SilentError."""
+    words = [verb, *(f"{key}={quote(str(value), safe='')}" for key, value in fields.items() if value is not None)]
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as service:
+        service.settimeout(PATIENCE)
+        try:
+            service.connect(settings()["socket"])
+        except (FileNotFoundError, ConnectionRefusedError):
+            return None
+        except OSError as error:
+            raise SilentError from error
+        answer = exchange(service, "\t".join(words) + "\n")
+    verb, _, why = answer.partition("\twhy=")
+    return verb, unquote(why)
+
+
+def exchange(service: socket.socket, line: str) -> str:
+    """Send a line, and return the answer. SilentError."""
+    answer = b""
+    try:
+        service.sendall(line.encode())
+        while not answer.endswith(b"\n"):
+            part = service.recv(4096)
+            if not part:
+                raise SilentError
+            answer += part
+    except OSError as error:
+        raise SilentError from error
+    return answer.decode().rstrip("\n")
+
+
+def named(job: Any) -> "dict[str, str]":
+    """Return the resources of a job that name its mate."""
+    found = {name: job.Resource_List[name] for name in NAMES}
+    return {name: str(value) for name, value in found.items() if value is not None and str(value)}
+
+
+def runjob(event: Any) -> None:
+    """The server is about to run a job."""
+    job, words = event.job, named(event.job)
+    told = {"job": job.id, "vnodes": job.exec_vnode, "owner": job.euser, "name": job.Job_Name}
+    try:
+        answer = ask("runjob", requestor=event.requestor, **told, **words)
+        note_presence(answer is not None)
+    except SilentError:
+        answer = ("reject", "cosched does not answer") if words else ("accept", "")
+    if answer is None and words and time.time() < absent_since() + settings().get("patience", 120):
+        answer = ("reject", "cosched is away")
+    if answer is not None and answer[0] == "reject":
+        event.reject(answer[1])
+
+
+def mark() -> str:
+    """Return the file whose time says since when there has been no service."""
+    return os.path.join(os.path.dirname(pbs.hook_config_filename), "cosched.absent")
+
+
+def note_presence(there: bool) -> None:
+    """Note whether there is a service."""
+    if there and os.path.exists(mark()):
+        os.unlink(mark())
+    if not there and not os.path.exists(mark()):
+        with open(mark(), "w"):
+            pass
+
+
+def absent_since() -> float:
+    """Return since when there has been no service, in seconds since 1970."""
+    return os.stat(mark()).st_mtime
+
+
+def mistake(job: Any, words: "dict[str, str]") -> "str | None":
+    """Return what is wrong with the words that name a mate, or None."""
+    if "pair" in words and "mate" in words:
+        return "give pair or mate, not both"
+    if "pair" not in words and "mate" not in words:
+        return "or_alone has no effect without pair or mate"
+    wrong = wrong_pair(words["pair"]) if "pair" in words else wrong_mate(words["mate"])
+    return wrong or hindrance(job)
+
+
+def wrong_pair(pair: str) -> "str | None":
+    """Return what is wrong with a pair's name, or None."""
+    peers = settings().get("peers", [])
+    if not PAIR.fullmatch(pair):
+        return "pair is 1 to 128 of A-Z a-z 0-9 and _ . : , + = @ / -"
+    if len(peers) > 1:
+        return f"this domain is coupled with {', '.join(peers)}: name the mate by mate=DOMAIN:ID"
+    return None
+
+
+def wrong_mate(mate: str) -> "str | None":
+    """Return what is wrong with a mate's name, or None."""
+    site = settings()
+    peers, match = site.get("peers", []), MATE.fullmatch(mate)
+    if match is None:
+        return "mate is DOMAIN:ID, such as eureka:17"
+    if match.group(1) == site.get("domain"):
+        return "the mate must be a job of another domain"
+    if peers and match.group(1) not in peers:
+        return f"no domain {match.group(1)} is known here (known: {', '.join(peers)})"
+    return None
+
+
+def hindrance(job: Any) -> "str | None":
+    """Return why a job of this kind cannot have a mate, or None."""
+    if getattr(job, "array_indices_submitted", None):
+        return "a job array cannot have a mate: its subjobs start one by one"
+    if getattr(job, "interactive", None):
+        return "an interactive job cannot have a mate: its user would wait at the terminal"
+    if getattr(job, "depend", None):
+        return "a job with -W depend cannot have a mate"
+    if re.match(r"[RMS][0-9]", str(job.queue or "")):
+        return "a job in a reservation cannot have a mate"
+    return None
+
+
+def check(event: Any) -> None:
+    """Check what a user submits, changes or moves."""
+    words = named(event.job)
+    wrong = mistake(event.job, words) if words else None
+    if wrong is not None:
+        event.reject(f"cosched: {wrong}")
+    tell("queued")
+
+
+def tell(verb: str, **fields: object) -> None:
+    """Tell the service something, if it is there."""
+    with contextlib.suppress(SilentError):
+        ask(verb, **fields)
+
+
+def main() -> None:
+    """Handle one event of the server."""
+    event = pbs.event()
+    try:
+        if event.type == pbs.RUNJOB:
+            runjob(event)
+        elif event.type in (pbs.QUEUEJOB, pbs.MODIFYJOB, pbs.MOVEJOB):
+            check(event)
+        else:  # jobobit
+            tell("ended", job=event.job.id)
+    except Exception as error:
+        pbs.logmsg(pbs.LOG_WARNING, f"cosched: {type(error).__name__}: {error}")
+    event.accept()
+
+
+main()

@@ -1,0 +1,133 @@
+"""The manager with a real server: offers, holds, starts, yields, restarts."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator, Iterator
+
+import pytest
+
+from deploy.pbs.lab import PbsCluster
+from deploy.waiting import LabError
+from tests.pbs.managed import Managed, install_hook
+
+FREE = ("free",) * 4
+HELD = ("offline", "offline", "free", "free")
+PAIR = "-lpair=p"
+
+
+@pytest.fixture(scope="module")
+def hooked(cluster: PbsCluster) -> Iterator[PbsCluster]:
+    install_hook(cluster)
+    return cluster
+
+
+@pytest.fixture
+async def managed(hooked: PbsCluster) -> AsyncIterator[Managed]:
+    async with Managed(hooked, backoff=2) as managed:
+        yield managed
+        for job in list(managed.manager._book.jobs):
+            await managed.manager.cancel(job)
+        await managed.states(*FREE)
+
+
+async def test_a_job_is_offered_and_starts_on_the_nodes_it_was_offered(managed: Managed) -> None:
+    job = await managed.qsub("true", PAIR)
+    await managed.told(job, "Appeared", "Offered")
+    assert await managed.manager.start(job)
+    await managed.told(job, "Offered", "Started", "Ended")
+
+
+async def test_nodes_of_a_job_that_waits_long_are_offline_and_others_run_beside_them(managed: Managed) -> None:
+    job = await managed.qsub("sleep 60", PAIR)
+    await managed.states(*HELD)
+    other = await managed.qsub("true")
+    await managed.is_(other, "F")
+    assert managed.cluster.job(f"{other}.mira")["exec_vnode"] == "(mira3:ncpus=1)+(mira4:ncpus=1)"
+    assert await managed.manager.start(job)
+    await managed.states("job-exclusive", "job-exclusive", "free", "free")
+
+
+async def test_a_job_that_yields_lets_the_next_one_run_and_is_offered_again(managed: Managed) -> None:
+    job = await managed.qsub("sleep 60", PAIR, nodes=4)
+    await managed.told(job, "Offered")
+    other = await managed.qsub("true", nodes=4)
+    assert await managed.manager.give_back(job)
+    await managed.is_(other, "R", "F")
+    await managed.told(job, "Offered", "Offered")
+
+
+async def test_a_hold_ends_by_force_and_other_jobs_come_first(managed: Managed) -> None:
+    job = await managed.qsub("sleep 60", PAIR, nodes=4)
+    await managed.states("offline", "offline", "offline", "offline")
+    other = await managed.qsub("sleep 1", nodes=4)
+    assert await managed.manager.release(job)
+    await managed.is_(other, "R", "F")
+    await managed.told(job, "Offered", "Offered")
+
+
+async def test_a_job_is_tried(managed: Managed) -> None:
+    blocker = await managed.qsub("sleep 60", nodes=4)
+    await managed.is_(blocker, "R")
+    job = await managed.qsub("sleep 60", PAIR)
+    await managed.manager.look()
+    assert not await managed.manager.try_start(job, 0.5)
+    await managed.until(lambda: managed.cluster.run("qdel", blocker) == "", "its end")
+    assert await managed.manager.try_start(job, 60)
+    assert managed.of(job) == ["Appeared"]
+
+
+async def test_the_next_service_goes_on_with_a_hold(hooked: PbsCluster) -> None:
+    async with Managed(hooked) as first:
+        job = await first.qsub("sleep 60", PAIR)
+        await first.states(*HELD)
+    async with Managed(hooked) as second:
+        assert second.found[job].offered
+        await second.told(job, "Offered")
+        assert await second.manager.start(job)
+        await second.states("job-exclusive", "job-exclusive", "free", "free")
+        await second.manager.cancel(job)
+        await second.states(*FREE)
+
+
+async def test_a_hold_outlives_the_server(managed: Managed) -> None:
+    job = await managed.qsub("sleep 60", PAIR)
+    await managed.states(*HELD)
+    managed.cluster.kill_server()
+    managed.cluster.start_server()
+    await managed.states(*HELD)
+    assert await managed.manager.start(job)
+    await managed.told(job, "Offered", "Started")
+
+
+async def test_a_held_job_that_is_cancelled_leaves_no_node_offline(managed: Managed) -> None:
+    job = await managed.qsub("sleep 60", PAIR)
+    await managed.states(*HELD)
+    await managed.manager.cancel(job)
+    await managed.told(job, "Offered", "Ended")
+    await managed.states(*FREE)
+
+
+async def test_a_job_starts_at_an_instant(managed: Managed) -> None:
+    job = await managed.qsub("date +%s.%N > $PBS_O_WORKDIR/started", PAIR, "-o", "/dev/null")
+    await managed.told(job, "Appeared", "Offered")
+    at = time.time() + 2
+    assert await managed.manager.start(job, at)
+    await managed.told(job, "Started", "Ended")
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("-lmate=nobody:1",), "no domain nobody is known here"),
+        (("-lmate=mira:1",), "must be a job of another domain"),
+        (("-lmate=eureka",), "mate is DOMAIN:ID"),
+        (("-lpair=p", "-lmate=eureka:1"), "give pair or mate"),
+        (("-lpair=p", "-J1-3"), "a job array cannot have a mate"),
+        (("-lpair=p", "-Wdepend=afterok:0"), "cannot have a mate"),
+        (("-lor_alone=true",), "has no effect"),
+    ],
+)
+def test_the_user_is_told_at_qsub_what_is_wrong(hooked: PbsCluster, options: tuple[str, ...], said: str) -> None:
+    with pytest.raises(LabError, match=said):
+        hooked.qsub("true", *options)
