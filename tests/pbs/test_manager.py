@@ -7,8 +7,8 @@ from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
+from deploy.lab.waiting import LabError
 from deploy.pbs.lab import PbsCluster
-from deploy.waiting import LabError
 from tests.pbs.managed import Managed, install_hook
 
 FREE = ("free",) * 4

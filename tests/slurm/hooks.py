@@ -4,8 +4,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from deploy.lab.processes import look
 from deploy.slurm.lab import Cluster, Lab
-from deploy.slurm.lab.processes import look
 
 # Told by a file named after the job: `go` starts it, `no` gives its turn up. The environment is one line each, sorted,
 # as a file that appears whole.

@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import grpc
 
+from deploy.lab.service import Sections
 from deploy.slurm.lab import CoupledLab, Domain
-from deploy.slurm.lab.service import Sections
 from tests.live.scripted_peer import REQUESTS, ScriptedPeer
 
 CALLS = (*REQUESTS, "CompareClocks")

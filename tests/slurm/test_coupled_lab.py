@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from deploy.lab.processes import all_processes
 from deploy.slurm.lab import CoupledLab, LabError, take_down
-from deploy.slurm.lab.processes import all_processes
 from tests.slurm.cosched_hooks import check_for_compiler
 from tests.slurm.test_lab import lab, left
 

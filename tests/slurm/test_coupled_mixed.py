@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from cosched.client import Client, Job
+from deploy.lab.service import Sections
 from deploy.slurm.lab import CoupledLab, Domain
-from deploy.slurm.lab.service import Sections
 from tests.live import services
 from tests.live.services import script_that_notes
 from tests.live.workloads import TOGETHER

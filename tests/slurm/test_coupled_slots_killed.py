@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from cosched.adapters.slurm.manager import create
+from deploy.lab.service import Sections
 from deploy.slurm.lab import CoupledLab, Domain
-from deploy.slurm.lab.service import Sections
 from tests.live.workloads import Work
 from tests.slurm.cosched_hooks import check_for_compiler
 from tests.slurm.coupled_checks import START, Served, check_nothing_is_left, reservations_of

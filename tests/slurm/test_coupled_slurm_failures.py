@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 from cosched.adapters.slurm.versions import kills_hooks
+from deploy.lab.processes import look
 from deploy.slurm.lab import CoupledLab, Domain, LabError
-from deploy.slurm.lab.processes import look
 from tests.live.workloads import TOGETHER, Work
 from tests.slurm.cosched_hooks import check_for_compiler
 from tests.slurm.coupled import known

@@ -15,11 +15,11 @@ from pathlib import Path
 
 import pytest
 
+from deploy.lab.keeping import Keeping
+from deploy.lab.processes import Process, all_processes, end, look
 from deploy.slurm.lab import Cluster, Lab, LabError, Options, take_down, wait_for
 from deploy.slurm.lab.cluster import PortTakenError
-from deploy.slurm.lab.keeping import Keeping
 from deploy.slurm.lab.ports import Reservations
-from deploy.slurm.lab.processes import Process, all_processes, end, look
 
 COMMAND = Path(__file__).resolve().parents[2] / "deploy" / "slurm" / "lab" / "lab"
 

@@ -15,8 +15,8 @@ import pytest
 
 from cosched.adapters.slurm.comments import ARRAY
 from cosched.adapters.slurm.settings import SlurmSettings
+from deploy.lab.service import cosched
 from deploy.slurm.lab import CoupledLab, LabError, wait_for
-from deploy.slurm.lab.service import cosched
 from tests.docs.terminals import Block, Terminal, assert_prints_what_is_shown
 from tests.slurm.cosched_hooks import check_for_compiler
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar
 
+from deploy.lab.waiting import LabError, wait_for
 from deploy.pbs.lab.namespace import STATE, Namespace
-from deploy.waiting import LabError, wait_for
 
 _T = TypeVar("_T")
 PREFIX = "COSCHED_LAB_PBS"  # environment variable: where OpenPBS is installed, instead of /opt/pbs

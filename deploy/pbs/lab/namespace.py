@@ -6,7 +6,7 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from deploy.waiting import wait_for
+from deploy.lab.waiting import wait_for
 
 ADDRESS = "10.99.0.1"  # PBS accepts no loopback address; in each world it is the only host's
 STATE = Path("/mnt/pbs")  # in the world: the daemons' files, in memory; PBS wants no folder that others can write to

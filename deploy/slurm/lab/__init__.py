@@ -5,11 +5,11 @@ with Lab(nodes=4) as lab:
     lab["intrepid"].wait_for_state(job, "RUNNING")
 """
 
+from deploy.lab.waiting import LabError, wait_for
 from deploy.slurm.lab.cluster import Cluster, clear
 from deploy.slurm.lab.configuration import Options
 from deploy.slurm.lab.coupled import CoupledLab, Domain
 from deploy.slurm.lab.laboratory import Lab
 from deploy.slurm.lab.takedown import take_down
-from deploy.waiting import LabError, wait_for
 
 __all__ = ["Cluster", "CoupledLab", "Domain", "Lab", "LabError", "Options", "clear", "take_down", "wait_for"]

@@ -14,11 +14,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
+from deploy.lab.keeping import Keeping
+from deploy.lab.processes import with_descendants
+from deploy.lab.waiting import PATIENCE, LabError, tails, wait_for
 from deploy.slurm.lab.configuration import Options, node_name, replaced, slurm_conf
-from deploy.slurm.lab.keeping import Keeping
-from deploy.slurm.lab.processes import with_descendants
 from deploy.slurm.lab.programs import find, search_path
-from deploy.waiting import PATIENCE, LabError, tails, wait_for
 
 _T = TypeVar("_T")
 CONTROLLER = "slurmctld"

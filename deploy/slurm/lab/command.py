@@ -16,14 +16,14 @@ from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
+from deploy.lab.service import cosched
+from deploy.lab.waiting import LabError
 from deploy.slurm.lab.cluster import without_slurm
 from deploy.slurm.lab.configuration import Options
 from deploy.slurm.lab.coupled import SCHEMES, CoupledLab
 from deploy.slurm.lab.laboratory import NAMES, Lab
 from deploy.slurm.lab.programs import search_path
-from deploy.slurm.lab.service import cosched
 from deploy.slurm.lab.takedown import take_down
-from deploy.waiting import LabError
 
 _LAST_WORDS = 5.0  # seconds that the command of `run` gets to end after a signal
 _NO_SETTINGS = ("directory", "names", "schemes", "services", "options")

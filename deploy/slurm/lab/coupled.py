@@ -15,11 +15,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from deploy.lab.service import Sections, Service
+from deploy.lab.waiting import PATIENCE, LabError, wait_for
 from deploy.slurm.lab.cluster import Cluster, clear
 from deploy.slurm.lab.installed_hooks import InstalledHooks
 from deploy.slurm.lab.laboratory import NAMES, Lab
-from deploy.slurm.lab.service import Sections, Service
-from deploy.waiting import PATIENCE, LabError, wait_for
 
 SCHEMES = ("hold", "yield")
 BY_FOLDER = "folder"  # the gate finds its instant by a folder, not by the service's socket

@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from deploy.waiting import LabError
+from deploy.lab.waiting import LabError
 
 SOURCES = Path(__file__).resolve().parents[1] / "hooks"
 SCRIPTS = ("prolog", "task-prolog", "jobcomp")

@@ -11,13 +11,13 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from deploy.lab.keeping import Keeping
+from deploy.lab.waiting import LabError
 from deploy.slurm.lab.cluster import Cluster, PortTakenError
 from deploy.slurm.lab.configuration import Options
-from deploy.slurm.lab.keeping import Keeping
 from deploy.slurm.lab.ports import Reservations
 from deploy.slurm.lab.programs import missing_programs
 from deploy.slurm.lab.takedown import TEMPORARY, take_down
-from deploy.waiting import LabError
 
 _TRIES = 5  # each with other ports, if a process that ignores our reservations was faster
 NAMES = ("intrepid", "eureka")

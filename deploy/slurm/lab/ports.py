@@ -6,7 +6,7 @@ import random
 import socket
 from pathlib import Path
 
-from deploy.waiting import LabError
+from deploy.lab.waiting import LabError
 
 _LOWEST = 10000
 _TRIES = 2000

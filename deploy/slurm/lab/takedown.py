@@ -8,9 +8,9 @@ import signal
 import time
 from pathlib import Path
 
-from deploy.slurm.lab.keeping import KEEPER
-from deploy.slurm.lab.processes import Process, all_processes, end, with_descendants
-from deploy.waiting import LabError
+from deploy.lab.keeping import KEEPER
+from deploy.lab.processes import Process, all_processes, end, with_descendants
+from deploy.lab.waiting import LabError
 
 TEMPORARY = ".temporary-slurm-lab"  # the mark of folders that are removed with their laboratory
 _PATIENCE = 35.0  # seconds: the keeper itself gives up after 30

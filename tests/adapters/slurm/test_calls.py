@@ -14,7 +14,7 @@ from cosched.adapters.manager import ManagerError, UnavailableError, UnknownJobE
 from cosched.adapters.slurm.calls import Slurm
 from cosched.adapters.slurm.settings import SlurmSettings
 from cosched.adapters.watch import Watch
-from deploy.slurm.lab.processes import all_processes
+from deploy.lab.processes import all_processes
 
 RECORDED = Path(__file__).with_name("recorded")
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from deploy.waiting import PATIENCE, LabError, wait_for
+from deploy.lab.waiting import PATIENCE, LabError, wait_for
 
 KEEPER = Path(__file__).resolve().with_name("keeper.py")
 

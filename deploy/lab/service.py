@@ -14,10 +14,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from deploy.slurm.lab.keeping import Keeping
-from deploy.waiting import PATIENCE, LabError, tails, wait_for
+from deploy.lab.keeping import Keeping
+from deploy.lab.waiting import PATIENCE, LabError, tails, wait_for
 
-_ROOT = Path(__file__).resolve().parents[3]
+_ROOT = Path(__file__).resolve().parents[2]
 _START_PATIENCE = 300.0  # seconds: the first start on a host may compile the kernels
 _TERMINATED = -signal.SIGTERM
 
