@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from cosched.sim.reports.estimate import Estimate, shown
+from cosched.sim.studies.measured import Place
 from cosched.sim.studies.meet.experiments import BY_LOAD, BY_SHARE
 from cosched.sim.studies.meet.measuring import HELD, NEVER, PAIR_LONGEST, PAIR_WAIT, PAIRS, TOGETHER, WAIT
-from cosched.sim.studies.meet.results import Place, Results
+from cosched.sim.studies.meet.results import Results
 from cosched.sim.studies.meet.schemes import MEET
 from cosched.sim.studies.tang2011.setup import BASE, LOADS, MACHINES, SCHEMES, SHARES
 

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from cosched.sim.reports.estimate import Estimate
+from cosched.sim.studies.measured import Values, estimate
 from cosched.sim.studies.meet.experiments import BY_LOAD, REQUESTS
 from cosched.sim.studies.meet.measuring import LONGEST, PAIR_WAIT, WAIT
-from cosched.sim.studies.meet.results import Results, Values, estimate
+from cosched.sim.studies.meet.results import Results
 from cosched.sim.studies.meet.schemes import MEET
 from cosched.sim.studies.tang2011.setup import HIGH, MACHINES, MEDIUM, MONTH_DAYS
 

@@ -6,13 +6,14 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from cosched.sim.results.wording import count as counted
+from cosched.sim.studies.means import MeansTable, in_markdown
+from cosched.sim.studies.measured import LEAST
 from cosched.sim.studies.meet.asked import Figure
 from cosched.sim.studies.meet.ideas import told as ideas_told
 from cosched.sim.studies.meet.ideas import tried
-from cosched.sim.studies.meet.results import LEAST, Results
+from cosched.sim.studies.meet.results import Results
 from cosched.sim.studies.meet.schemes import MEANING
 from cosched.sim.studies.meet.tables import (
-    MeansTable,
     asked_table,
     counts_table,
     fairness_tables,
@@ -70,10 +71,10 @@ def _lines(said: dict[str, Any], results: Results, figures: Sequence[Figure], to
     if min(said["replications"], said["further"]) < LEAST:
         yield from (FEWER, "")
     yield from ("## Asked and measured", "", REACHED, "")
-    yield from _rows(asked_table(figures))
+    yield from in_markdown(asked_table(figures))
     yield "## Comparisons"
     yield from ("", METHOD.format(count=len(results.comparisons), least=LEAST), "")
-    yield from _rows(counts_table(results))
+    yield from in_markdown(counts_table(results))
     for table in means_tables(results):
         yield from _table(table)
     for table in fairness_tables(results):
@@ -81,21 +82,9 @@ def _lines(said: dict[str, Any], results: Results, figures: Sequence[Figure], to
     if found := tried(said, results):
         table = ideas_table(found)
         yield from (f"## {table.title}", "", ideas_told(found), "")
-        yield from _rows(table)
+        yield from in_markdown(table)
 
 
 def _table(table: MeansTable) -> Iterator[str]:
     yield from (f"## {table.title}", "")
-    yield from _rows(table)
-
-
-def _rows(table: MeansTable) -> Iterator[str]:
-    yield _row(table.head)
-    yield _row(["---"] * len(table.head))
-    for row in table.rows:
-        yield _row(row)
-    yield ""
-
-
-def _row(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cell.replace('|', '/') for cell in cells)} |"
+    yield from in_markdown(table)

@@ -6,14 +6,15 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from cosched.sim.reports.page import Cell, Page, Section, Table
+from cosched.sim.studies.means import MeansTable
+from cosched.sim.studies.measured import LEAST
 from cosched.sim.studies.meet.asked import NO, WITHIN, YES, Figure
 from cosched.sim.studies.meet.ideas import told as ideas_told
 from cosched.sim.studies.meet.ideas import tried
 from cosched.sim.studies.meet.markdown import METHOD, REACHED, SETUP, WORDS, replications
-from cosched.sim.studies.meet.results import LEAST, Results
+from cosched.sim.studies.meet.results import Results
 from cosched.sim.studies.meet.schemes import MEANING
 from cosched.sim.studies.meet.tables import (
-    MeansTable,
     asked_table,
     counts_table,
     fairness_tables,

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from polars import DataFrame
 
-from cosched.sim.reports.estimate import Estimate, signed
+from cosched.sim.reports.estimate import signed
+from cosched.sim.studies.means import MeansTable, cell
+from cosched.sim.studies.measured import BETTER, OPEN, WORSE, Place
 from cosched.sim.studies.meet import ideas
 from cosched.sim.studies.meet.asked import Figure
 from cosched.sim.studies.meet.experiments import BUDGETS, BY_LOAD, LOGS, Experiment
@@ -33,7 +34,7 @@ from cosched.sim.studies.meet.measuring import (
     WAIT,
     WINNERS,
 )
-from cosched.sim.studies.meet.results import BETTER, OPEN, WORSE, Place, Results
+from cosched.sim.studies.meet.results import Results
 from cosched.sim.studies.meet.schemes import BUDGET_ALONE, FEW, MEET, SLOTS_ALONE
 from cosched.sim.studies.tang2011.setup import MACHINES
 from cosched.sim.sweeps.averages import INTERVAL
@@ -45,15 +46,6 @@ BESIDE_BASE = (LOSERS, LOSS, MOST_LOST, WINNERS, GAIN)
 CALLED = (CALLS, PROPOSALS)
 MEASURES = (*OF_PAIRS, *CALLED)
 ALL_OF_MACHINES = (WAIT, SLOWDOWN, *FAIRNESS, SYNC, HELD, IDLE, *BESIDE_BASE)
-
-
-@dataclass(frozen=True)
-class MeansTable:
-    """A table of means with their own 95 % intervals: a row for each point and combination, the cells as text."""
-
-    title: str
-    head: list[str]
-    rows: list[list[str]]
 
 
 def means_tables(results: Results) -> Iterator[MeansTable]:
@@ -162,7 +154,7 @@ def _means(
     schemes: Sequence[str] | None = None,
 ) -> MeansTable:
     rows = [
-        [experiment.label(place[1]), place[2], *(_cell(results.mean(place, measure)) for measure in measures)]
+        [experiment.label(place[1]), place[2], *(cell(results.mean(place, measure)) for measure in measures)]
         for experiment in experiments
         for place in _places(experiment)
         if schemes is None or place[2] in schemes
@@ -178,7 +170,7 @@ def _of_budget(results: Results, experiment: Experiment) -> MeansTable:
     places |= {0.0: (BY_LOAD, load, SLOTS_ALONE), 0.5: (BY_LOAD, load, MEET)}
     measures = _usual(experiment)
     rows = [
-        [f"{budget:g}", str(results.count(place)), *(_cell(results.mean(place, measure)) for measure in measures)]
+        [f"{budget:g}", str(results.count(place)), *(cell(results.mean(place, measure)) for measure in measures)]
         for budget, place in sorted(places.items())
     ]
     return MeansTable(experiment.title, ["Budget", "Replications", *measures], rows)
@@ -188,9 +180,3 @@ def _places(experiment: Experiment) -> Iterator[Place]:
     for point in experiment.points:
         for schemes in experiment.schemes:
             yield experiment.name, point, schemes
-
-
-def _cell(value: Estimate | None) -> str:
-    if value is None:
-        return "–"
-    return str(value) if value.mean or value.half else "0"

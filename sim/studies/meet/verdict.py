@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from cosched.sim.reports.estimate import Estimate, shown, signed
+from cosched.sim.studies.measured import BETTER, LEAST, OPEN, WORSE
 from cosched.sim.studies.meet.experiments import BY_LOAD
 from cosched.sim.studies.meet.measuring import (
     CALLS,
@@ -21,7 +22,7 @@ from cosched.sim.studies.meet.measuring import (
     WAIT,
     WINNERS,
 )
-from cosched.sim.studies.meet.results import BETTER, LEAST, OPEN, WORSE, Comparison, Results, of_the_paper
+from cosched.sim.studies.meet.results import Comparison, Results, of_the_paper
 from cosched.sim.studies.meet.schemes import BUDGET_ALONE, MEET, SLOTS_ALONE, everybody_meets
 from cosched.sim.studies.tang2011.setup import BASE, LOADS, MACHINES, SCHEMES
 

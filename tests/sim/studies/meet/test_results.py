@@ -3,11 +3,11 @@
 import pytest
 from scipy.special import stdtrit
 
+from cosched.sim.studies.measured import BETTER, OPEN, WORSE
 from cosched.sim.studies.meet import ideas
 from cosched.sim.studies.meet.asked import NO, WITHIN, YES, figures
 from cosched.sim.studies.meet.experiments import BY_LOAD
 from cosched.sim.studies.meet.measuring import NEVER, PAIR_WAIT, TOGETHER, WAIT
-from cosched.sim.studies.meet.results import BETTER, OPEN, WORSE
 from cosched.sim.studies.meet.verdict import verdict
 from tests.sim.studies.meet.by_hand import Row, results
 
