@@ -78,10 +78,10 @@ def pairs_from_file(path: StrPath, names: Sequence[str], workloads: Sequence[Wor
         known = tuple((domain, job) for domain, job in mates if job is not None)
         if len(known) == len(mates):
             found.append(Group(row, known))
-    return _pairing(found, row - len(found))
+    return paired(found, row - len(found))
 
 
-def _pairing(found: Sequence[Group], dropped: int = 0) -> Pairing:
+def paired(found: Sequence[Group], dropped: int = 0) -> Pairing:
     """Return these rows, those of two members as pairs."""
     pairs = [group for group in found if len(group.members) == 2]
     return Pairing(
@@ -151,7 +151,7 @@ def groups_at_random(workloads: Sequence[Workload], fraction: Decimal | str, siz
                 break
             found.append((min(int(workloads[of].submit[job]) for of, job in members), tuple(sorted(members))))
             left -= len(members)
-    return _pairing([Group(row, members) for row, (_, members) in enumerate(sorted(found), 1)])
+    return paired([Group(row, members) for row, (_, members) in enumerate(sorted(found), 1)])
 
 
 def _mates_of(
@@ -295,7 +295,7 @@ def _nearest(workloads: Sequence[Workload], takers: Ints, limit_s: int) -> Pairi
     for domain, other in enumerate(workloads[1:], 1):
         for taker, job in _taken(workloads[0], other, takers, limit_s):
             members.setdefault(taker, [(0, taker)]).append((domain, job))
-    return _pairing([Group(row, tuple(members[taker])) for row, taker in enumerate(sorted(members), 1)])
+    return paired([Group(row, tuple(members[taker])) for row, taker in enumerate(sorted(members), 1)])
 
 
 def _taken(first: Workload, second: Workload, takers: Ints, limit_s: int) -> list[tuple[int, int]]:

@@ -36,6 +36,12 @@ Each pair of --logs gives windows of a month, as many as do not overlap, spread 
 second log is packed to a load of 0.5. The keys of a log are nodes, procs_per_node, format and cut, as those
 of a domain."""
 
+GROUPS_EPILOG = """\b
+Examples:
+  cosched study groups --quick --out quick
+  cosched study groups --out full"""
+
+GROUPS_OUT = "cosched-study-groups"
 MEET_OUT = "cosched-study-meet"
 DEFAULT_OUT = "cosched-study-tang2011"
 MACHINES = ("intrepid", "eureka")
@@ -113,6 +119,28 @@ def meet(ctx: click.Context, /, out: str, **options: Any) -> None:
     _meet(ctx, Path(out), **options)
 
 
+@study.command(short_help="Groups of two to five jobs beside pairs, on five machines.", epilog=GROUPS_EPILOG)
+@click.option("--quick", is_flag=True, help="Two replications of a week: three minutes.")
+@click.option("--out", metavar="DIR", default=GROUPS_OUT, help="Write results, tables, report.html there.")
+@click.option(
+    "--replications", type=click.IntRange(1, 1000), metavar="N", help="Replications of each case (10; --quick: 2)."
+)
+@click.option("--seed", type=click.IntRange(0), default=1, metavar="S", help="Seed of the first replication (1).")
+@click.option("--days", type=click.FloatRange(1, 3650), metavar="D", help="Length of a replication (30; --quick: 7).")
+@worker_options
+@click.option("--resume", is_flag=True, help="Continue in DIR, also with more replications.")
+@click.pass_context
+@needing(SIMULATOR)
+def groups(ctx: click.Context, /, out: str, **options: Any) -> None:
+    """Groups (docs/groups.md) of two to five jobs on five machines, beside the same jobs in pairs.
+
+    By the number of members, the load, and the share of jobs in groups: who starts together, how long groups and
+    other jobs wait, what is held; a verdict. Prints the verdict and where the files are. However it ends, --resume
+    continues it: only cases in progress are lost.
+    """
+    _groups(ctx, Path(out), **options)
+
+
 @study.command(short_help="Replay small workloads with known schedules.")
 @click.option("--out", metavar="DIR", help="Write the workloads, their schedules and our results there.")
 @click.option("--check", metavar="DIR", help="Compare another simulator's schedules, one file per workload.")
@@ -161,6 +189,18 @@ def _meet(
 
     pairs = [(_log("--logs", big), _log("--logs", small)) for big, small in logs]
     wish = Wish(ctx.meta[COMMAND], logs=pairs, **wished)
+    found = _carry_out(folder, partial(run_study, wish), rebuild, workers=workers, dask=dask, resume=resume)
+    show(*found.summary(folder))
+    _fail_if(found.failed, folder)
+
+
+def _groups(
+    ctx: click.Context, folder: Path, *, workers: int | None, dask: str | None, resume: bool, **wished: Any
+) -> None:
+    from cosched.sim.studies.groups.report import rebuild
+    from cosched.sim.studies.groups.running import Wish, run_study
+
+    wish = Wish(ctx.meta[COMMAND], **wished)
     found = _carry_out(folder, partial(run_study, wish), rebuild, workers=workers, dask=dask, resume=resume)
     show(*found.summary(folder))
     _fail_if(found.failed, folder)
