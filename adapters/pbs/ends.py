@@ -9,20 +9,20 @@ from cosched.adapters.pbs.commands import JobRow
 
 SECOND = 1_000_000_000  # nanoseconds
 _DELETED = 91  # substate
-_SIGNALLED = 256  # added to the signal that has ended a job
+_SIGNALLED = (256, 128)  # what is added to the signal that has ended a job: by PBS, by its shell
 _OF_PBS = {-29: (End.TIMEOUT, ""), -4: (End.UNSTARTED, "it could not be started"), -1: (End.UNSTARTED, "")}
 
 
 def ended(row: JobRow) -> Ended:
     """Return the report of a job that qstat shows as finished."""
     ran = row.started_at is not None
-    code = row.exit_code
+    code, signal = row.exit_code, _signal(row.exit_code)
     how, reason = End.EXITED, ""
     if row.substate == _DELETED or code is None:
         how = End.CANCELLED
     elif code < 0:
         how, reason = _OF_PBS.get(code, (End.LOST, f"PBS says {code}"))
-    elif code >= _SIGNALLED:
+    elif signal is not None:
         how = End.SIGNALLED
     return Ended(
         row.job_id,
@@ -30,9 +30,13 @@ def ended(row: JobRow) -> Ended:
         round((row.ended_at or time.time()) * SECOND),
         started_at=round(row.started_at * SECOND) if row.started_at is not None else None,
         exit_code=code if ran and how is End.EXITED else None,
-        signal=code - _SIGNALLED if code is not None and how is End.SIGNALLED else None,
+        signal=signal if how is End.SIGNALLED else None,
         reason=reason,
     )
+
+
+def _signal(code: int | None) -> int | None:
+    return next((code - base for base in _SIGNALLED if code is not None and code > base), None)
 
 
 def gone(job_id: str, started_at: float | None) -> Ended:

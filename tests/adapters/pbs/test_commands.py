@@ -1,0 +1,117 @@
+"""What PBS's commands print, recorded: numbers for texts, missing keys, dates of ctime, arrays, errors."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cosched.adapters.manager import End, ManagerError, UnavailableError, UnknownJobError
+from cosched.adapters.pbs import commands
+from cosched.adapters.pbs.commands import JobRow
+from cosched.adapters.pbs.ends import ended
+
+RECORDED = Path(__file__).with_name("recorded")
+
+
+def history() -> dict[str, JobRow]:
+    return {row.job_id: row for row in commands.parse_jobs((RECORDED / "history.json").read_bytes())}
+
+
+def test_a_queued_job_has_no_nodes_yet() -> None:
+    (job, *_) = commands.parse_jobs((RECORDED / "queue.json").read_bytes())
+    assert (job.job_id, job.owner, job.state, job.nodes, job.walltime) == ("0", "root", "Q", 2, 60)
+    assert (job.vnodes, job.started_at, job.ended_at, job.exit_code) == ("", None, None, None)
+    assert job.resources == {"pair": "rej"}
+
+
+def test_a_pair_that_is_named_by_a_number_is_a_text() -> None:
+    assert history()["2"].resources == {"pair": "123"}
+
+
+def test_a_running_job_has_nodes_and_a_start() -> None:
+    job = history()["1"]
+    assert (job.state, job.vnodes, job.walltime, job.name) == ("R", "(mira1:ncpus=1)", 3600, "run")
+    assert job.started_at is not None
+    assert job.started_at >= job.submitted_at
+
+
+def test_an_array_is_told_from_a_job() -> None:
+    assert history()["3"].array
+    assert not history()["1"].array
+    assert commands.job_number("3[2].mira") == "3"
+
+
+@pytest.mark.parametrize(
+    ("job", "how", "exit_code", "signal"),
+    [
+        ("4", End.EXITED, 3, None),
+        ("5", End.SIGNALLED, None, 9),
+        ("6", End.TIMEOUT, None, None),
+        ("7", End.CANCELLED, None, None),
+        ("8", End.CANCELLED, None, None),
+    ],
+)
+def test_ends(job: str, how: End, exit_code: int | None, signal: int | None) -> None:
+    end = ended(history()[job])
+    assert (end.how, end.exit_code, end.signal) == (how, exit_code, signal)
+    assert (end.started_at is None) == (job == "8")
+
+
+def test_nodes_without_the_mom_s_own() -> None:
+    nodes = commands.parse_nodes((RECORDED / "nodes.json").read_bytes())
+    assert [(node.name, node.states, node.holder) for node in nodes] == [
+        ("mira1", ("job-exclusive",), ""),
+        ("mira2", ("free",), ""),
+        ("mira3", ("offline",), "0 ncpus=1"),
+        ("mira4", ("offline",), "0 ncpus=1"),
+    ]
+    assert commands.held_for(nodes[2].holder) == ("0", "ncpus=1")
+    assert commands.held_for(nodes[0].holder) is None
+    assert commands.held_for("somebody else's word") is None
+
+
+def test_no_jobs_at_all() -> None:
+    assert commands.parse_jobs((RECORDED / "empty.json").read_bytes()) == []
+
+
+def test_the_known_ones_of_some_jobs() -> None:
+    assert [job.job_id for job in commands.parse_jobs((RECORDED / "some-unknown.json").read_bytes())] == ["0"]
+
+
+def test_what_is_no_json() -> None:
+    with pytest.raises(ManagerError, match="no JSON"):
+        commands.parse_jobs(b"qstat: what?")
+
+
+def test_chunks_and_back() -> None:
+    vnodes = "(a1:ncpus=2:mem=4gb)+(a2:ncpus=1+a3:ncpus=1)"
+    assert commands.chunks(vnodes) == {"a1": "ncpus=2:mem=4gb", "a2": "ncpus=1", "a3": "ncpus=1"}
+    assert commands.joined({"a1": "ncpus=2", "a2": "ncpus=1"}) == "(a1:ncpus=2)+(a2:ncpus=1)"
+
+
+@pytest.mark.parametrize(
+    ("recorded", "kind"),
+    [
+        ("qrun-unknown", UnknownJobError),
+        ("qdel-finished", UnknownJobError),
+        ("qrun-busy", ManagerError),
+        ("qmgr-unknown-node", ManagerError),
+        ("qstat-silent", UnavailableError),
+        ("qrun-silent", UnavailableError),
+    ],
+)
+def test_errors(recorded: str, kind: type[ManagerError]) -> None:
+    said = (RECORDED / f"{recorded}.err").read_bytes()
+    assert type(commands.failure(recorded.partition("-")[0], 2, said)) is kind
+
+
+@pytest.mark.parametrize(("text", "seconds"), [("00:01:00", 60), ("1:00:00", 3600), ("90", 90), ("", 0), ("x", 0)])
+def test_durations(text: str, seconds: int) -> None:
+    assert commands.seconds(text) == seconds
+
+
+@pytest.mark.parametrize("text", ["", "x", "-1", "1.", "1 2", "1.mira\n", "0x1"])
+def test_what_is_no_job(text: str) -> None:
+    with pytest.raises(ValueError, match="not the id of a PBS job"):
+        commands.job_number(text)

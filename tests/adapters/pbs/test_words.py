@@ -1,0 +1,37 @@
+"""How jobs name their mates by resources."""
+
+import pytest
+
+from cosched.adapters.batch_system import Link
+from cosched.adapters.pbs.words import WordError, find, words
+
+MATES = [
+    (Link(pair="flow"), {"pair": "flow"}),
+    (Link(peer="eureka", mate="17"), {"mate": "eureka:17"}),
+    (Link(pair="flow", or_alone=True), {"pair": "flow", "or_alone": "true"}),
+]
+
+
+@pytest.mark.parametrize(("link", "resources"), MATES)
+def test_found_and_written(link: Link, resources: dict[str, str]) -> None:
+    assert find(resources) == link
+    assert {name: value for name, value in words(link).items() if value} == resources
+
+
+def test_none_and_its_removal() -> None:
+    assert find({}) is None
+    assert find({"or_alone": "True"}) is None
+    assert words(None) == {"pair": "", "mate": "", "or_alone": ""}
+
+
+@pytest.mark.parametrize(
+    "resources", [{"pair": "a b"}, {"pair": "a", "mate": "b:1"}, {"mate": "b"}, {"mate": ":1"}, {"mate": "b:"}]
+)
+def test_mistakes(resources: dict[str, str]) -> None:
+    with pytest.raises(WordError):
+        find(resources)
+
+
+def test_a_mate_that_cannot_be_written() -> None:
+    with pytest.raises(WordError):
+        words(Link(peer="a b", mate="1"))
