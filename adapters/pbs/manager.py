@@ -261,9 +261,14 @@ class PbsManager(BatchSystem):
         """Take the nodes of an offered job offline, if the answer takes long."""
         await asyncio.sleep(self.settings.guard)
         async with job.order:
-            if job.phase is Phase.OFFERED and job.vnodes == vnodes and not job.offline:
-                job.offline = True
-                await until_it_answers(lambda: self._pbs.hold(job.job_id, vnodes))
+            if job.phase is not Phase.OFFERED or job.vnodes != vnodes or job.offline:
+                return
+            nodes = await until_it_answers(self._pbs.nodes)
+            if any(node.name in job.kept and "offline" in node.states for node in nodes):  # an administrator's doing
+                self._withdraw(job)
+                return
+            job.offline = True
+            await until_it_answers(lambda: self._pbs.hold(job.job_id, vnodes))
 
     def _free(self, job: Job) -> None:
         """Let others have the nodes of a job that does not wait on them any more."""
@@ -274,11 +279,16 @@ class PbsManager(BatchSystem):
 
     async def _free_nodes(self) -> None:
         """Put the nodes that we hold for nobody online, and let PBS fill them."""
-        nodes = sorted(self._to_free)
-        if nodes:
-            await until_it_answers(lambda: self._pbs.let_go(nodes))
-            self._to_free -= set(nodes)
+        if self._to_free:
+            await until_it_answers(self._free_ours)
         await self._pbs.schedule()
+
+    async def _free_ours(self) -> None:
+        """An administrator who wants a node to stay offline has removed our note."""
+        nodes = frozenset(self._to_free)
+        ours = [row.name for row in await self._pbs.nodes() if row.name in nodes and commands.held_for(row.holder)]
+        await self._pbs.let_go(ours)
+        self._to_free -= nodes
 
     async def _schedule_later(self, seconds: float) -> None:
         await asyncio.sleep(seconds)

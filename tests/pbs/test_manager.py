@@ -108,6 +108,16 @@ async def test_a_held_job_that_is_cancelled_leaves_no_node_offline(managed: Mana
     await managed.states(*FREE)
 
 
+async def test_an_administrator_s_node_stays_offline(managed: Managed) -> None:
+    job = await managed.qsub("sleep 60", PAIR)
+    await managed.states(*HELD)
+    managed.cluster.qmgr("unset node mira1 resources_available.cosched_holder")
+    await managed.manager.cancel(job)
+    await managed.told(job, "Offered", "Ended")
+    await managed.states("offline", *FREE[1:])
+    managed.cluster.qmgr("set node mira1 state -= offline")
+
+
 async def test_a_job_starts_at_an_instant(managed: Managed) -> None:
     job = await managed.qsub("date +%s.%N > $PBS_O_WORKDIR/started", PAIR, "-o", "/dev/null")
     await managed.told(job, "Appeared", "Offered")
