@@ -46,6 +46,7 @@ OWN: Table = {
     "domains": Lazy("cosched.cli.client.cluster", "domains", "Show this domain and its peers."),
     "drain": Lazy("cosched.cli.client.draining", "drain", "Prepare the domain for maintenance."),
     "files": Lazy("cosched.cli.files", "files", "Write out unit files, hooks, examples, alerts."),
+    "groups": Lazy("cosched.cli.client.queue", "groups", "Show the jobs that are in groups."),
     "link": Lazy("cosched.cli.client.changes", "link", "Name the mate of a job."),
     "nodes": Lazy("cosched.cli.client.cluster", "nodes", "Show the nodes of the domain."),
     "pairs": Lazy("cosched.cli.client.queue", "pairs", "Show the jobs that have mates."),
@@ -54,8 +55,9 @@ OWN: Table = {
     "resume": Lazy("cosched.cli.client.draining", "resume", "End what drain began."),
     "serve": Lazy("cosched.cli.serve", "serve", "Serve one policy domain."),
     "show": Lazy("cosched.cli.client.show", "show_job", "Show everything about a job, and its story."),
-    "submit": Lazy("cosched.cli.client.submit", "submit", "Submit a job, with or without a mate."),
+    "submit": Lazy("cosched.cli.client.submit", "submit", "Submit a job, a job with a mate, or a group."),
     "unlink": Lazy("cosched.cli.client.changes", "unlink", "Dissolve a pair."),
+    "wait": Lazy("cosched.cli.client.wait", "wait", "Wait until jobs have ended, or have started."),
     "watch": Lazy("cosched.cli.client.watch", "watch", "Follow what happens in the domain."),
 }
 

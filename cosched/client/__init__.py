@@ -29,6 +29,7 @@ from cosched.client.domains import Domain, Drain, Nodes, Peer
 from cosched.client.errors import ClientError, Unreachable
 from cosched.client.events import Event
 from cosched.client.jobs import Group, Holds, Job, Mate, Member
+from cosched.client.together import NotSubmitted, submit_together
 
 __all__ = [
     "AsyncClient",
@@ -43,7 +44,9 @@ __all__ = [
     "Mate",
     "Member",
     "Nodes",
+    "NotSubmitted",
     "Peer",
     "Tls",
     "Unreachable",
+    "submit_together",
 ]

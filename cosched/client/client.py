@@ -14,7 +14,7 @@ import grpc
 from cosched.client import calls
 from cosched.client.attempts import CALL_PAUSES, Attempts
 from cosched.client.calls import Call, JobLike
-from cosched.client.connection import Tls, chosen_tls, open_channel, server_address
+from cosched.client.connection import Tls, chosen_tls, of_domain, open_channel, server_address
 from cosched.client.domains import Domain, Nodes
 from cosched.client.events import Event
 from cosched.client.feed import Feed
@@ -47,6 +47,15 @@ class Client(AbstractContextManager["Client"]):
         self._timeout = timeout
         self._channel = open_channel(grpc, self.server, self._tls)
         self._stub = DomainServiceStub(self._channel)
+
+    @classmethod
+    def of(cls, domain: str, *, timeout: float = TIMEOUT) -> Client:
+        """Connect to the domain of this name, where COSCHED_DOMAINS or client.toml has it, or /run/cosched.
+
+        ValueError if its address is not known.
+        """
+        address, tls = of_domain(domain)
+        return cls(address, timeout=timeout, tls=tls)
 
     def close(self) -> None:
         """Close the connection."""

@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 import grpc
 
-from cosched.client.defaults import defaults, only_socket
+from cosched.client.defaults import defaults, keys_of, only_socket
 
 _UNIX = "unix:"
 _HOST_PORT = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9_.-]+):(\d{1,5})")
@@ -80,6 +80,17 @@ def server_address(server: str | None) -> str:
 def chosen_tls(address: str, tls: Tls | None) -> Tls | None:
     """Return the TLS for this address: the given one, else the environment's, else that of client.toml; ValueError."""
     return None if address.startswith(_UNIX) else tls or Tls.from_environment(os.environ)
+
+
+def of_domain(name: str) -> tuple[str, Tls | None]:
+    """Return the address of the domain of this name, and its TLS; ValueError if it is not known."""
+    kept = keys_of(name, os.environ)
+    address = server_address(kept["server"])
+    general = None if address.startswith(_UNIX) else Tls.from_environment(os.environ)
+    if address.startswith(_UNIX) or (general is None and "ca" not in kept):
+        return address, None
+    own = {key: value for key, value in kept.items() if key != "server"}
+    return address, Tls(**own) if general is None else replace(replace(general, server_identity=None), **own)
 
 
 def open_channel(library: Any, address: str, tls: Tls | None) -> Any:

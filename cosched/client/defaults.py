@@ -10,13 +10,22 @@ It is the first existing one of `~/.config/cosched/client.toml` (or below XDG_CO
     server_identity = "spiffe://site/cosched/intrepid"
 
 Without a server there or in COSCHED_SERVER, the client calls the only domain with a socket in /run/cosched.
+
+Commands that speak to several domains find each by its name: in COSCHED_DOMAINS (intrepid=unix:PATH,eureka=HOST:PORT),
+in the file's table of domains, or as a socket in /run/cosched:
+
+    [domains]
+    intrepid = "unix:/run/cosched/intrepid.sock"
+    eureka = { server = "eureka.site:7050", server_identity = "spiffe://site/cosched/eureka" }
 """
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 HOST_FILE = Path("/etc/cosched/client.toml")
 SOCKETS = Path("/run/cosched")
@@ -26,6 +35,41 @@ KEYS = ("server", *FILES, "server_identity")
 
 def defaults(environment: Mapping[str, str]) -> dict[str, str]:
     """Return the keys of the first file that exists; ValueError names the file and what is wrong with it."""
+    return _file(environment)[0]
+
+
+def named_domains(environment: Mapping[str, str]) -> dict[str, dict[str, str]]:
+    """Return the keys of each domain whose address is known, by name; ValueError."""
+    sockets = sorted(SOCKETS.glob("*.sock")) if SOCKETS.is_dir() else []
+    found = {path.stem: {"server": f"unix:{path}"} for path in sockets}
+    return found | _file(environment)[1] | _in_environment(environment)
+
+
+def keys_of(domain: str, environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the keys of the domain of this name; ValueError if its address is not known."""
+    known = named_domains(environment)
+    if domain not in known:
+        here = f"known: {', '.join(known)}" if known else "none is known"
+        raise ValueError(
+            f"the address of domain {domain} is not known ({here}): "
+            f'set COSCHED_DOMAINS to {domain}=ADDRESS, or put {domain} = "ADDRESS" under [domains] in client.toml'
+        )
+    return known[domain]
+
+
+def _in_environment(environment: Mapping[str, str]) -> dict[str, dict[str, str]]:
+    found = {}
+    for item in re.split(r"[\s,]+", environment.get("COSCHED_DOMAINS", "").strip(", \n\t")):
+        name, equals, address = item.partition("=")
+        if item and not (name and equals and address):
+            raise ValueError(f"COSCHED_DOMAINS: {item!r} is not NAME=ADDRESS")
+        if item:
+            found[name] = {"server": address}
+    return found
+
+
+def _file(environment: Mapping[str, str]) -> tuple[dict[str, str], dict[str, dict[str, str]]]:
+    """Return the keys of the first file that exists, and those of its domains."""
     for path in (_user_file(environment), HOST_FILE):
         try:
             text = path.read_text(encoding="utf-8")
@@ -36,7 +80,7 @@ def defaults(environment: Mapping[str, str]) -> dict[str, str]:
                 f"{path}: cannot be read: {getattr(error, 'strerror', None) or 'not a text file'}"
             ) from None
         return _checked(path, text)
-    return {}
+    return {}, {}
 
 
 def only_socket() -> str:
@@ -57,16 +101,27 @@ def _user_file(environment: Mapping[str, str]) -> Path:
     return Path(folder, "cosched", "client.toml").expanduser()
 
 
-def _checked(path: Path, text: str) -> dict[str, str]:
+def _checked(path: Path, text: str) -> tuple[dict[str, str], dict[str, dict[str, str]]]:
     try:
         values = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise ValueError(f"{path}: {error}") from None
+    domains = values.pop("domains", {})
+    if not isinstance(domains, dict):
+        raise ValueError(f"{path}: domains: must be a table")
+    tables = {name: {"server": table} if isinstance(table, str) else table for name, table in domains.items()}
+    return _keys(path, "", values), {name: _keys(path, f"domains.{name}.", table) for name, table in tables.items()}
+
+
+def _keys(path: Path, place: str, values: Any) -> dict[str, str]:
+    """Return the keys of one domain, with the paths of its files."""
+    if not isinstance(values, dict) or (place and "server" not in values):
+        raise ValueError(f"{path}: {place.rstrip('.')}: must be an address, or a table with a server")
     for key, value in values.items():
         if key not in KEYS:
-            raise ValueError(f"{path}: {key}: no such key; there are {', '.join(KEYS)}")
+            raise ValueError(f"{path}: {place}{key}: no such key; there are {', '.join(KEYS)}")
         if not isinstance(value, str) or not value:
-            raise ValueError(f"{path}: {key}: must be text")
+            raise ValueError(f"{path}: {place}{key}: must be text")
     return {
         key: str(path.parent / Path(value).expanduser()) if key in FILES else value for key, value in values.items()
     }

@@ -5,7 +5,7 @@ import os
 import pytest
 
 from cosched.client import defaults
-from cosched.client.connection import Tls, server_address
+from cosched.client.connection import Tls, of_domain, server_address
 
 
 @pytest.fixture
@@ -60,3 +60,36 @@ def test_a_file_that_cannot_be_used_is_named(home, text, said):
     (home / "etc" / "client.toml").write_text(text)
     with pytest.raises(ValueError, match=said):
         server_address(None)
+
+
+def test_domains_are_found_by_name(home, monkeypatch):
+    (home / "run" / "intrepid.sock").touch()
+    folder = home / "home/.config/cosched"
+    (folder / "client.toml").write_text(
+        'ca = "ca.pem"\nserver_identity = "spiffe://site/cosched/intrepid"\n[domains]\nmira = "unix:/mira"\n'
+        'eureka = { server = "eureka:7050", server_identity = "spiffe://site/cosched/eureka" }\n'
+    )
+    assert of_domain("intrepid") == (f"unix:{home}/run/intrepid.sock", None)
+    assert of_domain("mira") == ("unix:/mira", None)
+    ours = Tls(f"{folder}/ca.pem", server_identity="spiffe://site/cosched/eureka")
+    assert of_domain("eureka") == ("eureka:7050", ours)
+    monkeypatch.setenv("COSCHED_DOMAINS", "mira=unix:/other, theta=theta:7050")
+    assert of_domain("mira") == ("unix:/other", None)
+    assert of_domain("theta") == ("theta:7050", Tls(f"{folder}/ca.pem"))
+    with pytest.raises(ValueError, match=r"domain vesta is not known \(known: .*\): set COSCHED_DOMAINS to vesta=ADD"):
+        of_domain("vesta")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("domains = 1", "client.toml: domains: must be a table"),
+        ("[domains]\na = 1", "client.toml: domains.a: must be an address, or a table with a server"),
+        ('[domains]\na = { ca = "x" }', "client.toml: domains.a: must be an address, or a table with a server"),
+        ('[domains]\na = { server = "x", y = "z" }', "client.toml: domains.a.y: no such key"),
+    ],
+)
+def test_a_table_of_domains_that_cannot_be_used_is_named(home, text, said):
+    (home / "etc" / "client.toml").write_text(text)
+    with pytest.raises(ValueError, match=said):
+        of_domain("a")

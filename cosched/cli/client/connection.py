@@ -34,15 +34,28 @@ def json_option(command: Command) -> Command:
 
 
 @contextmanager
+def connected_to(domain: str) -> Iterator[Client]:
+    """Yield a client of the domain of this name for the block, as `connected`."""
+    with _connected(lambda client: client.of(domain), domain) as client:
+        yield client
+
+
+@contextmanager
 def connected(server: str | None) -> Iterator[Client]:
     """Yield a client for the block; its errors become failures of the command."""
+    with _connected(lambda client: client(server), "--server") as client:
+        yield client
+
+
+@contextmanager
+def _connected(connect: Callable[[type[Client]], Client], named: str) -> Iterator[Client]:
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # else gRPC repeats the failure on standard error
     from cosched.client import Client, ClientError, Unreachable
 
     try:
-        client = Client(server)
+        client = connect(Client)
     except ValueError as error:
-        raise InputError("--server", None, str(error)) from None
+        raise InputError(named, None, str(error)) from None
     try:
         with client:
             yield client

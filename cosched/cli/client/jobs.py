@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 import click
 
+from cosched.validation.group_names import names_job, read_members, wrong_group_name
 from cosched.validation.pair_names import ALLOWED, is_pair_name
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -28,6 +29,18 @@ class JobId(click.ParamType[str]):
         return value
 
 
+class JobOrGroup(click.ParamType[str]):
+    """A job's id, or the name of a group or a pair."""
+
+    name = "job"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The text as it is, checked."""
+        if not names_job(value) and not is_pair_name(value):
+            self.fail(f"{value!r} is neither ID or DOMAIN:ID nor a group, whose name is {ALLOWED}", param, ctx)
+        return value
+
+
 class PairName(click.ParamType[str]):
     """The name of a pair."""
 
@@ -38,6 +51,54 @@ class PairName(click.ParamType[str]):
         if not is_pair_name(value):
             self.fail(f"{value!r} cannot be the name of a pair: {ALLOWED}", param, ctx)
         return value
+
+
+class GroupName(click.ParamType[str]):
+    """The name of a group."""
+
+    name = "group"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The text as it is, checked."""
+        if why := wrong_group_name(value):
+            self.fail(f"{value!r}: {why}", param, ctx)
+        return value
+
+
+class Domains(click.ParamType[tuple[str, ...]]):
+    """A comma-separated list of domains."""
+
+    name = "domains"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, ...]:
+        """The domains."""
+        try:
+            return read_members(value, ",")
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+
+
+class Destination(click.ParamType[tuple[str, str]]):
+    """A domain and the script that it gets, `intrepid:sim.sh`."""
+
+    name = "destination"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, str]:
+        """The domain, and the path."""
+        domain, _, script = value.partition(":")
+        if not domain or not script:
+            self.fail(f"{value!r} is not DOMAIN:SCRIPT", param, ctx)
+        return domain, script
+
+
+def group_options(command: Command) -> Command:
+    """Add `--group` and `--with`."""
+    command = click.option(
+        "--with", "members", type=Domains(), metavar="DOMAIN,...", help="The domains of the group's other jobs."
+    )(command)
+    return click.option(
+        "--group", type=GroupName(), metavar="NAME", help="A name that all its jobs are submitted with."
+    )(command)
 
 
 def pair_options(command: Command) -> Command:

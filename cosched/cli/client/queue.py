@@ -1,4 +1,4 @@
-"""`cosched queue` and `cosched pairs`: the jobs of a domain."""
+"""`cosched queue`, `cosched pairs` and `cosched groups`: the jobs of a domain."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 HEADER = ("JOBID", "NAME", "USER", "ST", "TIME", "NODES", "NODELIST(REASON)", "MATE")
 START_HEADER = ("JOBID", "NAME", "USER", "ST", "START", "NODES", "MATE")
+GROUPS_HEADER = ("GROUP", "JOBID", "NAME", "USER", "ST", "REASON", "OTHER MEMBERS")
 PAIRS_HEADER = ("JOBID", "NAME", "USER", "ST", "REASON", "MATE", "MATE STATE", "HEARD AT", "APART")
 WITH_NODES = {"ready", "holding", "running"}
 
@@ -94,6 +95,39 @@ def pairs(ended_too: bool, as_json: bool, server: str | None) -> None:
         show_text(table(PAIRS_HEADER, rows, numbers=("JOBID", "APART")))
 
 
+@click.command()
+@click.option("-a", "--all", "ended_too", is_flag=True, help="Also show jobs that have ended.")
+@json_option
+@server_option
+def groups(ended_too: bool, as_json: bool, server: str | None) -> None:
+    """Show the groups that have jobs here, and what is known about their other members.
+
+    A member is shown as DOMAIN:ID with its last known state, or as DOMAIN alone if it is not submitted yet, as far as
+    is known here. Groups of two are pairs.
+    """
+    with connected(server) as client:
+        jobs = [job for job in client.jobs(STATE_CODES if ended_too else None, paired_only=True) if job.group]
+    if as_json:
+        show_json([json_value(job.as_dict()) for job in jobs])
+    else:
+        show_text(table(GROUPS_HEADER, map(_group_row, jobs), numbers=("JOBID",)))
+
+
+def _group_row(job: Job) -> Sequence[str]:
+    group = job.group
+    assert group is not None
+    others = (f"{member} {member.status or ''}".rstrip() for member in group.members)
+    return (
+        printable(group.name),
+        printable(job.id),
+        cut(printable(job.name), 24),
+        cut(printable(job.owner), 16),
+        STATE_CODES[job.state],
+        printable(job.reason),
+        printable(", ".join(others)),
+    )
+
+
 def _row(job: Job, now: datetime | None) -> Sequence[str]:
     state = job.state
     return (
@@ -104,7 +138,7 @@ def _row(job: Job, now: datetime | None) -> Sequence[str]:
         _run_time(job, now),
         str(job.nodes),
         cut(_place(job, state)),
-        cut(", ".join(printable(str(mate)) for mate in job.mates)),
+        cut(printable(str(job.group)) if job.group else ", ".join(printable(str(mate)) for mate in job.mates)),
     )
 
 

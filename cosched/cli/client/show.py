@@ -1,4 +1,4 @@
-"""`cosched show`: all that is known of a job, and its story."""
+"""`cosched show`: all that is known of a job, or of the jobs of a group, and their story."""
 
 from __future__ import annotations
 
@@ -8,32 +8,68 @@ from typing import TYPE_CHECKING
 import click
 
 from cosched.cli.client.connection import connected, json_option, server_option
-from cosched.cli.client.jobs import JobId
+from cosched.cli.client.jobs import JobOrGroup
+from cosched.cli.client.members import Members, members
 from cosched.cli.client.node_names import fold
 from cosched.cli.client.time_limits import clock
-from cosched.cli.client.wording import REASONS, json_value, local_time, mate_found
+from cosched.cli.client.wording import REASONS, group_found, json_value, local_time, mate_found
 from cosched.cli.output.plain_text import printable
-from cosched.cli.output.terminal import show_json, show_text
+from cosched.cli.output.terminal import say, show_json, show_text
+from cosched.validation.group_names import names_job
 
 if TYPE_CHECKING:
-    from cosched.client import Holds, Job, Mate
+    from cosched.client import Client, Event, Group, Holds, Job, Mate
 
 
 @click.command()
-@click.argument("name", metavar="ID", type=JobId())
+@click.argument("name", metavar="ID|GROUP", type=JobOrGroup())
 @json_option
 @server_option
 def show_job(name: str, as_json: bool, server: str | None) -> None:
-    """Show everything about a job, its mate and its holds; then its story: what happened to it, and why."""
+    """Show everything about a job, its mate and its holds; then its story: what happened to it, and why.
+
+    Of a group, or of a pair by its name: all its jobs, and one story of all domains. Other domains are found by
+    COSCHED_DOMAINS (NAME=ADDRESS,...), or as [domains] in client.toml has them.
+    """
+    if not names_job(name):
+        _show_group(name, as_json, server)
+        return
     with connected(server) as client:
         job = client.job(name)
-        story = list(client.events(after=0, jobs=[job], until_now=True))
+        story = _story(client, job)
     if as_json:
         show_json(json_value({"job": job.as_dict(), "events": [event.as_dict() for event in story]}))
         return
     facts = [f"{title:<12}{printable(value)}".rstrip() for title, value in _facts(job) if value]
     told = [f"{local_time(event.at)}  {printable(event.text)}" for event in story]
     show_text("\n".join([*facts, "", *(told or ["no events of it are kept"])]))
+
+
+def _story(client: Client, job: Job) -> list[Event]:
+    return list(client.events(after=0, jobs=[job], until_now=True))
+
+
+def _show_group(name: str, as_json: bool, server: str | None) -> None:
+    with members(name, server) as group:
+        jobs = [job for _, job in group.jobs]
+        story = [event for client, job in group.jobs for event in _story(client, job)]
+    story.sort(key=lambda event: event.at.timestamp() if event.at else 0.0)
+    if as_json:
+        known = {"group": name, "jobs": [job.as_dict() for job in jobs], "events": [event.as_dict() for event in story]}
+        show_json(json_value(known | {"unsubmitted": group.unsubmitted, "unasked": group.unasked}))
+        return
+    width = max(len(str(job)) for job in jobs)
+    told = [f"{local_time(event.at)}  {printable(event.job or ''):{width}}  {printable(event.text)}" for event in story]
+    show_text("\n".join([f"group       {name}", *map(printable, _about(group)), "", *told]))
+    for domain, problem in group.unasked.items():
+        say(printable(f"{domain}: {problem}"))
+
+
+def _about(group: Members) -> Iterator[str]:
+    for _, job in group.jobs:
+        yield f"{job!s:<12}{_state(job)}; {job.owner}, {job.nodes:,} node{'s' if job.nodes > 1 else ''}"
+    yield from (f"{domain:<12}not submitted yet" for domain in group.unsubmitted)
+    yield from (f"{domain:<12}not known here" for domain in group.unasked)
 
 
 def _facts(job: Job) -> Iterator[tuple[str, str]]:
@@ -51,6 +87,8 @@ def _facts(job: Job) -> Iterator[tuple[str, str]]:
     yield "exit code", "" if job.exit_code is None else str(job.exit_code)
     for mate in job.mates:
         yield "mate", _mate(mate)
+    if job.group is not None:
+        yield "group", _group(job.group)
     yield "holds", _holds(job.holds)
 
 
@@ -66,6 +104,11 @@ def _slot(job: Job) -> str:
         return ""
     mates = ", ".join(map(str, job.mates))
     return f"at {local_time(job.slot)} with {mates}; an earlier start is tried at every change"
+
+
+def _group(group: Group) -> str:
+    late = f"; the job started {clock(round(group.gap.total_seconds()))} later" if group.gap else ""
+    return f"{group.name}; {group_found(group)}{late}"
 
 
 def _mate(mate: Mate) -> str:

@@ -5,18 +5,20 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from cosched.cli.client.connection import connected, server_option
+from cosched.cli.client.connection import connected, connected_to, server_option
+from cosched.cli.client.destinations import check_destination, check_destinations
 from cosched.cli.client.directives import foreign_directives, given_options, read_directives
 from cosched.cli.client.exports import exported
-from cosched.cli.client.jobs import JobId, pair_options
+from cosched.cli.client.jobs import Destination, JobId, group_options, pair_options
 from cosched.cli.client.time_limits import TimeLimit
-from cosched.cli.client.wording import mate_found
+from cosched.cli.client.wording import group_found, mate_found
 from cosched.cli.output.failures import FAILED, Failure
 from cosched.cli.output.plain_text import printable
 from cosched.cli.output.terminal import say, show_text
@@ -29,7 +31,9 @@ if TYPE_CHECKING:
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 MAX_SCRIPT = 1 << 20  # bytes, as the protocol has it
-NAMES = frozenset({"mate", "pair", "pair_domain"})  # one of these on the command line discards all the script's,
+NAMES = frozenset(
+    {"mate", "pair", "pair_domain", "group", "members"}
+)  # one of these on the command line discards all the script's,
 MATES = NAMES | {"or_alone"}  # nor does this
 
 
@@ -41,6 +45,7 @@ def job_options(command: Command) -> Command:
         click.option("-J", "--job-name", "--name", "name", metavar="NAME", help="Its name (the script's file name)."),
         click.option("--mate", type=JobId(anywhere=True), metavar="DOMAIN:ID", help="Its mate, submitted before."),
         pair_options,
+        group_options,
         click.option("--hold", is_flag=True, help="Do not schedule it before cosched release."),
         click.option("-D", "--chdir", "directory", metavar="DIR", default=".", help="Where it runs (here)."),
         click.option("--export", metavar="ALL|NONE|NAME[=VALUE],...", default="ALL", help="Its environment (ALL)."),
@@ -59,16 +64,25 @@ def directive(**_: Any) -> None:
 
 @click.command(context_settings={"allow_interspersed_args": False})
 @job_options
+@click.option(
+    "--to",
+    "destinations",
+    type=Destination(),
+    multiple=True,
+    metavar="DOMAIN:SCRIPT",
+    help="Submit this script there, once for each job of the group.",
+)
 @click.option("--parsable", is_flag=True, help="Print the job's id and nothing else.")
 @server_option
-@click.argument("script", metavar="SCRIPT")
+@click.argument("script", metavar="SCRIPT", required=False)
 @click.argument("arguments", metavar="[ARGS]...", nargs=-1, type=click.UNPROCESSED)
 @click.pass_context
 def submit(
     ctx: click.Context,
     /,
-    script: str,
+    script: str | None,
     arguments: tuple[str, ...],
+    destinations: tuple[tuple[str, str], ...],
     parsable: bool,
     server: str | None,
     **options: Any,
@@ -79,6 +93,10 @@ def submit(
     submitted, or submit both with the same --pair name, in any order. A mate that does not exist, has ended or
     belongs to another user is refused, unless --or-alone lets the job start without it.
 
+    A group has one job on each of up to 16 domains; all start at the same moment. Submit each with the same --group
+    name, --with the domains of the others. Or submit all at once, --to their domains: all are submitted, or none.
+    Two domains are a pair.
+
     \b
     Options may stand in the script, in comments before its first command:
       #COSCHED --nodes=4 --time=1:00:00 --pair=run7
@@ -87,13 +105,17 @@ def submit(
 
     If Slurm schedules, this calls sbatch: #SBATCH lines count as well, and Slurm's defaults replace those above.
     """
-    content = _read(script)
-    given = _given(read_directives(content, script, directive), given_options(ctx))
-    asked = {key: given.get(key, value) for key, value in options.items()}
-    _check_mate(asked)
+    if destinations:
+        check_destinations(destinations, script, server, options)
+        _submit_to(ctx, destinations, options, parsable)
+        return
+    if script is None:
+        raise click.UsageError("Missing argument 'SCRIPT'.")
+    content, given, asked = _asked(ctx, script, options)
     with connected(server) as client:
         domain = client.domain()
         if (submit_there := _submitter(domain)) is not None:
+            _check_pair(given, domain)
             accepted = _submit_there(submit_there, domain, script, content, arguments, given)
             _tell_id(accepted.job_id, domain.name, parsable)
             job = _look_up(client, accepted.job_id) if accepted.names_mate else None
@@ -106,12 +128,56 @@ def submit(
         _tell_cap(job, domain)
 
 
+def _submit_to(
+    ctx: click.Context, destinations: tuple[tuple[str, str], ...], options: Mapping[str, Any], parsable: bool
+) -> None:
+    """Submit the jobs of a group to all their domains, or to none."""
+    from cosched.client import submit_together
+
+    read = [(name, path, *_asked(ctx, path, options, to_all=True)) for name, path in destinations]
+    with ExitStack() as stack:
+        jobs, domains = [], []
+        for name, path, content, _, asked in read:
+            client = stack.enter_context(connected_to(name))
+            domains.append(domain := client.domain())
+            check_destination(name, domain, _submitter(domain) is None)
+            job = {key: value for key, value in _specification(asked, path, domain).items() if key not in NAMES}
+            jobs.append((client, {"script": content, **job}))
+        submitted = submit_together(options["group"] or options["pair"], jobs)
+    for taken, domain in zip(submitted, domains, strict=True):
+        _tell_id(str(taken) if parsable else taken.id, domain.name, parsable)
+        _tell_cap(taken, domain)
+
+
+def _asked(
+    ctx: click.Context, path: str, options: Mapping[str, Any], *, to_all: bool = False
+) -> tuple[bytes, dict[str, Any], dict[str, Any]]:
+    """Return a script, the options given for it, and all options. `to_all`: --to names the domains."""
+    content = _read(path)
+    given = _given(read_directives(content, path, directive), given_options(ctx))
+    asked = {key: given.get(key, value) for key, value in options.items()}
+    if not to_all:
+        _check_mate(asked)
+    return content, given, asked
+
+
 def _submitter(domain: Domain) -> Submit | None:
     """Return what submits jobs to the domain's batch system; None: jobs are submitted to the domain itself."""
     from cosched.adapters.loading import load_batch_system
 
     system = load_batch_system(domain.manager)
     return None if system is None else system.submit
+
+
+def _check_pair(given: dict[str, Any], domain: Domain) -> None:
+    """A group of two is a pair. InputError: a batch system starts no larger ones."""
+    if (group := given.pop("group", None)) is None:
+        return
+    members = given.pop("members")
+    if len(members) > 1:
+        said = f"{domain.name} takes no members of groups, since {domain.manager} schedules its jobs: pair them"
+        raise InputError("--group", None, said)
+    given |= {"pair": group, "pair_domain": members[0]}
 
 
 def _submit_there(submit: Submit, domain: Domain, *job: Any) -> Accepted:
@@ -140,8 +206,14 @@ def _check_mate(asked: Mapping[str, Any]) -> None:
         raise click.UsageError("--mate and --pair exclude each other")
     if asked["pair_domain"] and asked["pair"] is None:
         raise click.UsageError("--pair-domain needs --pair")
-    if asked["or_alone"] and asked["mate"] is None and asked["pair"] is None:
-        raise click.UsageError("--or-alone needs --mate or --pair")
+    if asked["or_alone"] and asked["mate"] is None and asked["pair"] is None and asked["group"] is None:
+        raise click.UsageError("--or-alone needs --mate, --pair or --group")
+    if asked["group"] is not None and (asked["mate"] is not None or asked["pair"] is not None):
+        raise click.UsageError("--group excludes --mate and --pair: a group of two is a pair")
+    if (asked["group"] is None) != (asked["members"] is None):
+        raise click.UsageError(
+            "--group NAME needs --with DOMAIN,..., the domains of the other jobs, and --with --group"
+        )
 
 
 def _read(path: str) -> bytes:
@@ -159,6 +231,7 @@ def _specification(asked: Mapping[str, Any], script: str, domain: Domain) -> dic
     job = dict(asked)
     if job.pop("comment") is not None:
         raise InputError("--comment", None, f"jobs of {domain.name} have no comments, as those of Slurm do")
+    job["members"] = job["members"] or ()
     job["environment"] = exported(job.pop("export"), os.environ)
     job["directory"] = os.path.abspath(job["directory"])
     job["name"] = job["name"] or ("" if script == "-" else Path(script).name)
@@ -194,7 +267,7 @@ def _tell_cap(job: Job, domain: Domain) -> None:
     """Tell the user if a job is too large to hold: it can only yield, and may wait long for a busy mate."""
     nodes = sum(domain.nodes.values())
     holds = domain.scheme == "hold" and not domain.slots
-    if not job.mates or not holds or job.nodes <= int(Fraction(domain.max_held_fraction or "1") * nodes):
+    if not (job.mates or job.group) or not holds or job.nodes <= int(Fraction(domain.max_held_fraction or "1") * nodes):
         return
     say(
         f"job {job.id} cannot hold its nodes for its mate, only yield: {job.nodes} of {nodes} nodes are more than "
@@ -203,6 +276,8 @@ def _tell_cap(job: Job, domain: Domain) -> None:
 
 
 def _tell_mates(job: Job, parsable: bool) -> None:
+    if job.group is not None and not parsable:
+        say(printable(group_found(job.group)))
     for mate in job.mates:
         if not parsable or mate.lookup in (None, "no_pair"):
             say(printable(mate_found(mate)))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from cosched.wrong_mates import wrong_mate
 
 if TYPE_CHECKING:
-    from cosched.client import Mate
+    from cosched.client import Group, Mate
 
 STATE_CODES = {
     "queued": "PD",
@@ -50,6 +50,16 @@ def mate_found(mate: Mate) -> str:
         then = "starts alone" if mate.or_alone else "waits until it is linked or unlinked"
         return f"{wrong_mate(mate.domain, mate.id, mate.pair, mate.problem)}: it {then}"
     return f"no answer from {mate.domain} about its mate yet: it is asked again as soon as it answers"
+
+
+def group_found(group: Group) -> str:
+    """Say which other members of a group are known."""
+    known = [f"{member}{f' ({member.status})' if member.status else ''}" for member in group.members if member.id]
+    missing = [member.domain for member in group.members if not member.id]
+    parts = [f"its group has {' and '.join(known)}"] if known else []
+    if missing:
+        parts.append(f"{'no job' if known else 'its group has no job'} on {' and '.join(missing)} yet")
+    return ", ".join(parts)
 
 
 def local_time(instant: datetime | None) -> str:

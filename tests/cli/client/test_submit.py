@@ -238,3 +238,52 @@ def test_the_installed_command(console, script):
     result = console("submit", "--pair", "run7", script())
     assert (result.returncode, result.stdout) == (0, "Submitted job 17 to intrepid\n")
     assert result.stderr == "its mate is not submitted yet to eureka\n"
+
+
+# Groups
+
+
+def test_a_group_names_the_domains_of_its_other_jobs(asked, script):
+    request = asked(script("#COSCHED --group=run7 --with=eureka,mira"))
+    assert (request.group.name, list(request.group.domains)) == ("run7", ["eureka", "mira"])
+    assert not request.mates
+
+
+def test_a_pair_on_the_command_line_replaces_the_scripts_group(asked, script):
+    request = asked("--pair", "run8", script("#COSCHED --group=run7 --with=eureka,mira"))
+    assert not request.HasField("group")
+    assert request.mates[0].pair.name == "run8"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--group", "g", "job.sh"], "--group NAME needs --with DOMAIN,..., the domains of the other jobs"),
+        (["--with", "a", "job.sh"], "--group NAME needs --with DOMAIN,..., the domains of the other jobs"),
+        (["--group", "g", "--with", "a,b,a", "job.sh"], "'a' is named twice: a group has one job on each domain"),
+        (["--group", "g", "--with", "a,b/c", "job.sh"], "'b/c' is not a domain name"),
+        (
+            ["--group", "g", "--with", ",".join(f"d{i}" for i in range(16)), "job.sh"],
+            "'d15' is one too many: a group has at most 16 members, with the job itself",
+        ),
+        (["--group", "17", "--with", "a,b", "job.sh"], "a name that ends in a number alone is taken for a job"),
+        (["--group", "g h", "--with", "a,b", "job.sh"], "the name of a group is 1 to 128 of"),
+        (["--group", "g", "--with", "a,b", "--pair", "p", "job.sh"], "--group excludes --mate and --pair"),
+        (["--to", "a:job.sh", "--to", "b:job.sh"], "--to needs a name for the jobs: --group NAME"),
+        (["--group", "g", "--to", "a:job.sh"], "--to is given once for each job of the group, at least twice"),
+        (["--group", "g", "--to", "a:job.sh", "--to", "a:job.sh"], "'a' is named twice"),
+        (["--group", "g", "--to", "job.sh"], "'job.sh' is not DOMAIN:SCRIPT"),
+        (["--group", "g", "--to", "a:job.sh", "--to", "b:job.sh", "job.sh"], "it excludes SCRIPT, ARGS and --server"),
+        (["--group", "g", "--with", "b", "--to", "a:job.sh", "--to", "b:job.sh"], "it excludes --mate, --with"),
+    ],
+)
+def test_a_group_that_cannot_be_is_refused_in_a_line(cosched, script, arguments, said):
+    script()
+    result = cosched("submit", *arguments, exit_code=2)
+    assert said in result.stderr.splitlines()[-1], result.stderr
+
+
+def test_a_domain_without_a_known_address_is_named_and_nothing_submitted(cosched, script, domain):
+    result = cosched("submit", "--group", "g", f"--to=intrepid:{script()}", "--to=mira:job.sh", exit_code=2)
+    assert "set COSCHED_DOMAINS to intrepid=ADDRESS" in result.stderr
+    assert not [request for request in domain.requests if isinstance(request, SubmitJobRequest)]
