@@ -118,7 +118,7 @@ class SlurmNode(Node):
     # Jobs
 
     def record(self, job: Job) -> JobRecord:
-        peer = self.world.other(self.name).name
+        (peer,) = self.world.others(self.name)
         number = int(job.id)
         return JobRecord(number, "", "u", None, job.nodes, 0, self.world.now, JobState.QUEUED, peer=peer, pair=job.pair)
 
@@ -240,7 +240,7 @@ class SlurmOutside(Outside):
     # Calls, whose answers may take a while
 
     def _arrive(self, call: Call, mutating: bool) -> None:
-        peer = self.world.other(self.node.name)
+        peer = self.world.nodes[call.peer]
         life = peer.lives
         reply = self._ask(call)
         if reply is None and peer.domain is not None and peer.lives == life and mutating:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from cosched.core.effects import Answer, Start
 from cosched.core.events import Asked, CallFailed
-from cosched.core.protocol import Failure, MutatingRequest
+from cosched.core.protocol import Failure, GroupOrder, MutatingRequest
 from cosched.service.wire.errors import Refusal
 
 if TYPE_CHECKING:
@@ -41,8 +41,8 @@ class Outside:
 
     def call(self, call) -> None:
         self.node.may_die()
-        world, mutating = self.world, isinstance(call.request, MutatingRequest)
-        if world.other(self.node.name).domain is None:
+        world, mutating = self.world, isinstance(call.request, MutatingRequest | GroupOrder)
+        if world.nodes[call.peer].domain is None:
             self._fail(call, Failure.UNREACHABLE, 0)
         elif world.chance(world.faults.busy):
             self._fail(call, Failure.BUSY, 0)
@@ -62,7 +62,7 @@ class Outside:
 
     def _once_on_disk(self, call, mutating: bool, reply: Any) -> None:
         """What the peer answers is on its way when a power failure there could not take it back, or not at all."""
-        peer = self.world.other(self.node.name)
+        peer = self.world.nodes[call.peer]
         answered: list[Any] = []
 
         def deliver(given: Any) -> None:
@@ -81,14 +81,14 @@ class Outside:
             self.later(self.world.now + self.world.delay(), lambda: self.node.domain.calls.answered(call, reply))
 
     def _ask(self, call) -> Any:
-        peer = self.world.other(self.node.name)
+        peer = self.world.nodes[call.peer]
         try:
             return peer.guarded(lambda: peer.domain.questions.ask(Asked(self.node.name, call.request)))
         except Refusal:
             return None
 
     def _fail(self, call, failure: Failure, after: int) -> None:
-        failed = CallFailed(call.job, call.request, failure)
+        failed = CallFailed(call.job, call.request, failure, call.peer)
         self.later(self.world.now + after, lambda: self.node.domain.calls.failed(call, failed, "lost"))
 
     # The rest

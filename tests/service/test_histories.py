@@ -134,7 +134,8 @@ def test_with_patience_enough_no_fault_lets_a_job_start_alone(world, seed, schem
 def first_acquaintance(made: World) -> None:
     """Both have been there once before the first fault."""
     for name, node in made.nodes.items():
-        node.domain.presence.answers(made.other_name(name), True)
+        for other in made.others(name):
+            node.domain.presence.answers(other, True)
 
 
 @pytest.mark.parametrize("schemes", SCHEMES)

@@ -7,13 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cosched.core.coscheduling.ledger import PairedJob
+from cosched.core.coscheduling.membership import Booking, Decision, Membership, Proposal
 from cosched.core.job import JobState
 from cosched.core.protocol import (
     FOREVER,
     GetMateJobId,
     GetMateStatus,
     MutatingReply,
+    ProposeGroupStart,
     ProposeStart,
+    SettleGroupStart,
     SettleStart,
     StartJob,
     TryStartMate,
@@ -57,6 +60,24 @@ JOBS = st.builds(
     wanted=st.booleans(),
     parted=st.none() | st.tuples(TEXTS, TEXTS),
 )
+GIVEN = {"request_id": TEXTS, "job": TEXTS, "caller": TEXTS, "hold_until": NUMBERS}
+PROPOSALS = st.builds(ProposeGroupStart, **GIVEN, lease=NUMBERS)
+SETTLED = st.builds(SettleGroupStart, **GIVEN, start=st.booleans(), start_at=st.none() | st.floats(0, 1e10))
+GROUPS = st.builds(
+    Membership,
+    st.just("run7"),
+    st.just(("a", "b", "c")),
+    st.just(("b", "c")),
+    or_alone=st.booleans(),
+    jobs=st.dictionaries(TEXTS, TEXTS, max_size=2),
+    proposal=st.none() | st.builds(Proposal, NUMBERS, st.dictionaries(TEXTS, PROPOSALS, max_size=2)),
+    decision=st.none() | st.builds(Decision, TEXTS, st.none() | st.floats(0, 1e10), st.dictionaries(TEXTS, SETTLED)),
+    booking=st.none()
+    | st.builds(Booking, TEXTS, TEXTS, TEXTS, st.sampled_from(JobState), NUMBERS, NUMBERS, st.booleans()),
+    started_by=TEXTS,
+    held_by=st.dictionaries(TEXTS, NUMBERS, max_size=2),
+    void=st.dictionaries(TEXTS, NUMBERS, max_size=2),
+)
 PLACES = st.builds(
     ClusterJob,
     st.just("1"),
@@ -88,6 +109,15 @@ def test_what_is_remembered_is_recalled(job, place, slot):
     if place is not None:
         bare = ClusterJob("1", 4, 60, 5, True)
         assert replace(bare, **recalled_place(kept)) == place
+
+
+@given(group=GROUPS)
+def test_what_is_remembered_of_a_group_is_recalled(group):
+    """The questions of a RunJob are not: it begins anew."""
+    job = PairedJob("1", "", None, None, "ann", group=replace(group, asked={"b": GetMateStatus("1", "2")}))
+    kept = json.loads(json.dumps(remember(job, None)))
+    again = PairedJob("1", "", None, None, "ann", group=Membership("run7", ("a", "b", "c"), ("b", "c")))
+    assert recall(again, kept).group == group
 
 
 @given(messages.replies.filter(lambda reply: isinstance(reply, MutatingReply)))

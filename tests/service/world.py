@@ -1,4 +1,4 @@
-"""Two live domains with their databases in a simulated world: one seed makes one history.
+"""Live domains with their databases in a simulated world: one seed makes one history.
 
 Time is virtual. The link delays, loses and duplicates; a domain may be killed at any point, between its transaction and
 what follows from it too, and starts again from its database some time later; if its host's power fails as well, from
@@ -56,7 +56,7 @@ class Due:
 
 
 class World:
-    """Domains a and b."""
+    """Domains a and b; more for groups."""
 
     node_kind: type[Node]
 
@@ -66,6 +66,7 @@ class World:
         self.now = 1000
         self._due: list[Due] = []
         self._number = 0
+        self.names = list(settings)
         self.nodes = {
             name: self.node_kind(self, name, folder / f"{name}.db", chosen) for name, chosen in settings.items()
         }
@@ -94,12 +95,8 @@ class World:
     def delay(self) -> int:
         return self.random.randint(0, self.faults.delay) if self.faults.delay else 0
 
-    @staticmethod
-    def other_name(name: str) -> str:
-        return "b" if name == "a" else "a"
-
-    def other(self, name: str) -> Node:
-        return self.nodes[self.other_name(name)]
+    def others(self, name: str) -> list[str]:
+        return [other for other in self.names if other != name]
 
 
 class WorldClock:
@@ -197,7 +194,8 @@ class Node:
             self.store.node = self
             self.disk = Disk(self, self.lives)
             self._live()
-            self._look_for_peer()
+            for peer in self.world.others(self.name):
+                self._look_for_peer(peer)
         except Killed:
             self._die()
 
@@ -236,9 +234,9 @@ class Node:
 
         self.world.at(self.world.now + 30, look)
 
-    def _look_for_peer(self) -> None:
-        """The heartbeat: once a second, as long as the peer is away, else each ten."""
-        life, peer = self.lives, self.world.other_name(self.name)
+    def _look_for_peer(self, peer: str) -> None:
+        """The heartbeat: once a second, as long as a peer is away, else each ten."""
+        life = self.lives
 
         def look() -> None:
             if self.lives == life:
@@ -265,8 +263,8 @@ class Node:
 
     def _die(self) -> None:
         if self.world.chance(self.world.faults.goodbye):
-            other = self.world.other(self.name)
-            self.world.at(self.world.now, lambda: other.guarded(lambda: other.domain.presence.leaves(self.name, None)))
+            for other in self.world.others(self.name):
+                self._take_leave(self.world.nodes[other])
         self.lives += 1
         self.domain = None
         self.store.close()
@@ -275,29 +273,34 @@ class Node:
             self.path.write_bytes(self.disk.content)
         self.world.at(self.world.now + self.world.random.randint(0, self.world.faults.outage), self.begin)
 
+    def _take_leave(self, other: Node) -> None:
+        self.world.at(self.world.now, lambda: other.guarded(lambda: other.domain.presence.leaves(self.name, None)))
+
     def end_for_good(self) -> None:
         self.lives += 1
         self.domain = None
 
     # Jobs
 
-    def submit(self, job: int, nodes: int, run: int, pair: str | None) -> None:
-        """A user submits, and tries again until the answer comes."""
+    def submit(self, job: int, nodes: int, run: int, pair: str | None, group: str | None = None) -> None:
+        """A user submits, and tries again until the answer comes. `group`: of all domains."""
         self.run_times[str(job)] = run
         self.expected.add(str(job))
         if job in self.acknowledged:
             return
         if self.domain is None:
-            self.world.at(self.world.now + 5, lambda: self.submit(job, nodes, run, pair))
+            self.world.at(self.world.now + 5, lambda: self.submit(job, nodes, run, pair, group))
             return
         if self.store.job(job) is None:
-            peer, now = self.world.other(self.name).name if pair else None, self.world.now
-            record = JobRecord(job, "j", "u", None, nodes, run + 5, now, JobState.QUEUED, peer=peer, pair=pair)
+            others, now = self.world.others(self.name), self.world.now
+            record = JobRecord(job, "j", "u", None, nodes, run + 5, now, JobState.QUEUED)
+            record.peer, record.pair = others[0] if pair else None, pair
+            record.group_name, record.group_with = group, "+".join(others) if group else None
             self.guarded(lambda: self._submit(record))
         if self.domain is not None:
             self.disk.when_durable(self.store.commits, lambda: self.acknowledged.add(job))
         if job not in self.acknowledged:
-            self.world.at(self.world.now + 70, lambda: self.submit(job, nodes, run, pair))
+            self.world.at(self.world.now + 70, lambda: self.submit(job, nodes, run, pair, group))
 
     def _submit(self, record: JobRecord) -> None:
         with self.domain.turns.take():

@@ -41,10 +41,9 @@ PEERS = "peers"  # the key of what is kept of peers
 KINDS = (GetMateJobId, GetMateStatus, TryStartMate, StartJob, ProposeStart, SettleStart)
 REQUESTS: dict[str, type] = {kind.__name__: kind for kind in KINDS}
 ANSWERS: dict[str, type[MutatingReply]] = {kind.__name__: kind for kind in (MateTried, MateStarted, Proposed, Settled)}
-OF_RECORD = {"id", "owner", "state", "peer", "pair", "mate", "ready_at", "started_at"}  # columns of their own
+OF_RECORD = {"id", "owner", "state", "peer", "pair", "mate", "group", "ready_at", "started_at"}  # columns of their own
 OF_CLUSTER = {"block", "expected", "boost", "passed_over", "wanted_until", "released"}
 OF_CLUSTER |= {"been_ready", "guard", "slot", "slot_block", "pushed"}  # the job's slot is the same for both
-
 OF_GROUP = ("or_alone", "jobs", "started_by", "held_by", "void")  # plain values of a Membership
 _PAIRED = {f.name: f.default for f in fields(PairedJob) if f.default is not MISSING and f.name not in OF_RECORD}
 _CLUSTER = {f.name: f.default for f in fields(ClusterJob) if f.name in OF_CLUSTER}
@@ -55,21 +54,21 @@ def remember(job: PairedJob, place: ClusterJob | None) -> dict[str, Any]:
     kept = {name: value for name, default in _PAIRED.items() if (value := getattr(job, name)) != default}
     if job.call is not None:
         kept["call"] = [type(job.call).__name__, *job.call]
-    if job.group is not None:
-        kept["group"] = _remembered_group(job.group)
+    if job.group is not None and (of_group := _remembered_group(job.group)):
+        kept["group"] = of_group
     if place is not None:
         kept |= {name: value for name, default in _CLUSTER.items() if (value := getattr(place, name)) != default}
     return kept
 
 
 def recall(job: PairedJob, memory: Mapping[str, Any]) -> PairedJob:
-    """The job with what was kept of it."""
+    """The job with what was kept of it; its group, if it has one, is known by name."""
     for name in _PAIRED.keys() & memory.keys():
         setattr(job, name, memory[name])
     if job.call is not None:
         job.call = _request(memory["call"])
     if job.group is not None:
-        job.group = _recalled_group(memory["group"])
+        _recall_group(job.group, memory.get("group", {}))
     if job.parted is not None:
         job.parted = (memory["parted"][0], memory["parted"][1])
     return job
@@ -77,8 +76,7 @@ def recall(job: PairedJob, memory: Mapping[str, Any]) -> PairedJob:
 
 def _remembered_group(group: Membership) -> dict[str, Any]:
     """What is to be kept of a group: not the questions of a RunJob, which begins anew after a restart."""
-    kept: dict[str, Any] = {"name": group.name, "domains": [*group.domains], "others": [*group.others]}
-    kept |= {name: copy(value) for name in OF_GROUP if (value := getattr(group, name))}
+    kept = {name: copy(value) for name in OF_GROUP if (value := getattr(group, name))}
     proposal, decision, booking = group.proposal, group.decision, group.booking
     if proposal is not None:
         kept["proposal"] = [proposal.since, {peer: [*asked] for peer, asked in proposal.requests.items()}]
@@ -95,8 +93,7 @@ def named_group(domain: Domain, named: GroupName) -> dict[str, Any]:
     return {"group": _remembered_group(Membership.named(domain, named))}
 
 
-def _recalled_group(kept: Mapping[str, Any]) -> Membership:
-    group = Membership(kept["name"], tuple(kept["domains"]), tuple(kept["others"]))
+def _recall_group(group: Membership, kept: Mapping[str, Any]) -> None:
     for name in OF_GROUP:
         if name in kept:
             setattr(group, name, copy(kept[name]))
@@ -109,11 +106,10 @@ def _recalled_group(kept: Mapping[str, Any]) -> Membership:
     if "booking" in kept:
         booking = kept["booking"]
         group.booking = Booking(**booking | {"was": JobState(booking["was"])})
-    return group
 
 
-def recalled_job(record: JobRecord) -> PairedJob:
-    """The job of this record."""
+def recalled_job(record: JobRecord, domain: Domain) -> PairedJob:
+    """The job of this record, of this domain; one of a group may not have been admitted yet."""
     job = PairedJob(
         str(record.id),
         record.peer or "",
@@ -124,6 +120,8 @@ def recalled_job(record: JobRecord) -> PairedJob:
         ready_at=record.ready_at,
         started_at=record.started_at,
     )
+    if isinstance(record.named, GroupName):
+        job.group = Membership.named(domain, record.named)
     return recall(job, record.memory or {})
 
 

@@ -9,6 +9,7 @@ from cosched.core.protocol import (
     Domain,
     GetMateJobId,
     GetMateStatus,
+    GetMember,
     JobId,
     MateJobId,
     MateProblem,
@@ -73,12 +74,20 @@ class Questions:
             found = self._core.mates.find(peer, request)
             if found is None or found.mate is not None:  # else the caller may become its mate
                 return self._core.incoming.mate_job_id(peer, request)
+        elif type(request) is GetMember:
+            member = self._core.members.find(peer, request)
+            if member is None or (member.group is not None and peer in member.group.jobs):
+                return self._core.members.answer(peer, request)
         return None
 
     def _recall(self, asked: Asked) -> None:
         """A job that has ended is not in memory for long; its mate may still ask."""
         peer, request = asked.peer, asked.request
-        if type(request) is GetMateJobId:
+        if type(request) is GetMember:
+            if self._core.members.find(peer, request) is None:
+                owner = self._core.mates.owner_here(peer, request.owner)
+                self._recall_job(self._store.ended_member(owner, request.group), peer, request.caller)
+        elif type(request) is GetMateJobId:
             if self._core.mates.find(peer, request) is None:
                 owner = self._core.mates.owner_here(peer, request.owner)
                 mate = None if request.pair is not None else request.caller
@@ -94,7 +103,9 @@ class Questions:
     def _recall_job(self, record: JobRecord | None, peer: Domain, caller: JobId) -> None:
         if record is None or str(record.id) in self._core.jobs or not record.state.final:
             return
-        if record.peer == peer and record.mate in (None, caller):
+        job = recalled_job(record, self._core.ledger.domain)
+        mates = record.peer == peer and record.mate in (None, caller)
+        if mates or (job.group is not None and job.group.jobs.get(peer) == caller):
             now = self._records.journal.clock.now()
-            self._core.recover(recalled_job(record), record.submitted_at, now)
+            self._core.recover(job, record.submitted_at, now)
             self._records.forget_later(str(record.id), now)

@@ -47,7 +47,7 @@ def _begin_life(domain: LiveDomain) -> None:
 
 def _recover(domain: LiveDomain, record: JobRecord, script_bytes: int) -> None:
     domain.records.take_up(record, script_bytes)
-    paired, kept = recalled_job(record), recalled_place(record.memory or {})
+    paired, kept = recalled_job(record, domain.name), recalled_place(record.memory or {})
     domain.decisions.carry_out(domain.core.recover(paired, record.submitted_at, domain.clock.now()))
     if paired.state is JobState.HOLDING:
         kept["expected"] = paired.held_until  # which may be another if the settings are

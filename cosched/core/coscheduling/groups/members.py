@@ -42,8 +42,13 @@ class Members:
 
     def restore(self, job: PairedJob) -> None:
         """Take up a member as it was recorded."""
-        if job.group is not None:
-            self._by_name[job.owner, job.group.name] = job.id
+        if job.group is None:
+            return
+        key = job.owner, job.group.name
+        if job.state.final:
+            self._by_name.setdefault(key, job.id)  # its name may have been given to another group
+        else:
+            self._by_name[key] = job.id
 
     def leave(self, job: PairedJob) -> None:
         """The job is in no group any more."""
