@@ -57,4 +57,4 @@ def environment(spec: JobSpec, domain: str, account: Account, slots: list[int], 
     if spec.pair is not None:
         ours["COSCHED_PAIR"] = spec.pair
     theirs = {name: value for name, value in spec.environment.items() if not name.startswith("COSCHED_")}
-    return account.variables | theirs | ours
+    return account.variables | theirs | dict(spec.finding) | ours

@@ -29,6 +29,7 @@ from cosched.client.domains import Domain, Drain, Nodes, Peer
 from cosched.client.errors import ClientError, Unreachable
 from cosched.client.events import Event
 from cosched.client.jobs import Group, Holds, Job, Mate, Member
+from cosched.client.places import FoundMate
 from cosched.client.together import NotSubmitted, submit_together
 
 __all__ = [
@@ -38,6 +39,7 @@ __all__ = [
     "Domain",
     "Drain",
     "Event",
+    "FoundMate",
     "Group",
     "Holds",
     "Job",

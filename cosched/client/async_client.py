@@ -20,7 +20,9 @@ from cosched.client.domains import Domain, Nodes
 from cosched.client.events import Event
 from cosched.client.feed import Feed
 from cosched.client.jobs import Job
+from cosched.client.places import FoundMate
 from cosched.v1.domain_pb2_grpc import DomainServiceStub
+from cosched.v1.rendezvous_pb2_grpc import RendezvousServiceStub
 
 Answer = TypeVar("Answer")
 Item = TypeVar("Item")
@@ -36,6 +38,7 @@ class AsyncClient(AbstractAsyncContextManager["AsyncClient"]):
         self._timeout = timeout
         self._channel = open_channel(grpc.aio, self.server, self._tls)
         self._stub = DomainServiceStub(self._channel)
+        self._rendezvous = RendezvousServiceStub(self._channel)
 
     async def close(self) -> None:
         """Close the connection."""
@@ -130,6 +133,12 @@ class AsyncClient(AbstractAsyncContextManager["AsyncClient"]):
         """End a job's hold now. A holding job may be selected again at once, and hold again."""
         return await self._ask(calls.release(job))
 
+    async def find_mates(
+        self, job: JobLike, *, host: str | None = None, nodelist: str = "", port: int = 0
+    ) -> list[FoundMate]:
+        """Return where the mates of a job of yours are. See Client.find_mates."""
+        return await self._ask(calls.find_mates(job, host, nodelist, port))
+
     async def nodes(self) -> list[Nodes]:
         """Return the nodes, in groups of equal state and job."""
         return [group async for group in self._ask_for_pages(calls.nodes())]
@@ -175,7 +184,8 @@ class AsyncClient(AbstractAsyncContextManager["AsyncClient"]):
         attempts = Attempts(self.server, CALL_PAUSES, self._tls)
         while True:
             try:
-                return await getattr(self._stub, call.method)(call.request, timeout=self._timeout)
+                stub = self._rendezvous if call.method == "FindMates" else self._stub
+                return await getattr(stub, call.method)(call.request, timeout=self._timeout)
             except grpc.RpcError as error:
                 pause = attempts.pause_after(error)
             await asyncio.sleep(pause)

@@ -12,7 +12,9 @@ from typing import Any, Generic, TypeVar
 from cosched.client.domains import Domain, Nodes
 from cosched.client.events import EVENT_KINDS
 from cosched.client.jobs import JOB_STATES, Job
+from cosched.client.places import FoundMate
 from cosched.v1 import domain_pb2 as wire
+from cosched.v1 import rendezvous_pb2
 from cosched.v1.coscheduling_pb2 import JobRef
 from cosched.v1.job_pb2 import GroupName, MateName, PairName
 from cosched.validation.group_names import wrong_group_name, wrong_members
@@ -24,7 +26,7 @@ Answer = TypeVar("Answer")
 
 @dataclass(frozen=True, slots=True)
 class Call(Generic[Answer]):
-    """A method of DomainService, its request, and the parser of its answer."""
+    """A method of DomainService or RendezvousService, its request, and the parser of its answer."""
 
     method: str
     request: Any
@@ -135,6 +137,13 @@ def nodes() -> Call[list[Nodes]]:
 def domain() -> Call[Domain]:
     """See Client.domain."""
     return Call("GetDomain", wire.GetDomainRequest(), _domain)
+
+
+def find_mates(job: JobLike, host: str | None, nodelist: str, port: int) -> Call[list[FoundMate]]:
+    """See Client.find_mates."""
+    place = None if host is None else rendezvous_pb2.Place(nodelist=nodelist, host=host, port=port)
+    request = rendezvous_pb2.FindMatesRequest(job=job_ref(job), place=place)
+    return Call("FindMates", request, lambda answer: list(map(FoundMate, answer.mates)))
 
 
 def events(

@@ -19,7 +19,9 @@ from cosched.client.domains import Domain, Nodes
 from cosched.client.events import Event
 from cosched.client.feed import Feed
 from cosched.client.jobs import Job
+from cosched.client.places import FoundMate
 from cosched.v1.domain_pb2_grpc import DomainServiceStub
+from cosched.v1.rendezvous_pb2_grpc import RendezvousServiceStub
 
 TIMEOUT = 10.0
 Answer = TypeVar("Answer")
@@ -47,6 +49,7 @@ class Client(AbstractContextManager["Client"]):
         self._timeout = timeout
         self._channel = open_channel(grpc, self.server, self._tls)
         self._stub = DomainServiceStub(self._channel)
+        self._rendezvous = RendezvousServiceStub(self._channel)
 
     @classmethod
     def of(cls, domain: str, *, timeout: float = TIMEOUT) -> Client:
@@ -160,6 +163,16 @@ class Client(AbstractContextManager["Client"]):
         """End a job's hold now. A holding job may be selected again at once, and hold again."""
         return self._ask(calls.release(job))
 
+    def find_mates(
+        self, job: JobLike, *, host: str | None = None, nodelist: str = "", port: int = 0
+    ) -> list[FoundMate]:
+        """Return where the mates of a job of yours are, which runs; give `host` to say where it is itself.
+
+        `host`, `port`: what the mates should speak to; `nodelist`: all its nodes. A mate that has not said where it is
+        has no `host` yet.
+        """
+        return self._ask(calls.find_mates(job, host, nodelist, port))
+
     def nodes(self) -> list[Nodes]:
         """Return the nodes, in groups of equal state and job."""
         return list(self._ask_for_pages(calls.nodes()))
@@ -207,7 +220,8 @@ class Client(AbstractContextManager["Client"]):
             yield from call.read(answer)
 
     def _begin(self, call: Call[Any]) -> Any:
-        return getattr(self._stub, call.method).future(call.request, timeout=self._timeout)
+        stub = self._rendezvous if call.method == "FindMates" else self._stub
+        return getattr(stub, call.method).future(call.request, timeout=self._timeout)
 
     def _result(self, begun: Any, call: Call[Any]) -> Any:
         attempts = Attempts(self.server, CALL_PAUSES, self._tls)

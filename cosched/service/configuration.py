@@ -71,6 +71,14 @@ def _in_a_folder(path: Path) -> Path:
     return path
 
 
+def _ports(value: object) -> object:
+    """Return the lowest and the highest port of `LOW-HIGH`."""
+    low, dash, high = value.partition("-") if isinstance(value, str) else ("", "", "")
+    if not (dash and low.isdecimal() and high.isdecimal() and 1 <= int(low) <= int(high) <= 65535):
+        raise ValueError('must be two ports, "LOW-HIGH"')
+    return int(low), int(high)
+
+
 def _readable(path: Path) -> Path:
     try:
         with path.open("rb") as file:
@@ -101,6 +109,7 @@ class DomainSection(Settings):
     max_jobs_per_user: Annotated[Whole, Field(ge=1, le=10**9)] = 10_000  # jobs that have not ended
     max_script_bytes_per_user: Annotated[Whole, Field(ge=1, le=10**15)] = 256 << 20  # of those jobs, compressed
     log_level: Literal["debug", "info", "warning", "error"] = "info"
+    job_ports: Annotated[tuple[int, int] | None, BeforeValidator(_ports)] = None  # at which jobs may listen
 
     @model_validator(mode="after")
     def _plaintext_stays_here(self) -> Self:

@@ -30,6 +30,7 @@ from cosched.service.api.domain_api import Serving
 from cosched.service.api.domain_operations import DomainOperations
 from cosched.service.api.operations import Operations
 from cosched.service.api.reads import Reads
+from cosched.service.api.rendezvous_api import Rendezvous
 from cosched.service.api.requests import Requests
 from cosched.service.api.views import Views
 from cosched.service.configuration import Configuration
@@ -192,7 +193,7 @@ class Service:
         self._agreed = AgreedStart(kind.start_lead, self.peers.clock_offset, most)
         tasks = Tasks(self.fail)
         self.announcer = Announcer(self.domain, self.peers, tasks)
-        around = Around(self.domain, self.announcer, self._agreed, self._peer_names, tasks)
+        around = Around(self.domain, self.announcer, self._agreed, self._peer_names, tasks, _finding(configuration))
         self.runner, self.queue = kind.connect(around)
         self._outside = ServiceOutside(
             self.domain, self.peers, self._agreed, self.runner, self.timers, self.watchers, durability, self.fail
@@ -264,6 +265,7 @@ class Service:
                 self.views, self.reads, self.watchers, self.about, self._tell_peers,
             ),
             lambda identify: CoschedulingApi(self.domain, peers, identify, self._agreed, self.queue),
+            Rendezvous(self.domain, self.operations, self.peers, self.configuration.domain.job_ports),
             self._tls,
             self._replay.lockstep if self._replay is not None else None,
             self.problem,
@@ -373,6 +375,13 @@ def _ended_by(failure: BaseException) -> str:
 
 def _count(counts: Callable[[], Any], state: str) -> int:
     return int(getattr(counts(), state))
+
+
+def _finding(configuration: Configuration) -> dict[str, str]:
+    """The variables by which a job finds its mates: where its domain is, and the ports at which it may listen."""
+    socket, ports = configuration.domain.socket, configuration.domain.job_ports
+    found = {"COSCHED_SERVER": f"unix:{socket}"} if socket is not None else {}
+    return found | ({"COSCHED_PORTS": f"{ports[0]}-{ports[1]}"} if ports is not None else {})
 
 
 def _owners(configuration: Configuration) -> dict[tuple[Domain, str], str]:

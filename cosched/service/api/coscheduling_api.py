@@ -119,7 +119,7 @@ class CoschedulingApi(CoschedulingServiceServicer):
 
         async def work() -> wire.TellPresenceResponse:
             peer = check_domain("domain", request.domain)
-            self._check_peer(self._identify(context), peer)
+            self.check_peer(self._identify(context), peer)
             self._hear(peer, request)
             return wire.TellPresenceResponse()
 
@@ -160,7 +160,7 @@ class CoschedulingApi(CoschedulingServiceServicer):
         if asked.peer == self._domain.name and isinstance(asked.request, GetMateJobId):
             self._check_reader(caller)
             return self._own_mate(asked.request.caller)
-        self._check_peer(caller, asked.peer)
+        self.check_peer(caller, asked.peer)
         if await self._may_turn_up(asked):
             return write_reply(MateJobId(Found.UNSUBMITTED, None), self._domain.name)
         reply = await self._reply(call, self._told(asked), caller)
@@ -191,7 +191,7 @@ class CoschedulingApi(CoschedulingServiceServicer):
 
     # Who may
 
-    def _check_peer(self, caller: Caller, peer: Domain) -> None:
+    def check_peer(self, caller: Caller, peer: Domain) -> None:
         """Check that the peer speaks for its own jobs; without TLS the name in the request counts."""
         if caller.peer is None and not caller.plaintext:
             self._refuse(caller, "PEER_UNKNOWN", f"{caller.via} is not a peer")

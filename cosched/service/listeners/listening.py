@@ -16,6 +16,7 @@ from grpc_reflection.v1alpha.reflection_pb2_grpc import add_ServerReflectionServ
 from cosched.service.api.coscheduling_api import CoschedulingApi
 from cosched.service.api.domain_api import DomainApi, Serving
 from cosched.service.api.receiving import Keep, ReceivingServer, Reception
+from cosched.service.api.rendezvous_api import Rendezvous, RendezvousApi
 from cosched.service.configuration import Configuration
 from cosched.service.listeners.connections import Room
 from cosched.service.listeners.http import HttpServer
@@ -27,9 +28,10 @@ from cosched.service.replay.pace import Lockstep
 from cosched.service.wire.callers import Identify, certificate_callers, plaintext_callers
 from cosched.service.wire.tls import ServerTls
 from cosched.service.wire.tls_files import TlsFiles
-from cosched.v1 import coscheduling_pb2, domain_pb2
+from cosched.v1 import coscheduling_pb2, domain_pb2, rendezvous_pb2
 from cosched.v1.coscheduling_pb2_grpc import add_CoschedulingServiceServicer_to_server
 from cosched.v1.domain_pb2_grpc import add_DomainServiceServicer_to_server
+from cosched.v1.rendezvous_pb2_grpc import add_RendezvousServiceServicer_to_server
 from cosched.v1.replay_pb2_grpc import add_ReplayServiceServicer_to_server
 
 GRACE = 2.0  # seconds that open calls get at a stop
@@ -56,6 +58,7 @@ class Served:
     configuration: Configuration
     users: Serving
     peers: Callable[[Identify], CoschedulingApi]
+    rendezvous: Rendezvous
     tls: TlsFiles | None
     lockstep: Lockstep | None  # of a replay that a conductor paces
     problem: Callable[[], str | None]  # why the service is not healthy
@@ -136,12 +139,16 @@ class Listeners:
         """Return a server with all services, whose callers `identify` tells apart; without ports yet."""
         server = grpc.aio.server(options=SERVER_OPTIONS)
         receiving = ReceivingServer(server, self._reception, identify, keep)
-        add_CoschedulingServiceServicer_to_server(self._served.peers(identify), receiving)
+        peers = self._served.peers(identify)
+        rendezvous = RendezvousApi(self._served.rendezvous, identify, peers.check_peer)
+        add_CoschedulingServiceServicer_to_server(peers, receiving)
+        add_RendezvousServiceServicer_to_server(rendezvous, receiving)
         add_DomainServiceServicer_to_server(DomainApi(self._served.users, identify), receiving)
         health_pb2_grpc.add_HealthServicer_to_server(self._health, receiving)
         services = (
             coscheduling_pb2.DESCRIPTOR.services_by_name["CoschedulingService"].full_name,
             domain_pb2.DESCRIPTOR.services_by_name["DomainService"].full_name,
+            rendezvous_pb2.DESCRIPTOR.services_by_name["RendezvousService"].full_name,
             health.SERVICE_NAME,
             reflection.SERVICE_NAME,
         )

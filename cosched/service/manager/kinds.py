@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -34,6 +34,7 @@ class Around(NamedTuple):
     agreed: AgreedStart
     peers: Sequence[Domain]  # the configured domains
     tasks: Tasks  # see Runner
+    finding: Mapping[str, str]  # variables by which jobs find their mates
 
 
 class Kind(NamedTuple):
@@ -67,7 +68,7 @@ def _slots(system: MeetingSystem, scheduler: ExternalMeetingScheduler, around: A
 def _offers(
     system: BatchSystem, scheduler: ExternalScheduler, around: Around, slots: SlotOrders | None = None
 ) -> tuple[Runner, Queue]:
-    domain, announcer, agreed, peers, tasks = around
+    domain, announcer, agreed, peers, tasks, _ = around
     jobs = OfferedJobs(domain, scheduler, agreed.accepted)
     offers = Offers(domain, jobs, system, announcer, peers, tasks, slots)
     return Runner(domain, system, offers, tasks), BatchQueue(domain, system, peers)
@@ -75,4 +76,4 @@ def _offers(
 
 def _launches(launcher: Launcher, around: Around) -> tuple[Runner, Queue]:
     domain, tasks = around.domain, around.tasks
-    return Runner(domain, launcher, Launches(domain, launcher, tasks), tasks), Queue(launcher)
+    return Runner(domain, launcher, Launches(domain, launcher, tasks, around.finding), tasks), Queue(launcher)

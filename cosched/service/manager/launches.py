@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 from collections.abc import Collection, Mapping
 from contextlib import suppress
+from types import MappingProxyType
 
 from cosched.adapters.launcher import JobSpec, Launcher, NodesBusyError, NoRoomError
 from cosched.adapters.manager import Ended, ManagerError, Report, Started
 from cosched.core.effects import Start
 from cosched.core.job import JobState
-from cosched.core.protocol import JobId
+from cosched.core.protocol import JobId, MateName
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.manager.runner import Orders, Reports, Work, forget, tell_end
 from cosched.service.store import JobRecord, JobScript, StoreError
@@ -24,8 +26,8 @@ UNSTARTED = "before its processes were started"
 _LOG = logging.getLogger(__name__)
 
 
-def spec_of(record: JobRecord, script: JobScript) -> JobSpec:
-    """Return what the manager is to run."""
+def spec_of(record: JobRecord, script: JobScript, finding: Mapping[str, str] = MappingProxyType({})) -> JobSpec:
+    """Return what the manager is to run; `finding`: variables by which it finds its mates."""
     return JobSpec(
         job_id=str(record.id),
         nodes=record.nodes,
@@ -38,13 +40,27 @@ def spec_of(record: JobRecord, script: JobScript) -> JobSpec:
         user=record.owner,
         mate=f"{record.peer}:{record.mate}" if record.mate is not None else None,
         pair=record.pair,
+        finding={"COSCHED_MATES": json.dumps(_mates(record)), **finding} if record.paired else {},
     )
+
+
+def _mates(record: JobRecord) -> list[dict[str, str | None]]:
+    """Return what is known of a job's mates when it starts, in the form of `cosched mates --json`."""
+    named, group = record.named, (record.memory or {}).get("group", {})
+    known = {named.peer: named.mate} if isinstance(named, MateName) else group.get("jobs", {})
+    return [
+        {"domain": domain, "job_id": job, "status": None, "nodelist": None, "host": None, "port": None, "ports": None}
+        for domain, job in sorted(known.items())
+    ]
 
 
 class Launches(Work):
     """See Work. The domain has its own scheduler, so its manager only starts and ends jobs."""
 
-    def __init__(self, domain: LiveDomain, launcher: Launcher, tasks: Tasks) -> None:
+    def __init__(
+        self, domain: LiveDomain, launcher: Launcher, tasks: Tasks, finding: Mapping[str, str] = MappingProxyType({})
+    ) -> None:
+        self._finding = finding
         self._domain = domain
         self._launcher = launcher
         self._tasks = tasks
@@ -90,7 +106,7 @@ class Launches(Work):
             self._domain.end(job, JobState.CANCELLED, UNSTARTED)
             return
         try:
-            await self._launch_when_free(spec_of(record, self._script(record)))
+            await self._launch_when_free(spec_of(record, self._script(record), self._finding))
         except NoRoomError:
             raise
         except ManagerError as error:

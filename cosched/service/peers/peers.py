@@ -30,6 +30,7 @@ from cosched.service.wire.tls_probe import speaks_tls
 from cosched.service.wire.translation import check_answer, read_clock, read_reply, write_request
 from cosched.v1 import cluster_pb2 as states
 from cosched.v1.coscheduling_pb2 import CompareClocksRequest, TellPresenceRequest
+from cosched.v1.rendezvous_pb2 import GetPlaceRequest, GetPlaceResponse
 
 __all__ = ["CallError", "PeerClients", "PeerView"]
 
@@ -83,6 +84,12 @@ class PeerClients:
         if peer not in self._peers:
             raise CallError(Failure.REFUSED, f"no peer {peer} is configured here")
         return await self._peers[peer].call(request)
+
+    async def place(self, peer: Domain, question: GetPlaceRequest) -> GetPlaceResponse:
+        """Ask a peer where its job can be reached; CallError."""
+        if peer not in self._peers:
+            raise CallError(Failure.REFUSED, f"no peer {peer} is configured here")
+        return await self._peers[peer].place(question)
 
     async def beat(self, peers: Collection[Domain] | None = None) -> None:
         """Ask these peers (None: all) for their health and their time, all at once; the views show the results."""
@@ -342,6 +349,17 @@ class _Peer:
         with suppress(AioRpcError, CallError, TimeoutError):  # older peers do not know it
             async with asyncio.timeout(timeout):
                 await self._ask(presence, self._loop.time() + timeout)
+
+    async def place(self, question: GetPlaceRequest) -> GetPlaceResponse:
+        try:
+            answer = await self._ask(question, self._loop.time() + self._timeout)
+        except AioRpcError as error:
+            if error.code() is StatusCode.UNIMPLEMENTED:
+                raise CallError(Failure.REFUSED, "its version does not tell where jobs are") from error
+            raise failure(error, mutating=False) from error
+        if not isinstance(answer, GetPlaceResponse):
+            raise CallError(Failure.REFUSED, "its answer cannot be read")
+        return answer
 
     async def _is_alive(self) -> bool:
         """Whether it answers health checks, even though it has not answered a call."""

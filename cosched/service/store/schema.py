@@ -132,6 +132,7 @@ ALTER TABLE jobs ADD COLUMN group_name TEXT;
 ALTER TABLE jobs ADD COLUMN group_with TEXT /* the domains of the other members, in order, joined by + */;
 CREATE INDEX jobs_group ON jobs (group_name, owner, ended_at) WHERE group_name IS NOT NULL
 """
+_PLACE = "ALTER TABLE jobs ADD COLUMN place TEXT /* JSON: where it can be reached: node list, host, port */"
 _START_AT = "ALTER TABLE answers ADD COLUMN start_at REAL /* the agreed instant, in seconds since 1970 */"
 
 
@@ -188,6 +189,11 @@ def _starts(database: Database) -> None:
 @MIGRATIONS(name="0008_groups")
 def _groups(database: Database) -> None:
     _execute_each(database, _GROUPS)
+
+
+@MIGRATIONS(name="0009_places")
+def _places(database: Database) -> None:
+    _execute_each(database, _PLACE)
 
 
 def _execute_each(database: Database, statements: str) -> None:

@@ -1,0 +1,92 @@
+"""`cosched mates`: inside a job, say where it is and ask where its mates are."""
+
+from __future__ import annotations
+
+import os
+import socket
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from cosched.cli.client.connection import connected, json_option, server_option
+from cosched.cli.client.jobs import JobId
+from cosched.cli.client.time_limits import TimeLimit
+from cosched.cli.client.wording import json_value
+from cosched.cli.output.failures import FAILED, Failure
+from cosched.cli.output.plain_text import printable, table
+from cosched.cli.output.terminal import show_json, show_text
+
+if TYPE_CHECKING:
+    from cosched.client import FoundMate
+
+HEADER = ("MATE", "STATE", "HOST", "PORT", "PORTS", "NODELIST")
+JOB_IDS = ("COSCHED_JOB_ID", "SLURM_JOB_ID", "PBS_JOBID")  # where batch systems tell a job its id,
+NODELISTS = ("COSCHED_NODELIST", "SLURM_JOB_NODELIST")  # and its nodes
+GONE = ("ended", "cancelled", "failed", "unknown")
+PAUSE = 0.2  # seconds between two looks
+
+
+@click.command()
+@click.argument("job", metavar="[ID]", required=False, type=JobId())
+@click.option("--host", metavar="HOST", help="Where this job can be reached (the name of this host).")
+@click.option("--port", type=click.IntRange(1, 65535), metavar="PORT", help="At which port this job listens.")
+@click.option("--wait", is_flag=True, help="Wait until all mates have said where they are.")
+@click.option("--timeout", type=TimeLimit(), help="How long at most: D-HH:MM:SS.")
+@json_option
+@server_option
+def mates(
+    job: str | None, host: str | None, port: int | None, wait: bool, timeout: int | None, as_json: bool,
+    server: str | None,
+) -> None:  # fmt: skip
+    """Inside a job, say where it can be reached, and show where its mates are: those of a pair or a group.
+
+    A mate is shown with its host as soon as it has called this command, too. PORTS are those at which its site lets it
+    listen; for this job they are in COSCHED_PORTS. From outside, the owner of a job gives its ID, and says nothing.
+    """
+    inside = _own_id()
+    if job is None and inside is None:
+        raise click.UsageError("this is no job: name one by its ID")
+    until = None if timeout is None else time.monotonic() + timeout
+    with connected(server) as client:
+        if job is None:
+            host = host or socket.gethostname()
+            found = client.find_mates(inside or "", host=host, nodelist=_nodelist(), port=port or 0)
+        else:
+            found = client.find_mates(job)
+        while wait and (missing := _missing(found)):
+            if until is not None and time.monotonic() > until:
+                raise Failure(printable(f"no word yet from {', '.join(missing)}"), FAILED)
+            time.sleep(PAUSE)
+            found = client.find_mates(job or inside or "")
+    if as_json:
+        show_json([json_value(mate.as_dict()) for mate in found])
+        return
+    show_text(table(HEADER, map(_row, found), numbers=("PORT",)))
+
+
+def _own_id() -> str | None:
+    """The id of the job that this process belongs to; PBS writes 17.server."""
+    return next((os.environ[name].partition(".")[0] for name in JOB_IDS if os.environ.get(name)), None)
+
+
+def _nodelist() -> str:
+    nodefile = os.environ.get("PBS_NODEFILE")
+    if nodefile and Path(nodefile).exists():
+        return ",".join(dict.fromkeys(Path(nodefile).read_text().split()))
+    return next((os.environ[name] for name in NODELISTS if os.environ.get(name)), "")
+
+
+def _missing(found: list[FoundMate]) -> list[str]:
+    """The mates that have not said where they are; Failure if one never will."""
+    for mate in found:
+        if mate.host is None and mate.status in GONE:
+            raise Failure(printable(f"{mate} does not run any more ({mate.status})"), FAILED)
+    return [str(mate) for mate in found if mate.host is None and mate.job_id is not None]
+
+
+def _row(mate: FoundMate) -> tuple[str, ...]:
+    state = mate.problem or mate.status or ""
+    shown = str(mate), state, mate.host or "", str(mate.port or ""), mate.ports or "", mate.nodelist or ""
+    return tuple(map(printable, shown))

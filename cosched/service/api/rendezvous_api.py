@@ -1,0 +1,150 @@
+"""RendezvousService: jobs say where they can be reached, and their mates may ask."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import grpc
+
+from cosched.core.events import Asked
+from cosched.core.job import JobState
+from cosched.core.protocol import Domain, GetMateStatus, GroupName, JobId, MateStatus, Status
+from cosched.service.api.answering import Context, answer
+from cosched.service.api.operations import Operations
+from cosched.service.api.requests import not_owner
+from cosched.service.domain.live_domain import LiveDomain
+from cosched.service.peers.peers import CallError, PeerClients
+from cosched.service.store import JobRecord
+from cosched.service.wire.callers import Caller, Identify
+from cosched.service.wire.errors import Refusal
+from cosched.service.wire.fields import FieldError, WrongDomainError, check_job, check_job_of, check_text
+from cosched.service.wire.translation import STATUS
+from cosched.v1 import coscheduling_pb2, rendezvous_pb2
+from cosched.v1.rendezvous_pb2_grpc import RendezvousServiceServicer
+
+MAX_NODELIST = 32768
+MAX_HOST = 256
+MAX_PORT = 65535
+
+
+@dataclass(frozen=True, slots=True)
+class Rendezvous:
+    """The parts of a service that this API uses; `ports` are those at which jobs may listen."""
+
+    domain: LiveDomain
+    operations: Operations
+    peers: PeerClients
+    ports: tuple[int, int] | None
+
+
+class RendezvousApi(RendezvousServiceServicer):
+    """The API for callers of one listener."""
+
+    def __init__(self, serving: Rendezvous, identify: Identify, check_peer: Callable[[Caller, Domain], None]) -> None:
+        """`check_peer`: Refusal if the caller does not speak for that peer."""
+        self._serving = serving
+        self._domain = serving.domain
+        self._identify = identify
+        self._check_peer = check_peer
+
+    async def FindMates(
+        self, request: rendezvous_pb2.FindMatesRequest, context: Context
+    ) -> rendezvous_pb2.FindMatesResponse:
+        """See the protocol."""
+
+        async def work() -> rendezvous_pb2.FindMatesResponse:
+            record = self._own_job(self._identify(context), request.job)
+            if request.HasField("place"):
+                self._keep(record, _checked(request.place))
+            mates = await asyncio.gather(*(self._find(record, peer, job) for peer, job in _mates(record)))
+            return rendezvous_pb2.FindMatesResponse(ports=self._ports(), mates=mates)
+
+        return await answer("FindMates", work(), context, self._domain)
+
+    def _own_job(self, caller: Caller, ref: coscheduling_pb2.JobRef) -> JobRecord:
+        """Return the job; Refusal if the caller may not speak for it."""
+        if ref.domain not in ("", self._domain.name):
+            raise WrongDomainError("job.domain", f"is not {self._domain.name}")
+        record = self._serving.operations.job(check_text("job.job_id", ref.job_id, 128))
+        if caller.user is None or (caller.user != record.owner and not caller.operator):
+            raise not_owner(f"only {record.owner} and operators may ask for the mates of job {record.id}")
+        return record
+
+    def _keep(self, record: JobRecord, place: rendezvous_pb2.Place) -> None:
+        if record.state is not JobState.RUNNING:
+            said = f"job {record.id} is {record.state.name}: only a job that runs can be reached"
+            raise Refusal(grpc.StatusCode.FAILED_PRECONDITION, "JOB_STATE", said, {"state": record.state.name})
+        told = json.dumps([place.nodelist, place.host, place.port])
+        if told != record.place:
+            with self._domain.turns.take():
+                record.place = told
+                self._domain.journal.save(record)
+
+    async def _find(self, record: JobRecord, peer: Domain, job: JobId | None) -> rendezvous_pb2.FoundMate:
+        found = rendezvous_pb2.FoundMate(job=coscheduling_pb2.JobRef(domain=peer, job_id=job or ""))
+        if job is None:
+            found.problem = f"it is not known which job of {peer} that is"
+            return found
+        caller = coscheduling_pb2.JobRef(domain=self._domain.name, job_id=str(record.id))
+        try:
+            told = await self._serving.peers.place(peer, rendezvous_pb2.GetPlaceRequest(job=found.job, caller=caller))
+        except CallError as error:
+            found.problem = f"{peer} gives no answer: {error.problem}"
+            return found
+        found.status = told.status
+        if told.HasField("place"):
+            found.place.CopyFrom(told.place)
+        if told.HasField("ports"):
+            found.ports.CopyFrom(told.ports)
+        return found
+
+    async def GetPlace(
+        self, request: rendezvous_pb2.GetPlaceRequest, context: Context
+    ) -> rendezvous_pb2.GetPlaceResponse:
+        """See the protocol."""
+
+        async def work() -> rendezvous_pb2.GetPlaceResponse:
+            peer, caller = check_job("caller", request.caller)
+            job = check_job_of("job", request.job, self._domain.name)
+            self._check_peer(self._identify(context), peer)
+            told = self._domain.questions.ask(Asked(peer, GetMateStatus(job, caller)))
+            assert isinstance(told, MateStatus)
+            if told.status is Status.UNKNOWN:
+                return rendezvous_pb2.GetPlaceResponse(status=STATUS[told.status])
+            return rendezvous_pb2.GetPlaceResponse(
+                status=STATUS[told.status], place=_place(self._domain.jobs.get(job)), ports=self._ports()
+            )
+
+        return await answer("GetPlace", work(), context, self._domain)
+
+    def _ports(self) -> rendezvous_pb2.PortRange | None:
+        ports = self._serving.ports
+        return None if ports is None else rendezvous_pb2.PortRange(low=ports[0], high=ports[1])
+
+
+def _mates(record: JobRecord) -> list[tuple[Domain, JobId | None]]:
+    """Return the domains of a job's mates, and their ids as far as they are known."""
+    named = record.named
+    if not isinstance(named, GroupName):
+        return [(named.peer, named.mate)] if named.peer else []
+    jobs = (record.memory or {}).get("group", {}).get("jobs", {})
+    return [(domain, jobs.get(domain)) for domain in named.others]
+
+
+def _checked(place: rendezvous_pb2.Place) -> rendezvous_pb2.Place:
+    check_text("place.nodelist", place.nodelist, MAX_NODELIST, least=0)
+    check_text("place.host", place.host, MAX_HOST)
+    if not 0 <= place.port <= MAX_PORT:
+        raise FieldError("place.port", f"is not between 0 and {MAX_PORT}")
+    return place
+
+
+def _place(record: JobRecord | None) -> rendezvous_pb2.Place | None:
+    """Return where a job can be reached; None if it does not run or has not said."""
+    if record is None or record.place is None or record.state is not JobState.RUNNING:
+        return None
+    nodelist, host, port = json.loads(record.place)
+    return rendezvous_pb2.Place(nodelist=nodelist, host=host, port=port)
