@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 HEADER = ("MATE", "STATE", "HOST", "PORT", "PORTS", "NODELIST")
 JOB_IDS = ("COSCHED_JOB_ID", "SLURM_JOB_ID", "PBS_JOBID")  # where batch systems tell a job its id,
 NODELISTS = ("COSCHED_NODELIST", "SLURM_JOB_NODELIST")  # and its nodes
-GONE = ("ended", "cancelled", "failed", "unknown")
+LOST = ("cancelled", "failed", "unknown")
 PAUSE = 0.2  # seconds between two looks
 
 
@@ -32,7 +32,7 @@ PAUSE = 0.2  # seconds between two looks
 @click.argument("job", metavar="[ID]", required=False, type=JobId())
 @click.option("--host", metavar="HOST", help="Where this job can be reached (the name of this host).")
 @click.option("--port", type=click.IntRange(1, 65535), metavar="PORT", help="At which port this job listens.")
-@click.option("--wait", is_flag=True, help="Wait until all mates have said where they are.")
+@click.option("--wait", is_flag=True, help="Wait until all mates that have not ended have said where they are.")
 @click.option("--timeout", type=TimeLimit(), help="How long at most: D-HH:MM:SS.")
 @json_option
 @server_option
@@ -79,11 +79,11 @@ def _nodelist() -> str:
 
 
 def _missing(found: list[FoundMate]) -> list[str]:
-    """The mates that have not said where they are; Failure if one never will."""
+    """The mates that have not said where they are, and may yet; Failure if one was lost."""
     for mate in found:
-        if mate.host is None and mate.status in GONE:
+        if mate.status in LOST:
             raise Failure(printable(f"{mate} does not run any more ({mate.status})"), FAILED)
-    return [str(mate) for mate in found if mate.host is None and mate.job_id is not None]
+    return [str(mate) for mate in found if mate.host is None and mate.job_id is not None and mate.status != "ended"]
 
 
 def _row(mate: FoundMate) -> tuple[str, ...]:

@@ -99,7 +99,7 @@ class Views:
             message.gap.seconds = record.gap_s
         known = self._domain.core.jobs.get(str(record.id))
         told = known.group.told if known is not None and known.group is not None else {}
-        jobs = (record.memory or {})["group"].get("jobs", {})
+        jobs = (record.memory or {}).get("group", {}).get("jobs", {})
         for domain in group.others:
             member, said = message.members.add(domain=domain), told.get(domain)
             if domain in jobs:

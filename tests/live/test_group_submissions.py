@@ -1,0 +1,112 @@
+"""Groups as users submit them: to services that start them together, or that say in one line why not."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from cosched.client import ClientError
+from tests.live.services import COMMAND, noted, script_that_notes, wait_until
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "deploy" / "examples" / "rendezvous"
+
+
+@pytest.fixture
+def trio(make_service):
+    """Domains a, b and c, each the others' peer."""
+    services = [make_service(name, scheme="hold") for name in "abc"]
+    for service in services:
+        for other in services:
+            if other is not service:
+                service.add_peer(other.name, other.address)
+    for service in services:
+        service.start(wait=False)
+    for service in services:
+        wait_until(service.is_serving, service.name)
+    return services
+
+
+def refusal(client, **named) -> str:
+    with pytest.raises(ClientError) as refused:
+        client.submit("#!/bin/sh\n", **named)
+    return refused.value.message
+
+
+def test_a_group_starts_together_and_bad_ones_are_refused_in_a_line(trio, tmp_path):
+    script = script_that_notes(tmp_path)
+    with trio[0].client() as a, trio[1].client() as b, trio[2].client() as c:
+        assert refusal(a, group="g", members=["b", "d"]).startswith("no domain d (configured: b, c)")
+        assert refusal(a, group="g", members=["a", "b"]).startswith("a is this domain")
+        first = a.submit(script, group="g", members=["b", "c"])
+        assert refusal(a, group="g", members=["c", "b"]).startswith("group g: job 1 is its member here already")
+        second = b.submit(script, group="g", members=["a", "c"])
+        assert [str(member) for member in second.group.members] == ["a:1", "c"]
+        c.submit(script, group="g", members=["a", "b"])
+        wait_until(lambda: all(client.jobs(["completed"], group="g") for client in (a, b, c)))
+        assert [str(member) for member in a.job(first).group.members] == ["b:1", "c:1"]
+    starts = [at for _, _, _, at in noted(tmp_path)]
+    assert len(starts) == 3
+    assert max(starts) - min(starts) < 1.0
+
+
+def test_all_jobs_of_a_group_are_submitted_by_one_command_or_none_is(trio, tmp_path):
+    a, _, c = trio
+    everywhere = ",".join(f"{service.name}={service.socket}" for service in trio)
+    a.environment["COSCHED_DOMAINS"] = everywhere
+    (tmp_path / "job.sh").write_text(script_that_notes(tmp_path))
+    (tmp_path / "large.sh").write_text(script_that_notes(tmp_path).replace("\n", "\n#COSCHED --nodes=99\n", 1))
+    to = [f"--to={service.name}:job.sh" for service in trio]
+
+    refused = a.run("submit", "--group=g", *to[:2], "--to=c:large.sh", cwd=tmp_path)
+    assert refused.returncode == 1
+    assert refused.stderr.startswith("cosched: c: ")
+    assert refused.stderr.endswith("; a:1 was cancelled; b:1 was cancelled\n")
+    with c.client() as client:
+        assert not client.jobs(["cancelled"])
+
+    done = a.run("submit", "--group=h", *to, cwd=tmp_path)
+    assert done.stdout == "Submitted job 2 to a\nSubmitted job 2 to b\nSubmitted job 1 to c\n", done.stderr
+    waited = a.run("wait", "h")
+    assert waited.stdout == "a:2 completed\nb:2 completed\nc:1 completed\n", waited.stderr
+    shown = a.run("show", "h").stdout.splitlines()
+    assert [line.split()[:2] for line in shown[1:4]] == [
+        ["a:2", "completed;"],
+        ["b:2", "completed;"],
+        ["c:1", "completed;"],
+    ]
+    assert sorted(line[:19] for line in shown[5:]) == [line[:19] for line in shown[5:]]
+    assert {line.split()[2] for line in shown[5:]} == {"a:2", "b:2", "c:1"}
+    assert "h" in a.run("groups", "--all").stdout
+
+    c.kill()
+    assert a.run("submit", "--group=i", *to, cwd=tmp_path).returncode == 3
+    with a.client() as client:
+        assert not client.jobs(group="i")
+    pair = a.run("submit", "--group=p", *to[:2], cwd=tmp_path)
+    assert pair.stdout == "Submitted job 3 to a\nSubmitted job 3 to b\n", pair.stderr
+    assert a.run("wait", "p").stdout == "a:3 completed\nb:3 completed\n"
+
+
+def test_members_find_each_other_and_exchange_data(trio):
+    for service in trio:
+        service.stop()
+        service.config["domain"]["job_ports"] = "34100-34199"
+        service.start()
+    a, b, c = trio
+    environment = {"PATH": f"{Path(COMMAND[0]).parent}:{os.environ['PATH']}"}
+    with a.client() as solver, b.client() as viewer, c.client() as third:
+        steps = solver.submit(EXAMPLES / "solver.py", group="g", members=["b", "c"], environment=environment)
+        shown = viewer.submit(EXAMPLES / "viewer.py", group="g", members=["a", "c"], environment=environment)
+        tells = '#!/bin/sh\necho "$COSCHED_MATES" > known\ncosched mates --json > found\n'
+        last = third.submit(tells, group="g", members=["a", "b"], environment=environment)
+        wait_until(lambda: viewer.job(shown).state in ("completed", "failed"))
+        wait_until(lambda: third.job(last).state in ("completed", "failed"))
+        lines = (b.folder / f"cosched-{shown.id}.out").read_text().splitlines()
+        assert lines[-1] == "a: step 4: 1.4142135624", lines
+        with pytest.raises(ClientError, match="only a job that runs can be reached"):
+            solver.find_mates(steps, host="elsewhere")
+    known, found = (json.loads((c.folder / name).read_text()) for name in ("known", "found"))
+    assert [(mate["domain"], mate["job_id"], mate["host"]) for mate in known] == [("a", "1", None), ("b", "1", None)]
+    assert known[0].keys() | {"problem"} == found[0].keys()
+    assert found[0]["ports"] == "34100-34199"
