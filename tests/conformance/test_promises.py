@@ -1,0 +1,233 @@
+"""What a batch system promises: see `cosched.adapters.batch_system`."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from cosched.adapters.batch_system import Appeared, Link, Offered
+from cosched.adapters.manager import End, UnknownJobError
+from tests.conformance.worlds import NODES, World, becomes, serving
+
+SHORT = 0.2  # seconds that a job runs
+OTHER = Link(peer="eureka", mate="17")
+
+
+async def test_a_job_that_names_no_mate_starts_by_itself_and_is_not_reported(world: World) -> None:
+    async with serving(world) as service:
+        job = await world.submit(seconds=SHORT, pair=None)
+        await becomes(world, job, "ended")
+        assert service.of(job) == []
+
+
+async def test_a_job_appears_and_is_offered_with_its_nodes(world: World) -> None:
+    async with serving(world) as service:
+        job = await world.submit(nodes=3)
+        await service.told(job, "Appeared", "Offered")
+        appeared, offered = service.reports
+        assert isinstance(appeared, Appeared)
+        assert isinstance(offered, Offered)
+        assert (appeared.link, appeared.nodes) == (Link(pair="p"), 3)
+        assert (offered.link, offered.nodes, offered.owner) == (Link(pair="p"), 3, appeared.owner)
+        assert offered.nodelist
+        assert service.manager.nodes == NODES
+
+
+async def test_an_offered_job_waits_on_its_nodes_and_others_run_beside_it(world: World) -> None:
+    async with serving(world) as service:
+        job = await world.submit(nodes=2)
+        await service.told(job, "Appeared", "Offered")
+        beside = await world.submit(nodes=2, seconds=SHORT, pair=None)
+        await becomes(world, beside, "ended")
+        after = await world.submit(nodes=3, seconds=SHORT, pair=None)
+        await service.manager.look()
+        assert await world.state(job) == "queued"
+        assert await world.state(after) == "queued"
+
+
+async def test_it_starts_by_our_word(world: World) -> None:
+    async with serving(world) as service:
+        job = await world.submit(seconds=SHORT)
+        await service.told(job, "Offered")
+        assert await service.manager.start(job)
+        await service.told(job, "Ended")
+        end = service.last(job)
+        assert (end.how, end.exit_code) == (End.EXITED, 0)
+        assert not await service.manager.start(job)
+
+
+async def test_it_starts_at_an_instant_and_not_before(world: World) -> None:
+    async with serving(world) as service:
+        job = await world.submit()
+        await service.told(job, "Offered")
+        at = time.time() + 1 + service.manager.start_lead
+        assert await service.manager.start(job, at)
+        await service.told(job, "Started")
+        assert service.last(job).at >= (at - service.manager.start_lead - 0.01) * 1e9
+
+
+async def test_what_is_not_offered_cannot_be_started(world: World) -> None:
+    async with serving(world) as service:
+        blocker = await world.submit(nodes=NODES, pair=None)
+        await becomes(world, blocker, "running")
+        job = await world.submit()
+        await service.manager.look()
+        await service.told(job, "Appeared")
+        assert not await service.manager.start(job)
+        assert not await service.manager.give_back(job)
+        assert not await service.manager.start("4711")
+
+
+async def test_a_job_that_yields_lets_the_next_one_run_and_comes_again(world: World) -> None:
+    async with serving(world, backoff=1) as service:
+        job = await world.submit(nodes=NODES)
+        await service.told(job, "Offered")
+        other = await world.submit(nodes=NODES, seconds=SHORT, pair=None)
+        assert await service.manager.give_back(job)
+        await becomes(world, other, "running", "ended")
+        await service.told(job, "Offered", "Offered")
+
+
+async def test_a_job_that_has_yielded_is_not_offered_before_its_time_unless_hastened(world: World) -> None:
+    async with serving(world, backoff=3600) as service:
+        job = await world.submit()
+        await service.told(job, "Offered")
+        assert await service.manager.give_back(job)
+        await service.manager.look()
+        assert service.of(job) == ["Appeared", "Offered"]
+        await service.manager.hasten(job)
+        await service.told(job, "Offered", "Offered")
+
+
+async def test_a_hold_that_ends_by_force_lets_others_go_first(world: World) -> None:
+    async with serving(world, backoff=3600) as service:
+        job = await world.submit(nodes=NODES)
+        await service.told(job, "Offered")
+        other = await world.submit(nodes=NODES, seconds=SHORT, pair=None)
+        assert await service.manager.release(job)
+        await becomes(world, other, "running", "ended")
+        await service.told(job, "Offered", "Offered")
+
+
+async def test_a_try_ends_with_its_patience(world: World) -> None:
+    async with serving(world) as service:
+        blocker = await world.submit(nodes=NODES, pair=None)
+        await becomes(world, blocker, "running")
+        job = await world.submit()
+        await service.manager.look()
+        assert not await service.manager.try_start(job, 0.3)
+        assert service.of(job) == ["Appeared"]
+
+
+async def test_a_try_that_succeeds_is_not_reported_as_an_offer(world: World) -> None:
+    async with serving(world, backoff=3600) as service:
+        job = await world.submit()
+        await service.told(job, "Offered")
+        assert await service.manager.give_back(job)
+        assert await service.manager.try_start(job, 120)
+        assert service.of(job) == ["Appeared", "Offered"]
+        assert await service.manager.start(job)
+        await becomes(world, job, "running")
+
+
+@pytest.mark.parametrize("by", ["its user", "us"])
+@pytest.mark.parametrize("state", ["queued", "offered", "running"])
+async def test_a_job_may_be_cancelled_in_each_state(world: World, state: str, by: str) -> None:
+    async with serving(world) as service:
+        if state == "queued":
+            blocker = await world.submit(nodes=NODES, pair=None)
+            await becomes(world, blocker, "running")
+        job = await world.submit()
+        await service.manager.look()
+        await service.told(job, *{"queued": ["Appeared"]}.get(state, ["Appeared", "Offered"]))
+        if state == "running":
+            assert await service.manager.start(job)
+            await becomes(world, job, "running")
+        await (world.delete(job) if by == "its user" else service.manager.cancel(job))
+        await service.manager.look()
+        await service.told(job, "Ended")
+        assert service.last(job).how in (End.CANCELLED, End.SIGNALLED)
+        await service.manager.cancel(job)
+
+
+async def test_the_next_service_goes_on_with_an_offered_job(world: World) -> None:
+    async with serving(world) as first:
+        job = await world.submit()
+        await first.told(job, "Offered")
+    async with serving(world) as second:
+        assert not second.found[job].running
+        await second.told(job, "Offered")
+        assert await second.manager.start(job)
+        await becomes(world, job, "running")
+
+
+async def test_the_next_service_finds_what_runs_and_what_has_ended(world: World) -> None:
+    async with serving(world) as first:
+        runs, ends = await world.submit(), await world.submit(seconds=SHORT)
+        await first.told(runs, "Offered")
+        await first.told(ends, "Offered")
+        assert await first.manager.start(runs)
+        assert await first.manager.start(ends)
+        await becomes(world, runs, "running")
+    await becomes(world, ends, "ended")
+    async with serving(world) as second:
+        assert second.found[runs].running
+        end = second.found[ends].end
+        assert end is not None
+        assert end.how is End.EXITED
+
+
+async def test_a_running_job_that_is_queued_again_is_withdrawn(world: World) -> None:
+    async with serving(world) as service:
+        job = await world.submit()
+        await service.told(job, "Offered")
+        assert await service.manager.start(job)
+        await becomes(world, job, "running")
+        await service.manager.look()
+        await world.requeue(job)
+        await service.manager.look()
+        await service.told(job, "Withdrawn", "Offered")
+
+
+async def test_a_job_without_a_mate_is_given_one_and_parted_from_it(world: World) -> None:
+    async with serving(world) as service:
+        blocker = await world.submit(nodes=NODES, pair=None)
+        await becomes(world, blocker, "running")
+        job = await world.submit(pair=None)
+        mate = await world.submit()
+        await service.manager.look()
+        await service.told(mate, "Appeared")
+        owner = next(report.owner for report in service.reports if isinstance(report, Appeared))
+        await service.manager.adopt(job, OTHER, "somebody else")
+        assert service.of(job) == []
+        await service.manager.adopt(job, OTHER, owner)
+        await service.told(job, "Appeared")
+        await service.manager.relink(job, Link(peer="eureka", mate="18"))
+        await service.manager.part(job)
+        await service.manager.look()
+        assert service.of(job) == ["Appeared"]
+
+
+async def test_orders_about_jobs_that_nobody_knows(world: World) -> None:
+    async with serving(world) as service:
+        for order in (service.manager.give_back, service.manager.release, service.manager.cancel):
+            with pytest.raises(UnknownJobError):
+                await order("4711")
+        with pytest.raises(UnknownJobError):
+            await service.manager.try_start("4711")
+
+
+async def test_a_hold_outlives_the_batch_system(world: World) -> None:
+    async with serving(world) as service:
+        job = await world.submit()
+        await service.told(job, "Offered")
+        try:
+            await world.kill()
+        except NotImplementedError:
+            pytest.skip("this batch system has no process of its own")
+        assert not await service.manager.look()
+        await world.revive()
+        while job not in service.found and not await service.manager.start(job):
+            await service.manager.look()  # perhaps it is offered once more
+        await becomes(world, job, "running")

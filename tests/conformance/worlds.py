@@ -1,0 +1,251 @@
+"""Batch systems with an adapter each, as the promises' tests see them."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+import tempfile
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+from cosched.adapters.batch_system import BatchReport, BatchSystem, Known, Link
+from cosched.adapters.pbs.manager import PbsManager
+from cosched.adapters.pbs.settings import read_settings as read_pbs_settings
+from cosched.adapters.slurm.manager import SlurmManager
+from cosched.adapters.slurm.settings import read_settings as read_slurm_settings
+from deploy.lab.waiting import LabError
+from deploy.pbs.lab import PbsCluster
+from deploy.slurm.lab import clear
+from tests.pbs.managed import install_hook
+from tests.slurm.managed import clusters
+
+PATIENCE = 300.0  # seconds; a safety net
+NODES = 4
+_EXAMPLE = Path(__file__).resolve().parents[2] / "docs" / "examples" / "example_batch_system.py"
+_T = TypeVar("_T")
+
+
+class World(ABC):
+    """A batch system of four nodes. What blocks, real commands for example, runs in a thread."""
+
+    @abstractmethod
+    async def submit(self, nodes: int = 2, seconds: float = 600.0, pair: str | None = "p") -> str:
+        """A user submits a job that sleeps; its id."""
+
+    @abstractmethod
+    async def delete(self, job: str) -> None:
+        """A user deletes a job."""
+
+    @abstractmethod
+    async def state(self, job: str) -> str:
+        """Whether the batch system shows a job as queued (with nodes or without), running or ended."""
+
+    @abstractmethod
+    async def requeue(self, job: str) -> None:
+        """An administrator ends a running job, which is then queued again."""
+
+    @abstractmethod
+    def manager(self, **settings: object) -> BatchSystem:
+        """Make a manager; at most one is open at a time."""
+
+    @abstractmethod
+    async def clear(self) -> None:
+        """Delete all jobs, and wait until all nodes are free and none is kept for anybody."""
+
+    async def kill(self) -> None:
+        """End the batch system's own process by SIGKILL."""
+        raise NotImplementedError
+
+    async def revive(self) -> None:
+        """Start it again, and wait until it answers."""
+        raise NotImplementedError
+
+
+class Memory(World):
+    """The example of the documentation."""
+
+    def __init__(self) -> None:
+        specification = importlib.util.spec_from_file_location("example_batch_system", _EXAMPLE)
+        assert specification is not None
+        assert specification.loader is not None
+        self._example = importlib.util.module_from_spec(specification)
+        specification.loader.exec_module(self._example)
+        self.machine = self._example.Machine(NODES)
+
+    async def submit(self, nodes: int = 2, seconds: float = 600.0, pair: str | None = "p") -> str:
+        return str(self.machine.submit(nodes, seconds, Link(pair=pair) if pair is not None else None))
+
+    async def delete(self, job: str) -> None:
+        self.machine.finish(self.machine.jobs[job], self._example.End.CANCELLED)
+
+    async def state(self, job: str) -> str:
+        return str(self.machine.jobs[job].state)
+
+    async def requeue(self, job: str) -> None:
+        self.machine.requeue(self.machine.jobs[job])
+
+    def manager(self, **settings: object) -> BatchSystem:
+        return self._example.Memory(self.machine, float(str(settings.get("backoff", 30))))  # type: ignore[no-any-return]
+
+    async def clear(self) -> None:
+        for job in self.machine.jobs.values():
+            self.machine.finish(job, self._example.End.CANCELLED)
+        assert self.machine.free == NODES
+
+
+class RealPbs(World):
+    """A real OpenPBS cluster."""
+
+    def __init__(self, cluster: PbsCluster) -> None:
+        self.cluster = cluster
+
+    async def submit(self, nodes: int = 2, seconds: float = 600.0, pair: str | None = "p") -> str:
+        options = [f"-lselect={nodes}:ncpus=1", "-lwalltime=1200", *([f"-lpair={pair}"] if pair is not None else [])]
+        job = await asyncio.to_thread(self.cluster.qsub, f"sleep {seconds}", *options)
+        return job.partition(".")[0]
+
+    async def delete(self, job: str) -> None:
+        await asyncio.to_thread(self.cluster.run, "qdel", job)
+
+    async def state(self, job: str) -> str:
+        found = await asyncio.to_thread(self.cluster.job, f"{job}.{self.cluster.name}")
+        return {"Q": "queued", "H": "queued", "W": "queued", "F": "ended"}.get(found["job_state"], "running")
+
+    async def requeue(self, job: str) -> None:
+        await asyncio.to_thread(self.cluster.run, "qrerun", job)
+
+    def manager(self, **settings: object) -> BatchSystem:
+        given = {"hook_socket": str(self.cluster.folder / "hooks.sock"), "bin": str(self.cluster.bin)}
+        return PbsManager(read_pbs_settings(self.cluster.folder, given | {"command_timeout": 30} | settings))
+
+    async def clear(self) -> None:
+        await asyncio.to_thread(self._clear)
+
+    def _clear(self) -> None:
+        cluster = self.cluster
+        jobs = cluster.run("qselect").split()
+        if jobs:
+            cluster.run("qdel", "-Wforce", *jobs)
+        cluster.wait_for(lambda: set(cluster.states().values()) == {"free"}, "all nodes to be free")
+
+    async def kill(self) -> None:
+        await asyncio.to_thread(self.cluster.kill_server)
+
+    async def revive(self) -> None:
+        await asyncio.to_thread(self.cluster.start_server)
+
+
+class RealSlurm(World):
+    """A real Slurm cluster."""
+
+    def __init__(self, cluster: Any, site: Any) -> None:
+        self.cluster, self._site = cluster, site
+
+    async def submit(self, nodes: int = 2, seconds: float = 600.0, pair: str | None = "p") -> str:
+        comment = [f"--comment=cosched:pair={pair}"] if pair is not None else []
+        options = (f"--nodes={nodes}", "--exclusive", "--output=/dev/null", *comment)
+        return str(await asyncio.to_thread(self.cluster.sbatch, f"sleep {seconds}", *options))
+
+    async def delete(self, job: str) -> None:
+        await asyncio.to_thread(self.cluster.scancel, job)
+
+    async def state(self, job: str) -> str:
+        found = await asyncio.to_thread(self.cluster.state, int(job))
+        return {"PENDING": "queued", "CONFIGURING": "queued", "RUNNING": "running"}.get(found, "ended")
+
+    async def requeue(self, job: str) -> None:
+        await asyncio.to_thread(self.cluster.scontrol, "requeue", job)
+
+    def manager(self, **settings: object) -> BatchSystem:
+        given = {"conf": str(self.cluster.conf), "hook_socket": str(self._site.socket), "command_timeout": 30}
+        return SlurmManager(read_slurm_settings(self.cluster.directory, given | settings))
+
+    async def clear(self) -> None:
+        await asyncio.to_thread(clear, self.cluster)
+
+    async def kill(self) -> None:
+        await asyncio.to_thread(self.cluster.kill_controller)
+
+    async def revive(self) -> None:
+        await asyncio.to_thread(self.cluster.start_controller)
+
+
+def slurm() -> Any:
+    """A Slurm cluster with hooks, as a context."""
+    return clusters("intrepid", nodes=NODES, cpus=1)
+
+
+class PbsSite:
+    """A PBS cluster with the hook, as a context."""
+
+    def __enter__(self) -> PbsCluster:
+        self._folder = tempfile.TemporaryDirectory(prefix="pbs-")
+        self._cluster = PbsCluster("mira", Path(self._folder.name), NODES)
+        cluster = self._cluster.__enter__()
+        install_hook(cluster)
+        return cluster
+
+    def __exit__(self, *error: object) -> None:
+        self._cluster.__exit__(None, None, None)
+        self._folder.cleanup()
+
+
+class Service:
+    """A service's view: a manager that is open, and its reports."""
+
+    def __init__(self, manager: BatchSystem) -> None:
+        self.manager = manager
+        self.found: dict[str, Known] = {}
+        self.reports: list[BatchReport] = []
+
+    def of(self, job: str) -> list[str]:
+        """The kinds of the reports about a job, in their order."""
+        return [type(report).__name__ for report in self.reports if report.job_id == job]
+
+    async def told(self, job: str, *kinds: str) -> None:
+        """Wait until the last reports about a job are these."""
+        await until(lambda: self.of(job)[-len(kinds) :] == list(kinds), lambda: f"{kinds} of {job}: {self.of(job)}")
+
+    def last(self, job: str) -> Any:
+        """The last report about a job."""
+        return [report for report in self.reports if report.job_id == job][-1]
+
+
+@asynccontextmanager
+async def serving(world: World, **settings: object) -> AsyncIterator[Service]:
+    """A service that is up."""
+    service = Service(world.manager(**settings))
+    service.found = await service.manager.open()
+
+    async def read() -> None:
+        async for report in service.manager.reports():
+            service.reports.append(report)
+
+    reader = asyncio.create_task(read())
+    try:
+        yield service
+    finally:
+        await service.manager.close()
+        reader.cancel()
+        await asyncio.gather(reader, return_exceptions=True)
+
+
+async def until(condition: Callable[[], _T], what: Callable[[], str]) -> _T:
+    """Wait for a condition, which is looked at often."""
+    try:
+        async with asyncio.timeout(PATIENCE):
+            while not (value := condition()):
+                await asyncio.sleep(0.02)
+            return value
+    except TimeoutError:
+        raise LabError(f"waited for {what()}") from None
+
+
+async def becomes(world: World, job: str, *states: str) -> None:
+    """Wait until the batch system shows a job in one of these states."""
+    async with asyncio.timeout(PATIENCE):
+        while await world.state(job) not in states:
+            await asyncio.sleep(0.05)
