@@ -23,6 +23,9 @@ BIN := .venv/bin
 TESTERS := $(shell expr 3 \* $$(nproc) / 2)
 READY := .venv/.ready
 
+# Tests start hundreds of processes: each would compile the same modules again.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: setup demo slurm-demo test soak model java tools bench lint lock proto docs man dist deb clean
 
 setup: $(READY)
