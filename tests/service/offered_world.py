@@ -11,9 +11,10 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
+from cosched.core.coscheduling.answers import REFUSED
 from cosched.core.effects import Answer, Call, PassOver, Release, Reschedule, Start, Try, Yield
 from cosched.core.job import JobState
-from cosched.core.protocol import MateTried, StartJob, TryStartMate
+from cosched.core.protocol import MutatingRequest
 from cosched.core.scheduling.external import ExternalScheduler
 from cosched.service.domain.changes import Order
 from cosched.service.domain.live_domain import LiveDomain
@@ -50,14 +51,14 @@ class Late:
         self.waiting: list[tuple[str, Any, Callable[[Any], None]]] = []
 
     def tell(self, answer: Answer) -> None:
-        if not isinstance(answer.request, (TryStartMate, StartJob)):
+        if not isinstance(answer.request, MutatingRequest):
             return
         for entry in list(self.waiting):
             peer, request, deliver = entry
             if (peer, request.caller) == (answer.peer, answer.request.caller):
                 self.waiting.remove(entry)
                 same = request.request_id == answer.request.request_id
-                deliver(answer.answer if same else MateTried(False))
+                deliver(answer.answer if same else REFUSED[type(request)])
 
 
 class SlurmNode(Node):
@@ -75,14 +76,24 @@ class SlurmNode(Node):
         super().begin()
 
     def _live(self) -> None:
-        self.outside = SlurmOutside(self, self.lives)
-        scheduler = ExternalScheduler(NODES)
+        self.outside = self._outside()
+        scheduler = self._scheduler()
         self.domain = LiveDomain(self.name, self.settings, scheduler, self.store, WorldClock(self.world), METRICS)
         self.offered = OfferedJobs(self.domain, scheduler, lambda *_: None)
         recover(self.domain, self.outside)
+        self._recovered()
         for job in self.slurm.values():
             self._take_up(job)
         self._hooks_call_again()
+
+    def _scheduler(self) -> ExternalScheduler:
+        return ExternalScheduler(NODES)
+
+    def _outside(self) -> SlurmOutside:
+        return SlurmOutside(self, self.lives)
+
+    def _recovered(self) -> None:
+        """The domain is up, and does not know yet what its manager has done meanwhile."""
 
     def _take_up(self, job: Job) -> None:
         """As `Offers.take_up` does."""
@@ -141,10 +152,17 @@ class SlurmNode(Node):
                 self._lose(job)
         self.world.at(self.world.now + 5, self._schedule_for_ever)
 
+    @property
+    def used(self) -> int:
+        return sum(job.nodes for job in self.slurm.values() if job.state in (OFFERED, RUNNING))
+
+    def fits_now(self, job: Job) -> bool:
+        """Whether the manager would choose the job now."""
+        return self.used + job.nodes <= NODES
+
     def _schedule(self) -> None:
         for job in list(self.slurm.values()):
-            used = sum(other.nodes for other in self.slurm.values() if other.state in (OFFERED, RUNNING))
-            if job.state == QUEUED and job.eligible_at <= self.world.now and used + job.nodes <= NODES:
+            if job.state == QUEUED and job.eligible_at <= self.world.now and self.fits_now(job):
                 if job.pair is None:
                     self._run(job)
                 else:
