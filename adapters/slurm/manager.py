@@ -379,4 +379,4 @@ def _make(domain: str, directory: Path, settings: Mapping[str, object]) -> Slurm
     return SlurmManager(read_settings(directory, settings))
 
 
-create = BatchSystemFactory(_make, submit)  # the entry point `slurm` of the group `cosched.adapters`
+create = BatchSystemFactory(_make, submit, can_meet=True)  # the entry point `slurm` of the group `cosched.adapters`

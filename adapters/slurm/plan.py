@@ -100,9 +100,9 @@ class Plan:
         return found is not None and found.at <= max(at, self.now)
 
     def leaves_to_slurm(self, job_id: str) -> bool:
-        """Whether we cannot tell where the job may run."""
+        """Whether we cannot tell where the job may run, or for how long."""
         job = self._jobs.get(job_id)
-        return job is None or job.wishes
+        return job is None or job.wishes or not job.limit or _is_in_reservation_of_others(job)
 
     def earliest(self, job_id: str, not_before: int, paired: Collection[str]) -> Opening | None:
         """Return where a job, queued or ready on nodes of its own, could have a slot from `not_before` on, by rule 4.

@@ -221,13 +221,6 @@ class Configuration(Settings):
         return self
 
     @model_validator(mode="after")
-    def _manager_counts_starts(self) -> Self:
-        if self.coscheduling.meeting.mate_budget_share != NO_BOUND and self.manager.schedules:
-            reason = f"{self.manager.kind} schedules by itself, and nobody counts its starts: leave it out"
-            raise KeyedError(("coscheduling", "mate_budget_share"), reason)
-        return self
-
-    @model_validator(mode="after")
     def _peers_differ(self) -> Self:
         known: dict[str, dict[str, str]] = {"name": {self.domain.name: "this domain"}, "address": {}, "identity": {}}
         for number, peer in enumerate(self.peers):

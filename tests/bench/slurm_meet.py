@@ -14,7 +14,6 @@ from statistics import fmean, median
 
 import numpy as np
 
-from cosched.adapters.slurm.manager import create
 from cosched.workload.jobs import Workload
 from cosched.workload.pairing import Pairing
 from cosched.workload.traces import offered_load
@@ -24,7 +23,7 @@ from deploy.slurm.trace.playing import Play, Played, laboratory, play
 from tests.slurm.coupled_checks import reservations_of
 
 SEEDS = (1, 7)
-SCHEMES = ("hold", "yield", *(("meet",) if create.can_meet else ()))
+SCHEMES = ("hold", "yield", "meet")
 NODES, PAIRS, ALONE = 8, 30, (12, 6)  # nodes of a cluster; pairs; jobs without mates on each
 SPAN, APART = 420, 40  # seconds in which all is submitted, and at most between two mates
 SIZES, WEIGHTS = (1, 2, 3, 4, 6, 8), (60, 23, 7, 5, 3, 2)  # nodes of a job, and how often

@@ -145,12 +145,10 @@ def test_which_share_of_an_owner_s_jobs_may_start_before_their_turn(read: Read, 
     assert found.cluster_settings(8).mate_budget_share == Decimal(share)
 
 
-def test_a_batch_system_counts_no_starts(refusal: Refusal, monkeypatch: pytest.MonkeyPatch) -> None:
-    system = BatchSystemFactory(lambda *_: None, can_meet=True)
-    monkeypatch.setattr("cosched.service.configuration.load_batch_system", lambda _: system)
+def test_slurm_can_meet_and_its_starts_are_counted(read: Read) -> None:
     lines = '[coscheduling]\nscheme = "meet"\nmate_budget_share = 0.3\n'
-    reason = "slurm schedules by itself, and nobody counts its starts: leave it out"
-    assert refusal(PLAIN.replace("local", "slurm") + lines) == f"coscheduling.mate_budget_share: {reason}"
+    found = read(PLAIN.replace("local", "slurm") + lines).cluster_settings(8)
+    assert (found.meets, found.mate_budget_share) == (True, Decimal("0.3"))
 
 
 def test_the_scheduler_can_count_every_budget() -> None:

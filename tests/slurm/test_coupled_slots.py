@@ -4,14 +4,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from cosched.adapters.slurm.manager import create
 from deploy.slurm.lab import CoupledLab, Domain
 from tests.live.workloads import Work
 from tests.slurm.cosched_hooks import check_for_compiler
 from tests.slurm.coupled import Coupled
 from tests.slurm.coupled_checks import check_nothing_is_left, check_started_together, reservations_of, whys
 
-pytestmark = pytest.mark.skipif(not create.can_meet, reason="services with Slurm cannot meet yet")
 NODES = 4
 LIMIT = "--time=1"
 SETTINGS = {"release_interval": 0, "max_yields": 0, "backoff": 30, "try_patience": 2.2, "poll_interval": 1}

@@ -185,6 +185,7 @@ def test_jobs_of_other_nodes_are_not_in_the_way() -> None:
 def test_a_job_of_which_we_know_too_little_has_its_turn_from_slurm_only(doubtful: dict[str, object]) -> None:
     look = plan(replace(job(2, 1, 10), **doubtful))  # type: ignore[arg-type]
     assert look.may_start("2", HALF, {}, ()) is None
+    assert look.leaves_to_slurm("2") == ("kept_back" not in doubtful)
     if doubtful.keys() & {"wishes", "limit"}:
         assert look.earliest("2", 0, ()) is None
 
