@@ -20,6 +20,7 @@ from cosched.core.effects import (
     AskAgain,
     Book,
     Call,
+    CancelJob,
     Claim,
     ClearTimer,
     Effect,
@@ -67,7 +68,7 @@ from cosched.core.scheduling.scheduler import ElasticScheduler, GroupScheduler, 
 
 # What is left for a shell. Ready: a job is so for the first time. Start: launch the job. Resized, Requeued: what the
 # scheduler has done to a running job.
-Change = Record | Ready | Resized | Requeued | Wanted | Start | Call | Answer | SetTimer | ClearTimer
+Change = Record | Ready | Resized | Requeued | Wanted | Start | CancelJob | Call | Answer | SetTimer | ClearTimer
 
 TimerEvent = ReleaseDue | PatienceOver | RetryDue | GraceOver | LeaseOver | SlotDue | SlotLapsed
 

@@ -100,6 +100,13 @@ class HasMate:
 
 
 @message
+class CancelJob:
+    """End the queued job, since a member of its group is lost. Its end is the event Finished, later."""
+
+    job: JobId
+
+
+@message
 class TryReady:
     """Make the queued job ready if a scheduling iteration would start it now. The outcome is the event TriedReady."""
 
@@ -254,4 +261,4 @@ ForScheduler = (
     | Claim
     | EndTurn
 )
-Effect = ForScheduler | Wanted | Call | Answer | SetTimer | ClearTimer | Record
+Effect = ForScheduler | CancelJob | Wanted | Call | Answer | SetTimer | ClearTimer | Record

@@ -39,6 +39,14 @@ class OnMateUnknown(StrEnum):
     WAIT = "wait"
 
 
+class OnMemberLost(StrEnum):
+    """What a ready job does if another member of its group has been cancelled or has failed (groups.md)."""
+
+    START = "start"
+    WAIT = "wait"
+    CANCEL = "cancel"
+
+
 @dataclass(frozen=True, slots=True)
 class CoschedulingSettings:
     """The flag and the scheme of Algorithm 1, and the enhancements of section IV-E, in seconds and fractions.
@@ -55,6 +63,7 @@ class CoschedulingSettings:
     yield_boost: Decimal = Decimal(0)
     on_peer_unreachable: OnUnreachable = OnUnreachable.START
     on_mate_unknown: OnMateUnknown = OnMateUnknown.START
+    on_member_lost: OnMemberLost = OnMemberLost.START
     mate_patience: int | None = None  # how long to wait for an unsubmitted or unknown mate; None: without end
     peer_grace: int = 0  # how long a peer that was there may be away before it counts as unreachable; not in the paper
     peer_patience: int = 30

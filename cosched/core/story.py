@@ -85,6 +85,7 @@ class Why(StrEnum):
     MATE_QUEUING = "MateQueuing"
     MATE_UNSUBMITTED = "MateUnsubmitted"
     MATE_UNKNOWN = "MateUnknown"
+    MEMBER_LOST = "MemberLost"
     PEER_UNREACHABLE = "PeerUnreachable"  # or it starts without its mate
     PEER_AWAY = "PeerAway"
     PEER_BUSY = "PeerBusy"

@@ -22,7 +22,7 @@ from pydantic import (
 from cosched.adapters.loading import load_batch_system
 from cosched.adapters.manager import SettingError
 from cosched.core.scheduling.scheduler import ClusterSettings
-from cosched.core.settings import MAX_INTERVAL, CoschedulingSettings, OnMateUnknown
+from cosched.core.settings import MAX_INTERVAL, CoschedulingSettings, OnMateUnknown, OnMemberLost
 from cosched.errors import InputError
 from cosched.validation.addresses import Address, ListenAddress, Uri, is_loopback
 from cosched.validation.mistakes import KeyedError, Mistake, first_mistake, key_shown, no_such_key
@@ -125,6 +125,7 @@ class Coscheduling(CoschedulingFields):
     mate_budget_share: MateBudgetShare = NO_BOUND
     peer_grace: Seconds = 120  # default 0 if the manager replays
     on_mate_unknown: OnMateUnknown = OnMateUnknown.WAIT  # default START if the manager replays
+    on_member_lost: OnMemberLost = OnMemberLost.START
     mate_patience: Annotated[Seconds | None, BeforeValidator(_endless)] = 7 * DAY
     peer_timeout: Annotated[ExactSeconds, Field(gt=0, le=300)] = Decimal(5)
     peer_patience: Seconds = 30

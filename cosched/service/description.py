@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from datetime import timedelta
 from pathlib import Path
 
-from cosched.core.settings import OnMateUnknown, Scheme
+from cosched.core.settings import OnMateUnknown, OnMemberLost, Scheme
 from cosched.service.configuration import Configuration, Coscheduling, Peer
 from cosched.validation.addresses import is_loopback
 from cosched.validation.schemes import NO_BOUND
@@ -70,10 +70,18 @@ def _coscheduling(configuration: Configuration) -> Iterator[tuple[str, str]]:
     patience = "no end" if section.mate_patience is None else _duration(section.mate_patience)
     yield "patience", f"{patience} for a mate that is not submitted"
     yield "unknown mate", _unknown_mate(settings.on_mate_unknown)
+    yield "lost member", LOST_MEMBER[settings.on_member_lost]
     yield "calls to peers", f"{section.peer_timeout} s each, repeated for {_duration(section.peer_patience)}"
     yield "agreed starts", _agreed_starts(section)
     grace = f", once it has been away for {_duration(settings.peer_grace)}" if settings.peer_grace else ""
     yield "unreachable peer", f"jobs {settings.on_peer_unreachable.value}{grace}"
+
+
+LOST_MEMBER = {
+    OnMemberLost.START: "the others start without it",
+    OnMemberLost.WAIT: "jobs wait until they are unlinked, unless submitted with --or-alone",
+    OnMemberLost.CANCEL: "jobs are cancelled, unless submitted with --or-alone",
+}
 
 
 def _unknown_mate(choice: OnMateUnknown) -> str:

@@ -110,3 +110,22 @@ def test_members_find_each_other_and_exchange_data(trio):
     assert [(mate["domain"], mate["job_id"], mate["host"]) for mate in known] == [("a", "1", None), ("b", "1", None)]
     assert known[0].keys() | {"problem"} == found[0].keys()
     assert found[0]["ports"] == "34100-34199"
+
+
+def test_jobs_are_cancelled_with_a_member_of_their_group(trio):
+    for service in trio:
+        service.stop()
+        service.config["coscheduling"]["on_member_lost"] = "cancel"
+        service.start()
+    with trio[0].client() as a, trio[1].client() as b, trio[2].client() as c:
+        clients = {"a": a, "b": b, "c": c}
+        jobs = {
+            name: client.submit(
+                "#!/bin/sh\n", group="g", members=[other for other in clients if other != name], hold=True
+            )
+            for name, client in clients.items()
+        }
+        c.cancel(jobs["c"])
+        for name in "ab":
+            clients[name].release(jobs[name])
+        wait_until(lambda: all(clients[name].job(job).state == "cancelled" for name, job in jobs.items()))

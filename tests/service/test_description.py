@@ -30,6 +30,7 @@ def test_what_check_prints(read: Read, tmp_path: Path) -> None:
         "each yield          raises the job's score by 0.2 of it",
         "patience            7 d for a mate that is not submitted",
         "unknown mate        jobs start alone",
+        "lost member         the others start without it",
         "calls to peers      0.5 s each, repeated for 1 min",
         "agreed starts       if the manager can, and a peer's clock differs by at most 0.02 s",
         "unreachable peer    jobs hold, once it has been away for 3 min",

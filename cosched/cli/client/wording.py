@@ -25,6 +25,7 @@ REASONS = {
     "MateHolding": "its mate holds its nodes and waits",
     "MateSlot": "its domain and its mate's have agreed when both start",
     "MateUnsubmitted": "its mate is not submitted yet",
+    "MemberLost": "a member of its group was cancelled or has failed; cosched unlink lets it start without",
     "MateUnknown": "there is no such mate; cosched link names another, cosched unlink lets it start alone",
     "Held": "it keeps its nodes and waits for its mate",
     "HeldCap": "holds already take as many nodes as they may",

@@ -342,7 +342,7 @@ class Operations:
         with self._domain.turns.take():
             self._requests.on_record(request, record.id, "")
             if ordered:
-                self._domain.order_cancellation(record, request.user)
+                self._domain.records.order_cancellation(record, request.user)
             else:
                 self._domain.end(job, JobState.CANCELLED, f"by {request.user}")
         if ordered and await self._runner.cancelled(job, QUICK):

@@ -9,6 +9,7 @@ from cosched.core.domain import Change, PolicyDomain
 from cosched.core.effects import (
     Answer,
     Call,
+    CancelJob,
     ClearTimer,
     Effect,
     PassOver,
@@ -25,7 +26,7 @@ from cosched.core.protocol import Domain, JobId, MateTried, MutatingRequest, Rep
 from cosched.service.domain.late_answers import Late
 from cosched.service.domain.memory import PEERS, remember_peers
 from cosched.service.domain.records import Records
-from cosched.service.domain.story import MATE_HOLDS, Noted
+from cosched.service.domain.story import MATE_HOLDS, MEMBER_LOST, Noted
 
 GIVE_BACK = (Yield, Release, PassOver)
 
@@ -49,6 +50,7 @@ class Decisions:
             Ready: self._first_ready,
             Wanted: self._wanted,
             Start: self._start,
+            CancelJob: self._cancel,
             Call: self._call,
             Answer: self._answer,
             SetTimer: self._timer,
@@ -140,6 +142,9 @@ class Decisions:
     def _start(self, start: Start) -> None:
         self.looks = 0
         self._journal.changes.orders.append(start)
+
+    def _cancel(self, cancel: CancelJob) -> None:
+        self._records.order_cancellation(self._records.jobs[cancel.job], MEMBER_LOST)
 
     def _wanted(self, wanted: Wanted) -> None:
         self._records.set_reason(wanted.job, MATE_HOLDS)

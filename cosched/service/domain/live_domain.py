@@ -22,13 +22,12 @@ from cosched.core.scheduling.scheduler import ClusterJob, GroupScheduler, OpenSc
 from cosched.core.settings import CoschedulingSettings
 from cosched.service.clock import Clock
 from cosched.service.domain.calls import Calls
-from cosched.service.domain.changes import Cancel, Journal
+from cosched.service.domain.changes import Journal
 from cosched.service.domain.decisions import Decisions
 from cosched.service.domain.draining import Draining
 from cosched.service.domain.presence import Presence
 from cosched.service.domain.questions import Questions
 from cosched.service.domain.records import Records
-from cosched.service.domain.story import Noted
 from cosched.service.domain.turns import Turns, in_turn
 from cosched.service.metrics import Metrics
 from cosched.service.store import JobRecord, JobScript, Store
@@ -139,16 +138,6 @@ class LiveDomain:
         record.ended_at, record.exit_code, record.end_text = self.journal.now, exit_code, why
         self.journal.save(record)
         self.decisions.feed(Finished(job, how))
-
-    # Orders to the manager
-
-    def order_cancellation(self, record: JobRecord, user: str) -> None:
-        """Have the manager end a job, as soon as it can; only in a turn. Its end is reported."""
-        if record.cancelled_by is None:
-            record.cancelled_by = user
-            self.journal.save(record)
-            self.journal.note(str(record.id), Noted.TO_BE_CANCELLED, by=user)
-        self.journal.changes.orders.append(Cancel(str(record.id)))
 
     # Time
 

@@ -16,7 +16,7 @@ from cosched.core.protocol import Found, JobId
 from cosched.core.scheduling.scheduler import OpenScheduler
 from cosched.core.story import What, Why
 from cosched.service.domain import story
-from cosched.service.domain.changes import Journal
+from cosched.service.domain.changes import Cancel, Journal
 from cosched.service.domain.holdings import Holdings
 from cosched.service.domain.memory import remember
 from cosched.service.metrics import Metrics
@@ -45,6 +45,14 @@ class Records:
         """The job is here."""
         self.jobs[str(record.id)] = record
         self.holdings.add(record, script_bytes)
+
+    def order_cancellation(self, record: JobRecord, by: str) -> None:
+        """Have the manager end a job, as soon as it can. Its end is reported."""
+        if record.cancelled_by is None:
+            record.cancelled_by = by
+            self.journal.save(record)
+            self.journal.note(str(record.id), story.Noted.TO_BE_CANCELLED, by=by)
+        self.journal.changes.orders.append(Cancel(str(record.id)))
 
     # In step with the core
 

@@ -22,6 +22,7 @@ HELD_BY_USER = "JobHeldUser"
 CANCELLING = "Cancelling"
 WAITS_IN_QUEUE = "Priority"
 MATE_HOLDS = "MateHolding"
+MEMBER_LOST = "on_member_lost"  # by whom a job was cancelled
 HELD_CAP = "HeldCap"
 HAS_SLOT = "MateSlot"
 
@@ -82,6 +83,7 @@ KINDS: dict[What | Noted, int] = {
 WHY: dict[str, str] = {  # a reason in one word, for people
     Why.MATE_QUEUING: "its mate waits in the queue",
     Why.MATE_UNSUBMITTED: "its mate is not submitted yet",
+    Why.MEMBER_LOST: "a member of its group was cancelled or has failed",
     Why.PEER_UNREACHABLE: "its mate's domain cannot be reached",
     Why.PEER_AWAY: "its mate's domain is away and expected back",
     Why.PEER_BUSY: "its mate's domain is too busy to answer",

@@ -11,6 +11,7 @@ from types import MappingProxyType
 
 from cosched.adapters.launcher import JobSpec, Launcher, NodesBusyError, NoRoomError
 from cosched.adapters.manager import Ended, ManagerError, Report, Started
+from cosched.core.coscheduling.mates import WAITING
 from cosched.core.effects import Start
 from cosched.core.job import JobState
 from cosched.core.protocol import JobId, MateName
@@ -138,6 +139,9 @@ class Launches(Work):
         if job in self._delayed:
             self._delayed[job].cancel()
             self._domain.end(job, JobState.CANCELLED, UNSTARTED)
+            return
+        if self._domain.state(job) in WAITING:
+            self._domain.end(job, JobState.CANCELLED, f"by {self._domain.jobs[job].cancelled_by}")
             return
         await self._launcher.cancel(job)
 

@@ -17,7 +17,7 @@ from cosched.core.coscheduling.asking import ALIVE, Asking
 from cosched.core.coscheduling.ledger import Ledger, PairedJob
 from cosched.core.coscheduling.membership import Decision, Membership, Proposal
 from cosched.core.coscheduling.peers import Peers
-from cosched.core.effects import Call, Effect, SetTimer, Timer
+from cosched.core.effects import Call, CancelJob, Effect, SetTimer, Timer
 from cosched.core.events import Answered, CallFailed, RetryDue
 from cosched.core.protocol import (
     Domain,
@@ -35,7 +35,7 @@ from cosched.core.protocol import (
     Status,
     Vote,
 )
-from cosched.core.settings import OnMateUnknown, OnUnreachable, Scheme
+from cosched.core.settings import OnMateUnknown, OnMemberLost, OnUnreachable, Scheme
 from cosched.core.story import Detail, What, Why
 
 LOST = (Status.CANCELLED, Status.FAILED, Status.UNKNOWN)
@@ -85,6 +85,9 @@ class Gathering:
                 return wait
             if not isinstance(told, MateStatus) or told.status in LOST:
                 without.append(peer)
+        lost = [peer for peer, told in statuses.items() if told.status in LOST]
+        if lost and not group.or_alone and self.ledger.settings.on_member_lost is not OnMemberLost.START:
+            return self._stop_for_lost(job, lost[0], now)
         group.without = tuple(without)
         left = [peer for peer in group.told if peer not in without]
         return self._propose(job, left, now) if left else self._start_alone(job, now)
@@ -110,6 +113,12 @@ class Gathering:
         job.problem = told.problem or ""
         detail: Detail = {"problem": job.problem, "peer": peer, "group": membership(job).name}
         return self.allocations.wait(job, now, Why.MATE_UNKNOWN, Scheme.YIELD, **detail)
+
+    def _stop_for_lost(self, job: PairedJob, peer: Domain, now: int) -> list[Effect]:
+        """A member will not run: the job waits for what its owner does, or ends too."""
+        detail: Detail = {"peer": peer, "group": membership(job).name}
+        waits = self.allocations.wait(job, now, Why.MEMBER_LOST, Scheme.YIELD, **detail)
+        return [*waits, CancelJob(job.id)] if self.ledger.settings.on_member_lost is OnMemberLost.CANCEL else waits
 
     def _unreachable(self, job: PairedJob, peer: Domain, failure: Failure, now: int) -> list[Effect] | None:
         if failure is Failure.REFUSED:
