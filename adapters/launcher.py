@@ -54,6 +54,7 @@ class JobSpec:
     user: str | None = None  # the user that the processes run as; None: the service's own
     mate: str | None = None  # "domain:id", if known at the start
     pair: str | None = None  # the pair's name, if it has one
+    group: str | None = None  # the group's name, if it is in one
     finding: Mapping[str, str] = field(default_factory=dict)  # COSCHED_* by which it finds its mates
 
 

@@ -56,5 +56,7 @@ def environment(spec: JobSpec, domain: str, account: Account, slots: list[int], 
         ours["COSCHED_MATE"] = spec.mate
     if spec.pair is not None:
         ours["COSCHED_PAIR"] = spec.pair
+    if spec.group is not None:
+        ours["COSCHED_GROUP"] = spec.group
     theirs = {name: value for name, value in spec.environment.items() if not name.startswith("COSCHED_")}
     return account.variables | theirs | dict(spec.finding) | ours

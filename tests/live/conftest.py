@@ -1,8 +1,10 @@
 """Fixtures: services that are taken down whatever happens."""
 
+from collections.abc import Sequence
+
 import pytest
 
-from tests.live.services import Pair, Service
+from tests.live.services import Federation, Pair, Service
 
 
 @pytest.fixture
@@ -17,6 +19,20 @@ def make_pair(tmp_path):
     yield make
     for pair in made:
         pair.clear()
+
+
+@pytest.fixture
+def make_federation(tmp_path):
+    """Makes services that are all peers, not started yet."""
+    made = []
+
+    def make(names: Sequence[str], **coscheduling) -> Federation:
+        made.append(Federation(tmp_path / f"federation{len(made)}", names, **coscheduling))
+        return made[-1]
+
+    yield make
+    for federation in made:
+        federation.clear()
 
 
 @pytest.fixture

@@ -1,8 +1,9 @@
-"""A busy pair of services whose processes are killed at random instants, and what was seen meanwhile."""
+"""Busy services whose processes are killed at random instants, and what was seen meanwhile."""
 
 import random
 import signal
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -11,7 +12,7 @@ from datetime import datetime
 from threading import Event
 
 from cosched.client import Client, Unreachable
-from tests.live.services import PATIENCE, Pair, Service, script_that_notes, wait_until
+from tests.live.services import PATIENCE, Federation, Service, script_that_notes, wait_until
 from tests.live.workloads import RUN_PATIENCE, Sides, Work, is_idle
 
 MOST_ALIVE = 0.7  # seconds between the first answer of both services and the next kill
@@ -26,8 +27,8 @@ Hold = tuple[str, str, int]  # domain, job, generation
 class Seen:
     """What was seen of a campaign, by domain; instants in seconds since 1970."""
 
-    jobs: dict[str, list[str]] = field(default_factory=lambda: {"a": [], "b": []})  # ids that submissions got
-    outages: dict[str, list[tuple[float, float]]] = field(default_factory=lambda: {"a": [], "b": []})
+    jobs: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))  # ids that submissions got
+    outages: dict[str, list[tuple[float, float]]] = field(default_factory=lambda: defaultdict(list))
     holds: dict[Hold, set[tuple[int, datetime | None]]] = field(default_factory=dict)  # outages before, shown end
     kills: int = 0
 
@@ -55,7 +56,7 @@ class PatientClient(Client):
 
 
 def campaign(
-    pair: Pair,
+    domains: Federation,
     sides: Sides,
     seed: int,
     kills: int,
@@ -63,14 +64,15 @@ def campaign(
     patience: float = RUN_PATIENCE,
 ) -> Seen:
     """Submit the work little by little, while services are killed and started so often; then see it to its end."""
-    chance, seen, over = random.Random(seed), Seen(), Event()
-    threads = [_submitter(service, work, seen, over, seed) for service, work in zip(pair.both, sides, strict=True)]
-    threads += [_watcher(service, seen, over) for service in pair.both]
+    chance, seen, over, services = random.Random(seed), Seen(), Event(), domains.services
+    choices = [*((service,) for service in services), services]
+    threads = [_submitter(service, work, seen, over, seed) for service, work in zip(services, sides, strict=True)]
+    threads += [_watcher(service, seen, over) for service in services]
     with _running(threads, over):
         while seen.kills < kills:
             time.sleep(chance.uniform(0, MOST_ALIVE))
-            _outage(chance.choice([(pair.a,), (pair.b,), pair.both]), chance, seen, signals)
-    wait_until(lambda: is_idle(pair), "all jobs have ended", patience)
+            _outage(chance.choice(choices), chance, seen, signals)
+    wait_until(lambda: is_idle(domains), "all jobs have ended", patience)
     return seen
 
 
@@ -113,13 +115,16 @@ def _submitter(service: Service, work: Sequence[Work], seen: Seen, over: Event, 
     def submit() -> None:
         with PatientClient(service.socket) as client:
             for job in work:
+                others = [peer["name"] for peer in service.config["peer"]] if job.group else []
                 script = script_that_notes(service.folder.parent, job.seconds)
                 submitted = client.submit(
                     script,
                     nodes=job.nodes,
                     time_limit=job.time_limit,
                     pair=job.pair,
-                    or_alone=job.pair is not None,
+                    group=job.group,
+                    members=others,
+                    or_alone=bool(job.pair or job.group),
                     directory=service.folder,
                 )
                 seen.jobs[service.name].append(submitted.id)

@@ -8,11 +8,11 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from itertools import cycle
+from itertools import cycle, permutations
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from cosched.client import Client, Job, Unreachable
 from tests.live.forked import Forked
@@ -202,40 +202,44 @@ def _processes_with(marks: list[bytes]) -> list[int]:
     return found
 
 
-class Pair:
-    """Two domains, a and b, each the other's peer, by plain text on loopback."""
+class Federation:
+    """Domains with these names, all of them peers, by plain text on loopback."""
 
-    def __init__(self, folder: Path, **coscheduling: Any) -> None:
+    def __init__(self, folder: Path, names: Sequence[str], **coscheduling: Any) -> None:
         self.folder = folder
-        self.a, self.b = Service(folder / "a", "a"), Service(folder / "b", "b")
-        self.a.add_peer("b", self.b.address)
-        self.b.add_peer("a", self.a.address)
-        for service in self.both:
+        self.services = tuple(Service(folder / name, name) for name in names)
+        for service, peer in permutations(self.services, 2):
+            service.add_peer(peer.name, peer.address)
+        for service in self.services:
             service.config["coscheduling"].update(coscheduling)
 
-    @property
-    def both(self) -> tuple[Service, Service]:
-        return self.a, self.b
-
-    def start(self) -> Pair:
-        for service in self.both:
+    def start(self) -> Self:
+        for service in self.services:
             service.start(wait=False)
-        for service in self.both:
+        for service in self.services:
             wait_until(service.is_serving, service.name)
         return self
 
     def clear(self) -> None:
-        for service in self.both:
+        for service in self.services:
             service.clear()
 
 
+class Pair(Federation):
+    """Two domains, a and b."""
+
+    def __init__(self, folder: Path, **coscheduling: Any) -> None:
+        super().__init__(folder, "ab", **coscheduling)
+        self.both = self.a, self.b = self.services
+
+
 def script_that_notes(folder: Path, seconds: float = 0.1) -> str:
-    """A job that writes one line `DOMAIN JOB PAIR SECONDS_SINCE_1970` per start, and sleeps.
+    """A job that writes one line `DOMAIN JOB PAIR SECONDS_SINCE_1970` per start (PAIR: or group), and sleeps.
 
     Lines are appended: a job that ran twice has two.
     """
     return f"""#!/bin/bash
-echo "$COSCHED_DOMAIN $COSCHED_JOB_ID ${{COSCHED_PAIR:--}} $EPOCHREALTIME" >> {folder}/starts
+echo "$COSCHED_DOMAIN $COSCHED_JOB_ID ${{COSCHED_PAIR:-${{COSCHED_GROUP:--}}}} $EPOCHREALTIME" >> {folder}/starts
 sleep {seconds}
 """
 

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 from cosched.client import Job
-from tests.live.services import Pair, Service, noted, script_that_notes, wait_until
+from tests.live.services import Federation, Pair, Service, noted, script_that_notes, wait_until
 
 TIME_LIMIT = 60  # seconds; more than any job needs
 RUN_PATIENCE = 1200.0  # seconds; a safety net
@@ -24,9 +24,10 @@ class Work:
     nodes: int
     seconds: float
     time_limit: int = TIME_LIMIT
+    group: str | None = None  # with a job on each other domain
 
 
-Sides = tuple[list[Work], list[Work]]
+Sides = Sequence[list[Work]]
 
 
 @dataclass(slots=True)
@@ -34,8 +35,10 @@ class Outcome:
     """What became of a workload."""
 
     states: Counter[str] = field(default_factory=Counter)
-    whys: dict[str, list[str]] = field(default_factory=dict)  # by pair: why its jobs started, as their stories tell
-    times: dict[str, list[float]] = field(default_factory=dict)  # by pair: when, as the jobs themselves noted
+    whys: dict[str, list[str]] = field(
+        default_factory=dict
+    )  # by pair or group: why its jobs started, as their stories tell
+    times: dict[str, list[float]] = field(default_factory=dict)  # as above: when, as the jobs themselves noted
     runs: Counter[tuple[str, str]] = field(default_factory=Counter)  # by domain and job: how often it ran
 
     def alone(self) -> dict[str, list[str]]:
@@ -106,9 +109,9 @@ def submit(service: Service, work: Sequence[Work]) -> list[Job]:
         ]
 
 
-def is_idle(pair: Pair) -> bool:
+def is_idle(domains: Federation) -> bool:
     """Whether all jobs have ended."""
-    return not any(jobs(service) for service in pair.both)
+    return not any(jobs(service) for service in domains.services)
 
 
 def jobs(service: Service) -> list[Job]:
@@ -117,17 +120,18 @@ def jobs(service: Service) -> list[Job]:
         return client.jobs()
 
 
-def outcome(pair: Pair) -> Outcome:
-    """What became of all jobs, once they have ended, by both domains' records and the jobs' own notes."""
+def outcome(domains: Federation) -> Outcome:
+    """What became of all jobs, once they have ended, by the domains' records and the jobs' own notes."""
     found = Outcome()
-    for service in pair.both:
+    for service in domains.services:
         with service.client() as client:
             ended = {str(job): job for job in client.jobs(["completed", "failed", "cancelled"])}
             found.states.update(job.state for job in ended.values())
             for event in client.events(after=0, kinds=["started"], until_now=True):
-                for mate in ended[str(event.job)].mates:
-                    found.whys.setdefault(str(mate.pair), []).append(event.detail["why"])
-    for domain, job, name, at in noted(pair.folder):
+                job = ended[str(event.job)]
+                for name in [job.group.name] if job.group else [str(mate.pair) for mate in job.mates]:
+                    found.whys.setdefault(name, []).append(event.detail["why"])
+    for domain, job, name, at in noted(domains.folder):
         found.runs[domain, job] += 1
         if name != "-":
             found.times.setdefault(name, []).append(at)

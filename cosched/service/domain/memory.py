@@ -54,8 +54,8 @@ def remember(job: PairedJob, place: ClusterJob | None) -> dict[str, Any]:
     kept = {name: value for name, default in _PAIRED.items() if (value := getattr(job, name)) != default}
     if job.call is not None:
         kept["call"] = [type(job.call).__name__, *job.call]
-    if job.group is not None and (of_group := _remembered_group(job.group)):
-        kept["group"] = of_group
+    if job.group is not None:
+        kept["group"] = _remembered_group(job.group)
     if place is not None:
         kept |= {name: value for name, default in _CLUSTER.items() if (value := getattr(place, name)) != default}
     return kept

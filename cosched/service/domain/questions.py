@@ -105,7 +105,7 @@ class Questions:
             return
         job = recalled_job(record, self._core.ledger.domain)
         mates = record.peer == peer and record.mate in (None, caller)
-        if mates or (job.group is not None and job.group.jobs.get(peer) == caller):
+        if mates or (job.group is not None and job.group.jobs.get(peer, caller) == caller):
             now = self._records.journal.clock.now()
             self._core.recover(job, record.submitted_at, now)
             self._records.forget_later(str(record.id), now)

@@ -41,6 +41,7 @@ def spec_of(record: JobRecord, script: JobScript, finding: Mapping[str, str] = M
         user=record.owner,
         mate=f"{record.peer}:{record.mate}" if record.mate is not None else None,
         pair=record.pair,
+        group=record.group_name,
         finding={"COSCHED_MATES": json.dumps(_mates(record)), **finding} if record.paired else {},
     )
 
