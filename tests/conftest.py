@@ -1,5 +1,6 @@
 """Fixtures for all tests."""
 
+import gc
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,16 @@ settings.load_profile("recorded")
 
 # The public job logs lie beside the project, not in it: its own page says where they come from.
 TRACES = Path(__file__).resolve().parents[1].parent / "shared" / "traces"
+
+
+# What is imported and collected stays to the end of the run: no collection of garbage need look at it.
+gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """From here on there is garbage."""
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_report_header() -> str:
