@@ -74,8 +74,8 @@ def test_rows_that_die_with_their_worker_are_made_anew(cluster):
 
 def test_by_the_command(cluster, sweep_file, cosched):
     file = sweep_file()
-    dask = cosched("sweep", file, "--dask", cluster.scheduler_address, "--json", "--out", "dask").stdout
-    local = cosched("sweep", file, "--workers", 1, "--json", "--out", "local").stdout
+    dask = cosched("sweep", file, "--dask", cluster.scheduler_address, "--json", "--no-report", "--out", "dask").stdout
+    local = cosched("sweep", file, "--workers", 1, "--json", "--no-report", "--out", "local").stdout
     assert json.loads(dask)["averages"] == json.loads(local)["averages"]
     assert Path("dask/averages.csv").read_bytes() == Path("local/averages.csv").read_bytes()
 
