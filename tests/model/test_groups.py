@@ -52,21 +52,21 @@ def faulty(without: str | None = None, proposals: tuple[int, ...] = (1, 1, 0), *
 
 @pytest.mark.model
 def test_two_groups_that_hold_do_not_exchange_their_holds_for_ever(tmp_path: Path) -> None:
-    outcome = check(tmp_path, "Groups", apart(), invariants=ALWAYS, starts=True)
+    outcome = check(tmp_path, "Groups", apart(), invariants=ALWAYS, eventually="EveryJobStarts")
     print(outcome.states, "states")
     assert outcome.failure is None, outcome.output
 
 
 @pytest.mark.model
 def test_calls_of_one_group_that_cross_start_no_half(tmp_path: Path) -> None:
-    outcome = check(tmp_path, "Groups", world(ONE), invariants=ALWAYS, starts=False)
+    outcome = check(tmp_path, "Groups", world(ONE), invariants=ALWAYS)
     print(outcome.states, "states")
     assert outcome.failure is None, outcome.output
 
 
 @pytest.mark.model
 def test_one_proposal_starts_no_half_whatever_the_faults(tmp_path: Path) -> None:
-    outcome = check(tmp_path, "Groups", faulty(proposals=(1, 0, 0)), invariants=ALWAYS, starts=False)
+    outcome = check(tmp_path, "Groups", faulty(proposals=(1, 0, 0)), invariants=ALWAYS)
     print(outcome.states, "states")
     assert outcome.failure is None, outcome.output
 
@@ -87,6 +87,8 @@ def test_one_proposal_starts_no_half_whatever_the_faults(tmp_path: Path) -> None
     ],
 )
 def test_without_a_rule_the_known_failure_is_back(values: dict[str, object], failure: str, tmp_path: Path) -> None:
-    outcome = check(tmp_path, "Groups", values, invariants=ALWAYS, starts=not values["Faults"])
+    outcome = check(
+        tmp_path, "Groups", values, invariants=ALWAYS, eventually="" if values["Faults"] else "EveryJobStarts"
+    )
     print(outcome.states, "states")
     assert outcome.failure == failure, outcome.output

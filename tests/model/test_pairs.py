@@ -53,7 +53,9 @@ def faulty(unreachable: str, without: str | None = None) -> dict[str, object]:
 
 
 def test_figure_2_of_the_paper_ends(tmp_path: Path) -> None:
-    outcome = check(tmp_path, "Pairs", world(FIGURE_2, HOLD, CallsCross=False), invariants=ALWAYS, starts=True)
+    outcome = check(
+        tmp_path, "Pairs", world(FIGURE_2, HOLD, CallsCross=False), invariants=ALWAYS, eventually="EveryJobStarts"
+    )
     assert outcome.failure is None, outcome.output
 
 
@@ -69,7 +71,7 @@ def test_figure_2_of_the_paper_ends(tmp_path: Path) -> None:
     ],
 )
 def test_every_job_starts(values: dict[str, object], tmp_path: Path) -> None:
-    outcome = check(tmp_path, "Pairs", values, invariants=ALWAYS, starts=True)
+    outcome = check(tmp_path, "Pairs", values, invariants=ALWAYS, eventually="EveryJobStarts")
     print(outcome.states, "states")
     assert outcome.failure is None, outcome.output
 
@@ -77,7 +79,7 @@ def test_every_job_starts(values: dict[str, object], tmp_path: Path) -> None:
 @pytest.mark.model
 @pytest.mark.parametrize(("unreachable", "calls"), [("start", 3), ("yield", 1)])
 def test_no_fault_makes_half_a_pair_unsaid(unreachable: str, calls: int, tmp_path: Path) -> None:
-    outcome = check(tmp_path, "Pairs", faulty(unreachable, calls=calls), invariants=ALWAYS, starts=False)
+    outcome = check(tmp_path, "Pairs", faulty(unreachable, calls=calls), invariants=ALWAYS)
     print(outcome.states, "states")
     assert outcome.failure is None, outcome.output
 
@@ -98,6 +100,8 @@ def test_no_fault_makes_half_a_pair_unsaid(unreachable: str, calls: int, tmp_pat
 )
 def test_without_a_rule_the_known_failure_is_back(values: dict[str, object], failure: str, tmp_path: Path) -> None:
     looked_for = (failure,) if failure in ALWAYS else ALWAYS
-    outcome = check(tmp_path, "Pairs", values, invariants=looked_for, starts=not values["Faults"])
+    outcome = check(
+        tmp_path, "Pairs", values, invariants=looked_for, eventually="" if values["Faults"] else "EveryJobStarts"
+    )
     print(outcome.states, "states")
     assert outcome.failure == failure, outcome.output
