@@ -17,6 +17,7 @@ JobId = str
 Domain = str
 
 MAX_MEMBERS = 16  # of a group
+NO_HOLD = 1 << 62  # a generation that no hold ever has
 FOREVER = 1 << 62  # an instant that never comes, such as the end of a hold without a release timer
 
 
@@ -136,7 +137,10 @@ class TryStartMate(NamedTuple):
 
 
 class StartJob(NamedTuple):
-    """Start your holding `job`, if its hold still has this generation."""
+    """Start your holding `job`, if its hold still has this generation.
+
+    With NO_HOLD nothing is started: the call has a later number than one that was given up, and makes that void.
+    """
 
     request_id: str
     job: JobId

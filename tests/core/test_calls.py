@@ -2,10 +2,11 @@
 
 import pytest
 
-from cosched.core.effects import Call, Hold, Record, SetTimer, Start, Timer, Yield
-from cosched.core.events import Answered, CallFailed, RetryDue
+from cosched.core.effects import Call, Effect, Hold, Record, Reschedule, SetTimer, Start, Timer, Yield
+from cosched.core.events import Answered, Asked, CallFailed, RetryDue
 from cosched.core.job import JobState
 from cosched.core.protocol import (
+    NO_HOLD,
     Failure,
     GetMateJobId,
     GetMateStatus,
@@ -18,7 +19,7 @@ from cosched.core.protocol import (
 from cosched.core.settings import CoschedulingSettings, OnUnreachable, Scheme
 from cosched.core.story import What
 
-from .driver import MATE_IS_K, NO, YES, DomainA, called, decided, of, timer, told
+from .driver import MATE_IS_K, NO, YES, DomainA, answered, called, decided, of, timer, told
 
 CALLS = (GetMateJobId, GetMateStatus, TryStartMate, StartJob)
 QUESTIONS, MUTATING = CALLS[:2], CALLS[2:]
@@ -192,7 +193,7 @@ def test_an_answer_that_comes_when_nobody_asks_any_more_is_ignored(kind, state):
     if state is JobState.CANCELLED:
         a.finish(state)
     else:
-        a.fail(Failure.TIMEOUT)
+        a.fail(Failure.UNREACHABLE)
     assert a.state() is state
     answers = {GetMateJobId: MATE_IS_K, GetMateStatus: (Status.HOLDING, 1, None)}
     assert a.feed(Answered("j", request, answers.get(kind, MateTried(YES)))) == []
@@ -229,3 +230,63 @@ def test_an_answer_is_known_by_what_was_asked():
     copy = GetMateJobId(*a.job().call)
     assert copy is not a.job().call
     assert type(called(a.feed(Answered("j", copy, MATE_IS_K)))) is GetMateStatus
+
+
+# Given up
+
+
+def given_up(kind: type, choice: OnUnreachable) -> tuple[DomainA, list[Effect]]:
+    """Domain A, whose job has given up a call that may still arrive."""
+    a = asking(kind, on_peer_unreachable=choice, peer_patience=30)
+    a.fail(Failure.TIMEOUT)
+    a.now = 30
+    return a, a.fail(Failure.TIMEOUT)
+
+
+@pytest.mark.parametrize("kind", MUTATING)
+@pytest.mark.parametrize("choice", [OnUnreachable.HOLD, OnUnreachable.YIELD])
+def test_a_call_that_was_given_up_is_made_void(kind, choice):
+    """ "It is followed by a StartJob for a hold that never was, with a later number" """
+    a, effects = given_up(kind, choice)
+    assert called(effects) == StartJob("A/j/2", "k", "j", NO_HOLD)
+    again = timer(a.fail(Failure.UNREACHABLE), Timer.RETRY)
+    a.now = again
+    assert called(a.feed(RetryDue("j"))) == StartJob("A/j/2", "k", "j", NO_HOLD)
+    assert of(a.reply(MateStarted(NO)), Call) == []
+    assert a.job().call is None
+
+
+@pytest.mark.parametrize("kind", MUTATING)
+def test_a_call_that_did_not_go_out_needs_none(kind):
+    a = asking(kind, on_peer_unreachable=OnUnreachable.YIELD)
+    assert of(a.fail(Failure.UNREACHABLE), Call) == []
+
+
+@pytest.mark.parametrize("kind", MUTATING)
+def test_if_the_mate_has_started_by_that_call_the_job_asks(kind):
+    a, _ = given_up(kind, OnUnreachable.HOLD)
+    assert type(called(a.reply(MateStarted(YES)))) is GetMateJobId
+    a, _ = given_up(kind, OnUnreachable.YIELD)
+    assert of(a.reply(MateStarted(YES)), Reschedule) == [Reschedule("j")]
+
+
+def test_a_runjob_that_asks_nothing_new_does_not_end_the_doubt():
+    a, _ = given_up(TryStartMate, OnUnreachable.YIELD)
+    a.ready()
+    assert called(a.fail(Failure.UNREACHABLE)) == StartJob("A/j/3", "k", "j", NO_HOLD)
+
+
+def test_a_runjob_whose_call_is_answered_ends_the_doubt():
+    a, _ = given_up(TryStartMate, OnUnreachable.YIELD)
+    a.run_job(Status.QUEUING)
+    assert type(a.job().call) is TryStartMate
+    assert of(a.reply(MateTried(NO)), Call) == []
+
+
+@pytest.mark.parametrize("late", [TryStartMate("B/k/1", "j", "k", 0), StartJob("B/k/1", "j", "k", 1)])
+def test_a_call_that_is_void_starts_nothing(late):
+    a = asking(TryStartMate)
+    a.reply(MateTried(NO))
+    assert a.state() is JobState.HOLDING
+    assert answered(a.feed(Asked("B", StartJob("B/k/2", "j", "k", NO_HOLD)))) == MateStarted(NO)
+    assert of(a.feed(Asked("B", late)), Start) == []

@@ -69,7 +69,7 @@ class Allocations:
         self.ledger.wanted.pop(job.id, None)
         job.started_at = now
         job.start_at = at
-        job.call = None
+        job.call, job.in_doubt = None, False
         job.hold_ends, job.missed = 0, False
         effects = [*ended, *self.ledger.note(job, What.STARTED, why, **detail), *self.slots.end(job)]
         if self.ledger.settings.mate_patience is not None:

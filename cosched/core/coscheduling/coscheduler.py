@@ -163,7 +163,7 @@ class Coscheduler:
         else:
             return []  # the answer to a question that nobody asks any more
         self._changed[job.id] = None
-        return effects + self._keep_slot(job, now) if job.slot is not None else effects
+        return effects + self._call_beside(job, now) if job.slot is not None or job.in_doubt else effects
 
     def awaits(self, job: PairedJob, request: Request) -> bool:
         """Whether an answer to this request of the job still matters."""
@@ -171,8 +171,13 @@ class Coscheduler:
             return self.slots.is_kept_by(job, request)
         return (job.call is request or job.call == request) and not self.slots.is_planning(job)
 
-    def _keep_slot(self, job: PairedJob, now: int) -> list[Effect]:
-        return self.proposing.keep(job, now) if job.state is QUEUED and job.call is None else []
+    def _call_beside(self, job: PairedJob, now: int) -> list[Effect]:
+        """What a job calls that waits for no answer, beside its RunJobs."""
+        if job.call is not None or job.state not in (QUEUED, HOLDING):
+            return []
+        if job.in_doubt:
+            return self.outgoing.make_void(job, now)
+        return self.proposing.keep(job, now) if job.slot is not None and job.state is QUEUED else []
 
     def _row(self, job: PairedJob, kind: type) -> Transition:
         transition = self._rows[kind][job.state]
@@ -224,6 +229,7 @@ class Coscheduler:
             **_rows(ignore, (*ABOUT_SLOTS, CallFailed), RUNNING, *ENDED),
             **_rows(ignore, (*REPLIES[1:], Proposed), HOLDING),
             **_rows(ignore, (RetryDue, SlotDue, SlotLapsed), RUNNING, *ENDED),
+            **_rows(outgoing.made_void, MateStarted, QUEUED, HOLDING),
             **_rows(ignore, ReleaseDue, QUEUED, READY, RUNNING, *ENDED),
             **_rows(ignore, PatienceOver, RUNNING, *ENDED),
         }
@@ -266,7 +272,7 @@ class Coscheduler:
             effects += self.slots.await_it(job, now)
         if job.wanted:
             effects.append(Want(job.id))
-        return effects + self.outgoing.recover_call(job, now) + self._keep_slot(job, now)
+        return effects + self.outgoing.recover_call(job, now) + self._call_beside(job, now)
 
     def forget(self, job: PairedJob) -> None:
         """Drop a job that has ended, and the answer that its mate got. Both may be recovered later."""

@@ -17,6 +17,7 @@ from cosched.core.effects import Answer, Effect, HasMate, Try, Wanted
 from cosched.core.events import Asked, Tried
 from cosched.core.job import JobState
 from cosched.core.protocol import (
+    NO_HOLD,
     AboutGroup,
     Domain,
     GetMateJobId,
@@ -114,7 +115,13 @@ class Incoming:
             return self.bookings.settle(peer, request, now)
         if isinstance(request, StartJob) and request.slot_generation:
             return self.bookings.start(peer, request, now)
+        if isinstance(request, StartJob) and request.generation == NO_HOLD and self._is_deciding(request.job):
+            return []  # it is repeated
         return self._asked_to_start(peer, request, now)
+
+    def _is_deciding(self, job: JobId) -> bool:
+        """Whether the local scheduler is about to say if the job starts for an earlier call."""
+        return job in self.trying or job in self.bookings.claims
 
     def _asked_to_start(self, peer: Domain, request: TryStartMate | StartJob, now: int) -> list[Effect]:
         job = self.ledger.jobs[request.job]

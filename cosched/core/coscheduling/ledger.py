@@ -59,6 +59,7 @@ class PairedJob:
     rounds: int = 0  # proposals of the present negotiation
     uncertain: bool = False  # that call has timed out: it may have been carried out
     unanswered: bool = False  # that call got no answer, and may be repeated
+    in_doubt: bool = False  # a call was given up that may yet start the mate: no later one has been answered
     wanted: bool = False  # its mate has asked for it
     parted: tuple[Domain, JobId] | None = None  # its owner has unlinked it from this mate, which cannot adopt it
     group: Membership | None = None  # it is in a group, and has no mate by itself

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from cosched.core.coscheduling.allocations import HOLDING, QUEUED, Allocations
+from cosched.core.coscheduling.allocations import HOLDING, QUEUED, READY, Allocations
 from cosched.core.coscheduling.asking import Asking
 from cosched.core.coscheduling.groups.members import Members
 from cosched.core.coscheduling.ledger import IllegalEvent, Ledger, PairedJob
@@ -54,7 +54,7 @@ class Links:
 
     def linked(self, job: PairedJob, event: Linked, now: int) -> list[Effect]:
         """The job names another mate; ValueError if that is another job's."""
-        if type(job.call) in (TryStartMate, StartJob):
+        if job.state is READY and type(job.call) in (TryStartMate, StartJob):
             raise IllegalEvent(f"Linked, but the mate of job {job.id} may just have started")
         named, before = event.named, named_mate(job) if job.peer else None
         if isinstance(named, GroupName):
@@ -73,7 +73,9 @@ class Links:
 
     def _part(self, job: PairedJob) -> list[Effect]:
         """The mate that the job had waits for it no longer."""
-        job.wanted = False
+        job.wanted, job.in_doubt = False, False
+        if job.state is not READY and type(job.call) is StartJob:
+            job.call = None
         return [Want(job.id, False), *self.slots.abandon(job), *self.slots.drop(job, Why.MATE_CHANGED)]
 
     def _asks_for_it(self, job: PairedJob, now: int) -> list[Effect]:

@@ -14,6 +14,7 @@ from cosched.core.coscheduling.proposing import Proposing
 from cosched.core.effects import Call, Effect, Reschedule, SetTimer, Timer
 from cosched.core.events import CallFailed, MateHeardOf, PatienceOver, Ready, RetryDue
 from cosched.core.protocol import (
+    NO_HOLD,
     Failure,
     Found,
     GetMateStatus,
@@ -129,6 +130,7 @@ class Outgoing:
 
     def mate_started(self, job: PairedJob, answer: MateStarted, now: int) -> list[Effect]:
         """Whether the mate has started, which held or has its slot now."""
+        job.in_doubt = False
         if isinstance(job.call, StartJob) and job.call.slot_generation:
             return self.proposing.mate_started(job, answer, now)
         if answer.started:
@@ -144,6 +146,7 @@ class Outgoing:
 
     def mate_tried(self, job: PairedJob, answer: MateTried, now: int) -> list[Effect]:
         """Whether the queuing mate has started."""
+        job.in_doubt = False
         if answer.started:
             return self.allocations.start(job, now, Why.MATE_COULD_START, answer.start_at)
         if job.will_hold and (job.cannot_yield or self.allocations.may_still_hold(job, now)):
@@ -171,9 +174,11 @@ class Outgoing:
         return []
 
     def call_of_holding_failed(self, job: PairedJob, event: CallFailed, now: int) -> list[Effect]:
-        """No answer to a holding job, which asked because its patience has ended."""
+        """No answer to a holding job, which asked because its patience has ended, or makes an earlier call void."""
         if job.call != event.request:
             return []
+        if isinstance(event.request, StartJob):
+            return self.proposing.failed(job, event, now)
         job.call = None
         if event.failure is Failure.REFUSED:
             return self.ledger.note(job, What.PEER_REFUSED, peer=job.peer)
@@ -194,6 +199,7 @@ class Outgoing:
         if isinstance(event.request, (ProposeStart, SettleStart)):
             return self.proposing.failed(job, event, now)
         if event.failure is Failure.REFUSED:
+            job.in_doubt |= job.uncertain
             noted = self._give_slot_up(job, event) + self.ledger.note(job, What.PEER_REFUSED, peer=job.peer)
             return noted + self.allocations.wait(job, now, Why.PEER_REFUSED)
         return self.asking.noticed(job, job.peer, event.failure, now) + self._unanswered(job, event, now)
@@ -218,18 +224,33 @@ class Outgoing:
         return self.proposing.slots.drop(job, Why.NOT_CLAIMED) if at_slot else []
 
     def retry(self, job: PairedJob, _: RetryDue, now: int) -> list[Effect]:  # noqa: ARG002
-        """Repeat the call of a ready job, or of a queued one that keeps a slot."""
+        """Repeat the call of a ready job, or of another that keeps a slot or makes an earlier call void."""
         return [] if job.call is None else [Call(job.peer, job.id, job.call)]
 
-    def retry_of_holding(self, job: PairedJob, _: RetryDue, now: int) -> list[Effect]:
+    def retry_of_holding(self, job: PairedJob, event: RetryDue, now: int) -> list[Effect]:
         """A job that holds because no answer came asks again."""
-        return self.asking.ask_again(job, now) if job.missed else []
+        return self.asking.ask_again(job, now) if job.missed else self.retry(job, event, now)
 
     def _peer_unreachable(self, job: PairedJob, now: int) -> list[Effect]:
         choice = self.ledger.settings.on_peer_unreachable
         if choice is OnUnreachable.START:
             return self._start_without_peer(job, now)
+        job.in_doubt |= job.uncertain
         return self.allocations.wait(job, now, Why.PEER_UNREACHABLE, Scheme(choice.value))
+
+    # A call that was given up
+
+    def make_void(self, job: PairedJob, now: int) -> list[Effect]:
+        """Have a call refused that was given up, if it comes yet: one with a later number goes out, until answered."""
+        request = StartJob(self.ledger.request_id(job), cast(JobId, job.mate), job.id, NO_HOLD)
+        return self.asking.call(job, request, now)
+
+    def made_void(self, job: PairedJob, answer: MateStarted, now: int) -> list[Effect]:
+        """Whether the mate has started by that call: then the job asks, and starts, too, late."""
+        job.call, job.in_doubt = None, False
+        if not answer.started:
+            return []
+        return self.asking.ask_again(job, now) if job.state is HOLDING else [Reschedule(job.id)]
 
     def _start_without_peer(self, job: PairedJob, now: int) -> list[Effect]:
         away = self.peers.away_for(job.peer, now)

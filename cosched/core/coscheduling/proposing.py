@@ -183,10 +183,12 @@ class Proposing:
     # Calls that fail
 
     def failed(self, job: PairedJob, event: CallFailed, now: int) -> list[Effect]:
-        """No answer about a slot. What the mate's domain may have booked lapses there."""
+        """No answer to a job without nodes, or about a slot. What the mate's domain may have booked lapses there."""
         if job.call != event.request or self.slots.is_planning(job):
             return []
         noticed = self._noticed(job, event.failure, now)
+        if type(event.request) is StartJob:  # it makes void what was given up
+            return [*noticed, SetTimer(job.id, Timer.RETRY, now + self.slots.patience)]
         if type(event.request) is SettleStart:  # it is repeated until the slot lapses
             return [*noticed, SetTimer(job.id, Timer.RETRY, now + self.ledger.settings.retry_interval)]
         alive = event.failure in ALIVE
