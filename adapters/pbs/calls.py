@@ -6,11 +6,11 @@ import asyncio
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from cosched.adapters.manager import UnknownJobError
 from cosched.adapters.pbs import commands
-from cosched.adapters.pbs.commands import JobRow, NodeRow
+from cosched.adapters.pbs.commands import JobRow, NodeRow, UnknownObjectError
 from cosched.adapters.pbs.settings import PbsSettings
 from cosched.adapters.programs import Programs
 
@@ -47,6 +47,16 @@ class Pbs:
     async def nodes(self) -> list[NodeRow]:
         """Return all nodes that jobs can use."""
         return commands.parse_nodes(await self._ask(commands.nodes()))
+
+    async def server(self) -> dict[str, Any]:
+        """Return the server's settings."""
+        return commands.parse_server(await self._ask(commands.show_server()))
+
+    async def listed(self, kind: str, name: str = "") -> dict[str, dict[str, str]]:
+        """Return the attributes of an object of the server, or of all of a kind; nothing if there is none."""
+        with suppress(UnknownObjectError):
+            return commands.parse_listed(await self._programs.run(commands.listed(kind, name), commands.failure))
+        return {}
 
     async def run(self, job: str, vnodes: str) -> None:
         """Start a queued job on these nodes, which may be offline. ManagerError: they are not free. UnknownJobError."""

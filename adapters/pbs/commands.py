@@ -17,9 +17,14 @@ UNKNOWN_JOBS = 153  # exit code of qstat: it does not know some of the jobs
 FINISHED_JOB = 35
 _JOB = re.compile(r"([1-9][0-9]{0,11}|0)(?:\[[0-9,-]*\])?(?:\.[!-~]+)?")
 _CHUNK = re.compile(r"([^():+]+):([^()+]*)")
+_ABSENT = ("hook not found", "Unknown resource")
 _GONE = ("Unknown Job Id", "Job has finished")
 _SILENT = ("cannot connect to server", "could not connect to server", "Connection refused", "No route", "timed out")
 _MOST_SAID = 200  # characters of an error message
+
+
+class UnknownObjectError(ManagerError):
+    """The server has no such hook or resource."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +130,11 @@ def show_server() -> list[str]:
     return ["qstat", "-B", "-f", "-F", "json"]
 
 
+def listed(kind: str, name: str = "") -> list[str]:
+    """One object of the server, or all of a kind."""
+    return ["qmgr", "-c", f"list {kind} {name}".rstrip()]
+
+
 # What they print
 
 
@@ -140,8 +150,21 @@ def parse_nodes(printed: bytes) -> list[NodeRow]:
 
 
 def parse_server(printed: bytes) -> dict[str, Any]:
-    """Return the server's settings. ManagerError."""
+    """Return the server's settings, and its `pbs_version`. ManagerError."""
     return next((dict(fields) for fields in _section(printed, "Server").values()), {})
+
+
+def parse_listed(printed: bytes) -> dict[str, dict[str, str]]:
+    """Return the attributes of the objects that `qmgr -c list` has printed, by name."""
+    found: dict[str, dict[str, str]] = {}
+    attributes: dict[str, str] = {}
+    for line in printed.decode(errors="replace").splitlines():
+        key, equals, value = line.strip().partition(" = ")
+        if line[:1].isalpha() and len(words := line.split()) == 2:
+            attributes = found.setdefault(words[1], {})
+        elif equals:
+            attributes[key] = value
+    return found
 
 
 def chunks(vnodes: str) -> dict[str, str]:
@@ -165,6 +188,8 @@ def failure(command: str, code: int, said: bytes) -> ManagerError:
     text = " ".join(said.decode(errors="replace").split())[:_MOST_SAID]
     if any(words in text for words in _GONE):
         return UnknownJobError(f"{command}: {text}")
+    if any(words in text for words in _ABSENT):
+        return UnknownObjectError(f"{command}: {text}")
     if any(words in text for words in _SILENT):
         return UnavailableError(f"{command}: {text}")
     return ManagerError(f"{command}: {text or f'exit {code}'}")

@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from cosched.adapters.batch_system import BatchReport, BatchSystem, BatchSystemFactory, Known, Link
-from cosched.adapters.manager import ManagerError, UnknownJobError
+from cosched.adapters.findings import Finding
+from cosched.adapters.manager import ManagerError, SlotsOnRecord, UnknownJobError
 from cosched.adapters.pbs import commands
 from cosched.adapters.pbs.book import Book, Job, Phase, known
 from cosched.adapters.pbs.calls import Pbs
@@ -24,7 +25,9 @@ from cosched.adapters.pbs.commands import NodeRow
 from cosched.adapters.pbs.ends import ended, gone
 from cosched.adapters.pbs.hook_server import HookServer
 from cosched.adapters.pbs.settings import PbsSettings, read_settings
+from cosched.adapters.pbs.submitting import submit
 from cosched.adapters.pbs.words import WordError, words
+from cosched.adapters.permissions import Account
 from cosched.adapters.programs import until_it_answers
 from cosched.adapters.watch import Watch
 
@@ -238,6 +241,12 @@ class PbsManager(BatchSystem):
             raise ValueError(str(error)) from None
         await self._pbs.alter(job_id, resources)
 
+    async def examine(self, service: Account, *, serving: bool, slots: SlotsOnRecord = dict) -> list[Finding]:  # noqa: ARG002
+        """See the protocol."""
+        from cosched.adapters.pbs.doctor import examine  # a service does not need it
+
+        return await examine(self.settings, serving=serving)
+
     async def close(self) -> None:
         """Stop watching. Held nodes stay offline for their jobs; the next service goes on with them."""
         for task in self._tasks:
@@ -363,4 +372,4 @@ def _make(domain: str, directory: Path, settings: Mapping[str, object]) -> PbsMa
     return PbsManager(read_settings(directory, settings))
 
 
-create = BatchSystemFactory(_make)  # the entry point `pbs` of the group `cosched.adapters`
+create = BatchSystemFactory(_make, submit)  # the entry point `pbs` of the group `cosched.adapters`

@@ -7,6 +7,8 @@ from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
+from cosched.adapters.findings import Grade
+from cosched.adapters.permissions import Account
 from deploy.lab.waiting import LabError
 from deploy.pbs.lab import PbsCluster
 from tests.pbs.managed import Managed, install_hook
@@ -124,6 +126,11 @@ async def test_a_job_starts_at_an_instant(managed: Managed) -> None:
     at = time.time() + 2
     assert await managed.manager.start(job, at)
     await managed.told(job, "Started", "Ended")
+
+
+async def test_doctor_finds_nothing_wrong(managed: Managed) -> None:
+    found = await managed.manager.examine(Account.of(0), serving=True)
+    assert {finding.grade for finding in found} <= {Grade.OK}, found
 
 
 @pytest.mark.parametrize(

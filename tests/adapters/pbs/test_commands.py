@@ -111,6 +111,14 @@ def test_durations(text: str, seconds: int) -> None:
     assert commands.seconds(text) == seconds
 
 
+def test_objects_as_qmgr_lists_them() -> None:
+    printed = b"Hook cosched\n    enabled = true\n    event = runjob,jobobit\n\nResource pair\n    type = string\n"
+    assert commands.parse_listed(printed) == {
+        "cosched": {"enabled": "true", "event": "runjob,jobobit"},
+        "pair": {"type": "string"},
+    }
+
+
 @pytest.mark.parametrize("text", ["", "x", "-1", "1.", "1 2", "1.mira\n", "0x1"])
 def test_what_is_no_job(text: str) -> None:
     with pytest.raises(ValueError, match="not the id of a PBS job"):

@@ -1,0 +1,88 @@
+"""How `cosched submit` submits jobs to PBS: it runs qsub as the calling user, whose `#PBS` lines count."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from cosched.adapters.batch_system import Accepted, Link, Submission
+from cosched.adapters.manager import ManagerError
+from cosched.adapters.pbs import commands
+from cosched.adapters.pbs.words import WordError, words
+from cosched.errors import InputError
+
+
+def submit(submission: Submission) -> Accepted:
+    """Submit a job by qsub: see `BatchSystemFactory.submit`. The hook tells the user what is wrong with a mate."""
+    given = submission.options
+    if submission.arguments:
+        raise InputError(submission.path, None, "qsub passes no arguments to a script")
+    if given.get("comment") is not None:
+        raise InputError("--comment", None, "qsub sets no comment")
+    argv = ["qsub", *_options(given), *_named(given)]
+    job_id = _qsub(argv, submission.script, given.get("directory"))
+    return Accepted(job_id, _names_mate(job_id))
+
+
+def _options(given: Mapping[str, Any]) -> list[str]:
+    options: list[str] = []
+    if "nodes" in given:
+        options += ["-l", f"select={given['nodes']}", "-l", "place=scatter"]
+    if given.get("time_limit") is not None:
+        options += ["-l", f"walltime={given['time_limit']}"]
+    if given.get("name") is not None:
+        options += ["-N", given["name"]]
+    if "export" in given:
+        options += _environment(given["export"])
+    return [*options, "-h"] if given.get("hold") else options
+
+
+def _environment(export: str) -> list[str]:
+    """Return qsub's options for an environment: ALL, NONE, or variables by name."""
+    names = [name for name in export.split(",") if name not in ("ALL", "NONE")]
+    return [*(["-V"] if "ALL" in export.split(",") else []), *(["-v", ",".join(names)] if names else [])]
+
+
+def _named(given: Mapping[str, Any]) -> list[str]:
+    link = _link(given)
+    if link is None:
+        return []
+    try:
+        named = words(link)
+    except WordError as error:
+        raise InputError("--pair" if link.mate is None else "--mate", None, str(error)) from None
+    return [word for name, value in named.items() if value for word in ("-l", f"{name}={value}")]
+
+
+def _link(given: Mapping[str, Any]) -> Link | None:
+    alone = given.get("or_alone", False)
+    if given.get("pair") is not None:
+        return Link(pair=given["pair"], or_alone=alone)
+    if given.get("mate") is None:
+        return None
+    peer, _, mate = given["mate"].partition(":")
+    return Link(peer, mate, or_alone=alone)
+
+
+def _qsub(argv: Sequence[str], script: bytes, directory: str | None) -> str:
+    try:
+        done = subprocess.run(argv, input=script, capture_output=True, check=False, cwd=directory)
+    except FileNotFoundError:
+        raise ManagerError("qsub is not found in PATH; jobs of this domain are submitted with it") from None
+    except (OSError, ValueError) as error:
+        raise ManagerError(f"qsub cannot be run: {getattr(error, 'strerror', None) or error}") from None
+    said = " ".join(done.stderr.decode(errors="replace").split())
+    if done.returncode != 0:
+        raise ManagerError(said or f"qsub: exit {done.returncode}")
+    try:
+        return commands.job_number(done.stdout.decode(errors="replace").strip())
+    except ValueError as error:
+        raise ManagerError(f"qsub has printed {error}") from None
+
+
+def _names_mate(job_id: str) -> bool:
+    """Whether the job names a mate, perhaps by a line of its script: PBS has read that."""
+    shown = subprocess.run(commands.details([job_id]), capture_output=True, check=False)
+    rows = commands.parse_jobs(shown.stdout) if shown.returncode == 0 else []
+    return any(row.resources for row in rows)

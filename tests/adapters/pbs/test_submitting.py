@@ -1,0 +1,67 @@
+"""`cosched submit` runs qsub: which options it passes, and what it makes of qsub's words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cosched.adapters.batch_system import Accepted, Submission
+from cosched.adapters.manager import ManagerError
+from cosched.adapters.pbs.submitting import submit
+from cosched.errors import InputError
+
+SCRIPT = b"#!/bin/sh\n#PBS -l pair=flow\ntrue\n"
+Run = Callable[..., Accepted]
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Submits by a qsub and a qstat of these outputs, which note their arguments."""
+
+    def run(qsub: str = "echo 17.mira", pair: str = "", arguments: tuple[str, ...] = (), **options: Any) -> Accepted:
+        resources = f'"pair": "{pair}"' if pair else ""
+        shown = f'{{"Jobs": {{"17.mira": {{"job_state": "Q", "Resource_List": {{{resources}}}}}}}}}'
+        for name, does in (("qsub", f"cat > {tmp_path}/script; {qsub}"), ("qstat", f"echo '{shown}'")):
+            path = tmp_path / name
+            path.write_text(f'#!/bin/sh\necho "$@" > {tmp_path}/{name}.arguments\n{does}\n')
+            path.chmod(0o755)
+        monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+        return submit(Submission("mira", ["eureka"], "job.sh", SCRIPT, arguments, options))
+
+    return run
+
+
+def test_options_become_qsub_s(run: Run, tmp_path: Path) -> None:
+    options = {"nodes": 2, "time_limit": 90, "name": "flow", "hold": True, "mate": "eureka:9", "or_alone": True}
+    run(export="ALL,A=1", directory=str(tmp_path), **options)
+    named = "-l mate=eureka:9 -l or_alone=true"
+    expected = f"-l select=2 -l place=scatter -l walltime=90 -N flow -V -v A=1 -h {named}"
+    assert (tmp_path / "qsub.arguments").read_text().strip() == expected
+    assert (tmp_path / "script").read_bytes() == SCRIPT
+
+
+def test_the_mate_may_be_named_in_the_script(run: Run) -> None:
+    assert run(pair="flow") == Accepted("17", True)
+    assert run() == Accepted("17", False)
+
+
+def test_what_qsub_refuses_is_said_in_its_words(run: Run) -> None:
+    with pytest.raises(ManagerError, match=r"^qsub: cosched: mate is DOMAIN:ID, such as eureka:17$"):
+        run("echo 'qsub: cosched: mate is DOMAIN:ID, such as eureka:17' >&2; exit 1")
+    with pytest.raises(ManagerError, match="not the id of a PBS job"):
+        run("echo hello")
+
+
+@pytest.mark.parametrize("wrong", [{"comment": "x"}, {"arguments": ("a",)}])
+def test_what_qsub_cannot_do(run: Run, wrong: dict[str, Any]) -> None:
+    with pytest.raises(InputError):
+        run(**wrong)
+
+
+def test_without_qsub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(ManagerError, match="qsub is not found in PATH"):
+        submit(Submission("mira", ["eureka"], "job.sh", SCRIPT, (), {}))
