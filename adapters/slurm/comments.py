@@ -1,7 +1,8 @@
 """A Slurm job names its mate by a word of its comment. The rest of the comment is the user's.
 
 `cosched:mate=eureka/1234` names job 1234 of the domain eureka. `cosched:pair=NAME` names the job of another domain that
-has the same pair name. The additional word `cosched:or-alone` lets the job start alone if there is no such mate.
+has the same pair name; `cosched:group=NAME@eureka` says which domain, where there are several. The additional word
+`cosched:or-alone` lets the job start alone if there is no such mate.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import re
 from dataclasses import replace
 
 from cosched.adapters.batch_system import Link
+from cosched.validation.group_names import read_members
 from cosched.validation.pair_names import ALLOWED, is_pair_name
 
 MARK = "cosched:"
@@ -22,6 +24,7 @@ HET = "a heterogeneous job cannot have a mate: its components start one by one"
 NO_REQUEUE = "with --no-requeue this job can only wait for its mate on its nodes; it cannot yield"
 _BLANKS = re.compile(r"[ \t\n\v\f\r]+")
 _MATE = re.compile(r"([A-Za-z0-9_.-]{1,64})/(.+)")
+_GROUP = f"{MARK}group=NAME@DOMAIN"
 _FORMS = f"{MARK}mate=DOMAIN/ID or {MARK}pair=NAME (a name is {ALLOWED})"
 
 
@@ -31,7 +34,8 @@ class CommentError(ValueError):
 
 def word(link: Link) -> str:
     """Return the word that names this mate in a comment."""
-    mate = f"{MARK}pair={link.pair}" if link.mate is None else f"{MARK}mate={link.peer}/{link.mate}"
+    pair = f"{MARK}group={link.pair}@{link.peer}" if link.peer else f"{MARK}pair={link.pair}"
+    mate = pair if link.mate is None else f"{MARK}mate={link.peer}/{link.mate}"
     return f"{mate} {OR_ALONE}" if link.or_alone else mate
 
 
@@ -84,9 +88,25 @@ def _link(directive: str) -> Link:
     key, _, value = directive.partition("=")
     if key == "pair" and is_pair_name(value):
         return Link(pair=value)
+    if key == "group":
+        return _pair_in(value)
     if key == "mate" and (match := _MATE.fullmatch(value)) and _is_name(match[2]):
         return Link(peer=match[1], mate=match[2])
     raise CommentError(f"the comment has a word that begins with {MARK} and is not {_FORMS}, or {OR_ALONE} beside it")
+
+
+def _pair_in(group: str) -> Link:
+    """The pair that a group of one other domain is; CommentError."""
+    name, _, domains = group.rpartition("@")
+    try:
+        others = read_members(domains, "+")
+    except ValueError:
+        others = ()
+    if not is_pair_name(name) or not others:
+        raise CommentError(f"the comment has a word that begins with {MARK}group= and is not {_GROUP}")
+    if len(others) > 1:
+        raise CommentError(f"the comment names a group of several other domains; Slurm starts pairs only: {_GROUP}")
+    return Link(peer=others[0], pair=name)
 
 
 def _bytes(text: str) -> int:

@@ -21,6 +21,7 @@ def submit(submission: Submission) -> Accepted:
     path, script, given = submission.path, submission.script, submission.options
     if given.get("pair") is not None:
         _check_pair_domain(submission.domain, submission.peers, given.get("pair_domain", ""))
+        given = {**given, "pair_domain": given.get("pair_domain", "") if len(submission.peers) > 1 else ""}
     asked = read_script(script, os.environ)
     comment = _comment(path, asked, given)
     paired = _names_a_mate(path, asked, comment)
@@ -47,12 +48,12 @@ def sbatch_options(given: Mapping[str, Any]) -> list[str]:
 
 
 def _check_pair_domain(domain: str, peers: Sequence[str], asked: str) -> None:
-    """Check that a pair's domain is the only peer: a comment cannot name the domain of a pair's other job."""
+    """Check that the domain of a pair's other job is known."""
     if asked and asked not in peers:
         raise InputError("--pair-domain", None, f"{domain} is not coupled with {asked!r}")
-    if len(peers) > 1:
+    if len(peers) > 1 and not asked:
         others = ", ".join(peers)
-        raise InputError("--pair", None, f"{domain} is coupled with {others}; name the mate by --mate DOMAIN:ID")
+        raise InputError("--pair", None, f"{domain} is coupled with {others}; name one by --pair-domain")
 
 
 def _comment(path: str, asked: Asked, given: Mapping[str, Any]) -> str | None:
@@ -69,7 +70,7 @@ def _comment(path: str, asked: Asked, given: Mapping[str, Any]) -> str | None:
 def _link(given: Mapping[str, Any]) -> Link | None:
     or_alone = given.get("or_alone", False)
     if given.get("pair") is not None:
-        return Link(pair=given["pair"], or_alone=or_alone)
+        return Link(given["pair_domain"], pair=given["pair"], or_alone=or_alone)
     if given.get("mate") is None:
         return None
     peer, _, mate = given["mate"].partition(":")

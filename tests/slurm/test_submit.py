@@ -228,12 +228,17 @@ def test_two_mates_of_one_script_are_refused(unsubmitted: Any, script: Any) -> N
     )
 
 
-def test_a_pair_needs_an_only_peer(refused: Any, submitted: Any, script: Any, domain: FakeDomain) -> None:
+def test_a_pair_among_several_peers_names_its_domain(
+    refused: Any, submitted: Any, script: Any, domain: FakeDomain
+) -> None:
     assert submitted(*PAIR, "--pair-domain", "eureka", script())["Comment"] == "cosched:pair=run7"
     domain.domain.peers.add(name="kraken")
-    for flags in PAIR, (*PAIR, "--pair-domain", "eureka"):
-        line = refused(*flags, script())
-        assert line == "--pair: intrepid is coupled with eureka, kraken; name the mate by --mate DOMAIN:ID"
+    line = refused(*PAIR, script())
+    assert line == "--pair: intrepid is coupled with eureka, kraken; name one by --pair-domain"
+    for flags in (*PAIR, "--pair-domain", "eureka"), ("--group", "run7", "--with", "eureka", "--hold"):
+        assert submitted(*flags, script())["Comment"] == "cosched:group=run7@eureka"
+    line = refused("--group", "run7", "--with", "eureka,kraken", script())
+    assert line == "--group: intrepid takes no members of groups, since slurm schedules its jobs: pair them"
 
 
 def test_what_sbatch_refuses_is_said_in_its_own_words(unsubmitted: Any, script: Any) -> None:

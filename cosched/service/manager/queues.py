@@ -151,12 +151,10 @@ class BatchQueue(Queue):
             await self._system.part(job)
 
     def _link(self, mate: MateName) -> Link:
-        """Return the mate in the form that jobs name it: with a pair's name, the domain is left out."""
+        """Return the mate in the form that jobs name it: with a pair's name, the only domain is left out."""
         if mate.pair is None:
             return Link(mate.peer, mate.mate, or_alone=mate.or_alone)
-        if len(self._peers) > 1:
-            raise no_pair("a pair's name does not tell in which of several domains the mate is: name its id")
-        return Link(pair=mate.pair, or_alone=mate.or_alone)
+        return Link(mate.peer if len(self._peers) > 1 else "", pair=mate.pair, or_alone=mate.or_alone)
 
 
 @contextmanager

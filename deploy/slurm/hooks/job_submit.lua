@@ -24,6 +24,12 @@ local function is_pair(link)
     return name ~= nil and #name <= 128 and name:match("^[A-Za-z0-9_.:,+=@/%-]+$") ~= nil
 end
 
+-- A group of one other domain is a pair; Slurm starts no larger ones.
+local function is_group(link)
+    local name, domain = link:match("^group=(.+)@([%w_.%-]+)$")
+    return name ~= nil and #domain <= 64 and is_pair("pair=" .. name)
+end
+
 -- Returns what is wrong with a comment, or nil. Words are separated by white space; other words do not matter.
 local function mistake(comment)
     local links = 0
@@ -33,7 +39,10 @@ local function mistake(comment)
             or_alone = true
         elseif word:find("cosched:", 1, true) then
             local link = word:match("^cosched:(.*)$")
-            if link == nil or word:find("%c") or not (is_mate(link) or is_pair(link)) then
+            if link ~= nil and link:find("^group=.+@[%w_.%-]+%+") then
+                return "Slurm starts pairs only: a group names one other domain here, cosched:group=NAME@DOMAIN"
+            end
+            if link == nil or word:find("%c") or not (is_mate(link) or is_pair(link) or is_group(link)) then
                 return "not of the form " .. FORM .. ", a word by itself (beside it " .. OR_ALONE .. "); " .. NAMES
             end
             links = links + 1

@@ -10,7 +10,11 @@ from cosched.adapters.slurm.comments import MARK, MAX_COMMENT, MAX_NAME, Comment
 NAMES = st.text(st.characters(categories=["L", "N", "P", "S"]), min_size=1, max_size=MAX_NAME)
 DOMAINS = st.from_regex(r"\A[A-Za-z0-9_.-]{1,64}\Z")
 PAIRS = st.from_regex(r"\A[A-Za-z0-9_.:,+=@/-]{1,128}\Z")
-LINKS = st.builds(Link, pair=PAIRS, or_alone=st.booleans()) | st.builds(Link, DOMAINS, NAMES, or_alone=st.booleans())
+LINKS = (
+    st.builds(Link, pair=PAIRS, or_alone=st.booleans())
+    | st.builds(Link, DOMAINS, pair=PAIRS, or_alone=st.booleans())
+    | st.builds(Link, DOMAINS, NAMES, or_alone=st.booleans())
+)
 BLANKS = st.text(" \t\n\v\f\r", min_size=1, max_size=3)
 # What a command line can carry: with bytes that are no UTF-8, as Python reads them.
 TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0") | st.sampled_from("\udc80\udcff")).filter(
@@ -21,6 +25,12 @@ TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0") | st.sampl
 @given(LINKS, TEXTS, TEXTS, BLANKS, BLANKS)
 def test_a_mate_is_found_anywhere_as_a_word_of_its_own(link: Link, before: str, after: str, one: str, two: str) -> None:
     assert find(f"{before}{one}{word(link)}{two}{after}") == link
+
+
+def test_a_group_of_one_other_domain_is_a_pair_and_a_larger_one_is_refused() -> None:
+    assert find("words cosched:group=a@b@eureka") == Link("eureka", pair="a@b")
+    with pytest.raises(CommentError, match="Slurm starts pairs only: cosched:group=NAME@DOMAIN"):
+        find("cosched:group=run7@mira+polaris")
 
 
 @given(LINKS, TEXTS)
@@ -38,7 +48,13 @@ def test_a_mate_that_is_added_is_found_and_the_text_kept(link: Link, text: str) 
 
 @given(st.text(st.characters(exclude_categories=[])))
 def test_any_comment_is_read_or_refused_in_one_printable_line(comment: str) -> None:
-    for text in (comment, f"{MARK}{comment}", f"{MARK}pair={comment}", f"{MARK}mate={comment}"):
+    for text in (
+        comment,
+        f"{MARK}{comment}",
+        f"{MARK}pair={comment}",
+        f"{MARK}mate={comment}",
+        f"{MARK}group={comment}",
+    ):
         try:
             find(text)
         except CommentError as error:
@@ -65,6 +81,11 @@ def test_a_comment_without_a_word_for_us_names_no_mate(comment: str) -> None:
         "cosched:mate=/5",
         "cosched:mate=eur:eka/5",
         f"cosched:mate={'x' * 65}/5",
+        "cosched:group=a",
+        "cosched:group=a@",
+        "cosched:group=@eureka",
+        "cosched:group=a@eure/ka",
+        "cosched:group=a@eureka+eureka",
         "cosched:pair=a cosched:pair=a",
         "cosched:pair=a\ncosched:mate=eureka/5",
         "cosched:or-alone",
