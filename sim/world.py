@@ -47,6 +47,7 @@ from cosched.core.scheduling.scheduler import ClusterSettings
 from cosched.core.settings import CoschedulingSettings
 from cosched.sim.batch_domain import BatchDomain, MeetingDomain
 from cosched.sim.link import Link
+from cosched.sim.questions import Questions
 from cosched.sim.timers import VirtualTimers
 from cosched.workload.jobs import Workload
 from cosched.workload.pairing import Pairing
@@ -130,7 +131,11 @@ class World:
         for name in self.index:
             self.link.join(name, self)
         self._off_elsewhere = {d.name for d in domains if d.name in elsewhere and not d.coscheduling.enabled}
+        self._questions = Questions(self.tables)
         self._link_pairs(domains)
+        if story is None and not elsewhere and self.script.next() == NEVER:
+            settings = [(domain.cluster, domain.coscheduling) for domain in self.domains]
+            self._questions.leave_out(settings, self.first, pairing)
 
     # What happens to paired jobs
 
@@ -144,6 +149,9 @@ class World:
 
     def ready(self, domain: int, row: int) -> None:
         """A job is ready: afterwards it runs, holds or is passed over."""
+        if self._questions.in_vain(row):
+            self.policies[domain].yield_again(self.job_id[row], self.now)
+            return
         nodes = int(self.tables.jobs[row]["nodes"])
         hold_limit = int(self.tables.domains[domain]["hold_limit"])
         self.feed(domain, Ready(self.job_id[row], nodes, hold_limit))

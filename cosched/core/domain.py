@@ -155,6 +155,10 @@ class PolicyDomain:
             self._take_events(self._elastic, now, changes)
         return ready
 
+    def yield_again(self, job: JobId, now: int) -> None:
+        """See Coscheduler."""
+        self.follow(self.coscheduler.yield_again(job, now), now)
+
     def tried(self, event: Tried, now: int) -> list[Change]:
         """What came of a Try, of a scheduler that tells it later: if it offers the job, that starts."""
         starts = event.started and self.coscheduler.jobs[event.job].state is JobState.QUEUED

@@ -197,12 +197,12 @@ def whole_command() -> None:
 
 
 def other_parts() -> None:
-    """The figures of sweeps, reports, live services and real Slurm, each part from a process of its own."""
+    """The figures of federations, sweeps, reports, services and Slurm, each part from a process of its own."""
     with_slurm = () if missing_programs() else ("slurm_hooks", "slurm_skew", "slurm_throughput")
     if not with_slurm:
         print("\nWithout Slurm (Debian: slurm-wlm) nothing is measured with it")
     sys.stdout.flush()
-    for part in ("sweeps", "reports", "service", "durability", "attacks", "skew", *with_slurm):
+    for part in ("federations", "sweeps", "reports", "service", "durability", "attacks", "skew", *with_slurm):
         subprocess.run([sys.executable, "-m", f"tests.bench.{part}"], check=True)
 
 

@@ -90,6 +90,7 @@ from cosched.core.protocol import (
     SettleStart,
 )
 from cosched.core.settings import CoschedulingSettings
+from cosched.core.story import Why
 
 REPLIES = (MateJobId, MateStatus, MateStarted, MateTried)
 ABOUT_SLOTS = (Proposed, Settled)
@@ -164,6 +165,12 @@ class Coscheduler:
             return []  # the answer to a question that nobody asks any more
         self._changed[job.id] = None
         return effects + self._call_beside(job, now) if job.slot is not None or job.in_doubt else effects
+
+    def yield_again(self, job: JobId, now: int) -> list[Effect]:
+        """A ready job yields without asking: the shell knows that its mates would answer as they have before."""
+        ready = self.jobs[job]
+        ready.state = READY
+        return self.allocations.pass_over(ready, now, Why.MATE_QUEUING)
 
     def awaits(self, job: PairedJob, request: Request) -> bool:
         """Whether an answer to this request of the job still matters."""

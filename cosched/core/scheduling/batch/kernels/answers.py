@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from cosched.core.job import JobState
 from cosched.core.scheduling.batch.kernels.easy import use_extra
 from cosched.core.scheduling.batch.kernels.iteration import begin_run, would_start
 from cosched.core.scheduling.primitives.codes import NONE
 from cosched.core.scheduling.primitives.compiled import kernel
-from cosched.core.scheduling.primitives.occupancy import expect, occupy, vacate
+from cosched.core.scheduling.primitives.occupancy import expect, occupy, place, vacate
 from cosched.core.scheduling.primitives.ordering import drop_left, enqueue, strike, strike_row
 from cosched.core.scheduling.primitives.profile import take
 from cosched.core.scheduling.primitives.tables import NEVER, Tables
 
-QUEUED, READY, HOLDING = int(JobState.QUEUED), int(JobState.READY), int(JobState.HOLDING)
+PENDING, QUEUED, READY, HOLDING = map(int, (JobState.PENDING, JobState.QUEUED, JobState.READY, JobState.HOLDING))
 
 
 @kernel
@@ -83,6 +85,26 @@ def try_ready(tab: Tables, d: int, row: int, now: int) -> bool:
     job.state = READY
     strike_row(tab, d, row)
     return True
+
+
+@kernel
+def asks_in_vain(tab: Tables, others: Any, in_group: bool) -> bool:
+    """Whether it is plain that not all of the `others` can start: their domains and rows, shape (n, 2).
+
+    One of them is not submitted, or queues and has no room whatever the order. None runs or has ended: its answer would
+    be another. Neither does the mate of a pair hold.
+    """
+    in_vain = False
+    for i in range(len(others)):
+        row = others[i, 1]
+        state = tab.jobs[row].state
+        if state == PENDING:
+            in_vain = True
+        elif state == QUEUED:
+            in_vain = in_vain or place(tab, others[i, 0], tab.jobs[row].nodes) == NONE
+        elif state != HOLDING or not in_group:
+            return False
+    return in_vain
 
 
 @kernel
