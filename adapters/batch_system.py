@@ -192,8 +192,14 @@ class MeetingSystem(BatchSystem, Protocol):
         more are removed. `ready`: jobs that have been ready, and wait for their mates. A job with a slot is refused.
         """
 
-    async def quote(self, job_id: str, not_before: int, paired: Collection[str]) -> int | None:
-        """Return when the job could have a slot from an instant on; `paired` are the jobs that wait for mates."""
+    async def quote(self, job_id: str, not_before: int, paired: Collection[str], *, keep: bool) -> int | None:
+        """Return when the job could have a slot from an instant on; `paired` are the jobs that wait for mates.
+
+        `keep`: what is before the slot that the job has may be kept free for it, until `book` or `forgo`.
+        """
+
+    async def forgo(self, job_id: str) -> None:
+        """Keep nothing free any more for the last quote. The job keeps its slot."""
 
     async def book(self, job_id: str, generation: int, at: int, paired: Collection[str]) -> bool:
         """Give the job this slot instead of any that it has, if `quote` would tell it now; else it keeps that."""

@@ -115,10 +115,13 @@ class Slurm:
         return inside
 
     async def plan(self, now: int) -> Plan:
-        """Return what one look at the cluster shows, from the instant `now` on."""
-        partitions = machine.parse_nodes(await self._run(machine.nodes()))
+        """Return what one look at the cluster shows, from the instant `now` on.
+
+        Reservations come before jobs: the nodes of a job that leaves its reservation meanwhile count twice, not never.
+        """
+        nodes, reserved = await asyncio.gather(self._run(machine.nodes()), self.reservations())
         jobs = machine.parse_jobs(await self._run(machine.jobs()))
-        return Plan(now, partitions, jobs, await self.reservations())
+        return Plan(now, machine.parse_nodes(nodes), jobs, reserved)
 
     async def _control(self, argv: list[str], failure: Failure = commands.failure) -> None:
         async with self._controls:

@@ -222,9 +222,14 @@ class SlurmManager(MeetingSystem):
         starting = self._slots.start_wanted(self._of(job_id), budget, guards, ready, self.settings.try_patience)
         return await asyncio.shield(self._own(starting))
 
-    async def quote(self, job_id: str, not_before: int, paired: Collection[str]) -> int | None:
-        """See the protocol."""
-        return await self._slots.quote(self._of(job_id), not_before, paired)
+    async def quote(self, job_id: str, not_before: int, paired: Collection[str], *, keep: bool) -> int | None:
+        """See the protocol; continues if the caller is cancelled."""
+        quoting = self._slots.quote(self._of(job_id), not_before, paired, keep=keep)
+        return await asyncio.shield(self._own(quoting))
+
+    async def forgo(self, job_id: str) -> None:
+        """See the protocol; continues if the caller is cancelled."""
+        await asyncio.shield(self._own(self._slots.forgo(job_id)))
 
     async def book(self, job_id: str, generation: int, at: int, paired: Collection[str]) -> bool:
         """See the protocol; continues if the caller is cancelled."""

@@ -20,10 +20,13 @@ from cosched.adapters.programs import until_it_answers
 from cosched.adapters.slurm.book import Job, Phase
 from cosched.adapters.slurm.calls import Slurm
 from cosched.adapters.slurm.commands import NotPendingError
+from cosched.adapters.slurm.plan import Plan
+from cosched.adapters.slurm.profile import Opening
 from cosched.adapters.slurm.reservations import IGNORE_JOBS, OVERLAP, Fault, ReservationError, new_name, whose
 from cosched.adapters.slurm.sequences import Sequences
 
 SPARE = 60  # seconds that a reservation is longer than its job, which may be let go late
+GLANCE = 0.5  # seconds for which a look serves further quotes
 NOW = 0  # the instant of a slot that is for one try
 _STILL_IN_USE = 0.2  # seconds between two tries to delete a reservation
 REFUSED = WantedStart(False)
@@ -46,8 +49,11 @@ class Slots:
         self._slurm = slurm
         self._sequences = sequences
         self._slots: dict[str, Slot] = {}
+        self._kept: dict[str, Slot] = {}  # quotes that may be booked
         self._making: set[str] = set()  # reservations that are not their jobs' slots yet
         self._planning = asyncio.Lock()  # from a look at the cluster until what it has shown to be free is reserved
+        self._glancing = asyncio.Lock()
+        self._seen: tuple[float, Plan] | None = None  # the last look that was only for quotes, and when it began
         self._sweeps = False
 
     def __len__(self) -> int:
@@ -86,12 +92,50 @@ class Slots:
         await self.unbook(job.job_id)
         return REFUSED
 
-    async def quote(self, job: Job, not_before: int, paired: Collection[str]) -> int | None:
-        """Return when the job could have a slot from `not_before` on (docs/meet.md, 4), or None."""
+    async def quote(self, job: Job, not_before: int, paired: Collection[str], *, keep: bool = False) -> int | None:
+        """Return when the job could have a slot from `not_before` on (docs/meet.md, 4), or None.
+
+        `keep`: if that is before the job's slot, its nodes are reserved until `book` or `forgo`.
+        """
         if self._sequences.begins_later(job):
             return None
-        found = (await self._slurm.plan(_now())).earliest(job.job_id, not_before, paired)
+        plan = await (self._glance() if job.phase is Phase.QUEUED else self._slurm.plan(_now()))
+        found = plan.earliest(job.job_id, not_before, paired)
+        if keep and job.phase is Phase.QUEUED and self._is_earlier(job, found):
+            return await self._keep(job, not_before, paired)
         return None if found is None else found.at
+
+    def _is_earlier(self, job: Job, found: Opening | None) -> bool:
+        slot = self._slots.get(job.job_id)
+        return found is not None and slot is not None and found.at < slot.at
+
+    async def _keep(self, job: Job, not_before: int, paired: Collection[str]) -> int | None:
+        """Reserve the nodes of a quote: while its mate's domain answers, others would take them."""
+        await self.forgo(job.job_id)
+        async with job.sequence, self._planning:
+            plan = await self._slurm.plan(_now())
+            found = plan.earliest(job.job_id, not_before, paired)
+            if found is None or not self._is_earlier(job, found):
+                return None
+            name = await self._make(job, 0, plan.now, found.at, found.nodes)
+            if name is None:
+                return None
+            self._kept[job.job_id] = Slot(name, found.at)
+            return found.at
+
+    async def forgo(self, job_id: str) -> None:
+        """Give up what was kept of a quote."""
+        kept = self._kept.pop(job_id, None)
+        if kept is not None:
+            await self._discard(kept.name)
+
+    async def _glance(self) -> Plan:
+        """Return a look that other quotes may share: when nodes become free, each job with a slot asks."""
+        clock = asyncio.get_running_loop().time
+        async with self._glancing:
+            if self._seen is None or clock() - self._seen[0] > GLANCE:
+                self._seen = clock(), await self._slurm.plan(_now())
+            return self._seen[1]
 
     async def book(self, job: Job, generation: int, at: int, paired: Collection[str]) -> bool:
         """Give a job the slot `at` instead of any that it has, if `quote` would tell it now.
@@ -101,6 +145,10 @@ class Slots:
         if self._sequences.begins_later(job):
             return False
         async with job.sequence:
+            kept = self._kept.get(job.job_id)
+            if kept is not None and kept.at <= at <= max(kept.at, _now()):
+                del self._kept[job.job_id]
+                return await self._enter(job, kept.name, at)
             async with self._planning:
                 plan = await self._slurm.plan(_now())
                 found = plan.earliest(job.job_id, at, paired)
@@ -132,13 +180,15 @@ class Slots:
 
     async def unbook(self, job_id: str) -> None:
         """Take the job's slot away, if it has one. It goes on where it is."""
+        await self.forgo(job_id)
         slot = self._slots.pop(job_id, None)
         if slot is not None:
             await self._remove(slot.name)
 
     def over(self, jobs: Mapping[str, Job]) -> list[str]:
         """Return the jobs that need their slots no more: they were let go, or have ended."""
-        return [job_id for job_id in self._slots if job_id not in jobs or jobs[job_id].phase not in _WAITING]
+        given = [*self._slots, *(self._kept.keys() - self._slots.keys())]
+        return [job_id for job_id in given if job_id not in jobs or jobs[job_id].phase not in _WAITING]
 
     def is_for_one_try(self, job_id: str) -> bool:
         """Whether the slot is one of `start_wanted`, which ends when the job yields."""
@@ -157,7 +207,8 @@ class Slots:
                 continue
             job_id, generation = owner
             slot, job = current.get(job_id), jobs.get(job_id)
-            if slot is None or slot.generation != generation or job is None:
+            booked = slot is not None and (slot.generation == generation or slot.at == found.start)
+            if slot is None or job is None or not booked or job_id in self._slots:
                 _LOG.warning("job %s: its reservation %s is nobody's slot any more", job_id, found.name)
                 await self._remove(found.name)
                 removed.append(found.name)
@@ -192,6 +243,7 @@ class Slots:
         start, end = (None if at <= now else at), max(at, now) + job.time_limit + SPARE
         has_nodes = [IGNORE_JOBS] if job.phase is Phase.OFFERED else []
         self._making.add(name)
+        self._seen = None
         try:
             try:
                 await self._slurm.reserve(name, job.owner, nodes, start, end, *has_nodes)
@@ -247,6 +299,7 @@ class Slots:
         """Take all jobs out of a reservation and delete it, however long slurmctld takes to answer."""
         while not await until_it_answers(lambda: self._try_to_remove(name)):
             await asyncio.sleep(_STILL_IN_USE)
+        self._seen = None
 
     async def _try_to_remove(self, name: str) -> bool:
         """Return whether the reservation is gone. UnavailableError."""

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from decimal import Decimal
 from typing import Any
 
-from cosched.core.effects import Book, Claim, Quote, Try, Unbook
+from cosched.core.effects import Book, Claim, EndTurn, Quote, Try, Unbook
 from cosched.core.scheduling.external import ExternalScheduler
 from cosched.core.scheduling.external_meeting import ExternalMeetingScheduler
 from cosched.core.scheduling.policies.backfilling import BACKFILLING
@@ -190,6 +190,7 @@ _SLOT_ORDERS: dict[type, Callable[[SlotOutside, Any], None]] = {
     Book: SlotOutside._book,
     Unbook: SlotOutside._unbook,
     Claim: SlotOutside._claim,
+    EndTurn: SlotOutside._done,
 }
 
 

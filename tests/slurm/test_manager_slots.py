@@ -50,7 +50,7 @@ async def test_a_slot_is_claimed_and_goes_with_the_start(place: Place) -> None:
     async with Managed(*place, try_patience=PATIENCE) as slurm:
         job = await queued(slurm, LATER, "--nodes=4", "--time=1")
         at = int(time.time()) + AHEAD
-        assert await slurm.manager.quote(job.job_id, at, ()) == at
+        assert await slurm.manager.quote(job.job_id, at, (), keep=False) == at
         assert await slurm.manager.book(job.job_id, 1, at, ())
         await asyncio.sleep(max(0, at - time.time()))
         assert await slurm.manager.claim(job.job_id)

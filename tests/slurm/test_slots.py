@@ -150,6 +150,27 @@ async def test_an_offered_job_books_a_later_slot_and_is_in_it_once_it_yields(pla
 
 
 @pytest.mark.soak
+async def test_an_earlier_slot_is_kept_free_while_it_is_agreed_on(place: Place) -> None:
+    async with Managed(*place) as slurm:
+        slots = slots_of(slurm)
+        job, other = await queued(slurm, LATER, "--nodes=4", "--time=1"), await queued(slurm, LATER, "--time=1")
+        now = int(time.time())
+        assert await slots.quote(job, now + 100, (), keep=True) == now + 100
+        assert await left_over(slurm) == []  # it has no slot that it could lose
+        assert await slots.book(job, 1, now + 1000, ())
+        assert await slots.quote(job, now + 100, (), keep=True) == now + 100
+        assert len(await slurm_of(slurm).reservations()) == 2
+        assert not await slots.book(other, 1, now + 100, ())
+        assert await slots.book(job, 2, now + 100, ())
+        assert [found.start for found in await slurm_of(slurm).reservations()] == [now + 100]
+        assert await slots.quote(job, now + 50, (), keep=True) == now + 50
+        await slots.forgo(job.job_id)
+        assert [found.start for found in await slurm_of(slurm).reservations()] == [now + 100]
+        await slots.unbook(job.job_id)
+        assert await left_over(slurm) == []
+
+
+@pytest.mark.soak
 async def test_a_job_that_its_user_delays_gets_no_slot_and_is_not_started(place: Place) -> None:
     async with Managed(*place) as slurm:
         slots, job = slots_of(slurm), await queued(slurm, "--begin=now+2hours", "--time=1")

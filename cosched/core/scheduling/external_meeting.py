@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
-from cosched.core.effects import Book, Claim, Quote, Unbook
+from cosched.core.effects import Book, Claim, EndTurn, Quote, Unbook
 from cosched.core.events import Booked, Claimed, MayBeEarlier, Quoted, Ready
 from cosched.core.job import JobState
 from cosched.core.protocol import JobId
@@ -38,6 +38,7 @@ class ExternalMeetingScheduler(ExternalScheduler):
         self.starts = RecentStarts(settings.mate_budget_share)
         self._asked: dict[tuple[JobId, type, bool], Question] = {}  # what is to be told later
         self._aside: dict[JobId, _Aside] = {}
+        self._proposing: set[JobId] = set()  # jobs for which an earlier slot is perhaps kept free
         self._turns: dict[JobId, None] = {}  # jobs that could be before their slots; in order
 
     # Jobs in and out
@@ -54,6 +55,7 @@ class ExternalMeetingScheduler(ExternalScheduler):
         super().leave(job, now, how)
         self._aside.pop(job, None)
         self._turns.pop(job, None)
+        self._proposing.discard(job)
 
     def requeue(self, job: JobId) -> None:
         """See ExternalScheduler."""
@@ -139,6 +141,8 @@ class ExternalMeetingScheduler(ExternalScheduler):
 
     def quote(self, effect: Quote, now: int) -> Quoted | None:  # noqa: ARG002
         """See MeetingScheduler."""
+        if not effect.for_peer:
+            self._proposing.add(effect.job)
         return None if self._ask(effect) else Quoted(effect.job, None, effect.for_peer)
 
     def book(self, effect: Book, now: int) -> Booked | None:  # noqa: ARG002
@@ -158,7 +162,10 @@ class ExternalMeetingScheduler(ExternalScheduler):
             self._take_back(job, now)
 
     def end_turn(self, job: JobId) -> None:
-        """See MeetingScheduler: turns do not wait for each other here."""
+        """See MeetingScheduler. The batch system may keep nodes for a proposal that is over now."""
+        if job in self._proposing:
+            self._proposing.discard(job)
+            self._orders.append(EndTurn(job))
 
     def _ask(self, question: Question) -> bool:
         if question.job not in self._jobs:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Protocol, runtime_checkable
 
-from cosched.core.effects import Book, Claim, PassOver, Quote, Release, Reschedule, Try, Unbook, Yield
+from cosched.core.effects import Book, Claim, EndTurn, PassOver, Quote, Release, Reschedule, Try, Unbook, Yield
 from cosched.core.events import Booked, Claimed, MayBeEarlier, Quoted, Ready, Requeued
 from cosched.core.job import JobState
 from cosched.core.protocol import JobId
@@ -17,7 +17,9 @@ from cosched.core.scheduling.pools import Partitions
 from cosched.core.scheduling.primitives.codes import NONE
 from cosched.core.scheduling.starts import RecentStarts
 
-Order = Yield | Release | Try | Reschedule | PassOver | Quote | Book | Unbook | Claim  # what a batch system is told
+Order = (
+    Yield | Release | Try | Reschedule | PassOver | Quote | Book | Unbook | Claim | EndTurn
+)  # what a batch system is told
 WITH_NODES = (JobState.READY, JobState.HOLDING, JobState.RUNNING)
 
 

@@ -20,7 +20,7 @@ from cosched.adapters.batch_system import (
     Withdrawn,
 )
 from cosched.adapters.manager import Ended, ManagerError, Started
-from cosched.core.effects import Book, Claim, PassOver, Quote, Release, Reschedule, Start, Try, Unbook, Yield
+from cosched.core.effects import Book, Claim, EndTurn, PassOver, Quote, Release, Reschedule, Start, Try, Unbook, Yield
 from cosched.core.job import JobState
 from cosched.core.protocol import Domain, JobId, MateName
 from cosched.service.domain import story
@@ -73,6 +73,7 @@ class Offers(Work):
         }
         if slots is not None:
             self.orders |= {Quote: slots.quote, Book: slots.book, Unbook: slots.unbook, Claim: slots.claim}
+            self.orders[EndTurn] = slots.end_turn
         self.reports: Reports = {
             Appeared: self._appeared,
             Refused: lambda report: jobs.refused(report.job_id, report.reason),

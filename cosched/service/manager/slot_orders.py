@@ -11,7 +11,7 @@ from weakref import WeakValueDictionary
 
 from cosched.adapters.batch_system import MeetingSystem
 from cosched.adapters.manager import ManagerError
-from cosched.core.effects import Book, Claim, Quote, Unbook
+from cosched.core.effects import Book, Claim, EndTurn, Quote, Unbook
 from cosched.core.protocol import JobId
 from cosched.service.clock import Clock
 from cosched.service.domain.offered_slots import OfferedSlots
@@ -59,8 +59,12 @@ class SlotOrders:
 
     async def _quoted(self, order: Quote) -> int | None:
         not_before = self._clock.to_wall(order.not_before)
-        at = await self._system.quote(order.job, not_before, self._slots.paired())
+        at = await self._system.quote(order.job, not_before, self._slots.paired(), keep=not order.for_peer)
         return None if at is None else max(order.not_before, self._clock.from_wall(at))
+
+    async def end_turn(self, order: EndTurn) -> None:
+        """The job's own proposal is over."""
+        await self._in_order(order.job, lambda: self._system.forgo(order.job), None)
 
     async def book(self, order: Book) -> None:
         """Give the job a slot."""
