@@ -83,6 +83,7 @@ class Eureka:
         self.asked = asyncio.Event()
         self.health: health.HealthServicer | None = health.HealthServicer()
         self.slots = True  # else it is of a version that does not know the calls about them
+        self.others: dict[type, Message] = {}  # what it answers to more calls
         self.clock: Behaviour | None = None  # without it, it is of a version that does not know CompareClocks
         self.credentials = credentials
         self.stopping: asyncio.Future[None] | None = None
@@ -117,7 +118,7 @@ class Eureka:
                 request.FromString,
                 lambda reply: reply if type(reply) is bytes else reply.SerializeToString(),
             )
-            for request in (*ANSWERS, *(OF_SLOTS if self.slots else ()))
+            for request in (*ANSWERS, *(OF_SLOTS if self.slots else ()), *self.others)
         }
         if self.clock is not None:
             handlers["CompareClocks"] = grpc.unary_unary_rpc_method_handler(
@@ -130,6 +131,8 @@ class Eureka:
     async def _handle(self, message: Message, context: grpc.aio.ServicerContext) -> Message | bytes:
         self.seen.append(message)
         self.asked.set()
+        if type(message) in self.others:
+            return self.others[type(message)]
         return await self.behaviour(message, context)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cosched.core.coscheduling.mates import NOT_WAITING
+from cosched.core.coscheduling.mates import NOT_WAITING, no_pair
 from cosched.core.events import Asked
 from cosched.core.job import JobState
 from cosched.core.protocol import (
@@ -16,6 +16,7 @@ from cosched.core.protocol import (
     MutatingRequest,
     Reply,
 )
+from cosched.core.scheduling.scheduler import GroupScheduler
 from cosched.service.domain.decisions import Decisions
 from cosched.service.domain.late_answers import LateAnswers
 from cosched.service.domain.memory import recalled_answer, recalled_job
@@ -75,6 +76,8 @@ class Questions:
             if found is None or found.mate is not None:  # else the caller may become its mate
                 return self._core.incoming.mate_job_id(peer, request)
         elif type(request) is GetMember:
+            if not isinstance(self._records.scheduler, GroupScheduler):
+                return no_pair(MateProblem.NO_GROUPS)
             member = self._core.members.find(peer, request)
             if member is None or (member.group is not None and peer in member.group.jobs):
                 return self._core.members.answer(peer, request)

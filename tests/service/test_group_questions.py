@@ -1,0 +1,165 @@
+"""Peers' calls for groups, at a domain with its database: answered the same after it was killed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cosched.core.events import Answered, Asked
+from cosched.core.job import JobState
+from cosched.core.protocol import (
+    Found,
+    GetMateStatus,
+    GetMember,
+    GetProposal,
+    GroupProposed,
+    MateJobId,
+    MateProblem,
+    MateStatus,
+    Outcome,
+    ProposalOutcome,
+    ProposeGroupStart,
+    Reply,
+    Settled,
+    SettleGroupStart,
+    Status,
+    Vote,
+)
+from cosched.core.settings import CoschedulingSettings
+from cosched.service.domain.live_domain import LiveDomain
+from cosched.service.store import JobRecord
+from tests.service.offered_world import SlurmWorld
+from tests.service.outside import Killed, Outside
+from tests.service.world import Faults, Node, World
+
+DOMAINS = ("a", "b", "c")
+PROPOSE = ProposeGroupStart("b/7/5", "1", "7", 0, 60)
+BOOKED = GroupProposed(Vote.BOOKED)
+
+
+@pytest.fixture
+def calls(monkeypatch) -> list[Any]:
+    """What domains would send: nothing is."""
+    sent: list[Any] = []
+    monkeypatch.setattr(Outside, "call", lambda _, call: sent.append(call))
+    return sent
+
+
+@pytest.fixture
+def node(tmp_path: Path, calls):  # noqa: ARG001
+    """Domain a, whose job 1 is in group g with b's job 7 and c's job 8."""
+    world = World(tmp_path, 1, {name: CoschedulingSettings() for name in DOMAINS}, Faults())
+    node = world.nodes["a"]
+    node.run_times = {"1": 100}
+    node._submit(member(1))
+    for peer, job in (("b", "7"), ("c", "8")):
+        assert ask(node, GetMember(job, "g", DOMAINS, "u"), peer) == MateJobId(Found.MATE, "1")
+    yield node
+    world.close()
+
+
+def member(id: int) -> JobRecord:
+    record = JobRecord(id, "j", "u", None, 4, 100, 1000, JobState.QUEUED)
+    record.group_name, record.group_with = "g", "b+c"
+    return record
+
+
+def ask(node: Node, request: Any, peer: str = "b") -> Reply | None:
+    return node.domain.questions.ask(Asked(peer, request))
+
+
+def restart(node: Node) -> None:
+    node._die()
+    node.begin()
+
+
+def test_a_booking_outlives_a_restart_and_ends_by_its_own_name(node: Node) -> None:
+    assert ask(node, PROPOSE) == BOOKED
+    restart(node)
+    assert node.domain.state("1") is JobState.READY
+    assert ask(node, PROPOSE) == BOOKED
+    assert ask(node, PROPOSE._replace(request_id="c/8/9", caller="8"), "c") == GroupProposed(Vote.BUSY)
+    assert ask(node, SettleGroupStart("b/7/4", "1", "7", start=False)) == Settled(False)
+    assert ask(node, SettleGroupStart("b/7/5", "1", "7", start=True)) == Settled(True)
+    assert node.domain.state("1") is JobState.RUNNING
+
+
+def test_a_proposal_that_was_dropped_is_refused_after_a_restart_too(node: Node) -> None:
+    assert ask(node, SettleGroupStart("b/7/5", "1", "7", start=False)) == Settled(False)
+    restart(node)
+    assert ask(node, PROPOSE) == GroupProposed(Vote.NO)
+    assert ask(node, PROPOSE._replace(request_id="b/7/6")) == BOOKED
+
+
+def propose(node: Node, calls: list[Any]) -> str:
+    """Have job 1 propose; the proposal's name."""
+    for _ in range(2):
+        for call in [call for call in calls if isinstance(call.request, GetMember | GetMateStatus)]:
+            calls.remove(call)
+            found = MateJobId(Found.MATE, {"b": "7", "c": "8"}[call.peer])
+            queuing = MateStatus(Status.QUEUING, 0, None)
+            answer = found if isinstance(call.request, GetMember) else queuing
+            node.domain.calls.answered(call, answer)
+    asked = [call.request for call in calls if isinstance(call.request, ProposeGroupStart)]
+    assert len(asked) == 2
+    return asked[0].request_id
+
+
+def test_a_proposer_that_was_killed_has_dropped_what_it_had_not_decided(node: Node, calls: list[Any]) -> None:
+    id = propose(node, calls)
+    restart(node)
+    dropped = [call.request for call in calls if isinstance(call.request, SettleGroupStart)]
+    assert [(told.request_id, told.start) for told in dropped] == [(id, False), (id, False)]
+    assert ask(node, GetProposal(id, "1", "7")) == ProposalOutcome(Outcome.DROPPED)
+
+
+def test_a_proposer_that_was_killed_tells_its_decision_again(node: Node, calls: list[Any]) -> None:
+    id = propose(node, calls)
+    for call in [call for call in calls if isinstance(call.request, ProposeGroupStart)]:
+        node.domain.decisions.begin()
+        with node.domain.turns.take():
+            node.domain.decisions.feed(Answered("1", call.request, BOOKED, call.peer))
+    calls.clear()
+    restart(node)
+    assert [(call.peer, call.request.start) for call in calls if isinstance(call.request, SettleGroupStart)] == [
+        ("b", True),
+        ("c", True),
+    ]
+    assert ask(node, GetProposal(id, "1", "7")) == ProposalOutcome(Outcome.STARTED)
+    node.domain.end("1", JobState.COMPLETED)
+    restart(node)
+    assert ask(node, GetProposal(id, "1", "8"), "c") == ProposalOutcome(Outcome.STARTED)
+
+
+def test_a_member_that_ended_without_having_heard_of_the_caller_is_found_after_a_restart(node: Node) -> None:
+    node.domain.end("1", JobState.CANCELLED)
+    node._submit(member(2))
+    node.domain.end("2", JobState.COMPLETED)
+    restart(node)
+    ended = MateJobId(Found.MATE, "2", MateProblem.COMPLETED)
+    assert ask(node, GetMember("9", "g", DOMAINS, "u")) == ended
+    assert ask(node, GetMateStatus("2", "9")).status is Status.ENDED
+
+
+def test_a_member_killed_between_its_submission_and_its_admission_is_in_its_group(node: Node, monkeypatch) -> None:
+    def killed(*_: object, **__: object) -> None:
+        raise Killed
+
+    node.domain.end("1", JobState.CANCELLED)
+    with monkeypatch.context() as patched:
+        patched.setattr(LiveDomain, "admit", killed)
+        node.guarded(lambda: node._submit(member(2)))
+    node.begin()
+    assert ask(node, GetMember("7", "g", DOMAINS, "u")) == MateJobId(Found.MATE, "2")
+
+
+def test_a_domain_whose_manager_schedules_takes_no_members(tmp_path: Path) -> None:
+    world = SlurmWorld(tmp_path, 1, {name: CoschedulingSettings() for name in "ab"}, Faults())
+    node = world.nodes["a"]
+    assert not node.domain.takes_groups
+    assert ask(node, GetMember("7", "g", DOMAINS, "u")) == MateJobId(Found.NO_PAIR, None, MateProblem.NO_GROUPS)
+    assert ask(node, PROPOSE) == GroupProposed(Vote.NO)
+    assert ask(node, GetProposal("b/7/1", "1", "7")) == ProposalOutcome(Outcome.UNKNOWN)
+    world.close()
