@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 
-from cosched.core.events import Answered, Asked
+from cosched.core.effects import SetTimer, Timer
+from cosched.core.events import Answered, Asked, CallFailed
 from cosched.core.job import JobState
 from cosched.core.protocol import (
+    Failure,
     Found,
     GetMateStatus,
     GetMember,
@@ -86,6 +88,16 @@ def test_a_booking_outlives_a_restart_and_ends_by_its_own_name(node: Node) -> No
     assert node.domain.state("1") is JobState.RUNNING
 
 
+def test_a_member_that_was_away_for_long_asks_for_the_outcome_before_it_goes_on(node: Node, calls: list[Any]) -> None:
+    assert ask(node, PROPOSE) == BOOKED
+    calls.clear()
+    node.world.now += 1000
+    restart(node)
+    node.domain.timer_due(SetTimer("1", Timer.LEASE, node.world.now))
+    assert [(call.peer, call.request) for call in calls] == [("b", GetProposal("b/7/5", "7", "1"))]
+    assert node.domain.state("1") is JobState.READY
+
+
 def test_a_proposal_that_was_dropped_is_refused_after_a_restart_too(node: Node) -> None:
     assert ask(node, SettleGroupStart("b/7/5", "1", "7", start=False)) == Settled(False)
     restart(node)
@@ -129,6 +141,11 @@ def test_a_proposer_that_was_killed_tells_its_decision_again(node: Node, calls: 
     ]
     assert ask(node, GetProposal(id, "1", "7")) == ProposalOutcome(Outcome.STARTED)
     node.domain.end("1", JobState.COMPLETED)
+    for call in list(calls):
+        node.domain.calls.failed(call, CallFailed("1", call.request, Failure.TIMEOUT, call.peer), "lost")
+    calls.clear()
+    node.domain.timer_due(SetTimer("1", Timer.RETRY, node.world.now))
+    assert {call.peer for call in calls} == {"b", "c"}
     restart(node)
     assert ask(node, GetProposal(id, "1", "8"), "c") == ProposalOutcome(Outcome.STARTED)
 

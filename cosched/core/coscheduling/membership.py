@@ -49,6 +49,7 @@ class Booking:
     since: int
     until: int  # when the lease ends
     release_due: bool = False  # its hold was to end meanwhile
+    asked: bool = False  # its lease is over, and the outcome was asked for since this domain was started
 
 
 @dataclass(slots=True)

@@ -142,8 +142,9 @@ class LiveDomain:
     # Time
 
     def timer_due(self, timer: SetTimer) -> None:
-        """A timer's instant has come."""
-        if timer.timer is Timer.GRACE or timer.job in self.jobs:
+        """A timer's instant has come. A job that has ended may still have to tell its group that this has started."""
+        known = self.core.jobs if timer.timer is Timer.RETRY else self.jobs
+        if timer.timer is Timer.GRACE or timer.job in known:
             self.turns.happen(self.decisions.feed, TIMER_EVENTS[timer.timer](timer.job))
 
     def go_on(self, job: JobId) -> None:

@@ -178,6 +178,7 @@ class Grouping:
         if job.state in WAITING and group.wanted_until > now:
             self.ledger.wanted[job.id] = None
         if group.booking is not None:
+            group.booking.asked = False
             effects.append(SetTimer(job.id, Timer.LEASE, max(now, group.booking.until)))
         elif job.state is READY:
             effects += self.asking.ask_for_mate(job, now)

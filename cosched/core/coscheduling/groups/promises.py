@@ -205,6 +205,10 @@ class Promises:
         booking = group.booking
         if booking is None:
             return []
+        if (
+            not booking.asked
+        ):  # patience begins when the proposer is asked, however late: this domain may have been down
+            booking.asked, booking.until = True, now
         waited = now - booking.until
         if waited > settings.peer_patience and not self.peers.expects(booking.proposer, now):
             return self._give_up(job, booking, now)
