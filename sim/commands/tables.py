@@ -35,6 +35,7 @@ COMPARED = (
     "pairs\ntogether",
 )
 
+MOST_ONE_BY_ONE = 8  # domains; of more, each has a row
 QUANTILES = ("mean", "min", "p25", "median", "p75", "p95", "p99", "max")
 
 
@@ -57,15 +58,31 @@ DISTRIBUTIONS = {
 
 
 def replay_tables(summary: Summary) -> list[RenderableType]:
-    """Return a heading, a table and some lines for each domain, and a line on the pairs."""
-    parts: list[RenderableType] = []
-    for name, domain in summary["domains"].items():
-        title = Text(heading(name, domain), style="bold")
-        parts += [title, *_jobs_lines(domain), _domain_table(domain), *_domain_lines(domain), ""]
+    """Return what is to be said of the domains, one by one or a row each, and lines on pairs and groups."""
+    domains = summary["domains"]
+    parts = [_federation_table(domains), ""] if len(domains) > MOST_ONE_BY_ONE else _one_by_one(domains)
     if "groups" not in summary:
         return [*parts, pairs_line(summary["pairs"])]
     pairs = [pairs_line(summary["pairs"])] if summary["pairs"]["pairs"] else []
     return [*parts, *pairs, groups_line(summary["groups"])]
+
+
+def _one_by_one(domains: Mapping[str, Summary]) -> list[RenderableType]:
+    """Return a heading, a table and some lines for each domain."""
+    parts: list[RenderableType] = []
+    for name, domain in domains.items():
+        title = Text(heading(name, domain), style="bold")
+        parts += [title, *_jobs_lines(domain), _domain_table(domain), *_domain_lines(domain), ""]
+    return parts
+
+
+def _federation_table(domains: Mapping[str, Summary]) -> Table:
+    """Return a row for each domain, with the means over all its jobs."""
+    table = new_table("\nmachine", "\nscheme", "\njobs", "\npaired", *COMPARED[2:-1], "never\nstarted", left=2)
+    for name, domain in domains.items():
+        counts = f"{domain['jobs']:,}", f"{domain['paired']['jobs']:,}"
+        table.add_row(name, domain["scheme"], *counts, *_comparison_cells(domain), f"{domain['never_started']:,}")
+    return table
 
 
 def comparison_table(runs: Mapping[str, Summary]) -> Table:

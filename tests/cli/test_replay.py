@@ -219,3 +219,13 @@ def test_public_logs(cosched, traces, name, jobs, rejected):
     domain = summary_of(result)["domains"]["x"]
     assert (domain["jobs"], domain["rejected"], domain["never_started"]) == (jobs, rejected, 0)
     assert re.fullmatch(r".*: left out \d+ jobs: no run time \(first in line \d+\)\n", result.stderr)
+
+
+def test_of_many_domains_each_has_a_row(cosched, tmp_path):
+    (tmp_path / "log.swf").write_text(swf(*hourly(4)))
+    domains = [f"--domain=site{number},trace=log.swf" for number in range(9)]
+    said = cosched("replay", *domains, "--pair-fraction", "0.5", "--group-size", "2-3").stdout.splitlines()
+    rows = [line.split() for line in said if line.startswith("site")]
+    assert [row[:3] for row in rows] == [[f"site{number}", "hold", "4"] for number in range(9)]
+    assert sum(int(row[3]) for row in rows) in (17, 18)  # half of all jobs
+    assert len(said) < 16
