@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
-from cosched.adapters.batch_system import Known
+from cosched.adapters.batch_system import Known, MeetingSystem, SlotOnRecord
+from cosched.adapters.manager import ManagerError
 from cosched.core.job import JobState
 from cosched.service.manager.offers import Offers
 from cosched.service.tasks import Tasks
@@ -45,3 +47,20 @@ async def test_a_job_that_waited_has_lost_its_nodes_if_it_is_queued_and_only_the
 @pytest.mark.parametrize("on_record", [JobState.QUEUED, JobState.RUNNING])
 async def test_a_job_that_did_not_wait_has_none_to_lose(on_record: JobState) -> None:
     assert not await lost(on_record, offered=False)
+
+
+async def test_slots_of_an_earlier_service_that_met_are_taken_away() -> None:
+    """Its jobs would wait in them for ever."""
+    taken: list[dict[str, SlotOnRecord]] = []
+
+    class System(MeetingSystem):
+        async def take_up_slots(self, slots: Mapping[str, SlotOnRecord]) -> None:
+            taken.append({**slots})
+            raise ManagerError("scontrol: no")
+
+    tasks = Tasks(pytest.fail)
+    domain = cast(Any, Domain())
+    offers = Offers(domain, domain, System(), cast(Any, None), [], tasks)
+    await offers.take_up({}, ())
+    await tasks.settled()
+    assert taken == [{}]

@@ -108,3 +108,23 @@ def test_a_mate_that_is_cancelled_takes_the_slot_with_it(coupled: Coupled) -> No
     coupled.there.cluster.scancel(second)
     coupled.until_state(coupled.here, ours, "completed")
     check_nothing_is_left(coupled)
+
+
+@pytest.mark.soak
+def test_a_service_that_meets_no_longer_takes_the_slots_away(coupled: Coupled) -> None:
+    ours, its, _, second = has_slot(coupled, "rolled-back")
+    try:
+        serve(coupled, "yield")
+        coupled.until(lambda: not any(reservations_of(domain) for domain in coupled.lab), "no reservation")
+        coupled.there.cluster.scancel(second)
+        check_started_together(coupled, [ours], [its])
+    finally:
+        serve(coupled, "meet")
+
+
+def serve(coupled: Coupled, scheme: str) -> None:
+    """Have both domains served with this scheme."""
+    coupled.lab.configure((scheme, scheme), **SETTINGS)
+    for domain in coupled.lab:
+        domain.service.stop()
+        domain.service.start()

@@ -14,6 +14,7 @@ from cosched.adapters.batch_system import (
     Freed,
     Known,
     Link,
+    MeetingSystem,
     Offered,
     Refused,
     Relinked,
@@ -195,6 +196,16 @@ class Offers(Work):
             self._find(known)
         if self._slots is not None:
             self._slots.take_up()
+        elif isinstance(self._system, MeetingSystem):
+            self._tasks.run(self._take_slots_away(self._system))
+
+    @staticmethod
+    async def _take_slots_away(system: MeetingSystem) -> None:
+        """An earlier service may have met: nobody would start its jobs at their slots."""
+        try:
+            await system.take_up_slots({})
+        except ManagerError as error:
+            _LOG.warning("slots of an earlier service are not taken away: %s", error)
 
     def _find(self, known: Known) -> None:
         if known.end is not None:

@@ -41,11 +41,14 @@ class SlotOrders:
         self._tasks.run(self._take_up())
 
     async def _take_up(self) -> None:
+        told = False
         while not self._taken_up.is_set():
             try:
                 await self._system.take_up_slots(self._slots.on_record())
             except ManagerError as error:
-                _LOG.warning("slots are not taken up yet: %s", error)
+                if not told:  # log it once
+                    _LOG.warning("slots are not taken up yet: %s", error)
+                told = True
                 await asyncio.sleep(PACE)
             else:
                 self._taken_up.set()
