@@ -20,7 +20,7 @@ _TEXTS: Mapping[str, str] = {
     MateProblem.NAMES_PAIR: "{mate} waits for the job of a pair's name: give that name as --pair",
     MateProblem.UNLINKED: "{mate} was unlinked from this job",
     MateProblem.OFF: "coscheduling is off at {domain}",
-    MateProblem.OTHER_DOMAINS: "the job of that group on {domain} names other domains",
+    MateProblem.OTHER_DOMAINS: "the job of that name on {domain} names other domains, as its group",
     MateProblem.NO_GROUPS: "{domain} takes no members of groups",
 }
 _NOT_SAID = "{domain} knows no such pair: {mate} is not there, has ended, or is another job's mate or another user's"

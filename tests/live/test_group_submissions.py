@@ -40,11 +40,17 @@ def test_a_group_starts_together_and_bad_ones_are_refused_in_a_line(trio, tmp_pa
         assert refusal(a, group="g", members=["a", "b"]).startswith("a is this domain")
         first = a.submit(script, group="g", members=["b", "c"])
         assert refusal(a, group="g", members=["c", "b"]).startswith("group g: job 1 is its member here already")
+        assert refusal(b, group="g", members=["a"]).startswith("the job of that name on a names other domains")
+        two = b.submit(script, pair="two", pair_domain="c")
+        assert refusal(c, group="two", members=["a", "b"]).startswith("group two: the job on b names other domains")
+        b.cancel(two)
+        with pytest.raises(ClientError, match="job 1 is in group g: unlink it first"):
+            a.link(first, "b:1")
         second = b.submit(script, group="g", members=["a", "c"])
         assert [str(member) for member in second.group.members] == ["a:1", "c"]
         c.submit(script, group="g", members=["a", "b"])
         wait_until(lambda: all(client.jobs(["completed"], group="g") for client in (a, b, c)))
-        assert [str(member) for member in a.job(first).group.members] == ["b:1", "c:1"]
+        assert [str(member) for member in a.job(first).group.members] == ["b:3", "c:2"]
     starts = [at for _, _, _, at in noted(tmp_path)]
     assert len(starts) == 3
     assert max(starts) - min(starts) < 1.0
@@ -58,7 +64,7 @@ def test_all_jobs_of_a_group_are_submitted_by_one_command_or_none_is(trio, tmp_p
     (tmp_path / "large.sh").write_text(script_that_notes(tmp_path).replace("\n", "\n#COSCHED --nodes=99\n", 1))
     to = [f"--to={service.name}:job.sh" for service in trio]
 
-    refused = a.run("submit", "--group=g", *to[:2], "--to=c:large.sh", cwd=tmp_path)
+    refused = a.run("submit", "--group=h", *to[:2], "--to=c:large.sh", cwd=tmp_path)
     assert refused.returncode == 1
     assert refused.stderr.startswith("cosched: c: ")
     assert refused.stderr.endswith("; a:1 was cancelled; b:1 was cancelled\n")

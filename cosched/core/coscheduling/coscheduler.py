@@ -125,7 +125,7 @@ class Coscheduler:
         self.slots = slots = Slots(ledger)
         self.allocations = allocations = Allocations(ledger, peers, slots)
         self.asking = asking = Asking(ledger, peers, allocations)
-        self.members = members = Members(ledger, owners or {})
+        self.members = members = Members(ledger, mates, owners or {})
         self.links = Links(ledger, mates, members, allocations, asking, slots)
         self.proposing = proposing = Proposing(ledger, peers, allocations, asking, slots)
         self.outgoing = outgoing = Outgoing(ledger, mates, peers, allocations, asking, proposing)

@@ -12,7 +12,7 @@ from cosched.core.coscheduling.answers import REFUSED, Answers
 from cosched.core.coscheduling.bookings import Bookings
 from cosched.core.coscheduling.groups.grouping import Grouping
 from cosched.core.coscheduling.ledger import IllegalEvent, Ledger, PairedJob
-from cosched.core.coscheduling.mates import Mates, no_pair
+from cosched.core.coscheduling.mates import UNSUBMITTED, Mates, no_pair
 from cosched.core.effects import Answer, Effect, HasMate, Try, Wanted
 from cosched.core.events import Asked, Tried
 from cosched.core.job import JobState
@@ -87,7 +87,11 @@ class Incoming:
 
     def mate_job_id(self, peer: Domain, request: GetMateJobId) -> MateJobId:
         """Answer GetMateJobId; a job here that names no id yet takes the caller's."""
-        return self.mates.answer(peer, request) if self.ledger.settings.enabled else no_pair(MateProblem.OFF)
+        if not self.ledger.settings.enabled:
+            return no_pair(MateProblem.OFF)
+        answer = self.mates.answer(peer, request)
+        takes_group_for_pair = answer is UNSUBMITTED and self.grouping.members.is_pair_of(peer, request)
+        return no_pair(MateProblem.OTHER_DOMAINS) if takes_group_for_pair else answer
 
     def mate_status(self, peer: Domain, request: GetMateStatus) -> MateStatus:
         """Answer GetMateStatus; UNKNOWN for any job that is not the caller's mate."""

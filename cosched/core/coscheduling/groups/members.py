@@ -6,9 +6,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from cosched.core.coscheduling.ledger import Ledger, PairedJob
-from cosched.core.coscheduling.mates import NOT_WAITING, UNSUBMITTED, no_pair
+from cosched.core.coscheduling.mates import NOT_WAITING, UNSUBMITTED, Mates, no_pair
 from cosched.core.coscheduling.membership import Membership
-from cosched.core.protocol import MAX_MEMBERS, Domain, Found, GetMember, GroupName, JobId, MateJobId, MateProblem
+from cosched.core.protocol import (
+    MAX_MEMBERS,
+    Domain,
+    Found,
+    GetMateJobId,
+    GetMember,
+    GroupName,
+    JobId,
+    MateJobId,
+    MateName,
+    MateProblem,
+)
 
 
 @dataclass
@@ -16,6 +27,7 @@ class Members:
     """The jobs of this domain that are in groups. `owners` as in `Mates`."""
 
     ledger: Ledger
+    mates: Mates
     owners: Mapping[tuple[Domain, str], str] = field(default_factory=dict)
     _by_name: dict[tuple[str, str], JobId] = field(default_factory=dict)  # owner here, name of the group
 
@@ -72,12 +84,20 @@ class Members:
             return no_pair(MateProblem.OFF)
         job = self.find(peer, request)
         if job is None or job.group is None:
-            return UNSUBMITTED
+            pair = MateName(peer, request.group)
+            paired = self.mates.taken(pair, self.mates.owner_here(peer, request.owner)) is not None
+            return no_pair(MateProblem.OTHER_DOMAINS) if paired else UNSUBMITTED
         if request.domains != job.group.domains or peer not in job.group.others:
             return no_pair(MateProblem.OTHER_DOMAINS)
         if job.group.jobs.setdefault(peer, request.caller) != request.caller:
             return no_pair(MateProblem.TAKEN)
         return MateJobId(Found.MATE, job.id, NOT_WAITING.get(job.state))
+
+    def is_pair_of(self, peer: Domain, request: GetMateJobId) -> bool:
+        """Whether the caller takes a group of its owner for a pair: it names fewer domains than the member here."""
+        job = self.taken(request.pair or "", self.mates.owner_here(peer, request.owner))
+        group = None if job is None else self.ledger.jobs[job].group
+        return group is not None and peer in group.others
 
     def is_member(self, peer: Domain, caller: JobId, job: JobId) -> bool:
         """Whether the peer's job `caller`, which has asked for this id before, is in the same group as `job`."""
