@@ -123,7 +123,8 @@ class FakeDomain(DomainServiceServicer):
                 for job in self.jobs.values()
                 if job.state in states
                 and request.owner in ("", job.owner)
-                and (job.mates or not request.paired_only)
+                and (job.mates or job.HasField("group") or not request.paired_only)
+                and request.group in ("", job.group.name, *(mate.name.pair.name for mate in job.mates))
                 and int(job.ref.job_id) > int(request.page_token or 0)
             ]
             jobs = chosen[: self.page_size]

@@ -60,16 +60,19 @@ def _show_group(name: str, as_json: bool, server: str | None) -> None:
         return
     width = max(len(str(job)) for job in jobs)
     told = [f"{local_time(event.at)}  {printable(event.job or ''):{width}}  {printable(event.text)}" for event in story]
-    show_text("\n".join([f"group       {name}", *map(printable, _about(group)), "", *told]))
+    show_text("\n".join([*map(printable, _about(group)), "", *told]))
     for domain, problem in group.unasked.items():
         say(printable(f"{domain}: {problem}"))
 
 
 def _about(group: Members) -> Iterator[str]:
+    rows = [("group", group.name)]
     for _, job in group.jobs:
-        yield f"{job!s:<12}{_state(job)}; {job.owner}, {job.nodes:,} node{'s' if job.nodes > 1 else ''}"
-    yield from (f"{domain:<12}not submitted yet" for domain in group.unsubmitted)
-    yield from (f"{domain:<12}not known here" for domain in group.unasked)
+        rows.append((str(job), f"{_state(job)}; {job.owner}, {job.nodes:,} node{'s' if job.nodes > 1 else ''}"))
+    rows += [(domain, "not submitted yet") for domain in group.unsubmitted]
+    rows += [(domain, "not known here") for domain in group.unasked]
+    width = max(12, 2 + max(len(title) for title, _ in rows))
+    yield from (f"{title:<{width}}{text}" for title, text in rows)
 
 
 def _facts(job: Job) -> Iterator[tuple[str, str]]:

@@ -1,0 +1,76 @@
+"""`cosched groups`, `cosched wait`, `cosched mates`, and `cosched show` of a group."""
+
+import json
+
+import pytest
+
+from cosched.v1 import coscheduling_pb2 as wire
+from cosched.v1 import job_pb2
+from tests.client.fake_domain import EPOCH
+
+
+@pytest.fixture(autouse=True)
+def nowhere_else(monkeypatch):
+    """No other domain has a known address, and this is no job."""
+    for name in ("COSCHED_DOMAINS", "COSCHED_JOB_ID", "SLURM_JOB_ID", "PBS_JOBID"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def member(domain):
+    """Job 17, in the group run7 with a job of eureka; none of mira is known."""
+    job = domain.add(name="flow", state=job_pb2.JOB_STATE_HOLDING, reason="MateUnsubmitted")
+    job.group.name = "run7"
+    eureka = job.group.members.add(domain="eureka", status=wire.MATE_STATUS_QUEUING)
+    eureka.job.domain, eureka.job.job_id = "eureka", "3"
+    job.group.members.add(domain="mira")
+    return job
+
+
+@pytest.mark.usefixtures("member")
+def test_groups_are_listed_with_what_is_known(cosched, domain):
+    domain.add(name="alone")
+    assert cosched("groups").stdout == (
+        "GROUP  JOBID  NAME  USER   ST  REASON           OTHER MEMBERS\n"
+        "run7      17  flow  alice  HO  MateUnsubmitted  eureka:3 queuing, mira\n"
+    )
+    [job] = json.loads(cosched("groups", "--json").stdout)
+    assert [other["id"] for other in job["group"]["members"]] == ["3", None]
+    assert "run7@eureka+mira" in cosched("queue").stdout
+    shown = cosched("show", "17").stdout.splitlines()
+    assert "group       run7; its group has eureka:3 (queuing), no job on mira yet" in shown
+
+
+@pytest.mark.usefixtures("member")
+def test_a_group_is_shown_as_far_as_its_domains_are_known(cosched, domain):
+    domain.happen(5, "is ready on 1 node", "17")
+    shown = cosched("show", "run7")
+    assert shown.stdout.splitlines()[:4] == [
+        "group        run7",
+        "intrepid:17  holding (MateUnsubmitted: its mate is not submitted yet); alice, 1 node",
+        "eureka       not known here",
+        "mira         not known here",
+    ]
+    assert shown.stdout.endswith("intrepid:17  is ready on 1 node\n")
+    assert "the address of domain eureka is not known" in shown.stderr
+    told = json.loads(cosched("show", "run7", "--json").stdout)
+    assert ([job["id"] for job in told["jobs"]], [*told["unasked"]]) == (["17"], ["eureka", "mira"])
+    assert "no job of intrepid is in a group or a pair run8" in cosched("show", "run8", exit_code=1).stderr
+
+
+def test_waiting_ends_with_the_jobs(cosched, domain, member):
+    member.state = job_pb2.JOB_STATE_RUNNING
+    member.started_at.seconds = EPOCH
+    failed = domain.add(state=job_pb2.JOB_STATE_FAILED)
+    assert cosched("wait", "--started", "17").stdout == "intrepid:17 running\n"
+    late = cosched("wait", "--timeout", "0:01", "17", exit_code=1)
+    assert late.stderr == "cosched: not yet: intrepid:17 (running)\n"
+    member.state = job_pb2.JOB_STATE_COMPLETED
+    assert cosched("wait", "17", "intrepid:17").stdout == "intrepid:17 completed\n" * 2
+    both = cosched("wait", "--json", "17", failed.ref.job_id, exit_code=1)
+    assert [job["state"] for job in json.loads(both.stdout)] == ["completed", "failed"]
+    assert "the address of domain eureka is not known" in cosched("wait", "run7", exit_code=1).stderr
+
+
+def test_what_is_no_job_has_no_mates(cosched):
+    assert "this is no job: name one by its ID" in cosched("mates", exit_code=2).stderr
