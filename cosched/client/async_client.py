@@ -15,7 +15,7 @@ from cosched.client import calls
 from cosched.client.attempts import CALL_PAUSES, Attempts
 from cosched.client.calls import Call, JobLike
 from cosched.client.client import TIMEOUT
-from cosched.client.connection import Tls, chosen_tls, open_channel, server_address
+from cosched.client.connection import Tls, chosen_tls, of_domain, open_channel, server_address
 from cosched.client.domains import Domain, Nodes
 from cosched.client.events import Event
 from cosched.client.feed import Feed
@@ -39,6 +39,12 @@ class AsyncClient(AbstractAsyncContextManager["AsyncClient"]):
         self._channel = open_channel(grpc.aio, self.server, self._tls)
         self._stub = DomainServiceStub(self._channel)
         self._rendezvous = RendezvousServiceStub(self._channel)
+
+    @classmethod
+    def of(cls, domain: str, *, timeout: float = TIMEOUT) -> AsyncClient:
+        """Connect to the domain of this name; see Client.of."""
+        address, tls = of_domain(domain)
+        return cls(address, timeout=timeout, tls=tls)
 
     async def close(self) -> None:
         """Close the connection."""
