@@ -54,6 +54,7 @@ docs/protocol
 sim/reference/README
 sim/studies/tang2011/PAPER
 sim/studies/meet/RESULTS
+sim/studies/groups/RESULTS
 ```
 
 ```{toctree}

@@ -87,6 +87,12 @@ class Results(Measured):
         found = (self.mean(place, measure) for place in _everywhere(schemes))
         return [mean.mean for mean in found if mean is not None]
 
+    def mean_difference(self, schemes: str, other: str, measure: str) -> float | None:
+        """Return how much more of a measure there is under one combination than another, over all points of both."""
+        both = zip(_everywhere(schemes), _everywhere(other), strict=True)
+        found = [more.mean for places in both if (more := self.difference(*places, measure)) is not None]
+        return float(np.mean(found)) if found else None
+
 
 def _everywhere(schemes: str) -> Iterator[Place]:
     for experiment in EXPERIMENTS:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
-from cosched.sim.reports.estimate import shown, signed
+from cosched.sim.reports.estimate import Estimate, shown, signed
 from cosched.sim.studies.groups.measuring import (
     APART,
     GAP,
@@ -16,6 +16,7 @@ from cosched.sim.studies.groups.measuring import (
     OTHERS_NEVER,
     SYNC,
     TOGETHER,
+    WAIT,
 )
 from cosched.sim.studies.groups.results import REFERENCE, Comparison, Results, of_classes
 from cosched.sim.studies.groups.setup import CLASSES, EXPERIMENTS, IN_PAIRS, SCHEMES, Experiment
@@ -30,6 +31,7 @@ def verdict(results: Results) -> list[str]:
         *_waits(results),
         *_syncs(results),
         *_held(results),
+        *_more(results),
         *_beside_pairs(results),
         *_others(results),
         *_schemes(results),
@@ -65,7 +67,10 @@ def _syncs(results: Results) -> Iterator[str]:
         f"{experiment.label(point)}: {', '.join(_of_schemes(results, experiment, point, SYNC))}"
         for point in experiment.points
     ]
-    yield f"**Sync time of a member**, by the number of members (min): {'; '.join(told)}."
+    yield (
+        f"**Sync time of a member**, by the number of members (min): {'; '.join(told)}. In pairs, over all points: "
+        f"{', '.join(f'{schemes} {_range(results, schemes + IN_PAIRS, SYNC)}' for schemes in SCHEMES)}."
+    )
 
 
 def _of_schemes(results: Results, experiment: Experiment, point: float, measure: str) -> Iterator[str]:
@@ -88,6 +93,21 @@ def _held(results: Results) -> Iterator[str]:
         yield f"**Held node-time** (per cent, over all points): {'; '.join(told)}."
 
 
+def _more(results: Results) -> Iterator[str]:
+    """Say how much longer other jobs wait than without coscheduling, in the mean over all points."""
+    places = [place for schemes in SCHEMES for place in (schemes, schemes + IN_PAIRS)]
+    told = []
+    for name in CLASSES:
+        more = {place: results.mean_difference(place, BASE, f"{name} {WAIT}") for place in places}
+        listed = ", ".join(f"{place} {_signed(mean)}" for place, mean in more.items() if mean is not None)
+        told.append(f"on the {name} machines, where they then wait {_range(results, BASE, f'{name} {WAIT}')}: {listed}")
+    yield f"**Other jobs' waits**, beside no coscheduling, in the mean over all points (min): {'; '.join(told)}."
+
+
+def _signed(value: float) -> str:
+    return signed(Estimate(float(f"{value:.2g}")))
+
+
 def _range(results: Results, schemes: str, measure: str) -> str:
     """Return the least and the greatest mean of a measure over all points."""
     means = results.means(schemes, measure)
@@ -103,21 +123,21 @@ def _beside_pairs(results: Results) -> Iterator[str]:
         yield f"**Nothing is decided:** comparisons need at least {LEAST} replications."
         return
     told = _listed(against, lambda of: of.measure)
-    yield f"**Beside the same jobs in pairs**, groups are {_counted(against)}. {told}"
+    yield f"**Beside the same jobs in pairs**, groups are {_counted(against)}.{told}"
 
 
 def _others(results: Results) -> Iterator[str]:
     against = [each for each in results.comparisons if each.other == BASE]
     if against:
         told = _listed(against, lambda of: f"{of.measure} under {of.schemes}")
-        yield f"**Other jobs, beside no coscheduling**, are {_counted(against)}. {told}"
+        yield f"**Other jobs, beside no coscheduling**, are {_counted(against)}.{told}"
 
 
 def _schemes(results: Results) -> Iterator[str]:
     against = [each for each in results.comparisons if each.other == REFERENCE]
     if against:
         told = _listed(against, lambda of: f"{of.measure} under {of.schemes}")
-        yield f"**Schemes, beside YY**, are {_counted(against)}. {told}"
+        yield f"**Schemes, beside YY**, are {_counted(against)}.{told}"
 
 
 def _counted(against: Sequence[Comparison]) -> str:
@@ -138,8 +158,8 @@ def _listed(against: Sequence[Comparison], named: Callable[[Comparison], str]) -
                 found.setdefault(named(each), []).append(each)
         names = [f"{name} ({len(of)}; most {_place(max(of, key=_size))})" for name, of in found.items()]
         if names:
-            told.append(f"{word.capitalize()}: {'; '.join(names)}.")
-    return " ".join(told)
+            told.append(f" {word.capitalize()}: {'; '.join(names)}.")
+    return "".join(told)
 
 
 def _size(each: Comparison) -> float:
