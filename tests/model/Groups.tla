@@ -21,6 +21,7 @@ CONSTANTS
     LooksAgain,        \* after yields with no event to come, an iteration follows some time
     WantedAnyway,      \* while a member holds every other is wanted; else only those that were asked while they queued
     WantedReleased,    \* also those that were just released; else released jobs come last
+    GivesWay,          \* no member holds while another group, which comes before its own, waits for nodes in its domain
     Rank,              \* of two that propose the lower ranked goes on; else each gives way to the other
     KeepAndAsk,        \* on "busy" a proposer keeps what it has booked, and asks again; else that counts as "no"
     BookingsStay,      \* another proposer never replaces a booking; else one of lower rank does
@@ -143,10 +144,16 @@ LookAgain(d) == /\ LooksAgain
 (* A job whose booking was dropped begins anew. *)
 BeginsAnew(j) == job[j].st = "ready" /\ job[j].phase = "none" /\ ~IsBooked(j) /\ Proposes(j)
 
+(* The groups' numbers are the order in which they go first. *)
+MustGiveWay(j) == GivesWay /\ \E k \in Of(j[2]) : /\ k[1] < j[1]
+                                                /\ job[k].st = "queued"
+                                                /\ \E o \in Others(k) : job[o].st = "holding"
+Holds(j) == Scheme[j[2]] = "hold" /\ ~MustGiveWay(j)
+
 (* What the job is after its own proposal was dropped: it holds or yields. *)
-Waits(j, r) == [r EXCEPT !.st = IF Scheme[j[2]] = "hold" THEN "holding" ELSE "queued", !.phase = "none",
+Waits(j, r) == [r EXCEPT !.st = IF Holds(j) THEN "holding" ELSE "queued", !.phase = "none",
                          !.yes = {}, !.busy = {}]
-PassedOver(j) == /\ passed' = IF Scheme[j[2]] = "hold" THEN passed ELSE passed \cup {j}
+PassedOver(j) == /\ passed' = IF Holds(j) THEN passed ELSE passed \cup {j}
                  /\ UNCHANGED released
 
 (* The proposal is dropped, on record, and all are told that have not said no. *)

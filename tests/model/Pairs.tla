@@ -26,7 +26,7 @@ CONSTANTS
     Generations,       \* StartJob starts only the hold that it names
     FirstAnswer,       \* a copy of a call gets the answer of the first, or a refusal if a later call has come
     PersistFirst,      \* what changed is on record before anything is sent
-    Deadlines          \* a TryStartMate that was given up is not carried out any more
+    Voids              \* a call that was given up is followed by one that only has a later number, until that is answered
 
 Domains == DOMAIN Order
 PairsOf(d) == {Order[d][i] : i \in 1..Len(Order[d])}
@@ -42,10 +42,11 @@ VARIABLES
     passed,     \* the jobs that have yielded at this instant
     taken,      \* the domains in which a job without a mate runs
     starts,     \* [job -> how often it really has been started]
-    broken,     \* jobs of pairs of which a call was given up, until they ask anew and are answered
+    broken,     \* jobs of pairs of which a StartJob was given up, until they ask anew and are answered
+    doubt,      \* jobs whose TryStartMate was given up, and may still be carried out: no later call has been answered
     alone       \* pairs of which a job has started alone by a fault, and its record says so
 
-vars == <<job, disk, net, released, passed, taken, starts, broken, alone>>
+vars == <<job, disk, net, released, passed, taken, starts, broken, doubt, alone>>
 
 NoCall == [kind |-> "none"]
 New == [st |-> IF Submitted THEN "queued" ELSE "absent",
@@ -53,6 +54,7 @@ New == [st |-> IF Submitted THEN "queued" ELSE "absent",
         shown |-> FALSE,     \* the mate's domain was told that it has nodes
         call |-> NoCall,     \* the call whose answer it awaits
         number |-> 0,        \* of its last call
+        void |-> 0,          \* the number of the call that makes one void that was given up
         wanted |-> FALSE,    \* its mate's TryStartMate was refused, and the mate has said that it will hold
         last |-> 0,          \* the last changing call of its mate
         said |-> FALSE]      \* and the answer to that
@@ -65,6 +67,7 @@ Init == /\ job = [j \in Jobs |-> New]
         /\ taken = {}
         /\ starts = [j \in Jobs |-> 0]
         /\ broken = {}
+        /\ doubt = {}
         /\ alone = {}
 
 Started(j) == job[j].st \in {"running", "ended"}
@@ -101,7 +104,7 @@ Submit(j) == /\ Undisturbed
              /\ job[j].st = "absent"
              /\ Changes([job EXCEPT ![j].st = "queued"])
              /\ NewInstant(j[1], {})
-             /\ UNCHANGED <<net, starts, broken, alone>>
+             /\ UNCHANGED <<net, starts, broken, doubt, alone>>
 
 Position(d, p) == CHOOSE i \in 1..Len(Order[d]) : Order[d][i] = p
 
@@ -131,7 +134,7 @@ Ready(j) ==
        /\ Sends({[kind |-> "mate", to |-> Mate(j), number |-> n]})
        /\ SameInstant
        /\ broken' = broken \ {j}
-       /\ UNCHANGED <<starts, alone>>
+       /\ UNCHANGED <<starts, doubt, alone>>
 
 Started_(j) == [job[j] EXCEPT !.st = "running", !.call = NoCall, !.wanted = FALSE]
 Holds_(j) == [job[j] EXCEPT !.st = "holding", !.call = NoCall, !.gen = Numbered(@)]
@@ -150,29 +153,29 @@ Release(j) == /\ ReleaseTimer
               /\ Jitter => Quiet
               /\ Changes([job EXCEPT ![j].st = "queued"])
               /\ NewInstant(j[1], {j})
-              /\ UNCHANGED <<net, starts, broken, alone>>
+              /\ UNCHANGED <<net, starts, broken, doubt, alone>>
 
 End(j) == /\ Undisturbed
           /\ job[j].st = "running"
           /\ Changes([job EXCEPT ![j].st = "ended"])
           /\ NewInstant(j[1], {})
-          /\ UNCHANGED <<net, starts, broken, alone>>
+          /\ UNCHANGED <<net, starts, broken, doubt, alone>>
 
 (* No event would come by itself. At random moments, so some time it does not meet a look of the other domain. *)
 LookAgain(d) == /\ LooksAgain
                 /\ Quiet
                 /\ passed \cap Of(d) # {}
                 /\ NewInstant(d, {})
-                /\ UNCHANGED <<job, disk, net, starts, broken, alone>>
+                /\ UNCHANGED <<job, disk, net, starts, broken, doubt, alone>>
 
 OtherComes(d) == /\ d \in Others
                  /\ Free(d) > 0
                  /\ taken' = taken \cup {d}
-                 /\ UNCHANGED <<job, disk, net, released, passed, starts, broken, alone>>
+                 /\ UNCHANGED <<job, disk, net, released, passed, starts, broken, doubt, alone>>
 OtherEnds(d) == /\ d \in taken
                 /\ taken' = taken \ {d}
                 /\ NewInstant(d, {})
-                /\ UNCHANGED <<job, disk, net, starts, broken, alone>>
+                /\ UNCHANGED <<job, disk, net, starts, broken, doubt, alone>>
 
 ---------------------------------------------------------------------------
 (* What peers ask *)
@@ -182,7 +185,7 @@ Reply(j, m, answer, gen) == [kind |-> "answer", of |-> m.kind, to |-> Mate(j), n
 
 AskedForMate(k, m) ==
     /\ Replies(m, {Reply(k, m, IF job[k].st = "absent" THEN "unsubmitted" ELSE "found", 0)})
-    /\ UNCHANGED <<job, disk, released, passed, starts, broken, alone>>
+    /\ UNCHANGED <<job, disk, released, passed, starts, broken, doubt, alone>>
 
 (* A job that has nodes, if only for its own RunJob, counts as holding. *)
 AskedForStatus(k, m) ==
@@ -193,15 +196,16 @@ AskedForStatus(k, m) ==
                     [] OTHER -> "queuing"
     IN /\ Replies(m, {Reply(k, m, answer, gen)})
        /\ Changes([job EXCEPT ![k].shown = @ \/ ready])
-       /\ UNCHANGED <<released, passed, starts, broken, alone>>
+       /\ UNCHANGED <<released, passed, starts, broken, doubt, alone>>
 
 MayStart(k, m) ==
     CASE m.kind = "start" -> /\ job[k].st \in {"ready", "holding"}
                              /\ Generations => m.gen = IF job[k].st = "ready" THEN Numbered(job[k].gen) ELSE job[k].gen
       [] m.kind = "try" -> \/ job[k].st \in {"ready", "holding"}
                            \/ job[k].st = "queued" /\ Free(k[1]) > 0
+      [] m.kind = "void" -> FALSE
 
-(* StartJob and TryStartMate: calls that change something. *)
+(* StartJob and TryStartMate: calls that change something; or a StartJob for a hold that never was. *)
 AskedToStart(k, m) ==
     LET repeated == Faults /\ FirstAnswer /\ m.number = job[k].last
         late == Faults /\ FirstAnswer /\ m.number < job[k].last
@@ -213,12 +217,12 @@ AskedToStart(k, m) ==
     IN /\ Changes([job EXCEPT ![k] = noted(IF may THEN Started_(k) ELSE @)])
        /\ starts' = IF may THEN [starts EXCEPT ![k] = @ + 1] ELSE starts
        /\ Replies(m, {Reply(k, m, IF yes THEN "yes" ELSE "no", 0)})
-       /\ UNCHANGED <<released, passed, broken, alone>>
+       /\ UNCHANGED <<released, passed, broken, doubt, alone>>
 
 Asked(k, m) == /\ m.to = k
                /\ CASE m.kind = "mate" -> AskedForMate(k, m)
                     [] m.kind = "status" -> AskedForStatus(k, m)
-                    [] m.kind \in {"start", "try"} -> AskedToStart(k, m)
+                    [] m.kind \in {"start", "try", "void"} -> AskedToStart(k, m)
                     [] OTHER -> FALSE
 
 ---------------------------------------------------------------------------
@@ -226,21 +230,22 @@ Asked(k, m) == /\ m.to = k
 
 Calls(j, m, call) == /\ Changes([job EXCEPT ![j].call = call, ![j].number = call.number])
                      /\ Replies(m, {[to |-> Mate(j)] @@ call})
-                     /\ UNCHANGED <<released, passed, starts, broken, alone>>
+                     /\ UNCHANGED <<released, passed, starts, broken, doubt, alone>>
 
 Tries(j, m) == Calls(j, m, [kind |-> "try", number |-> Numbered(job[j].number), hold |-> Scheme[j[1]] = "hold"])
 
 Gets(j, m) == Replies(m, {}) /\ UNCHANGED alone
-FaultEnds(j) == broken' = IF j \in broken THEN broken ELSE broken \ {Mate(j)}
+FaultEnds(j) == /\ broken' = IF j \in broken THEN broken ELSE broken \ {Mate(j)}
+                /\ doubt' = doubt \ {j}
 
 MateAnswered(j, m) ==
     IF m.answer = "found" THEN Calls(j, m, [kind |-> "status", number |-> job[j].number])
-    ELSE Waits(j) /\ Gets(j, m) /\ UNCHANGED broken
+    ELSE Waits(j) /\ Gets(j, m) /\ UNCHANGED <<broken, doubt>>
 
 StatusAnswered(j, m) ==
     CASE m.answer = "holding" -> Calls(j, m, [kind |-> "start", number |-> Numbered(job[j].number), gen |-> m.gen])
       [] m.answer = "queuing" -> Tries(j, m)
-      [] m.answer = "started" -> Starts(j) /\ Gets(j, m) /\ UNCHANGED broken
+      [] m.answer = "started" -> Starts(j) /\ Gets(j, m) /\ UNCHANGED <<broken, doubt>>
 
 StartAnswered(j, m) ==
     CASE m.answer = "yes" -> Starts(j) /\ Gets(j, m) /\ FaultEnds(j)
@@ -249,35 +254,52 @@ StartAnswered(j, m) ==
                   /\ Gets(j, m)
                   /\ FaultEnds(j)
 
+(* If the mate has started, the job will start late, and its record will say so. *)
+VoidAnswered(j, m) ==
+    LET its == m.number = job[j].void
+    IN /\ Changes(IF its THEN [job EXCEPT ![j].void = 0] ELSE job)
+       /\ Replies(m, {})
+       /\ doubt' = IF its THEN doubt \ {j} ELSE doubt
+       /\ alone' = IF its /\ m.answer = "yes" THEN alone \cup {j[2]} ELSE alone
+       /\ UNCHANGED <<released, passed, starts, broken>>
+
 (* An answer counts if the job still awaits it. *)
 Answered(j, m) ==
     LET awaited == job[j].st = "ready" /\ job[j].call.kind = m.of /\ job[j].call.number = m.number
     IN /\ m.to = j
        /\ m.kind = "answer"
-       /\ IF awaited
+       /\ IF m.of = "void" THEN VoidAnswered(j, m)
+          ELSE IF awaited
           THEN CASE m.of = "mate" -> MateAnswered(j, m)
                  [] m.of = "status" -> StatusAnswered(j, m)
                  [] OTHER -> StartAnswered(j, m)
-          ELSE Replies(m, {}) /\ UNCHANGED <<job, disk, released, passed, starts, broken, alone>>
+          ELSE Replies(m, {}) /\ UNCHANGED <<job, disk, released, passed, starts, broken, doubt, alone>>
 
 ---------------------------------------------------------------------------
 (* Faults *)
 
 (* No answer for so long that the peer counts as unreachable. (A question that is given up has changed nothing.) *)
 GivesUp(j) ==
-    /\ Faults
-    /\ job[j].st = "ready"
-    /\ job[j].call.kind \in {"start", "try"}
-    /\ IF Unreachable = "start"
-       THEN Starts(j) /\ alone' = alone \cup {j[2]} /\ UNCHANGED broken
-       ELSE Yields(j) /\ broken' = broken \cup {j, Mate(j)} /\ UNCHANGED alone
-    /\ net' = IF Deadlines /\ job[j].call.kind = "try" THEN net \ {[to |-> Mate(j)] @@ job[j].call} ELSE net
+    LET void == job[j].number + 1
+        tried == job[j].call.kind = "try"
+        yields == [Yields_(j) EXCEPT !.number = IF Voids THEN void ELSE @, !.void = IF Voids THEN void ELSE 0]
+    IN /\ Faults
+       /\ job[j].st = "ready"
+       /\ job[j].call.kind \in {"start", "try"}
+       /\ IF Unreachable = "start"
+          THEN Starts(j) /\ alone' = alone \cup {j[2]} /\ UNCHANGED <<net, broken, doubt>>
+          ELSE /\ Changes([job EXCEPT ![j] = yields])
+               /\ passed' = passed \cup {j}
+               /\ Sends(IF Voids THEN {[kind |-> "void", to |-> Mate(j), number |-> void]} ELSE {})
+               /\ broken' = IF tried THEN broken ELSE broken \cup {j, Mate(j)}
+               /\ doubt' = IF tried THEN doubt \cup {j} ELSE doubt
+               /\ UNCHANGED <<starts, released, alone>>
 
 (* The domain goes on with what is on record. A job that was ready repeats its call: that message is still there. *)
 Crash(d) == /\ Faults
             /\ job' = [j \in Jobs |-> IF j[1] = d THEN disk[j] ELSE job[j]]
             /\ NewInstant(d, {})
-            /\ UNCHANGED <<disk, net, starts, broken, alone>>
+            /\ UNCHANGED <<disk, net, starts, broken, doubt, alone>>
 
 Step == \/ \E j \in Jobs : Submit(j) \/ Ready(j) \/ Release(j) \/ End(j) \/ GivesUp(j)
         \/ \E d \in Domains : LookAgain(d) \/ Crash(d)
@@ -302,9 +324,13 @@ Fairness == \A d \in Domains : /\ SF_vars(Submits(d) /\ UNCHANGED taken)
                                /\ SF_vars(Ends(d) /\ UNCHANGED taken)
                                /\ SF_vars(Releases(d) /\ UNCHANGED taken)
                                /\ SF_vars(LookAgain(d) /\ UNCHANGED taken)
+(* With Faults, only of calls that make others void is it said that they arrive: they are repeated. *)
+Repeats == \A j \in Jobs : /\ WF_vars((\E m \in net : m.kind = "void" /\ Asked(j, m)) /\ UNCHANGED taken)
+                           /\ WF_vars((\E m \in net : m.kind = "answer" /\ m.of = "void" /\ Answered(j, m))
+                                      /\ UNCHANGED taken)
 
 Spec == Init /\ [][Next]_vars
-FairSpec == Spec /\ Fairness
+FairSpec == Spec /\ IF Faults THEN Repeats ELSE Fairness
 
 ---------------------------------------------------------------------------
 (* What must hold *)
@@ -318,7 +344,9 @@ NoHalfPair ==
     \A j \in Jobs : starts[j] > 0 => \/ starts[Mate(j)] > 0
                                     \/ job[Mate(j)].st = "ready"
                                     \/ j[2] \in alone
-                                    \/ {j, Mate(j)} \cap broken # {}
+                                    \/ {j, Mate(j)} \cap (broken \cup doubt) # {}
+
+EveryFaultEnds == \A j \in Jobs : j \in doubt ~> j \notin doubt
 
 EveryJobStarts == <>(\A j \in Jobs : Started(j))
 =============================================================================

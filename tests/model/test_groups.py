@@ -12,6 +12,7 @@ RULES = (
     "LooksAgain",
     "WantedAnyway",
     "WantedReleased",
+    "GivesWay",
     "Rank",
     "KeepAndAsk",
     "BookingsStay",
@@ -31,6 +32,8 @@ Orders = tuple[tuple[int, ...], ...]
 ONE: Orders = ((1,), (1,), (1,))
 TWO: Orders = ((1, 2), (2, 1), (1, 2))  # two groups, each first somewhere
 APART = frozenset({(1, 1), (2, 2), (1, 3)})  # and each holds where the other waits
+THREE: Orders = ((1, 2, 3), (2, 3, 1), (3, 1, 2))  # three groups, and room for two jobs in each domain
+AROUND = frozenset({(1, 1), (2, 1), (2, 2), (3, 2), (3, 3), (1, 3)})  # each group lacks one domain
 
 
 def world(orders: Orders, without: str | None = None, **more: object) -> dict[str, object]:
@@ -45,14 +48,20 @@ def apart(without: str | None = None) -> dict[str, object]:
     return world(TWO, without, CallsCross=False, Holding=APART)
 
 
+def around(without: str | None = None) -> dict[str, object]:
+    """Three groups, each of which waits for nodes that the other two hold."""
+    return world(THREE, without, CallsCross=False, Holding=AROUND, Places=2)
+
+
 def faulty(without: str | None = None, proposals: tuple[int, ...] = (1, 1, 0), **more: object) -> dict[str, object]:
     """One group and every fault; so many proposals of each member."""
     return world(ONE, without, Faults=True, Jitter=False, MaxNumber=proposals, **more)
 
 
 @pytest.mark.model
-def test_two_groups_that_hold_do_not_exchange_their_holds_for_ever(tmp_path: Path) -> None:
-    outcome = check(tmp_path, "Groups", apart(), invariants=ALWAYS, eventually="EveryJobStarts")
+@pytest.mark.parametrize("values", [apart(), around()], ids=["two", "three"])
+def test_groups_that_hold_where_others_wait_all_start(values: dict[str, object], tmp_path: Path) -> None:
+    outcome = check(tmp_path, "Groups", values, invariants=ALWAYS, eventually="EveryJobStarts")
     print(outcome.states, "states")
     assert outcome.failure is None, outcome.output
 
@@ -79,6 +88,7 @@ def test_one_proposal_starts_no_half_whatever_the_faults(tmp_path: Path) -> None
         pytest.param(faulty("DropNamed"), HALF, id="b: a late drop of another proposal"),
         pytest.param(faulty("BookingsStay"), HALF, id="c: a booking replaced by rank"),
         pytest.param(apart("WantedReleased"), NEVER, id="d: released jobs that a member waits for come last"),
+        pytest.param(around("GivesWay"), NEVER, id="gives way: each of three groups takes what another needs"),
         pytest.param(faulty("RecordDecision"), HALF, id="f: a decision that is forgotten"),
         pytest.param(faulty("RecordBooking"), HALF, id="a booking that is forgotten"),
         pytest.param(faulty("RecordNumber"), HALF, id="a number that is used twice"),

@@ -14,7 +14,7 @@ RULES = (
     "Generations",
     "FirstAnswer",
     "PersistFirst",
-    "Deadlines",
+    "Voids",
 )
 ALWAYS = ("NobodyStartsTwice", "NothingBeyondTheMachine", "NoHalfPair")
 HALF = "NoHalfPair"
@@ -39,12 +39,11 @@ def world(orders: Orders, schemes: tuple[str, str], without: str | None = None, 
     return given | plain | {"Unreachable": "start", "MaxCalls": {"A": 0, "B": 0}} | rules | more
 
 
-def faulty(unreachable: str, without: str | None = None) -> dict[str, object]:
-    """One pair, a machine that others use, too, and every fault."""
-    calls = {"A": 1, "B": 3}
+def faulty(unreachable: str, without: str | None = None, calls: tuple[int, int] = (1, 3)) -> dict[str, object]:
+    """One pair, a machine that others use, too, and every fault; after so many calls no job asks anew."""
     late = {
         "Faults": True,
-        "MaxCalls": calls,
+        "MaxCalls": dict(zip("AB", calls, strict=True)),
         "Others": frozenset("A"),
         "Unreachable": unreachable,
         "LooksAgain": False,
@@ -77,9 +76,17 @@ def test_every_job_starts(values: dict[str, object], tmp_path: Path) -> None:
 
 
 @pytest.mark.model
-@pytest.mark.parametrize(("unreachable", "calls"), [("start", 3), ("yield", 1)])
-def test_no_fault_makes_half_a_pair_unsaid(unreachable: str, calls: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("unreachable", "calls"), [("start", (1, 3)), ("yield", (1, 0))])
+def test_no_fault_makes_half_a_pair_unsaid(unreachable: str, calls: tuple[int, int], tmp_path: Path) -> None:
     outcome = check(tmp_path, "Pairs", faulty(unreachable, calls=calls), invariants=ALWAYS)
+    print(outcome.states, "states")
+    assert outcome.failure is None, outcome.output
+
+
+@pytest.mark.model
+def test_a_call_that_was_given_up_is_made_void(tmp_path: Path) -> None:
+    values = faulty("yield", calls=(1, 0))
+    outcome = check(tmp_path, "Pairs", values, invariants=ALWAYS, eventually="EveryFaultEnds")
     print(outcome.states, "states")
     assert outcome.failure is None, outcome.output
 
@@ -95,13 +102,13 @@ def test_no_fault_makes_half_a_pair_unsaid(unreachable: str, calls: int, tmp_pat
         pytest.param(faulty("start", "PersistFirst"), TWICE, id="persist first: a job starts twice"),
         pytest.param(faulty("start", "FirstAnswer"), HALF, id="first answer: a late copy"),
         pytest.param(faulty("yield", "Generations"), HALF, id="generations: a call for an earlier hold"),
-        pytest.param(faulty("yield", "Deadlines"), HALF, id="deadlines: a call that was given up"),
+        pytest.param(faulty("yield", "Voids", (1, 0)), NEVER, id="voids: a call that was given up"),
     ],
 )
 def test_without_a_rule_the_known_failure_is_back(values: dict[str, object], failure: str, tmp_path: Path) -> None:
     looked_for = (failure,) if failure in ALWAYS else ALWAYS
-    outcome = check(
-        tmp_path, "Pairs", values, invariants=looked_for, eventually="" if values["Faults"] else "EveryJobStarts"
-    )
+    ends = "EveryFaultEnds" if values["Faults"] else "EveryJobStarts"
+    eventually = "" if failure in ALWAYS else ends
+    outcome = check(tmp_path, "Pairs", values, invariants=looked_for, eventually=eventually)
     print(outcome.states, "states")
     assert outcome.failure == failure, outcome.output
