@@ -48,6 +48,7 @@ async def test_a_slot_that_is_booked_moved_and_claimed_while_slurmctld_is_killed
         assert await slurm.manager.look()
         await asyncio.to_thread(cluster.wait_until_saved, int(job_id))
         slots, job = slots_of(slurm), slurm.known[job_id]
+        job.kept_back = job.eligible  # as if it had yielded: what its user delays gets no slot
         assert await slots.take_up({}, {}) == []
         killer.arm()
         restart = asyncio.create_task(asyncio.to_thread(restart_once_killed, cluster, killer))
