@@ -278,9 +278,7 @@ class PbsManager(BatchSystem):
                 return
             job.offline = True
             await until_it_answers(lambda: self._pbs.hold(job.job_id, vnodes))
-        await (
-            self._pbs.schedule()
-        )  # others were turned away from these nodes, and PBS tries them on no others by itself
+        await self._pbs.schedule()  # others were turned away from these nodes: PBS is to try them on other ones
 
     def _free(self, job: Job) -> None:
         """Let others have the nodes of a job that does not wait on them any more."""

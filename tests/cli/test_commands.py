@@ -59,5 +59,5 @@ def test_a_package_adds_a_command(tmp_path):
     (tmp_path / "mine.py").write_text(MINE)
     lines = cosched(tmp_path, "-h")[1].splitlines()
     place = lines.index("  mine        Do as I say.")
-    assert [line.split()[0] for line in lines[place - 1 : place + 2]] == ["link", "mine", "nodes"]
+    assert [line.split()[0] for line in lines[place - 1 : place + 2]] == ["mates", "mine", "nodes"]
     assert cosched(tmp_path, "mine") == (0, "done\n", "")
