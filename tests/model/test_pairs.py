@@ -76,7 +76,7 @@ def test_every_job_starts(values: dict[str, object], tmp_path: Path) -> None:
 
 
 @pytest.mark.model
-@pytest.mark.parametrize(("unreachable", "calls"), [("start", (1, 3)), ("yield", (1, 0))])
+@pytest.mark.parametrize(("unreachable", "calls"), [("start", (1, 3)), ("yield", (1, 1))])
 def test_no_fault_makes_half_a_pair_unsaid(unreachable: str, calls: tuple[int, int], tmp_path: Path) -> None:
     outcome = check(tmp_path, "Pairs", faulty(unreachable, calls=calls), invariants=ALWAYS)
     print(outcome.states, "states")
