@@ -6,20 +6,22 @@ and the record says so; nothing is held for ever.
 
 from __future__ import annotations
 
-import itertools
 import random
-from decimal import Decimal
 
 import pytest
 
-from cosched.core.settings import CoschedulingSettings, OnUnreachable, Scheme
-from tests.service.test_histories import check_every_job_ran_once, first_acquaintance
+from cosched.core.settings import OnUnreachable, Scheme
+from tests.service.test_histories import check_every_job_ran_once, chosen, first_acquaintance
 from tests.service.world import Faults, World
 from tests.tiers import seeds, soaked
 
-SCHEMES = list(itertools.product((Scheme.HOLD, Scheme.YIELD), repeat=3))
-MIXTURES = [schemes for schemes in SCHEMES if list(schemes) == sorted(schemes)]  # hold in all, ..., in none
+HOLD, YIELD = Scheme.HOLD, Scheme.YIELD
+SCHEMES = [
+    (HOLD, HOLD, YIELD), (HOLD, YIELD, YIELD), (HOLD, HOLD, HOLD), (YIELD, YIELD, YIELD), (YIELD, HOLD, HOLD),
+    (YIELD, YIELD, HOLD),
+]  # fmt: skip
 GROUPS, ALONE = 6, 5
+UNTIL = 60_000  # seconds; more than any history needs
 TOGETHER = ("all members of its group are booked", "asked by ")
 
 
@@ -39,9 +41,7 @@ def world(tmp_path):
 
 def new_world(folder, seed: int, schemes, faults: Faults, **settings) -> World:
     """Three machines of 10 nodes, groups and other jobs, submitted over five minutes; all drawn from the seed."""
-    common = {"release_interval": 60, "max_held_fraction": Decimal("0.8"), "retry_interval": 1, **settings}
-    chosen = {name: CoschedulingSettings(scheme=scheme, **common) for name, scheme in zip("abc", schemes, strict=True)}
-    made = World(folder, seed, chosen, faults)
+    made = World(folder, seed, chosen("abc", schemes, **settings), faults)
     draw = random.Random(seed)
     for node in made.nodes.values():
         jobs = [f"g{n}" for n in range(GROUPS)] + [None] * ALONE
@@ -95,40 +95,40 @@ def started_by(made: World) -> dict[str, set[str]]:
     }
 
 
-@pytest.mark.parametrize("schemes", soaked([*MIXTURES, *SCHEMES], len(MIXTURES)))
-@pytest.mark.parametrize("seed", seeds(1, 15))
+@pytest.mark.parametrize("schemes", soaked(SCHEMES, 3))
+@pytest.mark.parametrize("seed", seeds(1, 5))
 def test_without_faults_groups_start_at_the_same_instant(world, seed, schemes):
     made = world(seed, schemes, Faults())
-    made.run()
+    made.run(until=UNTIL)
     check_nothing_is_left(made)
     assert apart(made) == []
     for group in groups_of(made).values():
         assert len({made.nodes[name].started_at[job] for name, job in group.items()}) == 1
 
 
-@pytest.mark.parametrize("schemes", soaked([*MIXTURES, *SCHEMES], 2))
-@pytest.mark.parametrize("seed", seeds(1, 15))
+@pytest.mark.parametrize("schemes", soaked(SCHEMES, 1))
+@pytest.mark.parametrize("seed", seeds(1, 5))
 def test_a_slow_link_delays_a_start_by_no_more_than_a_call_takes(world, seed, schemes):
     made = world(seed, schemes, Faults(delay=3))
-    made.run()
+    made.run(until=UNTIL)
     check_nothing_is_left(made)
     for group in groups_of(made).values():
         started = [made.nodes[name].started_at[job] for name, job in group.items()]
         assert max(started) - min(started) <= 3
 
 
-@pytest.mark.parametrize("schemes", soaked([*MIXTURES, *SCHEMES], len(MIXTURES)))
-@pytest.mark.parametrize("seed", seeds(1, 40))
+@pytest.mark.parametrize("schemes", soaked(SCHEMES, 2))
+@pytest.mark.parametrize("seed", seeds(1, 15))
 def test_domains_are_killed_at_any_point_and_messages_are_lost_and_doubled(world, seed, schemes):
     """No job starts twice, none is lost, none waits for ever."""
     faults = Faults(lose=0.1, duplicate=0.2, delay=4, kill=0.03)
     made = world(seed, schemes, faults, peer_patience=20)
-    made.run()
+    made.run(until=UNTIL)
     check_nothing_is_left(made)
 
 
-@pytest.mark.parametrize("schemes", soaked([*MIXTURES, *SCHEMES], len(MIXTURES)))
-@pytest.mark.parametrize("seed", seeds(1, 40))
+@pytest.mark.parametrize("schemes", soaked(SCHEMES, 1))
+@pytest.mark.parametrize("seed", seeds(1, 15))
 def test_with_patience_enough_no_fault_parts_a_group(world, seed, schemes):
     """All members start by one proposal, whatever is lost, and whoever dies."""
     faults = Faults(lose=0.05, duplicate=0.2, delay=2, kill=0.02, outage=30)
@@ -136,20 +136,20 @@ def test_with_patience_enough_no_fault_parts_a_group(world, seed, schemes):
     made = world(seed, schemes, Faults(), **patient)
     first_acquaintance(made)
     made.faults = faults
-    made.run()
+    made.run(until=UNTIL)
     check_nothing_is_left(made)
     assert apart(made) == []
     assert all(len(proposals) == 1 and proposals != {""} for proposals in started_by(made).values())
 
 
-@pytest.mark.parametrize("schemes", soaked([*MIXTURES, *SCHEMES], 1))
-@pytest.mark.parametrize("seed", seeds(1, 15))
+@pytest.mark.parametrize("schemes", soaked(SCHEMES, 0))
+@pytest.mark.parametrize("seed", seeds(1, 5))
 def test_a_power_failure_takes_back_nothing_that_has_left_a_domain(world, seed, schemes):
     faults = Faults(lose=0.05, duplicate=0.2, delay=2, kill=0.03, outage=30, power=0.7, sync=3)
     patient = {"on_peer_unreachable": OnUnreachable.HOLD, "peer_grace": 10**6}
     made = world(seed, schemes, Faults(), **patient)
     first_acquaintance(made)
     made.faults = faults
-    made.run()
+    made.run(until=UNTIL)
     check_nothing_is_left(made)
     assert apart(made) == []

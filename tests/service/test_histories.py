@@ -44,12 +44,7 @@ def new_world(folder, seed: int, schemes, faults: Faults, *, kind: type[World], 
 
     `schemes`: of each domain, or MEET.
     """
-    common = {"release_interval": 60, "max_held_fraction": Decimal("0.8"), "retry_interval": 1, **settings}
-    chosen = {}
-    for name, scheme in zip("ab", schemes, strict=True):
-        how = {"scheme": Scheme.YIELD, "slots": True} if scheme == MEET else {"scheme": scheme}
-        chosen[name] = CoschedulingSettings(**how, **common)
-    made = kind(folder, seed, chosen, faults)
+    made = kind(folder, seed, chosen("ab", schemes, **settings), faults)
     draw = random.Random(seed)
     for node in made.nodes.values():
         jobs = [f"p{n}" for n in range(PAIRS)] + [None] * ALONE
@@ -60,6 +55,16 @@ def new_world(folder, seed: int, schemes, faults: Faults, *, kind: type[World], 
             made.at(at, lambda node=node, submission=submission: node.submit(*submission))
             node.expected.add(str(number))
     return made
+
+
+def chosen(domains: str, schemes, **settings) -> dict[str, CoschedulingSettings]:
+    """What each domain has configured; its scheme may be MEET."""
+    common = {"release_interval": 60, "max_held_fraction": Decimal("0.8"), "retry_interval": 1, **settings}
+    meets = {"scheme": Scheme.YIELD, "slots": True}
+    return {
+        name: CoschedulingSettings(**(meets if scheme == MEET else {"scheme": scheme}), **common)
+        for name, scheme in zip(domains, schemes, strict=True)
+    }
 
 
 def pairs_of(made: World) -> dict[str, dict[str, str]]:
