@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import importlib.util
 import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from cosched.adapters.batch_system import BatchReport, BatchSystem, Known, Link
+from cosched.adapters.manager import End
 from cosched.adapters.pbs.manager import PbsManager
 from cosched.adapters.pbs.settings import read_settings as read_pbs_settings
 from cosched.adapters.slurm.manager import SlurmManager
@@ -19,12 +19,12 @@ from cosched.adapters.slurm.settings import read_settings as read_slurm_settings
 from deploy.lab.waiting import LabError
 from deploy.pbs.lab import PbsCluster
 from deploy.slurm.lab import clear
+from tests.conformance import memory
 from tests.pbs.managed import install_hook
 from tests.slurm.managed import clusters
 
 PATIENCE = 300.0  # seconds; a safety net
 NODES = 4
-_EXAMPLE = Path(__file__).resolve().parents[2] / "docs" / "examples" / "example_batch_system.py"
 _T = TypeVar("_T")
 
 
@@ -65,21 +65,16 @@ class World(ABC):
 
 
 class Memory(World):
-    """The example of the documentation."""
+    """The batch system in memory."""
 
     def __init__(self) -> None:
-        specification = importlib.util.spec_from_file_location("example_batch_system", _EXAMPLE)
-        assert specification is not None
-        assert specification.loader is not None
-        self._example = importlib.util.module_from_spec(specification)
-        specification.loader.exec_module(self._example)
-        self.machine = self._example.Machine(NODES)
+        self.machine = memory.Machine(NODES)
 
     async def submit(self, nodes: int = 2, seconds: float = 600.0, pair: str | None = "p") -> str:
         return str(self.machine.submit(nodes, seconds, Link(pair=pair) if pair is not None else None))
 
     async def delete(self, job: str) -> None:
-        self.machine.finish(self.machine.jobs[job], self._example.End.CANCELLED)
+        self.machine.finish(self.machine.jobs[job], End.CANCELLED)
 
     async def state(self, job: str) -> str:
         return str(self.machine.jobs[job].state)
@@ -88,11 +83,11 @@ class Memory(World):
         self.machine.requeue(self.machine.jobs[job])
 
     def manager(self, **settings: object) -> BatchSystem:
-        return self._example.Memory(self.machine, float(str(settings.get("backoff", 30))))  # type: ignore[no-any-return]
+        return memory.Memory(self.machine, float(str(settings.get("backoff", 30))))
 
     async def clear(self) -> None:
         for job in self.machine.jobs.values():
-            self.machine.finish(job, self._example.End.CANCELLED)
+            self.machine.finish(job, End.CANCELLED)
         assert self.machine.free == NODES
 
 

@@ -1,4 +1,4 @@
-"""A batch system in memory: the smallest that keeps all promises of `cosched.adapters.batch_system`.
+"""A batch system in memory: the smallest that keeps all promises of `cosched.adapters.batch_system`, as an example.
 
 `Machine` schedules, first come first served with gaps filled, and runs jobs that only sleep. It knows nothing of
 cosched, but asks `admits` before it starts a job, as real systems ask a hook. `Memory` is the adapter.
@@ -14,7 +14,6 @@ from cosched.adapters.batch_system import (
     Appeared,
     BatchReport,
     BatchSystem,
-    BatchSystemFactory,
     Known,
     Link,
     Offered,
@@ -45,8 +44,8 @@ class Machine:
 
     nodes: int
     jobs: dict[str, Job] = field(default_factory=dict)
-    admits: Callable[[Job], bool] = lambda job: True
-    tell: Callable[[Job], None] = lambda job: None
+    admits: Callable[[Job], bool] = lambda _: True
+    tell: Callable[[Job], None] = lambda _: None
     kept: int = 0  # nodes that the adapter keeps for jobs that wait
 
     def __post_init__(self):
@@ -124,7 +123,7 @@ class Memory(BatchSystem):
         while True:
             yield await self._reports.get()
 
-    async def look(self, age: float = 0.0) -> bool:
+    async def look(self, age: float = 0.0) -> bool:  # noqa: ARG002
         return True  # the machine tells at once
 
     def _report(self, report: BatchReport) -> None:
@@ -250,7 +249,4 @@ class Memory(BatchSystem):
 
     async def close(self) -> None:
         """Without an adapter, jobs that name a mate wait."""
-        self.machine.admits, self.machine.tell = lambda job: job.link is None, lambda job: None
-
-
-create = BatchSystemFactory(lambda domain, directory, settings: Memory(Machine(int(settings["nodes"]))))  # entry point
+        self.machine.admits, self.machine.tell = lambda job: job.link is None, lambda _: None
