@@ -89,7 +89,7 @@ def place_in_dry_run(k: Entry, now: int) -> object | None:
     def attempt(entry: Entry, place: object, _may_hold: MayHold, _plan: Plan = None) -> Taken | None:
         if entry is k:
             found.append(place)
-        if entry.mate is not None:
+        if not entry.is_alone():
             return None
         # "Jobs without mates that would start are counted as running"
         return Taken(until=now + entry.job.requested, claim=now + entry.job.requested)

@@ -261,7 +261,7 @@ MISTAKES: dict[str, tuple[str, str, Patch]] = {
     "asked for too early, not wanted": (
         "wanted first",
         "a3 40, a4 140, b1 140",
-        (world, "run_job", wanted_if_submitted),
+        (coschedule, "run_job", wanted_if_submitted),
     ),
     "holds out of turn": (
         "no hold out of turn",
@@ -292,7 +292,7 @@ MISTAKES: dict[str, tuple[str, str, Patch]] = {
     "slots at the first readiness": (
         "early",
         "a1 100, b2 100, a2 200, b3 200, a5 350",
-        (world, "run_job", slot_when_first_ready),
+        (coschedule, "run_job", slot_when_first_ready),
     ),
     "slots take no nodes": (
         "too long to come before the slot",

@@ -58,6 +58,14 @@ def boost_factor(boost: float, yields: int) -> float:
 def rank_after_release(entry: Entry, now: int) -> int:
     # "wanted jobs first, then the others, released jobs last"; with `release_order` "last"
     # the wanted jobs stay where they are.
-    if entry.domain.config.release_order == "wanted" and now < entry.wanted_until:
+    if entry.domain.config.release_order == "wanted" and is_wanted(entry, now):
         return 0
     return 2 if entry in entry.domain.released else 1
+
+
+def is_wanted(entry: Entry, now: int) -> bool:
+    if entry.group is None:
+        return now < entry.wanted_until
+    # groups.md: "While a member holds, all others are wanted, whatever they have answered, and those that were just
+    # released, too."
+    return any(other.status == "holding" and now < other.release for other in entry.group.others(entry))

@@ -52,7 +52,7 @@ def propose_start(k: Entry, not_before: int, now: int) -> tuple[int | None, obje
     # in policy order up to k (unpaired jobs that fit now start in it, the first that does not fit is reserved, paired
     # ones and those with slots are passed)"
     def attempt(entry: Entry, _place: object, _may_hold: MayHold, _plan: Plan) -> Taken | None:
-        if entry.mate is not None:
+        if not entry.is_alone():
             return None
         return Taken(until=now + entry.job.requested, claim=now + entry.job.requested)
 

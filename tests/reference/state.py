@@ -2,10 +2,13 @@
 
 import math
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from . import blocks, flat
 from .model import RefDomain, RefJob
+
+if TYPE_CHECKING:
+    from .groups import Group
 
 
 class Slot(NamedTuple):
@@ -25,6 +28,7 @@ class Entry:
     index: int  # trace order
     nodes: int  # as the machine gives them out: rounded up on a partitioned one
     mate: "Entry | None" = field(default=None, repr=False)
+    group: "Group | None" = field(default=None, repr=False)  # of more than two
     status: str = "unsubmitted"  # queuing, holding, running, ended
     place: object = None  # flat: a number of nodes; partitioned: a block
     ready: int | None = None
@@ -39,6 +43,9 @@ class Entry:
     guard: int | None = None  # "the latest instant to which wanted jobs may push its reservation"
     slot: Slot | None = None
     slot_generation: int = 0
+
+    def is_alone(self) -> bool:
+        return self.mate is None and self.group is None
 
 
 class DomainState:

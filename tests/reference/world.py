@@ -1,9 +1,9 @@
 """The event loop over all domains."""
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from .coschedule import run_job
+from . import coschedule, groups
 from .iteration import MayHold, Taken, iterate
 from .model import RefDomain, RefOutcome
 from .order import ordered
@@ -12,27 +12,39 @@ from .slots import settle, start_due
 from .state import DomainState, Entry
 
 Name = tuple[str, int]
+Groups = Mapping[str, Sequence[Name]]  # of more than two jobs, by name
 Watch = Callable[["World"], None]
 
 
 def simulate(
-    domains: list[RefDomain], pairs: list[tuple[Name, Name]], watch: Watch | None = None, max_time: float = math.inf
+    domains: list[RefDomain],
+    pairs: list[tuple[Name, Name]],
+    watch: Watch | None = None,
+    max_time: float = math.inf,
+    groups: Groups | None = None,
 ) -> dict[Name, RefOutcome]:
     """Run to the last event, or the last up to `max_time`. `watch` sees every phase and every decision."""
-    world = World(domains, pairs, watch)
-    while (time := world.next_time()) <= max_time and time < math.inf:
-        world.step(time)
+    world = World(domains, pairs, watch, groups)
+    world.run(max_time)
     return world.outcomes()
 
 
 class World:
-    def __init__(self, domains: list[RefDomain], pairs: list[tuple[Name, Name]], watch: Watch | None = None) -> None:
+    def __init__(
+        self,
+        domains: list[RefDomain],
+        pairs: list[tuple[Name, Name]],
+        watch: Watch | None = None,
+        large: Groups | None = None,
+    ) -> None:
         self.now = 0
         self.domains = [DomainState(config) for config in domains]
         self.entries = {(e.domain.config.name, e.job.job_id): e for d in self.domains for e in d.entries}
         self._watch = watch
         for one, other in pairs:
             self._link(self.entries[one], self.entries[other])
+        for name, members in (large or {}).items():
+            groups.link(name, [self.entries[member] for member in members])
 
     @staticmethod
     def _link(one: Entry, other: Entry) -> None:
@@ -42,6 +54,10 @@ class World:
         # "A job whose mate's domain has coscheduling off counts as a job without a mate."
         if "off" not in (one.domain.config.scheme, other.domain.config.scheme):
             one.mate, other.mate = other, one
+
+    def run(self, max_time: float = math.inf) -> None:
+        while (time := self.next_time()) <= max_time and time < math.inf:
+            self.step(time)
 
     def next_time(self) -> float:
         return min(self._event_times(), default=math.inf)
@@ -100,7 +116,10 @@ class World:
 
     def _iterate(self, domain: DomainState) -> None:
         def attempt(entry: Entry, place: object, may_hold: MayHold, *plan: Plan) -> Taken | None:
-            taken = run_job(entry, place, may_hold, self.now, *plan)
+            if entry.group is None:
+                taken = coschedule.run_job(entry, place, may_hold, self.now, *plan)
+            else:
+                taken = groups.run_job(entry, place, may_hold, self.now)
             self._show()
             return taken
 

@@ -1,6 +1,6 @@
 """Runs the same case through the production engine and through the slow reference."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from random import Random
 
@@ -16,11 +16,12 @@ from cosched.sim.engine import Engine
 from cosched.sim.results.result import NEVER_STARTED, STATES, collect
 from cosched.sim.world import DomainSetup
 from cosched.workload.jobs import UNKNOWN, Workload
-from cosched.workload.pairing import Pairing
+from cosched.workload.pairing import Group, Pairing
 from tests.reference import RefDomain, RefJob, RefOutcome
 from tests.reference.meet_cases import URGENT
 
 Pairs = Sequence[tuple[tuple[str, int], tuple[str, int]]]
+Groups = Mapping[str, Sequence[tuple[str, int]]]  # of more than two jobs, by name
 
 EXPRESSION = "min(wait, 50) * nodes / requested - sqrt(nodes)"
 
@@ -72,19 +73,24 @@ def setup_of(domain: RefDomain) -> DomainSetup:
     return DomainSetup(domain.name, workload_of(domain), cluster, settings)
 
 
-def pairing_of(pairs: Pairs, setups: Sequence[DomainSetup]) -> Pairing:
-    """The pairs by domain index and row."""
+def pairing_of(pairs: Pairs, setups: Sequence[DomainSetup], groups: Groups | None = None) -> Pairing:
+    """The pairs and groups by domain index and row; names of groups are numbers."""
     index = {setup.name: i for i, setup in enumerate(setups)}
     rows = [{int(job): row for row, job in enumerate(setup.workload.job_id)} for setup in setups]
-    members = [sorted((index[name], rows[index[name]][job]) for name, job in pair) for pair in pairs]
-    table = np.array(members, np.int64).reshape(len(pairs), 2, 2)
-    return Pairing(np.arange(1, len(pairs) + 1), table[:, :, 0], table[:, :, 1])
 
 
-def engine_for(domains: Sequence[RefDomain], pairs: Pairs, **options: object) -> Engine:
+    def members(jobs: Sequence[tuple[str, int]]) -> list[tuple[int, int]]:
+        return sorted((index[name], rows[index[name]][job]) for name, job in jobs)
+
+    table = np.array(list(map(members, pairs)), np.int64).reshape(len(pairs), 2, 2)
+    large = tuple(Group(int(name), tuple(members(jobs))) for name, jobs in (groups or {}).items())
+    return Pairing(np.arange(1, len(pairs) + 1), table[:, :, 0], table[:, :, 1], groups=large)
+
+
+def engine_for(domains: Sequence[RefDomain], pairs: Pairs, groups: Groups | None = None, **options: object) -> Engine:
     """The production engine for a case, not yet run."""
     setups = [setup_of(domain) for domain in domains]
-    return Engine(setups, pairing_of(pairs, setups), **options)
+    return Engine(setups, pairing_of(pairs, setups, groups), **options)
 
 
 def outcomes(engine: Engine) -> dict[tuple[str, int], RefOutcome]:
@@ -97,9 +103,11 @@ def outcomes(engine: Engine) -> dict[tuple[str, int], RefOutcome]:
     }
 
 
-def run_production(domains: Sequence[RefDomain], pairs: Pairs) -> dict[tuple[str, int], RefOutcome]:
+def run_production(
+    domains: Sequence[RefDomain], pairs: Pairs, groups: Groups | None = None
+) -> dict[tuple[str, int], RefOutcome]:
     """The production engine's outcomes."""
-    engine = engine_for(domains, pairs)
+    engine = engine_for(domains, pairs, groups)
     engine.run()
     return outcomes(engine)
 
