@@ -55,6 +55,7 @@ def run_job(j: Entry, place: object, may_hold: MayHold, now: int) -> Taken | Non
     if would_hold(j, may_hold, now):
         release = coschedule.hold_release(j, now)
         j.domain.hold(j, place, now, release)
+        j.has_asked = all(k.status != "unsubmitted" for k in j.group.members)
         j.group.seen["holds"] += 1
         return Taken(until=release, claim=release + j.job.requested)
     j.domain.give_way(j)

@@ -68,4 +68,5 @@ def is_wanted(entry: Entry, now: int) -> bool:
         return now < entry.wanted_until
     # groups.md: "While a member holds, all others are wanted, whatever they have answered, and those that were just
     # released, too."
-    return any(other.status == "holding" and now < other.release for other in entry.group.others(entry))
+    # "Who holds because some member is not submitted has asked for nobody."
+    return any(other.status == "holding" and other.has_asked for other in entry.group.others(entry))

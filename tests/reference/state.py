@@ -35,6 +35,7 @@ class Entry:
     start: int | None = None
     yields: int = 0
     holds: int = 0
+    has_asked: bool = False  # for all others of its group, before it began to hold
     hold_began: int = 0
     release: float = math.inf  # of the hold in force
     wanted_until: float = -math.inf
