@@ -44,8 +44,6 @@ def run_job(j: Entry, place: object, may_hold: MayHold, now: int) -> Taken | Non
     """Start j, which is ready on `place`, with all others of its group; else it holds or yields."""
     if j.ready is None:
         j.ready = now
-    for k in j.group.others(j):
-        k.wanted = True
     places = propose(j, now)
     if places is not None:  # "All have said yes: [...] j starts."
         for k, k_place in places.items():
@@ -78,7 +76,10 @@ def propose(j: Entry, now: int) -> dict[Entry, object] | None:
 def answer(k: Entry, now: int) -> object | None:
     """Answer with the nodes that k has promised: it holds them, or it "queues and would start now"."""
     assert k.status in ("holding", "queuing"), "without faults no member has started alone"
-    return k.place if k.status == "holding" else coschedule.place_in_dry_run(k, now)
+    if k.status == "holding":
+        return k.place
+    k.wanted = True
+    return coschedule.place_in_dry_run(k, now)
 
 
 def would_hold(j: Entry, may_hold: MayHold, now: int) -> bool:
@@ -93,5 +94,6 @@ def would_hold(j: Entry, may_hold: MayHold, now: int) -> bool:
 def gives_way(j: Entry, now: int) -> bool:
     # "it holds no nodes while another group that comes before its own waits for nodes in the same domain, that is,
     # while a member of that group holds elsewhere"
-    return any(k.group is not None and k.group.turn < j.group.turn and order.is_wanted(k, now) for k in j.domain.queue)
+    waiting = [*j.domain.queue, *j.domain.holding]
+    return any(k.group is not None and k.group.turn < j.group.turn and order.is_wanted(k, now) for k in waiting)
 
