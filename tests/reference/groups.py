@@ -66,10 +66,13 @@ def propose(j: Entry, now: int) -> dict[Entry, object] | None:
     # "If all hold, are ready or queue, it proposes a start to each, at the same time."
     if any(k.status == "unsubmitted" for k in others):
         return None
-    places = {k: answer(k, now) for k in others}
-    if None in places.values():  # "One has said no: the drop is recorded and sent, and j holds or yields."
-        j.group.seen["refused"] += 1
-        return None
+    places = {}
+    for k in others:
+        # "A replay has each call answered before the next one leaves": those who come after a no are not asked.
+        places[k] = answer(k, now)
+        if places[k] is None:  # "One has said no: the drop is recorded and sent, and j holds or yields."
+            j.group.seen["refused"] += 1
+            return None
     return places
 
 
