@@ -31,9 +31,10 @@ def link(name: str, entries: Sequence[Entry]) -> None:
     """Make a group of these jobs, if two of their domains coschedule at least."""
     names = sorted(e.domain.config.name for e in entries)
     assert len(set(names)) == len(entries) > 2
-    # "Which group comes first is the same in all domains": by the CRC-32 of "NAME/DOMAIN/DOMAIN/...", domains sorted
+    # "The group with the lower crc32("NAME/DOMAIN/DOMAIN/...") comes first, domains in alphabetical order"
     turn = zlib.crc32("/".join((name, *names)).encode())
-    group = Group(name, [e for e in entries if e.domain.config.scheme != "off"], turn)
+    members = [e for e in entries if e.domain.config.scheme != "off"]
+    group = Group(name, sorted(members, key=lambda e: e.domain.config.name), turn)
     if len(group.members) > 1:
         for entry in group.members:
             assert entry.mate is entry.group is None
@@ -68,7 +69,7 @@ def propose(j: Entry, now: int) -> dict[Entry, object] | None:
         return None
     places = {}
     for k in others:
-        # "A replay has each call answered before the next one leaves": those who come after a no are not asked.
+        # "those who come after a no hear of the drop first, and are not asked"
         places[k] = answer(k, now)
         if places[k] is None:  # "One has said no: the drop is recorded and sent, and j holds or yields."
             j.group.seen["refused"] += 1
@@ -81,7 +82,7 @@ def answer(k: Entry, now: int) -> object | None:
     assert k.status in ("holding", "queuing"), "without faults no member has started alone"
     if k.status == "holding":
         return k.place
-    k.wanted = True
+    k.wanted = True  # for a `mate_budget`: "until a proposal has reached them"
     return coschedule.place_in_dry_run(k, now)
 
 
@@ -95,8 +96,7 @@ def would_hold(j: Entry, may_hold: MayHold, now: int) -> bool:
 
 
 def gives_way(j: Entry, now: int) -> bool:
-    # "it holds no nodes while another group that comes before its own waits for nodes in the same domain, that is,
-    # while a member of that group holds elsewhere"
+    # "it holds no nodes while another group that comes before its own has a wanted member in the same domain (rule 6),
+    # also if that one holds there; it yields, even at its yield limit"
     waiting = [*j.domain.queue, *j.domain.holding]
     return any(k.group is not None and k.group.turn < j.group.turn and order.is_wanted(k, now) for k in waiting)
-

@@ -2,7 +2,7 @@
 
 import math
 
-from . import coschedule, slots, state, world
+from . import coschedule, slots, state
 from .flat import Plan
 from .planned import PlannedIteration
 

@@ -138,6 +138,8 @@ class DomainState:
         self._end_hold(entry, now)
         self.queue.append(entry)
         self.released.add(entry)
+        if entry.group is not None:
+            entry.group.seen["released"] += 1
         entry.status, entry.place = "queuing", None
         self.changed = True
 

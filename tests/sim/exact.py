@@ -78,7 +78,6 @@ def pairing_of(pairs: Pairs, setups: Sequence[DomainSetup], groups: Groups | Non
     index = {setup.name: i for i, setup in enumerate(setups)}
     rows = [{int(job): row for row, job in enumerate(setup.workload.job_id)} for setup in setups]
 
-
     def members(jobs: Sequence[tuple[str, int]]) -> list[tuple[int, int]]:
         return sorted((index[name], rows[index[name]][job]) for name, job in jobs)
 
