@@ -18,7 +18,7 @@ from tests.tiers import SEED, soaked
 CASES = [range(8), range(SEED * 10_000, SEED * 10_000 + 2_000)]  # of each mixture: in the short tier, and in soak
 MIXTURES = [("hold",), ("yield",), ("hold", "yield"), ("hold", "off"), ("yield", "off"), ("hold", "yield", "off")]
 # How often it happens in two thousand cases, at least.
-EXERCISED = {"groups": 5_000, "pairs": 800, "started": 2_500, "refused": 3_000}
+EXERCISED = {"groups": 3_000, "pairs": 800, "started": 3_000, "refused": 3_000}
 HOLDS = {"holds": 3_000, "released": 1_000, "gave way": 100}
 
 LOGS = ["KTH-SP2-1996-2", "SDSC-SP2-1998.first5000", "CTC-SP2-1996-3.1-cln.nowait"]
