@@ -1,7 +1,7 @@
 """groups.md: jobs of more than two domains that start together. Comments quote that page.
 
 In a simulation calls are answered at once and nothing is lost: no job is ready while another asks, none is booked by
-two, and leases do not end (rule 5). Rules 1 to 3 and 6 remain, and that a member gives way.
+two, and leases do not end (rule 5). Rules 1 to 3, 6 and 8 remain.
 """
 
 import zlib
@@ -96,7 +96,7 @@ def would_hold(j: Entry, may_hold: MayHold, now: int) -> bool:
 
 
 def gives_way(j: Entry, now: int) -> bool:
-    # "it holds no nodes while another group that comes before its own has a wanted member in the same domain (rule 6),
-    # also if that one holds there; it yields, even at its yield limit"
+    # "A member gives way to another group that has a wanted member in the same domain (rule 6), also if that one holds
+    # there; it yields, even at its yield limit."
     waiting = [*j.domain.queue, *j.domain.holding]
     return any(k.group is not None and k.group.turn < j.group.turn and order.is_wanted(k, now) for k in waiting)

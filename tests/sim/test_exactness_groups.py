@@ -25,9 +25,8 @@ LOGS = ["KTH-SP2-1996-2", "SDSC-SP2-1998.first5000", "CTC-SP2-1996-3.1-cln.nowai
 # The first job of each log, how many, and the schemes.
 WINDOWS = [
     (0, 250, ("hold", "yield", "hold")),
-    (1_000, 1_000, ("hold", "hold", "hold")),
-    (1_000, 1_000, ("yield", "yield", "yield")),
-    (2_000, 1_000, ("hold", "yield", "hold")),
+    (0, 250, ("hold", "hold", "hold")),
+    (0, 250, ("yield", "yield", "yield")),
 ]
 
 
