@@ -31,6 +31,7 @@ from tests.service.outside import Killed, Outside
 
 SCRIPT = JobScript(b"#!/bin/sh\n", (), "/", {})
 METRICS = Metrics("test")
+AT_ONCE = 1500  # more than happens in any second
 
 
 @dataclass
@@ -66,6 +67,7 @@ class World:
         self.now = 1000
         self._due: list[Due] = []
         self._number = 0
+        self._at_once = 0
         self.names = list(settings)
         self.nodes = {
             name: self.node_kind(self, name, folder / f"{name}.db", chosen) for name, chosen in settings.items()
@@ -79,6 +81,8 @@ class World:
         """Until all jobs have ended and nothing is under way."""
         while self._due and self.now < until and not self.is_over():
             due = heapq.heappop(self._due)
+            self._at_once = self._at_once + 1 if due.at == self.now else 0
+            assert self._at_once < AT_ONCE, f"no end of what happens at {self.now}"
             self.now = due.at
             due.act()
 
