@@ -291,12 +291,12 @@ class World:
         self.tables.jobs[row]["paired"] = 1
 
     def note_paired(self) -> None:
-        """Dry runs count a job as paired unless coscheduling is off in its domain or its mate's."""
+        """Dry runs count a job as paired unless coscheduling is off in its domain, or in those of all its mates."""
         off = self._off_elsewhere | {each.ledger.domain for each in self.coschedulers if not each.settings.enabled}
         for setup, scheduler in zip(self.domains, self.schedulers, strict=True):
             for job, row in scheduler.row.items():
                 named = self._named[row]
-                alone = isinstance(named, MateName) and named.peer in off
+                alone = off.issuperset((named.peer,) if isinstance(named, MateName) else named.others)
                 scheduler.count_paired(job, setup.name not in off and not alone)
 
 

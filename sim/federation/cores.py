@@ -24,12 +24,14 @@ def trace_jobs(setups: Sequence[DomainSetup], pairing: Pairing, index: int) -> l
     """Return the jobs of domain `index`, with their mates and groups."""
     mates, groups = _mates(setups, pairing, index), _groups(setups, pairing, index)
     work = setups[index].workload
+    off = {setup.name for setup in setups if not setup.coscheduling.enabled}
     columns = (work.job_id, work.submit, work.nodes, work.requested, work.run)
     jobs = []
     rows = zip(*(column.tolist() for column in columns), strict=True)
     for row, (name, submit, nodes, requested, run) in enumerate(rows):
         peer, pair, alone = mates.get(row, ("", None, False))
         group = groups.get(row)
+        alone = alone or (group is not None and off.issuperset(group.others))
         jobs.append(TraceJob(row + 1, str(name), submit, nodes, requested, run, peer, pair, group, alone))
     return jobs
 

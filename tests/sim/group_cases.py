@@ -21,11 +21,7 @@ class Case(NamedTuple):
 
 
 def random_case(seed: int, schemes: Sequence[str]) -> Case:
-    """Three to five domains with some of these schemes, which share groups of three to five jobs, and pairs.
-
-    Groups have a member in two domains that coschedule at least: in replays one left alone is still passed over when a
-    mate of another job is asked for, unlike a job whose mate's domain has coscheduling off.
-    """
+    """Three to five domains with some of these schemes, which share groups of three to five jobs, and pairs."""
     rng = Random(seed)
     names = "ABCDE"[: rng.choice([3, 3, 4, 5])]
     budget = rng.choice(["0", "0", "0", "0.5"])
@@ -34,7 +30,6 @@ def random_case(seed: int, schemes: Sequence[str]) -> Case:
     ]
     share_of_pairs = rng.choice([0, 0.3])
     free = {domain.name: [job.job_id for job in domain.jobs] for domain in domains}
-    off = {domain.name for domain in domains if domain.scheme == "off"}
     pairs, groups = [], {}
     for number in range(100, 100 + rng.randint(1, 8)):
         size = 2 if rng.random() < share_of_pairs else rng.randint(3, len(names))
@@ -42,7 +37,7 @@ def random_case(seed: int, schemes: Sequence[str]) -> Case:
         members = sorted((name, free[name].pop(rng.randrange(len(free[name])))) for name in of)
         if len(members) == 2:
             pairs.append((members[0], members[1]))
-        elif len(members) > 2 and sum(name not in off for name in of) > 1:
+        elif len(members) > 2:
             groups[str(number)] = members
     return Case(domains, pairs, groups)
 
