@@ -59,7 +59,7 @@ def holds_until(*, endless: bool) -> Mistake:
     return Mistake(
         lambda: (
             (state.DomainState, "pool", lambda domain: wrong_end.pool(domain)),
-            (world, "run_job", wrong_end.run_job),
+            (coschedule, "run_job", wrong_end.run_job),
         )
     )
 
