@@ -55,7 +55,10 @@ def database(service: Service) -> dict[str, bytes]:
 
 DAMAGES = {
     "its header is overwritten": (lambda data: bytes(100) + data[100:], ("is not a database",)),
-    "its second half is lost": (lambda data: data[: len(data) // 2], (MALFORMED, "malformed database schema")),
+    "its second half is lost": (
+        lambda data: data[: len(data) // 2],
+        (MALFORMED, "malformed database schema", "is corrupt: "),
+    ),
 }
 
 

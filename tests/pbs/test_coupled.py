@@ -11,6 +11,8 @@ import pytest
 from deploy.lab.waiting import wait_for
 from tests.pbs.coupled import Domain, coupled
 
+pytestmark = pytest.mark.soak
+
 NOTING = "date +%s.%N > {jobs}/{pair}; sleep 2"
 COMBINATIONS = list(itertools.product(("hold", "yield"), repeat=2))
 

@@ -3,7 +3,11 @@
 import json
 import subprocess
 
+import pytest
+
 from deploy.pbs.lab import PbsCluster
+
+pytestmark = pytest.mark.soak
 
 
 def test_a_cluster_runs_a_job_on_several_nodes(cluster: PbsCluster) -> None:

@@ -13,6 +13,8 @@ from deploy.lab.waiting import LabError
 from deploy.pbs.lab import PbsCluster
 from tests.pbs.managed import Managed, install_hook
 
+pytestmark = pytest.mark.soak
+
 FREE = ("free",) * 4
 HELD = ("offline", "offline", "free", "free")
 PAIR = "-lpair=p"

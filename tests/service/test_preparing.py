@@ -66,7 +66,7 @@ def test_a_good_configuration_is_prepared_and_opens_nothing(write, tmp_path):
     ("changed", "said"),
     [
         ({"manager__slots": "8"}, "manager:slots: must be a whole number"),
-        ({"manager__kind": "pbs"}, "manager:kind: no adapter is named 'pbs'"),
+        ({"manager__kind": "flux"}, "manager:kind: no adapter is named 'flux'"),
         ({"manager__grace": "long"}, "manager:grace: must be seconds"),
         ({"manager__node_pool": "partitioned:4x2"}, "manager:node_pool: partitioned:4x2 has 8 nodes, not 4"),
     ],

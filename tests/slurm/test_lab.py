@@ -264,7 +264,9 @@ def test_killing_up_half_way_leaves_nothing(folder: Path) -> None:
     os.geteuid() != 0, reason="changing the user needs root; as another user all tests here show the same"
 )
 def test_an_ordinary_user_has_a_laboratory_too(folder: Path) -> None:
-    copy = shutil.copytree(COMMAND.parent, folder / "deploy" / "slurm" / "lab")  # in a place that every user can read
+    deploy = COMMAND.parents[2]
+    for part in ("lab", "slurm/lab"):  # in a place that every user can read
+        copy = shutil.copytree(deploy / part, folder / "deploy" / part)
     for path in (folder, *folder.rglob("*")):
         shutil.chown(path, 65534, 65534)
     user = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "env", "PYTHONDONTWRITEBYTECODE=1"]
