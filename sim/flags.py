@@ -18,6 +18,7 @@ EXCLUSIVE = (
     frozenset({"pairs", "group_size"}),
     frozenset({"pair_window", "group_size"}),
     frozenset({"load", "scale"}),
+    frozenset({"shift", "start"}),
 )
 FILES = ("trace", "pairs", "script")
 NO_DOMAIN = "no domain: give --domain NAME,trace=FILE,... or a --config FILE"

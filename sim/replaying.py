@@ -10,6 +10,7 @@ import numpy as np
 
 from cosched.compilation import prepare_kernels
 from cosched.errors import InputError
+from cosched.sim import spans
 from cosched.sim.configuration import Domain, ReplayConfig, replay_config
 from cosched.sim.engine import Engine
 from cosched.sim.results.result import ReplayResult, collect
@@ -50,13 +51,24 @@ class Replay:
         machines = [read_machine(domain, config) for domain in config.domains]
         self.workloads = [workload for workload, _ in machines]
         self.nodes = [nodes for _, nodes in machines]
-        for workload in self.workloads:
-            for message in traces.left_out_messages(workload):
-                say(message)
+        for workload, nodes in machines:
+            for message in [*traces.left_out_messages(workload), traces.size_message(workload, nodes)]:
+                if message is not None:
+                    say(message)
         self.pairing = pair_jobs(config, self.workloads)
         self.script = _script(config, self.workloads, self.nodes)
+        self._tell_of_spans()
         self.read_s = time.perf_counter() - began
         self.compile_s = prepare_kernels(run_all_kernels, say)
+
+    def _tell_of_spans(self) -> None:
+        """Say what a user would want to know before a long run: logs that do not overlap, a pairing that is empty."""
+        names = [domain.name for domain in self.config.domains]
+        gap = spans.apart(names, self.workloads)
+        if gap is not None:
+            self._say(gap)
+        if len(names) > 1 and not len(self.pairing):
+            self._say(spans.nothing_paired(self.config, self.workloads, self.pairing))
 
     def settings(self, schemes: Sequence[SchemeChoice] | None = None) -> list[Domain]:
         """Return the settings of the domains, with the configured schemes or with `schemes`."""

@@ -16,6 +16,13 @@ def parse_seconds(text: str) -> int:
     return int(match[1]) * _UNITS[match[2]]
 
 
+def parse_offset(text: str) -> int:
+    """Parse a duration with a sign or without, as `-90` or `+3d`, to whole seconds; ValueError for anything else."""
+    text = text.strip()
+    seconds = parse_seconds(text[1:] if text[:1] in ("+", "-") else text)
+    return -seconds if text[:1] == "-" else seconds
+
+
 def parse_window(text: str) -> tuple[int | None, int | None]:
     """Parse a time window `START..END` (`0..20d`; `2w..` has no end); ValueError for anything else."""
     start, dots, end = text.partition("..")

@@ -10,13 +10,17 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from cosched.core.protocol import MAX_MEMBERS
 from cosched.core.scheduling.policies.ordering import parse_ordering
 from cosched.core.scheduling.pools import parse_node_pool
-from cosched.validation.durations import parse_seconds
+from cosched.validation.durations import parse_offset, parse_seconds
 from cosched.validation.policies import expression_of
 from cosched.validation.schemes import checked_budget, checked_share
 
 
 def _seconds(value: object) -> object:
     return parse_seconds(value) if isinstance(value, str) else _no_bool(value)
+
+
+def _offset(value: object) -> object:
+    return parse_offset(value) if isinstance(value, str) else _no_bool(value)
 
 
 def _no_bool(value: object) -> object:
@@ -60,6 +64,7 @@ DomainName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{1,64}$")]
 Whole = Annotated[int, BeforeValidator(_no_bool)]
 Number = Annotated[Decimal, BeforeValidator(_no_bool)]
 Seconds = Annotated[int, BeforeValidator(_seconds), Field(ge=0)]
+Offset = Annotated[int, BeforeValidator(_offset)]  # in seconds
 ExactSeconds = Annotated[Decimal, BeforeValidator(_seconds), Field(ge=0)]
 MateBudget = Annotated[Number, AfterValidator(checked_budget)]
 MateBudgetShare = Annotated[Number, AfterValidator(checked_share)]

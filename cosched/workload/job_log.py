@@ -13,7 +13,7 @@ from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, model_v
 from cosched.core.scheduling.pools import Partitions
 from cosched.errors import InputError
 from cosched.validation.durations import parse_window
-from cosched.validation.types import DomainName, Number, Settings, Whole
+from cosched.validation.types import DomainName, Number, Offset, Seconds, Settings, Whole
 from cosched.workload import traces
 from cosched.workload.generated import is_generated, parse_generated, read_generated
 from cosched.workload.jobs import TraceLog, Workload
@@ -41,8 +41,9 @@ class JobLog(Settings):
 
     The log is a file ('-': standard input), generated ('generated:...', see `generated`) or a Workload. Durations are
     seconds or text such as '20m'. `cut` keeps the jobs submitted in a time window ('0..20d'); `load` scales the
-    arrivals to an offered load; `scale` multiplies the times between arrivals; `estimates` multiplies the excess of
-    the requested times over the run times (0: users know their run times exactly).
+    arrivals to an offered load; `scale` multiplies the times between arrivals. After that `shift` moves all arrivals by
+    a time, or `start` moves them so that the first job is submitted then. `estimates` multiplies the excess of the
+    requested times over the run times (0: users know their run times exactly).
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
@@ -55,12 +56,16 @@ class JobLog(Settings):
     cut: Window | None = None
     load: Annotated[Number, Field(gt=0)] | None = None
     scale: Annotated[Number, Field(gt=0)] | None = None
+    shift: Offset | None = None
+    start: Seconds | None = None
     estimates: Annotated[Number, Field(ge=0, le=1000)] = Decimal(1)
 
     @model_validator(mode="after")
-    def _scaled_in_one_way(self) -> Self:
+    def _shaped_in_one_way(self) -> Self:
         if self.load is not None and self.scale is not None:
             raise ValueError("load and scale exclude each other")
+        if self.shift is not None and self.start is not None:
+            raise ValueError("shift and start exclude each other")
         return self
 
 
@@ -121,4 +126,16 @@ def _shaped(job_log: JobLog, workload: Workload, nodes: int) -> Workload:
             workload = traces.scale(workload, job_log.scale)
     except ValueError as error:
         raise InputError(f"--domain {job_log.name}", "load" if job_log.load else "scale", str(error)) from None
+    workload = _moved(job_log, workload)
     return workload if job_log.estimates == 1 else traces.with_estimates(workload, job_log.estimates)
+
+
+def _moved(job_log: JobLog, workload: Workload) -> Workload:
+    if job_log.shift is None and job_log.start is None:
+        return workload
+    seconds = job_log.shift if job_log.start is None else job_log.start - int(workload.submit.min())
+    try:
+        return traces.shift(workload, seconds or 0)
+    except ValueError as error:
+        key = "shift" if job_log.start is None else "start"
+        raise InputError(f"--domain {job_log.name}", key, str(error)) from None

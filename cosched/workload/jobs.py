@@ -47,7 +47,7 @@ class Workload:
 
     `rejected` counts the jobs left out, by reason. `left_out_ids` are their ids: they tell a pair that names such
     a job from one that names an unknown job. `first_rejected_line` is the line of the first job left out, by
-    reason.
+    reason. `stated_nodes` is the number of nodes that the log states, if sizes here are its processors.
     """
 
     source: str
@@ -59,6 +59,7 @@ class Workload:
     rejected: Mapping[str, int] = field(default_factory=dict)
     left_out_ids: frozenset[int | str] = frozenset()
     first_rejected_line: Mapping[str, int] = field(default_factory=dict)
+    stated_nodes: int | None = None
 
     def __len__(self) -> int:
         """The number of jobs."""

@@ -21,6 +21,9 @@ Keys of a domain, in --domain NAME,key=value,... and [[domain]] tables:
   cut                  only jobs submitted in START..END, as 0..20d
   load                 scale the arrivals to this offered load
   scale                multiply the times between arrivals by this
+  shift                submit all jobs later by this time, as 3d, or
+                       earlier, as -12h
+  start                move the log: its first job is submitted then
   estimates            multiply the excess of requested times over run
                        times by this; 0: exact estimates (1)
   policy               wfp, fcfs, shortest-first, largest-first, or such as

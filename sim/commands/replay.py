@@ -86,8 +86,6 @@ def replay(
         with staged(out) if out is not None else nullcontext() as stage, _deaths_told(live):
             said = (run_all if compare else _run)(ready, info, stage, not no_report, doing)
     _tell(said, as_json)
-    if len(settings.domains) > 1 and not len(ready.pairing):
-        say("no jobs are paired: use --pairs, --pair-window or --pair-fraction")
 
 
 def _check(settings: ReplayConfig, compare: bool) -> None:

@@ -105,6 +105,7 @@ def facts_tables(found: Summary) -> list[RenderableType]:
     table = new_table("", *QUANTILES)
     for key, (title, form) in DISTRIBUTIONS.items():
         if found[key]["mean"] is not None:
+            title = "processors" if key == "nodes_per_job" and _in_processors(found) else title
             table.add_row(title, *(form(found[key][quantile]) for quantile in QUANTILES))
     return [Text(found["source"], style="bold"), facts, "", table]
 
@@ -112,10 +113,7 @@ def facts_tables(found: Summary) -> list[RenderableType]:
 def _facts(found: Summary) -> Iterator[tuple[str, str]]:
     if found["computer"]:
         yield "computer", found["computer"].splitlines()[0]
-    yield (
-        "machine",
-        "size not stated (--nodes N)" if found["nodes"] is None else count(found["nodes"], "node"),
-    )
+    yield "machine", _machine(found)
     left_out = f" of {found['jobs_in_file']:,} in the file" if found["rejected"] else ""
     yield "jobs", f"{found['jobs']:,}{left_out}"
     if found["rejected"]:
@@ -131,6 +129,21 @@ def _facts(found: Summary) -> Iterator[tuple[str, str]]:
         yield "no request", f"{count(found['without_request'], 'job')}; their run time is used"
     if found["ran_past_request"]:
         yield "overrun", f"{count(found['ran_past_request'], 'job')} ran past the request"
+
+
+def _machine(found: Summary) -> str:
+    nodes, stated = found["nodes"], found["stated_nodes"]
+    if nodes is None:
+        return "size not stated (--nodes N)"
+    if not _in_processors(found):
+        return count(nodes, "node")
+    each = f" of {nodes // stated}: --procs-per-node {nodes // stated}" if nodes % stated == 0 else ""
+    return f"{count(nodes, 'processor')} in {count(stated, 'node')}{each}"
+
+
+def _in_processors(found: Summary) -> bool:
+    """Whether sizes are counted in processors, since the log states fewer nodes and nothing else was asked for."""
+    return found["stated_nodes"] is not None and found["nodes"] > found["stated_nodes"]
 
 
 def _jobs_lines(domain: Summary) -> Iterator[str]:

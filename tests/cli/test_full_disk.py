@@ -35,7 +35,7 @@ def test_a_disk_that_fills(console, small_disk, long_log, compare):
 
 
 def test_a_disk_that_fills_while_the_report_is_written(console, small_disk, logs):
-    result = console("replay", *logs, "--out", small_disk / "run")
+    result = console("replay", *logs, "--pair-window", "2m", "--out", small_disk / "run")
     assert (result.returncode, result.stdout) == (1, "")
     assert result.stderr == f"cosched: {small_disk}/run: No space left on device\n"
     assert os.listdir(small_disk) == []

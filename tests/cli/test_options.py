@@ -73,7 +73,7 @@ def test_every_key_of_a_domain():
         "a,trace=x,format=csv,nodes=8,procs_per_node=2,cut=1h..2d,load=0.5,estimates=2,policy=fcfs,"
         "backfill=none,node_pool=partitioned:4x2,scheme=yield,release_interval=90s,release_jitter=0.1,release_order=last,"
         "max_held_fraction=1,max_yields=3,yield_boost=0.2,on_peer_unreachable=hold,mate_patience=1w,"
-        "peer_grace=2m,mate_budget=0.25,slots=on"
+        "peer_grace=2m,mate_budget=0.25,slots=on,shift=-2d"
     ).domains[0]
     assert domain.cut == (3600, 172_800)
     assert domain.scheme is SchemeChoice.YIELD
@@ -81,7 +81,8 @@ def test_every_key_of_a_domain():
     assert (domain.release_interval, domain.mate_patience) == (90, 604_800)
     assert (domain.load, domain.release_jitter) == (Decimal("0.5"), Decimal("0.1"))
     given = domain.model_fields_set
-    assert set(type(domain).model_fields) - given == {"scale"}
+    assert set(type(domain).model_fields) - given == {"scale", "start"}
+    assert domain.shift == -172_800
 
 
 @pytest.mark.parametrize(
@@ -90,6 +91,8 @@ def test_every_key_of_a_domain():
         ("policy=nice", "policy: no policy 'nice': it is one of fcfs"),
         ("policy=wait+", "policy: 'wait+': a number, wait, requested"),
         ("policy=__import__('os')", 'policy: "__import__(\'os\')": unexpected "\'"'),
+        ("shift=early", "shift: 'early' is not a duration such as 90, 20m, 12h or 3d"),
+        ("shift=1h,start=0", ": shift and start exclude each other"),
         ("release_interval=5x", "release_interval: '5x' is not a duration such as 90, 20m, 12h or 3d"),
         ("mate_patience=-5", "mate_patience: '-5' is not a duration"),
         ("release_jitter=2", "release_jitter: 2 is not between 0 and 1"),

@@ -78,6 +78,34 @@ def test_domains_without_pairs_are_remarked_upon(cosched, logs):
     assert said == "no jobs are paired: use --pairs, --pair-window or --pair-fraction\n"
 
 
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        (["--pair-window", "30s"], "no two were submitted within 30 s of each other"),
+        (["--pair-fraction", "0.1"], "a share of 0.1 of 9 jobs makes no pair"),
+        (["--pairs", "pairs.csv"], "pairs.csv has no row"),
+    ],
+)
+def test_a_pairing_that_finds_nothing_says_why(cosched, logs, tmp_path, options, reason):
+    (tmp_path / "pairs.csv").write_text("a,b\n")
+    assert cosched("replay", *logs, *options).stderr == f"no jobs are paired: {reason}\n"
+
+
+def test_logs_that_do_not_overlap_are_told_with_what_brings_them_together(cosched, logs):
+    a, b = logs[1], logs[3]
+    run = ["replay", "--domain", a, "--pair-window", "2m", "--domain"]
+    said = cosched(*run, f"{b},shift=10d").stderr.splitlines()
+    assert said == [
+        "the logs do not overlap: jobs are submitted on a from 60.0 min to 8.0 h, on b from 10.0 d to 10.3 d; "
+        "shift=TIME or start=TIME of a domain moves its jobs",
+        "no jobs are paired: no two were submitted within 2.0 min of each other",
+    ]
+    moved = cosched(*run, f"{b},start=61m")
+    assert moved.stdout.endswith("\npairs: 8 of 8 started together\n")
+    assert moved.stdout == cosched(*run, f"{b},shift=0").stdout
+    assert moved.stderr == ""
+
+
 def test_files(cosched, logs, tmp_path):
     printed = cosched("replay", *logs, *WINDOW, "--out", "new/run", "--json", "--no-report")
     assert tree(tmp_path / "new") == [f"run/{name}" for name in FILES]
@@ -206,19 +234,24 @@ def test_pairs_from_standard_input(console, logs):
     assert summary_of(result)["pairs"]["pairs"] == 1
 
 
+PROCESSORS = "the log states 1,152 nodes; its processors are taken as nodes (procs_per_node=8 mends that)"
+
+
 @pytest.mark.parametrize(
-    ("name", "jobs", "rejected"),
+    ("name", "jobs", "rejected", "remarks"),
     [
-        ("LLNL-Atlas-2006-2.1-cln", 36_600, {"no_run_time": 7178}),
-        ("NASA-iPSC-1993-3.1-cln", 18_066, {"no_run_time": 173}),
-        ("SDSC-SP2-1998.first5000", 4606, {"no_run_time": 355}),
+        ("LLNL-Atlas-2006-2.1-cln", 36_600, {"no_run_time": 7178}, [PROCESSORS]),
+        ("NASA-iPSC-1993-3.1-cln", 18_066, {"no_run_time": 173}, []),
+        ("SDSC-SP2-1998.first5000", 4606, {"no_run_time": 355}, []),
     ],
 )
-def test_public_logs(cosched, traces, name, jobs, rejected):
+def test_public_logs(cosched, traces, name, jobs, rejected, remarks):
     result = cosched("replay", "--domain", f"x,trace={traces / name}.swf.gz", "--json")
     domain = summary_of(result)["domains"]["x"]
     assert (domain["jobs"], domain["rejected"], domain["never_started"]) == (jobs, rejected, 0)
-    assert re.fullmatch(r".*: left out \d+ jobs: no run time \(first in line \d+\)\n", result.stderr)
+    left_out, *more = result.stderr.splitlines()
+    assert re.fullmatch(r".*: left out \d+ jobs: no run time \(first in line \d+\)", left_out)
+    assert [line.split(": ", 1)[1] for line in more] == remarks
 
 
 def test_of_many_domains_each_has_a_row(cosched, tmp_path):

@@ -61,6 +61,13 @@ def test_info_in_nodes_of_several_processors_and_a_window(cosched, traces):
     assert found["last_submit_s"] < 864_000
 
 
+def test_processors_are_not_called_nodes(cosched, traces):
+    out = cosched("trace", "info", traces / "LLNL-Atlas-2006-2.1-cln.swf.gz").stdout
+    assert "machine       9,216 processors in 1,152 nodes of 8: --procs-per-node 8\n" in out
+    assert "\nprocessors            448.9 " in out
+    assert "9,216 nodes" not in out
+
+
 @pytest.mark.usefixtures("table")
 def test_info_from_standard_input(console):
     result = console("trace", "info", "-", "--format", "csv", "--json", input=CSV)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cosched.workload.jobs import Workload
-from cosched.workload.traces import cut, offered_load, read_trace, scale, scale_to_load, write_swf
+from cosched.workload.traces import cut, offered_load, read_trace, scale, scale_to_load, shift, write_swf
 
 
 def workload_of(submits, run=10, nodes=2):
@@ -30,6 +30,16 @@ def test_cut_with_open_ends():
     assert cut(jobs, None, 5).submit.tolist() == [0]
     assert cut(jobs, 5, None).submit.tolist() == [5, 10]
     assert cut(jobs, None, None).submit.tolist() == [0, 5, 10]
+
+
+def test_shifted():
+    jobs = workload_of([5, 10])
+    assert shift(jobs, 3).submit.tolist() == [8, 13]
+    assert shift(jobs, -5).submit.tolist() == [0, 5]
+    with pytest.raises(ValueError, match="the first job would be submitted 1 s before time 0"):
+        shift(jobs, -6)
+    with pytest.raises(ValueError, match="too large"):
+        shift(jobs, 10**12)
 
 
 def test_cut_a_log(tmp_path):

@@ -10,10 +10,18 @@ from types import MappingProxyType
 from cosched.errors import InputError
 from cosched.workload.jobs import TraceLog
 from cosched.workload.traces.accounting import LINE_START, read_accounting
-from cosched.workload.traces.cleaning import REASONS, clean, left_out_messages, machine_nodes
+from cosched.workload.traces.cleaning import REASONS, clean, left_out_messages, machine_nodes, size_message
 from cosched.workload.traces.opening import Block, StrPath, numbered, read_blocks, source_name
 from cosched.workload.traces.sacct import ID_COLUMNS, SEPARATOR, read_sacct
-from cosched.workload.traces.shaping import cut, load_factor, offered_load, scale, scale_to_load, with_estimates
+from cosched.workload.traces.shaping import (
+    cut,
+    load_factor,
+    offered_load,
+    scale,
+    scale_to_load,
+    shift,
+    with_estimates,
+)
 from cosched.workload.traces.swf import COLUMNS, read_swf
 from cosched.workload.traces.swf_writer import write_swf
 from cosched.workload.traces.table import read_table
@@ -31,6 +39,8 @@ __all__ = [
     "read_trace",
     "scale",
     "scale_to_load",
+    "shift",
+    "size_message",
     "with_estimates",
     "write_swf",
 ]

@@ -65,6 +65,7 @@ def clean(
         rejected=left_out.counts,
         left_out_ids=_ids_left_out(log.job_id, left_out.kept),
         first_rejected_line=left_out.lines,
+        stated_nodes=_nodes_of_processors(log) if procs_per_node == 1 else None,
     )
 
 
@@ -81,6 +82,21 @@ def machine_nodes(log: TraceLog, procs_per_node: int = 1) -> int | None:
     """Return the machine's nodes from the log's header: MaxProcs / `procs_per_node` rounded up, else MaxNodes."""
     procs = _stated(log, "MaxProcs")
     return _stated(log, "MaxNodes") if procs is None else -(-procs // procs_per_node)
+
+
+def size_message(workload: Workload, nodes: int) -> str | None:
+    """Say that processors are taken for the nodes of a machine, if the log states fewer nodes."""
+    stated = workload.stated_nodes
+    if stated is None or nodes <= stated:
+        return None
+    each = f"procs_per_node={nodes // stated}" if nodes % stated == 0 else "procs_per_node"
+    return f"{workload.source}: the log states {stated:,} nodes; its processors are taken as nodes ({each} mends that)"
+
+
+def _nodes_of_processors(log: TraceLog) -> int | None:
+    """Return the nodes that the log states, if these have more than one processor each."""
+    nodes, procs = _stated(log, "MaxNodes"), _stated(log, "MaxProcs")
+    return nodes if nodes is not None and procs is not None and procs > nodes else None
 
 
 def _stated(log: TraceLog, key: str) -> int | None:

@@ -30,6 +30,7 @@ def facts(log: TraceLog, workload: Workload, nodes: int | None) -> dict[str, Any
         "computer": log.header.get("Computer") or log.header.get("Installation"),
         "start": _start(log.header),
         "nodes": nodes,
+        "stated_nodes": workload.stated_nodes,
         "jobs_in_file": len(log),
         "jobs": len(workload),
         "rejected": dict(workload.rejected),

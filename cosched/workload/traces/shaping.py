@@ -1,4 +1,4 @@
-"""Cuts a time window out of a trace, and stretches or compresses its arrivals. Times stay whole seconds."""
+"""Cuts a time window out of a trace, moves it, and stretches or compresses its arrivals. Times stay whole seconds."""
 
 from __future__ import annotations
 
@@ -36,6 +36,16 @@ def cut(jobs: Jobs, start: int | None, end: int | None) -> Jobs:
         f.name: getattr(jobs, f.name)[inside] for f in fields(jobs) if isinstance(getattr(jobs, f.name), np.ndarray)
     }
     return replace(jobs, **columns)
+
+
+def shift(jobs: Jobs, seconds: int) -> Jobs:
+    """Submit all jobs `seconds` later, or earlier; ValueError if a time becomes negative or larger than one can be."""
+    first, last = int(jobs.submit.min()) + seconds, int(jobs.submit.max()) + seconds
+    if first < 0:
+        raise ValueError(f"the first job would be submitted {-first} s before time 0")
+    if last > LIMIT:
+        raise ValueError("submit times become too large")
+    return replace(jobs, submit=jobs.submit + seconds)
 
 
 def scale(jobs: Jobs, factor: Exact) -> Jobs:
