@@ -14,11 +14,11 @@ from cosched.compilation import use_kernel_cache
 from cosched.extras import SIMULATOR, need
 
 if TYPE_CHECKING:
+    from cosched.sim.api import Replay, Result, replay, run
     from cosched.sim.configuration import Domain, ReplayConfig
-    from cosched.sim.replaying import Replay, replay, run
     from cosched.sim.results.result import DomainResult, ReplayResult
 
-__all__ = ["Domain", "DomainResult", "Replay", "ReplayConfig", "ReplayResult", "replay", "run"]
+__all__ = ["Domain", "DomainResult", "Replay", "ReplayConfig", "ReplayResult", "Result", "replay", "run"]
 
 use_kernel_cache()
 
@@ -26,12 +26,17 @@ use_kernel_cache()
 _HOME = {
     "Domain": "cosched.sim.configuration",
     "ReplayConfig": "cosched.sim.configuration",
-    "Replay": "cosched.sim.replaying",
-    "replay": "cosched.sim.replaying",
-    "run": "cosched.sim.replaying",
+    "Replay": "cosched.sim.api",
+    "replay": "cosched.sim.api",
+    "run": "cosched.sim.api",
+    "Result": "cosched.sim.api",
     "DomainResult": "cosched.sim.results.result",
     "ReplayResult": "cosched.sim.results.result",
 }
+
+
+def __dir__() -> list[str]:
+    return __all__
 
 
 def __getattr__(name: str) -> Any:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 
 from cosched.compilation import prepare_kernels
 from cosched.errors import InputError
 from cosched.sim import spans
-from cosched.sim.configuration import Domain, ReplayConfig, replay_config
+from cosched.sim.configuration import Domain, ReplayConfig
 from cosched.sim.engine import Engine
 from cosched.sim.results.result import ReplayResult, collect
 from cosched.sim.script import ScriptedDomain, ScriptedEvent, read_script
@@ -26,14 +25,6 @@ from cosched.workload.jobs import Workload
 from cosched.workload.pairing import Pairing, groups_at_random, pairs_by_fraction, pairs_by_window, pairs_from_file
 
 NO_PAIRS = Pairing(np.empty(0, np.int64), np.empty((0, 2), np.int64), np.empty((0, 2), np.int64))
-
-
-def replay(domains: Sequence[Domain], *, say: Callable[[str], None] = lambda _: None, **options: Any) -> ReplayResult:
-    """Replay job logs of coupled clusters; `options` are the other fields of ReplayConfig (pairs=FILE, ...).
-
-    `say` gets messages about jobs left out and kernels being compiled. InputError for settings that cannot be used.
-    """
-    return run(replay_config("replay", {"domains": tuple(domains), **options}), say)
 
 
 def run(config: ReplayConfig, say: Callable[[str], None] = lambda _: None) -> ReplayResult:

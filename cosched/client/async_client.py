@@ -21,6 +21,7 @@ from cosched.client.events import Event
 from cosched.client.feed import Feed
 from cosched.client.jobs import Job
 from cosched.client.places import FoundMate
+from cosched.client.waiting import ENDED, STARTED, pauses
 from cosched.v1.domain_pb2_grpc import DomainServiceStub
 from cosched.v1.rendezvous_pb2_grpc import RendezvousServiceStub
 
@@ -114,6 +115,15 @@ class AsyncClient(AbstractAsyncContextManager["AsyncClient"]):
     ) -> AsyncIterator[Job]:
         """Iterate over the same jobs."""
         return self._ask_for_pages(calls.jobs(states, owner, paired_only, group))
+
+    async def wait(self, job: JobLike, *, started: bool = False, timeout: float | None = None) -> Job:
+        """Return a job once it has ended, or once it has started; TimeoutError after `timeout` seconds."""
+        for pause in pauses(timeout):
+            await asyncio.sleep(pause)
+            found = await self.job(job)
+            if found.state in (STARTED if started else ENDED):
+                return found
+        raise TimeoutError(f"job {found} is {found.state}")
 
     async def cancel(self, job: JobLike) -> Job:
         """Cancel a job. Its mate then starts alone."""

@@ -20,6 +20,7 @@ from cosched.client.events import Event
 from cosched.client.feed import Feed
 from cosched.client.jobs import Job
 from cosched.client.places import FoundMate
+from cosched.client.waiting import ENDED, STARTED, pauses
 from cosched.v1.domain_pb2_grpc import DomainServiceStub
 from cosched.v1.rendezvous_pb2_grpc import RendezvousServiceStub
 
@@ -138,6 +139,15 @@ class Client(AbstractContextManager["Client"]):
     ) -> Iterator[Job]:
         """Iterate over the same jobs; the next page is fetched while you use the present one."""
         return self._ask_for_pages(calls.jobs(states, owner, paired_only, group))
+
+    def wait(self, job: JobLike, *, started: bool = False, timeout: float | None = None) -> Job:
+        """Return a job once it has ended, or once it has started; TimeoutError after `timeout` seconds."""
+        for pause in pauses(timeout):
+            time.sleep(pause)
+            found = self.job(job)
+            if found.state in (STARTED if started else ENDED):
+                return found
+        raise TimeoutError(f"job {found} is {found.state}")
 
     def cancel(self, job: JobLike) -> Job:
         """Cancel a job. Its mate then starts alone."""

@@ -22,6 +22,7 @@ async def test_every_call_can_be_awaited(running):
         assert str((await client.link(job, "eureka:3")).mates[0]) == "eureka:3"
         assert (await client.release(job)).reason == ""
         assert (await client.cancel(job)).state == "cancelled"
+        assert (await client.wait(job)).state == "cancelled"
         assert (await client.domain()).name == "intrepid"
         assert await client.nodes() == []
         assert [event.kind async for event in client.events(after=0, until_now=True)] == ["submitted"]

@@ -73,6 +73,17 @@ def test_a_job_is_read_with_datetimes_and_words(client, domain):
     assert (job.holds.holds, job.holds.until, job.holds.forever) == (1, START + timedelta(seconds=60), False)
 
 
+def test_a_job_is_waited_for_until_it_has_started_or_ended(client, domain):
+    domain.add(state=job_pb2.JOB_STATE_RUNNING)
+    assert client.wait(17, started=True).state == "running"
+    asked = len(domain.requests)
+    with pytest.raises(TimeoutError, match="job intrepid:17 is running"):
+        client.wait(17, timeout=0.7)
+    assert len(domain.requests) == asked + 3  # at once, after 0.2 s and 0.4 s more
+    domain.jobs["17"].state = job_pb2.JOB_STATE_FAILED
+    assert client.wait(17, timeout=0).state == "failed"
+
+
 def test_a_word_of_a_newer_version_is_unknown(client, domain):
     domain.add(state=77)
     assert client.job(17).state == "unknown"

@@ -36,7 +36,7 @@ def test_a_spread_of_nothing_is_empty():
 
 
 @pytest.fixture(scope="module")
-def coupled() -> sim.ReplayResult:
+def coupled() -> sim.Result:
     """A: job 1 holds 6 of 10 nodes from 0 to 100, when its mate can start; job 2 needs all. B is busy until 100."""
     a = work("A", (0, 50, 6), (10, 20, 10), ids=["a-1", "a-2"])
     b = work("B", (0, 100, 4), (5, 30, 4))
@@ -170,3 +170,26 @@ def test_the_python_api_says_what_cannot_be_used(tmp_path):
         sim.replay([sim.Domain(name="A", trace=work("A", (0, 1, 1)), nodes=1)], pair_window="2m", pair_fraction="0.1")
     with pytest.raises(InputError, match="nodes"):
         sim.replay([sim.Domain(name="A", trace=work("A", (0, 1, 1)))])
+
+
+# In a notebook
+
+
+def test_the_package_lists_what_it_offers():
+    assert {"Domain", "Replay", "Result", "replay", "run"} <= set(dir(sim))
+
+
+def test_a_result_shows_itself_in_a_line_and_as_a_table(coupled):
+    assert repr(coupled) == "<Result A: 2 jobs, B: 2 jobs; pairs: 1 of 1 started together>"
+    html = coupled._repr_html_()
+    assert "<tr><td>A</td><td>hold</td><td>2</td><td>1</td>" in html
+    assert html.endswith("</table><p>pairs: 1 of 1 started together</p>")
+
+
+def test_a_result_writes_its_files_and_its_report(coupled, tmp_path):
+    assert coupled.report(tmp_path / "run") == tmp_path / "run/report.html"
+    assert (tmp_path / "run/jobs.csv").read_text() == coupled.jobs.write_csv()
+    shown = coupled.figures()
+    written = {path.stem for path in (tmp_path / "run/figures").glob("*.svg")}
+    assert {figure.name for figure in shown} == written - {"gantt"}
+    assert shown[0]._repr_svg_() == (tmp_path / f"run/figures/{shown[0].name}.svg").read_text()

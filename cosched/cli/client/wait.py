@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -21,8 +21,6 @@ from cosched.validation.group_names import names_job
 if TYPE_CHECKING:
     from cosched.client import Job
 
-ENDED = ("completed", "failed", "cancelled")
-FIRST, LAST = 0.2, 5.0  # seconds between two looks: twice as long each time
 AWAY = 60.0  # seconds for which a domain may be out of reach, such as for a restart
 
 
@@ -37,8 +35,9 @@ def wait(names: tuple[str, ...], started: bool, timeout: int | None, as_json: bo
 
     The exit code is 0 if all have completed, else 1. Other domains are found as by cosched show.
     """
-    done = ("running", *ENDED) if started else ENDED
-    jobs = _wait(names, server, done, None if timeout is None else time.monotonic() + timeout)
+    from cosched.client.waiting import ENDED, STARTED
+
+    jobs = _wait(names, server, STARTED if started else ENDED, timeout)
     if as_json:
         show_json([json_value(job.as_dict()) for job in jobs])
     else:
@@ -47,11 +46,14 @@ def wait(names: tuple[str, ...], started: bool, timeout: int | None, as_json: bo
         raise click.exceptions.Exit(FAILED)
 
 
-def _wait(names: Sequence[str], server: str | None, done: Sequence[str], until: float | None) -> list[Job]:
-    """The jobs, once all are in one of these states; Failure at the instant `until`."""
+def _wait(names: Sequence[str], server: str | None, done: Sequence[str], timeout: int | None) -> list[Job]:
+    """The jobs, once all are in one of these states; Failure after `timeout` seconds."""
+    from cosched.client.waiting import pauses
+
     heard: float | None = None
     left = list(names)
-    for pause in _pauses():
+    for pause in pauses(timeout):
+        time.sleep(pause)
         try:
             jobs, left = _look(names, server, done)
             heard = time.monotonic()
@@ -60,10 +62,7 @@ def _wait(names: Sequence[str], server: str | None, done: Sequence[str], until: 
         except Failure:
             if heard is None or time.monotonic() > heard + AWAY:
                 raise
-        if until is not None and time.monotonic() + pause > until:
-            raise Failure(printable(f"not yet: {', '.join(left)}"), FAILED)
-        time.sleep(pause)
-    raise AssertionError
+    raise Failure(printable(f"not yet: {', '.join(left)}"), FAILED)
 
 
 def _look(names: Sequence[str], server: str | None, done: Sequence[str]) -> tuple[list[Job], list[str]]:
@@ -81,10 +80,3 @@ def _look(names: Sequence[str], server: str | None, done: Sequence[str]) -> tupl
             if any(job.started_at is None for _, job in group.jobs):  # else they have gone on without
                 left += [f"{name} on {domain} (not submitted)" for domain in group.unsubmitted]
     return jobs, left + [f"{job} ({job.state})" for job in jobs if job.state not in done]
-
-
-def _pauses() -> Iterator[float]:
-    pause = FIRST
-    while True:
-        yield pause
-        pause = min(2 * pause, LAST)

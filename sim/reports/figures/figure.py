@@ -49,6 +49,14 @@ class Figure:
     draw: Callable[[Canvas], None]
     size: tuple[float, float] = (8.0, 3.2)
 
+    def svg(self) -> str:
+        """Return the drawing with its title, as the content of an SVG file."""
+        prolog, drawn, _ = _drawn(self)
+        return prolog + _titled(drawn, self)
+
+    def _repr_svg_(self) -> str:
+        return self.svg()
+
 
 def write_figure(figure: Figure, folder: Path) -> str:
     """Write NAME.svg, NAME.png and NAME.csv to `folder`, which must exist, and return the SVG for use inside a page.
@@ -57,6 +65,15 @@ def write_figure(figure: Figure, folder: Path) -> str:
     figure has, and a title and a description for screen readers. Equal figures give equal bytes. OSError passes
     through.
     """
+    prolog, svg, pixels = _drawn(figure)
+    _write(folder / f"{figure.name}.svg", (prolog + _titled(svg, figure)).encode())
+    _write(folder / f"{figure.name}.png", _png(pixels))
+    _write(folder / f"{figure.name}.csv", figure.table.write_csv().encode())
+    return svg
+
+
+def _drawn(figure: Figure) -> tuple[str, str, NDArray[np.uint8]]:
+    """Return the XML prolog, the SVG element without the title, and the picture with it."""
     with matplotlib.rc_context():
         matplotlib.rcdefaults()  # ignore the user's matplotlibrc
         matplotlib.rcParams.update(rc(figure.name))
@@ -66,11 +83,7 @@ def write_figure(figure: Figure, folder: Path) -> str:
         canvas.savefig(drawn, format="svg", metadata=_NO_METADATA)
         canvas.set_layout_engine("none")  # the layout is done
         pixels = np.vstack((_pixels(_title(figure)), _pixels(canvas)))
-    prolog, svg = _accessible(drawn.getvalue(), figure)
-    _write(folder / f"{figure.name}.svg", (prolog + _titled(svg, figure)).encode())
-    _write(folder / f"{figure.name}.png", _png(pixels))
-    _write(folder / f"{figure.name}.csv", figure.table.write_csv().encode())
-    return svg
+    return *_accessible(drawn.getvalue(), figure), pixels
 
 
 def _accessible(drawn: str, figure: Figure) -> tuple[str, str]:

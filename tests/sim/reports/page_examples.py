@@ -5,8 +5,8 @@ from pathlib import Path
 
 import numpy as np
 
+from cosched.sim import replay
 from cosched.sim.configuration import Domain
-from cosched.sim.replaying import replay
 from cosched.sim.results.output import RunInfo, write_run
 from cosched.workload.jobs import Workload
 
