@@ -15,7 +15,7 @@ from tests.service.world import Faults
 from tests.tiers import seeds, soaked
 
 OTHERS = [MEET, Scheme.HOLD, Scheme.YIELD]
-PATIENT = {"on_peer_unreachable": OnUnreachable.HOLD, "peer_patience": 10**6}
+PATIENT = {"on_peer_unreachable": OnUnreachable.HOLD, "peer_patience": 10**5}  # so long a slot outlives a lost drop
 
 
 @pytest.fixture
