@@ -66,6 +66,10 @@ class Job:
         """The nodes that are kept for it."""
         return frozenset(commands.chunks(self.vnodes)) if self.phase is Phase.OFFERED else frozenset()
 
+    def keeps(self, vnodes: str) -> bool:
+        """Whether it is offered, and on these nodes."""
+        return self.phase is Phase.OFFERED and self.vnodes == vnodes
+
 
 class Book:
     """Reports go to `report`; `clock` is the loop's; `on_offer` gets each job that is offered now."""
@@ -96,7 +100,9 @@ class Book:
             return None
         if link != job.link:
             self.relink(job, link)
-        return None if job.link is None or job.admitted else self._offer(job, asked.vnodes)
+        if job.link is None or (job.admitted and job.kept == commands.chunks(asked.vnodes).keys()):
+            return None
+        return self._offer(job, asked.vnodes)
 
     def _keeper(self, asked: Asked) -> Job | None:
         """Return another job for which one of the nodes is kept."""
@@ -142,6 +148,12 @@ class Book:
             for job in self.jobs.values()
             if job.job_id not in seen and job.changed < began and job.phase is not Phase.ENDED
         ]
+
+    def held_back(self, rows: Iterable[JobRow], began: float) -> list[Job]:
+        """Return the offered jobs that their users hold back, as a look that began at `began` found them."""
+        held = {row.job_id for row in rows if row.state == "H"}
+        offered = (job for job in self.jobs.values() if job.phase is Phase.OFFERED and not job.admitted)
+        return [job for job in offered if job.job_id in held and job.changed < began]
 
     def learn(self, row: JobRow) -> Job | None:
         """Take up a job that was not known; None: it names no mate, or cannot have one."""

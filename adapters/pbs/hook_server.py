@@ -4,6 +4,7 @@ Lines as in `hook_lines`; a connection has one request and one answer.
 
     runjob    job vnodes owner name requestor [pair] [mate] [or_alone]    the server is about to run a job on nodes
     queued                                                                a user has submitted or changed a job
+    changing  job                                                         its resources or its queue are about to change
     ended     job                                                         a job has ended
 
 The answer is `accept`, or `reject` with `why`, one line for the job's comment and for the user.
@@ -18,12 +19,13 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from cosched.adapters.hook_lines import MAX_LINE, Fields, LineError, decode, encode
+from cosched.adapters.hook_lines import Fields, LineError, decode, encode
 from cosched.adapters.hook_socket import BACKLOG, caller, listen
 from cosched.adapters.pbs import commands
 from cosched.adapters.pbs.words import RESOURCES
 
 _FIRST_LINE = 2.0  # seconds within which a connection must send its line
+_LONGEST_LINE = 1 << 22  # bytes: a job may have thousands of vnodes
 _ROOT = 0  # pbs_server runs as root
 _LOG = logging.getLogger(__name__)
 
@@ -44,18 +46,21 @@ class Asked:
 class HookServer:
     """Serves the hook on the Unix socket `path`, in an existing folder.
 
-    `on_run` returns None if the job may run, else why not. `on_queued` and `on_ended` are hints.
+    `on_run` and `on_change` return None if the job may run or be changed, else why not. `on_queued` and `on_ended` are
+    hints.
     """
 
     def __init__(
         self,
         path: Path,
         on_run: Callable[[Asked], str | None],
+        on_change: Callable[[str], str | None],
         on_queued: Callable[[], None],
         on_ended: Callable[[str], None],
     ) -> None:
         self._path = path
         self._on_run = on_run
+        self._on_change = on_change
         self._on_queued = on_queued
         self._on_ended = on_ended
         self._listening: asyncio.Server | None = None
@@ -64,7 +69,9 @@ class HookServer:
     async def open(self) -> None:
         """Start listening. OSError: the folder cannot be used, or another process serves this socket."""
         listening = listen(self._path)
-        self._listening = await asyncio.start_unix_server(self._serve, sock=listening, backlog=BACKLOG, limit=MAX_LINE)
+        self._listening = await asyncio.start_unix_server(
+            self._serve, sock=listening, backlog=BACKLOG, limit=_LONGEST_LINE
+        )
 
     async def close(self) -> None:
         """Stop listening: jobs start from now on as if there were no service."""
@@ -92,8 +99,9 @@ class HookServer:
             raise LineError(f"user {uid} is not root")
         verb, fields = decode(line)
         if verb == "runjob":
-            why = self._on_run(_asked(fields))
-            return encode("accept") if why is None else encode("reject", {"why": why})
+            return _verdict(self._on_run(_asked(fields)))
+        if verb == "changing":
+            return _verdict(self._on_change(commands.job_number(fields.get("job", ""))))
         if verb == "ended":
             self._on_ended(commands.job_number(fields.get("job", "")))
         elif verb == "queued":
@@ -101,6 +109,10 @@ class HookServer:
         else:
             raise LineError("unknown verb")
         return encode("accept")
+
+
+def _verdict(why: str | None) -> bytes:
+    return encode("accept") if why is None else encode("reject", {"why": why})
 
 
 def _asked(fields: Fields) -> Asked:

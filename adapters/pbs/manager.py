@@ -49,7 +49,8 @@ class PbsManager(BatchSystem):
         self._reports: asyncio.Queue[BatchReport] = asyncio.Queue()
         self._book = Book(self._reports.put_nowait, self._now, self._offered)
         self._watch = Watch(self._look, settings.poll_interval)
-        self._hooks = HookServer(settings.hook_socket, self._book.asked, self._watch.hint, self._ended)
+        hints = self._watch.hint, self._ended
+        self._hooks = HookServer(settings.hook_socket, self._book.asked, self._changing, *hints)
         self._tasks: set[asyncio.Task[Any]] = set()
         self._down: dict[str, float] = {}  # nodes that are down, and since when by the loop's clock
         self._to_free: set[str] = set()  # nodes that we hold for nobody
@@ -85,6 +86,7 @@ class PbsManager(BatchSystem):
             raise ManagerError(reason) from error
         self._own(self._watch.run())
         self._watch.hint()
+        self._own(self._schedule_later(0))  # PBS offers again what an earlier service did not keep
         return {job.job_id: known(job) for job in self._book.jobs.values()}
 
     def _take_up_holds(self, nodes: Iterable[NodeRow]) -> None:
@@ -121,16 +123,17 @@ class PbsManager(BatchSystem):
         job = self._book.jobs.get(job_id)
         if job is None or job.phase is not Phase.OFFERED:
             return False
-        starting = self._own(self._start(job, at))
+        starting = self._own(self._start(job, at, job.changed))
         if at is None:
             await asyncio.shield(starting)
         return True
 
-    async def _start(self, job: Job, at: float | None) -> None:
+    async def _start(self, job: Job, at: float | None, offered: float) -> None:
+        """`offered`: when the job was; another offer is not meant."""
         async with job.order:
             if at is not None:
                 await asyncio.sleep(at - self.settings.start_lead - time.time())
-            if job.phase is not Phase.OFFERED:
+            if job.phase is not Phase.OFFERED or job.changed != offered:
                 return
             job.admitted = True
             try:
@@ -270,14 +273,20 @@ class PbsManager(BatchSystem):
         """Take the nodes of an offered job offline, if the answer takes long."""
         await asyncio.sleep(self.settings.guard)
         async with job.order:
-            if job.phase is not Phase.OFFERED or job.vnodes != vnodes or job.offline:
+            if not job.keeps(vnodes) or job.offline:
                 return
             nodes = await until_it_answers(self._pbs.nodes)
+            if not job.keeps(vnodes):
+                return
             if any(node.name in job.kept and "offline" in node.states for node in nodes):  # an administrator's doing
                 self._withdraw(job)
                 return
             job.offline = True
             await until_it_answers(lambda: self._pbs.hold(job.job_id, vnodes))
+            if not job.keeps(vnodes):
+                self._to_free |= commands.chunks(vnodes).keys()
+                await self._free_nodes()
+                return
         await self._pbs.schedule()  # others were turned away from these nodes: PBS is to try them on other ones
 
     def _free(self, job: Job) -> None:
@@ -306,6 +315,16 @@ class PbsManager(BatchSystem):
 
     # Looks at the queue
 
+    def _changing(self, job_id: str) -> str | None:
+        """A user is about to change a job: the nodes that are kept for it may not fit it any more."""
+        job = self._book.jobs.get(job_id)
+        if job is None or job.phase is not Phase.OFFERED:
+            return None
+        if job.admitted:
+            return "the job is being started"
+        self._withdraw(job)
+        return None
+
     def _ended(self, job_id: str) -> None:
         if job_id in self._book.jobs:
             self._watch.hint()
@@ -318,6 +337,8 @@ class PbsManager(BatchSystem):
             found = {row.job_id: row for row in await self._pbs.details(missing)}
             for job_id in missing:
                 self._miss(self._book.jobs[job_id], found.get(job_id))
+        for job in self._book.held_back(rows, began):
+            self._withdraw(job)
         await self._check_nodes()
 
     def _miss(self, job: Job, row: commands.JobRow | None) -> None:

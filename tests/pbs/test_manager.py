@@ -9,7 +9,6 @@ import pytest
 
 from cosched.adapters.findings import Grade
 from cosched.adapters.permissions import Account
-from deploy.lab.waiting import LabError
 from deploy.pbs.lab import PbsCluster
 from tests.pbs.managed import Managed, install_hook
 
@@ -133,20 +132,3 @@ async def test_a_job_starts_at_an_instant(managed: Managed) -> None:
 async def test_doctor_finds_nothing_wrong(managed: Managed) -> None:
     found = await managed.manager.examine(Account.of(0), serving=True)
     assert {finding.grade for finding in found} <= {Grade.OK}, found
-
-
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        (("-lmate=nobody:1",), "no domain nobody is known here"),
-        (("-lmate=mira:1",), "must be a job of another domain"),
-        (("-lmate=eureka",), "mate is DOMAIN:ID"),
-        (("-lpair=p", "-lmate=eureka:1"), "give pair or mate"),
-        (("-lpair=p", "-J1-3"), "a job array cannot have a mate"),
-        (("-lpair=p", "-Wdepend=afterok:0"), "cannot have a mate"),
-        (("-lor_alone=true",), "has no effect"),
-    ],
-)
-def test_the_user_is_told_at_qsub_what_is_wrong(hooked: PbsCluster, options: tuple[str, ...], said: str) -> None:
-    with pytest.raises(LabError, match=said):
-        hooked.qsub("true", *options)

@@ -23,6 +23,7 @@ PATIENCE = 0.2  # seconds
 NAMES = ("pair", "mate", "or_alone")
 PAIR = re.compile(r"[A-Za-z0-9_.:,+=@/-]{1,128}")
 MATE = re.compile(r"([A-Za-z0-9_.-]{1,64}):[!-~]{1,128}")
+NO_BOOLEAN = "-1"  # what PBS makes of a word that is none
 
 
 class SilentError(Exception):
@@ -67,15 +68,22 @@ def exchange(service: socket.socket, line: str) -> str:
     return answer.decode().rstrip("\n")
 
 
+def given(job: Any) -> "dict[str, str]":
+    """Return the resources that name a mate, as they are given in a request; empty ones as well."""
+    found = {name: job.Resource_List[name] for name in NAMES}
+    return {name: str(value) for name, value in found.items() if value is not None}
+
+
 def named(job: Any) -> "dict[str, str]":
     """Return the resources of a job that name its mate."""
-    found = {name: job.Resource_List[name] for name in NAMES}
-    return {name: str(value) for name, value in found.items() if value is not None and str(value)}
+    return {name: value for name, value in given(job).items() if value}
 
 
 def runjob(event: Any) -> None:
     """The server is about to run a job."""
     job, words = event.job, named(event.job)
+    if words and str(job.Hold_Types or "n") != "n":
+        event.reject("the job is held (qrls releases it)")  # qrun does not look at this
     told = {"job": job.id, "vnodes": job.exec_vnode, "owner": job.euser, "name": job.Job_Name}
     try:
         answer = ask("runjob", requestor=event.requestor, **told, **words)
@@ -107,14 +115,15 @@ def absent_since() -> float:
     return os.stat(mark()).st_mtime
 
 
-def mistake(job: Any, words: "dict[str, str]") -> "str | None":
+def mistake(words: "dict[str, str]") -> "str | None":
     """Return what is wrong with the words that name a mate, or None."""
+    if words.get("or_alone") == NO_BOOLEAN:
+        return None  # PBS says so
     if "pair" in words and "mate" in words:
         return "give pair or mate, not both"
     if "pair" not in words and "mate" not in words:
         return "or_alone has no effect without pair or mate"
-    wrong = wrong_pair(words["pair"]) if "pair" in words else wrong_mate(words["mate"])
-    return wrong or hindrance(job)
+    return wrong_pair(words["pair"]) if "pair" in words else wrong_mate(words["mate"])
 
 
 def wrong_pair(pair: str) -> "str | None":
@@ -133,6 +142,8 @@ def wrong_mate(mate: str) -> "str | None":
     peers, match = site.get("peers", []), MATE.fullmatch(mate)
     if match is None:
         return "mate is DOMAIN:ID, such as eureka:17"
+    if "[" in mate:
+        return "a job array and its subjobs cannot be mates"
     if match.group(1) == site.get("domain"):
         return "the mate must be a job of another domain"
     if peers and match.group(1) not in peers:
@@ -141,25 +152,67 @@ def wrong_mate(mate: str) -> "str | None":
 
 
 def hindrance(job: Any) -> "str | None":
-    """Return why a job of this kind cannot have a mate, or None."""
+    """Return why a job of this kind, or with these changes, cannot have a mate, or None."""
     if getattr(job, "array_indices_submitted", None):
         return "a job array cannot have a mate: its subjobs start one by one"
     if getattr(job, "interactive", None):
         return "an interactive job cannot have a mate: its user would wait at the terminal"
     if getattr(job, "depend", None):
         return "a job with -W depend cannot have a mate"
-    if re.match(r"[RMS][0-9]", str(job.queue or "")):
+    if getattr(job, "create_resv_from_job", None):
+        return "a job that becomes a reservation cannot have a mate"
+    return misplaced(str(getattr(job, "queue", None) or ""))
+
+
+def misplaced(queue: str) -> "str | None":
+    """Return why no job in this queue can have a mate, or None."""
+    name, _, server = queue.partition("@")
+    if server not in ("", pbs.server().name):
+        return f"a job with a mate cannot be moved to {server}"
+    if name and pbs.server().resv(name) is not None:
         return "a job in a reservation cannot have a mate"
     return None
 
 
-def check(event: Any) -> None:
-    """Check what a user submits, changes or moves."""
-    words = named(event.job)
-    wrong = mistake(event.job, words) if words else None
+def queuejob(event: Any) -> None:
+    """Check what a user submits."""
+    words = given(event.job)
+    refuse(event, mistake(words) or hindrance(event.job) if words else None)
+    tell("queued")
+
+
+def modifyjob(event: Any) -> None:
+    """Check a change; the nodes that are kept for a job do not fit it if its resources change."""
+    changes = given(event.job)
+    words = {name: value for name, value in {**named(event.job_o), **changes}.items() if value}
+    if words and changes:
+        refuse(event, mistake(words) or hindrance(event.job_o))
+    if words:
+        refuse(event, hindrance(event.job))
+    if set(event.job.Resource_List.keys()) - {*NAMES, "walltime"}:
+        ask_to_change(event, event.job)
+    tell("queued")
+
+
+def movejob(event: Any) -> None:
+    """Check a move to another queue; the nodes that are kept for a job may not be that queue's."""
+    if named(event.job):
+        refuse(event, hindrance(event.job))
+        ask_to_change(event, event.job)
+
+
+def refuse(event: Any, wrong: "str | None") -> None:
+    """Tell the user what is wrong, if anything is."""
     if wrong is not None:
         event.reject(f"cosched: {wrong}")
-    tell("queued")
+
+
+def ask_to_change(event: Any, job: Any) -> None:
+    """Let the service keep nothing any more for a job that is about to change."""
+    with contextlib.suppress(SilentError):
+        answer = ask("changing", job=job.id)
+        if answer is not None and answer[0] == "reject":
+            refuse(event, answer[1])
 
 
 def tell(verb: str, **fields: object) -> None:
@@ -171,11 +224,10 @@ def tell(verb: str, **fields: object) -> None:
 def main() -> None:
     """Handle one event of the server."""
     event = pbs.event()
+    handlers = {pbs.RUNJOB: runjob, pbs.QUEUEJOB: queuejob, pbs.MODIFYJOB: modifyjob, pbs.MOVEJOB: movejob}
     try:
-        if event.type == pbs.RUNJOB:
-            runjob(event)
-        elif event.type in (pbs.QUEUEJOB, pbs.MODIFYJOB, pbs.MOVEJOB):
-            check(event)
+        if event.type in handlers:
+            handlers[event.type](event)
         else:  # jobobit
             tell("ended", job=event.job.id)
     except Exception as error:

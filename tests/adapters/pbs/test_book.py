@@ -1,0 +1,64 @@
+"""What is known of jobs, and whether the server may run one, without a server."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from cosched.adapters.batch_system import BatchReport
+from cosched.adapters.pbs.book import WAITS, Book, Job, Phase
+from cosched.adapters.pbs.commands import JobRow
+from cosched.adapters.pbs.hook_server import Asked
+
+HERE, THERE = "(a1:ncpus=1)+(a2:ncpus=1)", "(a3:ncpus=1)+(a4:ncpus=1)"
+ASKED = Asked("7", array=False, vnodes=HERE, owner="ann", name="", requestor="Scheduler", resources={"pair": "p"})
+ROW = JobRow("7", "", "ann", "Q", 10, 2, 60, 0, {"pair": "p"}, array=False, rerunnable=True)
+
+
+@pytest.fixture
+def reports() -> list[BatchReport]:
+    return []
+
+
+@pytest.fixture
+def book(reports: list[BatchReport]) -> Book:
+    return Book(reports.append, lambda: 100.0, lambda _: None)
+
+
+@pytest.fixture
+def offered(book: Book) -> Job:
+    assert book.asked(ASKED) == WAITS
+    return book.jobs["7"]
+
+
+def test_a_job_that_we_start_runs_on_the_nodes_that_it_was_offered_and_on_no_others(book: Book, offered: Job) -> None:
+    offered.admitted = True
+    assert book.asked(replace(ASKED, vnodes=THERE)) == WAITS  # the scheduler's doing, while qrun is under way
+    assert book.asked(ASKED) is None
+
+
+def test_others_get_none_of_the_nodes_that_are_kept(book: Book, offered: Job) -> None:
+    other = replace(ASKED, job_id="8", resources={}, vnodes="(a2:ncpus=1)+(a3:ncpus=1)")
+    assert book.asked(other) == f"its nodes are kept for job {offered.job_id} (cosched)"
+    assert book.asked(replace(other, vnodes=THERE)) is None
+
+
+def test_an_offered_job_that_its_user_holds_back_is_found(book: Book, offered: Job) -> None:
+    held = replace(ROW, state="H")
+    assert book.held_back([ROW], 101.0) == []
+    assert book.held_back([held], 101.0) == [offered]
+    assert book.held_back([held], 99.0) == []  # seen before the offer
+
+
+def test_a_job_array_is_refused_once(book: Book, reports: list[BatchReport]) -> None:
+    for _ in range(2):
+        assert book.asked(replace(ASKED, array=True)) is None
+    assert [type(report).__name__ for report in reports] == ["Refused"]
+
+
+def test_an_older_look_does_not_undo_what_the_hook_has_seen(book: Book, offered: Job) -> None:
+    book.see([replace(ROW, state="R", started_at=50)], 99.0)
+    assert offered.phase is Phase.OFFERED
+    assert book.see([], 99.0) == []
+    assert book.see([], 101.0) == ["7"]
