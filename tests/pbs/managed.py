@@ -35,6 +35,8 @@ def install_hook(cluster: PbsCluster, peers: tuple[str, ...] = ("eureka",)) -> P
         f"import hook cosched application/x-python default {HOOK}",
         f"import hook cosched application/x-config default {settings}",
     )
+    known = cluster.path("mom_priv/hooks/resourcedef")
+    cluster.wait_for(lambda: known.exists() and "mate" in known.read_text(), "the MoM to know the resources")
     return socket
 
 

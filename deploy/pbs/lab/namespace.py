@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pwd
+import shlex
 import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -16,6 +18,9 @@ ip link set lo up
 ip addr add {address}/32 dev lo
 mount --bind {hosts} /etc/hosts
 mount -t tmpfs -o mode=755 pbs /mnt
+for file in .bash_profile .bash_login .profile; do
+    if [ -e {home}/$file ]; then mount --bind /dev/null {home}/$file; fi  # jobs' shells are login shells
+done
 mkdir {state}
 trap '' CHLD  # the kernel buries orphans
 touch {ready}
@@ -29,7 +34,8 @@ class Namespace:
     def __init__(self, name: str, folder: Path) -> None:
         hosts, ready = folder / "hosts", folder / "ready"
         hosts.write_text(f"127.0.0.1 localhost\n{ADDRESS} {name}\n")
-        script = _BEGIN.format(name=name, address=ADDRESS, hosts=hosts, state=STATE, ready=ready)
+        home = shlex.quote(pwd.getpwuid(0).pw_dir)
+        script = _BEGIN.format(name=name, address=ADDRESS, hosts=hosts, state=STATE, ready=ready, home=home)
         world = ("unshare", "--net", "--uts", "--pid", "--mount", "--fork", "--kill-child", "--mount-proc")
         self._holder = subprocess.Popen(["setpriv", "--pdeathsig", "KILL", *world, "/bin/sh", "-ec", script])
         wait_for(ready.exists, f"the namespaces of {name}")
