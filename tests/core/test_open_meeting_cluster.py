@@ -369,3 +369,37 @@ def test_a_domain_that_does_not_meet_keeps_no_slot():
     cluster = OpenCluster(machine("fcfs", "easy", "flat"))
     cluster.submit(ClusterJob("1", 4, 10, 0, True, wanted=True, been_ready=True, guard=9, slot=50))
     assert cluster.job("1") == ClusterJob("1", 4, 10, 0, True)
+
+
+def test_a_job_that_is_only_booked_counts_when_it_starts():
+    cluster = some_wanted("1")
+    assert cluster.try_ready("3", 50)
+    assert cluster.job("3").pushed == 10
+    assert cluster.starts.by_owner(50) == {}
+    cluster.give_back("3", 50)
+    assert cluster.job("3").pushed is None
+    assert cluster.try_ready("3", 50)
+    cluster.start("3", 50)
+    assert cluster.starts.by_owner(50) == {"ann": (1, 1, 10)}
+
+
+def test_a_job_that_is_booked_uses_up_its_owners_share():
+    cluster = some_wanted("0.5")
+    assert cluster.try_ready("3", 50)
+    assert not cluster.try_ready("4", 50)
+    assert cluster.try_ready("6", 50)
+    cluster.give_back("3", 50)
+    assert cluster.try_ready("4", 50)
+
+
+def test_a_job_that_is_booked_keeps_its_slot_until_it_starts():
+    cluster = some_wanted("1")
+    assert cluster.book(Book("3", 200, 1), 50).booked
+    kept = cluster.job("3")
+    cluster.leave("1", 60, JobState.COMPLETED)
+    assert cluster.try_ready("3", 60)
+    cluster.give_back("3", 60)
+    assert cluster.job("3") == replace(kept, block=cluster.job("3").block, expected=cluster.job("3").expected)
+    assert cluster.try_ready("3", 60)
+    cluster.start("3", 60)
+    assert cluster.job("3").slot is None

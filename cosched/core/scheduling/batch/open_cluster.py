@@ -198,11 +198,10 @@ class OpenCluster:
         row = self._row.get(job)
         if row is None:
             return False
-        changed, mark = self.changed, self._tables.marks[row]
-        wanted_until = int(mark["wanted_until"])
-        ready = self.try_start(job, now, wanted_until)
+        changed = self.changed
+        ready = self._cluster.try_ready(row, now)
         if ready:
-            self._tables.jobs[row]["state"] = JobState.READY
+            self._interrupt()
             self._record["changed"] = changed
             self._kept[job] = self._iterations
         return ready

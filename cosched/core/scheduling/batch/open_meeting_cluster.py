@@ -78,6 +78,23 @@ class OpenMeetingCluster(OpenCluster):
             self._count_start(job, now)
         return started
 
+    def try_ready(self, job: JobId, now: int) -> bool:
+        """See OpenCluster; the job is wanted from now on. It counts as started when it starts."""
+        row = self._row.get(job)
+        if row is None:
+            self._wanted_early.add(job)
+            return False
+        self._bound([row], now)
+        ready = super().try_ready(job, now)
+        if ready:
+            self._note_push(row, now, tried=True)
+        return ready
+
+    def give_back(self, job: JobId, now: int) -> None:
+        """See OpenCluster."""
+        super().give_back(job, now)
+        self._pushed.pop(job, None)
+
     def leave(self, job: JobId, now: int, how: JobState) -> None:
         """See OpenCluster."""
         super().leave(job, now, how)

@@ -32,7 +32,8 @@ MEET, TRY, TRY_READY, QUOTE, BOOK, UNBOOK, CLAIM = range(7)
 def ask(tab: Tables, d: int, what: int, row: int, at: int, now: int) -> int:
     """One of the functions below, or `meet`; yes is 1. TRY: the job is wanted for good, and until `at`.
 
-    TryStartMate: start the job if an iteration run now would. TRY_READY: the same, but it is only ready.
+    TryStartMate: start the job if an iteration run now would. TRY_READY: the same, but it is only ready, and keeps its
+    slot until it starts.
     """
     if what <= TRY_READY:
         if what != MEET and not _may_start(tab, d, row, at):
@@ -43,6 +44,7 @@ def ask(tab: Tables, d: int, what: int, row: int, at: int, now: int) -> int:
         if found != NONE:
             _make_ready(tab, d, row, tab.domains[len(tab.domains) - 1].offered_block, now)
             if what == TRY:
+                tab.slots[row].slot = 0
                 begin_run(tab, d, row, now)
                 tab.domains[d].changed = 1
         return 1 if found != NONE else 0
@@ -139,30 +141,23 @@ def claim(tab: Tables, d: int, row: int, now: int) -> bool:
     job, mark = tab.jobs[row], tab.slots[row]
     if job.state != QUEUED or mark.slot == 0 or mark.slot - 1 > now or not is_free(tab, d, job.nodes, mark.block):
         return False
-    _take_out_of_plan(tab, d, row)
-    _occupy(tab, d, row, mark.block, now)
-    job.state = READY
+    _make_ready(tab, d, row, mark.block, now)
     return True
 
 
-@part
-def _make_ready(tab: Tables, d: int, row: int, block: int, now: int) -> None:
-    """A queued job is ready on these nodes, and has no slot any more."""
-    unbook(tab, d, row)
-    _occupy(tab, d, row, block, now)
-    tab.jobs[row].state = READY
-
-
 @shared_kernel
-def _occupy(tab: Tables, d: int, row: int, block: int, now: int) -> None:
-    """A queued job has these nodes from now on."""
+def _make_ready(tab: Tables, d: int, row: int, block: int, now: int) -> None:
+    """A queued job is ready on these nodes; those of its slot are not planned for it meanwhile."""
     job = tab.jobs[row]
+    if tab.slots[row].slot != 0:
+        _take_out_of_plan(tab, d, row)
     job.block = block
     job.expected = now + job.requested
     occupy(tab, d, job.nodes, block, job.expected)
     if tab.domains[d].open == 1:
         take_place(tab, d, row, block, now)
     strike_row(tab, d, row)
+    job.state = READY
 
 
 @shared_kernel
