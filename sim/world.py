@@ -52,6 +52,10 @@ from cosched.sim.timers import VirtualTimers
 from cosched.workload.jobs import Workload
 from cosched.workload.pairing import Pairing
 
+OF_SLOTS = (  # what messages say of slots
+    *("slot_generation", "mate_ready"),
+    *("may_book", "not_before", "only_before", "book", "slot", "earliest"),
+)
 Story = Callable[[int, str, str, str, dict[str, object]], None]  # instant, domain, job, what, detail
 
 
@@ -302,7 +306,7 @@ class World:
 
 def _told(message: Request | Reply) -> dict[str, object]:
     """Return what a story tells of a message: no text for people, and of slots only what is set."""
-    unset = {"problem"} | {key for key in ("slot_generation", "mate_ready") if not getattr(message, key, True)}
+    unset = {"problem"} | {key for key in OF_SLOTS if not getattr(message, key, True)}
     return {key: value for key, value in message._asdict().items() if key not in unset}
 
 

@@ -188,6 +188,10 @@ class ProposeGroupStart(NamedTuple):
 
     If that cannot be, my `caller` may hold until `hold_until` (0: it yields). `lease`: the seconds after which to ask
     for the outcome, if it has not been told.
+
+    With `not_before`: when could your job start, from that instant on? Nothing is kept, unless it is to `book`, and the
+    answer is that instant, before `only_before` (0: without a bound): then this is the job's slot, by the name of this
+    proposal.
     """
 
     request_id: str  # the name of the proposal
@@ -196,12 +200,16 @@ class ProposeGroupStart(NamedTuple):
     hold_until: int
     lease: int
     start_at: float | None = None  # as in TryStartMate
+    not_before: int | None = None  # None: now
+    only_before: int = 0
+    book: bool = False
+    slot: str = ""  # the name of the slot that the group has; if the start is now: that has come
 
 
 class SettleGroupStart(NamedTuple):
-    """Start your `job`, which is booked by this proposal; not `start`: the proposal is dropped.
+    """Start your `job`, which is booked by this proposal; not `start`: the proposal, or the slot, is dropped.
 
-    If it is, my `caller` holds until `hold_until` (0: it does not).
+    If it is, my `caller` holds until `hold_until` (0: it does not). `keep`: the slot is kept, since all have booked it.
     """
 
     request_id: str
@@ -210,6 +218,7 @@ class SettleGroupStart(NamedTuple):
     start: bool
     hold_until: int = 0
     start_at: float | None = None
+    keep: bool = False
 
 
 class GetProposal(NamedTuple):
@@ -237,6 +246,7 @@ class MateStatus(NamedTuple):
     status: Status
     generation: int
     started_at: int | None
+    may_book: bool = False  # of a member of a group: it queues, has been ready once, and its domain gives slots
 
 
 class MateTried(NamedTuple):
@@ -290,10 +300,14 @@ class Vote(StrEnum):
 
 
 class GroupProposed(NamedTuple):
-    """Answer to ProposeGroupStart. `start_at`: the earliest instant at which the member can start."""
+    """Answer to ProposeGroupStart. `start_at`: the earliest instant at which the member can start.
+
+    `earliest`: that from `not_before` on, whether it is booked or not; None: there is none, or it was not asked.
+    """
 
     vote: Vote
     start_at: float | None = None
+    earliest: int | None = None
 
 
 class Outcome(StrEnum):
@@ -333,6 +347,8 @@ def has_changed(request: Request, reply: Reply) -> bool:
         return reply.started
     if isinstance(reply, Proposed):
         return reply.booked
+    if isinstance(request, ProposeGroupStart):
+        return request.book and isinstance(reply, GroupProposed) and reply.vote is Vote.BOOKED
     if isinstance(request, SettleGroupStart):
-        return isinstance(reply, Settled) and reply.current
+        return isinstance(reply, Settled) and reply.current and not request.keep
     return isinstance(reply, Settled) and reply.current and isinstance(request, SettleStart) and not request.keep

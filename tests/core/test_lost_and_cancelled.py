@@ -5,7 +5,7 @@ import pytest
 from cosched.core.effects import ClearTimer, Hold, Release, Timer
 from cosched.core.events import Answered, NodesLost, PatienceOver, ReleaseDue
 from cosched.core.job import JobState
-from cosched.core.protocol import MateTried, Status
+from cosched.core.protocol import MateStatus, MateTried, Status
 
 from .driver import NO, DomainA, decided, of, told
 
@@ -28,7 +28,7 @@ def test_a_hold_whose_nodes_are_lost_cannot_be_started():
     a.hold_or_yield()
     a.feed(NodesLost("j"))
     assert decided(a.asked_start(generation=1)) == []
-    assert a.asked_status() == (Status.QUEUING, 1, None)
+    assert a.asked_status() == MateStatus(Status.QUEUING, 1, None)
 
 
 def test_a_ready_job_that_loses_its_nodes_is_queued_again_and_its_readiness_stale():

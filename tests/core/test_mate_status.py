@@ -5,7 +5,7 @@ import pytest
 from cosched.core.effects import Start
 from cosched.core.events import PatienceOver
 from cosched.core.job import JobState
-from cosched.core.protocol import Status
+from cosched.core.protocol import MateStatus, Status
 from cosched.core.settings import Scheme
 
 from .driver import DomainA, decided, detail, told
@@ -46,7 +46,7 @@ def test_a_queued_job_is_queuing():
     a = DomainA()
     a.submit()
     a.asked_id()
-    assert a.asked_status() == (Status.QUEUING, 0, None)
+    assert a.asked_status() == MateStatus(Status.QUEUING, 0, None)
 
 
 def test_a_ready_job_counts_as_holding():
@@ -54,7 +54,7 @@ def test_a_ready_job_counts_as_holding():
     a = DomainA()
     a.ready()
     a.asked_id()
-    assert a.asked_status() == (Status.HOLDING, 1, None)
+    assert a.asked_status() == MateStatus(Status.HOLDING, 1, None)
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_a_job_that_started_says_since_when(how, status):
     a.now = 90
     if how is not None:
         a.finish(how)
-    assert a.asked_status() == (status, 0, 40)
+    assert a.asked_status() == MateStatus(status, 0, 40)
 
 
 @pytest.mark.parametrize(("job", "caller", "peer"), [("x", "k", "B"), ("j", "x", "B"), ("j", "k", "C")])
@@ -82,11 +82,11 @@ def test_a_job_that_is_not_the_callers_mate_is_unknown(job, caller, peer):
     a = DomainA()
     a.submit()
     a.asked_id()
-    assert a.asked_status(job, caller, peer) == (Status.UNKNOWN, 0, None)
+    assert a.asked_status(job, caller, peer) == MateStatus(Status.UNKNOWN, 0, None)
 
 
 def test_a_job_whose_mate_has_not_asked_yet_is_nobodys():
     """A peer asks for its mate's id first: until then any caller might claim to be the mate."""
     a = DomainA()
     a.submit()
-    assert a.asked_status(caller="x") == (Status.UNKNOWN, 0, None)
+    assert a.asked_status(caller="x") == MateStatus(Status.UNKNOWN, 0, None)

@@ -3,7 +3,7 @@
 import pytest
 
 from cosched.core.job import JobState
-from cosched.core.protocol import Found, GetMateJobId, GetMateStatus, MateJobId, MateProblem, Status
+from cosched.core.protocol import Found, GetMateJobId, GetMateStatus, MateJobId, MateProblem, MateStatus, Status
 from cosched.core.settings import Scheme
 
 from .driver import MATE_IS_K, DomainA, called
@@ -51,7 +51,7 @@ def test_a_pair_name_joins_jobs_of_one_owner_only():
     a = DomainA()
     a.submit("j", pair="p", owner="alice")
     assert a.asked_id("k", pair="p", owner="mallory") == UNSUBMITTED
-    assert a.asked_status() == (Status.UNKNOWN, 0, None)
+    assert a.asked_status() == MateStatus(Status.UNKNOWN, 0, None)
     assert a.asked_id("k", pair="p", owner="alice") == MATE_IS_J
 
 

@@ -7,7 +7,7 @@ import pytest
 from cosched.core.effects import ClearTimer, Hold, Release, SetTimer, Start, Timer, Try, Yield
 from cosched.core.events import Ready, ReleaseDue, Requeued, StartedUnasked, Tried, Unlinked
 from cosched.core.job import JobState
-from cosched.core.protocol import FOREVER, Failure, MateStarted, MateTried, StartJob, Status, TryStartMate
+from cosched.core.protocol import FOREVER, Failure, MateStarted, MateStatus, MateTried, StartJob, Status, TryStartMate
 from cosched.core.settings import OnUnreachable, Scheme
 
 from .driver import NO, YES, DomainA, answered, called, decided, of, timer, told
@@ -48,7 +48,7 @@ def test_a_running_job_that_is_requeued_takes_part_again():
     a.reply(MateStarted(YES))
     assert told(a.feed(Requeued("j"))) == ["is queued again"]
     assert (a.state(), a.job().started_at) == (JobState.QUEUED, None)
-    assert a.asked_status() == (Status.QUEUING, 0, None)
+    assert a.asked_status() == MateStatus(Status.QUEUING, 0, None)
     assert decided(a.run_job(Status.RUNNING, started_at=0)) == [Start]  # "desynchronised", but it runs
 
 

@@ -9,7 +9,7 @@ from cosched.core.coscheduling import holds
 from cosched.core.effects import ClearTimer, Hold, Release, SetTimer, Timer
 from cosched.core.events import ReleaseDue
 from cosched.core.job import JobState
-from cosched.core.protocol import FOREVER, MateStarted, Status
+from cosched.core.protocol import FOREVER, MateStarted, MateStatus, Status
 from cosched.core.settings import CoschedulingSettings, Scheme
 
 from .driver import NO, DomainA, answered, decided, of, timer
@@ -79,7 +79,8 @@ def test_a_scheme_is_configured_without_knowing_the_other():
         b = DomainA(scheme=scheme)
         b.submit()
         assert b.asked_id()._fields == ("found", "job", "problem")
-        assert b.asked_status()._asdict() == {"status": "queuing", "generation": 0, "started_at": None}
+        told = {"status": "queuing", "generation": 0, "started_at": None, "may_book": False}
+        assert b.asked_status()._asdict() == told
 
 
 # The rules of coscheduling.md: "Release timer"
@@ -122,12 +123,12 @@ def test_each_hold_has_a_generation():
     is queuing again" """
     a = DomainA()
     a.hold_or_yield()
-    assert a.asked_status() == (Status.HOLDING, 1, None)
+    assert a.asked_status() == MateStatus(Status.HOLDING, 1, None)
     a.now = 1200
     a.feed(ReleaseDue("j"))
-    assert a.asked_status() == (Status.QUEUING, 1, None)
+    assert a.asked_status() == MateStatus(Status.QUEUING, 1, None)
     assert timer(a.hold_or_yield(), Timer.RELEASE) == 2400
-    assert a.asked_status() == (Status.HOLDING, 2, None)
+    assert a.asked_status() == MateStatus(Status.HOLDING, 2, None)
 
 
 def test_a_start_for_an_earlier_hold_is_refused():

@@ -58,16 +58,25 @@ requests = st.one_of(
     st.builds(SettleStart, request_ids, jobs, jobs, generations, st.booleans()),
 )
 leases = st.integers(1, MAX_LEASE)
+NO_SLOT = {  # those of groups are not on the wire
+    name: st.just(ProposeGroupStart._field_defaults[name]) for name in ("not_before", "only_before", "book", "slot")
+}
 group_orders = st.one_of(
-    st.builds(ProposeGroupStart, request_ids, jobs, jobs, holds, leases, starts_at),
-    st.builds(SettleGroupStart, request_ids, jobs, jobs, st.booleans(), holds, starts_at),
+    st.builds(ProposeGroupStart, request_ids, jobs, jobs, holds, leases, starts_at, **NO_SLOT),
+    st.builds(SettleGroupStart, request_ids, jobs, jobs, st.booleans(), holds, starts_at, st.just(False)),
     st.builds(GetProposal, request_ids, jobs, jobs),
 )
 replies = st.one_of(
     st.builds(MateJobId, st.just(Found.MATE), jobs),
     st.builds(MateJobId, st.sampled_from([Found.UNSUBMITTED, Found.NO_PAIR]), st.none()),
-    st.builds(MateStatus, st.sampled_from(Status), generations, st.none() | times),
-    st.builds(MateStatus, st.sampled_from(sorted(set(Status) - {Status.HOLDING})), st.just(0), st.none() | times),
+    st.builds(MateStatus, st.sampled_from(Status), generations, st.none() | times, st.just(False)),
+    st.builds(
+        MateStatus,
+        st.sampled_from(sorted(set(Status) - {Status.HOLDING})),
+        st.just(0),
+        st.none() | times,
+        st.just(False),
+    ),
     st.builds(MateTried, st.booleans(), starts_at, st.booleans()),
     st.builds(MateStarted, st.booleans(), starts_at),
     st.builds(Proposed, st.none(), st.just(False), st.just(0), st.none() | st.sampled_from(Refusal)),
@@ -79,7 +88,7 @@ found = st.builds(MateJobId, st.just(Found.MATE), jobs, st.none() | st.sampled_f
 not_found = st.sampled_from([Found.UNSUBMITTED, Found.NO_PAIR])
 group_replies = st.one_of(
     found | st.builds(MateJobId, not_found, st.none(), st.none() | st.sampled_from(MateProblem)),
-    st.builds(GroupProposed, st.sampled_from(Vote), starts_at),
+    st.builds(GroupProposed, st.sampled_from(Vote), starts_at, st.none()),
     st.builds(Settled, st.booleans()),
     st.builds(ProposalOutcome, st.sampled_from(Outcome), starts_at),
 )

@@ -212,6 +212,8 @@ class Allocations:
         job.state = QUEUED
         job.call = None
         job.hold_ends = 0
+        if job.group is not None:
+            job.group.agreement = None
         if job.disclosed:
             job.generation += 1  # a peer took this readiness for a hold: its StartJob for that must come too late
 

@@ -30,10 +30,12 @@ from cosched.core.coscheduling.allocations import HOLDING, QUEUED, READY, RUNNIN
 from cosched.core.coscheduling.answers import Answers
 from cosched.core.coscheduling.asking import Asking
 from cosched.core.coscheduling.bookings import Bookings
+from cosched.core.coscheduling.groups.agreeing import Agreeing
 from cosched.core.coscheduling.groups.gathering import Gathering
 from cosched.core.coscheduling.groups.grouping import Grouping
 from cosched.core.coscheduling.groups.members import Members
 from cosched.core.coscheduling.groups.promises import Promises
+from cosched.core.coscheduling.groups.reserving import Reserving
 from cosched.core.coscheduling.incoming import Incoming
 from cosched.core.coscheduling.ledger import IllegalEvent, Ledger, PairedJob
 from cosched.core.coscheduling.links import Links
@@ -129,9 +131,13 @@ class Coscheduler:
         self.links = Links(ledger, mates, members, allocations, asking, slots)
         self.proposing = proposing = Proposing(ledger, peers, allocations, asking, slots)
         self.outgoing = outgoing = Outgoing(ledger, mates, peers, allocations, asking, proposing)
-        gathering = Gathering(ledger, peers, allocations, asking)
-        promises = Promises(ledger, members, peers, allocations, asking, gathering)
-        self.grouping = Grouping(ledger, members, allocations, asking, gathering, promises, outgoing)
+        agreeing = Agreeing(ledger, peers, allocations, slots)
+        gathering = Gathering(ledger, peers, allocations, asking, agreeing)
+        reserving = Reserving(ledger, allocations, slots)
+        promises = Promises(ledger, members, peers, allocations, asking, gathering, reserving)
+        self.grouping = Grouping(
+            ledger, members, allocations, asking, agreeing, gathering, reserving, promises, outgoing
+        )
         self.answers = answers = Answers(ledger)
         self.bookings = bookings = Bookings(ledger, mates, allocations, slots, answers)
         self.incoming = Incoming(ledger, mates, allocations, answers, bookings, self.grouping)
@@ -287,6 +293,7 @@ class Coscheduler:
         self.members.leave(job)
         self.answers.forget(job)
         self.bookings.forget(job)
+        self.grouping.reserving.forget(job)
         self.slots.plans.pop(job.id, None)
 
 

@@ -102,7 +102,12 @@ class Incoming:
         if job.state is READY and not job.disclosed:
             job.disclosed = True
             self.ledger.changed[job.id] = None
-        return MateStatus(STATUS[job.state], job.generation + (job.state is READY), job.started_at)
+        may_book = job.group is not None and self._may_have_slot(job) and self.ledger.settled_by is None
+        return MateStatus(STATUS[job.state], job.generation + (job.state is READY), job.started_at, may_book)
+
+    def _may_have_slot(self, job: PairedJob) -> bool:
+        """Whether the job queues, has been ready once, and this domain gives slots."""
+        return self.ledger.settings.slots and job.state is QUEUED and job.ready_at is not None
 
     # Calls that change something
 
@@ -170,5 +175,4 @@ class Incoming:
     ) -> list[Effect]:
         if type(request) is StartJob:
             return self.answers.reply(job, peer, request, MateStarted(yes, at), effects)
-        mate_ready = self.ledger.settings.slots and job.state is QUEUED and job.ready_at is not None
-        return self.answers.reply(job, peer, request, MateTried(yes, at, mate_ready), effects)
+        return self.answers.reply(job, peer, request, MateTried(yes, at, self._may_have_slot(job)), effects)

@@ -28,6 +28,28 @@ class Proposal:
     booked: set[Domain] = field(default_factory=set)
     start_at: float | None = None  # the latest of the members' earliest instants
 
+    @property
+    def slot(self) -> str:
+        """The name of the slot at which it is; empty: it is at none."""
+        return next(iter(self.requests.values())).slot
+
+
+@dataclass(slots=True)
+class Agreement:
+    """The search for an instant at which all members can start; round after round all others are asked for one."""
+
+    refuser: Domain  # who could not start now
+    rounds: int = 0
+    planning: bool = True  # our scheduler looks for an instant, or books it
+    requests: dict[Domain, ProposeGroupStart] = field(default_factory=dict)  # of this round
+    told: dict[Domain, int] = field(default_factory=dict)  # the earliest instants of the others
+    booked: int = 0  # how many of them have booked theirs
+
+    @property
+    def name(self) -> str:
+        """The name of the slot that this round may book."""
+        return next(iter(self.requests.values())).request_id
+
 
 @dataclass(slots=True)
 class Decision:
@@ -69,6 +91,9 @@ class Membership:
     proposal: Proposal | None = None
     decision: Decision | None = None
     booking: Booking | None = None
+    agreement: Agreement | None = None
+    slot: str = ""  # the name of the slot that the job has: that of the proposal by which the others have booked it
+    keeping: dict[Domain, SettleGroupStart] = field(default_factory=dict)  # who has not heard yet that we keep the slot
     started_by: str = ""  # the proposal by which the group has started
     held_by: dict[Domain, int] = field(default_factory=dict)  # until when the other members hold, as they have said
     void: dict[Domain, int] = field(default_factory=dict)  # proposals of that member up to this number are dropped
@@ -78,6 +103,11 @@ class Membership:
         """That of a new job on `domain`."""
         domains = tuple(sorted((domain, *named.others)))
         return cls(named.name, domains, tuple(other for other in domains if other != domain), named.or_alone)
+
+    @property
+    def partners(self) -> list[Domain]:
+        """The others with which the job starts."""
+        return [peer for peer in self.others if peer not in self.without]
 
     @property
     def turn(self) -> int:

@@ -8,13 +8,14 @@ not started in time is dropped, too. So nothing stays booked for ever.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
 from cosched.core.coscheduling.ledger import Ledger, PairedJob
 from cosched.core.effects import Call, ClearTimer, Effect, EndTurn, SetTimer, Timer, Unbook
 from cosched.core.job import JobState
-from cosched.core.protocol import JobId, ProposeStart, Request, SettleStart
+from cosched.core.protocol import JobId, ProposeStart, Request, SettleGroupStart, SettleStart
 from cosched.core.story import What, Why
 
 
@@ -80,18 +81,31 @@ class Slots:
             set_now.append(Timer.LAPSE)
         job.slot, job.proposes, job.confirmed = None, False, False
         job.slot_generation += 1
+        if job.group is not None:
+            job.group.slot = ""
+            job.group.keeping.clear()
         self._told(job)
         self.ledger.changed[job.id] = None
         return [ClearTimer(job.id, timer) for timer in set_now]
 
     def drop(self, job: PairedJob, why: Why, *, tell: bool = True) -> list[Effect]:
-        """Take the slot from the job, if it has one, and `tell` its mate's domain so."""
+        """Take the slot from the job, if it has one, and `tell` the domain of its mate, or of all members, so."""
         if job.slot is None:
             return []
         generation = job.slot_generation
         noted = self.ledger.note(job, What.LOST_SLOT, why, slot=job.slot, generation=generation)
-        told = [self.tell_dropped(job, generation)] if tell else []
+        told: Sequence[Effect] = []
+        if tell:
+            told = [self.tell_dropped(job, generation)] if job.group is None else self.tell_members(job, job.group.slot)
         return [*noted, *self.end(job), Unbook(job.id), *told]
+
+    @staticmethod
+    def tell_members(job: PairedJob, slot: str) -> list[Effect]:
+        """Tell the domains of all members to drop a slot of the group. Where that gets lost, the slot lapses."""
+        members = {} if job.group is None else job.group.jobs
+        return [
+            Call(peer, job.id, SettleGroupStart(slot, member, job.id, start=False)) for peer, member in members.items()
+        ]
 
     def tell_dropped(self, job: PairedJob, generation: int) -> Call:
         """Tell the mate's domain to drop a slot. If that gets lost, the slot lapses there."""
@@ -110,7 +124,10 @@ class Slots:
     def abandon(self, job: PairedJob) -> list[Effect]:
         """A queued job negotiates no longer, if it does. What comes of that is too late."""
         self.plans.pop(job.id, None)
-        if job.state is not JobState.QUEUED or type(job.call) is not ProposeStart:
+        negotiates = type(job.call) is ProposeStart
+        if job.group is not None:
+            negotiates, job.group.agreement = job.group.agreement is not None, None
+        if job.state is not JobState.QUEUED or not negotiates:
             return []
         job.call = None
         return [EndTurn(job.id)]

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 
 from cosched.core.coscheduling.allocations import HOLDING, READY, Allocations
 from cosched.core.coscheduling.asking import ALIVE, Asking
+from cosched.core.coscheduling.groups.agreeing import Agreeing
+from cosched.core.coscheduling.groups.proposals import membership, propose
 from cosched.core.coscheduling.ledger import Ledger, PairedJob
 from cosched.core.coscheduling.membership import Decision, Membership, Proposal
 from cosched.core.coscheduling.peers import Peers
@@ -51,6 +53,7 @@ class Gathering:
     peers: Peers
     allocations: Allocations
     asking: Asking
+    agreeing: Agreeing
 
     # Who is there
 
@@ -137,23 +140,18 @@ class Gathering:
     # To propose
 
     def _propose(self, job: PairedJob, peers: Iterable[Domain], now: int) -> list[Effect]:
-        group, settings = membership(job), self.ledger.settings
         job.will_hold = self.allocations.would_hold(job, now)
-        until = job.held_until if job.will_hold else 0
-        id = self.ledger.request_id(job)
-        lease = 2 * max(settings.peer_patience, settings.retry_interval)  # longer than the proposer is patient
-        requests = {peer: ProposeGroupStart(id, group.jobs[peer], job.id, until, lease) for peer in peers}
-        group.proposal = Proposal(now, requests)
-        noted = self.ledger.note(job, What.PROPOSES_TO_GROUP, group=group.name, proposal=id)
-        return noted + [Call(peer, job.id, request) for peer, request in requests.items()]
+        return propose(self.ledger, job, peers, now)
 
     def voted(self, job: PairedJob, event: Answered, now: int) -> list[Effect]:
         """What a member answers to a proposal; too late, if that is dropped."""
+        if isinstance(event.request, ProposeGroupStart) and event.request.not_before is not None:
+            return self.agreeing.voted(job, event, now)
         proposal = self._awaiting(job, event.peer, event.request)
         if proposal is None or not isinstance(event.answer, GroupProposed):
             return []
         if event.answer.vote is Vote.NO:
-            return self._fail(job, event.peer, now)
+            return self._refused(job, proposal, event.peer, now)
         if event.answer.vote is Vote.BUSY:
             return self._ask_again(job, event.peer, now)
         proposal.booked.add(event.peer)
@@ -188,10 +186,25 @@ class Gathering:
         if group.without:
             detail["without"] = list(group.without)
         group.started_by = id
-        return [*self.allocations.start(job, now, Why.ALL_BOOKED, at, **detail), *told]
+        why = Why.AT_SLOT if proposal.slot else Why.ALL_BOOKED
+        return [*self.allocations.start(job, now, why, at, **detail), *told]
+
+    def _refused(self, job: PairedJob, proposal: Proposal, refuser: Domain, now: int) -> list[Effect]:
+        """A member cannot start now. If all have been ready once, they agree on a later instant."""
+        told = membership(job).told
+        may_book = self.ledger.settings.slots and not job.will_hold and not proposal.slot
+        for peer in proposal.requests:
+            status = told.get(peer)
+            may_book = may_book and isinstance(status, MateStatus) and status.may_book
+        if not may_book:
+            return self._fail(job, refuser, now)
+        return [*self.drop(job, refuser), *self.agreeing.agree(job, refuser, now)]
 
     def _fail(self, job: PairedJob, refuser: Domain, now: int) -> list[Effect]:
         """Not all can start now: the job holds or yields."""
+        proposal = membership(job).proposal
+        if proposal is not None and proposal.slot:
+            return [*self.drop(job, refuser), *self.agreeing.not_started(job, now)]
         holds = job.will_hold and (job.cannot_yield or self.allocations.may_still_hold(job, now))
         dropped = self.drop(job, refuser, job.held_until if holds else 0)
         fate = self.allocations.hold if holds else self.allocations.pass_over
@@ -222,12 +235,14 @@ class Gathering:
         group = membership(job)
         group.asked.clear()
         group.told.clear()
-        dropped = self.drop(job)
+        dropped = [*self.agreeing.slots.abandon(job), *self.drop(job)]
         group.again.clear()
         return dropped
 
     def acknowledged(self, job: PairedJob, event: Answered, now: int) -> list[Effect]:  # noqa: ARG002
-        """A member knows that the group starts."""
+        """A member knows that the group starts, or that its slot is kept."""
+        if isinstance(event.request, SettleGroupStart) and event.request.keep:
+            return self.agreeing.kept(job, event)
         decision = membership(job).decision
         if decision is not None and decision.unsettled.get(event.peer) == event.request:
             del decision.unsettled[event.peer]
@@ -247,7 +262,11 @@ class Gathering:
             noticed = self._noticed(job, event, now)
             refused = event.failure in (Failure.REFUSED, Failure.UNREACHABLE)
             return noticed + (self._fail(job, "", now) if refused else self._ask_again(job, peer, now))
-        if group.decision is not None and group.decision.unsettled.get(peer) == event.request:
+        agreement = group.agreement
+        if agreement is not None and agreement.requests.get(peer) == event.request:
+            return self._noticed(job, event, now) + self.agreeing.give_up(job, agreement, now)
+        decided = group.decision is not None and group.decision.unsettled.get(peer) == event.request
+        if decided or group.keeping.get(peer) == event.request:
             group.again[peer] = None
             return [SetTimer(job.id, Timer.RETRY, now + self.ledger.settings.retry_interval)]
         return []
@@ -270,9 +289,9 @@ class Gathering:
         group = membership(job)
         if job.state is HOLDING:
             return self.asking.ask_again(job, now) if job.missed and group.booking is None else []
-        again = {peer: self._open_request(group, peer) for peer in group.again}
+        again = [(peer, request) for peer in group.again for request in self._open_requests(group, peer)]
         group.again.clear()
-        return [Call(peer, job.id, request) for peer, request in again.items() if request is not None]
+        return [Call(peer, job.id, request) for peer, request in again]
 
     def tell_again(self, job: PairedJob) -> list[Effect]:
         """Tell those that may not have heard of it that the group has started."""
@@ -280,15 +299,11 @@ class Gathering:
         return [] if decision is None else [Call(peer, job.id, told) for peer, told in decision.unsettled.items()]
 
     @staticmethod
-    def _open_request(group: Membership, peer: Domain) -> Request | None:
-        if peer in group.asked:
-            return group.asked[peer]
-        if group.proposal is not None:
-            return group.proposal.requests.get(peer)
-        return group.decision.unsettled.get(peer) if group.decision is not None else None
-
-
-def membership(job: PairedJob) -> Membership:
-    """The group of a job that is in one."""
-    assert job.group is not None
-    return job.group
+    def _open_requests(group: Membership, peer: Domain) -> list[Request]:
+        """What this peer has not answered yet: what the job asks now, and whether a slot is kept."""
+        asked = group.asked.get(peer)
+        if asked is None and group.proposal is not None:
+            asked = group.proposal.requests.get(peer)
+        elif asked is None and group.decision is not None:
+            asked = group.decision.unsettled.get(peer)
+        return [request for request in (asked, group.keeping.get(peer)) if request is not None]

@@ -8,25 +8,34 @@ from typing import Any
 
 from cosched.core.coscheduling.allocations import HOLDING, QUEUED, READY, RUNNING, Allocations
 from cosched.core.coscheduling.asking import Asking
-from cosched.core.coscheduling.groups.gathering import Gathering, membership
+from cosched.core.coscheduling.groups.agreeing import Agreeing
+from cosched.core.coscheduling.groups.gathering import Gathering
 from cosched.core.coscheduling.groups.members import Members
 from cosched.core.coscheduling.groups.promises import Promises
+from cosched.core.coscheduling.groups.proposals import membership
+from cosched.core.coscheduling.groups.reserving import Reserving
 from cosched.core.coscheduling.ledger import IllegalEvent, Ledger, PairedJob
 from cosched.core.coscheduling.outgoing import Outgoing
 from cosched.core.effects import Answer, Effect, Reschedule, SetTimer, Timer
 from cosched.core.events import (
     Answered,
+    Booked,
     CallFailed,
+    Claimed,
     Finished,
     JobEvent,
     LeaseOver,
     MateHeardOf,
+    MayBeEarlier,
     NodesLost,
     PatienceOver,
+    Quoted,
     Ready,
     ReleaseDue,
     Requeued,
     RetryDue,
+    SlotDue,
+    SlotLapsed,
     StartedUnasked,
     TriedReady,
     Unlinked,
@@ -56,7 +65,9 @@ class Grouping:
     members: Members
     allocations: Allocations
     asking: Asking
+    agreeing: Agreeing
     gathering: Gathering
+    reserving: Reserving
     promises: Promises
     outgoing: Outgoing  # of pairs; the beginning of Algorithm 1 is the same
 
@@ -65,10 +76,16 @@ class Grouping:
             Ready: ((QUEUED,), self.outgoing.run_job),
             Answered: (tuple(JobState), self._answered),
             CallFailed: (tuple(JobState), self._failed),
-            RetryDue: ((READY, HOLDING, RUNNING, JobState.COMPLETED), self.gathering.retry),
+            RetryDue: ((*WAITING, RUNNING, JobState.COMPLETED), self.gathering.retry),
             ReleaseDue: ((HOLDING,), self.promises.release),
             LeaseOver: (WITH_NODES, self.promises.lease_over),
             TriedReady: (tuple(JobState), self.promises.tried),
+            MayBeEarlier: ((QUEUED,), self.agreeing.may_be_earlier),
+            Quoted: (tuple(JobState), self._quoted),
+            Booked: (tuple(JobState), self._booked),
+            Claimed: (tuple(JobState), self._claimed),
+            SlotDue: (WAITING, self.agreeing.due),
+            SlotLapsed: (WAITING, self.agreeing.lapsed),
             PatienceOver: (WAITING, self._patience_over),
             StartedUnasked: (WAITING, self._started),
             Requeued: ((RUNNING,), self._requeued),
@@ -77,7 +94,14 @@ class Grouping:
             Unlinked: (WAITING, self._unlinked),
             MateHeardOf: (tuple(JobState), self._heard),
         }
-        self._late = (ReleaseDue, RetryDue, LeaseOver, PatienceOver)  # timers that may be due too late
+        self._late = (
+            ReleaseDue,
+            RetryDue,
+            LeaseOver,
+            PatienceOver,
+            SlotDue,
+            SlotLapsed,
+        )  # timers that may be due too late
 
     def handle(self, job: PairedJob, event: JobEvent, now: int) -> list[Effect]:
         """Carry out one event of a job that is in a group."""
@@ -133,6 +157,17 @@ class Grouping:
         group.jobs[event.peer] = member
         return self.ledger.note(job, What.LINKED, mate=member, peer=event.peer)
 
+    # What our scheduler has planned
+
+    def _quoted(self, job: PairedJob, event: Quoted, now: int) -> list[Effect]:
+        return (self.reserving if event.for_peer else self.agreeing).quoted(job, event, now)
+
+    def _booked(self, job: PairedJob, event: Booked, now: int) -> list[Effect]:
+        return (self.reserving if event.for_peer else self.agreeing).booked(job, event, now)
+
+    def _claimed(self, job: PairedJob, event: Claimed, now: int) -> list[Effect]:
+        return (self.promises if event.for_peer else self.agreeing).claimed(job, event, now)
+
     # What else happens to the job
 
     def _patience_over(self, job: PairedJob, _: PatienceOver, now: int) -> list[Effect]:
@@ -162,6 +197,7 @@ class Grouping:
     def _unlinked(self, job: PairedJob, _: Unlinked, now: int) -> list[Effect]:
         """The job leaves its group: with nodes it starts."""
         left = [*self.gathering.stop_asking(job), *self.promises.end(job)]
+        left += self.allocations.slots.drop(job, Why.MATE_CHANGED)
         noted = self.ledger.note(job, What.UNLINKED, group=membership(job).name)
         self.members.leave(job)
         job.alone, job.problem = False, ""
@@ -182,6 +218,9 @@ class Grouping:
             effects.append(SetTimer(job.id, Timer.LEASE, max(now, group.booking.until)))
         elif job.state is READY:
             effects += self.asking.ask_for_mate(job, now)
+        if job.slot is not None:
+            effects += self.allocations.slots.await_it(job, now)
+            effects += self.agreeing.keep(job) if job.proposes and not job.confirmed else []
         if group.decision is not None and group.decision.unsettled:
             effects += self.gathering.tell_again(job)
         return effects

@@ -13,14 +13,17 @@ from dataclasses import dataclass, field
 
 from cosched.core.coscheduling.allocations import HOLDING, QUEUED, READY, Allocations
 from cosched.core.coscheduling.asking import Asking
-from cosched.core.coscheduling.groups.gathering import Gathering, membership
+from cosched.core.coscheduling.groups.gathering import Gathering
 from cosched.core.coscheduling.groups.members import Members
+from cosched.core.coscheduling.groups.proposals import membership
+from cosched.core.coscheduling.groups.reserving import Reserving
 from cosched.core.coscheduling.ledger import IllegalEvent, Ledger, PairedJob
 from cosched.core.coscheduling.membership import Booking
 from cosched.core.coscheduling.peers import Peers
 from cosched.core.effects import (
     Answer,
     Call,
+    Claim,
     ClearTimer,
     Effect,
     GiveBack,
@@ -31,7 +34,7 @@ from cosched.core.effects import (
     Wanted,
     WantUntil,
 )
-from cosched.core.events import Answered, LeaseOver, ReleaseDue, TriedReady
+from cosched.core.events import Answered, Claimed, LeaseOver, ReleaseDue, TriedReady
 from cosched.core.job import JobState
 from cosched.core.protocol import (
     Domain,
@@ -60,7 +63,8 @@ class Promises:
     allocations: Allocations
     asking: Asking
     gathering: Gathering
-    trying: dict[JobId, tuple[Domain, ProposeGroupStart]] = field(default_factory=dict)  # who waits for a TryReady
+    reserving: Reserving
+    trying: dict[JobId, tuple[Domain, ProposeGroupStart]] = field(default_factory=dict)  # who waits for the nodes
 
     # ProposeGroupStart
 
@@ -70,6 +74,8 @@ class Promises:
             return [Answer(peer, request, GroupProposed(Vote.NO))]
         job = self.ledger.jobs[request.job]
         self.ledger.changed[job.id] = None
+        if request.not_before is not None:
+            return self.reserving.propose(job, peer, request, now)
         vote = self._vote(job, peer, request)
         if vote is not None:
             return self._answer(job, peer, request, vote)
@@ -79,7 +85,11 @@ class Promises:
         if waiting is not None and waiting[0] != peer:
             return self._answer(job, peer, request, Vote.BUSY)
         self.trying[job.id] = peer, request
-        return [TryReady(job.id)] if waiting is None else []
+        if waiting is not None:
+            return []
+        return (
+            [*self.reserving.slots.abandon(job), Claim(job.id, for_peer=True)] if request.slot else [TryReady(job.id)]
+        )
 
     def _vote(self, job: PairedJob, peer: Domain, request: ProposeGroupStart) -> Vote | None:
         """The answer, if it needs no nodes; None: the job is to be booked."""
@@ -90,6 +100,8 @@ class Promises:
             return self._vote_of_booked(group.booking, peer, number)
         if job.state is READY and group.proposal is not None and peer > self.ledger.domain:
             return Vote.BUSY
+        if request.slot != group.slot and request.slot and job.state is QUEUED:
+            return Vote.NO
         return None if job.state in (QUEUED, READY, HOLDING) else Vote.NO
 
     @staticmethod
@@ -130,10 +142,17 @@ class Promises:
 
     def tried(self, job: PairedJob, event: TriedReady, now: int) -> list[Effect]:
         """The scheduler has tried to make the job ready."""
+        return self._tried(job, event.ready, now)
+
+    def claimed(self, job: PairedJob, event: Claimed, now: int) -> list[Effect]:
+        """Whether the job is ready on the nodes of its slot."""
+        return self._tried(job, event.claimed, now)
+
+    def _tried(self, job: PairedJob, ready: bool, now: int) -> list[Effect]:
         if job.id not in self.trying:
-            raise IllegalEvent(f"TriedReady, but nobody asked for job {job.id}")
+            raise IllegalEvent(f"tried, but nobody asked for job {job.id}")
         peer, request = self.trying.pop(job.id)
-        if not event.ready:
+        if not ready:
             return self._answer(job, peer, request, Vote.NO)
         if job.state is not QUEUED:
             return self._answer(job, peer, request, Vote.BUSY)
@@ -150,7 +169,12 @@ class Promises:
         job = self.ledger.jobs[request.job]
         self.ledger.changed[job.id] = None
         group, number = membership(job), call_number(request.request_id)
-        group.void[peer] = max(number, group.void.get(peer, 0))
+        if not request.keep and request.request_id.startswith(f"{peer}/{request.caller}/"):  # not another's slot
+            group.void[peer] = max(number, group.void.get(peer, 0))
+        if group.slot == request.request_id:
+            return [*self.reserving.settle(job, request, now), Answer(peer, request, Settled(True))]
+        if request.keep:
+            return [Answer(peer, request, Settled(False))]
         ours = group.booking is not None and group.booking.proposal == request.request_id
         if request.start:
             started = self._start(job, request.request_id, request.start_at, now) if ours else []

@@ -1,0 +1,234 @@
+"""Our members of groups agree with all others on slots, move them earlier, and have all start (groups.md, Slots).
+
+To agree: all others are asked when they could start, from our job's earliest instant on. If all could then, all book
+it, our job last. Else they are asked again, from our job's earliest instant at or after the latest answer. Nothing is
+booked before all agree, so an older slot stays if they do not.
+
+At the slot our job proposes a start to all, as it always does, but on the nodes of their slots. So nobody starts unless
+all have them, whatever is lost.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cosched.core.coscheduling.allocations import HOLDING, QUEUED, READY, Allocations
+from cosched.core.coscheduling.groups.proposals import lease, membership, propose
+from cosched.core.coscheduling.ledger import Ledger, PairedJob
+from cosched.core.coscheduling.membership import Agreement
+from cosched.core.coscheduling.peers import Peers
+from cosched.core.coscheduling.proposing import ROUNDS
+from cosched.core.coscheduling.slots import Slots
+from cosched.core.effects import Book, Call, Claim, Effect, EndTurn, Quote, Reschedule, SetTimer, Timer, Unbook, Yield
+from cosched.core.events import Answered, Booked, Claimed, MayBeEarlier, Quoted, SlotDue, SlotLapsed
+from cosched.core.protocol import (
+    FOREVER,
+    Domain,
+    GroupProposed,
+    ProposeGroupStart,
+    Settled,
+    SettleGroupStart,
+    Vote,
+)
+from cosched.core.story import Why
+
+WAITING = (QUEUED, READY, HOLDING)
+
+
+@dataclass
+class Agreeing:
+    """The slots that our members propose."""
+
+    ledger: Ledger
+    peers: Peers
+    allocations: Allocations
+    slots: Slots
+
+    # To agree
+
+    def may_be_earlier(self, job: PairedJob, _: MayBeEarlier, now: int) -> list[Effect]:
+        """The job has a slot and does not fit now."""
+        waits = any(self.peers.expects(peer, now) or self.peers.is_draining(peer, now) for peer in job.peers)
+        if job.slot is None or membership(job).agreement is not None or waits or self.ledger.settled_by is not None:
+            return [EndTurn(job.id)]
+        return self.agree(job, "", now)
+
+    def agree(self, job: PairedJob, refuser: Domain, now: int) -> list[Effect]:
+        """Look for an instant at which all can start; one that is before the slot, if the job has one."""
+        agreement = Agreement(refuser)
+        membership(job).agreement = agreement
+        if job.slot is not None and not job.confirmed:
+            return self._end_turn(job, agreement, now)
+        return [Quote(job.id, now)]
+
+    def _planned(self, job: PairedJob) -> Agreement | None:
+        """The agreement for which our scheduler has planned, if it still counts."""
+        agreement = membership(job).agreement
+        counts = job.state is READY or (job.state is QUEUED and job.slot is not None)
+        if agreement is None or not agreement.planning or not counts:
+            return None
+        agreement.planning = False
+        return agreement
+
+    def quoted(self, job: PairedJob, event: Quoted, now: int) -> list[Effect]:
+        """The earliest instant at which the job can start."""
+        agreement = self._planned(job)
+        if agreement is None:
+            return [EndTurn(job.id)]
+        if event.at is None or event.at >= _before(job) or agreement.rounds == ROUNDS:
+            return self._end_turn(job, agreement, now)
+        agreement.rounds += 1
+        return self._ask(job, agreement, event.at, book=False)
+
+    def _ask(self, job: PairedJob, agreement: Agreement, at: int, *, book: bool) -> list[Effect]:
+        """Ask all others when they could start, from that instant on."""
+        group, id, patience = membership(job), self.ledger.request_id(job), lease(self.ledger)
+        before = job.slot or 0
+        agreement.told.clear()
+        agreement.requests = {
+            peer: ProposeGroupStart(
+                id,
+                group.jobs[peer],
+                job.id,
+                0,
+                patience,
+                not_before=at,
+                only_before=before,
+                book=book,
+                slot=group.slot,
+            )
+            for peer in group.partners
+        }
+        return [Call(peer, job.id, request) for peer, request in agreement.requests.items()]
+
+    def voted(self, job: PairedJob, event: Answered, now: int) -> list[Effect]:
+        """The earliest instant at which another member can start; too late, if that round is over."""
+        agreement, request, answer = membership(job).agreement, event.request, event.answer
+        if agreement is None or agreement.requests.get(event.peer) != request:
+            return []
+        assert isinstance(request, ProposeGroupStart)
+        assert isinstance(answer, GroupProposed)
+        if answer.earliest is None:
+            return self.give_up(job, agreement, now)
+        agreement.told[event.peer] = answer.earliest
+        agreement.booked += answer.vote is Vote.BOOKED
+        if len(agreement.told) < len(agreement.requests):
+            return []
+        return self._all_told(job, agreement, request, now)
+
+    def _all_told(self, job: PairedJob, agreement: Agreement, request: ProposeGroupStart, now: int) -> list[Effect]:
+        latest = max(agreement.told.values())
+        if agreement.booked == len(agreement.requests):
+            agreement.planning = True
+            return [Book(job.id, max(latest, now), job.slot_generation + 1)]
+        if request.book or latest >= _before(job):
+            return self.give_up(job, agreement, now)
+        if latest == request.not_before:
+            return self._ask(job, agreement, latest, book=True)
+        agreement.planning = True
+        return [Quote(job.id, latest)]
+
+    def booked(self, job: PairedJob, event: Booked, now: int) -> list[Effect]:
+        """Whether our scheduler, too, has booked the instant that all others have."""
+        agreement, group = self._planned(job), membership(job)
+        if agreement is None:
+            return self._unwanted(job, event)
+        if not event.booked:
+            return self.give_up(job, agreement, now)
+        given = self.slots.give(job, event.at, event.generation, now, proposes=True)
+        group.slot = agreement.name
+        if event.at <= now and job.state is READY:
+            return [*given, *self._start_all(job, now)]
+        return [*given, *self._end_turn(job, agreement, now), *self.keep(job)]
+
+    def _unwanted(self, job: PairedJob, event: Booked) -> list[Effect]:
+        """The job has gone on meanwhile. What the others have booked lapses there."""
+        if not event.booked or job.state not in WAITING:
+            return [EndTurn(job.id)]
+        return [*self.slots.drop(job, Why.SLOT_NOT_KEPT), Unbook(job.id), EndTurn(job.id)]
+
+    def give_up(self, job: PairedJob, agreement: Agreement, now: int) -> list[Effect]:
+        """There is no agreement. If some have booked an instant already, no slot is left, nor that before it."""
+        dropped: list[Effect] = []
+        request = next(iter(agreement.requests.values()))
+        if request.book:
+            dropped = self.slots.drop(job, Why.SLOT_NOT_KEPT) + self.slots.tell_members(job, agreement.name)
+        return [*dropped, *self._end_turn(job, agreement, now)]
+
+    def _end_turn(self, job: PairedJob, agreement: Agreement, now: int) -> list[Effect]:
+        if job.state is READY:
+            return self.allocations.pass_over(job, now, Why.MATE_QUEUING, peer=agreement.refuser)
+        membership(job).agreement = None
+        return [EndTurn(job.id)]
+
+    # To keep
+
+    def keep(self, job: PairedJob) -> list[Effect]:
+        """Tell all others that their slots are kept, since all have booked one."""
+        group = membership(job)
+        group.keeping = {
+            peer: SettleGroupStart(group.slot, group.jobs[peer], job.id, start=False, keep=True)
+            for peer in group.partners
+        }
+        return [Call(peer, job.id, kept) for peer, kept in group.keeping.items()]
+
+    def kept(self, job: PairedJob, event: Answered) -> list[Effect]:
+        """Whether another member still has the slot."""
+        group, answer = membership(job), event.answer
+        if group.keeping.get(event.peer) != event.request or not isinstance(answer, Settled):
+            return []
+        del group.keeping[event.peer]
+        if not answer.current:
+            return [*self.slots.drop(job, Why.SLOT_OUTDATED), Reschedule(job.id)]
+        return [] if group.keeping else self.slots.confirm(job)
+
+    def lapsed(self, job: PairedJob, _: SlotLapsed, now: int) -> list[Effect]:  # noqa: ARG002
+        """The others have not said in time that they keep the slot, or nobody has started the group at it."""
+        if job.proposes and job.confirmed:
+            return []
+        return [*self.slots.drop(job, Why.SLOT_OUTDATED if job.proposes else Why.NOT_CLAIMED), Reschedule(job.id)]
+
+    # At the slot
+
+    def due(self, job: PairedJob, _: SlotDue, now: int) -> list[Effect]:
+        """The slot has come. A job that asks the others, or is booked, has that answered first."""
+        if not job.proposes:
+            return []
+        if job.state is HOLDING:
+            return self.slots.drop(job, Why.SLOT_NOT_KEPT)
+        return [*self.slots.abandon(job), Claim(job.id)] if job.state is QUEUED else self._wait_for_nodes(job, now)
+
+    def claimed(self, job: PairedJob, event: Claimed, now: int) -> list[Effect]:
+        """Whether the job has the nodes of its slot."""
+        if job.state is not QUEUED:  # its RunJob has come between
+            return self._wait_for_nodes(job, now) if job.proposes else []
+        if not event.claimed:
+            return self._wait_for_nodes(job, now)
+        if not job.proposes:  # the slot is gone, or another member has moved it
+            return [Yield(job.id, self.allocations.boost(job))]
+        job.state = READY
+        job.disclosed, job.cannot_yield, job.hold_limit = False, False, 0
+        return self._start_all(job, now)
+
+    def _start_all(self, job: PairedJob, now: int) -> list[Effect]:
+        group = membership(job)
+        group.agreement = None
+        group.keeping.clear()
+        job.will_hold = False
+        return [*self.slots.confirm(job), *propose(self.ledger, job, group.partners, now, slot=group.slot)]
+
+    def not_started(self, job: PairedJob, now: int) -> list[Effect]:
+        """Not all could start at the slot."""
+        return [*self.allocations.give_back(job), *self._wait_for_nodes(job, now)]
+
+    def _wait_for_nodes(self, job: PairedJob, now: int) -> list[Effect]:
+        """Nodes are not free, here or there: perhaps a job is just ending that has come to its limit."""
+        if job.slot is not None and now < job.slot + self.slots.patience:
+            again = SetTimer(job.id, Timer.SLOT, now + self.ledger.settings.retry_interval)
+            return [again] if job.proposes else []
+        return [*self.slots.drop(job, Why.SLOT_NOT_KEPT), Reschedule(job.id)]
+
+
+def _before(job: PairedJob) -> int:
+    """Before which instant all are to start, so that it is worth while."""
+    return FOREVER if job.slot is None else job.slot

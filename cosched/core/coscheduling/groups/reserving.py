@@ -1,0 +1,130 @@
+"""What members of groups promise for later: the slots that other members propose (groups.md, Slots)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from cosched.core.coscheduling.allocations import QUEUED, READY, Allocations
+from cosched.core.coscheduling.groups.proposals import membership
+from cosched.core.coscheduling.ledger import IllegalEvent, Ledger, PairedJob
+from cosched.core.coscheduling.slots import Slots
+from cosched.core.effects import Answer, Book, Effect, Quote, Reschedule, Unbook
+from cosched.core.events import Booked, Quoted
+from cosched.core.protocol import (
+    FOREVER,
+    Domain,
+    GroupProposed,
+    JobId,
+    ProposeGroupStart,
+    SettleGroupStart,
+    Vote,
+    call_number,
+)
+from cosched.core.story import Why
+
+
+@dataclass
+class Reserving:
+    """The slots of our members that others have proposed, and who waits for an outcome of the scheduler, by job."""
+
+    ledger: Ledger
+    allocations: Allocations
+    slots: Slots
+    asked: dict[JobId, tuple[Domain, ProposeGroupStart]] = field(default_factory=dict)
+
+    def propose(self, job: PairedJob, peer: Domain, request: ProposeGroupStart, now: int) -> list[Effect]:
+        """When could the member start?"""
+        group, waiting = membership(job), self.asked.get(job.id)
+        if waiting == (peer, request):
+            return []
+        if group.slot == request.request_id:  # a retry
+            return [Answer(peer, request, GroupProposed(Vote.BOOKED, earliest=request.not_before))]
+        vote = self._vote(job, peer, request)
+        if vote is not None:
+            return [Answer(peer, request, GroupProposed(vote))]
+        if group.slot != request.slot:  # one of the two has not heard that a slot was dropped
+            dropped = [*self.slots.drop(job, Why.SLOT_OUTDATED), Reschedule(job.id)]
+            return [*dropped, Answer(peer, request, GroupProposed(Vote.NO))]
+        group.void[peer] = max(call_number(request.request_id) - 1, group.void.get(peer, 0))
+        self.asked[job.id] = peer, request
+        if waiting is not None:  # the scheduler already looks for an instant
+            return []
+        return [*self._give_way(job, now), Quote(job.id, _from(request, now), for_peer=True)]
+
+    def _vote(self, job: PairedJob, peer: Domain, request: ProposeGroupStart) -> Vote | None:
+        """The answer, if it needs no instant."""
+        group, settings = membership(job), self.ledger.settings
+        gives = settings.enabled and settings.slots and self.ledger.settled_by is None
+        if not gives or self._is_void(job, peer, request):
+            return Vote.NO
+        agreement = group.agreement
+        if agreement is not None and (self.ledger.domain < peer or agreement.planning):
+            return Vote.BUSY
+        if group.booking is not None or (job.state is READY and agreement is None):
+            return Vote.BUSY
+        if self.asked.get(job.id, (peer,))[0] != peer:
+            return Vote.BUSY
+        return None if job.state in (QUEUED, READY) else Vote.NO
+
+    @staticmethod
+    def _is_void(job: PairedJob, peer: Domain, request: ProposeGroupStart) -> bool:
+        return call_number(request.request_id) <= membership(job).void.get(peer, 0)
+
+    def _give_way(self, job: PairedJob, now: int) -> list[Effect]:
+        """The job has proposed an instant, too, and the other proposal goes on."""
+        if job.state is READY:
+            return self.allocations.pass_over(job, now, Why.MATE_QUEUING)
+        return self.slots.abandon(job)
+
+    def quoted(self, job: PairedJob, event: Quoted, now: int) -> list[Effect]:
+        """The job's earliest instant; it is booked if it is to be, and is the one that all others can, too."""
+        peer, request = self._waiting(job, event)
+        at, wanted = event.at, _from(request, now)
+        if at is not None and at < _from(request, 0):  # a later proposal has come
+            return [Quote(job.id, wanted, for_peer=True)]
+        if at is None or self._too_late(job, peer, request):
+            return self._answer(job, GroupProposed(Vote.NO))
+        if at > wanted:
+            return self._answer(job, GroupProposed(Vote.NO, earliest=at))
+        if request.book and at < (request.only_before or FOREVER):
+            return [Book(job.id, wanted, job.slot_generation + 1, for_peer=True)]
+        return self._answer(job, GroupProposed(Vote.NO, earliest=request.not_before))  # perhaps now, though later
+
+    def _too_late(self, job: PairedJob, peer: Domain, request: ProposeGroupStart) -> bool:
+        return job.state is not QUEUED or self._is_void(job, peer, request)
+
+    def booked(self, job: PairedJob, event: Booked, now: int) -> list[Effect]:
+        """Whether the scheduler has booked the instant."""
+        peer, request = self._waiting(job, event)
+        if event.booked and not self._too_late(job, peer, request):
+            given = self.slots.give(job, event.at, event.generation, now, proposes=False)
+            membership(job).slot = request.request_id
+            return [*given, *self._answer(job, GroupProposed(Vote.BOOKED, earliest=request.not_before))]
+        undone = [*self.slots.drop(job, Why.SLOT_NOT_KEPT), Unbook(job.id)] if event.booked else []
+        return [*undone, *self._answer(job, GroupProposed(Vote.NO))]
+
+    def _answer(self, job: PairedJob, answer: GroupProposed) -> list[Effect]:
+        peer, request = self.asked.pop(job.id)
+        return [Answer(peer, request, answer)]
+
+    def _waiting(self, job: PairedJob, event: Quoted | Booked) -> tuple[Domain, ProposeGroupStart]:
+        if job.id not in self.asked:
+            raise IllegalEvent(f"{type(event).__name__}, but no peer asked for job {job.id}")
+        return self.asked[job.id]
+
+    def settle(self, job: PairedJob, request: SettleGroupStart, now: int) -> list[Effect]:
+        """The slot of this name is kept, or dropped."""
+        if request.keep:
+            job.confirmed = True
+            return self.slots.await_it(job, now)
+        return [*self.slots.drop(job, Why.MATE_DROPPED_SLOT, tell=False), Reschedule(job.id)]
+
+    def forget(self, job: PairedJob) -> None:
+        """Drop a job that has ended."""
+        self.asked.pop(job.id, None)
+
+
+def _from(request: ProposeGroupStart, now: int) -> int:
+    """The first instant that is asked for."""
+    assert request.not_before is not None
+    return max(request.not_before, now)

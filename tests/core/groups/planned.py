@@ -1,0 +1,90 @@
+"""Members of one group on domains that give slots: a `World` whose schedulers say when a member fits."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+from cosched.core.coscheduling.coscheduler import Coscheduler
+from cosched.core.domain import TIMER_EVENTS
+from cosched.core.effects import Book, Claim, ClearTimer, Effect, Quote, SetTimer, Timer, Unbook
+from cosched.core.events import Booked, Claimed, Event, MayBeEarlier, Quoted, Ready
+from cosched.core.job import JobState
+from cosched.core.protocol import FOREVER
+from cosched.core.settings import Scheme
+from tests.core.messages import NOW
+
+from .world import World
+
+
+class Planned(World):
+    """`fits`: where it can be made ready now; `free`: from when on it fits; `claimable`: where a slot has its nodes.
+
+    Time goes on when a slot comes; other timers may be due at any time.
+    """
+
+    def __init__(self, domains: str, patience: int = 30) -> None:
+        self.patience = patience
+        self.now = NOW
+        self.free = dict.fromkeys(domains, NOW)
+        self.booked: dict[str, int] = {}
+        self.claimable = domains
+        self.moved: list[tuple[int, int]] = []  # slots that were replaced, and by which
+        super().__init__(dict.fromkeys(domains, Scheme.YIELD))
+
+    def _domain(self, name: str, scheme: Scheme) -> Coscheduler:
+        core = super()._domain(name, scheme)
+        core.ledger.configure(replace(core.settings, slots=True, peer_patience=self.patience))
+        return core
+
+    def feed(self, name: str, event: Event) -> None:
+        for effect in self.cores[name].handle(event, self.now):
+            self._carry_out(name, effect)
+
+    def _carry_out(self, name: str, effect: Effect) -> None:
+        super()._carry_out(name, effect)
+        if type(effect) is Quote:
+            self.feed(name, Quoted("j", max(effect.not_before, self.free[name]), effect.for_peer))
+        elif type(effect) is Book:
+            booked = effect.at >= self.free[name]
+            if booked:
+                self.moved += [(self.booked[name], effect.at)] if name in self.booked else []
+                self.booked[name] = effect.at
+            self.feed(name, Booked("j", effect.at, effect.generation, booked, effect.for_peer))
+        elif type(effect) is Unbook:
+            self.booked.pop(name, None)
+        elif type(effect) is Claim:
+            claimed = self.booked.get(name, FOREVER) <= self.now and name in self.claimable
+            self.feed(name, Claimed("j", claimed, effect.for_peer))
+        elif type(effect) is SetTimer:
+            self.timers[name, effect.timer] = effect.at
+        elif type(effect) is ClearTimer:
+            self.timers.pop((name, effect.timer), None)
+
+    def due(self, name: str, timer: Timer) -> None:
+        at = self.timers.pop((name, timer))
+        self.now = max(self.now, at) if timer is Timer.SLOT else self.now
+        self.feed(name, TIMER_EVENTS[timer]("j"))
+
+    def offer(self, draw: random.Random) -> None:
+        """The iteration of some domain comes to its member."""
+        queued = [name for name in self.cores if self.state(name) is JobState.QUEUED]
+        if not queued:
+            return
+        name = draw.choice(queued)
+        if self.job(name).slot is not None and draw.random() < 0.5:
+            self.pending.append((name, MayBeEarlier("j")))
+        else:
+            self.pending.append((name, Ready("j", 4, FOREVER)))
+
+    def deliver(self, index: int) -> None:
+        name, event = self.pending[index]
+        if type(event) is MayBeEarlier and (self.state(name) is not JobState.QUEUED or self.job(name).slot is None):
+            del self.pending[index]
+        else:
+            super().deliver(index)
+
+    def crash(self, name: str) -> None:
+        super().crash(name)
+        if self.job(name).slot is None:
+            self.booked.pop(name, None)

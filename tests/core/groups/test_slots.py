@@ -1,0 +1,229 @@
+"""Slots of groups: members that cannot start together now agree on an instant, and start at it (groups.md, Slots)."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from cosched.core.coscheduling.groups.agreeing import Agreeing
+from cosched.core.effects import Timer
+from cosched.core.events import Finished, MayBeEarlier, Ready
+from cosched.core.job import JobState
+from cosched.core.protocol import FOREVER
+from cosched.core.story import Why
+from tests.tiers import SEED, soaked
+
+from .planned import Planned
+from .test_histories import check, found_by
+
+STEPS = 80
+CALM = 3000
+LONG = 10**6  # nobody is given up, however late an answer is
+FATES = (*[Planned.deliver] * 5, Planned.lose, Planned.double)
+
+
+def settle(world: Planned) -> None:
+    """Deliver all messages, in order."""
+    while world.pending:
+        world.deliver(0)
+
+
+def offered(world: Planned, name: str) -> None:
+    world.pending.append((name, Ready("j", 4, FOREVER)))
+    settle(world)
+
+
+def agreed(free: dict[str, int]) -> Planned:
+    """A world whose members have all been ready, and cannot start now."""
+    world = Planned("".join(free))
+    world.free = dict(free)
+    for name in free:
+        offered(world, name)
+    return world
+
+
+def slots(world: Planned) -> list[int | None]:
+    return [world.job(name).slot for name in world.cores]
+
+
+def test_the_slot_is_the_earliest_instant_of_all():
+    world = agreed({"A": 10, "B": 50, "C": 30})
+    assert slots(world) == [50, 50, 50] == list(world.booked.values())
+    assert all(world.job(name).confirmed for name in "ABC")
+    assert [name for name in "ABC" if world.job(name).proposes] == ["C"]  # it was the last to be ready
+
+
+def test_there_is_no_slot_before_all_have_been_ready():
+    world = agreed({"A": 10, "B": 50})
+    world = Planned("ABC")
+    offered(world, "A")
+    offered(world, "B")
+    assert slots(world) == [None, None, None]
+
+
+def test_all_start_at_the_slot():
+    world = agreed({"A": 10, "B": 50, "C": 30})
+    world.due("C", Timer.SLOT)
+    settle(world)
+    assert world.now == 50
+    assert world.started == ["A", "B", "C"]
+    assert slots(world) == [None, None, None]
+
+
+def test_nobody_starts_at_the_slot_while_one_lacks_its_nodes():
+    world = agreed({"A": 10, "B": 50, "C": 30})
+    world.claimable = "AC"
+    world.due("C", Timer.SLOT)
+    settle(world)
+    assert world.started == []
+    assert slots(world) == [50, 50, 50]
+    world.claimable = "ABC"
+    world.due("C", Timer.SLOT)
+    settle(world)
+    assert world.started == ["A", "B", "C"]
+    assert world.now == 51
+
+
+def test_a_slot_that_cannot_be_kept_is_dropped_for_all():
+    world = agreed({"A": 10, "B": 50, "C": 30})
+    world.claimable = "AC"
+    while ("C", Timer.SLOT) in world.timers:
+        world.due("C", Timer.SLOT)
+        settle(world)
+    assert slots(world) == [None, None, None]
+    assert world.booked == {}
+
+
+def test_any_member_moves_the_slot_earlier_if_all_can():
+    world = agreed({"A": 10, "B": 50, "C": 30})
+    world.free = {"A": 10, "B": 20, "C": 40}
+    world.pending.append(("B", MayBeEarlier("j")))
+    settle(world)
+    assert slots(world) == [40, 40, 40]
+    assert [name for name in "ABC" if world.job(name).proposes] == ["B"]
+    assert world.timers["B", Timer.SLOT] == 40
+    assert ("C", Timer.SLOT) not in world.timers
+
+
+def test_a_slot_stays_if_one_cannot_be_earlier():
+    world = agreed({"A": 10, "B": 50, "C": 30})
+    world.free = {"A": 10, "B": 20, "C": 60}
+    world.pending.append(("B", MayBeEarlier("j")))
+    settle(world)
+    assert slots(world) == [50, 50, 50]
+    assert world.moved == []
+
+
+def test_all_start_early_if_all_can_now():
+    world = agreed({"A": 10, "B": 50, "C": 30})
+    world.fits = "ABC"
+    offered(world, "A")
+    assert world.started == ["A", "B", "C"]
+
+
+def test_a_refused_early_start_leaves_the_slots():
+    world = agreed({"A": 50, "B": 50, "C": 50})
+    world.fits = "AB"
+    offered(world, "A")
+    assert slots(world) == [50, 50, 50]
+    assert [world.state(name) for name in "ABC"] == [JobState.QUEUED] * 3
+
+
+def test_the_slot_ends_for_all_if_a_member_is_cancelled():
+    world = agreed({"A": 10, "B": 50, "C": 30})
+    world.feed("A", Finished("j", JobState.CANCELLED))
+    settle(world)
+    assert slots(world) == [None, None, None]
+
+
+def test_agreed_on_now_all_start():
+    world = agreed({"A": 7, "B": 7, "C": 7})
+    assert world.started == ["A", "B", "C"]
+    assert world.job("C").yields == 0
+
+
+# Messages in any order, lost and doubled; domains that die; then a calm time
+
+
+def history(seed: int) -> Planned:
+    draw = random.Random(seed)
+    world = Planned("ABCD"[: draw.choice([3, 3, 4])], patience=LONG)
+    deaths = draw.choice([0, 0.02])
+    world.free = {name: draw.choice([7, 50, 100, 1000]) for name in world.cores}
+    if draw.random() < 0.7:  # they have a slot
+        for name in world.cores:
+            offered(world, name)
+    for _ in range(STEPS):
+        _step(world, draw, deaths)
+        _check(world)
+    by_slot = draw.random() < 0.5
+    world.claimable = "".join(world.cores)
+    world.fits = "" if by_slot else world.claimable
+    world.free = dict.fromkeys(world.cores, world.now + 100) if by_slot else dict.fromkeys(world.cores, 0)
+    for _ in range(CALM):
+        if len(world.started) == len(world.cores) and not world.pending:
+            break
+        _go_on(world, draw)
+        _check(world)
+    return world
+
+
+def _step(world: Planned, draw: random.Random, deaths: float) -> None:
+    what = draw.random()
+    name = draw.choice(list(world.cores))
+    if what < deaths:
+        world.crash(name)
+    elif what < 0.1 and world.timers:
+        world.due(*draw.choice(list(world.timers)))
+    elif what < 0.15:
+        world.free[name] = world.now + draw.choice([0, 10, 100, 1000])
+        world.claimable = "".join(draw.sample(list(world.cores), draw.randrange(1, len(world.cores) + 1)))
+        world.fits = "".join(draw.sample(list(world.cores), draw.randrange(len(world.cores) + 1)))
+    elif what < 0.3:
+        world.offer(draw)
+    elif world.pending:
+        draw.choice(FATES)(world, draw.randrange(len(world.pending)))
+
+
+def _go_on(world: Planned, draw: random.Random) -> None:
+    if world.pending:
+        world.deliver(draw.randrange(len(world.pending)))
+    elif world.timers and draw.random() < 0.7:
+        world.due(*draw.choice(list(world.timers)))
+    else:
+        world.offer(draw)
+
+
+def _check(world: Planned) -> None:
+    check(world)
+    assert all(later < earlier for earlier, later in world.moved), "a slot never moves later"
+    for name in world.cores:
+        if world.state(name) is JobState.QUEUED:
+            assert world.booked.get(name) == world.job(name).slot, name
+
+
+def played(seed: int) -> Planned:
+    try:
+        world = history(seed)
+        assert len(world.started) == len(world.cores), {name: world.state(name).name for name in world.cores}
+    except AssertionError as error:
+        raise AssertionError(f"seed {seed}") from error
+    return world
+
+
+@pytest.mark.parametrize("seeds", soaked([range(200), range(SEED * 10_000, SEED * 10_000 + 10_000)], 1))
+def test_all_members_start_whatever_gets_lost(seeds):
+    for seed in seeds:
+        played(seed)
+
+
+def test_a_proposer_that_starts_by_itself_at_the_slot_is_apart(monkeypatch):
+    """Another member may have dropped the slot, and the word of that may have been lost."""
+
+    def start(self, job, now):
+        job.group.started_by = job.group.slot
+        return self.allocations.start(job, now, Why.AT_SLOT)
+
+    monkeypatch.setattr(Agreeing, "_start_all", start)
+    assert found_by(range(300), played)
