@@ -78,10 +78,24 @@ def cancel(job: JobLike) -> Call[Job]:
     return Call("CancelJob", wire.CancelJobRequest(request_id=_request_id(), job=job_ref(job)), _job)
 
 
-def link(job: JobLike, mate: JobLike | None, pair: str | None, pair_domain: str, or_alone: bool) -> Call[Job]:
+def link(
+    job: JobLike,
+    mate: JobLike | None,
+    *,
+    pair: str | None,
+    pair_domain: str,
+    group: str | None,
+    members: Sequence[str],
+    or_alone: bool,
+) -> Call[Job]:
     """See Client.link."""
-    name = mate_name(mate, pair, pair_domain)
-    request = wire.LinkJobsRequest(request_id=_request_id(), job=job_ref(job), mate=name, or_alone=or_alone)
+    request = wire.LinkJobsRequest(request_id=_request_id(), job=job_ref(job), or_alone=or_alone)
+    if group is None:
+        request.mate.CopyFrom(mate_name(mate, pair, pair_domain))
+    elif mate is not None or pair is not None:
+        raise ValueError("a job has a mate, or is in a group: name one of them")
+    else:
+        request.group.CopyFrom(group_name(group, members))
     return Call("LinkJobs", request, _job)
 
 

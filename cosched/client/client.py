@@ -160,10 +160,17 @@ class Client(AbstractContextManager["Client"]):
         *,
         pair: str | None = None,
         pair_domain: str = "",
+        group: str | None = None,
+        members: Sequence[str] = (),
         or_alone: bool = False,
     ) -> Job:
-        """Set the mate of a job that has not started; it replaces the job's present mate, if any."""
-        return self._ask(calls.link(job, mate, pair, pair_domain, or_alone))
+        """Set the mate of a job that has not started, or its group; it replaces the job's present mate, if any.
+
+        A job that has nodes cannot join a group.
+        """
+        return self._ask(
+            calls.link(job, mate, pair=pair, pair_domain=pair_domain, group=group, members=members, or_alone=or_alone)
+        )
 
     def unlink(self, job: JobLike, mate_domain: str = "") -> Job:
         """Dissolve a pair. A holding or ready job then starts alone at once."""

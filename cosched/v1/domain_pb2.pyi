@@ -103,16 +103,18 @@ class CancelJobResponse(_message.Message):
     def __init__(self, job: _Optional[_Union[_job_pb2.Job, _Mapping]] = ...) -> None: ...
 
 class LinkJobsRequest(_message.Message):
-    __slots__ = ("request_id", "job", "mate", "or_alone")
+    __slots__ = ("request_id", "job", "mate", "or_alone", "group")
     REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
     JOB_FIELD_NUMBER: _ClassVar[int]
     MATE_FIELD_NUMBER: _ClassVar[int]
     OR_ALONE_FIELD_NUMBER: _ClassVar[int]
+    GROUP_FIELD_NUMBER: _ClassVar[int]
     request_id: str
     job: _coscheduling_pb2.JobRef
     mate: _job_pb2.MateName
     or_alone: bool
-    def __init__(self, request_id: _Optional[str] = ..., job: _Optional[_Union[_coscheduling_pb2.JobRef, _Mapping]] = ..., mate: _Optional[_Union[_job_pb2.MateName, _Mapping]] = ..., or_alone: _Optional[bool] = ...) -> None: ...
+    group: _job_pb2.GroupName
+    def __init__(self, request_id: _Optional[str] = ..., job: _Optional[_Union[_coscheduling_pb2.JobRef, _Mapping]] = ..., mate: _Optional[_Union[_job_pb2.MateName, _Mapping]] = ..., or_alone: _Optional[bool] = ..., group: _Optional[_Union[_job_pb2.GroupName, _Mapping]] = ...) -> None: ...
 
 class LinkJobsResponse(_message.Message):
     __slots__ = ("job",)

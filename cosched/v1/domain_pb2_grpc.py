@@ -121,8 +121,9 @@ class DomainServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def LinkJobs(self, request, context):
-        """Name the mate of a job; it replaces an earlier one. Neither job may run. The mate's domain
-        must agree, unless `or_alone`. A job that holds keeps its nodes for its new mate; this starts nothing by itself.
+        """Name the mate of a job, or the group that it joins; it replaces an earlier mate. Neither job may run. The mate's
+        domain must agree, unless `or_alone`. A job that holds keeps its nodes for its new mate; this starts nothing by
+        itself.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

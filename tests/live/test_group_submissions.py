@@ -56,6 +56,37 @@ def test_a_group_starts_together_and_bad_ones_are_refused_in_a_line(trio, tmp_pa
     assert max(starts) - min(starts) < 1.0
 
 
+def test_a_job_that_waits_joins_a_group_and_leaves_it(trio, tmp_path):
+    script = script_that_notes(tmp_path)
+    a, b, c = trio
+    with a.client() as first, b.client() as second, c.client() as third:
+        paired = first.submit(script, hold=True, pair="p", pair_domain="b")
+        mate = second.submit(script, hold=True, pair="p", pair_domain="a")
+        alone = third.submit(script, hold=True)
+        joined = a.run("link", paired.id, "--group=h", "--with=b,c")
+        assert joined.stderr == f"job {paired} was linked: group h (was b:1)\n"
+        with pytest.raises(ClientError, match="the job of that name on a names other domains"):
+            third.link(alone, group="h", members=["a"])
+        third.link(alone, group="h", members=["a", "b"])
+        assert [str(member) for member in third.job(alone).group.members] == ["a:1", "b"]
+        c.kill()
+        c.start()
+        third.unlink(alone)
+        assert third.job(alone).group is None
+        third.link(alone, group="h", members=["a", "b"])
+        with pytest.raises(ClientError, match="is in group h: unlink it first"):
+            third.link(alone, group="i", members=["a", "b"])
+        second.link(mate, group="h", members=["a", "c"])
+        for client, job in ((first, paired), (second, mate), (third, alone)):
+            client.release(job)
+        wait_until(lambda: all(client.jobs(["completed"], group="h") for client in (first, second, third)))
+        told = [event.text for event in third.events(after=0, jobs=[alone], until_now=True)]
+    assert [text for text in told if "group" in text][:3] == ["joins group h", "unlinked from group h", "joins group h"]
+    starts = [at for _, _, _, at in noted(tmp_path)]
+    assert len(starts) == 3
+    assert max(starts) - min(starts) < 1.0
+
+
 def test_all_jobs_of_a_group_are_submitted_by_one_command_or_none_is(trio, tmp_path):
     a, _, c = trio
     everywhere = ",".join(f"{service.name}={service.socket}" for service in trio)

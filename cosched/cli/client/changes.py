@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cosched.cli.client.connection import connected, server_option
-from cosched.cli.client.jobs import JobId, pair_options
+from cosched.cli.client.jobs import JobId, group_options, pair_options
 from cosched.cli.client.wording import mate_found
 from cosched.cli.output.failures import FAILED
 from cosched.cli.output.plain_text import printable
@@ -49,22 +49,28 @@ def cancel(jobs: tuple[str, ...], server: str | None) -> None:
 @click.argument("job", metavar="ID", type=JobId())
 @click.argument("mate", metavar="[DOMAIN:ID]", required=False, type=JobId(anywhere=True))
 @pair_options
+@group_options
 @server_option
-def link(job: str, mate: str | None, pair: str | None, server: str | None, **how: Any) -> None:
-    """Name the mate of a job: by its domain and id, or by a pair name.
+def link(job: str, mate: str | None, pair: str | None, group: str | None, server: str | None, **how: Any) -> None:
+    """Name the mate of a job, by its domain and id or by a pair name, or the group that it joins.
 
     The job may wait, be ready or hold. If it has another mate, this one replaces it; a job that has its nodes keeps
-    them and asks for the new mate. Neither job may run yet, and the mate's domain must agree (or --or-alone).
+    them and asks for the new mate. A job joins a group only while it waits. No job of the pair or group may run yet,
+    and the other domains must agree (or --or-alone).
     """
-    if (mate is None) == (pair is None):
-        raise click.UsageError("give the mate as DOMAIN:ID, or --pair NAME")
+    if sum(name is not None for name in (mate, pair, group)) != 1:
+        raise click.UsageError("give the mate as DOMAIN:ID, or --pair NAME, or --group NAME --with DOMAIN,...")
     if how["pair_domain"] and pair is None:
         raise click.UsageError("--pair-domain needs --pair")
+    how["members"] = how["members"] or ()
+    if (group is None) != (not how["members"]):
+        raise click.UsageError("--group needs --with, the domains of its other jobs, and --with needs --group")
     with connected(server) as client:
         before = _mates_before(client, job)
-        linked = client.link(job, mate, pair=pair, **how)
+        linked = client.link(job, mate, pair=pair, group=group, **how)
     was = f" (was {', '.join(map(str, before))})" if before else ""
-    _say(f"job {linked} was linked: {', '.join(map(mate_found, linked.mates))}{was}")
+    to = f"group {linked.group.name}" if linked.group is not None else ", ".join(map(mate_found, linked.mates))
+    _say(f"job {linked} was linked: {to}{was}")
 
 
 def _mates_before(client: Client, job: str) -> tuple[Mate, ...]:

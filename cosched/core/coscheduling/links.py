@@ -58,7 +58,7 @@ class Links:
             raise IllegalEvent(f"Linked, but the mate of job {job.id} may just have started")
         named, before = event.named, named_mate(job) if job.peer else None
         if isinstance(named, GroupName):
-            raise IllegalEvent(f"Linked, but job {job.id} is submitted already: a group is named at submission")
+            return self._linked_to_group(job, named, before, now)
         self.mates.check_free(job, named)
         parted = self._part(job)
         self.mates.link(job, named)
@@ -70,6 +70,24 @@ class Links:
             told["was"] = before
         noted = self.ledger.note(job, What.LINKED, **told)
         return [*parted, *noted, HasMate(job.id), *self.allocations.patience(job, now), *self._asks_for_it(job, now)]
+
+    def _linked_to_group(self, job: PairedJob, named: GroupName, before: str | None, now: int) -> list[Effect]:
+        """The job joins a group, while it has no nodes."""
+        if job.state is not QUEUED:
+            raise IllegalEvent(f"Linked, but job {job.id} has nodes: it cannot join a group")
+        self.members.check(named, job.owner)
+        parted: list[Effect] = []
+        if job.peer:
+            parted = self._part(job)
+            self.mates.unlink(job)
+        self.members.join(job, named)
+        job.alone, job.problem = False, ""
+        self.ledger.changed[job.id] = None
+        told: Detail = {"group": named.name, "others": list(named.others)}
+        if before is not None:
+            told["was"] = before
+        noted = self.ledger.note(job, What.LINKED, **told)
+        return [*parted, *noted, HasMate(job.id), *self.allocations.patience(job, now), Reschedule(job.id)]
 
     def _part(self, job: PairedJob) -> list[Effect]:
         """The mate that the job had waits for it no longer."""

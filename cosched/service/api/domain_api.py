@@ -36,7 +36,7 @@ from cosched.service.wire.fields import (
     check_text,
     number,
 )
-from cosched.service.wire.submissions import read_mate, read_submission
+from cosched.service.wire.submissions import read_link, read_submission
 from cosched.v1 import cluster_pb2, coscheduling_pb2, domain_pb2, job_pb2
 from cosched.v1.domain_pb2_grpc import DomainServiceServicer
 
@@ -99,8 +99,8 @@ class DomainApi(DomainServiceServicer):
         """See the protocol."""
 
         async def link(user_request: UserRequest) -> JobRecord:
-            mate = read_mate("mate", request.mate, request.or_alone)
-            return await self._operations.link(user_request, self._own("job", request.job), mate)
+            named = read_link(request)
+            return await self._operations.link(user_request, self._own("job", request.job), named)
 
         return domain_pb2.LinkJobsResponse(job=await self._change("LinkJobs", request, context, link))
 

@@ -76,9 +76,11 @@ class Operations:
         """CancelJob."""
         return await self._once(request, lambda: self._cancel(request, job))
 
-    async def link(self, request: UserRequest, job: str, mate: MateName) -> JobRecord:
+    async def link(self, request: UserRequest, job: str, named: Named) -> JobRecord:
         """LinkJobs."""
-        return await self._once(request, lambda: self._link(request, job, mate))
+        if isinstance(named, GroupName):
+            return await self._once(request, lambda: self._join(request, job, named))
+        return await self._once(request, lambda: self._link(request, job, named))
 
     async def unlink(self, request: UserRequest, job: str, peer: Domain) -> JobRecord:
         """UnlinkJobs; `peer` empty: any domain."""
@@ -123,7 +125,9 @@ class Operations:
         """
         job = str(record.id)
         if isinstance(named, GroupName):
-            refusal = refusal_of_group(named, await self._announcer.announce_member(record, named))
+            answers = await self._announcer.ask_for_members(record, named)
+            self._domain.calls.heard_of_members(job, answers)
+            refusal = refusal_of_group(named, answers)
         else:
             refusal = refusal_of_mate(named, await self._announcer.announce(job))
         if job not in self._domain.jobs:
@@ -207,6 +211,34 @@ class Operations:
             raise Refusal(grpc.StatusCode.FAILED_PRECONDITION, "NO_GROUPS", said, {"domain": lacking[0]})
         return named
 
+    async def _join(self, request: UserRequest, job: str, named: GroupName) -> JobRecord:
+        self._queue.check_groups()
+        record = self._owned(request, job)
+        await self._checked(named)
+        self._check_joinable(record, named)
+        answers = await self._announcer.ask_for_members(record, named)
+        if (refusal := refusal_of_group(named, answers)) is not None:
+            raise refusal
+        self._check_joinable(record, named)  # it may have been chosen meanwhile
+        with self._domain.turns.take():
+            self._requests.on_record(request, record.id, str(named))
+            self._domain.decisions.feed(Linked(job, named))
+            record.lookup = record.mate_status = UNASKED
+        self._domain.calls.heard_of_members(job, answers)
+        return record
+
+    def _check_joinable(self, record: JobRecord, named: GroupName) -> None:
+        if record.state is not JobState.QUEUED:
+            raise _wrong_state(record, "join a group: it has nodes, or has had them")
+        self._check_in_no_group(record)
+        self._check_free(record.owner, named)
+
+    @staticmethod
+    def _check_in_no_group(record: JobRecord) -> None:
+        if record.group_name is not None:
+            said = f"job {record.id} is in group {record.group_name}: unlink it first"
+            raise Refusal(grpc.StatusCode.FAILED_PRECONDITION, "IN_GROUP", said)
+
     def _check_free(self, owner: str, named: Named | None) -> None:
         """Raise Refusal if another job here has this mate, or is in this group."""
         if not isinstance(named, GroupName):
@@ -288,9 +320,7 @@ class Operations:
     def _check_linkable(self, record: JobRecord, mate: MateName) -> None:
         if record.state not in WAITING:
             raise _wrong_state(record, "be linked any more")
-        if record.group_name is not None:
-            said = f"job {record.id} is in group {record.group_name}: unlink it first, or submit it anew"
-            raise Refusal(grpc.StatusCode.FAILED_PRECONDITION, "IN_GROUP", said)
+        self._check_in_no_group(record)
         self._check_mate(record.owner, mate, str(record.id))
 
     async def _ask_for_link(self, record: JobRecord, mate: MateName) -> MateJobId:

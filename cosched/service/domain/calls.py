@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from cosched.core.coscheduling.ledger import PairedJob
 from cosched.core.coscheduling.membership import Membership
 from cosched.core.effects import Call
 from cosched.core.events import Answered, CallFailed, MateHeardOf
-from cosched.core.protocol import Domain, GetMateJobId, GetMember, MateJobId, MateStatus, Reply
+from cosched.core.protocol import Domain, GetMateJobId, JobId, MateJobId, MateStatus, Reply
 from cosched.service.domain.decisions import Decisions
 from cosched.service.domain.records import Records
 from cosched.service.domain.story import Noted
@@ -57,11 +59,12 @@ class Calls:
         self._decisions.feed(failed)
 
     @in_turn
-    def heard_of_member(self, peer: Domain, question: GetMember, answer: MateJobId) -> None:
-        """What a domain said of its member, when a job was submitted."""
-        job = self._core.jobs.get(question.caller)
-        if job is not None and job.group is not None:
-            self._decisions.feed(MateHeardOf(job.id, answer, peer))
+    def heard_of_members(self, job: JobId, answers: Mapping[Domain, MateJobId]) -> None:
+        """What other domains said of their members, when a job was submitted or joined its group."""
+        for peer, answer in answers.items():
+            known = self._core.jobs.get(job)
+            if known is not None and known.group is not None:
+                self._decisions.feed(MateHeardOf(job, answer, peer))
 
     def _keep(self, job: PairedJob, reply: Reply) -> None:
         """Keep what the mate's domain says of it, for those who ask."""

@@ -150,10 +150,13 @@ def _submitted(detail: StoredDetail, _: Callable[[int], str]) -> str:
 
 
 def _linked(detail: StoredDetail, _: Callable[[int], str]) -> str:
+    was = f" instead of {detail['was']}" if detail.get("was") else ""
+    if "group" in detail:
+        return f"joins group {detail['group']}{was}"
     mate = f"{detail['peer']}:{detail.get('mate') or detail.get('pair')}"
     if "or_alone" in detail:
         return f"{'starts alone' if detail['or_alone'] else 'waits'} if its mate {mate} does not exist"
-    return f"linked with {mate}{' instead of ' + detail['was'] if detail.get('was') else ''}"
+    return f"linked with {mate}{was}"
 
 
 def _holds(detail: StoredDetail, clock_time: Callable[[int], str]) -> str:
@@ -211,7 +214,7 @@ TEXTS: dict[str, Callable[[StoredDetail, Callable[[int], str]], str]] = {
     What.BOOKED: lambda _, __: "keeps its nodes for its group, which may start now",
     What.NOT_BOOKED: lambda _, __: "keeps its nodes no longer: not all of its group could start",
     What.MEMBER_APART: lambda detail, _: f"started without the member of its group on {detail['peer']}",
-    What.UNLINKED: lambda detail, _: f"unlinked from {detail['peer']}",
+    What.UNLINKED: lambda detail, _: f"unlinked from {detail.get('peer') or 'group ' + detail['group']}",
     Noted.PEER_AWAY: lambda detail, clock_time: (
         f"{detail['peer']} is away, and waited for until {clock_time(detail['until'])}"
     ),

@@ -68,6 +68,9 @@ class Queue:
     def check_name(self, mate: MateName) -> None:
         """Raise Refusal if jobs cannot name this mate."""
 
+    def check_groups(self) -> None:
+        """Raise Refusal if a job names its group at submission only."""
+
     async def relink(self, job: JobId, mate: MateName) -> None:
         """Replace a job's mate by this one. Refusal."""
 
@@ -139,6 +142,10 @@ class BatchQueue(Queue):
     def check_name(self, mate: MateName) -> None:
         """See Queue."""
         self._link(mate)
+
+    def check_groups(self) -> None:
+        """See Queue."""
+        raise no_pair("jobs name their group at submission here: submit the job anew")
 
     async def relink(self, job: JobId, mate: MateName) -> None:
         """See Queue."""

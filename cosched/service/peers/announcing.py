@@ -54,8 +54,8 @@ class Announcer:
         """Return those of the peers that take no members of groups, as they say."""
         return await self._peers.without_groups(peers)
 
-    async def announce_member(self, record: JobRecord, named: GroupName) -> dict[Domain, MateJobId]:
-        """Ask the other domains of a new job's group for their members; the answers that came. Others come when it is
+    async def ask_for_members(self, record: JobRecord, named: GroupName) -> dict[Domain, MateJobId]:
+        """Ask the other domains of a job's group for their members; the answers that came. Others come when the job is
         ready.
         """
         domains = tuple(sorted((self._domain.name, *named.others)))
@@ -65,12 +65,10 @@ class Announcer:
 
     async def _asked_for_member(self, peer: Domain, question: GetMember) -> MateJobId | None:
         try:
-            answer = await self.ask(peer, question)
+            return await self.ask(peer, question)
         except CallError as error:
             _LOG.info("job %s: %s gives no answer about its group: %s", question.caller, peer, error.problem)
             return None
-        self._domain.calls.heard_of_member(peer, question, answer)
-        return answer
 
     def hurry(self, peer: Domain) -> None:
         """Announce waiting links to this peer at once, since it answers again."""

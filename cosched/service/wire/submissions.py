@@ -19,6 +19,7 @@ MAX_SCRIPT = 1 << 20
 MAX_NODES = 10**9
 MAX_TIME_LIMIT = 10 * 366 * 86400
 DEFAULT_TIME_LIMIT = 3600
+EXCLUSIVE = "excludes mates: a job has a mate, or is in a group that names all its members"
 
 
 class TooManyMatesError(FieldError):
@@ -47,7 +48,7 @@ def read_submission(message: domain_pb2.SubmitJobRequest) -> Submission:
         nodes=_nodes(message.nodes),
         time_limit=_time_limit(message),
         script=_script(message),
-        named=_group(message) if message.HasField("group") else _mate(message),
+        named=_named(message),
         hold=message.hold,
         owner=check_text("owner", message.owner, MAX_NAME, least=0),
     )
@@ -109,6 +110,23 @@ def _words(field: str, words: Sequence[str]) -> None:
         raise FieldError(field, f"has an entry of more than {MAX_WORD} characters, or with a zero character")
 
 
+def read_link(message: domain_pb2.LinkJobsRequest) -> Named:
+    """Check the mate or the group in a message, and return it; FieldError."""
+    if not message.HasField("group"):
+        return read_mate("mate", message.mate, message.or_alone)
+    if message.HasField("mate"):
+        raise FieldError("group", EXCLUSIVE)
+    return _group(message.group, message.or_alone)
+
+
+def _named(message: domain_pb2.SubmitJobRequest) -> Named | None:
+    if not message.HasField("group"):
+        return _mate(message)
+    if message.mates:
+        raise FieldError("group", EXCLUSIVE)
+    return _group(message.group, message.or_alone)
+
+
 def _mate(message: domain_pb2.SubmitJobRequest) -> MateName | None:
     if len(message.mates) > 1:
         raise TooManyMatesError("mates", "more than one mate is not supported yet")
@@ -117,16 +135,14 @@ def _mate(message: domain_pb2.SubmitJobRequest) -> MateName | None:
     return read_mate("mates[0]", message.mates[0], message.or_alone) if message.mates else None
 
 
-def _group(message: domain_pb2.SubmitJobRequest) -> Named:
+def _group(group: job_pb2.GroupName, or_alone: bool) -> Named:
     """Return the group; one of two domains is a pair."""
-    if message.mates:
-        raise FieldError("group", "excludes mates: a job has a mate, or is in a group that names all its members")
-    if why := wrong_group_name(message.group.name):
+    if why := wrong_group_name(group.name):
         raise FieldError("group.name", why)
-    others = tuple(message.group.domains)
+    others = tuple(group.domains)
     if (wrong := wrong_members(others)) is not None:
         place, why = wrong
         raise FieldError(f"group.domains[{place}]", why)
     if len(others) == 1:
-        return MateName(others[0], message.group.name, None, message.or_alone)
-    return GroupName(message.group.name, tuple(sorted(others)), message.or_alone)
+        return MateName(others[0], group.name, None, or_alone)
+    return GroupName(group.name, tuple(sorted(others)), or_alone)

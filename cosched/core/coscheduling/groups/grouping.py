@@ -143,8 +143,10 @@ class Grouping:
             ProposeGroupStart: self.gathering.voted,
             SettleGroupStart: self.gathering.acknowledged,
             GetProposal: self.promises.told,
-        }[kind]
-        return follow(job, event, now) + self.asking.heard_of(event.peer, now)
+        }.get(kind)
+        # None: asked before the job joined the group.
+        followed = [] if follow is None else follow(job, event, now)
+        return followed + self.asking.heard_of(event.peer, now)
 
     def _failed(self, job: PairedJob, event: CallFailed, now: int) -> list[Effect]:
         return self.gathering.failed(job, event, now)
