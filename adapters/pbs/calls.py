@@ -58,6 +58,12 @@ class Pbs:
             return commands.parse_listed(await self._programs.run(commands.listed(kind, name), commands.failure))
         return {}
 
+    async def hook_settings(self, hook: str) -> dict[str, Any]:
+        """Return the configuration of a hook; nothing if it has none. ManagerError, also if it is no JSON."""
+        with suppress(UnknownObjectError):
+            return commands.parse_object(await self._programs.run(commands.hook_settings(hook), commands.failure))
+        return {}
+
     async def run(self, job: str, vnodes: str) -> None:
         """Start a queued job on these nodes, which may be offline. ManagerError: they are not free. UnknownJobError."""
         await self._change(commands.run(job, vnodes))
@@ -72,8 +78,10 @@ class Pbs:
         await self._change(commands.alter(job, resources))
 
     async def schedule(self) -> None:
-        """Begin a scheduling cycle."""
-        await self._change(commands.schedule())
+        """Begin a scheduling cycle, unless an administrator has turned scheduling off."""
+        listed = await self.listed("server", "scheduling")
+        if all(server.get("scheduling") == "True" for server in listed.values()):
+            await self._change(commands.schedule())
 
     async def hold(self, job: str, vnodes: str) -> None:
         """Take the nodes of an exec_vnode offline, for this job."""

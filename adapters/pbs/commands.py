@@ -17,7 +17,7 @@ UNKNOWN_JOBS = 153  # exit code of qstat: it does not know some of the jobs
 FINISHED_JOB = 35
 _JOB = re.compile(r"([1-9][0-9]{0,11}|0)(?:\[[0-9,-]*\])?(?:\.[!-~]+)?")
 _CHUNK = re.compile(r"([^():+]+):([^()+]*)")
-_ABSENT = ("hook not found", "Unknown resource")
+_ABSENT = ("hook not found", "does not exist!", "Unknown resource")
 _GONE = ("Unknown Job Id", "Job has finished")
 _SILENT = ("cannot connect to server", "could not connect to server", "Connection refused", "No route", "timed out")
 _MOST_SAID = 200  # characters of an error message
@@ -135,6 +135,11 @@ def listed(kind: str, name: str = "") -> list[str]:
     return ["qmgr", "-c", f"list {kind} {name}".rstrip()]
 
 
+def hook_settings(hook: str) -> list[str]:
+    """The configuration of a hook."""
+    return ["qmgr", "-c", f"export hook {hook} application/x-config default"]
+
+
 # What they print
 
 
@@ -158,7 +163,7 @@ def parse_listed(printed: bytes) -> dict[str, dict[str, str]]:
     """Return the attributes of the objects that `qmgr -c list` has printed, by name."""
     found: dict[str, dict[str, str]] = {}
     attributes: dict[str, str] = {}
-    for line in printed.decode(errors="replace").splitlines():
+    for line in printed.decode(errors="replace").replace("\n\t", "").splitlines():  # a TAB continues a long value
         key, equals, value = line.strip().partition(" = ")
         if line[:1].isalpha() and len(words := line.split()) == 2:
             attributes = found.setdefault(words[1], {})
@@ -195,12 +200,17 @@ def failure(command: str, code: int, said: bytes) -> ManagerError:
     return ManagerError(f"{command}: {text or f'exit {code}'}")
 
 
-def _section(printed: bytes, name: str) -> dict[str, Any]:
+def parse_object(printed: bytes) -> dict[str, Any]:
+    """Return the JSON object that PBS has printed. ManagerError."""
     try:
         found = json.loads(printed or b"{}", strict=False)
     except ValueError as error:
         raise ManagerError(f"PBS has printed no JSON: {error}") from None
-    section = found.get(name, {}) if isinstance(found, dict) else {}
+    return found if isinstance(found, dict) else {}
+
+
+def _section(printed: bytes, name: str) -> dict[str, Any]:
+    section = parse_object(printed).get(name, {})
     return section if isinstance(section, dict) else {}
 
 

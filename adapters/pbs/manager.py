@@ -248,7 +248,7 @@ class PbsManager(BatchSystem):
         """See the protocol."""
         from cosched.adapters.pbs.doctor import examine  # a service does not need it
 
-        return await examine(self.settings, serving=serving)
+        return await examine(self.settings, service, serving=serving)
 
     async def close(self) -> None:
         """Stop watching. Held nodes stay offline for their jobs; the next service goes on with them."""

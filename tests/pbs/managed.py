@@ -25,15 +25,16 @@ _RESOURCES = (
 _T = TypeVar("_T")
 
 
-def install_hook(cluster: PbsCluster, peers: tuple[str, ...] = ("eureka",)) -> Path:
-    """Install the hook as a site does; return the socket of the service."""
+def install_hook(cluster: PbsCluster, peers: tuple[str, ...] = ("eureka",), *, resources: bool = True) -> Path:
+    """Install the hook as a site does, and the resources; return the socket of the service."""
     socket, settings = cluster.folder / "hooks.sock", cluster.folder / "cosched.json"
     settings.write_text(json.dumps({"socket": str(socket), "domain": cluster.name, "peers": peers}))
     cluster.qmgr(
-        *_RESOURCES,
+        *(_RESOURCES if resources else ()),
         'create hook cosched event="runjob,queuejob,modifyjob,movejob,jobobit"',
         f"import hook cosched application/x-python default {HOOK}",
         f"import hook cosched application/x-config default {settings}",
+        "set hook cosched alarm = 10",
     )
     known = cluster.path("mom_priv/hooks/resourcedef")
     cluster.wait_for(lambda: known.exists() and "mate" in known.read_text(), "the MoM to know the resources")

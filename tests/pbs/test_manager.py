@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
-from cosched.adapters.findings import Grade
+from cosched.adapters.findings import Finding, Grade
+from cosched.adapters.pbs.doctor import check_preemption
 from cosched.adapters.permissions import Account
 from deploy.pbs.lab import PbsCluster
 from tests.pbs.managed import Managed, install_hook
@@ -122,13 +124,67 @@ async def test_an_administrator_s_node_stays_offline(managed: Managed) -> None:
 
 
 async def test_a_job_starts_at_an_instant(managed: Managed) -> None:
-    job = await managed.qsub("date +%s.%N > $PBS_O_WORKDIR/started", PAIR, "-o", "/dev/null")
+    note = managed.cluster.jobs / "began"
+    job = await managed.qsub(f"date +%s.%N > {note}", PAIR)
     await managed.told(job, "Appeared", "Offered")
     at = time.time() + 2
     assert await managed.manager.start(job, at)
     await managed.told(job, "Started", "Ended")
+    assert at - managed.manager.start_lead <= float(note.read_text()) < at + 60
+
+
+async def examined(managed: Managed) -> dict[str, Finding]:
+    found = await managed.manager.examine(Account.of(0), serving=True)
+    return {finding.subject: finding for finding in found}
 
 
 async def test_doctor_finds_nothing_wrong(managed: Managed) -> None:
-    found = await managed.manager.examine(Account.of(0), serving=True)
-    assert {finding.grade for finding in found} <= {Grade.OK}, found
+    found = await examined(managed)
+    preemption = found.pop("preemption")  # its file is in a world of its own
+    assert {finding.grade for finding in found.values()} <= {Grade.OK}, found
+    assert preemption.file == "/mnt/pbs/sched_priv/sched_config"
+    assert check_preemption(managed.cluster.path("sched_priv/sched_config")).grade is Grade.WARNING  # as installed
+
+
+@pytest.mark.parametrize(
+    ("subject", "wrong"),
+    [
+        ("hook", "set hook cosched enabled = false"),
+        ("hook", 'set hook cosched event = "runjob"'),
+        ("hook", "set hook cosched alarm = 300"),
+        ("job history", "set server job_history_enable = false"),
+        ("scheduling", "set server scheduling = false"),
+    ],
+)
+async def test_doctor_has_the_line_that_mends_it(managed: Managed, subject: str, wrong: str) -> None:
+    managed.cluster.qmgr(wrong)
+    managed.cluster.qmgr(*(shlex.split(line)[2] for line in (await examined(managed))[subject].lines))
+    assert (await examined(managed))[subject].grade is Grade.OK
+
+
+async def test_doctor_says_how_a_hook_is_installed(managed: Managed) -> None:
+    managed.cluster.qmgr("delete hook cosched")
+    lines = (await examined(managed))["hook"].lines
+    assert [shlex.split(line)[2].partition(" ")[0] for line in lines] == ["create", "import", "import"]
+    install_hook(managed.cluster, resources=False)
+    assert (await examined(managed))["hook"].grade is Grade.OK
+
+
+async def test_scheduling_that_an_administrator_has_turned_off_stays_off(managed: Managed) -> None:
+    managed.cluster.qmgr("set server scheduling = false")
+    job = await managed.qsub("sleep 60", PAIR)
+    await managed.manager.look()
+    assert not await managed.manager.try_start(job, 0.5)
+    assert (await examined(managed))["scheduling"].grade is Grade.WARNING
+    managed.cluster.qmgr("set server scheduling = true")
+    await managed.told(job, "Appeared", "Offered")
+
+
+async def test_nodes_of_nobody_are_found_and_put_online(managed: Managed) -> None:
+    managed.cluster.qmgr(
+        "set node mira4 state += offline", 'set node mira4 resources_available.cosched_holder = "4711 ncpus=1"'
+    )
+    found = (await examined(managed))["held nodes"]
+    assert found.found == "mira4 offline for jobs that do not wait"
+    managed.cluster.qmgr(*(shlex.split(line)[2] for line in found.lines))
+    await managed.states(*FREE)

@@ -119,6 +119,14 @@ def test_objects_as_qmgr_lists_them() -> None:
     }
 
 
+def test_a_value_of_several_lines_and_a_hook_s_settings() -> None:
+    listed = commands.parse_listed(b"Hook pbs_cgroups\n    event = execjob_begin,execjob_end,\n\texecjob_attach\n")
+    assert listed == {"pbs_cgroups": {"event": "execjob_begin,execjob_end,execjob_attach"}}
+    assert commands.parse_object(b'{"socket": "/run/cosched/hooks.sock"}\n') == {"socket": "/run/cosched/hooks.sock"}
+    said = b"qmgr obj=nohook svr=default: nohook does not exist!\nqmgr: hook error returned from server\n"
+    assert type(commands.failure("qmgr", 1, said)) is commands.UnknownObjectError
+
+
 @pytest.mark.parametrize("text", ["", "x", "-1", "1.", "1 2", "1.mira\n", "0x1"])
 def test_what_is_no_job(text: str) -> None:
     with pytest.raises(ValueError, match="not the id of a PBS job"):
