@@ -19,7 +19,14 @@ project = "cosched"
 version = release = VERSION
 extensions = ["myst_parser"]
 root_doc = "README"
-include_patterns = ["*.md", "docs/*.md", "deploy/slurm/**.md", "sim/reference/**.md", "sim/studies/**.md"]
+include_patterns = [
+    "*.md",
+    "docs/*.md",
+    "deploy/pbs/**.md",
+    "deploy/slurm/**.md",
+    "sim/reference/**.md",
+    "sim/studies/**.md",
+]
 exclude_patterns = [".*", "build", "cosched", "dist"]
 myst_heading_anchors = 3
 suppress_warnings = ["toc.not_included"]  # of workloads of the reference suite, to which its page links
@@ -40,6 +47,8 @@ docs/configuration
 docs/schemes
 docs/operating
 docs/slurm
+docs/pbs
+deploy/pbs/README
 ```
 
 ```{toctree}
@@ -65,6 +74,7 @@ docs/architecture
 docs/vocabulary
 CONTRIBUTING
 CHANGELOG
+deploy/pbs/lab/README
 deploy/slurm/hooks/README
 deploy/slurm/lab/README
 deploy/slurm/trace/README

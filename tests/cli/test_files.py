@@ -35,7 +35,8 @@ def test_files_are_written_and_explained(cosched, tmp_path):
 
 
 def test_the_hooks_and_units_are_among_them():
-    of_hooks = {f"deploy/slurm/hooks/{path.name}" for path in (DEPLOY / "slurm/hooks").iterdir()}
+    folders = ("deploy/slurm/hooks", "deploy/pbs/hooks")
+    of_hooks = {f"{folder}/{path.name}" for folder in folders for path in (DEPLOY.parent / folder).iterdir()}
     units = {f"deploy/{path.name}" for pattern in ("*.service", "*.conf") for path in DEPLOY.glob(pattern)}
     assert of_hooks | units | {"deploy/after-restore.sql", "docs/operating.md", "docs/slurm.md"} <= set(LISTED)
 

@@ -11,6 +11,7 @@ DEPLOY = Path(__file__).resolve().parents[2] / "deploy"
 UNIT = DEPLOY / "cosched@.service"
 STRICT = DEPLOY / "cosched-strict.conf"
 SLURM = DEPLOY / "slurm" / "slurm-user.conf"
+PBS = DEPLOY / "pbs" / "pbs-operator.conf"
 SECTIONS = {
     "Unit": {"Description", "Wants", "After", "StartLimitIntervalSec", "StartLimitBurst"},
     "Install": {"WantedBy"},
@@ -71,7 +72,14 @@ def test_beside_slurm_it_waits_for_slurmctld():
     assert int(unit["StartLimitIntervalSec"]) == 0
 
 
-@pytest.mark.parametrize("dropped_in", [None, STRICT, SLURM], ids=["plain", "strict", "slurm"])
+def test_beside_pbs_it_waits_for_the_server_and_may_prove_who_it_is():
+    service, unit = (dict(directives(PBS)[name]) for name in ("Service", "Unit"))
+    assert service["TimeoutStartSec"] == "infinity"
+    assert not service.keys() & {"NoNewPrivileges", "CapabilityBoundingSet"}
+    assert unit["After"] == "pbs.service"
+
+
+@pytest.mark.parametrize("dropped_in", [None, STRICT, SLURM, PBS], ids=["plain", "strict", "slurm", "pbs"])
 def test_systemd_has_nothing_to_say_against_it(tmp_path, dropped_in):
     if shutil.which("systemd-analyze") is None:
         pytest.skip("there is no systemd-analyze")

@@ -25,7 +25,9 @@ def test_every_key_has_a_row():
     assert set(keys("coscheduling")) == Coscheduling.model_fields.keys()
     assert set(keys("[peer]")) == Peer.model_fields.keys()
     assert set(keys("tls")) == Tls.model_fields.keys()
-    assert set(keys("manager")) == {"kind", "local", "slurm", "replay"} | Manager.model_fields.keys() - {"settings"}
+    assert set(keys("manager")) == {"kind", "local", "slurm", "pbs", "replay"} | Manager.model_fields.keys() - {
+        "settings"
+    }
     of_local = re.findall(r"^\| `local` \| `(\w+)`", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
     assert set(of_local) == set(LocalSettings.__dataclass_fields__)
 
