@@ -1,8 +1,9 @@
 """Small workloads whose schedules were worked out by hand from meet.md.
 
-As on that page a job is "(submit, run, requested, nodes)" behind its domain and number. Pairs are a4-b1, starts are "a4
-40". Machines have 10 nodes, FCFS and EASY, and pairs meet, unless a case says otherwise. A job that comes first at 0
-and before its mate is ready once, and yields; the job behind it may then keep it waiting.
+As on that page a job is "(submit, run, requested, nodes)" behind its domain and number. Pairs are a4-b1, groups
+a4-b1-c2, windows a4-b1@0..10, starts are "a4 40". Machines have 10 nodes, FCFS and EASY, and pairs meet, unless a case
+says otherwise. A job that comes first at 0 and before its mate is ready once, and yields; the job behind it may then
+keep it waiting.
 """
 
 import re
@@ -11,10 +12,16 @@ from dataclasses import dataclass, field
 from . import RefDomain, RefJob, simulate
 
 Config = dict[str, object]
+Name = tuple[str, int]
+Window = tuple[int, int]
 
 
 def starts(text: str) -> dict[str, int]:
     return {job: int(start) for job, start in re.findall(r"(\w+) (\d+)", text)}
+
+
+def is_group(link: dict[Name, Window]) -> bool:
+    return len(link) > 2 or any(window != (0, 0) for window in link.values())
 
 
 @dataclass
@@ -29,12 +36,22 @@ class Case:
         return starts(self.starts)
 
     def simulate(self, **options) -> dict[str, int | None]:
-        outcomes = simulate(self.domains(), self.mates(), **options)
+        outcomes = simulate(self.domains(), self.mates(), groups=self.groups(), windows=self.windows(), **options)
         return {f"{domain}{number}": outcome.start for (domain, number), outcome in outcomes.items()}
 
-    def mates(self) -> list[tuple[tuple[str, int], tuple[str, int]]]:
-        found = re.findall(r"([a-z])(\d+)-([a-z])(\d+)", self.pairs)
-        return [((a, int(number)), (b, int(mates_number))) for a, number, b, mates_number in found]
+    def linked(self) -> list[dict[Name, Window]]:
+        """The jobs of each pair or group, with their windows."""
+        links = (re.findall(r"([a-z])(\d+)(?:@(-?\d+)\.\.(-?\d+))?", link) for link in self.pairs.split(", "))
+        return [{(d, int(number)): (int(low or 0), int(high or 0)) for d, number, low, high in link} for link in links]
+
+    def mates(self) -> list[tuple[Name, Name]]:
+        return [tuple(link) for link in self.linked() if not is_group(link)]
+
+    def groups(self) -> dict[str, list[Name]]:
+        return {str(name): list(link) for name, link in enumerate(self.linked(), 1) if is_group(link)}
+
+    def windows(self) -> dict[Name, Window]:
+        return {job: window for link in self.linked() for job, window in link.items()}
 
     def domains(self) -> list[RefDomain]:
         jobs: dict[str, list[RefJob]] = {}

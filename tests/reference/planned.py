@@ -116,6 +116,8 @@ class PlannedIteration:
 
     def turn(self, entry: Entry) -> bool:
         """Answer whether the job could start or keeps a slot; otherwise it is to be reserved."""
+        if entry.keeps_slot():
+            return True
         if entry.slot is not None:  # "a job with a slot, at its own turn, gives back its own slot"
             self.plan.vacate(*self.booking(entry))
         place = self.fit(entry, beside=self.reserved)

@@ -51,6 +51,12 @@ def propose_start(k: Entry, not_before: int, now: int) -> tuple[int | None, obje
     # "the earliest instant >= not_before at which k fits in B's plan: B's profile without k's own slot, after a dry run
     # in policy order up to k (unpaired jobs that fit now start in it, the first that does not fit is reserved, paired
     # ones and those with slots are passed)"
+    return earliest(plan_ahead_of(k, now), k, not_before)
+
+
+def plan_ahead_of(k: Entry, now: int) -> Plan:
+    """Give the profile in which k may have a slot: all that come before it in its queue are in it."""
+
     def attempt(entry: Entry, _place: object, _may_hold: MayHold, _plan: Plan) -> Taken | None:
         if not entry.is_alone():
             return None
@@ -59,11 +65,4 @@ def propose_start(k: Entry, not_before: int, now: int) -> tuple[int | None, obje
     order = [e for e in ordered(k.domain, now) if e is k or e not in k.domain.yielded]
     plan = k.domain.profile(now, without=k)
     PlannedIteration(plan, order[: order.index(k)], now, attempt).walk(k.domain.config.backfill)
-    return earliest(plan, k, not_before)
-
-
-def start_due(entry: Entry, now: int) -> None:
-    # "at the slot (a timer) both start"
-    for each in (entry, entry.mate):
-        assert each.slot.at == now
-        each.domain.start(each, each.slot.place, now)
+    return plan

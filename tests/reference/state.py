@@ -48,6 +48,10 @@ class Entry:
     def is_alone(self) -> bool:
         return self.mate is None and self.group is None
 
+    def keeps_slot(self) -> bool:
+        # "From the first start on the slots of the others are fixed: no move, no early start."
+        return self.slot is not None and self.group is not None and self.group.has_begun()
+
 
 class DomainState:
     def __init__(self, config: RefDomain) -> None:

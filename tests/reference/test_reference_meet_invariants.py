@@ -48,18 +48,20 @@ def random_meet_case(seed, names="AB"):
 class CheckedWorld(World):
     """Also keeps what was seen before, and looks for nodes that are idle for nobody at the end of each instant."""
 
-    def __init__(self, domains, pairs):
-        super().__init__(domains, pairs, CheckedWorld.check)
+    def __init__(self, domains, pairs, **groups):
+        super().__init__(domains, pairs, CheckedWorld.check, **groups)
         self.slots = {}
         self.moves = 0
 
     def check(self):
         check_world(self)
         for entry in self.entries.values():
-            assert entry.mate is None or entry.mate.start == entry.start, "no half pair"
-            self.check_slot(entry)
+            members = together(entry)
+            assert not half_started(members)
+            assert len({member.slot_generation for member in members}) == 1
+            self.check_slot(entry, members)
 
-    def check_slot(self, entry):
+    def check_slot(self, entry, members):
         before, slot = self.slots.get(entry), entry.slot
         self.slots[entry] = slot
         if slot is None:  # "no booking for ever": it ends with a start
@@ -67,12 +69,10 @@ class CheckedWorld(World):
             return
         assert entry.status == "queuing"
         assert self.now <= slot.at
-        assert (entry.mate.slot.at, entry.mate.slot_generation) == (slot.at, slot.generation)
-        assert entry.ready is not None
-        assert entry.mate.ready is not None
+        assert all(member.ready is not None and member.domain.config.slots for member in members)
         if before not in (None, slot):
             self.moves += 1
-            assert slot.at < before.at, "a slot never moves later by itself"
+            assert slot.at < before.at or (has_windows(members) and slot.at == before.at), "a slot never moves later"
 
     def _iterations(self):
         before = [self.state_of(domain) for domain in self.domains if not domain.changed]
@@ -81,7 +81,8 @@ class CheckedWorld(World):
             domain.profile(self.now)  # asserts that slots take no nodes of others
             # After a release a refused TryStartMate may still put its job first, and that is no change.
             if self.state_of(domain) not in before and not domain.released:
-                assert not self.idle_for_nobody(domain)
+                # Nor is it one that a proposal which was dropped has made a member wanted.
+                assert all(entry.group is not None and entry.wanted for entry in self.idle_for_nobody(domain))
 
     @staticmethod
     def state_of(domain):
@@ -102,8 +103,32 @@ class CheckedWorld(World):
         return found
 
 
-def run_checked(domains, pairs):
-    world = CheckedWorld(domains, pairs)
+def together(entry):
+    """List the jobs that start together with this one, and itself."""
+    if entry.group is not None:
+        return entry.group.members
+    return [entry] if entry.mate is None else [entry, entry.mate]
+
+
+def has_windows(members):
+    return members[0].group is not None and members[0].group.has_windows()
+
+
+def half_started(members):
+    """Answer whether some have started, or have slots, and others will not start with them."""
+    if not has_windows(members):
+        return len({(member.start, member.slot and member.slot.at) for member in members}) > 1
+    instants = [member.slot.at if member.slot else member.start for member in members]
+    if None in instants:
+        return any(instant is not None for instant in instants)
+    # "T + lo_i <= s_i <= T + hi_i" for one T
+    windows = [member.group.windows[member] for member in members]
+    earliest = max(at - high for at, (_, high) in zip(instants, windows, strict=True))
+    return earliest > min(at - low for at, (low, _) in zip(instants, windows, strict=True))
+
+
+def run_checked(domains, pairs, **groups):
+    world = CheckedWorld(domains, pairs, **groups)
     while (time := world.next_time()) < math.inf:
         assert time < 10**6
         world.step(time)

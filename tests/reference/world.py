@@ -8,11 +8,12 @@ from .iteration import MayHold, Taken, iterate
 from .model import RefDomain, RefOutcome
 from .order import ordered
 from .planned import Plan, PlannedIteration
-from .slots import settle, start_due
+from .slots import settle
 from .state import DomainState, Entry
 
 Name = tuple[str, int]
-Groups = Mapping[str, Sequence[Name]]  # of more than two jobs, by name
+Groups = Mapping[str, Sequence[Name]]  # of more than two jobs, or with windows, by name
+Windows = Mapping[Name, tuple[int, int]]  # of jobs of groups; (0, 0) if not given
 Watch = Callable[["World"], None]
 
 
@@ -22,9 +23,10 @@ def simulate(
     watch: Watch | None = None,
     max_time: float = math.inf,
     groups: Groups | None = None,
+    windows: Windows | None = None,
 ) -> dict[Name, RefOutcome]:
     """Run to the last event, or the last up to `max_time`. `watch` sees every phase and every decision."""
-    world = World(domains, pairs, watch, groups)
+    world = World(domains, pairs, watch, groups, windows)
     world.run(max_time)
     return world.outcomes()
 
@@ -36,6 +38,7 @@ class World:
         pairs: list[tuple[Name, Name]],
         watch: Watch | None = None,
         large: Groups | None = None,
+        windows: Windows | None = None,
     ) -> None:
         self.now = 0
         self.domains = [DomainState(config) for config in domains]
@@ -44,7 +47,7 @@ class World:
         for one, other in pairs:
             self._link(self.entries[one], self.entries[other])
         for name, members in (large or {}).items():
-            groups.link(name, [self.entries[member] for member in members])
+            groups.link(name, {self.entries[member]: (windows or {}).get(member, (0, 0)) for member in members})
 
     @staticmethod
     def _link(one: Entry, other: Entry) -> None:
@@ -98,7 +101,8 @@ class World:
                     domain.release(entry, self.now)
             for entry in list(domain.queue):
                 if entry.slot is not None and entry.slot.at == self.now:
-                    start_due(entry, self.now)
+                    # "at the slot (a timer) both start"; of a group "each starts at its own"
+                    domain.start(entry, entry.slot.place, self.now)
 
     def _submissions(self) -> None:
         for domain in self.domains:
@@ -119,12 +123,13 @@ class World:
             if entry.group is None:
                 taken = coschedule.run_job(entry, place, may_hold, self.now, *plan)
             else:
-                taken = groups.run_job(entry, place, may_hold, self.now)
+                taken = groups.run_job(entry, place, may_hold, self.now, *plan)
             self._show()
             return taken
 
         def early(entry: Entry, plan: Plan) -> None:
-            assert not settle(entry, plan, self.now), "it does not fit now"
+            agree = settle if entry.group is None else groups.agree
+            assert not agree(entry, plan, self.now), "it does not fit now"
 
         order = [entry for entry in ordered(domain, self.now) if entry not in domain.yielded]
         if domain.config.meets():
