@@ -54,7 +54,7 @@ from cosched.workload.pairing import Pairing
 
 OF_SLOTS = (  # what messages say of slots
     *("slot_generation", "mate_ready"),
-    *("may_book", "not_before", "only_before", "book", "slot", "earliest"),
+    *("may_book", "not_before", "only_before", "book", "slot", "without", "earliest"),
 )
 Story = Callable[[int, str, str, str, dict[str, object]], None]  # instant, domain, job, what, detail
 

@@ -204,6 +204,7 @@ class ProposeGroupStart(NamedTuple):
     only_before: int = 0
     book: bool = False
     slot: str = ""  # the name of the slot that the group has; if the start is now: that has come
+    without: tuple[Domain, ...] = ()  # whose members do not take part
 
 
 class SettleGroupStart(NamedTuple):

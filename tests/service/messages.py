@@ -59,7 +59,8 @@ requests = st.one_of(
 )
 leases = st.integers(1, MAX_LEASE)
 NO_SLOT = {  # those of groups are not on the wire
-    name: st.just(ProposeGroupStart._field_defaults[name]) for name in ("not_before", "only_before", "book", "slot")
+    name: st.just(ProposeGroupStart._field_defaults[name])
+    for name in ("not_before", "only_before", "book", "slot", "without")
 }
 group_orders = st.one_of(
     st.builds(ProposeGroupStart, request_ids, jobs, jobs, holds, leases, starts_at, **NO_SLOT),

@@ -97,7 +97,10 @@ def differing(seed: int) -> list[frozenset[str]]:
     """Which domains of a random case, some of which meet, core players play in another way than the compiled loop."""
     setups, groups = random_case(seed)
     draw = random.Random(seed)
-    setups = [meeting(setup) if draw.random() < 0.3 else setup for setup in setups]
+    share = draw.choice([0.3, 0.9])
+    setups = [meeting(setup) if draw.random() < share else setup for setup in setups]
+    if draw.random() < 0.3:
+        setups[0] = replace(setups[0], coscheduling=replace(setups[0].coscheduling, scheme=Scheme.OFF))
     found = simulated(setups, pairing(groups))
     some = list(casts(setups))
     return [cast for cast in draw.sample(some, 2) + some[-1:] if played(setups, pairing(groups), cast) != found]
@@ -128,6 +131,16 @@ def test_nobody_starts_while_one_cannot():
     c = setup("C", [(0, 100, 100, 10), (20, 50, 50, 4)], scheme=Scheme.YIELD)
     found, _ = starts([a, b, c], [Group(1, ((0, 0), (1, 0), (2, 1)))])
     assert found == [[530], [530, 30], [0, 530]]
+
+
+def test_members_with_slots_start_together_early():
+    """All are queuing and ready at 20: A's nodes are free at 100 at the latest, B's at 150; in fact at 60 and 70."""
+    a = meeting(setup("A", [(0, 60, 100, 10), (10, 50, 50, 4)]))
+    b = meeting(setup("B", [(0, 70, 150, 10), (10, 50, 50, 4)]))
+    c = meeting(setup("C", [(20, 50, 50, 4)]))
+    d = meeting(setup("D", [(20, 50, 50, 4)], scheme=Scheme.YIELD))
+    found, _ = starts([a, b, c, d], [Group(1, ((0, 1), (1, 1), (2, 0), (3, 0)))])
+    assert found == [[0, 70], [0, 70], [70], [70]]
 
 
 def test_a_domain_without_coscheduling_is_no_member():

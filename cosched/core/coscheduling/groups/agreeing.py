@@ -48,8 +48,12 @@ class Agreeing:
 
     def may_be_earlier(self, job: PairedJob, _: MayBeEarlier, now: int) -> list[Effect]:
         """The job has a slot and does not fit now."""
-        waits = any(self.peers.expects(peer, now) or self.peers.is_draining(peer, now) for peer in job.peers)
-        if job.slot is None or membership(job).agreement is not None or waits or self.ledger.settled_by is not None:
+        group = membership(job)
+        waits = any(
+            self.peers.expects(peer, now) or self.peers.is_draining(peer, now) or peer not in group.jobs
+            for peer in group.partners
+        )
+        if job.slot is None or group.agreement is not None or waits or self.ledger.settled_by is not None:
             return [EndTurn(job.id)]
         return self.agree(job, "", now)
 
@@ -96,6 +100,7 @@ class Agreeing:
                 only_before=before,
                 book=book,
                 slot=group.slot,
+                without=group.without,
             )
             for peer in group.partners
         }

@@ -98,7 +98,7 @@ class Reserving:
         peer, request = self._waiting(job, event)
         if event.booked and not self._too_late(job, peer, request):
             given = self.slots.give(job, event.at, event.generation, now, proposes=False)
-            membership(job).slot = request.request_id
+            membership(job).slot, membership(job).without = request.request_id, tuple(request.without)
             return [*given, *self._answer(job, GroupProposed(Vote.BOOKED, earliest=request.not_before))]
         undone = [*self.slots.drop(job, Why.SLOT_NOT_KEPT), Unbook(job.id)] if event.booked else []
         return [*undone, *self._answer(job, GroupProposed(Vote.NO))]
