@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from cosched.sim import spans
 from cosched.sim.configuration import Domain, ReplayConfig
 from cosched.sim.engine import Engine
 from cosched.sim.results.result import ReplayResult, collect
-from cosched.sim.script import ScriptedDomain, ScriptedEvent, read_script
+from cosched.sim.script import ScriptedDomain, ScriptedEvent, read_script, told
 from cosched.sim.story import StoryLog
 from cosched.sim.warm_up import prepare_for, run_all_kernels
 from cosched.sim.what_if import WhatIf
@@ -88,7 +89,8 @@ class Replay:
             "simulate_cpu_s": time.process_time() - began,
         }
         events = story.with_unpaired(engine) if story is not None else None
-        return collect(engine, settings, timing, events)
+        ids = {setup.name: setup.workload.job_id.tolist() for setup in setups}
+        return replace(collect(engine, settings, timing, events), script=told(self.script, ids))
 
 
 def read_machine(domain: Domain, config: ReplayConfig) -> tuple[Workload, int]:

@@ -12,10 +12,11 @@ One event a line, times in trace seconds (or with a suffix: 90m, 12h, 3d), `#` b
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
+from typing import Any
 
 from cosched.core.settings import Scheme
 from cosched.errors import InputError
@@ -72,6 +73,22 @@ def read_script(script: str, domains: Mapping[str, ScriptedDomain]) -> list[Scri
             except ValueError as error:
                 raise InputError(source, number, str(error)) from None
     return events
+
+
+def told(events: Sequence[ScriptedEvent], ids: Mapping[str, Sequence[object]]) -> list[dict[str, Any]]:
+    """Return the events as a summary lists them; `ids` are the job ids of each domain, by row."""
+    return [
+        {"time_s": event.time, "action": event.action.value, "domain": event.domain, **_told(event, ids)}
+        for event in sorted(events, key=lambda event: event.time)
+    ]
+
+
+def _told(event: ScriptedEvent, ids: Mapping[str, Sequence[object]]) -> dict[str, Any]:
+    if event.action is Action.CANCEL:
+        return {"job_id": str(ids[event.domain][event.row])}
+    if event.action is Action.SCHEME:
+        return {"scheme": event.scheme}
+    return {"peer": event.peer} if event.peer else {"nodes": event.nodes}
 
 
 def is_text(script: str) -> bool:

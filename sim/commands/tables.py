@@ -17,6 +17,7 @@ from cosched.sim.results.wording import (
     duration,
     groups_line,
     heading,
+    lost_line,
     number,
     pairs_line,
     percent,
@@ -169,6 +170,8 @@ def _domain_lines(domain: Summary) -> Iterator[str]:
     offered = domain["offered_load"]
     load = f", offered load {percent(offered)}" if offered is not None else ""
     yield f"utilisation {percent(domain['utilisation'])}{load}, makespan {duration(domain['makespan_s'])}"
+    if "failed" in domain:
+        yield lost_line(domain)
     if domain["paired"]["jobs"] and domain["scheme"] != "off":
         yield (
             f"lost to holds: {_node_hours(domain)} node-hours ({percent(domain['held_share'], 2)}); "

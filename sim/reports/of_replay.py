@@ -22,7 +22,9 @@ from cosched.sim.results.wording import (
     STATISTICS,
     count,
     duration,
+    event_words,
     heading,
+    lost_line,
     number,
     pairs_line,
     percent,
@@ -129,7 +131,16 @@ def _sections(run: Run) -> Iterator[Section]:
         drawn = figures(run)
         if drawn:
             yield Section(title, figures=drawn)
+    if run.summary.get("script"):
+        yield _script(run)
     yield _left_out(run)
+
+
+def _script(run: Run) -> Section:
+    """Return the section on the what-if events of the replay."""
+    rows = [[duration(event["time_s"]), event_words(event)] for event in run.summary["script"]]
+    lost = [f"{domain.name}: {lost_line(domain.summary)}." for domain in run.domains if "failed" in domain.summary]
+    return Section("What if", " ".join(lost), tables=[Table("Events of the script", "", ["time", "event"], rows)])
 
 
 def _machines_table(run: Run) -> Table:

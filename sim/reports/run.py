@@ -102,6 +102,14 @@ class Run:
         """Whether any job had a mate."""
         return any(domain.summary["paired"]["jobs"] for domain in self.domains)
 
+    def outages(self, domain: str) -> list[tuple[int, int]]:
+        """The instants of what-if events at which nodes of a domain leave service (s), and how many; < 0: come back."""
+        signs = {"down": 1, "drain": 1, "up": -1}
+        events = [event for event in self.summary.get("script", ()) if event["domain"] == domain]
+        return [
+            (event["time_s"], signs[event["action"]] * event["nodes"]) for event in events if event["action"] in signs
+        ]
+
     @property
     def coscheduled(self) -> bool:
         """Whether any two domains coscheduled jobs."""

@@ -75,6 +75,7 @@ class _Summary(_Part):
     command: str
     seed: int
     stalled: bool
+    script: list[dict[str, int | str]] = []
     domains: Annotated[dict[str, _Domain], Field(min_length=1)]
     pairs: _Pairs
 

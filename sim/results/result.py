@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property
@@ -101,11 +101,20 @@ class DomainResult:
             "yields": int(jobs.yields.sum()),
             "releases": self.releases,
             "never_started": int((~self.started).sum()),
+            **self._lost,
             "queue_length": metrics.queue_length(work.submit, self._left_queue, self.last_event),
             "all": self._group(everybody),
             "paired": self._group(paired),
             "unpaired": self._group(~paired),
         }
+
+    @property
+    def _lost(self) -> dict[str, int]:
+        """How many jobs failed, or were cancelled, if any: only what-if events make them so."""
+        counts = {
+            STATES[state]: int((self.jobs.state == state).sum()) for state in (JobState.FAILED, JobState.CANCELLED)
+        }
+        return counts if any(counts.values()) else {}
 
     @property
     def queue(self) -> polars.DataFrame:
@@ -156,6 +165,7 @@ class ReplayResult:
     stalled: bool
     events: list[dict[str, Any]] | None
     timing: dict[str, float]
+    script: Sequence[dict[str, Any]] = ()  # the what-if events, as the summary lists them
 
     @cached_property
     def pairs(self) -> dict[str, Any]:
@@ -195,6 +205,7 @@ class ReplayResult:
         return {
             "timing": self.timing,
             "stalled": self.stalled,
+            **({"script": list(self.script)} if self.script else {}),
             "domains": {name: domain.metrics for name, domain in self.domains.items()},
             "pairs": self.pairs,
             **({"groups": self.groups} if self.pairing.groups else {}),

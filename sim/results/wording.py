@@ -68,6 +68,26 @@ def rejected_line(rejected: Mapping[str, int]) -> str:
     return ", ".join(f"{left_out:,} {REASONS[reason]}" for reason, left_out in rejected.items())
 
 
+def lost_line(domain: Summary) -> str:
+    """Say how many jobs what-if events have ended."""
+    return f"{count(domain['failed'], 'job')} failed, {domain['cancelled']:,} cancelled (what-if events)"
+
+
+def event_words(event: Mapping[str, Any]) -> str:
+    """Say what a what-if event does; `event` is one of a summary's "script"."""
+    domain, action = event["domain"], event["action"]
+    words = {
+        "cancel": lambda: f"job {event['job_id']} of {domain} is cancelled",
+        "down": lambda: f"{count(event['nodes'], 'node')} of {domain} go down; jobs on them fail",
+        "drain": lambda: f"{count(event['nodes'], 'node')} of {domain} leave service as they become free",
+        "up": lambda: f"{count(event['nodes'], 'node')} of {domain} come back",
+        "scheme": lambda: f"{domain}: scheme {event['scheme']}",
+        "cut": lambda: f"the link between {domain} and {event['peer']} is down",
+        "mend": lambda: f"the link between {domain} and {event['peer']} is up again",
+    }
+    return words[action]()
+
+
 def pairs_line(pairs: Summary) -> str:
     """Say how many pairs started together, apart or not at all."""
     if not pairs["pairs"]:

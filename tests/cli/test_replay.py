@@ -262,3 +262,20 @@ def test_of_many_domains_each_has_a_row(cosched, tmp_path):
     assert [row[:3] for row in rows] == [[f"site{number}", "hold", "4"] for number in range(9)]
     assert sum(int(row[3]) for row in rows) in (17, 18)  # half of all jobs
     assert len(said) < 16
+
+
+def test_what_if_events_and_their_victims_are_told(cosched, logs, tmp_path):
+    (tmp_path / "script").write_text("2h down b 10\n4h up b 10\n4h cancel a 9\n")
+    result = cosched("replay", *logs, *WINDOW, "--script", "script", "--out", "run")
+    assert "\n1 job failed, 0 cancelled (what-if events)\n" in result.stdout
+    summary = json.loads((tmp_path / "run/summary.json").read_text())
+    assert summary["script"] == [
+        {"time_s": 7200, "action": "down", "domain": "b", "nodes": 10},
+        {"time_s": 14400, "action": "up", "domain": "b", "nodes": 10},
+        {"time_s": 14400, "action": "cancel", "domain": "a", "job_id": "9"},
+    ]
+    page = (tmp_path / "run/report.html").read_text()
+    assert "10 nodes of b go down; jobs on them fail" in page
+    with open(tmp_path / "run/figures/occupancy.csv") as stream:
+        down = {row["from_s"]: float(row["down"]) for row in csv.DictReader(stream) if row["domain"] == "b"}
+    assert (down["7200"], down["14400"]) == (10, 0)

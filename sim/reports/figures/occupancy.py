@@ -4,22 +4,25 @@ from __future__ import annotations
 
 from functools import partial
 
+import numpy as np
 import polars
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 
 from cosched.sim.reports.figures.figure import Figure
 from cosched.sim.reports.figures.panels import legend, patch, right_axis, stacked, stacked_size, time_axis
-from cosched.sim.reports.figures.series import edges_table, held, running, seen_edges, table_edges
+from cosched.sim.reports.figures.series import edges_table, held, out_of_service, running, seen_edges, table_edges
 from cosched.sim.reports.figures.style import STATES, TimeAxis
 from cosched.sim.reports.run import Run, RunDomain
 
 
 def occupancy_figure(run: Run) -> Figure:
-    """Show running, held and idle nodes of each domain; nodes that were down count as idle: no file records them."""
+    """Show running, held and idle nodes of each domain, and those that what-if events took away."""
     axis = time_axis(run)
-    tables, widths = zip(*(_occupancy(domain, axis) for domain in run.domains), strict=True)
+    tables, widths = zip(*(_occupancy(run, domain, axis) for domain in run.domains), strict=True)
     uses = "ran jobs, were held for a mate or were idle" if run.coscheduled else "ran jobs or were idle"
+    if _any_down(run):
+        uses = uses.replace(" or were idle", ", were idle or down (a drain counts from its beginning)")
     means = sorted({f"means over every {width}" for width in widths if width})
     return Figure(
         "occupancy",
@@ -31,17 +34,23 @@ def occupancy_figure(run: Run) -> Figure:
     )
 
 
-def _occupancy(domain: RunDomain, axis: TimeAxis) -> tuple[polars.DataFrame, str]:
+def _any_down(run: Run) -> bool:
+    return any(run.outages(domain.name) for domain in run.domains)
+
+
+def _occupancy(run: Run, domain: RunDomain, axis: TimeAxis) -> tuple[polars.DataFrame, str]:
     """Return mean and greatest numbers of nodes by state, and the length of the intervals in words."""
-    runs, holds = running(domain), held(domain)
-    edges, width = seen_edges(axis, runs, holds)
+    runs, holds, away = running(domain), held(domain), out_of_service(run, domain)
+    edges, width = seen_edges(axis, runs, holds, away)
     busy, kept = runs.means(edges), holds.means(edges)
+    down = np.minimum(away.means(edges), domain.nodes - busy - kept)  # nodes that drain may run jobs still
     columns = {
         "running": busy,
         "held": kept,
-        "idle": domain.nodes - busy - kept,
+        "idle": domain.nodes - busy - kept - down,
         "running_max": runs.maxima(edges),
         "held_max": holds.maxima(edges),
+        **({"down": down} if _any_down(run) else {}),
     }
     return edges_table(domain.name, edges, columns), width
 
@@ -61,6 +70,7 @@ def _held(run: Run) -> str:
 def _draw(run: Run, tables: tuple[polars.DataFrame, ...], canvas: Canvas) -> None:
     axis = time_axis(run)
     states = ["running", "held", "idle"] if any(table["held"].sum() for table in tables) else ["running", "idle"]
+    states += ["down"] * _any_down(run)
     for (domain, axes), table in zip(stacked(canvas, run), tables, strict=True):
         _draw_domain(axes, domain, table, axis)
     axis.label(axes)
@@ -73,6 +83,9 @@ def _draw_domain(axes: Axes, domain: RunDomain, table: polars.DataFrame, axis: T
     # Both areas begin at 0, so the lower one is drawn over the upper one.
     axes.stairs((table["running"] + table["held"]).to_numpy() * share, edges, fill=True, **STATES["held"].area)
     axes.stairs(table["running"].to_numpy() * share, edges, fill=True, **STATES["running"].area)
+    if "down" in table.columns:
+        top = np.full(len(table), 100.0)
+        axes.stairs(top, edges, baseline=top - table["down"].to_numpy() * share, fill=True, **STATES["down"].area)
     axes.set_title(f"{domain.name} ({domain.nodes:,} nodes)")
     axes.set_ylim(0, 100)
     axes.set_yticks(range(0, 101, 25))

@@ -10,7 +10,7 @@ import polars
 from numpy.typing import NDArray
 
 from cosched.sim.reports.figures.style import TimeAxis
-from cosched.sim.reports.run import RunDomain
+from cosched.sim.reports.run import Run, RunDomain
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -81,6 +81,16 @@ def held(domain: RunDomain) -> Steps:
     if holds is None:
         return Steps(np.empty(0, np.int64), np.empty(0, np.int64))
     return steps(column(holds, "begin"), column(holds, "end"), column(holds, "nodes"))
+
+
+def out_of_service(run: Run, domain: RunDomain) -> Steps:
+    """Return how many nodes what-if events keep out of service; a drain counts from its beginning on."""
+    changes = run.outages(domain.name)
+    times = np.array([time for time, _ in changes], np.int64)
+    out: list[int] = [0]
+    for _, nodes in changes:
+        out.append(min(max(out[-1] + nodes, 0), domain.nodes))
+    return Steps(times, np.array(out[1:], np.int64))
 
 
 def waiting(domain: RunDomain, jobs: polars.DataFrame) -> Steps:

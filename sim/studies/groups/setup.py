@@ -32,9 +32,9 @@ SETUP = (
     "combinations see the same jobs in a replication."
 )
 MEANING = (
-    "A letter for the large machines and one for the small ones: H holds, Y yields, M meets (pairs with slots; groups "
-    'start before their turn within the budget, and yield otherwise); "none": no coscheduling. "In pairs": two members '
-    "of each group at a time are a pair, and the last of an odd number is a job like others."
+    "A letter for the large machines and one for the small ones: H holds, Y yields, M meets (with slots); "
+    '"none": no coscheduling. "In pairs": two members of each group at a time are a pair, and the last of an odd '
+    "number is a job like others."
 )
 
 
