@@ -99,7 +99,7 @@ def _recall_group(group: Membership, kept: Mapping[str, Any]) -> None:
             setattr(group, name, copy(kept[name]))
     if "proposal" in kept:
         since, requests = kept["proposal"]
-        group.proposal = Proposal(since, {peer: ProposeGroupStart(*asked) for peer, asked in requests.items()})
+        group.proposal = Proposal(since, {peer: _proposed(asked) for peer, asked in requests.items()})
     if "decision" in kept:
         id, start_at, unsettled = kept["decision"]
         group.decision = Decision(id, start_at, {peer: SettleGroupStart(*told) for peer, told in unsettled.items()})
@@ -146,6 +146,11 @@ def recalled_answer(kind: str, values: Sequence[Any]) -> MutatingReply:
     if isinstance(answer, Proposed) and answer.refusal is not None:
         return answer._replace(refusal=Refusal(answer.refusal))
     return answer
+
+
+def _proposed(kept: list[Any]) -> ProposeGroupStart:
+    request = ProposeGroupStart(*kept)
+    return request._replace(without=tuple(request.without))
 
 
 def _request(kept: list[Any]) -> Request:
