@@ -26,13 +26,15 @@ from cosched.adapters.manager import Ended, Manager, Started
 class Link:
     """The mate that a job names: job `mate` of the domain `peer`, or whichever job carries the same `pair` name.
 
-    `or_alone`: the job starts alone if there is no such mate.
+    `or_alone`: the job starts alone if there is no such mate. `others`: the job is in the group `pair`, with one job on
+    each of these domains, two or more, in alphabetical order; `peer` is empty.
     """
 
     peer: str = ""
     mate: str | None = None
     pair: str | None = None
     or_alone: bool = False
+    others: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +131,7 @@ class BatchSystem(Manager[Known, BatchReport], Protocol):
     async def give_back(self, job_id: str, backoff: float | None = None) -> bool:
         """Yield: the job is queued again, and is not offered for `backoff` seconds (None: as configured).
 
-        Returns when the job is queued. False: it is not offered, or no longer.
+        Returns when the job is queued. False: it is not offered, or no longer. MustHoldError: see `Offered.can_yield`.
         """
 
     async def release(self, job_id: str) -> bool:
@@ -241,12 +243,14 @@ class BatchSystemFactory:
 
     `submit` runs in `cosched submit`, as the calling user and on the user's host. It raises InputError for what the
     user must correct, and ManagerError. None: users submit with the batch system's own command. `can_meet`: whether it
-    gives slots and starts wanted jobs before their turn (meet.md).
+    gives slots and starts wanted jobs before their turn (meet.md). `can_group`: whether its jobs can name groups
+    (`Link.others`), and `submit` takes the options `group` and `members`; else its domains take no members of groups.
     """
 
     make: Callable[[str, Path, Mapping[str, object]], BatchSystem]
     submit: Submit | None = None
     can_meet: bool = False
+    can_group: bool = False
 
     def __call__(self, domain: str, directory: Path, settings: Mapping[str, object]) -> BatchSystem:
         """See `loading.ManagerFactory`."""

@@ -44,6 +44,10 @@ class UnknownJobError(ManagerError):
     """The manager does not know this job, or has forgotten it."""
 
 
+class MustHoldError(ManagerError):
+    """The manager would cancel this job if it gave its nodes back: it can only hold, or start."""
+
+
 class End(StrEnum):
     """How a job ended."""
 

@@ -1,8 +1,9 @@
 """A Slurm job names its mate by a word of its comment. The rest of the comment is the user's.
 
 `cosched:mate=eureka/1234` names job 1234 of the domain eureka. `cosched:pair=NAME` names the job of another domain that
-has the same pair name; `cosched:group=NAME@eureka` says which domain, where there are several. The additional word
-`cosched:or-alone` lets the job start alone if there is no such mate.
+has the same pair name; `cosched:group=NAME@eureka` says which domain, where there are several.
+`cosched:group=NAME@eureka+mira` names a group, by the domains of its other members. The additional word
+`cosched:or-alone` lets the job start alone if there is no such mate, or member.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import re
 from dataclasses import replace
 
 from cosched.adapters.batch_system import Link
-from cosched.validation.group_names import read_members
+from cosched.validation.group_names import wrong_group_name, wrong_members
 from cosched.validation.pair_names import ALLOWED, is_pair_name
 
 MARK = "cosched:"
@@ -24,8 +25,8 @@ HET = "a heterogeneous job cannot have a mate: its components start one by one"
 NO_REQUEUE = "with --no-requeue this job can only wait for its mate on its nodes; it cannot yield"
 _BLANKS = re.compile(r"[ \t\n\v\f\r]+")
 _MATE = re.compile(r"([A-Za-z0-9_.-]{1,64})/(.+)")
-_GROUP = f"{MARK}group=NAME@DOMAIN"
-_FORMS = f"{MARK}mate=DOMAIN/ID or {MARK}pair=NAME (a name is {ALLOWED})"
+_GROUP = f"{MARK}group=NAME@DOMAIN+DOMAIN"
+_FORMS = f"{MARK}mate=DOMAIN/ID, {MARK}pair=NAME or {_GROUP} (a name is {ALLOWED})"
 
 
 class CommentError(ValueError):
@@ -34,7 +35,8 @@ class CommentError(ValueError):
 
 def word(link: Link) -> str:
     """Return the word that names this mate in a comment."""
-    pair = f"{MARK}group={link.pair}@{link.peer}" if link.peer else f"{MARK}pair={link.pair}"
+    domains = "+".join(link.others) or link.peer
+    pair = f"{MARK}group={link.pair}@{domains}" if domains else f"{MARK}pair={link.pair}"
     mate = pair if link.mate is None else f"{MARK}mate={link.peer}/{link.mate}"
     return f"{mate} {OR_ALONE}" if link.or_alone else mate
 
@@ -89,24 +91,21 @@ def _link(directive: str) -> Link:
     if key == "pair" and is_pair_name(value):
         return Link(pair=value)
     if key == "group":
-        return _pair_in(value)
+        return _group(value)
     if key == "mate" and (match := _MATE.fullmatch(value)) and _is_name(match[2]):
         return Link(peer=match[1], mate=match[2])
     raise CommentError(f"the comment has a word that begins with {MARK} and is not {_FORMS}, or {OR_ALONE} beside it")
 
 
-def _pair_in(group: str) -> Link:
-    """The pair that a group of one other domain is; CommentError."""
-    name, _, domains = group.rpartition("@")
-    try:
-        others = read_members(domains, "+")
-    except ValueError:
-        others = ()
-    if not is_pair_name(name) or not others:
-        raise CommentError(f"the comment has a word that begins with {MARK}group= and is not {_GROUP}")
-    if len(others) > 1:
-        raise CommentError(f"the comment names a group of several other domains; Slurm starts pairs only: {_GROUP}")
-    return Link(peer=others[0], pair=name)
+def _group(value: str) -> Link:
+    """The group of this name and these other domains; one of them is that of a pair. CommentError."""
+    name, _, domains = value.rpartition("@")
+    others = domains.split("+") if domains else []
+    if (wrong := wrong_members(others)) is not None:
+        raise CommentError(f"the comment has no {_GROUP}: domain {wrong[0] + 1} {wrong[1]}")
+    if why := wrong_group_name(name) if len(others) > 1 or not is_pair_name(name) else "":
+        raise CommentError(f"the comment has no {_GROUP}: {why}")
+    return Link(others[0], pair=name) if len(others) == 1 else Link(pair=name, others=tuple(sorted(others)))
 
 
 def _bytes(text: str) -> int:

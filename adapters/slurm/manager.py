@@ -195,7 +195,7 @@ class SlurmManager(MeetingSystem):
         return job.phase is Phase.OFFERED and job.offer is offer
 
     async def give_back(self, job_id: str, backoff: float | None = None) -> bool:
-        """See the protocol; continues if the caller is cancelled. ManagerError: the job must not yield."""
+        """See the protocol; continues if the caller is cancelled. MustHoldError."""
         pause = self.settings.backoff if backoff is None else backoff
         given = await asyncio.shield(self._own(self._sequences.give_back(self._of(job_id), pause)))
         if self._slots.is_for_one_try(job_id):
@@ -203,7 +203,7 @@ class SlurmManager(MeetingSystem):
         return given
 
     async def release(self, job_id: str) -> bool:
-        """See the protocol; continues if the caller is cancelled. ManagerError: the job must not yield."""
+        """See the protocol; continues if the caller is cancelled. MustHoldError."""
         return await asyncio.shield(self._own(self._sequences.release(self._of(job_id))))
 
     async def try_start(self, job_id: str, patience: float | None = None) -> bool:
@@ -384,4 +384,5 @@ def _make(domain: str, directory: Path, settings: Mapping[str, object]) -> Slurm
     return SlurmManager(read_settings(directory, settings))
 
 
-create = BatchSystemFactory(_make, submit, can_meet=True)  # the entry point `slurm` of the group `cosched.adapters`
+# The entry point `slurm` of the group `cosched.adapters`.
+create = BatchSystemFactory(_make, submit, can_meet=True, can_group=True)

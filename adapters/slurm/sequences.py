@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 
-from cosched.adapters.manager import ManagerError, UnknownJobError
+from cosched.adapters.manager import ManagerError, MustHoldError, UnknownJobError
 from cosched.adapters.programs import until_it_answers
 from cosched.adapters.slurm.book import Book, Job, Phase
 from cosched.adapters.slurm.calls import Slurm
@@ -54,7 +54,7 @@ class Sequences:
     async def give_back(self, job: Job, backoff: float) -> bool:
         """Make a job yield, and keep it queued for `backoff` seconds.
 
-        False: its hook does not wait. ManagerError: it must not yield.
+        False: its hook does not wait. MustHoldError.
         """
         async with job.sequence:
             if not self._give_back(job):
@@ -66,7 +66,7 @@ class Sequences:
     async def release(self, job: Job) -> bool:
         """Make a job yield, let Slurm offer its nodes to all other jobs, then let the job take part again.
 
-        False: its hook does not wait. ManagerError: it must not yield.
+        False: its hook does not wait. MustHoldError.
         """
         async with job.sequence:
             if not self._give_back(job):
@@ -125,7 +125,7 @@ class Sequences:
         if job.phase is not Phase.OFFERED:
             return False
         if not job.can_yield:
-            raise ManagerError(f"job {job.job_id} cannot yield: Slurm would cancel it (srun, salloc or --no-requeue)")
+            raise MustHoldError(f"job {job.job_id} cannot yield: Slurm would cancel it (srun, salloc or --no-requeue)")
         if not self._hooks.give_back(job.job_id):
             return False
         job.phase, job.changed, job.reason = Phase.GIVING_BACK, self._clock(), ""

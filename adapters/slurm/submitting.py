@@ -61,7 +61,7 @@ def _comment(path: str, asked: Asked, given: Mapping[str, Any]) -> str | None:
     own, link = given.get("comment"), _link(given)
     if link is None:
         return own
-    with _naming("--pair" if link.mate is None else "--mate"):
+    with _naming("--group" if link.others else "--pair" if link.mate is None else "--mate"):
         add("", link)
     with _naming(path if own is None else "--comment"):
         return add(asked.comment if own is None else own, link)
@@ -69,6 +69,8 @@ def _comment(path: str, asked: Asked, given: Mapping[str, Any]) -> str | None:
 
 def _link(given: Mapping[str, Any]) -> Link | None:
     or_alone = given.get("or_alone", False)
+    if given.get("group") is not None:
+        return Link(pair=given["group"], or_alone=or_alone, others=tuple(sorted(given["members"])))
     if given.get("pair") is not None:
         return Link(given["pair_domain"], pair=given["pair"], or_alone=or_alone)
     if given.get("mate") is None:

@@ -187,6 +187,12 @@ class Manager(SchedulerFields):
         """Whether the resource manager schedules by itself (`adapters.batch_system`)."""
         return load_batch_system(self.kind) is not None
 
+    @property
+    def takes_groups(self) -> bool:
+        """Whether its jobs can be in groups: not if they name their mates to a batch system, and can name no groups."""
+        system = load_batch_system(self.kind)
+        return system is None or system.can_group
+
     @model_validator(mode="after")
     def _schedules_or_is_scheduled(self) -> Self:
         given = sorted(self.model_fields_set & SchedulerFields.model_fields.keys())

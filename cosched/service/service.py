@@ -178,7 +178,7 @@ class Service:
         self.timers = replay.timers if replay else Timers(self.clock)
         self.watchers = Watchers()
         durability = self._open_durability(stack)
-        kind = kind_of(manager, self._cluster)
+        kind = kind_of(manager, self._cluster, takes_groups=configuration.manager.takes_groups)
         self.domain = LiveDomain(
             self.name, configuration.coscheduling_settings(), kind.scheduler, self.store, self.clock, self.metrics,
             owners=_owners(configuration), paced=self._paced, of_traces=replay is not None,

@@ -11,13 +11,14 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
-from cosched.core.coscheduling.answers import REFUSED
-from cosched.core.effects import Answer, Call, PassOver, Release, Reschedule, Start, Try, Yield
+from cosched.core.effects import Answer, Call, PassOver, Release, Reschedule, Start, Try, TryReady, Yield
 from cosched.core.job import JobState
-from cosched.core.protocol import MutatingRequest
+from cosched.core.protocol import GroupName
 from cosched.core.scheduling.external import ExternalScheduler
 from cosched.service.domain.changes import Order
+from cosched.service.domain.late_answers import SUPERSEDED, Late
 from cosched.service.domain.live_domain import LiveDomain
+from cosched.service.domain.memory import named_group
 from cosched.service.domain.offered_jobs import OfferedJobs
 from cosched.service.domain.recovery import recover
 from cosched.service.store import JobRecord
@@ -39,26 +40,31 @@ class Job:
     nodes: int
     run: int
     pair: str | None
+    group: str | None = None
     state: int = QUEUED
     eligible_at: int = 0
     runs: int = 0  # started so often
 
+    @property
+    def alone(self) -> bool:
+        return self.pair is None and self.group is None
 
-class Late:
+
+class LateAnswers:
     """The answers that take a while: they go back through the world."""
 
     def __init__(self) -> None:
         self.waiting: list[tuple[str, Any, Callable[[Any], None]]] = []
 
     def tell(self, answer: Answer) -> None:
-        if not isinstance(answer.request, MutatingRequest):
+        if not isinstance(answer.request, Late):
             return
         for entry in list(self.waiting):
             peer, request, deliver = entry
             if (peer, request.caller) == (answer.peer, answer.request.caller):
                 self.waiting.remove(entry)
-                same = request.request_id == answer.request.request_id
-                deliver(answer.answer if same else REFUSED[type(request)])
+                same = request.request_id == answer.request.request_id and type(request) is type(answer.request)
+                deliver(answer.answer if same else SUPERSEDED[type(request)])
 
 
 class SlurmNode(Node):
@@ -97,7 +103,7 @@ class SlurmNode(Node):
 
     def _take_up(self, job: Job) -> None:
         """As `Offers.take_up` does."""
-        if job.pair is None:
+        if job.alone:
             return
         if job.state == DONE:
             self.domain.started(job.id)
@@ -129,14 +135,19 @@ class SlurmNode(Node):
     # Jobs
 
     def record(self, job: Job) -> JobRecord:
-        (peer,) = self.world.others(self.name)
-        number = int(job.id)
-        return JobRecord(number, "", "u", None, job.nodes, 0, self.world.now, JobState.QUEUED, peer=peer, pair=job.pair)
+        others = tuple(self.world.others(self.name))
+        record = JobRecord(int(job.id), "", "u", None, job.nodes, 0, self.world.now, JobState.QUEUED)
+        if job.group is not None:
+            record.group_name, record.group_with = job.group, "+".join(others)
+            record.memory = named_group(self.name, GroupName(job.group, others))
+        elif job.pair is not None:
+            record.peer, record.pair = others[0], job.pair
+        return record
 
-    def submit(self, job: int, nodes: int, run: int, pair: str | None) -> None:
+    def submit(self, job: int, nodes: int, run: int, pair: str | None, group: str | None = None) -> None:
         self.expected.add(str(job))
-        new = self.slurm[str(job)] = Job(str(job), nodes, run, pair)
-        if pair is not None:
+        new = self.slurm[str(job)] = Job(str(job), nodes, run, pair, group)
+        if not new.alone:
             self.guarded(lambda: self.offered.submitted(self.record(new)))
         self.schedule()
 
@@ -163,7 +174,7 @@ class SlurmNode(Node):
     def _schedule(self) -> None:
         for job in list(self.slurm.values()):
             if job.state == QUEUED and job.eligible_at <= self.world.now and self.fits_now(job):
-                if job.pair is None:
+                if job.alone:
                     self._run(job)
                 else:
                     job.state = OFFERED
@@ -187,14 +198,14 @@ class SlurmNode(Node):
         job.runs += 1
         self.starts[job.id] += 1
         self.started_at[job.id] = self.world.now
-        if job.pair is not None:
+        if not job.alone:
             self.guarded(lambda: self.domain.started(job.id))
         self.world.at(self.world.now + job.run, lambda: self._complete(job))
 
     def _complete(self, job: Job) -> None:
         job.state = DONE
         self.done.add(job.id)
-        if job.pair is not None:
+        if not job.alone:
             self.guarded(lambda: self.domain.end(job.id, JobState.COMPLETED))
         self.schedule()
 
@@ -217,7 +228,7 @@ class SlurmOutside(Outside):
 
     def __init__(self, node: Node, life: int) -> None:
         super().__init__(node, life)
-        self.late = Late()
+        self.late = LateAnswers()
 
     def answer(self, answer: Answer) -> None:
         self.late.tell(answer)
@@ -241,7 +252,7 @@ class SlurmOutside(Outside):
         self.node.slurm[order.job].eligible_at = 0
         self.node.schedule()
 
-    def _try(self, order: Try) -> None:
+    def _try(self, order: Try | TryReady) -> None:
         node, job = self.node, self.node.slurm[order.job]
         node.trying.add(job.id)
         job.eligible_at = 0
@@ -286,11 +297,12 @@ _ORDERS: dict[type, Callable[[SlurmOutside, Any], None]] = {
     PassOver: lambda outside, order: outside.node.requeue(order.job, PASSED_OVER),
     Release: SlurmOutside._release,
     Try: SlurmOutside._try,
+    TryReady: SlurmOutside._try,
     Reschedule: SlurmOutside._hasten,
 }
 
 
 class SlurmWorld(World):
-    """Domains a and b, whose managers schedule."""
+    """Domains a and b, whose managers schedule; more for groups."""
 
     node_kind = SlurmNode

@@ -39,9 +39,9 @@ def world(tmp_path):
         each.close()
 
 
-def new_world(folder, seed: int, schemes, faults: Faults, **settings) -> World:
+def new_world(folder, seed: int, schemes, faults: Faults, *, kind: type[World] = World, **settings) -> World:
     """Three machines of 10 nodes, groups and other jobs, submitted over five minutes; all drawn from the seed."""
-    made = World(folder, seed, chosen("abc", schemes, **settings), faults)
+    made = kind(folder, seed, chosen("abc", schemes, **settings), faults)
     draw = random.Random(seed)
     for node in made.nodes.values():
         jobs = [f"g{n}" for n in range(GROUPS)] + [None] * ALONE

@@ -172,10 +172,10 @@ def test_a_member_killed_between_its_submission_and_its_admission_is_in_its_grou
     assert ask(node, GetMember("7", "g", DOMAINS, "u")) == MateJobId(Found.MATE, "2")
 
 
-def test_a_domain_whose_manager_schedules_takes_no_members(tmp_path: Path) -> None:
+def test_a_domain_whose_jobs_can_name_no_groups_takes_no_members(tmp_path: Path) -> None:
     world = SlurmWorld(tmp_path, 1, {name: CoschedulingSettings() for name in "ab"}, Faults())
     node = world.nodes["a"]
-    assert not node.domain.takes_groups
+    node.domain.takes_groups = node.domain.scheduler.takes_groups = False
     assert ask(node, GetMember("7", "g", DOMAINS, "u")) == MateJobId(Found.NO_PAIR, None, MateProblem.NO_GROUPS)
     assert ask(node, PROPOSE) == GroupProposed(Vote.NO)
     assert ask(node, GetProposal("b/7/1", "1", "7")) == ProposalOutcome(Outcome.UNKNOWN)

@@ -25,22 +25,28 @@ class Coupled:
     def __init__(self, lab: CoupledLab, script: str = NOTING) -> None:
         self.lab = lab
         self._script = script
-        self.here, self.there = lab
-        self.ids: dict[tuple[str, str], str] = {}  # of the last job of each domain and pair
+        self.here, self.there, *_ = lab
+        self.ids: dict[tuple[str, str], str] = {}  # of the last job of each domain and pair, or group
 
     def submit(self, domain: Domain, work: Work, *options: str) -> str:
         """Submit a job, which notes when it begins; its id."""
-        script = self._script.format(name=work.pair or "-", notes=domain.cluster.jobs / "notes", seconds=work.seconds)
-        comment = [f"--comment=cosched:pair={work.pair}"] if work.pair else []
-        options = (f"--nodes={work.nodes}", "--output=/dev/null", *comment, *options)
+        name = work.pair or work.group
+        script = self._script.format(name=name or "-", notes=domain.cluster.jobs / "notes", seconds=work.seconds)
+        options = (f"--nodes={work.nodes}", "--output=/dev/null", *self._comment(domain, work), *options)
         job = str(domain.cluster.sbatch(script, *options))
-        if work.pair:
-            self.ids[domain.name, work.pair] = job
+        if name:
+            self.ids[domain.name, name] = job
         return job
 
+    def _comment(self, domain: Domain, work: Work) -> list[str]:
+        if work.group:
+            others = "+".join(other.name for other in self.lab if other is not domain)
+            return [f"--comment=cosched:group={work.group}@{others}"]
+        return [f"--comment=cosched:pair={work.pair}"] if work.pair else []
+
     def run(self, sides: Sides) -> Outcome:
-        """Submit the work, to both clusters at once, and see it to its end."""
-        with ThreadPoolExecutor(2) as pool:
+        """Submit the work, to all clusters at once, and see it to its end."""
+        with ThreadPoolExecutor(len(sides)) as pool:
             ids = list(pool.map(lambda domain, works: [self.submit(domain, w) for w in works], self.lab, sides))
         return self.outcome(*ids)
 
@@ -65,7 +71,8 @@ class Coupled:
         with Client(domain.service.server, timeout=PATIENCE) as client:
             for event in client.events(0, kinds=["started"], until_now=True):
                 if (job := jobs.get(str(event.job).rpartition(":")[2])) is not None:
-                    found.whys.setdefault(str(job.mates[0].pair), []).append(event.detail["why"])
+                    name = job.group.name if job.group is not None else str(job.mates[0].pair)
+                    found.whys.setdefault(name, []).append(event.detail["why"])
 
     def job(self, domain: Domain, job_id: str) -> Job | None:
         """A job as cosched knows it, if it does."""

@@ -37,6 +37,8 @@ def submit(cluster: Cluster, *options: str, command: str = "sbatch") -> tuple[bo
         "cosched:pair=night",
         "cosched:mate=eureka/1234",
         "cosched:group=night/run@eureka",
+        "cosched:group=17@eureka",
+        "cosched:or-alone cosched:group=a@b@eureka+mira-2+polaris",
         "cosched:mate=eureka.site-2/job_1[7]",
         "project=a cosched:pair=night/run,2 other words",
         "cosched:pair=night cosched:or-alone",
@@ -56,8 +58,6 @@ def test_a_good_comment_and_that_of_others_is_accepted_silently(cluster: Cluster
         "cosched:pair=",
         "cosched:pair= x",
         "cosched:Pair=x",
-        "cosched:group=x",
-        "cosched:group=@eureka",
         "cosched:mate=eureka",
         "cosched:mate=/12",
         "cosched:mate=eureka/",
@@ -73,10 +73,31 @@ def test_a_good_comment_and_that_of_others_is_accepted_silently(cluster: Cluster
     ],
 )
 def test_a_mistaken_comment_is_refused_in_one_line(cluster: Cluster, comment: str) -> None:
-    form = "comment: not of the form cosched:mate=DOMAIN/JOBID or cosched:pair=NAME, a word by itself"
+    form = "comment: not of the form cosched:mate=DOMAIN/JOBID, cosched:pair=NAME or cosched:group=NAME@DOMAIN+DOMAIN, "
+    form += "a word by itself"
     form += f" (beside it cosched:or-alone); NAME is {ALLOWED}"
     accepted, said = submit(cluster, f"--comment={comment}")
     assert (accepted, [line.removeprefix("error: ") for line in said]) == (False, [form])
+
+
+@pytest.mark.parametrize(
+    ("group", "why"),
+    [
+        ("x", "has no NAME@DOMAIN+DOMAIN"),
+        ("@eureka", "has no NAME@DOMAIN+DOMAIN"),
+        ("x@", "names the domains of the other members after @, with + between them"),
+        ("x@eureka+", "names the domains of the other members after @, with + between them"),
+        ("x@eureka,mira", "names the domains of the other members after @, with + between them"),
+        ("x@eureka+mira+eureka", "names eureka twice: a group has one job on each domain"),
+        ("17@eureka+mira", "has a name that ends in a number alone"),
+        ("x@" + "+".join(f"d{n}" for n in range(16)), "names too many domains: a group has at most 16 members"),
+    ],
+)
+def test_a_group_that_cannot_be_is_refused_in_one_line(cluster: Cluster, group: str, why: str) -> None:
+    accepted, said = submit(cluster, f"--comment=cosched:group={group}")
+    assert not accepted
+    assert len(said) == 1
+    assert said[0].removeprefix("error: ").startswith(f"comment: cosched:group= {why}")
 
 
 def test_a_job_has_one_mate(cluster: Cluster) -> None:

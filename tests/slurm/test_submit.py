@@ -207,7 +207,7 @@ def test_a_job_that_must_not_be_requeued_can_only_hold(cosched: Any, script: Any
 @pytest.mark.parametrize(
     ("flags", "line"),
     [
-        (("--mate", "eur eka:3"), "--mate: the mate cannot be written in a comment as cosched:mate=DOMAIN/ID or "),
+        (("--mate", "eur eka:3"), "--mate: the mate cannot be written in a comment as cosched:mate=DOMAIN/ID, "),
         (
             ("--pair", "x", "--comment", "cosched:pair=y"),
             "--comment: the comment already has a word that begins with cosched:",
@@ -237,8 +237,12 @@ def test_a_pair_among_several_peers_names_its_domain(
     assert line == "--pair: intrepid is coupled with eureka, kraken; name one by --pair-domain"
     for flags in (*PAIR, "--pair-domain", "eureka"), ("--group", "run7", "--with", "eureka", "--hold"):
         assert submitted(*flags, script())["Comment"] == "cosched:group=run7@eureka"
-    line = refused("--group", "run7", "--with", "eureka,kraken", script())
-    assert line == "--group: intrepid takes no members of groups, since slurm schedules its jobs: pair them"
+    group = "--group", "run7", "--with"
+    assert submitted(*group, "kraken,eureka", script())["Comment"] == "cosched:group=run7@eureka+kraken"
+    line = refused(*group, "eureka,mira", script())
+    assert line == "--with: intrepid is not coupled with 'mira' (only with eureka, kraken)"
+    line = refused(*group, "eureka,kraken", "--comment=cosched:pair=x", script())
+    assert line == "--comment: the comment already has a word that begins with cosched:"
 
 
 def test_what_sbatch_refuses_is_said_in_its_own_words(unsubmitted: Any, script: Any) -> None:

@@ -40,5 +40,5 @@ def check_destination(name: str, domain: Domain, takes_scripts: bool) -> None:
     if domain.name != name:
         raise InputError("--to", None, f"at the address of {name} is domain {domain.name}: mend client.toml")
     if not takes_scripts:
-        said = f"jobs of {name} are submitted by the command of {domain.manager}: submit each job by itself, as a pair"
+        said = f"jobs of {name} are submitted by the command of {domain.manager}: submit each job by itself"
         raise InputError("--to", None, said)

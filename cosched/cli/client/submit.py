@@ -25,7 +25,7 @@ from cosched.cli.output.terminal import say, show_text
 from cosched.errors import InputError
 
 if TYPE_CHECKING:
-    from cosched.adapters.batch_system import Accepted, Submit
+    from cosched.adapters.batch_system import Accepted, BatchSystemFactory, Submit
     from cosched.client import Client, Domain, Job
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -112,11 +112,14 @@ def submit(
     if script is None:
         raise click.UsageError("Missing argument 'SCRIPT'.")
     content, given, asked = _asked(ctx, script, options)
+    from cosched.adapters.loading import load_batch_system
+
     with connected(server) as client:
         domain = client.domain()
-        if (submit_there := _submitter(domain)) is not None:
-            _check_pair(given, domain)
-            accepted = _submit_there(submit_there, domain, script, content, arguments, given)
+        system = load_batch_system(domain.manager)
+        if system is not None and system.submit is not None:
+            _check_group(given, domain, system)
+            accepted = _submit_there(system.submit, domain, script, content, arguments, given)
             _tell_id(accepted.job_id, domain.name, parsable)
             job = _look_up(client, accepted.job_id) if accepted.names_mate else None
         else:
@@ -140,7 +143,7 @@ def _submit_to(
         for name, path, content, _, asked in read:
             client = stack.enter_context(connected_to(name))
             domains.append(domain := client.domain())
-            check_destination(name, domain, _submitter(domain) is None)
+            check_destination(name, domain, _takes_scripts(domain))
             job = {key: value for key, value in _specification(asked, path, domain).items() if key not in NAMES}
             jobs.append((client, {"script": content, **job}))
         submitted = submit_together(options["group"] or options["pair"], jobs)
@@ -161,23 +164,30 @@ def _asked(
     return content, given, asked
 
 
-def _submitter(domain: Domain) -> Submit | None:
-    """Return what submits jobs to the domain's batch system; None: jobs are submitted to the domain itself."""
+def _takes_scripts(domain: Domain) -> bool:
+    """Whether jobs are submitted to the domain itself, not by a command of its batch system."""
     from cosched.adapters.loading import load_batch_system
 
     system = load_batch_system(domain.manager)
-    return None if system is None else system.submit
+    return system is None or system.submit is None
 
 
-def _check_pair(given: dict[str, Any], domain: Domain) -> None:
-    """A group of two is a pair. InputError: a batch system starts no larger ones."""
-    if (group := given.pop("group", None)) is None:
+def _check_group(given: dict[str, Any], domain: Domain, system: BatchSystemFactory) -> None:
+    """A group of two is a pair. InputError: a group that cannot be."""
+    if "group" not in given:
         return
-    members = given.pop("members")
-    if len(members) > 1:
+    members = given["members"]
+    if len(members) == 1:
+        given |= {"pair": given.pop("group"), "pair_domain": given.pop("members")[0]}
+        return
+    if not system.can_group:
         said = f"{domain.name} takes no members of groups, since {domain.manager} schedules its jobs: pair them"
         raise InputError("--group", None, said)
-    given |= {"pair": group, "pair_domain": members[0]}
+    coupled = [peer.name for peer in domain.peers]
+    for member in members:
+        if member not in coupled:
+            said = f"{domain.name} is not coupled with {member!r} (only with {', '.join(coupled) or 'nobody'})"
+            raise InputError("--with", None, said)
 
 
 def _submit_there(submit: Submit, domain: Domain, *job: Any) -> Accepted:

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
-from cosched.core.effects import PassOver, Release, Reschedule, Try, Yield
+from cosched.core.effects import PassOver, Release, Reschedule, Try, TryReady, Yield
 from cosched.core.events import MayBeEarlier, Ready
 from cosched.core.job import JobState
 from cosched.core.protocol import FOREVER, JobId
@@ -24,10 +24,11 @@ class ExternalScheduler:
 
     all_known = False
 
-    def __init__(self, nodes: int) -> None:
+    def __init__(self, nodes: int, *, takes_groups: bool = True) -> None:
         self.nodes = nodes
+        self.takes_groups = takes_groups
         self.starts = RecentStarts()  # none: nobody starts before their turn
-        self.trying: dict[JobId, Try] = {}  # what came of these is told later
+        self.trying: dict[JobId, Try | TryReady] = {}  # what came of these is told later
         self._favoured: Counter[JobId] = Counter()
         self._jobs: dict[JobId, ClusterJob] = {}
         self._offers: deque[Ready] = deque()
@@ -133,6 +134,36 @@ class ExternalScheduler:
         self._jobs[job] = replace(self._jobs[job], wanted_until=wanted_until)
         self.trying[job] = tried = Try(job, wanted_until, start_at)
         self._orders.append(tried)
+
+    def try_ready(self, job: JobId, now: int) -> bool | None:  # noqa: ARG002
+        """See GroupScheduler: the batch system is asked to offer the job; what comes of it is told later."""
+        if job not in self._jobs:
+            return False
+        self.trying[job] = tried = TryReady(job)
+        self._orders.append(tried)
+        return None
+
+    def keep(self, job: JobId) -> None:
+        """The batch system offers a job that `try_ready` has asked for: it keeps its nodes."""
+        self._put(job, JobState.READY)
+
+    def give_back(self, job: JobId, now: int) -> None:  # noqa: ARG002
+        """See GroupScheduler. It is the job's own turn now, on the nodes that it is offered.
+
+        One that has yielded before gives them back: else two members that yield could keep theirs by turns.
+        """
+        known = self._jobs[job]
+        if known.passed_over:
+            self._put(job, JobState.QUEUED)
+            self._orders.append(Yield(job, 1.0))
+        else:
+            self._jobs[job] = replace(known, state=JobState.READY)
+            self._offers.append(Ready(job, known.nodes, FOREVER))
+
+    def want_until(self, job: JobId, until: int) -> None:
+        """See GroupScheduler."""
+        if job in self._jobs:
+            self._jobs[job] = replace(self._jobs[job], wanted_until=until)
 
     def wanted(self, now: int) -> list[JobId]:
         """The queued jobs whose mates hold nodes for them."""

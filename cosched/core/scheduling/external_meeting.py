@@ -32,8 +32,8 @@ class _Aside(NamedTuple):
 class ExternalMeetingScheduler(ExternalScheduler):
     """See MeetingScheduler."""
 
-    def __init__(self, settings: ClusterSettings) -> None:
-        super().__init__(settings.nodes)
+    def __init__(self, settings: ClusterSettings, *, takes_groups: bool = True) -> None:
+        super().__init__(settings.nodes, takes_groups=takes_groups)
         self.settings = settings
         self.starts = RecentStarts(settings.mate_budget_share)
         self._asked: dict[tuple[JobId, type, bool], Question] = {}  # what is to be told later

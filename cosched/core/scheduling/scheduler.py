@@ -7,7 +7,19 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Protocol, runtime_checkable
 
-from cosched.core.effects import Book, Claim, EndTurn, PassOver, Quote, Release, Reschedule, Try, Unbook, Yield
+from cosched.core.effects import (
+    Book,
+    Claim,
+    EndTurn,
+    PassOver,
+    Quote,
+    Release,
+    Reschedule,
+    Try,
+    TryReady,
+    Unbook,
+    Yield,
+)
 from cosched.core.events import Booked, Claimed, MayBeEarlier, Quoted, Ready, Requeued
 from cosched.core.job import JobState
 from cosched.core.protocol import JobId
@@ -18,7 +30,7 @@ from cosched.core.scheduling.primitives.codes import NONE
 from cosched.core.scheduling.starts import RecentStarts
 
 Order = (
-    Yield | Release | Try | Reschedule | PassOver | Quote | Book | Unbook | Claim | EndTurn
+    Yield | Release | Try | TryReady | Reschedule | PassOver | Quote | Book | Unbook | Claim | EndTurn
 )  # what a batch system is told
 WITH_NODES = (JobState.READY, JobState.HOLDING, JobState.RUNNING)
 
@@ -169,6 +181,7 @@ class OpenScheduler(Scheduler, Protocol):
 
     nodes: int
     all_known: bool  # whether it knows all jobs of the machine; else only those that name a mate
+    takes_groups: bool  # whether its jobs can be in groups; then it is a GroupScheduler
     starts: RecentStarts  # those that it counts, to bound starts before their turn
 
     def submit(self, job: ClusterJob) -> None:

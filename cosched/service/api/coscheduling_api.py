@@ -161,19 +161,22 @@ class CoschedulingApi(CoschedulingServiceServicer):
             self._check_reader(caller)
             return self._own_mate(asked.request.caller)
         self.check_peer(caller, asked.peer)
+        of_group = isinstance(asked.request, AboutGroup)
         if await self._may_turn_up(asked):
-            return write_reply(MateJobId(Found.UNSUBMITTED, None), self._domain.name)
+            return write_reply(MateJobId(Found.UNSUBMITTED, None), self._domain.name, of_group=of_group)
         reply = await self._reply(call, self._told(asked), caller)
         if self._is_of_no_mate(asked, reply):
             _LOG.warning("%s:%s asks for %s, which is not its mate: %s", *_named(asked), call)
-        return write_reply(self._written(reply), self._domain.name, of_group=isinstance(asked.request, AboutGroup))
+        return write_reply(self._written(reply), self._domain.name, of_group=of_group)
 
     async def _may_turn_up(self, asked: Asked) -> bool:
-        """Whether the call asks for an unknown mate, and the resource manager cannot say if it has this job."""
-        if not isinstance(asked.request, GetMateJobId):
-            return False
-        answered = await self._queue.look_for_mate(asked.peer, asked.request)
-        return not answered and self._domain.core.mates.find(asked.peer, asked.request) is None
+        """Whether the call asks for an unknown mate or member, and the resource manager cannot say if it has it."""
+        peer, request, core = asked.peer, asked.request, self._domain.core
+        if isinstance(request, GetMateJobId):
+            return not await self._queue.look_for_mate(peer, request) and core.mates.find(peer, request) is None
+        if isinstance(request, GetMember) and self._domain.takes_groups:
+            return not await self._queue.look_for_member(peer, request) and core.members.find(peer, request) is None
+        return False
 
     async def _reply(self, call: str, asked: Asked, caller: Caller) -> Reply:
         """Return the domain's answer. The domain is asked without a pause before, so that a caller that goes away

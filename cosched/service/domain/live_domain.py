@@ -18,7 +18,7 @@ from cosched.core.effects import SetTimer, Timer
 from cosched.core.events import Finished, StartedUnasked, Submitted
 from cosched.core.job import JobState
 from cosched.core.protocol import Domain, JobId
-from cosched.core.scheduling.scheduler import ClusterJob, GroupScheduler, OpenScheduler
+from cosched.core.scheduling.scheduler import ClusterJob, OpenScheduler
 from cosched.core.settings import CoschedulingSettings
 from cosched.service.clock import Clock
 from cosched.service.domain.calls import Calls
@@ -56,7 +56,7 @@ class LiveDomain:
         """
         self.name = name
         self.scheduler = scheduler
-        self.takes_groups = isinstance(scheduler, GroupScheduler)  # members of groups may be submitted here
+        self.takes_groups = scheduler.takes_groups  # members of groups may be submitted here
         self.store = store
         self.clock = clock
         self.metrics = metrics

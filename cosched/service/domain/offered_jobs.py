@@ -10,12 +10,13 @@ from collections.abc import Callable
 
 from cosched.core.coscheduling.ledger import PairedJob
 from cosched.core.coscheduling.mates import WAITING
-from cosched.core.effects import Start
-from cosched.core.events import Linked, NodesLost, Requeued, Tried, Unlinked
+from cosched.core.effects import Start, TryReady
+from cosched.core.events import Linked, NodesLost, Requeued, Tried, TriedReady, Unlinked
 from cosched.core.job import JobState
-from cosched.core.protocol import Domain, JobId, MateName, TryStartMate
+from cosched.core.protocol import GroupName, JobId, Named, TryStartMate
 from cosched.core.scheduling.external import ExternalScheduler
 from cosched.core.scheduling.external_meeting import ExternalMeetingScheduler
+from cosched.core.story import Why
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.domain.story import Noted
 from cosched.service.domain.turns import in_turn
@@ -51,21 +52,33 @@ class OfferedJobs:
             return
         if (ended := self._core.jobs.get(job)) is not None:  # the manager has given its id to another job
             self._core.forget(ended)
-        named = record.named
-        assert isinstance(named, MateName)
-        taken = self._core.mates.taken(named, record.owner)
-        if taken is not None:
-            self.refused(job, f"its pair is that of job {taken} already")
+        if (why := self._taken(record.named, record.owner)) is not None:
+            self.refused(job, why)
             return
         self._journal.changes.found.append(record)
         self.domain.records.take_up(record)
         self.domain.admit(record, or_alone=or_alone)
         self.domain.enqueue(record)
 
+    def _taken(self, named: Named, owner: str) -> str | None:
+        """Why a new job of this owner cannot have the mate or the group that it names; None if it can."""
+        if isinstance(named, GroupName):
+            taken = self._core.members.taken(named.name, owner)
+            return None if taken is None else f"job {taken} is the member of its group here already"
+        taken = self._core.mates.taken(named, owner)
+        return None if taken is None else f"its pair is that of job {taken} already"
+
     @in_turn
     def refused(self, job: JobId, why: str) -> None:
         """The manager starts a job alone, though it names a mate."""
         self._journal.note(None, Noted.STARTS_ALONE, of=job, why=why)
+
+    @in_turn
+    def wrong_group(self, job: JobId, why: str) -> None:
+        """Another domain says that the job's group cannot be."""
+        if self.domain.state(job) in WAITING:
+            self._journal.note(job, Noted.WRONG_GROUP, why=why)
+            self.domain.records.set_reason(job, Why.MATE_UNKNOWN)
 
     @in_turn
     def offered(self, job: JobId, nodes: int, *, can_yield: bool) -> None:
@@ -95,16 +108,17 @@ class OfferedJobs:
             self._decisions.feed(Requeued(job))
 
     @in_turn
-    def relinked(self, job: JobId, named: MateName) -> None:
-        """The job names another mate than before, or (its `peer` is empty) none."""
+    def relinked(self, job: JobId, named: Named | None) -> None:
+        """The job names another mate than before, or none. A group counts at submission only: there the job stays."""
         if self.domain.state(job) not in WAITING:
             return
         local = self._core.jobs[job]
-        if not named.peer or self._core.mates.taken(named, local.owner) not in (None, job):
-            if local.peer:
-                self._decisions.feed(Unlinked(job))
-        else:
+        if isinstance(named, GroupName) or (named is not None and local.group is not None):
+            self._journal.note(job, Noted.STAYS)
+        elif named is not None and self._core.mates.taken(named, local.owner) in (None, job):
             self._decisions.feed(Linked(job, named))
+        elif local.peers:
+            self._decisions.feed(Unlinked(job))
 
     # Tries, which take a while
 
@@ -126,16 +140,27 @@ class OfferedJobs:
         tried = self._core.jobs.get(job)
         if tried is None or job not in self.scheduler.trying:
             return
-        rivals = (paired for paired in self._core.jobs.values() if self._tries_mate(paired, tried.peer))
+        rivals = (paired for paired in self._core.jobs.values() if self._waits_for_try(paired, tried))
         if any(self._rank(rival) < self._rank(tried) for rival in rivals):
             self._end_try(job, False)
 
     @staticmethod
-    def _tries_mate(job: PairedJob, peer: Domain) -> bool:
-        return job.state is JobState.READY and job.peer == peer and type(job.call) is TryStartMate
+    def _waits_for_try(job: PairedJob, tried: PairedJob) -> bool:
+        """Whether a job has nodes and waits for a try: of any domain, if groups are concerned, which stand in circles.
+
+        A pair that is tried for its mate waits only for a pair with the same peer.
+        """
+        if job.state is not JobState.READY or job is tried:
+            return False
+        if job.group is not None:
+            proposal = job.group.proposal
+            return proposal is not None and len(proposal.booked) < len(proposal.requests)
+        return type(job.call) is TryStartMate and (tried.group is not None or job.peer == tried.peer)
 
     def _rank(self, job: PairedJob) -> int:
         minute = self.domain.clock.to_wall(self._journal.now) // 60
+        if job.group is not None:
+            return zlib.crc32(f"{job.group.turn} {minute}".encode())
         pair = sorted([(self.domain.name, job.id), (job.peer, job.mate or "")])
         return zlib.crc32(f"{pair} {minute}".encode())
 
@@ -144,5 +169,16 @@ class OfferedJobs:
         if job not in self._core.jobs:
             return
         starts = offered and self.domain.state(job) is JobState.QUEUED
+        if isinstance(tried, TryReady):
+            self._end_try_of_member(job, starts)
+            return
         at = self._agreed(tried.start_at, job) if starts else None
         self._decisions.tried(Tried(job, offered, at))
+
+    def _end_try_of_member(self, job: JobId, offered: bool) -> None:
+        if self._core.jobs[job].group is not None:
+            if offered:
+                self.scheduler.keep(job)
+            self._decisions.feed(TriedReady(job, offered))
+        elif offered:  # it has left its group meanwhile
+            self.offered(job, self.domain.jobs[job].nodes, can_yield=True)

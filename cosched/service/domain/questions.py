@@ -16,7 +16,6 @@ from cosched.core.protocol import (
     MutatingRequest,
     Reply,
 )
-from cosched.core.scheduling.scheduler import GroupScheduler
 from cosched.service.domain.decisions import Decisions
 from cosched.service.domain.late_answers import LateAnswers
 from cosched.service.domain.memory import recalled_answer, recalled_job
@@ -76,7 +75,7 @@ class Questions:
             if found is None or found.mate is not None:  # else the caller may become its mate
                 return self._core.incoming.mate_job_id(peer, request)
         elif type(request) is GetMember:
-            if not isinstance(self._records.scheduler, GroupScheduler):
+            if not self._records.scheduler.takes_groups:
                 return no_pair(MateProblem.NO_GROUPS)
             member = self._core.members.find(peer, request)
             if member is None or (member.group is not None and peer in member.group.jobs):

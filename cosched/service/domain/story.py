@@ -15,7 +15,7 @@ from cosched.core.effects import Record
 from cosched.core.protocol import FOREVER
 from cosched.core.story import TOGETHER, What, Why
 from cosched.v1 import domain_pb2 as wire
-from cosched.wrong_mates import wrong_mate
+from cosched.wrong_mates import wrong_mate, wrong_member
 
 # A job's reason, in one word: one of these, or why it holds or yields
 HELD_BY_USER = "JobHeldUser"
@@ -37,6 +37,8 @@ class Noted(StrEnum):
     ANSWERED = "is answered after all"  # the call that got no answer was repeated
     TO_BE_CANCELLED = "is to be cancelled"
     STARTS_ALONE = "starts alone"  # a batch system's job that names a mate, but cannot have one
+    WRONG_GROUP = "waits for a group that cannot be"
+    STAYS = "stays as it was"  # its comment names another group, or a group, when it is queued already
     PEER_AWAY = "peer is away"
     PEER_THERE = "peer is there"
     PEER_DRAINS = "peer drains"
@@ -73,6 +75,8 @@ KINDS: dict[What | Noted, int] = {
     Noted.ANSWERED: wire.EVENT_KIND_PEER,
     Noted.TO_BE_CANCELLED: wire.EVENT_KIND_WARNING,
     Noted.STARTS_ALONE: wire.EVENT_KIND_WARNING,
+    Noted.STAYS: wire.EVENT_KIND_WARNING,
+    Noted.WRONG_GROUP: wire.EVENT_KIND_WARNING,
     Noted.PEER_AWAY: wire.EVENT_KIND_PEER,
     Noted.PEER_THERE: wire.EVENT_KIND_PEER,
     Noted.PEER_DRAINS: wire.EVENT_KIND_PEER,
@@ -134,6 +138,8 @@ def _because(detail: StoredDetail) -> str:
 
 
 def _wrong_mate(detail: StoredDetail) -> str:
+    if detail.get("group"):
+        return wrong_member(detail["peer"], detail["group"], detail["problem"])
     return wrong_mate(detail["peer"], detail.get("mate"), detail.get("pair"), detail["problem"])
 
 
@@ -200,6 +206,10 @@ TEXTS: dict[str, Callable[[StoredDetail, Callable[[int], str]], str]] = {
     ),
     What.REQUEUED: lambda _, __: "its resource manager has queued it again",
     Noted.STARTS_ALONE: lambda detail, _: f"job {detail['of']} starts alone: {detail['why']}",
+    Noted.WRONG_GROUP: lambda detail, _: f"{detail['why']}; it waits until it is unlinked",
+    Noted.STAYS: lambda _, __: (
+        "names another group or mate now, and stays as it was: a group counts at submission only"
+    ),
     What.STARTED: _started,
     What.COMPLETED: _ended("completed"),
     What.FAILED: _ended("failed"),

@@ -45,13 +45,16 @@ class Kind(NamedTuple):
     connect: Callable[[Around], tuple[Runner, Queue]]  # connects a domain with its manager
 
 
-def kind_of(manager: ResourceManager, settings: ClusterSettings) -> Kind:
-    """Return the kind of this manager, which is open: the batch system schedules, or our embedded scheduler does."""
+def kind_of(manager: ResourceManager, settings: ClusterSettings, *, takes_groups: bool) -> Kind:
+    """Return the kind of this manager, which is open: the batch system schedules, or our embedded scheduler does.
+
+    `takes_groups`: whether jobs of the batch system can name groups.
+    """
     if isinstance(manager, BatchSystem):
         if settings.meets and isinstance(manager, MeetingSystem):
-            meeting = ExternalMeetingScheduler(settings)
+            meeting = ExternalMeetingScheduler(settings, takes_groups=takes_groups)
             return Kind(meeting, manager.start_lead, partial(_slots, manager, meeting))
-        scheduler = ExternalScheduler(settings.nodes)
+        scheduler = ExternalScheduler(settings.nodes, takes_groups=takes_groups)
         return Kind(scheduler, manager.start_lead, partial(_offers, manager, scheduler))
     from cosched.core.scheduling.batch.open_meeting_cluster import open_cluster  # imports the compiler, as the next one
     from cosched.service.kernels import load_kernels  # does, which batch systems do not need

@@ -20,17 +20,31 @@ from cosched.adapters.batch_system import (
     Relinked,
     Withdrawn,
 )
-from cosched.adapters.manager import Ended, ManagerError, Started
-from cosched.core.effects import Book, Claim, EndTurn, PassOver, Quote, Release, Reschedule, Start, Try, Unbook, Yield
+from cosched.adapters.manager import Ended, ManagerError, MustHoldError, Started
+from cosched.core.effects import (
+    Book,
+    Claim,
+    EndTurn,
+    PassOver,
+    Quote,
+    Release,
+    Reschedule,
+    Start,
+    Try,
+    TryReady,
+    Unbook,
+    Yield,
+)
 from cosched.core.job import JobState
-from cosched.core.protocol import Domain, JobId, MateName
+from cosched.core.protocol import Domain, GroupName, JobId, MateName, Named
 from cosched.service.domain import story
 from cosched.service.domain.live_domain import LiveDomain
+from cosched.service.domain.memory import named_group
 from cosched.service.domain.offered_jobs import OfferedJobs
 from cosched.service.manager.runner import Reports, Work, tell_end
 from cosched.service.manager.slot_orders import SlotOrders
 from cosched.service.peers.announcing import Announcer
-from cosched.service.peers.linking import peer_meant, until_linkable
+from cosched.service.peers.linking import peer_meant, refusal_of_group, until_linkable
 from cosched.service.store import JobRecord
 from cosched.service.tasks import Tasks
 
@@ -70,6 +84,7 @@ class Offers(Work):
             PassOver: self._give_back,
             Release: self._release,
             Try: self._try,
+            TryReady: self._try,
             Reschedule: self._hasten,
         }
         if slots is not None:
@@ -93,7 +108,10 @@ class Offers(Work):
 
     async def _give_back(self, order: Yield | PassOver) -> None:
         with self._giving_back(order.job):
-            await self._system.give_back(order.job, PASSED_OVER if isinstance(order, PassOver) else None)
+            try:
+                await self._system.give_back(order.job, PASSED_OVER if isinstance(order, PassOver) else None)
+            except MustHoldError:  # a try has found it, which does not say so
+                self._jobs.offered(order.job, self._domain.jobs[order.job].nodes, can_yield=False)
 
     @contextmanager
     def _giving_back(self, job: JobId) -> Iterator[None]:
@@ -120,7 +138,7 @@ class Offers(Work):
         except ManagerError as error:
             _LOG.info("job %s: %s", order.job, error)
 
-    async def _try(self, order: Try) -> None:
+    async def _try(self, order: Try | TryReady) -> None:
         offered = False
         doubt = asyncio.get_running_loop().call_later(DOUBT, self._jobs.give_way, order.job)
         try:
@@ -138,19 +156,37 @@ class Offers(Work):
     def _appeared(self, job: Appeared) -> None:
         if job.link is None:
             return
-        peer = peer_meant(job.link.peer, self._peers)
-        if peer not in self._peers:
+        named = self._named(job.link)
+        unknown = [peer for peer in others_of(named) if peer not in self._peers]
+        if unknown:
             known = ", ".join(self._peers) or "none"
-            said = f"no domain {job.link.peer}" if job.link.peer else "a pair's name, but not in which domain"
+            said = f"no domain {unknown[0]}" if unknown[0] else "a pair's name, but not in which domain"
             reason = f"its {self._system.mate_field} names {said} (configured: {known})"
             _LOG.warning("job %s of %s starts alone: %s", job.job_id, job.owner, reason)
             self._jobs.refused(job.job_id, reason)
             return
-        self._jobs.submitted(self._record(job, peer, job.link), or_alone=job.link.or_alone)
-        self._tasks.run(self._announcer.announce(job.job_id))
+        record = self._record(job, named)
+        self._jobs.submitted(record, or_alone=job.link.or_alone)
+        self._tasks.run(self._announce(record, named))
 
-    def _record(self, job: Appeared, peer: Domain, link: Link) -> JobRecord:
+    def _named(self, link: Link) -> Named:
+        """The group, or the mate, that a job names."""
+        if link.others:
+            return GroupName(link.pair or "", link.others, link.or_alone)
+        return MateName(peer_meant(link.peer, self._peers), link.pair, link.mate, link.or_alone)
+
+    async def _announce(self, record: JobRecord, named: Named) -> None:
+        if not isinstance(named, GroupName):
+            await self._announcer.announce(str(record.id))
+        elif str(record.id) in self._domain.jobs:
+            refusal = refusal_of_group(named, await self._announcer.announce_member(record, named))
+            if refusal is not None:
+                self._jobs.wrong_group(str(record.id), refusal.message)
+
+    def _record(self, job: Appeared, named: Named) -> JobRecord:
         clock = self._domain.clock
+        group = named if isinstance(named, GroupName) else None
+        mate = named if isinstance(named, MateName) else None
         return JobRecord(
             id=int(job.job_id),
             name="".join(character if character.isprintable() else "?" for character in job.name),
@@ -161,19 +197,22 @@ class Offers(Work):
             submitted_at=min(clock.from_wall(job.submitted_at), clock.now()),
             state=JobState.QUEUED,
             reason=story.WAITS_IN_QUEUE,
-            peer=peer,
-            pair=link.pair,
-            mate=link.mate,
+            peer=mate.peer if mate else None,
+            pair=mate.pair if mate else None,
+            mate=mate.mate if mate else None,
+            group_name=group.name if group else None,
+            group_with="+".join(group.others) if group else None,
+            memory=named_group(self._domain.name, group) if group else None,
         )
 
     def _relinked(self, report: Relinked) -> None:
-        link = report.link or Link()
-        peer = peer_meant(link.peer, self._peers) if report.link is not None else ""
-        self._tasks.run(self._follow_link(report.job_id, peer if peer in self._peers else "", link))
+        named = self._named(report.link) if report.link is not None else None
+        known = isinstance(named, GroupName) or (named is not None and named.peer in self._peers)
+        self._tasks.run(self._follow_link(report.job_id, named if known else None))
 
-    async def _follow_link(self, job: JobId, peer: Domain, link: Link) -> None:
+    async def _follow_link(self, job: JobId, named: Named | None) -> None:
         await until_linkable(self._domain, job)
-        self._jobs.relinked(job, MateName(peer, link.pair, link.mate, link.or_alone))
+        self._jobs.relinked(job, named)
         await self._announcer.announce(job)
 
     def _ended(self, report: Ended) -> None:
@@ -217,3 +256,8 @@ class Offers(Work):
             self._domain.started(known.job_id)
         elif not known.offered and self._domain.state(known.job_id) in (JobState.READY, JobState.HOLDING):
             self._jobs.withdrawn(known.job_id)
+
+
+def others_of(named: Named) -> tuple[Domain, ...]:
+    """The domains of those with which a job starts; empty where none is named."""
+    return named.others if isinstance(named, GroupName) else (named.peer,)

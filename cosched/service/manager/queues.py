@@ -13,7 +13,7 @@ from cosched.adapters.batch_system import BatchSystem, Link
 from cosched.adapters.launcher import Launcher
 from cosched.adapters.manager import ManagerError
 from cosched.core.job import JobState
-from cosched.core.protocol import Domain, GetMateJobId, JobId, MateName
+from cosched.core.protocol import Domain, GetMateJobId, GetMember, JobId, MateName
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.manager.launches import spec_of
 from cosched.service.peers.linking import no_pair
@@ -56,6 +56,10 @@ class Queue:
 
         False: the job may exist, but the manager does not answer.
         """
+        return True
+
+    async def look_for_member(self, peer: Domain, question: GetMember) -> bool:  # noqa: ARG002
+        """Learn of a member of a group that a peer asks for: it may be new. False: see `look_for_mate`."""
         return True
 
     def must_adopt(self, job: JobId) -> bool:  # noqa: ARG002
@@ -116,6 +120,16 @@ class BatchQueue(Queue):
         except TimeoutError:
             return False
         return answered
+
+    async def look_for_member(self, peer: Domain, question: GetMember) -> bool:
+        """See Queue."""
+        if self._domain.core.members.find(peer, question) is not None:
+            return True
+        try:
+            async with asyncio.timeout(PEERS_PATIENCE):
+                return await self._system.look()
+        except TimeoutError:
+            return False
 
     def _is_settled(self, peer: Domain, question: GetMateJobId) -> bool:
         """Whether the job is known, and names a mate or was unlinked from this one."""

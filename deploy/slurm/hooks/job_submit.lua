@@ -3,7 +3,7 @@
 -- A site with its own job_submit.lua puts `dofile("/etc/slurm/cosched/job_submit.lua")` at its top and, into its own
 -- slurm_job_submit, `if cosched_submit(job) ~= slurm.SUCCESS then return slurm.ERROR end`.
 
-local FORM = "cosched:mate=DOMAIN/JOBID or cosched:pair=NAME"
+local FORM = "cosched:mate=DOMAIN/JOBID, cosched:pair=NAME or cosched:group=NAME@DOMAIN+DOMAIN"
 local OR_ALONE = "cosched:or-alone" -- an additional word
 local NAMES = "NAME is 1 to 128 of A-Z a-z 0-9 and _ . : , + = @ / -"
 local COMPONENTS = 0xfffffff0 -- het_job_offset of a job that is not heterogeneous is above this
@@ -24,10 +24,31 @@ local function is_pair(link)
     return name ~= nil and #name <= 128 and name:match("^[A-Za-z0-9_.:,+=@/%-]+$") ~= nil
 end
 
--- A group of one other domain is a pair; Slurm starts no larger ones.
-local function is_group(link)
-    local name, domain = link:match("^group=(.+)@([%w_.%-]+)$")
-    return name ~= nil and #domain <= 64 and is_pair("pair=" .. name)
+local MOST = 15 -- other members of a group
+
+-- Returns what is wrong with a group, or nil. A group of one other domain is a pair.
+local function wrong_group(link)
+    local name, domains = link:match("^group=(.+)@([^@]*)$")
+    if name == nil or not is_pair("pair=" .. name) then
+        return "cosched:group= has no NAME@DOMAIN+DOMAIN; " .. NAMES
+    end
+    local seen, count = {}, 0
+    for domain in (domains .. "+"):gmatch("([^+]*)%+") do
+        if not domain:match("^[%w_.%-]+$") or #domain > 64 then
+            return "cosched:group= names the domains of the other members after @, with + between them"
+        end
+        if seen[domain] then
+            return "cosched:group= names " .. domain .. " twice: a group has one job on each domain"
+        end
+        seen[domain], count = true, count + 1
+    end
+    if count > MOST then
+        return "cosched:group= names too many domains: a group has at most 16 members, with the job itself"
+    end
+    if count > 1 and (name:match("^%d+$") or name:match(":%d+$")) then
+        return "cosched:group= has a name that ends in a number alone, which is taken for a job: add a letter"
+    end
+    return nil
 end
 
 -- Returns what is wrong with a comment, or nil. Words are separated by white space; other words do not matter.
@@ -39,10 +60,11 @@ local function mistake(comment)
             or_alone = true
         elseif word:find("cosched:", 1, true) then
             local link = word:match("^cosched:(.*)$")
-            if link ~= nil and link:find("^group=.+@[%w_.%-]+%+") then
-                return "Slurm starts pairs only: a group names one other domain here, cosched:group=NAME@DOMAIN"
+            local group = link ~= nil and link:find("^group=") ~= nil
+            if group and wrong_group(link) then
+                return wrong_group(link)
             end
-            if link == nil or word:find("%c") or not (is_mate(link) or is_pair(link) or is_group(link)) then
+            if link == nil or word:find("%c") or not (group or is_mate(link) or is_pair(link)) then
                 return "not of the form " .. FORM .. ", a word by itself (beside it " .. OR_ALONE .. "); " .. NAMES
             end
             links = links + 1

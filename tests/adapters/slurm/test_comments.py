@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from cosched.adapters.batch_system import Link
 from cosched.adapters.slurm.comments import MARK, MAX_COMMENT, MAX_NAME, CommentError, add, find, remove, word
+from cosched.validation.group_names import wrong_group_name
 
 NAMES = st.text(st.characters(categories=["L", "N", "P", "S"]), min_size=1, max_size=MAX_NAME)
 DOMAINS = st.from_regex(r"\A[A-Za-z0-9_.-]{1,64}\Z")
@@ -14,6 +15,12 @@ LINKS = (
     st.builds(Link, pair=PAIRS, or_alone=st.booleans())
     | st.builds(Link, DOMAINS, pair=PAIRS, or_alone=st.booleans())
     | st.builds(Link, DOMAINS, NAMES, or_alone=st.booleans())
+    | st.builds(
+        lambda name, others, or_alone: Link(pair=name, others=tuple(sorted(others)), or_alone=or_alone),
+        PAIRS.filter(lambda name: not wrong_group_name(name)),
+        st.sets(DOMAINS, min_size=2, max_size=4),
+        st.booleans(),
+    )
 )
 BLANKS = st.text(" \t\n\v\f\r", min_size=1, max_size=3)
 # What a command line can carry: with bytes that are no UTF-8, as Python reads them.
@@ -27,10 +34,27 @@ def test_a_mate_is_found_anywhere_as_a_word_of_its_own(link: Link, before: str, 
     assert find(f"{before}{one}{word(link)}{two}{after}") == link
 
 
-def test_a_group_of_one_other_domain_is_a_pair_and_a_larger_one_is_refused() -> None:
+def test_a_group_of_one_other_domain_is_a_pair_and_a_larger_one_names_all_others() -> None:
     assert find("words cosched:group=a@b@eureka") == Link("eureka", pair="a@b")
-    with pytest.raises(CommentError, match="Slurm starts pairs only: cosched:group=NAME@DOMAIN"):
-        find("cosched:group=run7@mira+polaris")
+    assert find("cosched:group=run7@polaris+mira x") == Link(pair="run7", others=("mira", "polaris"))
+    assert find("cosched:group=17@mira") == Link("mira", pair="17")
+
+
+@pytest.mark.parametrize(
+    ("group", "why"),
+    [
+        ("run7@", "domain 1 is missing: name the domains of the other members"),
+        ("run7@mira+", "domain 2 is not a domain name"),
+        ("run7@mira+polaris+mira", "domain 3 is named twice: a group has one job on each domain"),
+        ("17@mira+polaris", "a name that ends in a number alone is taken for a job"),
+        ("r!@mira+polaris", "the name of a group is 1 to 128 of"),
+        ("run7@" + "+".join(f"d{n}" for n in range(16)), "domain 16 is one too many: a group has at most 16 members"),
+    ],
+)
+def test_a_group_that_cannot_be_is_refused_and_said_why(group: str, why: str) -> None:
+    with pytest.raises(CommentError) as refused:
+        find(f"cosched:group={group}")
+    assert str(refused.value).startswith(f"the comment has no cosched:group=NAME@DOMAIN+DOMAIN: {why}")
 
 
 @given(LINKS, TEXTS)

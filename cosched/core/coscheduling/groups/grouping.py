@@ -198,7 +198,7 @@ class Grouping:
 
     def _unlinked(self, job: PairedJob, _: Unlinked, now: int) -> list[Effect]:
         """The job leaves its group: with nodes it starts."""
-        left = [*self.gathering.stop_asking(job), *self.promises.end(job)]
+        left = [*self.gathering.stop_asking(job), *self.promises.leave(job)]
         left += self.allocations.slots.drop(job, Why.MATE_CHANGED)
         noted = self.ledger.note(job, What.UNLINKED, group=membership(job).name)
         self.members.leave(job)

@@ -156,9 +156,17 @@ class Promises:
             return self._answer(job, peer, request, Vote.NO)
         if job.state is not QUEUED:
             return self._answer(job, peer, request, Vote.BUSY)
+        if self._vote(job, peer, request) is Vote.NO:  # it was dropped meanwhile
+            return [GiveBack(job.id), Answer(peer, request, GroupProposed(Vote.NO))]
         job.state = READY
         job.disclosed, job.cannot_yield, job.hold_limit = False, False, 0
         return self._book(job, peer, request, now, QUEUED)
+
+    def leave(self, job: PairedJob) -> list[Effect]:
+        """The job is in its group no longer: who waits for its nodes is refused."""
+        waiting = self.trying.pop(job.id, None)
+        refused = [] if waiting is None else [Answer(*waiting, GroupProposed(Vote.NO))]
+        return [*self.end(job), *refused]
 
     # SettleGroupStart
 

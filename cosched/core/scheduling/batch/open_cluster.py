@@ -29,7 +29,7 @@ FIRST_ROWS = 256
 class OpenCluster:
     """The nodes and the queue of one live domain."""
 
-    all_known = True
+    all_known = takes_groups = True
     kind = Cluster
 
     def __init__(self, settings: ClusterSettings) -> None:

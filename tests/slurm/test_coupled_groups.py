@@ -1,0 +1,117 @@
+"""Three real Slurm clusters and groups of three jobs: they start together, under any mixture of hold and yield."""
+
+from collections.abc import Iterator
+from statistics import median
+
+import pytest
+
+from deploy.slurm.lab import CoupledLab, Domain
+from tests.live.test_groups import MIXTURES, check_no_group_is_apart, contended_groups
+from tests.live.workloads import Work
+from tests.slurm.cosched_hooks import check_for_compiler
+from tests.slurm.coupled import Coupled, known
+from tests.slurm.coupled_checks import check_nothing_is_left
+from tests.tiers import SEED, soaked
+
+NAMES = ("intrepid", "eureka", "mira")
+NODES = 6
+PATIENCE = 300  # seconds, of hooks: more than a service needs to start on a busy machine
+SETTINGS = {"release_interval": 4, "max_held_fraction": 1, "backoff": 2, "try_patience": 2, "poll_interval": 1}
+GROUPS, ALONE = 12, 6
+APART = 5.0  # seconds that most groups' starts may lie apart on a machine that has much else to do
+FAR_APART = 30.0  # seconds, of those with which the machine stood still
+G = Work(None, 1, 0.1, group="g")
+
+
+@pytest.fixture(scope="module")
+def running() -> Iterator[Coupled]:
+    check_for_compiler()
+    settings = {"schemes": MIXTURES[0], "options": {"nodes": NODES}, "patience": PATIENCE, **SETTINGS}
+    with CoupledLab(names=NAMES, services=False, **settings) as lab:
+        yield Coupled(lab)
+
+
+@pytest.fixture
+def coupled(running: Coupled) -> Iterator[Coupled]:
+    yield running
+    running.lab.clear()
+    check_nothing_is_left(running)
+
+
+def submit_everywhere(coupled: Coupled, work: Work = G, *options: str) -> list[list[str]]:
+    """A job of the group on each cluster; their ids."""
+    return [[coupled.submit(domain, work, *options)] for domain in coupled.lab]
+
+
+def check_group_started_together(coupled: Coupled, ids: list[list[str]]) -> None:
+    found = coupled.outcome(*ids)
+    assert found.states == {"completed": len(NAMES)}
+    assert sorted(found.runs.values()) == [1] * len(NAMES)
+    check_no_group_is_apart(found)
+    assert max(found.skews()) < FAR_APART
+
+
+@pytest.mark.parametrize("schemes", soaked(MIXTURES, 1), ids="-".join)
+def test_three_jobs_of_a_group_start_together_and_wait_for_the_last(coupled: Coupled, schemes: tuple[str, ...]) -> None:
+    coupled.lab.restart(schemes)
+    first, second, third = coupled.lab
+    ids = [[coupled.submit(domain, G)] for domain in (first, second)]
+    for domain, (job,) in zip((first, second), ids, strict=True):
+        coupled.until_job(domain, job, lambda job: job.reason == "MateUnsubmitted", "to wait for the third")
+    ids.append([coupled.submit(third, G)])
+    check_group_started_together(coupled, ids)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("schemes", MIXTURES, ids="-".join)
+def test_many_groups_among_other_jobs_start_together(coupled: Coupled, schemes: tuple[str, ...]) -> None:
+    coupled.lab.restart(schemes)
+    found = coupled.run(contended_groups(SEED, GROUPS, ALONE))
+    assert found.states == {"completed": len(NAMES) * GROUPS}
+    assert set(found.runs.values()) == {1}
+    assert len(found.runs) == len(NAMES) * (GROUPS + ALONE)
+    check_no_group_is_apart(found)
+    assert median(found.skews()) < APART
+    assert max(found.skews()) < FAR_APART
+
+
+@pytest.mark.soak
+def test_a_member_keeps_its_nodes_for_no_longer_than_its_group_is_proposed(coupled: Coupled) -> None:
+    """One cluster is full: a member that yields is asked in vain, and its nodes are others'."""
+    coupled.lab.restart(("yield", "yield", "hold"))
+    first, second, third = coupled.lab
+    busy = fill(third)
+    ids = [[coupled.submit(domain, G)] for domain in coupled.lab]
+    for domain, (job,) in zip((first, second), ids[:2], strict=True):
+        coupled.until_job(domain, job, lambda job: job.holds.yields > 1, "to yield")
+    alone = coupled.submit(second, Work(None, NODES, 0.1))
+    coupled.until(lambda: second.cluster.state(int(alone)) == "COMPLETED", "the end of the job that needs all nodes")
+    third.cluster.scancel(busy)
+    check_group_started_together(coupled, ids)
+
+
+def fill(domain: Domain) -> int:
+    """A job without a mate on all nodes, which runs until it is cancelled."""
+    job = domain.cluster.sbatch("exec sleep 600", f"--nodes={NODES}", "--output=/dev/null")
+    domain.cluster.wait_for_state(job, "RUNNING")
+    return job
+
+
+@pytest.mark.soak
+def test_jobs_that_cannot_yield_are_in_groups_too(coupled: Coupled) -> None:
+    """They hold after a proposal in vain: Slurm would cancel them."""
+    coupled.lab.restart(("yield", "yield", "yield"))
+    first, second, third = coupled.lab
+    busy = fill(third)
+    ids = [
+        [coupled.submit(first, G)],
+        [coupled.submit(second, G, "--no-requeue", "--hold")],
+        [coupled.submit(third, G)],
+    ]
+    coupled.until(lambda: known(second).get(ids[1][0]), "the second member to be known")
+    second.cluster.scontrol("release", ids[1][0])
+    coupled.until_state(second, ids[1][0], "holding")
+    coupled.until_job(first, ids[0][0], lambda job: job.holds.yields > 1, "to yield")
+    assert known(second)[ids[1][0]].state == "holding"
+    third.cluster.scancel(busy)
+    check_group_started_together(coupled, ids)
