@@ -4,10 +4,19 @@ from collections.abc import Callable
 
 import grpc
 
+from cosched.v1 import coscheduling_pb2 as wire
 from deploy.lab.service import Sections
 from deploy.slurm.lab import CoupledLab, Domain
-from tests.live.scripted_peer import REQUESTS, ScriptedPeer
+from tests.live import scripted_peer
+from tests.live.scripted_peer import ScriptedPeer
 
+OF_GROUPS = {
+    "GetMember": wire.GetMemberRequest,
+    "ProposeGroupStart": wire.ProposeGroupStartRequest,
+    "SettleGroupStart": wire.SettleGroupStartRequest,
+    "GetProposal": wire.GetProposalRequest,
+}
+REQUESTS = scripted_peer.REQUESTS | OF_GROUPS
 CALLS = (*REQUESTS, "CompareClocks")
 PATIENCE = 60.0  # seconds
 BEFORE, AFTER = "before", "after"
@@ -24,7 +33,7 @@ class Relay(ScriptedPeer):
     def __init__(self, name: str) -> None:
         self.target = ""
         self.happening: Happening = _nothing
-        super().__init__(name, callers=16)
+        super().__init__(name, callers=32)
 
     def _handlers(self) -> grpc.GenericRpcHandler:
         handlers = {name: grpc.unary_unary_rpc_method_handler(self._passer(name)) for name in CALLS}
@@ -52,7 +61,7 @@ def _caller(name: str, message: bytes) -> str:
     if name not in REQUESTS:
         return ""
     request = REQUESTS[name].FromString(message)
-    return str((request.job if name == "GetMateJobId" else request.caller).job_id)
+    return str((request.job if name in ("GetMateJobId", "GetMember") else request.caller).job_id)
 
 
 class RelayedLab(CoupledLab):

@@ -28,7 +28,7 @@ GATE_LEAD = 0.3  # seconds from the hook's end to the gate's
 UNHURRIED: dict[str, object] = {"peer_timeout": 30, "peer_patience": 60, "peer_grace": 0, "command_timeout": 30}
 _INTERVAL = 0.2  # seconds between two looks
 _OF_MANAGER = ("backoff", "try_patience", "poll_interval", "command_timeout", "gate_lead", "gate_folder", "bin")
-_OF_DOMAIN = ("log_level", "http", "operators", "retention", "schedule_interval")
+_OF_DOMAIN = ("log_level", "http", "operators", "retention", "schedule_interval", "job_ports")
 
 
 @dataclass(frozen=True)
