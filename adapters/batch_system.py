@@ -128,6 +128,13 @@ class BatchSystem(Manager[Known, BatchReport], Protocol):
         False: it is not offered, or no longer; a report says so.
         """
 
+    async def let_find(self, job_id: str, finding: Mapping[str, str]) -> None:  # noqa: ARG002
+        """Give the tasks of a job that is about to start these variables, by which they find their mates.
+
+        Where that is impossible nothing is done: they can ask `cosched mates`.
+        """
+        return
+
     async def give_back(self, job_id: str, backoff: float | None = None) -> bool:
         """Yield: the job is queued again, and is not offered for `backoff` seconds (None: as configured).
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Protocol
@@ -54,6 +54,7 @@ class Job:
     kept_back: float = 0.0  # until when we keep it back
     offer: Offer | None = None  # the latest
     started: float | None = None  # when it started, or is to start
+    finding: Mapping[str, str] = field(default_factory=dict)  # variables for its tasks
     hung_up: bool = False  # its hook hung up without an answer; what Slurm does with the job is not known yet
     killed: int | None = None  # the turn (`restarts`) whose hook was killed
     let_go: int | None = None  # the turn whose hook has said that it lets the job start

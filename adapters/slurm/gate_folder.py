@@ -1,8 +1,9 @@
 """A folder that all nodes see, where tasks find the instant at which they may begin.
 
 Each job that may start at an instant has a file, whose name is the job's id, with the line
-`at=SECONDS.NANOSECONDS` (CLOCK_REALTIME); readers ignore other lines. `cosched-hook gate` reads it and waits. The file
-is removed soon after the instant, when tasks do not wait any more, with or without it.
+`at=SECONDS.NANOSECONDS` (CLOCK_REALTIME), and lines with variables for tasks, by which they find their mates. Readers
+ignore other lines. `cosched-hook gate` reads it and waits. The file is removed soon after the instant, when tasks do
+not wait any more, with or without it.
 
 File servers fail, and hang. So threads access the folder, and nobody waits for them long. If the file cannot be
 written, the job starts without it.
@@ -16,21 +17,23 @@ import os
 import re
 import stat
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from threading import Thread
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 from cosched.adapters.manager import SettingError
 from cosched.adapters.slurm.hook_protocol import instant
 
+NOTHING: Mapping[str, str] = MappingProxyType({})
 _T = TypeVar("_T")
 _NAME = re.compile(r"(0|[1-9][0-9]{0,9})(\.new)?")  # our files; 0 is a test, .new not complete yet
-_TEXT = re.compile(rb"at=(\d+\.\d{9})\n")
-_MOST = 64  # bytes that our files have at most
+_TEXT = re.compile(rb"at=(\d+\.\d{9})\n(?:COSCHED_[A-Z_]+=[ -~]*\n)*")
+_MOST = 4095  # bytes that our files have at most
 _KEPT = 2.0  # seconds that a file is kept after its instant
 _UNFINISHED = 300.0  # seconds after which an empty file was abandoned by its writer
 _OPEN_PATIENCE, _SWEEP_PATIENCE = 5.0, 10.0  # seconds
@@ -57,9 +60,15 @@ class GateFolder:
             raise SettingError("gate_folder", reason) from error
         self._written.set()
 
-    async def announce(self, job_id: str, at: float) -> None:
-        """Write the file of a job that is about to start; log a warning if this fails or exceeds the patience."""
-        text = f"at={instant(at)['at']}\n".encode()
+    async def announce(self, job_id: str, at: float, finding: Mapping[str, str] = NOTHING) -> None:
+        """Write the file of a job that is about to start; log a warning if this fails or exceeds the patience.
+
+        `finding`: variables for its tasks, of printable ASCII; they are left out if they are too long.
+        """
+        begin = f"at={instant(at)['at']}\n"
+        text = (begin + "".join(f"{name}={value}\n" for name, value in finding.items())).encode()
+        if len(text) > _MOST:
+            text = begin.encode()
         try:
             await self._within(self._patience, partial(_write, self._folder, job_id, text))
         except (OSError, RuntimeError) as error:

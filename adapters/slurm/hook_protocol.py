@@ -11,8 +11,8 @@ See `hook_lines` for the form of a line.
                                                 that hangs up before it has sent this or received `yield` was
                                                 killed. Also sent over a connection of its own
     jobcomp -> service   ended  job state exit submitted start end [array] [het]       not answered
-    gate -> service      gate  job [step]
-    service -> gate      open [at]
+    gate -> service      gate  job [step] [finding]
+    service -> gate      open [at] [COSCHED_...]    variables for the task, if it asks for them (finding=1)
 """
 
 from __future__ import annotations

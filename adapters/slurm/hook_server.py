@@ -6,7 +6,7 @@ import asyncio
 import logging
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -71,6 +71,7 @@ class HookServer:
         self._waiting: dict[str, _Connection] = {}
         self._offers: dict[str, Offer] = {}
         self._gates: dict[str, tuple[float, int]] = {}  # instant and user of jobs that wait at their gates
+        self._finding: dict[str, tuple[Fields, int]] = {}  # variables for the tasks of jobs, and the jobs' users
 
     async def open(self) -> None:
         """Start listening. OSError: the folder cannot be used, or another process serves this socket."""
@@ -109,8 +110,10 @@ class HookServer:
         """The offers whose hooks wait now, by job id."""
         return dict(self._offers)
 
-    def start(self, job_id: str, at: float | None = None) -> bool:
+    def start(self, job_id: str, at: float | None = None, finding: Fields | None = None) -> bool:
         """Let the job start, at instant `at` if given (seconds since 1970, at most 10 s ahead). False: no hook waits.
+
+        `finding`: variables that its tasks get at the gate.
 
         This does not say that the job has started: the hook may be killed before it can act. Then the job's end is
         reported, or the job is offered again.
@@ -118,6 +121,8 @@ class HookServer:
         if job_id not in self._waiting:
             return False
         fields: Fields = {}
+        if finding:
+            self._finding[job_id] = finding, self._offers[job_id].uid
         if at is not None:
             fields = instant(at - self._gate_lead)
             self._set_gate(job_id, at)
@@ -130,6 +135,10 @@ class HookServer:
     def end(self, job_id: str) -> bool:
         """End the hook of a job that Slurm has requeued, so that Slurm can call a new one. False: no hook waits."""
         return self._tell(job_id, "yield")
+
+    def keep_finding(self, jobs: Container[str]) -> None:
+        """Keep the variables of these jobs only."""
+        self._finding = {job: known for job, known in self._finding.items() if job in jobs}
 
     def _set_gate(self, job_id: str, at: float) -> None:
         now = time.time()
@@ -185,10 +194,13 @@ class HookServer:
         self._on_offer(offer)
 
     def _gate(self, connection: _Connection, fields: Fields) -> None:
-        at, uid = self._gates.get(job_id_from(fields), (0.0, connection.uid))
-        if connection.uid != uid and connection.uid not in self._trusted:
+        job = job_id_from(fields)
+        at, uid = self._gates.get(job, (0.0, connection.uid))
+        finding, owner = self._finding.get(job, ({}, connection.uid))
+        if {uid, owner} != {connection.uid} and connection.uid not in self._trusted:
             raise LineError(f"user {connection.uid} has no such job")
-        connection.send("open", instant(at) if at > time.time() else None)
+        told = instant(at) if at > time.time() else {}
+        connection.send("open", {**told, **(finding if fields.get("finding") == "1" else {})})
 
     def gone(self, connection: _Connection) -> None:
         """Note that a connection has ended."""

@@ -180,18 +180,22 @@ class SlurmManager(MeetingSystem):
             return False
         if at is not None and not await self._announced(job, at):
             return False
-        if not self._hooks.start(job_id, at):
+        if not self._hooks.start(job_id, at, job.finding):
             return False
         job.phase, job.changed = Phase.LET_GO, self._now()
         job.started = at if at is not None else time.time()
         self._remove_what_is_over()
         return True
 
+    async def let_find(self, job_id: str, finding: Mapping[str, str]) -> None:
+        """See the protocol: the gate tells its tasks."""
+        self._of(job_id).finding = dict(finding)
+
     async def _announced(self, job: Job, at: float) -> bool:
         """Tell the gates of all nodes the instant. False: meanwhile the job's hook has gone."""
         offer = job.offer
         if self._gates is not None and self.settings.gate_lead:
-            await self._gates.announce(job.job_id, at)
+            await self._gates.announce(job.job_id, at, job.finding)
         return job.phase is Phase.OFFERED and job.offer is offer
 
     async def give_back(self, job_id: str, backoff: float | None = None) -> bool:
@@ -326,6 +330,7 @@ class SlurmManager(MeetingSystem):
         for row in self._book.see(rows, began):
             self._own(self._sequences.mend(row, 0))
         self._requeue_unlaunched()
+        self._hooks.keep_finding(self._book.jobs)
         self._remove_what_is_over()
         self._tell_freed()
         await self._slots.sweep()

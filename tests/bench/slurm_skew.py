@@ -1,44 +1,64 @@
-"""Skew of start on two real Slurm clusters: how far apart the first instructions of the two jobs of a pair are.
+"""Skew of start on real Slurm clusters: how far apart the first instructions of the jobs of a pair, or a group, are.
 
 `python -m tests.bench.slurm_skew` prints a table: all four scheme combinations with the gate, one with the gate by
-gate_folder alone, and one with the hook only, under contention. Each job notes the time as its first act (first.c, the
-interpreter of its script). Both clusters are on this host, so their clocks agree, and share its CPUs. "Both run" is
+gate_folder alone, and one with the hook only, under contention; then groups of three clusters. `... groups` prints
+these alone. Each job notes the time as its first act (first.c, the interpreter of its script). All clusters are on this
+host, so their clocks agree, and share its CPUs. "Both run" is
 from the instant at which Slurm gave the later of the two jobs its nodes for the last time, as slurmctld logs it, to the
 first instruction of the later one.
 """
 
 import subprocess
+import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from deploy.slurm.lab import CoupledLab, Domain
 from deploy.slurm.lab.coupled import BY_FOLDER
 from deploy.slurm.trace.controller_log import LOGGED, read_stories
 from tests.bench.skew import quantile
-from tests.live.workloads import SCHEMES, Outcome, contended
+from tests.live.test_groups import MIXTURES, TOGETHER, contended_groups
+from tests.live.workloads import SCHEMES, Outcome, Sides, contended
 from tests.slurm.coupled import Coupled
 
-ROUNDS, PAIRS, ALONE, NODES = 5, 20, 4, 8  # jobs of one node
+ROUNDS, PAIRS, ALONE, NODES = 5, 20, 4, 8  # jobs of one node; those of groups have up to three
+NAMES = ("intrepid", "eureka", "mira")
 HOW = {True: "gate", BY_FOLDER: "folder", False: "hook only"}
 SOURCE = Path(__file__).with_name("first.c")
 
 
-def measure(schemes: tuple[str, str], *, gate: bool | str, rounds: int = ROUNDS) -> tuple[list[float], list[float]]:
+def measure(schemes: Sequence[str], *, gate: bool | str, rounds: int = ROUNDS) -> tuple[list[float], list[float]]:
     """Seconds, ascending: between the mates' starts, of each pair; and from the last one ready to both running.
 
-    RuntimeError if a job did not run exactly once, or started without its mate.
+    Three schemes: of groups. RuntimeError if a job did not run exactly once, or started without its mate.
     """
     settings = {"release_interval": 4, "max_held_fraction": 0.75, "backoff": 1, "try_patience": 1.2}
     skews: list[float] = []
     delays: list[float] = []
-    with CoupledLab(schemes=schemes, gate=gate, options={"nodes": NODES, "lines": LOGGED}, **settings) as lab:
+    options = {"nodes": NODES, "lines": LOGGED}
+    with CoupledLab(names=NAMES[: len(schemes)], schemes=schemes, gate=gate, options=options, **settings) as lab:
         coupled = Coupled(lab, _noting(lab.directory / "first"))
         for seed in range(rounds):
-            outcome = coupled.run(contended(seed, PAIRS, ALONE, most_nodes=1))
-            if set(outcome.runs.values()) != {1} or outcome.alone() or len(outcome.times) != PAIRS:
-                raise RuntimeError(f"not all pairs started together: {outcome.alone()}")
+            outcome = coupled.run(_work(len(schemes), seed))
+            if set(outcome.runs.values()) != {1} or _apart(outcome, len(schemes)) or len(outcome.times) != PAIRS:
+                raise RuntimeError(f"not all started together: {_apart(outcome, len(schemes))}")
             skews += outcome.skews()
             delays += _delays(coupled, outcome)
     return sorted(skews), sorted(delays)
+
+
+def _work(domains: int, seed: int) -> Sides:
+    return contended(seed, PAIRS, ALONE, most_nodes=1) if domains == 2 else contended_groups(seed, PAIRS, ALONE)
+
+
+def _apart(outcome: Outcome, domains: int) -> dict[str, list[str]]:
+    if domains == 2:
+        return outcome.alone()
+    return {
+        name: whys
+        for name, whys in outcome.whys.items()
+        if len(whys) != domains or not all(why.startswith(TOGETHER) for why in whys)
+    }
 
 
 def _noting(program: Path) -> str:
@@ -61,19 +81,22 @@ def _ready(domain: Domain) -> dict[str, float]:
     return {job: story.selected[-1] for job, story in stories.items() if story.selected}
 
 
-def row(schemes: tuple[str, str], *, gate: bool | str) -> str:
+def row(schemes: Sequence[str], *, gate: bool | str) -> str:
     """One row; milliseconds."""
     skews, delays = measure(schemes, gate=gate)
-    shown = " ".join(f"{quantile(skews, share) * 1000:8.1f}" for share in (0.5, 0.95, 1.0))
+    shown = " ".join(f"{quantile(skews, share) * 1000:8.1f}" for share in (0.5, 0.95, 0.99, 1.0))
     how = HOW[gate]
-    return f"{'-'.join(schemes):<12} {how:<9} {len(skews):>5} {shown} {quantile(delays, 0.5) * 1000:17.0f}"
+    return f"{'-'.join(schemes):<17} {how:<9} {len(skews):>5} {shown} {quantile(delays, 0.5) * 1000:17.0f}"
 
 
 def main() -> None:
     """Measure and print."""
-    print("\nReal Slurm: milliseconds between the first instructions of two mates")
-    print(f"{'scheme':<12} {'start':<9} {'pairs':>5} {'median':>8} {'p95':>8} {'max':>8} {'both run, median':>17}")
-    for schemes, gate in [*((schemes, True) for schemes in SCHEMES), (SCHEMES[0], BY_FOLDER), (SCHEMES[0], False)]:
+    pairs = [*((schemes, True) for schemes in SCHEMES), (SCHEMES[0], BY_FOLDER), (SCHEMES[0], False)]
+    groups = [*((schemes, True) for schemes in MIXTURES), (MIXTURES[0], False)]
+    print("\nReal Slurm: milliseconds between the first instructions of two mates, or of a group of three")
+    quantiles = f"{'median':>8} {'p95':>8} {'p99':>8} {'max':>8}"
+    print(f"{'scheme':<17} {'start':<9} {'times':>5} {quantiles} {'all run, median':>17}")
+    for schemes, gate in groups if sys.argv[1:] == ["groups"] else [*pairs, *groups]:
         print(row(schemes, gate=gate), flush=True)
 
 

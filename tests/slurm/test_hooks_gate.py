@@ -63,6 +63,31 @@ def test_other_lines_in_the_file_are_for_later_versions(hooks: Site, text: str) 
     assert gate(hooks) >= at
 
 
+def printed(hooks: Site) -> str:
+    argv = [hooks.folder / "task-prolog"]
+    return subprocess.run(argv, env=JOB, capture_output=True, text=True, check=True, timeout=END).stdout
+
+
+def test_variables_in_the_file_are_printed_for_slurm_and_nothing_else(hooks: Site) -> None:
+    ours = 'COSCHED_MATES=[{"domain": "eureka"}]\nCOSCHED_PORTS=1-2\n'
+    put(hooks, f"at=1.000000000\n{ours}PATH=/tmp\nCOSCHED_X\nXCOSCHED_A=1\nCOSCHED_A=\x1b[1m\n")
+    assert printed(hooks) == 'export COSCHED_MATES=[{"domain": "eureka"}]\nexport COSCHED_PORTS=1-2\n'
+    put(hooks, f"at=1.000000000\nCOSCHED_MATES={3990 * 'x'}\n")
+    assert printed(hooks) == ""
+
+
+def test_variables_that_the_service_tells_are_printed(hooks: Site) -> None:
+    configure(hooks, f"socket={hooks.socket}\n")
+    with Service(hooks.socket) as service, Peer(hooks.socket, READY % 17):
+        service.wait_for_offer(17)
+        service.call(
+            service.server.start, "17", None, {"COSCHED_MATES": '[{"domain": "ä%"}]', "COSCHED_A": "b\nPATH=c"}
+        )
+        assert printed(hooks) == 'export COSCHED_MATES=[{"domain": "ä%"}]\n'
+        service.call(service.server.keep_finding, [])
+        assert printed(hooks) == ""
+
+
 @pytest.mark.parametrize(
     "text",
     [

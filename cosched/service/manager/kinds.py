@@ -25,6 +25,8 @@ from cosched.service.peers.agreed_start import AgreedStart
 from cosched.service.peers.announcing import Announcer
 from cosched.service.tasks import Tasks
 
+SERVER = "COSCHED_SERVER"
+
 
 class Around(NamedTuple):
     """A domain, and the parts of its service that its manager's work needs."""
@@ -71,9 +73,10 @@ def _slots(system: MeetingSystem, scheduler: ExternalMeetingScheduler, around: A
 def _offers(
     system: BatchSystem, scheduler: ExternalScheduler, around: Around, slots: SlotOrders | None = None
 ) -> tuple[Runner, Queue]:
-    domain, announcer, agreed, peers, tasks, _ = around
+    domain, announcer, agreed, peers, tasks, finding = around
     jobs = OfferedJobs(domain, scheduler, agreed.accepted)
-    offers = Offers(domain, jobs, system, announcer, peers, tasks, slots)
+    ports = {name: value for name, value in finding.items() if name != SERVER}  # nodes do not see the domain's socket
+    offers = Offers(domain, jobs, system, announcer, peers, tasks, slots, ports)
     return Runner(domain, system, offers, tasks), BatchQueue(domain, system, peers)
 
 

@@ -42,18 +42,16 @@ def spec_of(record: JobRecord, script: JobScript, finding: Mapping[str, str] = M
         mate=f"{record.peer}:{record.mate}" if record.mate is not None else None,
         pair=record.pair,
         group=record.group_name,
-        finding={"COSCHED_MATES": json.dumps(_mates(record)), **finding} if record.paired else {},
+        finding={"COSCHED_MATES": known_mates(record), **finding} if record.paired else {},
     )
 
 
-def _mates(record: JobRecord) -> list[dict[str, str | None]]:
-    """Return what is known of a job's mates when it starts, in the form of `cosched mates --json`."""
+def known_mates(record: JobRecord) -> str:
+    """Return what is known of a job's mates when it starts, as `cosched mates --json` prints it."""
     named, group = record.named, (record.memory or {}).get("group", {})
     known = {named.peer: named.mate} if isinstance(named, MateName) else group.get("jobs", {})
-    return [
-        {"domain": domain, "job_id": job, "status": None, "nodelist": None, "host": None, "port": None, "ports": None}
-        for domain, job in sorted(known.items())
-    ]
+    unknown = dict.fromkeys(("status", "nodelist", "host", "port", "ports"))
+    return json.dumps([{"domain": domain, "job_id": job, **unknown} for domain, job in sorted(known.items())])
 
 
 class Launches(Work):

@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from types import MappingProxyType
 from typing import Any
 
 from cosched.adapters.batch_system import (
@@ -41,6 +42,7 @@ from cosched.service.domain import story
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.domain.memory import named_group
 from cosched.service.domain.offered_jobs import OfferedJobs
+from cosched.service.manager.launches import known_mates
 from cosched.service.manager.runner import Reports, Work, tell_end
 from cosched.service.manager.slot_orders import SlotOrders
 from cosched.service.peers.announcing import Announcer
@@ -69,8 +71,11 @@ class Offers(Work):
         peers: Sequence[Domain],
         tasks: Tasks,
         slots: SlotOrders | None = None,
+        finding: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
-        """`jobs`: the domain's. `peers`: the configured domains. `slots`: of a domain whose pairs meet."""
+        """`jobs`: the domain's. `peers`: the configured domains. `slots`: of a domain whose pairs meet. `finding`:
+        variables by which jobs find their mates, beside COSCHED_MATES.
+        """
         self._domain = domain
         self._jobs = jobs
         self._system = system
@@ -78,6 +83,7 @@ class Offers(Work):
         self._peers = peers
         self._tasks = tasks
         self._slots = slots
+        self._finding = finding
         self.orders = {
             Start: self._start,
             Yield: self._give_back,
@@ -104,6 +110,9 @@ class Offers(Work):
     # Orders
 
     async def _start(self, start: Start) -> None:
+        record = self._domain.jobs.get(start.job)
+        if record is not None and record.paired:
+            await self._system.let_find(start.job, {"COSCHED_MATES": known_mates(record), **self._finding})
         await self._system.start(start.job, start.at)
 
     async def _give_back(self, order: Yield | PassOver) -> None:

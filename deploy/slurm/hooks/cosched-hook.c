@@ -6,7 +6,8 @@
  *
  *   prolog    (PrologSlurmctld) offers the job and waits for the answer. Status 1: the job yields. All others: it starts.
  *   starting  (PrologSlurmctld) says that the job starts, if `prolog` has ended before it could. Status 0.
- *   gate      (TaskProlog) waits for the instant at which the job's mate starts too. Status always 0.
+ *   gate      (TaskProlog) prints the variables by which the job finds its mates, as Slurm takes them for its task:
+ *             "export NAME=VALUE". Waits for the instant at which the job's mate starts too. Status always 0.
  *   ended     (jobcomp/script) says that a job has ended. Status always 0.
  *
  * Without the service jobs start: no wait for an answer is endless.
@@ -35,7 +36,8 @@
 enum {
     LINE_MOST = 8192,          /* bytes of a line without its LF */
     CONFIGURATION_MOST = 4096, /* bytes of the configuration file */
-    GATE_MOST = 255            /* bytes of a gate's file that are read */
+    GATE_MOST = 4095,          /* bytes of a gate's file that are read */
+    EXPORT_MOST = 4000         /* bytes that are printed of a variable: Slurm reads 4095 at once */
 };
 enum { START = 0, YIELD = 1 }; /* exit statuses */
 
@@ -357,23 +359,57 @@ static bool send_line(int64_t deadline)
     return sent > line.length;
 }
 
+/* Decode a value in place: %0A is a line feed. */
+static void decode(char *value)
+{
+    char *to = value;
+    unsigned byte;
+    for (; *value; ++value, ++to)
+        if (*value == '%' && sscanf(value + 1, "%2x", &byte) == 1) {
+            *to = (char)byte;
+            value += 2;
+        } else {
+            *to = *value;
+        }
+    *to = '\0';
+}
+
+/* Print "NAME=VALUE" for Slurm, which sets it in the task's environment, if the name is one of ours, COSCHED_..., and
+ * the value one line. */
+static void export_variable(const char *assignment)
+{
+    char text[EXPORT_MOST + 1];
+    size_t name = strspn(assignment, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_");
+    if (strncmp(assignment, "COSCHED_", 8) || assignment[name] != '=')
+        return;
+    for (const char *each = assignment; *each; each++)
+        if ((unsigned char)*each < ' ' || *each == 0x7f)
+            return;
+    int length = snprintf(text, sizeof text, "export %s\n", assignment);
+    if (length > 0 && length < (int)sizeof text && write(STDOUT_FILENO, text, (size_t)length) < 0)
+        return; /* nobody reads it */
+}
+
 enum answer { SILENCE, BROKEN, PARKED, TOLD_START, TOLD_YIELD, TOLD_OPEN };
 
-/* Return a line's meaning. If it names an instant, store it in *instant. */
+/* Return a line's meaning. If it names an instant, store it in *instant. Variables for tasks are printed. */
 static enum answer meaning(char *text, int64_t *instant)
 {
     static const struct {
         const char *verb;
         enum answer answer;
     } known[] = {{"parked", PARKED}, {"start", TOLD_START}, {"yield", TOLD_YIELD}, {"open", TOLD_OPEN}};
-    char *field = strchr(text, '\t');
-    if (field)
-        *field++ = '\0';
-    if (field) {
-        if (strncmp(field, "at=", 3) || (*instant = instant_in(field + 3)) < 0)
+    char *rest = NULL;
+    text = strtok_r(text, "\t", &rest);
+    for (char *field = text; text && (field = strtok_r(NULL, "\t", &rest));) {
+        if (silent && !strncmp(field, "COSCHED_", 8)) {
+            decode(field);
+            export_variable(field);
+        } else if (strncmp(field, "at=", 3) || (*instant = instant_in(field + 3)) < 0) {
             return BROKEN;
+        }
     }
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+    for (size_t i = 0; text && i < sizeof known / sizeof *known; i++)
         if (!strcmp(text, known[i].verb))
             return known[i].answer;
     return BROKEN;
@@ -555,17 +591,22 @@ static int64_t instant_by_service(void)
     verb("gate");
     variable("job", "SLURM_JOB_ID");
     variable("step", "SLURM_STEP_ID");
+    field("finding", "1");
     return send_line(deadline) && listen_until(deadline, &instant) == TOLD_OPEN ? instant : 0;
 }
 
-/* Return the value of the line "at=" in a gate's file; -1 if there is none. Other lines are for later versions. */
+/* Return the value of the line "at=" in a gate's file; -1 if there is none. Print its variables for tasks. Other lines
+ * are for later versions. */
 static int64_t instant_in_lines(char *text)
 {
     char *rest = NULL;
+    int64_t instant = -1;
     for (char *each = strtok_r(text, "\n", &rest); each; each = strtok_r(NULL, "\n", &rest))
         if (!strncmp(each, "at=", 3))
-            return instant_in(each + 3);
-    return -1;
+            instant = instant_in(each + 3);
+        else
+            export_variable(each);
+    return instant;
 }
 
 /* Return the instant in a gate's file; -1 without one. Do not follow a link, and do not wait for a pipe. */
@@ -588,7 +629,8 @@ static int64_t instant_in_file(const char *path)
 
 /* The same by the folder that all nodes see, where the service writes a file for each job that starts at an instant.
  * We do not check the file's owner: the folder's mode decides who may write there (only the service, as "cosched
- * doctor" checks), NFS may show root's files as another user's, and a false file can only delay tasks by AHEAD_MOST.
+ * doctor" checks), NFS may show root's files as another user's, and a false file can only delay tasks by AHEAD_MOST,
+ * and name wrong mates.
  * If the file server hangs, SIGALRM ends this process, which lets the task begin. */
 static int64_t instant_by_folder(void)
 {

@@ -47,7 +47,9 @@ async def test_a_file_says_the_instant_to_everybody(folder: Path, warnings) -> N
     assert (folder / "17").read_text() == "at=1795279039.250000000\n"
     assert stat.S_IMODE((folder / "17").stat().st_mode) == 0o644
     assert names(folder) == ["17"]
-    await gates.announce("17", 1795279040.5)
+    await gates.announce("17", 1795279040.5, {"COSCHED_MATES": '["a b"]', "COSCHED_PORTS": "1-2"})
+    assert (folder / "17").read_text() == 'at=1795279040.500000000\nCOSCHED_MATES=["a b"]\nCOSCHED_PORTS=1-2\n'
+    await gates.announce("17", 1795279040.5, {"COSCHED_MATES": 4096 * "x"})
     assert (folder / "17").read_text() == "at=1795279040.500000000\n"
     assert warnings() == []
 
