@@ -188,8 +188,9 @@ class Offers(Work):
         if not isinstance(named, GroupName):
             await self._announcer.announce(str(record.id))
         elif str(record.id) in self._domain.jobs:
-            refusal = refusal_of_group(named, await self._announcer.announce_member(record, named))
-            if refusal is not None:
+            answers = await self._announcer.ask_for_members(record, named)
+            self._domain.calls.heard_of_members(str(record.id), answers)
+            if (refusal := refusal_of_group(named, answers)) is not None:
                 self._jobs.wrong_group(str(record.id), refusal.message)
 
     def _record(self, job: Appeared, named: Named) -> JobRecord:
