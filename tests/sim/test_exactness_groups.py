@@ -17,9 +17,11 @@ from tests.tiers import SEED, soaked
 
 CASES = [range(8), range(SEED * 10_000, SEED * 10_000 + 2_000)]  # of each mixture: in the short tier, and in soak
 MIXTURES = [("hold",), ("yield",), ("hold", "yield"), ("hold", "off"), ("yield", "off"), ("hold", "yield", "off")]
+MIXTURES += [("meet",), ("meet", "off"), ("meet", "meet", "meet", "hold", "yield", "off")]
 # How often it happens in two thousand cases, at least.
 EXERCISED = {"groups": 3_000, "pairs": 800, "started": 3_000, "refused": 3_000}
 HOLDS = {"holds": 3_000, "released": 1_000, "gave way": 100}
+SLOTS = {"slots": 2_000, "moves": 2_000}
 
 LOGS = ["KTH-SP2-1996-2", "SDSC-SP2-1998.first5000", "CTC-SP2-1996-3.1-cln.nowait"]
 # The first job of each log, how many, and the schemes.
@@ -41,7 +43,8 @@ def differs(case: Case, seen: Counter[str]) -> bool:
 def test_random_workloads(schemes, seeds):
     seen = Counter()
     assert [seed for seed in seeds if differs(random_case(seed, schemes), seen)] == []
-    for what, least in (EXERCISED | (HOLDS if "hold" in schemes else {})).items():
+    by_scheme = (HOLDS if "hold" in schemes and "meet" not in schemes else {}) | (SLOTS if schemes == ("meet",) else {})
+    for what, least in (EXERCISED | by_scheme).items():
         assert seen[what] >= least * len(seeds) // 2_000, seen
 
 
