@@ -143,7 +143,8 @@ class GroupScheduler(Scheduler, Protocol):
     def give_back(self, job: JobId, now: int) -> None:
         """Queue a job that `try_ready` has made ready, as it was before. It has not yielded.
 
-        If an iteration has run meanwhile another one follows, in which those that have yielded are considered again.
+        If an iteration has run meanwhile another one follows. Jobs that have yielded at this instant have their turn
+        in a later one (`next_event`): two domains would otherwise ask each other at one instant without end.
         """
 
     def want_until(self, job: JobId, until: int) -> None:

@@ -206,16 +206,13 @@ class OpenCluster:
             self._kept[job] = self._iterations
         return ready
 
-    def give_back(self, job: JobId, now: int) -> None:
+    def give_back(self, job: JobId, now: int) -> None:  # noqa: ARG002
         """See GroupScheduler."""
         missed = self._kept.pop(job, self._iterations) != self._iterations
         self._interrupt()
         changed = self.changed
         answers.requeue(self._tables, 0, self._row[job])
         self._record["changed"] = changed or missed
-        if missed:
-            marks = self._tables.marks[: len(self._job)]
-            marks["passed_over"][marks["passed_over"] == now + 1] = 0
 
     def want_until(self, job: JobId, until: int) -> None:
         """See GroupScheduler."""
