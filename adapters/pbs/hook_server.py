@@ -81,8 +81,14 @@ class HookServer:
         self._listening = None
         with suppress(FileNotFoundError):
             self._path.unlink()
+        for connection in self._open:
+            connection.cancel()
+        await asyncio.gather(*self._open, return_exceptions=True)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._open.add(task)
         try:
             async with asyncio.timeout(_FIRST_LINE):
                 line = await reader.readline()
@@ -92,6 +98,7 @@ class HookServer:
         except (OSError, TimeoutError, ValueError, LineError) as error:
             _LOG.warning("%s: a connection is refused: %s", self._path, error)
         finally:
+            self._open.discard(task)
             writer.close()
 
     def _answer(self, uid: int, line: bytes) -> bytes:

@@ -1,24 +1,40 @@
-"""The batch systems under test: the example in memory always, real ones in the long tier, where they are installed."""
+"""The batch systems under test: the example in memory and a recorded PBS always, real ones in the long tier."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
+from cosched.adapters import watch
+from cosched.adapters.pbs import hook_server, manager
 from deploy.pbs.lab import is_installed
 from deploy.slurm.lab.programs import missing_programs
-from tests.conformance.worlds import Memory, PbsSite, RealPbs, RealSlurm, World, serving, slurm
+from tests.conformance.recorded_pbs import RecordedServer
+from tests.conformance.worlds import NODES, Memory, PbsSite, RealPbs, RealSlurm, RecordedPbs, World, serving, slurm
 
 
 @pytest.fixture(
     scope="module",
-    params=["memory", pytest.param("slurm", marks=pytest.mark.soak), pytest.param("pbs", marks=pytest.mark.soak)],
+    params=[
+        "memory",
+        "pbs-recorded",
+        pytest.param("slurm", marks=pytest.mark.soak),
+        pytest.param("pbs", marks=pytest.mark.soak),
+    ],
 )
-def system(request: pytest.FixtureRequest) -> Iterator[World]:
+def system(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     """A batch system, for all tests of a file."""
     if request.param == "memory":
         yield Memory()
+    elif request.param == "pbs-recorded":
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(hook_server, "_ROOT", os.geteuid())  # we stand for the server
+            patch.setattr(watch, "PACE", 0.05)
+            patch.setattr(manager, "OTHERS_TURN", 0.3)
+            patch.setattr(manager, "LOST_AFTER", 0.2)
+            yield RecordedPbs(RecordedServer(tmp_path_factory.mktemp("pbs"), patch, NODES))
     elif request.param == "slurm":
         if missing_programs():
             pytest.skip("Slurm is not installed here")
@@ -26,8 +42,9 @@ def system(request: pytest.FixtureRequest) -> Iterator[World]:
             yield RealSlurm(*clusters["intrepid"])
     else:
         if not is_installed():
-            pytest.skip("OpenPBS is not installed here, or we are not root")
-        with PbsSite() as cluster:
+            pytest.skip("no OpenPBS here, or we are not root: only its recorded double was asked (pbs-recorded)")
+        with pytest.MonkeyPatch.context() as patch, PbsSite() as cluster:
+            patch.setattr(manager, "LOST_AFTER", 5.0)
             yield RealPbs(cluster)
 
 

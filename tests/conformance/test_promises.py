@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 
 import pytest
 
 from cosched.adapters.batch_system import Appeared, Link, Offered
 from cosched.adapters.manager import End, UnknownJobError
-from tests.conformance.worlds import NODES, World, becomes, serving
+from tests.conformance.worlds import NODES, World, becomes, serving, until
 
 SHORT = 0.2  # seconds that a job runs
+SETTLED = 1.0  # seconds after which an offer's nodes are kept by more than the hook's word
 OTHER = Link(peer="eureka", mate="17")
 
 
@@ -188,6 +190,45 @@ async def test_a_running_job_that_is_queued_again_is_withdrawn(world: World) -> 
         await world.requeue(job)
         await service.manager.look()
         await service.told(job, "Withdrawn", "Offered")
+
+
+async def test_a_job_that_loses_nodes_that_are_kept_for_it_is_withdrawn_and_offered_again(world: World) -> None:
+    async with serving(world, poll_interval=1) as service:
+        job = await world.submit()
+        await service.told(job, "Offered")
+        await asyncio.sleep(SETTLED)
+        try:
+            await world.lose_nodes(job)
+        except NotImplementedError:
+            pytest.skip("the nodes of this batch system cannot break")
+        await until(lambda: "Withdrawn" in service.of(job), lambda: f"Withdrawn, not {service.of(job)}")
+        await world.mend_nodes()
+        await service.told(job, "Offered")
+        assert await service.manager.start(job)
+        await becomes(world, job, "running")
+
+
+async def test_an_offer_is_reported_once_however_often_the_system_asks(world: World) -> None:
+    async with serving(world) as service:
+        job = await world.submit()
+        await service.told(job, "Offered")
+        for _ in range(3):
+            await becomes(world, await world.submit(seconds=SHORT, pair=None), "ended")
+            await service.manager.look()
+        assert service.of(job) == ["Appeared", "Offered"]
+        assert await service.manager.start(job)
+        await becomes(world, job, "running")
+
+
+async def test_a_job_that_comes_while_the_service_is_away_waits_for_the_next_one(world: World) -> None:
+    async with serving(world):
+        pass
+    job = await world.submit()
+    async with serving(world) as service:
+        await service.told(job, "Offered")
+        assert await world.state(job) == "queued"
+        assert await service.manager.start(job)
+        await becomes(world, job, "running")
 
 
 async def test_a_job_without_a_mate_is_given_one_and_parted_from_it(world: World) -> None:

@@ -20,6 +20,7 @@ from deploy.lab.waiting import LabError
 from deploy.pbs.lab import PbsCluster
 from deploy.slurm.lab import clear
 from tests.conformance import memory
+from tests.conformance.recorded_pbs import RecordedPrograms, RecordedServer
 from tests.pbs.managed import install_hook
 from tests.slurm.managed import clusters
 
@@ -54,6 +55,14 @@ class World(ABC):
     @abstractmethod
     async def clear(self) -> None:
         """Delete all jobs, and wait until all nodes are free and none is kept for anybody."""
+
+    async def lose_nodes(self, job: str) -> None:
+        """Nodes that are kept for a job break."""
+        raise NotImplementedError
+
+    async def mend_nodes(self) -> None:
+        """Mend them."""
+        raise NotImplementedError
 
     async def kill(self) -> None:
         """End the batch system's own process by SIGKILL."""
@@ -126,11 +135,62 @@ class RealPbs(World):
             cluster.run("qdel", "-Wforce", *jobs)
         cluster.wait_for(lambda: set(cluster.states().values()) == {"free"}, "all nodes to be free")
 
+    async def lose_nodes(self, job: str) -> None:  # noqa: ARG002
+        await asyncio.to_thread(self.cluster.kill_mom)
+
+    async def mend_nodes(self) -> None:
+        await asyncio.to_thread(self.cluster.daemon, "pbs_mom")
+
     async def kill(self) -> None:
         await asyncio.to_thread(self.cluster.kill_server)
 
     async def revive(self) -> None:
         await asyncio.to_thread(self.cluster.start_server)
+
+
+class RecordedPbs(World):
+    """A PBS that answers as was recorded."""
+
+    def __init__(self, server: RecordedServer) -> None:
+        self.server = server
+
+    async def submit(self, nodes: int = 2, seconds: float = 600.0, pair: str | None = "p") -> str:
+        return await self.server.submit(nodes, seconds, pair)
+
+    async def delete(self, job: str) -> None:
+        await self.server.command(["qdel", job])
+
+    async def state(self, job: str) -> str:
+        return {"Q": "queued", "F": "ended"}.get(self.server.jobs[job]["job_state"], "running")
+
+    async def requeue(self, job: str) -> None:
+        await self.server.requeue(job)
+
+    def manager(self, **settings: object) -> BatchSystem:
+        folder = self.server.socket.parent
+        given = {"hook_socket": str(self.server.socket), "guard": 0.05}
+        manager = PbsManager(read_pbs_settings(folder, given | settings))
+        manager._pbs._programs = RecordedPrograms(self.server)  # type: ignore[assignment]
+        return manager
+
+    async def clear(self) -> None:
+        for job in self.server.jobs:
+            await self.delete(job)
+        await until(lambda: len(self.server.free) == NODES, lambda: f"free nodes, not {self.server.free}")
+        await self.server.settle()
+
+    async def lose_nodes(self, job: str) -> None:  # noqa: ARG002
+        self.server.down = set(self.server.offline)
+
+    async def mend_nodes(self) -> None:
+        self.server.down = set()
+        self.server.schedule_soon()
+
+    async def kill(self) -> None:
+        self.server.up = False
+
+    async def revive(self) -> None:
+        self.server.up = True
 
 
 class RealSlurm(World):
@@ -160,6 +220,14 @@ class RealSlurm(World):
 
     async def clear(self) -> None:
         await asyncio.to_thread(clear, self.cluster)
+
+    async def lose_nodes(self, job: str) -> None:
+        held = (await asyncio.to_thread(self.cluster.job, int(job)))["NodeList"]
+        self._broken = self.cluster.scontrol("show", "hostnames", held).split()[0]
+        await asyncio.to_thread(self.cluster.down_node, self._broken)
+
+    async def mend_nodes(self) -> None:
+        await asyncio.to_thread(self.cluster.resume_node, self._broken)
 
     async def kill(self) -> None:
         await asyncio.to_thread(self.cluster.kill_controller)

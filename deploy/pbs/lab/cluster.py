@@ -113,6 +113,11 @@ class PbsCluster:
         self._inside("pkill", "-9", "-f", "sbin/pbs_server")
         self.wait_for(lambda: self._world.run("pgrep", "-f", "sbin/pbs_server", environment={}).returncode, "its end")
 
+    def kill_mom(self) -> None:
+        """Kill the MoM by SIGKILL, and wait until the server sees its nodes as down."""
+        self._inside("pkill", "-9", "-f", "sbin/pbs_mom")
+        self.wait_for(lambda: all("down" in state for state in self.states().values()), "the nodes to be down")
+
     def _inside(self, *command: str) -> str:
         done = self._world.run(*command, environment=self._environment)
         if done.returncode != 0:

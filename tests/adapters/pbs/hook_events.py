@@ -48,10 +48,8 @@ class Job:
 class Event:
     """`pbs.event()`."""
 
-    requestor = "Scheduler"
-
-    def __init__(self, kind: str, job: Job, job_o: Job | None = None) -> None:
-        self.type, self.job = EVENTS.index(kind), job
+    def __init__(self, kind: str, job: Job, job_o: Job | None, requestor: str) -> None:
+        self.type, self.job, self.requestor = EVENTS.index(kind), job, requestor
         if job_o is not None:
             self.job_o = job_o
 
@@ -87,9 +85,9 @@ class Hook:
         self._pbs.hook_config_filename = str(self.configuration)
         monkeypatch.setitem(sys.modules, "pbs", self._pbs)
 
-    def run(self, kind: str, job: Job, job_o: Job | None = None) -> str | None:
+    def run(self, kind: str, job: Job, job_o: Job | None = None, requestor: str = "Scheduler") -> str | None:
         """Return why an event was rejected, or None."""
-        self._pbs.event = lambda: Event(kind, job, job_o)
+        self._pbs.event = lambda: Event(kind, job, job_o, requestor)
         with pytest.raises(EndedError) as ended:
             runpy.run_path(str(HOOK))
         return ended.value.why
