@@ -152,8 +152,8 @@ def no_from_who_queues(k, _now):
 right_run_job = groups.run_job
 
 
-def yields_always(j, place, _may_hold, now):
-    return right_run_job(j, place, never, now)
+def yields_always(j, place, _may_hold, now, plan=None):
+    return right_run_job(j, place, never, now, plan)
 
 
 MISTAKES = {
