@@ -3,6 +3,7 @@
 import math
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from random import Random
 from typing import NamedTuple
 
@@ -21,13 +22,14 @@ class Case(NamedTuple):
 
 
 def random_case(seed: int, schemes: Sequence[str]) -> Case:
-    """Three to five domains with some of these schemes, which share groups of three to five jobs, and pairs."""
+    """Three to five domains with some of these schemes, which share groups of three to five jobs, and pairs.
+
+    "slots" stands for a scheme that would hold, with slots.
+    """
     rng = Random(seed)
     names = "ABCDE"[: rng.choice([3, 3, 4, 5])]
     budget = rng.choice(["0", "0", "0", "0.5"])
-    domains = [
-        ref_domain(rng, name, some_jobs(rng, 8), scheme=rng.choice(schemes), mate_budget=budget) for name in names
-    ]
+    domains = [_domain(rng, name, rng.choice(schemes), mate_budget=budget) for name in names]
     share_of_pairs = rng.choice([0, 0.3])
     free = {domain.name: [job.job_id for job in domain.jobs] for domain in domains}
     pairs, groups = [], {}
@@ -40,6 +42,18 @@ def random_case(seed: int, schemes: Sequence[str]) -> Case:
         elif len(members) > 2:
             groups[str(number)] = members
     return Case(domains, pairs, groups)
+
+
+def _domain(rng: Random, name: str, scheme: str, **settings: object) -> RefDomain:
+    settings |= {"scheme": "hold", "slots": True} if scheme == "slots" else {"scheme": scheme}
+    return ref_domain(rng, name, some_jobs(rng, 8), **settings)
+
+
+def with_other_timers(case: Case, seed: int) -> Case:
+    """Give some domains holds without end, and some the paper's order after a release."""
+    rng = Random(seed)
+    choices = [{"release_interval": 0}, {"release_order": "last"}, {"release_order": "last"}, {}]
+    return case._replace(domains=[replace(domain, **rng.choice(choices)) for domain in case.domains])
 
 
 def reference(case: Case, until: float = NEVER) -> tuple[dict[tuple[str, int], RefOutcome], Counter[str]]:
