@@ -1,5 +1,6 @@
 """Groups of more than two jobs start as in the slow reference, job for job; and the comparison would see a mistake."""
 
+import math
 from collections import Counter
 from decimal import Decimal
 
@@ -9,15 +10,16 @@ import pytest
 from cosched.workload.jobs import Workload
 from cosched.workload.pairing import pairs_by_fraction
 from cosched.workload.traces import clean, machine_nodes, read_trace
-from tests.reference import RefDomain, RefJob
+from tests.reference import RefDomain, RefJob, World, simulate
+from tests.reference.group_meet_cases import CASES as BY_HAND
 from tests.reference.test_reference_groups import MISTAKES
 from tests.sim.exact import run_production
-from tests.sim.group_cases import Case, random_case, reference
+from tests.sim.group_cases import NEVER, Case, random_case, reference, with_other_timers
 from tests.tiers import SEED, soaked
 
 CASES = [range(8), range(SEED * 10_000, SEED * 10_000 + 2_000)]  # of each mixture: in the short tier, and in soak
 MIXTURES = [("hold",), ("yield",), ("hold", "yield"), ("hold", "off"), ("yield", "off"), ("hold", "yield", "off")]
-MIXTURES += [("meet",), ("meet", "off"), ("meet", "meet", "meet", "hold", "yield", "off")]
+MIXTURES += [("meet",), ("meet", "off"), ("meet", "meet", "meet", "hold", "yield", "off"), ("meet", "slots", "slots")]
 # How often it happens in two thousand cases, at least.
 EXERCISED = {"groups": 3_000, "pairs": 800, "started": 3_000, "refused": 3_000}
 HOLDS = {"holds": 3_000, "released": 1_000, "gave way": 100}
@@ -43,9 +45,33 @@ def differs(case: Case, seen: Counter[str]) -> bool:
 def test_random_workloads(schemes, seeds):
     seen = Counter()
     assert [seed for seed in seeds if differs(random_case(seed, schemes), seen)] == []
-    by_scheme = (HOLDS if "hold" in schemes and "meet" not in schemes else {}) | (SLOTS if schemes == ("meet",) else {})
+    planned = {"meet", "slots"}
+    by_scheme = (HOLDS if "hold" in schemes and not planned & {*schemes} else {}) | (
+        SLOTS if planned >= {*schemes} else {}
+    )
     for what, least in (EXERCISED | by_scheme).items():
         assert seen[what] >= least * len(seeds) // 2_000, seen
+
+
+@pytest.mark.parametrize("seeds", soaked(CASES, 1), ids=["short", "soak"])
+def test_holds_without_end_and_released_jobs_last(seeds):
+    """Workloads that end: with either, groups can wait on each other for ever."""
+    ended = 0
+    for seed in seeds:
+        case = with_other_timers(random_case(seed, ("hold", "yield")), seed)
+        world = World(case.domains, case.pairs, large=case.groups)
+        world.run(NEVER)
+        if world.next_time() == math.inf:
+            ended += 1
+            assert run_production(*case) == world.outcomes(), seed
+    assert ended > 0.8 * len(seeds)
+
+
+@pytest.mark.parametrize("name", [name for name, case in BY_HAND.items() if "@" not in case.pairs])
+def test_the_cases_worked_out_by_hand(name):
+    case = BY_HAND[name]
+    expected = simulate(case.domains(), case.mates(), groups=case.groups())
+    assert run_production(case.domains(), case.mates(), case.groups()) == expected
 
 
 @pytest.mark.parametrize("name", MISTAKES)
