@@ -1,6 +1,7 @@
-"""A real Slurm cluster and a domain whose jobs are local processes, coscheduled."""
+"""Real Slurm clusters and a domain whose jobs are local processes, coscheduled: pairs, and groups of three."""
 
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from deploy.lab.service import Sections
 from deploy.slurm.lab import CoupledLab, Domain
 from tests.live import services
 from tests.live.services import script_that_notes
+from tests.live.test_groups import TOGETHER as IN_GROUP
 from tests.live.workloads import TOGETHER
 from tests.slurm.cosched_hooks import check_for_compiler
 
@@ -18,15 +20,16 @@ SETTINGS = {"release_interval": 0, "max_held_fraction": 1, "heartbeat_interval":
 
 
 class MixedLab(CoupledLab):
-    """One cluster, whose service is the peer of the domain `desk`."""
+    """Clusters whose services are peers, also of the domain `desk`."""
 
-    def __init__(self, folder: Path) -> None:
-        super().__init__(names=("intrepid",), schemes=("hold",), options={"nodes": 2}, **SETTINGS)
+    def __init__(self, folder: Path, *names: str) -> None:
+        super().__init__(names=names, schemes=["hold"] * len(names), options={"nodes": 2}, **SETTINGS)
         self.desk = services.Service(folder, DESK)
 
     def _sections(self, domain: Domain, scheme: str) -> Sections:
-        self.desk.config["peer"] = [{"name": domain.name, "address": domain.address}]
-        return {**super()._sections(domain, scheme), "peer": [{"name": DESK, "address": self.desk.address}]}
+        self.desk.config["peer"] = [{"name": peer.name, "address": peer.address} for peer in self]
+        sections = {**super()._sections(domain, scheme)}
+        return sections | {"peer": [*sections["peer"], {"name": DESK, "address": self.desk.address}]}
 
     def start_services(self) -> None:
         """As of a coupled laboratory, and that of the other domain."""
@@ -42,7 +45,14 @@ class MixedLab(CoupledLab):
 @pytest.fixture
 def lab(tmp_path: Path) -> Iterator[MixedLab]:
     check_for_compiler()
-    with MixedLab(tmp_path) as lab:
+    with MixedLab(tmp_path, "intrepid") as lab:
+        yield lab
+
+
+@pytest.fixture
+def larger(tmp_path: Path) -> Iterator[MixedLab]:
+    check_for_compiler()
+    with MixedLab(tmp_path, "intrepid", "eureka") as lab:
         yield lab
 
 
@@ -62,6 +72,35 @@ def test_jobs_of_slurm_and_local_processes_start_together_whichever_is_ready_fir
             services.wait_until(lambda local=local: desk.job(local).state == "completed", "the local job ends")
         assert {why(slurm, first), why(desk, mate)} == {"asked by desk", TOGETHER[0]}
         assert {why(slurm, second), why(desk, other)} == {"asked by intrepid", TOGETHER[0]}
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("last", ["intrepid", "eureka", DESK])
+def test_a_group_of_two_clusters_and_local_processes_starts_together_whoever_is_last(
+    larger: MixedLab, last: str
+) -> None:
+    names = sorted(["intrepid", "eureka", DESK], key=lambda name: name == last)
+    jobs: dict[str, str] = {}
+    with ExitStack() as stack:
+        clients = {domain.name: stack.enter_context(Client(domain.service.server)) for domain in larger}
+        clients[DESK] = stack.enter_context(larger.desk.client())
+
+        def reaches(name: str, wanted: str) -> None:
+            services.wait_until(lambda: state(clients[name], jobs[name]) == wanted, f"the job of {name} is {wanted}")
+
+        for name in names:
+            others = [other for other in names if other != name]
+            if name == DESK:
+                script = script_that_notes(larger.desk.folder)
+                jobs[name] = clients[name].submit(script, group="g", members=others).id
+            else:
+                comment = f"--comment=cosched:group=g@{'+'.join(others)}"
+                jobs[name] = str(larger[name].cluster.sbatch("true", comment, "--output=/dev/null"))
+            if name != last:
+                reaches(name, "holding")
+        for name in names:
+            reaches(name, "completed")
+            assert why(clients[name], jobs[name]).startswith(IN_GROUP)
 
 
 def submit(domain: Domain, pair: str) -> str:
