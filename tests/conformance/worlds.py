@@ -17,11 +17,10 @@ from cosched.adapters.pbs.settings import read_settings as read_pbs_settings
 from cosched.adapters.slurm.manager import SlurmManager
 from cosched.adapters.slurm.settings import read_settings as read_slurm_settings
 from deploy.lab.waiting import LabError
-from deploy.pbs.lab import PbsCluster
+from deploy.pbs.lab import PbsCluster, install_hook
 from deploy.slurm.lab import clear
 from tests.conformance import memory
 from tests.conformance.recorded_pbs import RecordedPrograms, RecordedServer
-from tests.pbs.managed import install_hook
 from tests.slurm.managed import clusters
 
 PATIENCE = 300.0  # seconds; a safety net

@@ -1,83 +1,104 @@
-"""Two domains with services: a PBS cluster, and a PBS cluster or a domain of local processes."""
+"""Work for a coupled laboratory with a PBS cluster, what became of it, and what must be so after it."""
 
 from __future__ import annotations
 
-import socket
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
 
-from deploy.lab.keeping import Keeping
-from deploy.lab.service import Service
+from cosched.client import Client, Event, Job
 from deploy.lab.waiting import wait_for
-from deploy.pbs.lab import PbsCluster
-from tests.pbs.managed import install_hook
+from deploy.pbs.lab import CoupledLab, Domain
+from tests.live.workloads import Outcome, Sides, Work
 
-UNHURRIED = {"peer_timeout": 30, "peer_patience": 60, "peer_grace": 60, "heartbeat_interval": 1}
-
-
-@dataclass(frozen=True)
-class Domain:
-    """A PBS cluster and its service."""
-
-    cluster: PbsCluster
-    service: Service
-    port: int
-
-    @property
-    def name(self) -> str:
-        return self.cluster.name
+PATIENCE = 300.0  # seconds; a safety net
+ENDED = ("completed", "failed", "cancelled")
+STATES = ("queued", "ready", "holding", "running", *ENDED)
+NOTING = "echo ${{PBS_JOBID%%.*}}$SLURM_JOB_ID$COSCHED_JOB_ID {name} $(date +%s.%N) >> {notes}; sleep {seconds}"
+_INTERVAL = 0.2  # seconds between two looks
+_T = TypeVar("_T")
 
 
-def _free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
+class Coupled:
+    """A coupled laboratory that is up, as tests use it; `script` notes a job's id, `name` and begin in `notes`."""
+
+    def __init__(self, lab: CoupledLab, script: str = NOTING) -> None:
+        self.lab = lab
+        self._script = script
+        self.here, self.there = lab
+
+    def submit(self, domain: Domain, work: Work) -> str:
+        """Submit a job, which notes when it begins; its id."""
+        script = self._script.format(name=work.pair or "-", notes=domain.notes, seconds=work.seconds)
+        return domain.submit(script, work.nodes, work.pair)
+
+    def run(self, sides: Sides) -> Outcome:
+        """Submit the work, to both domains at once, and see it to its end."""
+        with ThreadPoolExecutor(2) as pool:
+            ids = list(pool.map(lambda domain, works: [self.submit(domain, w) for w in works], self.lab, sides))
+        return self.outcome(*ids)
+
+    def outcome(self, *ids: Sequence[str]) -> Outcome:
+        """What became of these jobs of each domain, once they have ended."""
+        found = Outcome()
+        for domain, jobs in zip(self.lab, ids, strict=True):
+            self.until(lambda domain=domain, jobs=jobs: not set(jobs) & unended(domain), f"all ends on {domain.name}")
+            self._look(found, domain, set(jobs))
+        return found
+
+    def _look(self, found: Outcome, domain: Domain, ids: set[str]) -> None:
+        for job, name, at in map(str.split, domain.notes.read_text().splitlines() if domain.notes.exists() else ()):
+            if job in ids:
+                found.runs[domain.name, job] += 1
+                if name != "-":
+                    found.times.setdefault(name, []).append(float(at))
+        jobs = {job_id: job for job_id, job in known(domain).items() if job_id in ids and job.mates}
+        found.states.update(job.state for job in jobs.values())
+        for event in story(domain, "started"):
+            if (job := jobs.get(str(event.job).rpartition(":")[2])) is not None:
+                found.whys.setdefault(str(job.mates[0].pair), []).append(event.detail["why"])
+
+    def until(self, condition: Callable[[], _T], what: str) -> _T:
+        """Wait for a condition; LabError with the ends of the logs."""
+        return wait_for(condition, what, PATIENCE, [domain.service.log for domain in self.lab], _INTERVAL)
+
+    def until_state(self, domain: Domain, job_id: str, *states: str) -> Job:
+        """Wait until cosched says that a job is in one of these states."""
+        found = lambda: (job := known(domain).get(job_id)) is not None and job.state in states and job  # noqa: E731
+        return self.until(found, f"{job_id} to be {' or '.join(states)} on {domain.name}") or known(domain)[job_id]
+
+    def check_started_together(self, here: Sequence[str], there: Sequence[str]) -> Outcome:
+        """The jobs complete, each ran once, and each with its mate."""
+        found = self.outcome(here, there)
+        jobs = len(here) + len(there)
+        assert found.states == {"completed": jobs}
+        assert sorted(found.runs.values()) == [1] * jobs
+        assert found.alone() == {}
+        return found
+
+    def check_nothing_is_left(self) -> None:
+        """No job, no node that is offline, held or busy; no fault of a service."""
+        for domain in self.lab:
+            self.until(lambda domain=domain: not unended(domain), f"the end of all jobs of {domain.name}")
+            try:
+                wait_for(lambda domain=domain: not domain.left(), f"{domain.name} to be as before", 60)
+            finally:
+                print(f"left on {domain.name}: {domain.left()!r}")
+            assert "Traceback" not in domain.service.log.read_text()
 
 
-@contextmanager
-def coupled(folder: Path, schemes: Sequence[str], **settings: object) -> Iterator[list[Domain]]:
-    """Two PBS clusters of four nodes, `mira` and `eureka`, with services of these schemes."""
-    folder.chmod(0o755)
-    with ExitStack() as stack:
-        keeping = Keeping(folder)
-        stack.callback(keeping.close)
-        domains = []
-        for name in ("mira", "eureka"):
-            cluster = stack.enter_context(PbsCluster(name, folder / name))
-            domains.append(Domain(cluster, Service(cluster.folder, {"PATH": "/usr/bin:/bin"}, keeping), _free_port()))
-        for domain, peer, scheme in zip(domains, reversed(domains), schemes, strict=True):
-            install_hook(domain.cluster, peers=(peer.name,))
-            configure(domain, peer, scheme, settings)
-        for domain in domains:
-            domain.service.start()
-        for domain in domains:
-            compared = lambda d=domain: d.service.ask("domains")["peers"][0]["clock_offset"] is not None  # noqa: E731
-            wait_for(compared, f"{domain.name} to have compared its clock")
-        yield domains
+def known(domain: Domain) -> dict[str, Job]:
+    """The jobs that the service knows, those that have ended too."""
+    with Client(domain.service.server, timeout=PATIENCE) as client:
+        return {job.id: job for job in client.jobs(STATES)}
 
 
-def configure(domain: Domain, peer: Domain, scheme: str, settings: dict[str, object]) -> None:
-    """Write the configuration of a domain's service."""
-    service = domain.service
-    domain.service.configure(
-        {
-            "domain": {
-                "name": domain.name,
-                "listen": f"127.0.0.1:{domain.port}",
-                "plaintext": True,
-                "socket": str(service.socket),
-                "state": str(service.state),
-            },
-            "coscheduling": {"scheme": scheme, **UNHURRIED, **settings},
-            "peer": [{"name": peer.name, "address": f"127.0.0.1:{peer.port}"}],
-            "manager": {
-                "kind": "pbs",
-                "bin": str(domain.cluster.bin),
-                "hook_socket": str(domain.cluster.folder / "hooks.sock"),
-                "command_timeout": 30,
-                "backoff": 2,
-            },
-        }
-    )
+def unended(domain: Domain) -> set[str]:
+    """The jobs that have not ended, by the batch system or by cosched."""
+    return domain.queued() | {job_id for job_id, job in known(domain).items() if job.state not in ENDED}
+
+
+def story(domain: Domain, *kinds: str) -> list[Event]:
+    """What happened on a domain, by cosched; of these kinds, or all."""
+    with Client(domain.service.server, timeout=PATIENCE) as client:
+        return list(client.events(0, kinds=kinds, until_now=True))

@@ -1,11 +1,9 @@
-"""A PbsManager of a real cluster, with the hook installed, and what it has reported."""
+"""A PbsManager of a real cluster and what it has reported."""
 
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Callable
-from pathlib import Path
 from types import TracebackType
 from typing import TypeVar
 
@@ -14,31 +12,8 @@ from cosched.adapters.pbs.manager import PbsManager
 from cosched.adapters.pbs.settings import read_settings
 from deploy.pbs.lab import PbsCluster
 
-HOOK = Path(__file__).resolve().parents[2] / "deploy" / "pbs" / "hooks" / "cosched_hook.py"
 PATIENCE = 120.0  # seconds; a safety net
-_RESOURCES = (
-    "create resource pair type=string,flag=m",
-    "create resource mate type=string,flag=m",
-    "create resource or_alone type=boolean,flag=m",
-    "create resource cosched_holder type=string,flag=h",
-)
 _T = TypeVar("_T")
-
-
-def install_hook(cluster: PbsCluster, peers: tuple[str, ...] = ("eureka",), *, resources: bool = True) -> Path:
-    """Install the hook as a site does, and the resources; return the socket of the service."""
-    socket, settings = cluster.folder / "hooks.sock", cluster.folder / "cosched.json"
-    settings.write_text(json.dumps({"socket": str(socket), "domain": cluster.name, "peers": peers}))
-    cluster.qmgr(
-        *(_RESOURCES if resources else ()),
-        'create hook cosched event="runjob,queuejob,modifyjob,movejob,jobobit"',
-        f"import hook cosched application/x-python default {HOOK}",
-        f"import hook cosched application/x-config default {settings}",
-        "set hook cosched alarm = 10",
-    )
-    known = cluster.path("mom_priv/hooks/resourcedef")
-    cluster.wait_for(lambda: known.exists() and "mate" in known.read_text(), "the MoM to know the resources")
-    return socket
 
 
 class Managed:

@@ -9,8 +9,8 @@ from collections.abc import AsyncIterator, Iterator
 import pytest
 
 from deploy.lab.waiting import LabError
-from deploy.pbs.lab import PbsCluster
-from tests.pbs.managed import Managed, install_hook
+from deploy.pbs.lab import PbsCluster, install_hook
+from tests.pbs.managed import Managed
 
 pytestmark = pytest.mark.soak
 PAIR, HELD = "-lpair=p", ("offline", "offline", "free", "free")

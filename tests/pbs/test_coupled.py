@@ -1,41 +1,74 @@
-"""Pairs on two real PBS servers start together, under every combination of schemes."""
+"""Pairs of PBS with PBS, Slurm and local processes: all schemes, deadlock, contention. Nothing is left after any."""
 
 from __future__ import annotations
 
-import itertools
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from deploy.lab.waiting import wait_for
-from tests.pbs.coupled import Domain, coupled
+from deploy.pbs.lab import CoupledLab
+from tests.live.workloads import SCHEMES, Work, contended
+from tests.pbs.coupled import Coupled, known, story
+from tests.slurm.cosched_hooks import check_for_compiler
 
 pytestmark = pytest.mark.soak
 
-NOTING = "date +%s.%N > {jobs}/{pair}; sleep 2"
-COMBINATIONS = list(itertools.product(("hold", "yield"), repeat=2))
+PARTNERS = ("pbs", "slurm", "local")
+NODES, LARGE = 4, 3
+HOLD = {"release_interval": 0, "max_held_fraction": 1, "max_yields": 0, "try_patience": 2}
+PAIRS, ALONE = 40, 6
+P, Q = Work("p", LARGE, 0.5), Work("q", LARGE, 0.5)
 
 
-@pytest.mark.parametrize("schemes", COMBINATIONS, ids="-".join)
-def test_a_pair_starts_together_whichever_is_ready_first(schemes: tuple[str, str]) -> None:
-    with tempfile.TemporaryDirectory(prefix="pbs-") as folder, coupled(Path(folder), schemes) as domains:
-        for number, (first, second) in enumerate((domains, domains[::-1])):
-            pair = f"p{number}"
-            submit(first, pair)
-            submit(second, pair)
-            skew = abs(begun(first, pair) - begun(second, pair))
-            assert skew < 60, "not together"
-            print(f"{pair}: {1000 * skew:.1f} ms apart")
-        for domain in domains:
-            wait_for(lambda domain=domain: set(domain.cluster.states().values()) == {"free"}, "free nodes")
+@pytest.fixture(scope="module", params=PARTNERS)
+def running(request: pytest.FixtureRequest) -> Iterator[Coupled]:
+    if request.param == "slurm":
+        check_for_compiler()
+    with (
+        tempfile.TemporaryDirectory(prefix="pbs-") as folder,
+        CoupledLab(Path(folder), ("pbs", request.param), nodes=NODES, **HOLD) as lab,
+    ):
+        yield Coupled(lab)
 
 
-def submit(domain: Domain, pair: str) -> str:
-    script = NOTING.format(jobs=domain.cluster.jobs, pair=pair)
-    return domain.cluster.qsub(script, "-lselect=2:ncpus=1", "-lwalltime=600", f"-lpair={pair}")
+@pytest.fixture
+def coupled(running: Coupled) -> Iterator[Coupled]:
+    yield running
+    running.check_nothing_is_left()
 
 
-def begun(domain: Domain, pair: str) -> float:
-    note = domain.cluster.jobs / pair
-    return wait_for(lambda: float(note.read_text() or 0) if note.exists() else 0.0, f"{pair} on {domain.name}")
+@pytest.mark.parametrize("schemes", SCHEMES, ids="-".join)
+def test_a_pair_starts_together_whichever_is_ready_first(coupled: Coupled, schemes: tuple[str, str]) -> None:
+    coupled.lab.serve(schemes, **HOLD)
+    for domains in (tuple(coupled.lab), tuple(coupled.lab)[::-1]):
+        ids = {domain.name: [coupled.submit(domain, P)] for domain in domains}
+        coupled.check_started_together(*(ids[domain.name] for domain in coupled.lab))
+
+
+def test_a_deadlock_lasts_without_a_release_timer_and_is_broken_by_one(coupled: Coupled) -> None:
+    """Figure 2 of Tang et al.: each of the first jobs holds most of a machine, and its mate waits for the other's."""
+    coupled.lab.serve(("hold", "hold"), **HOLD)
+    here, there = coupled.here, coupled.there
+    ids = [[coupled.submit(here, P)], [coupled.submit(there, Q)]]
+    for domain, (first,) in zip(coupled.lab, ids, strict=True):
+        coupled.until_state(domain, first, "holding")
+    for domain, work, mine in ((here, Q, ids[0]), (there, P, ids[1])):
+        mine.append(coupled.submit(domain, work))
+        coupled.until_state(domain, mine[1], "queued")
+    assert [known(domain)[mine[0]].state for domain, mine in zip(coupled.lab, ids, strict=True)] == ["holding"] * 2
+    coupled.lab.serve(release_interval=1)
+    coupled.check_started_together(*ids)
+    assert any(event.text.endswith("its hold is over") or "its hold is over" in event.text for event in story(here))
+
+
+@pytest.mark.parametrize("schemes", SCHEMES, ids="-".join)
+def test_under_contention_every_pair_starts_together(coupled: Coupled, schemes: tuple[str, str]) -> None:
+    coupled.lab.serve(schemes, release_interval=3, max_held_fraction=0.75, backoff=1)
+    outcome = coupled.run(contended(20110913, PAIRS, ALONE, most_nodes=2))
+    assert set(outcome.runs.values()) == {1}
+    assert len(outcome.runs) == 2 * (PAIRS + ALONE)
+    assert len(outcome.whys) == len(outcome.times) == PAIRS
+    assert outcome.alone() == {}
+    print(f"{'-'.join(schemes)}: starts at most {1000 * max(outcome.skews()):.0f} ms apart")

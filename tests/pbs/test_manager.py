@@ -11,8 +11,8 @@ import pytest
 from cosched.adapters.findings import Finding, Grade
 from cosched.adapters.pbs.doctor import check_preemption
 from cosched.adapters.permissions import Account
-from deploy.pbs.lab import PbsCluster
-from tests.pbs.managed import Managed, install_hook
+from deploy.pbs.lab import PbsCluster, install_hook
+from tests.pbs.managed import Managed
 
 pytestmark = pytest.mark.soak
 

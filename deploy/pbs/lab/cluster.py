@@ -148,7 +148,7 @@ class PbsCluster:
 
     def qsub(self, script: str, *options: str) -> str:
         """Submit the lines of a shell script; return the job's id. LabError with qsub's message."""
-        output = ("-o", str(self.jobs), "-j", "oe")
+        output = ("-o", str(self.jobs), "-j", "oe")  # of a repeated option the last counts
         return self.run("qsub", *output, *options, text=f"#!/bin/sh\n{script}\n").strip()
 
     def job(self, job: str) -> dict[str, Any]:
@@ -158,9 +158,18 @@ class PbsCluster:
 
     def states(self) -> dict[str, str]:
         """Return the states of the nodes."""
+        return {name: node["state"] for name, node in self._shown_nodes().items()}
+
+    def holders(self) -> dict[str, str]:
+        """Return for whom nodes are held, by cosched's notes on them."""
+        shown = self._shown_nodes().items()
+        return {name: held for name, node in shown if (held := node["resources_available"].get("cosched_holder"))}
+
+    def _shown_nodes(self) -> dict[str, dict[str, Any]]:
+        """Return what pbsnodes shows of the nodes; nothing if the server does not answer."""
         done = self._try("pbsnodes", "-a", "-v", "-F", "json")
         found = json.loads(done.stdout)["nodes"] if done.returncode == 0 else {}
-        return {name: node["state"] for name, node in found.items() if name in self.nodes}
+        return {name: node for name, node in found.items() if name in self.nodes}
 
     def wait_for(self, condition: Callable[[], _T], what: str) -> _T:
         """Return the first true value of `condition`; LabError with the end of the server's log."""

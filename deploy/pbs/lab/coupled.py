@@ -1,0 +1,251 @@
+"""Two coupled domains with services: a PBS cluster, and a PBS cluster, a Slurm cluster or local processes.
+
+with CoupledLab(folder, ("pbs", "slurm"), ("hold", "yield")) as lab:
+    here, there = (domain.submit("sleep 1", pair="flow") for domain in lab)
+"""
+
+from __future__ import annotations
+
+import socket
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from types import TracebackType
+
+from deploy.lab.keeping import Keeping
+from deploy.lab.service import Sections, Service
+from deploy.lab.waiting import wait_for
+from deploy.pbs.lab.cluster import PbsCluster
+from deploy.pbs.lab.installed_hook import install_hook
+from deploy.slurm.lab import CoupledLab as SlurmLab
+from deploy.slurm.lab.coupled import GATE_LEAD
+
+NAMES = ("mira", "eureka")
+UNHURRIED: dict[str, object] = {"peer_timeout": 30, "peer_patience": 60, "peer_grace": 60, "heartbeat_interval": 1}
+_OF_MANAGER = ("backoff", "try_patience", "poll_interval")
+_PATH = {"PATH": "/usr/local/bin:/usr/bin:/bin"}
+
+
+class Domain(ABC):
+    """A domain with a service; `folder` has its files, and `notes` is for its jobs."""
+
+    kind: str
+
+    def __init__(self, name: str, folder: Path, keeping: Keeping, nodes: int) -> None:
+        self.name, self.folder, self.nodes = name, folder, nodes
+        self.notes = folder / "notes"
+        self.port = _free_port()
+        self.service = Service(folder, _PATH, keeping)
+
+    def start(self, stack: ExitStack, peer: str) -> None:  # noqa: B027
+        """Start its batch system, if that is not the service itself."""
+
+    @abstractmethod
+    def manager(self) -> dict[str, object]:
+        """Return the manager's own settings."""
+
+    @abstractmethod
+    def submit(self, script: str, nodes: int = 1, pair: str | None = None) -> str:
+        """Submit the lines of a bash script; return the job's id."""
+
+    def queued(self) -> set[str]:
+        """Return the jobs that have not ended, by the batch system."""
+        return set()
+
+    def left(self) -> str:
+        """Return what is not as it was before all jobs, by the batch system; empty: nothing."""
+        return ""
+
+    def clear(self) -> None:
+        """Cancel all jobs."""
+        for job in self.service.ask("queue")["jobs"]:
+            self.service.try_run("cancel", str(job["id"]))
+
+
+class Pbs(Domain):
+    """A PBS cluster."""
+
+    kind = "pbs"
+
+    def start(self, stack: ExitStack, peer: str) -> None:
+        """See the class above."""
+        self.cluster = stack.enter_context(PbsCluster(self.name, self.folder / "pbs", self.nodes))
+        install_hook(self.cluster, (peer,))
+
+    def manager(self) -> dict[str, object]:
+        """See the class above."""
+        cluster = self.cluster
+        return {"bin": str(cluster.bin), "hook_socket": str(cluster.folder / "hooks.sock"), "command_timeout": 30}
+
+    def submit(self, script: str, nodes: int = 1, pair: str | None = None) -> str:
+        """See the class above."""
+        mate = [f"-lpair={pair}"] if pair else []
+        job = self.cluster.qsub(script, f"-lselect={nodes}:ncpus=1", "-lwalltime=600", "-o/dev/null", *mate)
+        return job.partition(".")[0]
+
+    def queued(self) -> set[str]:
+        """See the class above."""
+        return {job.partition(".")[0] for job in self.cluster.run("qselect").split()}
+
+    def left(self) -> str:
+        """See the class above."""
+        busy = {node: state for node, state in self.cluster.states().items() if state != "free"}
+        return " ".join(map(str, (self.queued() or "", busy or "", self.cluster.holders() or ""))).strip()
+
+    def clear(self) -> None:
+        """See the class above."""
+        if jobs := self.cluster.run("qselect").split():
+            self.cluster.run("qdel", "-Wforce", *jobs)
+
+
+class Slurm(Domain):
+    """A Slurm cluster."""
+
+    kind = "slurm"
+
+    def start(self, stack: ExitStack, peer: str) -> None:  # noqa: ARG002
+        """See the class above."""
+        options = {"nodes": self.nodes}
+        lab = SlurmLab(names=(self.name,), schemes=("hold",), services=False, options=options)
+        self.lab = stack.enter_context(lab)[self.name]
+        self.service = self.lab.service
+        self.notes = self.lab.cluster.jobs / "notes"
+
+    def manager(self) -> dict[str, object]:
+        """See the class above."""
+        hooks, conf = self.lab.hooks, str(self.lab.cluster.conf)
+        sockets = {"hook_socket": str(hooks.socket), "waiting_folder": str(hooks.waiting)}
+        return {"conf": conf, "gate_lead": GATE_LEAD, "command_timeout": 30, **sockets}
+
+    def submit(self, script: str, nodes: int = 1, pair: str | None = None) -> str:
+        """See the class above."""
+        mate = [f"--comment=cosched:pair={pair}"] if pair else []
+        text = f"#!/bin/bash\n{script}\n"
+        return str(self.lab.cluster.sbatch(text, f"--nodes={nodes}", "--output=/dev/null", "--time=10", *mate))
+
+    def queued(self) -> set[str]:
+        """See the class above."""
+        return set(self.lab.cluster.squeue("-h", "--format=%i").split())
+
+    def left(self) -> str:
+        """See the class above."""
+        idle = set(self.lab.cluster.sinfo("-h", "-N", "-o", "%N %t").split("\n")) - {""}
+        busy = [line for line in idle if not line.endswith(" idle")]
+        return " ".join(map(str, (self.queued() or "", busy or ""))).strip()
+
+    def clear(self) -> None:
+        """See the class above."""
+        self.lab.cluster.scancel("--quiet", "--partition=main")
+
+
+class Local(Domain):
+    """Local processes."""
+
+    kind = "local"
+
+    def manager(self) -> dict[str, object]:
+        """See the class above."""
+        return {"slots": self.nodes, "policy": "fcfs", "grace": 1}
+
+    def submit(self, script: str, nodes: int = 1, pair: str | None = None) -> str:
+        """See the class above."""
+        path = self.folder / "script"
+        path.write_text(f"#!/bin/bash\n{script}\n")
+        mate = [f"--pair={pair}"] if pair else []
+        options = (f"--nodes={nodes}", "--time=10", f"--chdir={self.folder}", "--parsable")
+        return self.service.run("submit", *options, *mate, str(path)).strip().rpartition(":")[2]
+
+
+KINDS = {kind.kind: kind for kind in (Pbs, Slurm, Local)}
+
+
+class CoupledLab:
+    """Domains `mira` and `eureka` of these kinds and schemes, with so many nodes, below an empty folder.
+
+    Keywords are settings of the services: those of PBS's and Slurm's managers go to [manager], others to
+    [coscheduling]. All ends with the laboratory.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        kinds: Sequence[str] = ("pbs", "pbs"),
+        schemes: Sequence[str] = ("hold", "hold"),
+        nodes: int = 4,
+        **settings: object,
+    ) -> None:
+        self.folder = folder
+        self.domains: list[Domain] = []
+        self._kinds, self._schemes, self._nodes = kinds, tuple(schemes), nodes
+        self._settings = UNHURRIED | {"backoff": 2} | settings
+        self._stack = ExitStack()
+
+    def __iter__(self) -> Iterator[Domain]:
+        return iter(self.domains)
+
+    def __enter__(self) -> CoupledLab:
+        self.folder.chmod(0o755)
+        try:
+            self._start()
+        except BaseException:
+            self._stack.close()
+            raise
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: object, at: TracebackType | None) -> None:
+        self._stack.close()
+
+    def _start(self) -> None:
+        keeping = Keeping(self.folder)
+        self._stack.callback(keeping.close)
+        for name, kind in zip(NAMES, self._kinds, strict=True):
+            folder = self.folder / name
+            folder.mkdir()
+            self.domains.append(KINDS[kind](name, folder, keeping, self._nodes))
+        for domain, peer in zip(self, reversed(NAMES), strict=True):
+            domain.start(self._stack, peer)
+        self.serve()
+
+    def serve(self, schemes: Sequence[str] | None = None, **settings: object) -> None:
+        """Have services with these settings, besides those of before; wait until they have compared their clocks."""
+        self._schemes = tuple(schemes or self._schemes)
+        self._settings |= settings
+        for domain in self:
+            domain.service.stop()
+        for domain, peer, scheme in zip(self, reversed(self.domains), self._schemes, strict=True):
+            domain.service.configure(self._sections(domain, peer, scheme))
+        with ExitStack() as starting:
+            for domain in self:
+                starting.enter_context(domain.service.starting())
+        for domain in self:
+            self.wait_for_clocks(domain)
+
+    def wait_for_clocks(self, domain: Domain) -> None:
+        """Wait until a domain has compared its clock with its peer's: before that, mates agree on no instant."""
+        compared = lambda: domain.service.ask("domains")["peers"][0]["clock_offset"] is not None  # noqa: E731
+        wait_for(compared, f"{domain.name} to have compared its clock", logs=[domain.service.log], interval=0.2)
+
+    def _sections(self, domain: Domain, peer: Domain, scheme: str) -> Sections:
+        service = domain.service
+        batch = domain.kind != Local.kind
+        of_manager = {key: value for key, value in self._settings.items() if key in _OF_MANAGER and batch}
+        others = {key: value for key, value in self._settings.items() if key not in _OF_MANAGER}
+        return {
+            "domain": {
+                "name": domain.name,
+                "listen": f"127.0.0.1:{domain.port}",
+                "plaintext": True,
+                "socket": str(service.socket),
+                "state": str(service.state),
+            },
+            "coscheduling": {"scheme": scheme, **others},
+            "peer": [{"name": peer.name, "address": f"127.0.0.1:{peer.port}"}],
+            "manager": {"kind": domain.kind, **domain.manager(), **of_manager},
+        }
+
+
+def _free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])
