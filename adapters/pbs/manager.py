@@ -25,6 +25,7 @@ from cosched.adapters.pbs.commands import NodeRow
 from cosched.adapters.pbs.ends import ended, gone
 from cosched.adapters.pbs.hook_server import HookServer
 from cosched.adapters.pbs.settings import PbsSettings, read_settings
+from cosched.adapters.pbs.start_notice import StartNotice
 from cosched.adapters.pbs.submitting import submit
 from cosched.adapters.pbs.words import WordError, words
 from cosched.adapters.permissions import Account
@@ -53,8 +54,10 @@ class PbsManager(BatchSystem):
         self._hooks = HookServer(settings.hook_socket, self._book.asked, self._changing, *hints)
         self._tasks: set[asyncio.Task[Any]] = set()
         self._down: dict[str, float] = {}  # nodes that are down, and since when by the loop's clock
-        self._to_free: set[str] = set()  # nodes that we hold for nobody
+        self._to_free: dict[str, str] = {}  # nodes that we still hold for a job that does not wait on them any more
+        self._notes = asyncio.Lock()  # one change at a time of which nodes are offline, and for whom
         self._nodes = 0
+        self._notice = StartNotice(settings.start_lead)
 
     @property
     def nodes(self) -> int:
@@ -101,7 +104,7 @@ class PbsManager(BatchSystem):
                 job.phase, job.vnodes, job.offline = Phase.OFFERED, commands.joined(chunks), True
                 self._book.report_offer(job)
             else:
-                self._to_free |= chunks.keys()
+                self._to_free |= dict.fromkeys(chunks, job_id)
 
     async def reports(self) -> AsyncIterator[BatchReport]:
         """See the protocol."""
@@ -132,7 +135,7 @@ class PbsManager(BatchSystem):
         """`offered`: when the job was; another offer is not meant."""
         async with job.order:
             if at is not None:
-                await asyncio.sleep(at - self.settings.start_lead - time.time())
+                await asyncio.sleep(at - self._notice.seconds - time.time())
             if job.phase is not Phase.OFFERED or job.changed != offered:
                 return
             job.admitted = True
@@ -143,6 +146,7 @@ class PbsManager(BatchSystem):
                 self._free(job)
 
     async def _run(self, job: Job) -> None:
+        began = self._now()
         try:
             await until_it_answers(lambda: self._pbs.run(job.job_id, job.vnodes))
         except UnknownJobError:  # it has ended
@@ -150,6 +154,7 @@ class PbsManager(BatchSystem):
         except ManagerError as error:
             await self._not_run(job, error)
         else:
+            self._notice.note(self._now() - began)
             self._book.runs(job, time.time())
 
     async def _not_run(self, job: Job, error: ManagerError) -> None:
@@ -272,7 +277,7 @@ class PbsManager(BatchSystem):
     async def _hold(self, job: Job, vnodes: str) -> None:
         """Take the nodes of an offered job offline, if the answer takes long."""
         await asyncio.sleep(self.settings.guard)
-        async with job.order:
+        async with job.order, self._notes:
             if not job.keeps(vnodes) or job.offline:
                 return
             nodes = await until_it_answers(self._pbs.nodes)
@@ -283,16 +288,18 @@ class PbsManager(BatchSystem):
                 return
             job.offline = True
             await until_it_answers(lambda: self._pbs.hold(job.job_id, vnodes))
+            for node in commands.chunks(vnodes):
+                self._to_free.pop(node, None)  # an earlier hold was still to be freed
             if not job.keeps(vnodes):
-                self._to_free |= commands.chunks(vnodes).keys()
-                await self._free_nodes()
+                self._to_free |= dict.fromkeys(commands.chunks(vnodes), job.job_id)
+                self._own(self._free_nodes())
                 return
         await self._pbs.schedule()  # others were turned away from these nodes: PBS is to try them on other ones
 
     def _free(self, job: Job) -> None:
         """Let others have the nodes of a job that does not wait on them any more."""
         if job.offline:
-            self._to_free |= commands.chunks(job.vnodes).keys()
+            self._to_free |= dict.fromkeys(commands.chunks(job.vnodes), job.job_id)
         job.offline = False
         self._own(self._free_nodes())
 
@@ -303,11 +310,13 @@ class PbsManager(BatchSystem):
         await self._pbs.schedule()
 
     async def _free_ours(self) -> None:
-        """An administrator who wants a node to stay offline has removed our note."""
-        nodes = frozenset(self._to_free)
-        ours = [row.name for row in await self._pbs.nodes() if row.name in nodes and commands.held_for(row.holder)]
-        await self._pbs.let_go(ours)
-        self._to_free -= nodes
+        """Free those nodes that still have our note: an administrator who wants a node to stay offline removes it."""
+        async with self._notes:
+            freed = dict(self._to_free)
+            holders = {row.name: commands.held_for(row.holder) for row in await self._pbs.nodes()}
+            ours = [node for node, job in freed.items() if (held := holders.get(node)) and held[0] == job]
+            await self._pbs.let_go(ours)
+            self._to_free = {node: job for node, job in self._to_free.items() if freed.get(node) != job}
 
     async def _schedule_later(self, seconds: float) -> None:
         await asyncio.sleep(seconds)

@@ -15,7 +15,7 @@ _NUMBERS = {  # key: default, least, most; seconds
     "poll_interval": (30.0, 1.0, 3600.0),
     "command_timeout": (5.0, 0.5, 60.0),
     "guard": (0.3, 0.0, 10.0),
-    "start_lead": (0.05, 0.0, 5.0),
+    "start_lead": (0.08, 0.0, 5.0),
 }
 _PATHS = ("bin", "hook_socket")
 _LONGEST_SOCKET = 103  # bytes: Linux allows 107, and the socket is first made under a name with a suffix
@@ -32,7 +32,7 @@ class PbsSettings:
     poll_interval: float = 30.0  # between two looks at the queue if nothing happens
     command_timeout: float = 5.0  # how long a command of PBS may take
     guard: float = 0.3  # how long the hook alone keeps others from the nodes of an offered job; then they are offline
-    start_lead: float = 0.05  # how long before an agreed instant qrun is called
+    start_lead: float = 0.08  # how long before an agreed instant qrun is called, at most
 
 
 def read_settings(directory: Path, settings: Mapping[str, object]) -> PbsSettings:

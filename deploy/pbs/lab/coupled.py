@@ -72,6 +72,7 @@ class Pbs(Domain):
         """See the class above."""
         self.cluster = stack.enter_context(PbsCluster(self.name, self.folder / "pbs", self.nodes))
         install_hook(self.cluster, (peer,))
+        self.cluster.wait_for_state(self.cluster.qsub("true"), "F")  # a service's list of jobs leaves out job 0
 
     def manager(self) -> dict[str, object]:
         """See the class above."""
