@@ -28,6 +28,7 @@ PBS_START_SCHED=1
 PBS_START_COMM=1
 PBS_START_MOM=1
 PBS_DATA_SERVICE_USER=postgres
+PBS_LOG_HIGHRES_TIMESTAMP=1
 """
 _SERVER = """set server job_history_enable = true
 set server acl_roots = root
