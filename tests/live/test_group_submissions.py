@@ -166,3 +166,19 @@ def test_jobs_are_cancelled_with_a_member_of_their_group(trio):
         for name in "ab":
             clients[name].release(jobs[name])
         wait_until(lambda: all(clients[name].job(job).state == "cancelled" for name, job in jobs.items()))
+
+
+def test_a_cancelled_member_is_replaced_while_none_has_started(trio, tmp_path):
+    script = script_that_notes(tmp_path)
+    with trio[0].client() as a, trio[1].client() as b, trio[2].client() as c:
+        first = a.submit(script, group="g", members=["b", "c"])
+        second = b.submit(script, group="g", members=["a", "c"])
+        a.cancel(first)
+        again = a.submit(script, group="g", members=["b", "c"])
+        assert [str(member) for member in b.job(second).group.members] == [f"a:{again.id}", "c"]
+        assert any(event.text == "linked with a:2 instead of a:1" for event in b.events(after=0, until_now=True))
+        c.submit(script, group="g", members=["a", "b"])
+        wait_until(lambda: all(client.jobs(["completed"], group="g") for client in (a, b, c)))
+    starts = [at for _, _, _, at in noted(tmp_path)]
+    assert len(starts) == 3
+    assert max(starts) - min(starts) < 1.0

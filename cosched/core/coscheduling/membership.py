@@ -104,6 +104,13 @@ class Membership:
         domains = tuple(sorted((domain, *named.others)))
         return cls(named.name, domains, tuple(other for other in domains if other != domain), named.or_alone)
 
+    def know(self, peer: Domain, job: JobId) -> None:
+        """That member is this job, which may replace one that has ended."""
+        if self.jobs.get(peer, job) != job:
+            self.void.pop(peer, None)  # each job counts its own proposals
+            self.held_by.pop(peer, None)
+        self.jobs[peer] = job
+
     @property
     def partners(self) -> list[Domain]:
         """The others with which the job starts."""

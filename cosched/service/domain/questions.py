@@ -78,7 +78,7 @@ class Questions:
             if not self._records.scheduler.takes_groups:
                 return no_pair(MateProblem.NO_GROUPS)
             member = self._core.members.find(peer, request)
-            if member is None or (member.group is not None and peer in member.group.jobs):
+            if member is None or (member.group is not None and member.group.jobs.get(peer) == request.caller):
                 return self._core.members.answer(peer, request)
         return None
 

@@ -9,9 +9,9 @@ import pytest
 
 from cosched.core.coscheduling.coscheduler import Coscheduler
 from cosched.core.effects import CancelJob, Effect, TryReady
-from cosched.core.events import Finished, Ready, Submitted, TriedReady, Unlinked
+from cosched.core.events import Answered, Asked, Finished, Ready, Submitted, TriedReady, Unlinked
 from cosched.core.job import JobState
-from cosched.core.protocol import FOREVER, GroupName
+from cosched.core.protocol import FOREVER, Found, GetMember, GroupName, MateJobId, MateProblem
 from cosched.core.settings import CoschedulingSettings, OnMemberLost
 from tests.core.messages import Messages
 
@@ -24,15 +24,34 @@ class Trio(Messages):
         super().__init__(
             {name: Coscheduler(name, 10, settings, story=False) for name in "abc"}, dict.fromkeys("abc", "j")
         )
+        self.answers: list[MateJobId] = []
+        self.or_alone = or_alone
         self.cancels: list[str] = []
         for name in "abc":
-            others = tuple(other for other in "abc" if other != name)
-            self.feed(name, Submitted("j", GroupName("g", others, or_alone)))
+            self.submit(name)
         self.feed("c", Finished("j", JobState.CANCELLED))
         self.ready("a")
 
+    def submit(self, name: str) -> None:
+        others = tuple(other for other in "abc" if other != name)
+        self.feed(name, Submitted(self.ids[name], GroupName("g", others, self.or_alone)))
+
     def ready(self, name: str) -> None:
-        self.feed(name, Ready("j", 1, FOREVER))
+        self.feed(name, Ready(self.ids[name], 1, FOREVER))
+        self.deliver()
+
+    def replace(self, name: str) -> None:
+        """The owner submits another job of the group there, k; all others are asked about it."""
+        self.ids = {**self.ids, name: "k"}
+        self.submit(name)
+        others = [other for other in "abc" if other != name]
+        question = GetMember("k", "g", tuple("abc"), "")
+        for other in others:
+            self.feed(other, Asked(name, question))
+        self.answers = [event.answer for _, event in self.pending if type(event) is Answered]
+        self.pending.clear()
+
+    def deliver(self) -> None:
         while self.pending:
             self.feed(*self.pending.pop(0))
 
@@ -41,11 +60,11 @@ class Trio(Messages):
         if type(effect) is CancelJob:
             self.cancels.append(name)
         elif type(effect) is TryReady:
-            self.feed(name, TriedReady("j", True))
+            self.feed(name, TriedReady(self.ids[name], True))
 
     @property
     def states(self) -> list[JobState]:
-        return [self.state(name) for name in "ab"]
+        return [self.cores[name].jobs["j"].state for name in "ab"]
 
 
 def test_by_default_the_others_go_on_without_it() -> None:
@@ -70,3 +89,29 @@ def test_its_owner_lets_a_job_start_that_waits() -> None:
 
 def test_a_job_that_may_start_alone_goes_on() -> None:
     assert Trio(OnMemberLost.WAIT, or_alone=True).states == [JobState.RUNNING, JobState.RUNNING]
+
+
+@pytest.mark.parametrize("first", "abc")
+def test_another_job_takes_the_place_of_the_lost_one_while_none_has_started(first: str) -> None:
+    trio = Trio(OnMemberLost.WAIT)
+    trio.replace("c")
+    assert [answer.found for answer in trio.answers] == [Found.MATE, Found.MATE]
+    trio.ready(first)
+    assert trio.states == [JobState.RUNNING, JobState.RUNNING]
+    assert trio.state("c") is JobState.RUNNING
+
+
+def test_the_second_of_a_member_counts_its_own_proposals() -> None:
+    """Each job counts from 1: what was dropped of the lost job's proposals is not that of the new one."""
+    trio = Trio(OnMemberLost.WAIT)
+    trio.cores["a"].jobs["j"].group.void["c"] = 10
+    trio.replace("c")
+    trio.ready("c")
+    assert trio.state("c") is JobState.RUNNING
+
+
+def test_nothing_takes_the_place_of_a_member_once_others_have_started() -> None:
+    """b was never asked about the first job of c."""
+    trio = Trio(OnMemberLost.START)
+    trio.replace("c")
+    assert [answer.problem for answer in trio.answers] == [MateProblem.TAKEN, MateProblem.RUNNING]

@@ -63,7 +63,7 @@ class Gathering:
         if group.asked.get(event.peer) != event.request or not isinstance(answer, MateJobId | MateStatus):
             return []
         if isinstance(answer, MateJobId) and answer.job is not None:
-            group.jobs[event.peer] = answer.job
+            group.know(event.peer, answer.job)
             request = group.asked[event.peer] = GetMateStatus(answer.job, job.id)
             return [Call(event.peer, job.id, request)]
         return self._told(job, event.peer, answer, now)

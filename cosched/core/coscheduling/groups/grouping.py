@@ -50,7 +50,7 @@ from cosched.core.protocol import (
     ProposeGroupStart,
     SettleGroupStart,
 )
-from cosched.core.story import What, Why
+from cosched.core.story import Detail, What, Why
 
 Transition = Callable[[PairedJob, Any, int], list[Effect]]
 WITH_NODES = (READY, HOLDING)
@@ -124,12 +124,15 @@ class Grouping:
 
     def _asked_for_member(self, peer: Domain, request: GetMember) -> list[Effect]:
         job = self.members.find(peer, request)
-        known = job is not None and peer in membership(job).jobs
+        known = membership(job).jobs.get(peer) if job is not None else None
         answer = self.members.answer(peer, request)
-        if job is None or known or answer.job is None:
+        if job is None or known == request.caller or answer.job is None:
             return [Answer(peer, request, answer)]
         self.ledger.changed[job.id] = None
-        return [*self.ledger.note(job, What.LINKED, mate=request.caller, peer=peer), Answer(peer, request, answer)]
+        told: Detail = {"mate": request.caller, "peer": peer}
+        if known is not None:
+            told["was"] = f"{peer}:{known}"
+        return [*self.ledger.note(job, What.LINKED, **told), Answer(peer, request, answer)]
 
     # Answers and failures
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from cosched.core.coscheduling.ledger import Ledger, PairedJob
-from cosched.core.coscheduling.mates import NOT_WAITING, UNSUBMITTED, Mates, no_pair
+from cosched.core.coscheduling.mates import NOT_WAITING, UNSUBMITTED, WAITING, Mates, no_pair
 from cosched.core.coscheduling.membership import Membership
 from cosched.core.protocol import (
     MAX_MEMBERS,
@@ -79,7 +79,10 @@ class Members:
         return None if reused else job
 
     def answer(self, peer: Domain, request: GetMember) -> MateJobId:
-        """GetMember; a member that does not know the caller's id yet takes it."""
+        """GetMember; a member that does not know the caller's id yet takes it.
+
+        A domain has one job of a group that has not ended: an earlier one that was known has ended, and is replaced.
+        """
         if not self.ledger.settings.enabled:
             return no_pair(MateProblem.OFF)
         job = self.find(peer, request)
@@ -89,8 +92,9 @@ class Members:
             return no_pair(MateProblem.OTHER_DOMAINS) if paired else UNSUBMITTED
         if request.domains != job.group.domains or peer not in job.group.others:
             return no_pair(MateProblem.OTHER_DOMAINS)
-        if job.group.jobs.setdefault(peer, request.caller) != request.caller:
+        if job.group.jobs.get(peer, request.caller) != request.caller and not _may_change(job):
             return no_pair(MateProblem.TAKEN)
+        job.group.know(peer, request.caller)
         return MateJobId(Found.MATE, job.id, NOT_WAITING.get(job.state))
 
     def is_pair_of(self, peer: Domain, request: GetMateJobId) -> bool:
@@ -103,3 +107,11 @@ class Members:
         """Whether the peer's job `caller`, which has asked for this id before, is in the same group as `job`."""
         local = self.ledger.jobs.get(job)
         return local is not None and local.group is not None and local.group.jobs.get(peer) == caller
+
+
+def _may_change(job: PairedJob) -> bool:
+    """Whether the job's group may get another member: none has started, and no start is under way."""
+    group = job.group
+    assert group is not None
+    under_way = group.proposal or group.decision or group.booking or group.started_by
+    return not under_way and job.state in WAITING
