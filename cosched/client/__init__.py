@@ -30,7 +30,7 @@ from cosched.client.errors import ClientError, Unreachable
 from cosched.client.events import Event
 from cosched.client.jobs import Group, Holds, Job, Mate, Member
 from cosched.client.places import FoundMate
-from cosched.client.together import NotSubmitted, submit_together
+from cosched.client.together import NotSubmitted, submit_together, submit_together_async
 
 __all__ = [
     "AsyncClient",
@@ -51,4 +51,5 @@ __all__ = [
     "Tls",
     "Unreachable",
     "submit_together",
+    "submit_together_async",
 ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from cosched.client.async_client import AsyncClient
 from cosched.client.calls import group_name
 from cosched.client.client import Client
 from cosched.client.errors import ClientError, Unreachable
@@ -22,22 +23,55 @@ def submit_together(group: str, jobs: Sequence[tuple[Client, Mapping[str, Any]]]
     before anything is submitted. NotSubmitted: one did not take its job, and the others' jobs were cancelled.
     ValueError as of `Client.submit`, ClientError if a domain does not answer: then nothing was submitted.
     """
-    names = [client.domain().name for client, _ in jobs]
-    group_name(group, names[1:])
-    if names[0] in names[1:]:
-        raise ValueError(f"group {group}: {names[0]!r} is named twice")
+    plan = _Plan(group, [client.domain().name for client, _ in jobs])
     done: list[tuple[Client, Job]] = []
-    place = 0
     try:
         for place, (client, arguments) in enumerate(jobs):
-            others = names[:place] + names[place + 1 :]
-            done.append((client, client.submit(**arguments, group=group, members=others)))
+            done.append((client, client.submit(**arguments, **plan.named(place))))
     except ClientError as error:
-        raise NotSubmitted(error.reason, _told(names[place], group, error, _undo(done)), error.metadata) from error
+        raise plan.failed(len(done), error, _undo(done)) from error
     except BaseException:
         _undo(done)
         raise
     return [job for _, job in done]
+
+
+async def submit_together_async(group: str, jobs: Sequence[tuple[AsyncClient, Mapping[str, Any]]]) -> list[Job]:
+    """Submit one job to each of several domains by their asyncio clients; see submit_together."""
+    plan = _Plan(group, [(await client.domain()).name for client, _ in jobs])
+    done: list[tuple[AsyncClient, Job]] = []
+    try:
+        for place, (client, arguments) in enumerate(jobs):
+            done.append((client, await client.submit(**arguments, **plan.named(place))))
+    except ClientError as error:
+        raise plan.failed(len(done), error, await _undo_async(done)) from error
+    except BaseException:
+        await _undo_async(done)
+        raise
+    return [job for _, job in done]
+
+
+class _Plan:
+    """The domains of a group whose jobs are submitted in this order; ValueError if they cannot be one."""
+
+    def __init__(self, group: str, domains: Sequence[str]) -> None:
+        group_name(group, domains[1:])
+        if domains[0] in domains[1:]:
+            raise ValueError(f"group {group}: {domains[0]!r} is named twice")
+        self._group = group
+        self._domains = domains
+
+    def named(self, place: int) -> dict[str, Any]:
+        """How the job at this place names the others."""
+        return {"group": self._group, "members": [*self._domains[:place], *self._domains[place + 1 :]]}
+
+    def failed(self, place: int, error: ClientError, undone: Sequence[str]) -> NotSubmitted:
+        """The job at this place was not taken; `undone` tells what became of those before it."""
+        domain = self._domains[place]
+        unknown = f"; {domain} may have taken its job of {self._group} all the same: cancel it there"
+        after = f"; {'; '.join(undone)}" if undone else "; nothing was submitted"
+        told = f"{domain}: {error}{unknown if isinstance(error, Unreachable) else ''}{after}"
+        return NotSubmitted(error.reason, told, error.metadata)
 
 
 def _undo(done: Sequence[tuple[Client, Job]]) -> list[str]:
@@ -46,13 +80,26 @@ def _undo(done: Sequence[tuple[Client, Job]]) -> list[str]:
     for client, job in done:
         try:
             client.cancel(job)
-            told.append(f"{job} was cancelled")
+            told.append(_cancelled(job))
         except ClientError as error:
-            told.append(f"{job} could not be cancelled: {error}: cancel it")
+            told.append(_not_cancelled(job, error))
     return told
 
 
-def _told(domain: str, group: str, error: ClientError, undone: Sequence[str]) -> str:
-    unknown = f"; {domain} may have taken its job of {group} all the same: cancel it there"
-    after = f"; {'; '.join(undone)}" if undone else "; nothing was submitted"
-    return f"{domain}: {error}{unknown if isinstance(error, Unreachable) else ''}{after}"
+async def _undo_async(done: Sequence[tuple[AsyncClient, Job]]) -> list[str]:
+    told = []
+    for client, job in done:
+        try:
+            await client.cancel(job)
+            told.append(_cancelled(job))
+        except ClientError as error:
+            told.append(_not_cancelled(job, error))
+    return told
+
+
+def _cancelled(job: Job) -> str:
+    return f"{job} was cancelled"
+
+
+def _not_cancelled(job: Job, error: ClientError) -> str:
+    return f"{job} could not be cancelled: {error}: cancel it"

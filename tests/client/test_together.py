@@ -1,11 +1,12 @@
 """All jobs of a group are submitted, or none is: what is undone, and what is said of it."""
 
+import asyncio
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from cosched.client import ClientError, NotSubmitted, Unreachable, submit_together
+from cosched.client import ClientError, NotSubmitted, Unreachable, submit_together, submit_together_async
 
 
 class Fake:
@@ -31,11 +32,34 @@ class Fake:
         self.cancelled.append(job)
 
 
-def together(*clients: Any) -> list[Any]:
+class AsyncFake:
+    """The same client, for asyncio."""
+
+    def __init__(self, fake: Fake) -> None:
+        self.fake = fake
+
+    def __getattr__(self, name: str) -> Any:
+        async def call(*arguments: Any, **named: Any) -> Any:
+            return getattr(self.fake, name)(*arguments, **named)
+
+        return call
+
+
+def at_once(*clients: Any) -> list[Any]:
     return submit_together("run7", [(client, {"script": "#!/bin/sh\n"}) for client in clients])
 
 
-def test_each_names_the_others():
+def by_asyncio(*clients: Any) -> list[Any]:
+    jobs: list[Any] = [(AsyncFake(client), {"script": "#!/bin/sh\n"}) for client in clients]
+    return asyncio.run(submit_together_async("run7", jobs))
+
+
+@pytest.fixture(params=[at_once, by_asyncio])
+def together(request):
+    return request.param
+
+
+def test_each_names_the_others(together):
     a, b, c = Fake("a"), Fake("b"), Fake("c")
     assert together(a, b, c) == ["a:1", "b:1", "c:1"]
     assert [(job["group"], job["members"]) for job in b.submitted] == [("run7", ["a", "c"])]
@@ -56,13 +80,13 @@ def test_each_names_the_others():
         ),
     ],
 )
-def test_what_is_taken_is_undone_if_one_refuses(clients, said):
+def test_what_is_taken_is_undone_if_one_refuses(together, clients, said):
     with pytest.raises(NotSubmitted) as refused:
         together(*clients)
     assert str(refused.value) == said
 
 
-def test_an_interruption_undoes_as_well():
+def test_an_interruption_undoes_as_well(together):
     a = Fake("a")
     with pytest.raises(KeyboardInterrupt):
         together(a, Fake("b", KeyboardInterrupt()))
@@ -70,7 +94,7 @@ def test_an_interruption_undoes_as_well():
 
 
 @pytest.mark.parametrize("names", [("a",), ("a", "b", "a"), ("a", "b", "b"), tuple(f"d{i}" for i in range(17))])
-def test_domains_that_make_no_group_get_nothing(names):
+def test_domains_that_make_no_group_get_nothing(together, names):
     clients = [Fake(name) for name in names]
     with pytest.raises(ValueError, match="group run7: "):
         together(*clients)
