@@ -21,12 +21,13 @@ from google.protobuf.message import Message
 
 from cosched.client.connection import open_channel
 from cosched.v1 import coscheduling_pb2 as wire
-from cosched.v1 import domain_pb2, job_pb2
+from cosched.v1 import domain_pb2, job_pb2, rendezvous_pb2
 from tests.live.other_users import become
 
 AT_A_TIME = 60  # open calls of each of the two connections
 ROUND = 10_000  # requests, then both connect again
-SERVICES = ("cosched.v1.CoschedulingService", "cosched.v1.DomainService")
+SERVICES = ("CoschedulingService", "DomainService")  # at the address for peers, and at that for users
+RENDEZVOUS = ("FindMates", "GetPlace")  # methods of RendezvousService, which is at both
 TEXTS = (
     *("", " ", "\0", "\n", "a\r\nb", "../../etc/passwd", "' OR 1=1 --", "%s%n", "${HOME}", "-1", "0", "007", "1e9"),
     *("9" * 19, "9" * 400, "x" * 128, "x" * 129, "x" * 257, "x" * 40_000, "٣", "１", "²", "ﬀ", "\u202e1", "\ufeff1"),
@@ -174,12 +175,33 @@ class Shots:
         request.not_before.seconds = 4_000_000_000
         return request
 
+    def group(self) -> str:
+        return f"g{self._random.randint(1, 40)}"
+
+    def member(self) -> wire.GetMemberRequest:
+        names = self._random.choice((["a", "b", "z"], ["a", "z"], ["b", "z"], ["z", "a", "b"]))
+        owner = self._random.choice(("root", "nobody"))
+        return wire.GetMemberRequest(job=self.theirs(), group=self.group(), domains=names, owner=owner)
+
+    def group_start(self) -> wire.ProposeGroupStartRequest:
+        request = wire.ProposeGroupStartRequest(**self.order())
+        request.lease.seconds = self._random.choice((1, 20, 10**9))
+        return request
+
+    def search(self) -> rendezvous_pb2.FindMatesRequest:
+        request = rendezvous_pb2.FindMatesRequest(job=self.own())
+        if self._random.random() < 0.5:
+            request.place.CopyFrom(rendezvous_pb2.Place(nodelist="n[1-4]", host="n1", port=7100))
+        return request
+
     def submission(self) -> domain_pb2.SubmitJobRequest:
         request = domain_pb2.SubmitJobRequest(request_id=self.id(), script=SCRIPTS[0], working_directory=self._folder)
         request.time_limit.seconds = 5
         request.hold = self._random.random() < 0.7
         if self._random.random() < 0.5:
             request.mates.add().CopyFrom(self.mate())
+        elif self._random.random() < 0.3:
+            request.group.CopyFrom(job_pb2.GroupName(name=self.group(), domains=["b", "z"]))
         return request
 
 
@@ -196,6 +218,12 @@ MAKERS = (
             "StartJob": (lambda of: wire.StartJobRequest(**of.order(), hold_generation=1), 10),
             "ProposeStart": (Shots.proposal, 5),
             "SettleStart": (lambda of: wire.SettleStartRequest(**of.order(), slot_generation=1), 5),
+            "GetMember": (Shots.member, 10),
+            "ProposeGroupStart": (Shots.group_start, 10),
+            "SettleGroupStart": (lambda of: wire.SettleGroupStartRequest(**of.order(), start=of.id() < "z/5"), 5),
+            "GetProposal": (lambda of: wire.GetProposalRequest(**of.order()), 5),
+            "GetPlace": (lambda of: rendezvous_pb2.GetPlaceRequest(job=of.own(), caller=of.theirs()), 5),
+            "FindMates": (Shots.search, 5),
             "CompareClocks": (lambda _: wire.CompareClocksRequest(), 2),
             "TellPresence": (lambda _: wire.TellPresenceRequest(domain="b", presence=wire.PRESENCE_SERVING), 2),
             "StopJob": (lambda of: wire.StartJobRequest(**of.order()), 1),
@@ -212,6 +240,7 @@ MAKERS = (
             "ListJobs": (lambda _: domain_pb2.ListJobsRequest(page_size=3), 4),
             "ListNodes": (lambda _: domain_pb2.ListNodesRequest(page_size=2), 4),
             "GetDomain": (lambda _: domain_pb2.GetDomainRequest(), 4),
+            "FindMates": (Shots.search, 6),
             "WatchEvents": (lambda of: domain_pb2.WatchEventsRequest(after_sequence=0, jobs=[of.own()]), 4),
         }
     ),
@@ -242,7 +271,8 @@ class _Calls:
 
     async def make(self, shot: Shot) -> grpc.StatusCode:
         """Send it; the code of the answer, without the exception that most answers would be."""
-        path = f"/{SERVICES[shot.service]}/{shot.method}"
+        service = "RendezvousService" if shot.method in RENDEZVOUS else SERVICES[shot.service]
+        path = f"/cosched.v1.{service}/{shot.method}"
         if shot.method == "WatchEvents":
             return await self._watch(path, shot.content)
         if path not in self._ready:
