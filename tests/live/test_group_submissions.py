@@ -182,3 +182,30 @@ def test_a_cancelled_member_is_replaced_while_none_has_started(trio, tmp_path):
     starts = [at for _, _, _, at in noted(tmp_path)]
     assert len(starts) == 3
     assert max(starts) - min(starts) < 1.0
+
+
+def test_groups_that_cannot_be_are_refused_by_the_command_in_one_line(trio, tmp_path):
+    a, b, _ = trio
+    (tmp_path / "job.sh").write_text("#!/bin/sh\n")
+    first = a.run("submit", "--group=g", "--with=b,c", "job.sh", cwd=tmp_path)
+    assert first.returncode == 0, first.stderr
+    too_many = ",".join(f"d{number}" for number in range(16))
+    for service, options, said in [
+        (a, ["--group=h", "--with=b,b"], "'b' is named twice"),
+        (a, ["--group=h", "--with=a,b"], "a is this domain"),
+        (a, ["--group=h", "--with=b,nowhere"], "no domain nowhere (configured: b, c)"),
+        (a, ["--group=h", f"--with={too_many}"], "16"),
+        (a, ["--group=h", "--with=b,c", "--nodes=99"], "99"),
+        (a, ["--group=h", "--with="], "--with"),
+        (a, ["--group=g", "--with=b,c"], "group g: job 1 is its member here already"),
+        (b, ["--group=g", "--with=a"], "the job of that name on a names other domains"),
+        (b, ["--group=g", "--pair=p", "--with=a"], "--group excludes --mate and --pair"),
+        (b, ["--group=g"], "--group NAME needs --with"),
+    ]:
+        refused = service.run("submit", *options, "job.sh", cwd=tmp_path)
+        assert refused.returncode in (1, 2), (options, refused.stdout)
+        assert said in refused.stderr, (options, refused.stderr)
+        errors = [line for line in refused.stderr.splitlines() if not line.startswith(("Usage:", "Try "))]
+        assert len(list(filter(None, errors))) == 1, (options, refused.stderr)
+    with a.client() as client:
+        assert [job.id for job in client.jobs()] == ["1"]

@@ -59,6 +59,24 @@ def told(what: str, **detail: object) -> str:
         ),
         ("started: at its slot", "started", {"why": "at its slot"}),
         ("something new", "something new", {}),
+        ("submitted; its group g has jobs on b and c, too", "submitted", {"group": "g", "others": ["b", "c"]}),
+        (
+            "holds 4 nodes until its group can start: the member of its group on b is not submitted yet",
+            "holds",
+            {"group": "g", "why": "MateUnsubmitted", "until": FOREVER, "nodes": 4, "peer": "b"},
+        ),
+        (
+            "yields: another member of its group waits in the queue",
+            "yields",
+            {"group": "g", "why": "MateQueuing", "yields": 1, "peer": ""},
+        ),
+        (
+            "yields: group g: b takes no members of groups: leave it out, or pair the job",
+            "yields",
+            {"group": "g", "why": "MateUnknown", "yields": 1, "peer": "b", "problem": "no_groups"},
+        ),
+        ("unlinked from group g", "is unlinked", {"group": "g"}),
+        ("has lost patience with its group", "waits no longer for an unsubmitted mate", {"group": "g"}),
     ],
 )
 def test_an_event_in_words(line, what, detail):

@@ -26,6 +26,8 @@ WITH_NODES = ("ready", "holding")
 def cancel(jobs: tuple[str, ...], server: str | None) -> None:
     """Cancel jobs in any state. Their mates are not cancelled; they start alone.
 
+    In a group, the setting on_member_lost of each other domain says what its job does.
+
     Every job is tried; the exit code is 1 if one of them could not be cancelled.
     """
     failed = False
@@ -92,16 +94,19 @@ def _mates_before(client: Client, job: str) -> tuple[Mate, ...]:
 def unlink(job: str, yes: bool, server: str | None) -> None:
     """Dissolve a pair while neither job runs. Both jobs then start alone; a job that holds or is ready starts at once.
 
+    A job of a group leaves it, and the others go on without it, as on_member_lost says.
+
     To give a job another mate, use cosched link.
     """
     with connected(server) as client:
-        if client.job(job).state in WITH_NODES and not yes and sys.stdin is not None and sys.stdin.isatty():
+        before = client.job(job)
+        if before.state in WITH_NODES and not yes and sys.stdin is not None and sys.stdin.isatty():
             click.confirm(
                 f"job {job} has its nodes: if it is unlinked, it starts at once, alone. Continue?", abort=True, err=True
             )
         unlinked = client.unlink(job)
     then = "and starts at once, alone" if unlinked.state == "running" else "and will start alone"
-    _say(f"job {unlinked} has no mate any more, {then}")
+    _say(f"job {unlinked} {'is in no group' if before.group else 'has no mate'} any more, {then}")
 
 
 @click.command()

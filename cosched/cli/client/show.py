@@ -12,7 +12,7 @@ from cosched.cli.client.jobs import JobOrGroup
 from cosched.cli.client.members import Members, members
 from cosched.cli.client.node_names import fold
 from cosched.cli.client.time_limits import clock
-from cosched.cli.client.wording import REASONS, group_found, json_value, local_time, mate_found
+from cosched.cli.client.wording import OF_GROUPS, REASONS, group_found, json_value, local_time, mate_found
 from cosched.cli.output.plain_text import printable
 from cosched.cli.output.terminal import say, show_json, show_text
 from cosched.validation.group_names import names_job
@@ -98,7 +98,7 @@ def _facts(job: Job) -> Iterator[tuple[str, str]]:
 def _state(job: Job) -> str:
     if not job.reason:
         return job.state
-    meaning = REASONS.get(job.reason)
+    meaning = (REASONS if job.group is None else OF_GROUPS).get(job.reason)
     return f"{job.state} ({job.reason}{f': {meaning}' if meaning else ''})"
 
 

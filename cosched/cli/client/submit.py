@@ -279,8 +279,9 @@ def _tell_cap(job: Job, domain: Domain) -> None:
     holds = domain.scheme == "hold" and not domain.slots
     if not (job.mates or job.group) or not holds or job.nodes <= int(Fraction(domain.max_held_fraction or "1") * nodes):
         return
+    others = "group" if job.group else "mate"
     say(
-        f"job {job.id} cannot hold its nodes for its mate, only yield: {job.nodes} of {nodes} nodes are more than "
+        f"job {job.id} cannot hold its nodes for its {others}, only yield: {job.nodes} of {nodes} nodes are more than "
         f"max_held_fraction, {domain.max_held_fraction}, allows"
     )
 

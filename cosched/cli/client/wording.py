@@ -40,6 +40,20 @@ REASONS = {
     "JobHeldUser": "it was submitted on hold; cosched release lets it be scheduled",
 }
 
+OF_GROUPS = REASONS | {  # of jobs in groups
+    "MateQueuing": "another member of its group waits in the queue",
+    "MateHolding": "another member of its group holds its nodes and waits",
+    "MateUnsubmitted": "another member of its group is not submitted yet",
+    "MateUnknown": "its group cannot have such a member; cosched unlink lets it start without",
+    "Held": "it keeps its nodes and waits for its group",
+    "PeerUnreachable": "the domain of another member cannot be reached",
+    "PeerAway": "the domain of another member is away and expected back",
+    "PeerBusy": "the domain of another member is too busy to answer",
+    "PeerDraining": "the domain of another member drains and starts no groups",
+    "Draining": "this domain drains and starts no groups",
+    "PeerRefused": "the domain of another member refuses this one: a misconfiguration",
+}
+
 
 def mate_found(mate: Mate) -> str:
     """Say what the mate's domain answered."""

@@ -111,7 +111,7 @@ class Records:
         record = self.jobs.get(job)
         if story.is_told(effect, self._why_yielded.get(job)):
             ended = {"why": record.end_text} if record is not None and record.end_text else {}
-            self.journal.note(job, effect.what, **effect.stored(), **ended)
+            self.journal.note(job, effect.what, **{**self._group(effect), **effect.stored(), **ended})
         if effect.what in COUNTED:
             COUNTED[effect.what](self.metrics).inc()
         if effect.what is What.LOST_SLOT and effect.why is not None:
@@ -120,6 +120,12 @@ class Records:
             self._why_yielded[job] = effect.why
         if record is not None:
             self._bring_up_to_date(record, effect)
+
+    def _group(self, effect: Record) -> dict[str, str]:
+        """The name of the job's group, for its story; a link tells by itself whether the job joins one."""
+        known = self.core.jobs.get(effect.job)
+        group = known.group if known is not None else None
+        return {"group": group.name} if group is not None and effect.what is not What.LINKED else {}
 
     def _bring_up_to_date(self, record: JobRecord, effect: Record) -> None:
         job, linked = effect.job, effect.what is What.LINKED

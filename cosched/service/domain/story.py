@@ -95,6 +95,18 @@ WHY: dict[str, str] = {  # a reason in one word, for people
     Why.DRAINING: "this domain drains and makes no pairs",
     Why.PEER_REFUSED: "its mate's domain refuses this one: a misconfiguration",
 }
+WHY_OF_GROUPS: dict[str, str] = {  # the same of a job in a group; {member}: the one that is meant
+    Why.MATE_QUEUING: "{member} waits in the queue",
+    Why.MATE_UNSUBMITTED: "{member} is not submitted yet",
+    Why.PEER_UNREACHABLE: "the domain of {member} cannot be reached",
+    Why.PEER_AWAY: "the domain of {member} is away and expected back",
+    Why.PEER_BUSY: "the domain of {member} is too busy to answer",
+    Why.PEER_DRAINING: "the domain of {member} drains and starts no groups",
+    Why.DRAINING: "this domain drains and starts no groups",
+    Why.PEER_REFUSED: "the domain of {member} refuses this one: a misconfiguration",
+    Why.MATE_STARTED_BEFORE: "another member of its group started before it: desynchronised",
+    Why.UNLINKED: "unlinked from its group",
+}
 REASON_ENDS = {What.STARTED, What.COMPLETED, What.FAILED, What.CANCELLED}
 QUEUED_AGAIN = {What.SUBMITTED, What.RELEASED, What.LOST_NODES, What.REQUEUED, What.LINKED, What.UNLINKED}
 
@@ -133,8 +145,13 @@ def text(what: str, detail: StoredDetail, clock_time: Callable[[int], str]) -> s
 
 def _because(detail: StoredDetail) -> str:
     why = str(detail.get("why", ""))
-    said = "" if why == Why.MATE_UNKNOWN else WHY.get(why, why)
+    said = "" if why == Why.MATE_UNKNOWN else _why_of_group(why, detail) if "group" in detail else WHY.get(why, why)
     return ": ".join(filter(None, (said, _wrong_mate(detail)))) if "problem" in detail else said
+
+
+def _why_of_group(why: str, detail: StoredDetail) -> str:
+    member = f"the member of its group on {detail['peer']}" if detail.get("peer") else "another member of its group"
+    return WHY_OF_GROUPS.get(why, WHY.get(why, why)).format(member=member)
 
 
 def _wrong_mate(detail: StoredDetail) -> str:
@@ -148,6 +165,8 @@ def _nodes(detail: StoredDetail) -> str:
 
 
 def _submitted(detail: StoredDetail, _: Callable[[int], str]) -> str:
+    if "others" in detail:
+        return f"submitted; its group {detail['group']} has jobs on {' and '.join(detail['others'])}, too"
     if not detail.get("peer"):
         return "submitted"
     if detail.get("pair"):
@@ -167,7 +186,8 @@ def _linked(detail: StoredDetail, _: Callable[[int], str]) -> str:
 
 def _holds(detail: StoredDetail, clock_time: Callable[[int], str]) -> str:
     until = detail["until"]
-    end = "until its mate can start" if until >= FOREVER else f"until {clock_time(until)} at most"
+    others = "group" if "group" in detail else "mate"
+    end = f"until its {others} can start" if until >= FOREVER else f"until {clock_time(until)} at most"
     return f"holds {_nodes(detail)} {end}: {_because(detail)}"
 
 
@@ -216,7 +236,7 @@ TEXTS: dict[str, Callable[[StoredDetail, Callable[[int], str]], str]] = {
     What.CANCELLED: _ended("cancelled"),
     What.LINKED: _linked,
     What.WRONG_MATE: lambda detail, _: f"{_wrong_mate(detail)}: it waits until it is linked or unlinked",
-    What.PATIENCE_ENDED: lambda _, __: "has lost patience with its mate",
+    What.PATIENCE_ENDED: lambda detail, _: f"has lost patience with its {'group' if 'group' in detail else 'mate'}",
     Noted.TO_BE_CANCELLED: lambda detail, _: f"is to be cancelled, by {detail['by']}",
     What.LOST_NODES: lambda _, __: "lost its nodes",
     What.HAS_SLOT: lambda detail, clock_time: f"has a {_slot(detail, clock_time)}",

@@ -47,7 +47,7 @@ def test_a_group_is_shown_as_far_as_its_domains_are_known(cosched, domain):
     shown = cosched("show", "run7")
     assert shown.stdout.splitlines()[:4] == [
         "group        run7",
-        "intrepid:17  holding (MateUnsubmitted: its mate is not submitted yet); alice, 1 node",
+        "intrepid:17  holding (MateUnsubmitted: another member of its group is not submitted yet); alice, 1 node",
         "eureka       not known here",
         "mira         not known here",
     ]
