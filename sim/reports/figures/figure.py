@@ -17,6 +17,7 @@ from matplotlib.figure import Figure as Canvas
 from numpy.typing import NDArray
 from PIL import Image
 
+from cosched.sim.reports.figures.alignment import measured_once
 from cosched.sim.reports.figures.style import INK, SVG_FONTS, rc
 from cosched.workload.traces.atomic import replacing
 
@@ -74,7 +75,7 @@ def write_figure(figure: Figure, folder: Path) -> str:
 
 def _drawn(figure: Figure) -> tuple[str, str, NDArray[np.uint8]]:
     """Return the XML prolog, the SVG element without the title, and the picture with it."""
-    with matplotlib.rc_context():
+    with matplotlib.rc_context(), measured_once():
         matplotlib.rcdefaults()  # ignore the user's matplotlibrc
         matplotlib.rcParams.update(rc(figure.name))
         canvas = Canvas(figsize=figure.size, layout="constrained")
