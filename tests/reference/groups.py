@@ -71,7 +71,6 @@ def run_job(j: Entry, place: object, may_hold: MayHold, now: int, plan: Plan = N
     if places is not None:  # "All have said yes: [...] j starts."
         for k, k_place in places.items():
             k.domain.start(k, k_place, now)
-        j.group.seen["started"] += 1
         return coschedule.start(j, place, now)
     if would_hold(j, may_hold, now):
         release = coschedule.hold_release(j, now)

@@ -64,4 +64,5 @@ def reference(case: Case, until: float = NEVER) -> tuple[dict[tuple[str, int], R
     seen = Counter(groups=len(case.groups), pairs=len(case.pairs))
     for group in {entry.group for entry in world.entries.values() if entry.group is not None}:
         seen += group.seen
+        seen["started"] += all(member.start is not None for member in group.members)
     return world.outcomes(), seen

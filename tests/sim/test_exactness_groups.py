@@ -31,6 +31,7 @@ WINDOWS = [
     (0, 250, ("hold", "yield", "hold")),
     (0, 250, ("hold", "hold", "hold")),
     (0, 250, ("yield", "yield", "yield")),
+    (0, 250, ("meet", "meet", "meet")),
 ]
 
 
