@@ -5,14 +5,15 @@ from __future__ import annotations
 import csv
 from collections.abc import Mapping
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from cosched.adapters.manager import SettingError
 from cosched.adapters.replay.settings import ReplaySettings
-from cosched.core.protocol import GroupName
+from cosched.core.protocol import Domain, GroupName
 from cosched.errors import InputError
 from cosched.workload.job_log import read_jobs
 from cosched.workload.jobs import Workload
@@ -33,7 +34,12 @@ class TraceJob:
     peer: str = ""  # its mate's domain
     pair: str | None = None
     group: GroupName | None = None  # instead of a mate
-    alone: bool = False  # its mate's domain does not coschedule; a dry run counts the job as unpaired
+    alone: bool = False  # its mates' domains do not coschedule; a dry run counts the job as unpaired
+
+    @property
+    def peers(self) -> tuple[Domain, ...]:
+        """The domains of its mates."""
+        return self.group.others if self.group is not None else (self.peer,) if self.peer else ()
 
 
 def read_trace_jobs(settings: ReplaySettings) -> tuple[list[TraceJob], int]:
@@ -44,17 +50,18 @@ def read_trace_jobs(settings: ReplaySettings) -> tuple[list[TraceJob], int]:
     except InputError as error:
         raise SettingError("nodes" if error.where == "nodes" else "trace", str(error)) from None
     mates = _mates(log.pairs, log.name, workload)
+    off = frozenset(settings.off)
     columns = (workload.job_id, workload.submit + settings.start, workload.nodes, workload.requested, workload.run)
     rows = zip(*(column.tolist() for column in columns), strict=True)
     jobs = []
     for row, (name, submit, size, requested, run) in enumerate(rows):
-        peer, pair = mates.get(row, ("", None))
-        jobs.append(TraceJob(row + 1, str(name), submit, size, requested, run, peer, pair, alone=peer in settings.off))
+        job = TraceJob(row + 1, str(name), submit, size, requested, run, **mates.get(row, {}))
+        jobs.append(replace(job, alone=bool(job.peers) and off.issuperset(job.peers)))
     return jobs, nodes
 
 
-def _mates(path: Path | None, name: str, workload: Workload) -> Mapping[int, tuple[str, str]]:
-    """Map rows of this domain's paired jobs to the mate's domain and the pair's name, its row number in the file."""
+def _mates(path: Path | None, name: str, workload: Workload) -> Mapping[int, Mapping[str, Any]]:
+    """Map rows of this domain's paired jobs to how a TraceJob names their mates; a row's number is the name."""
     if path is None:
         return {}
     try:
@@ -62,16 +69,19 @@ def _mates(path: Path | None, name: str, workload: Workload) -> Mapping[int, tup
         if name not in names:
             raise InputError(str(path), None, f"has no column {name}")
         pairing = pairs_from_file(path, names, [workload if n == name else others[n] for n in names])
-        if pairing.groups:
-            raise InputError(str(path), None, "has groups of more than two jobs, which services do not start yet")
     except InputError as error:
         raise SettingError("pairs", str(error)) from None
     here = names.index(name)
-    mates = {}
+    mates: dict[int, Mapping[str, Any]] = {}
     for number, domains, jobs in zip(*map(np.ndarray.tolist, (pairing.row, pairing.domain, pairing.job)), strict=True):
         if here in domains:
             side = domains.index(here)
-            mates[jobs[side]] = names[domains[1 - side]], str(number)
+            mates[jobs[side]] = {"peer": names[domains[1 - side]], "pair": str(number)}
+    for group in pairing.groups:
+        members = {names[domain]: job for domain, job in group.members}
+        if name in members:
+            job = members.pop(name)
+            mates[job] = {"group": GroupName(str(group.row), tuple(members))}
     return mates
 
 

@@ -141,6 +141,9 @@ class ServiceOutside:
         known = self._domain.core.jobs.get(job)
         return known.peers if known is not None else ()
 
+    async def settled(self) -> None:
+        """Wait for nothing: a peer is answered, whatever follows. A replay in lock-step waits for all that follows."""
+
     def answer(self, answer: Answer) -> None:
         """See the protocol."""
         self._domain.questions.late_answers.tell(answer)

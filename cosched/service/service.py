@@ -195,7 +195,8 @@ class Service:
         self.announcer = Announcer(self.domain, self.peers, tasks)
         around = Around(self.domain, self.announcer, self._agreed, self._peer_names, tasks, _finding(configuration))
         self.runner, self.queue = kind.connect(around)
-        self._outside = ServiceOutside(
+        outside = replay.outside if replay else ServiceOutside
+        self._outside = outside(
             self.domain, self.peers, self._agreed, self.runner, self.timers, self.watchers, durability, self.fail
         )
         stack.push_async_callback(self.peers.close)
@@ -264,7 +265,9 @@ class Service:
                 self.domain, self.requests, self.operations, DomainOperations(self.domain, self.requests), self.queue,
                 self.views, self.reads, self.watchers, self.about, self._tell_peers,
             ),
-            lambda identify: CoschedulingApi(self.domain, peers, identify, self._agreed, self.queue),
+            lambda identify: CoschedulingApi(
+                self.domain, peers, identify, self._agreed, self.queue, self._outside.settled
+            ),
             Rendezvous(self.domain, self.operations, self.peers, self.configuration.domain.job_ports),
             self._tls,
             self._replay.lockstep if self._replay is not None else None,

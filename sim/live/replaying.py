@@ -40,8 +40,9 @@ class LiveReplay(Replay):
         if config.events:
             raise InputError("--live", None, "services write no events.jsonl (--events)")
         super().__init__(config, say)
-        if self.pairing.groups:
-            raise InputError("--live", None, "services start pairs; this replay has groups of more than two jobs")
+        if self.pairing.groups and self.pairing.dropped:
+            said = "groups are known by their rows' numbers, and rows were dropped: remove those of jobs left out"
+            raise InputError("--pairs", None, f"--live: {said}")
         self._doing = doing
 
     def run(self, schemes: Sequence[SchemeChoice] | None = None) -> ReplayResult:

@@ -67,24 +67,24 @@ def domains(draw, name: str, jobs: int, **fixed: object) -> Domain:
     return Domain(name=name, trace=work, nodes=UNITS, **chosen, **fixed)
 
 
-def pairs_of(draw, chosen: list[Domain], most: int) -> str:
-    """Rows of a pairs file: jobs of any two domains, each in one pair at most."""
+def pairs_of(draw, chosen: list[Domain], most: int, members: int = 2) -> str:
+    """Rows of a pairs file: jobs of two or more domains, up to so many `members`; each is in one row at most."""
     free = {domain.name: domain.trace.job_id.tolist() for domain in chosen}
     lines = [",".join(free)]
     for _ in range(draw(st.integers(1, most))):
         names = [name for name, ids in free.items() if ids]
         if len(names) < 2:
             break
-        two = draw(st.permutations(names))[:2]
-        taken = {name: free[name].pop(draw(st.integers(0, len(free[name]) - 1))) for name in two}
+        some = draw(st.permutations(names))[: draw(st.integers(2, members))]
+        taken = {name: free[name].pop(draw(st.integers(0, len(free[name]) - 1))) for name in some}
         lines.append(",".join(taken.get(name, "") for name in free))
     return "\n".join(lines) + "\n"
 
 
-def check(data, live, chosen: list[Domain], most: int) -> None:
+def check(data, live, chosen: list[Domain], most: int, members: int = 2) -> None:
     with tempfile.TemporaryDirectory() as folder:
         pairs = Path(folder) / "pairs.csv"
-        pairs.write_text(pairs_of(data.draw, chosen, most))
+        pairs.write_text(pairs_of(data.draw, chosen, most, members))
         assert_equal(ReplayConfig(domains=tuple(chosen), pairs=pairs), live)
 
 
@@ -104,6 +104,18 @@ def test_three_domains_some_of_which_may_not_coschedule(threaded):
     def case(data):
         schemes = data.draw(st.lists(st.sampled_from(["hold", "yield", "meet", "off"]), min_size=3, max_size=3))
         check(data, threaded, [data.draw(domains(n, 8, scheme=s)) for n, s in zip("ABC", schemes, strict=True)], 9)
+
+    case()
+
+
+@pytest.mark.parametrize("names", ["ABC", "ABCD"])
+def test_groups_among_domains(threaded, names):
+    @some_cases
+    @given(st.data())
+    def case(data):
+        schemes = [data.draw(st.sampled_from(["hold", "yield", "meet", "off"])) for _ in names]
+        chosen = [data.draw(domains(n, 8, scheme=s)) for n, s in zip(names, schemes, strict=True)]
+        check(data, threaded, chosen, 9, len(names))
 
     case()
 

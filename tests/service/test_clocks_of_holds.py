@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any, cast
+from unittest.mock import AsyncMock
 
 import pytest
 
@@ -45,7 +46,8 @@ async def test_a_domain_gives_way_for_as_long_as_the_peer_s_job_holds(tmp_path: 
     node.domain.clock = cast(Any, _Clock(world))
     offset = {"b": Offset(ahead, 0.01) if ahead is not None else None}
     agreed, queue = AgreedStart(None, offset.get, 0.5), Queue(cast(Any, None))
-    api = CoschedulingApi(node.domain, frozenset("b"), lambda _: PEER, agreed, queue)
+    settled = AsyncMock()
+    api = CoschedulingApi(node.domain, frozenset("b"), lambda _: PEER, agreed, queue, settled)
     caller = wire.JobRef(domain="b", job_id="7")
     await api._asked("GetMateJobId", wire.GetMateJobIdRequest(job=caller, pair="p", owner="ann"), PEER)
     ours = wire.JobRef(domain="a", job_id="2")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Awaitable, Callable
 from typing import Any, cast
 
 import grpc
@@ -54,7 +55,10 @@ class CoschedulingApi(CoschedulingServiceServicer):
         identify: Identify,
         agreed: AgreedStart,
         queue: Queue,
+        settled: Callable[[], Awaitable[None]],
     ) -> None:
+        """`settled`: what an answer waits for, once it has been found."""
+        self._settled = settled
         self._domain = domain
         self._queue = queue
         self._peers = peers
@@ -189,6 +193,7 @@ class CoschedulingApi(CoschedulingServiceServicer):
         reply = self._domain.questions.ask(asked, audit)
         if reply is None and isinstance(request, Late):
             reply = await self._domain.questions.late_answers.of(asked.peer, request)
+        await self._settled()
         assert reply is not None
         return reply
 

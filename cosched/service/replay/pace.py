@@ -10,6 +10,7 @@ import grpc
 
 from cosched.adapters.replay.manager import ReplayManager
 from cosched.adapters.replay.time import SharedTime
+from cosched.core.effects import Call
 from cosched.core.job import JobState
 from cosched.core.protocol import Domain, Reply, Request, has_changed
 from cosched.service.domain.live_domain import LiveDomain
@@ -83,6 +84,38 @@ class NotingClients(PeerClients):
         return reply
 
 
+class PacedOutside(ServiceOutside):
+    """Calls leave one after the other; what follows from an answer is done before the next one leaves.
+
+    Whoever has taken a turn waits for `settled`, without a pause before it.
+    """
+
+    def __init__(self, *parts: Any) -> None:
+        """`parts`: the arguments of ServiceOutside."""
+        super().__init__(*parts)
+        self._fresh: list[Call] = []  # of the last turn
+
+    def call(self, call: Call) -> None:
+        """See `turns.Outside`."""
+        self._fresh.append(call)
+
+    @property
+    def has_calls(self) -> bool:
+        """Whether the last turn calls somebody."""
+        return bool(self._fresh)
+
+    async def settled(self) -> None:
+        """Carry out the calls of the last turn, and all that follows from them."""
+        await self._carry_out()
+        await self.tasks.settled()
+
+    async def _carry_out(self) -> None:
+        calls, self._fresh = self._fresh, []
+        for call in calls:
+            await self._call(call)
+            await self._carry_out()
+
+
 @dataclass(frozen=True, slots=True)
 class ToCome:
     """When a domain will do something next (None: never), and which other domains it has just changed."""
@@ -104,7 +137,7 @@ class Lockstep:
         domain: LiveDomain,
         manager: ReplayManager,
         time: SharedTime,
-        outside: ServiceOutside,
+        outside: PacedOutside,
         timers: PacedTimers,
         calls: CallNotes,
         submissions: Submissions,
@@ -120,7 +153,6 @@ class Lockstep:
 
     async def advance(self, phases: Sequence[int], until: int = 0) -> ToCome:
         """Go through these phases of the present instant in order, then go on alone up to `until`; Refusal."""
-        self._calls.changed = ()
         self._timers_fired = self._before_iterations = False
         await self._go_through(phases)
         for _ in range(MOST_ALONE):
@@ -128,11 +160,12 @@ class Lockstep:
                 break
             self._time.tell(self._next)
             await self._go_through(ALL)
+        changed, self._calls.changed = self._calls.changed, ()
         return ToCome(
             self._manager.next_end,
             self._timers.next,
             self._submissions.next,
-            self._calls.changed,
+            changed,
             self.domain.clock.now(),
             self._timers_fired,
             self._before_iterations,
@@ -169,10 +202,10 @@ class Lockstep:
         self._timers_fired = True
         while (fire := self._timers.due(now, of_slots=of_slots)) is not None:
             fire()
-            await self._outside.tasks.settled()
+            await self._outside.settled()
 
     async def _turn(self, now: int, phases: Sequence[int]) -> None:
-        """Go through the phases in one turn, since only an iteration asks for answers."""
+        """Go through the phases in one turn, since only an iteration asks for answers; it then goes on in others."""
         with self.domain.turns.take():
             if PHASE_COMPLETIONS in phases:
                 for job in self._manager.ended(now):
@@ -182,5 +215,10 @@ class Lockstep:
                     self._submissions.submit()
             if PHASE_ITERATIONS in phases:
                 self.domain.decisions.wake()
-        await self._outside.tasks.settled()
         self.domain.decisions.rest()
+        while PHASE_ITERATIONS in phases and self._outside.has_calls:
+            await self._outside.settled()
+            with self.domain.turns.take():
+                self.domain.decisions.wake()
+            self.domain.decisions.rest()
+        await self._outside.settled()

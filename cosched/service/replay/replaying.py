@@ -13,7 +13,7 @@ from cosched.service.clock import Clock
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.outside import ServiceOutside
 from cosched.service.peers.peers import PeerClients
-from cosched.service.replay.pace import CallNotes, Lockstep, NotingClients, RealPace
+from cosched.service.replay.pace import CallNotes, Lockstep, NotingClients, PacedOutside, RealPace
 from cosched.service.replay.submissions import Submissions
 from cosched.service.replay.timers import PacedTimers
 from cosched.service.timers import Timers
@@ -24,7 +24,7 @@ class Replay:
 
     def __init__(self, manager: ReplayManager, peers: Collection[Domain]) -> None:
         """SettingError if jobs have mates on a domain that is not among `peers`."""
-        unknown = {job.peer for job in manager.jobs} - {"", *peers}
+        unknown = {peer for job in manager.jobs for peer in job.peers} - set(peers)
         if unknown:
             raise SettingError("pairs", f"names {min(unknown)}, but there is no [[peer]] of that name")
         self._manager = manager
@@ -44,11 +44,17 @@ class Replay:
         """Makes the clients for other domains, from the arguments of PeerClients."""
         return partial(NotingClients, self._calls) if self.paced else PeerClients
 
+    @property
+    def outside(self) -> type[ServiceOutside]:
+        """Carries out what the domain decides."""
+        return PacedOutside if self.paced else ServiceOutside
+
     def begin(self, domain: LiveDomain, outside: ServiceOutside) -> None:
         """Start submitting the trace's jobs, or wait for the conductor."""
         submissions, time = Submissions(domain, self._manager.jobs), self._manager.time
         if isinstance(self.timers, PacedTimers):
             assert isinstance(time, SharedTime)
+            assert isinstance(outside, PacedOutside)
             self.lockstep = Lockstep(domain, self._manager, time, outside, self.timers, self._calls, submissions)
         else:
             self.pace = RealPace(domain, self.timers, submissions)

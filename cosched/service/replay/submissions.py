@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 import grpc
 
 from cosched.core.job import JobState
+from cosched.core.protocol import Domain
 from cosched.service.domain import story
 from cosched.service.domain.live_domain import LiveDomain
+from cosched.service.domain.memory import named_group
 from cosched.service.store import JobRecord, JobScript, StoreError
 from cosched.service.wire.errors import Refusal
 
@@ -36,7 +38,7 @@ class Submissions:
     def submit(self) -> None:
         """Submit the next job; only in a turn. Refusal if it cannot be recorded: then it stays the next."""
         job = self._jobs[self._done]
-        record = _record(job)
+        record = _record(job, self._domain.name)
         try:
             self._domain.add(record, NOTHING)
         except StoreError as error:
@@ -48,7 +50,8 @@ class Submissions:
             self._domain.scheduler.count_paired(str(record.id), False)
 
 
-def _record(job: TraceJob) -> JobRecord:
+def _record(job: TraceJob, domain: Domain) -> JobRecord:
+    group = job.group
     return JobRecord(
         id=job.number,
         name=job.name,
@@ -61,4 +64,7 @@ def _record(job: TraceJob) -> JobRecord:
         reason=story.WAITS_IN_QUEUE,
         peer=job.peer or None,
         pair=job.pair,
+        group_name=group.name if group else None,
+        group_with="+".join(group.others) if group else None,
+        memory=named_group(domain, group) if group else None,
     )
