@@ -233,7 +233,7 @@ class DomainApi(DomainServiceServicer):
         most = _page_size(request.page_size)
         owner = check_text("owner", request.owner, MAX_OWNER, least=0) or None
         group = check_text("group", request.group, MAX_PAIR, least=0) or None
-        after = _page_token(request.page_token)
+        after = _page_token(request.page_token, first=-1)  # PBS's first job is 0
         states = _job_states(request.states)
         records = await self._select(states, owner, request.paired_only, after, most + 1, group)
         page = domain_pb2.ListJobsResponse(next_page_token=str(records[most - 1].id) if len(records) > most else "")
@@ -263,7 +263,7 @@ class DomainApi(DomainServiceServicer):
         return domain_pb2.GetDomainResponse(domain=self._serving.about())
 
     async def _list_nodes(self, request: domain_pb2.ListNodesRequest) -> domain_pb2.ListNodesResponse:
-        most, first = _page_size(request.page_size), _page_token(request.page_token)
+        most, first = _page_size(request.page_size), _page_token(request.page_token, first=0)
         wanted = set(request.states) - {cluster_pb2.NODE_STATE_UNSPECIFIED}
         groups = [group for group in self._views.node_groups() if not wanted or group.state in wanted]
         token = str(first + most) if len(groups) > first + most else ""
@@ -382,9 +382,9 @@ def _page_size(size: int) -> int:
     return min(size or MOST_ON_A_PAGE, MOST_ON_A_PAGE)
 
 
-def _page_token(token: str) -> int:
+def _page_token(token: str, first: int) -> int:
     if not token:
-        return 0
+        return first
     if (after := number(token)) is None:
         raise FieldError("page_token", "is not one that was given")
     return after

@@ -215,7 +215,7 @@ class Store(Reading):
 
     def active_jobs(self) -> list[JobRecord]:
         """Return the jobs that have not ended, by id."""
-        return self.jobs(_ACTIVE, None, paired_only=False, after_id=0, limit=-1)
+        return self.jobs(_ACTIVE, None, paired_only=False, after_id=-1, limit=-1)
 
     def script(self, id: int) -> JobScript | None:
         """Return the script of the job with this id."""

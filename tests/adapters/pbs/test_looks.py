@@ -1,0 +1,78 @@
+"""How often the manager asks a recorded server: once in an interval, never more than once a second, for all jobs."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import AsyncIterator, Collection, Sequence
+from pathlib import Path
+
+import pytest
+
+from cosched.adapters.batch_system import Offered
+from cosched.adapters.pbs import commands, hook_server
+from cosched.adapters.pbs.manager import PbsManager
+from cosched.adapters.pbs.settings import read_settings
+from cosched.adapters.programs import Failure
+from tests.conformance.recorded_pbs import RecordedPrograms, RecordedServer
+
+
+class Counted(RecordedPrograms):
+    """Notes the commands."""
+
+    def __init__(self, server: RecordedServer) -> None:
+        super().__init__(server)
+        self.asked: list[Sequence[str]] = []
+
+    async def run(self, argv: Sequence[str], failure: Failure, fine: Collection[int] = (0,)) -> bytes:
+        self.asked.append(argv)
+        return await super().run(argv, failure, fine)
+
+    def looks(self) -> list[Sequence[str]]:
+        return [argv for argv in self.asked if argv[0] == "qstat"]
+
+
+@pytest.fixture
+def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RecordedServer:
+    monkeypatch.setattr(hook_server, "_ROOT", os.geteuid())
+    return RecordedServer(tmp_path, monkeypatch, 4)
+
+
+@pytest.fixture
+async def counted(server: RecordedServer, tmp_path: Path) -> AsyncIterator[Counted]:
+    """The commands of a manager that is open, and looks once in a second."""
+    settings = {"hook_socket": str(server.socket), "poll_interval": 1}
+    manager = PbsManager(read_settings(tmp_path, settings))
+    counted = Counted(server)
+    manager._pbs._programs = counted  # type: ignore[assignment]
+    await manager.open()
+    reading = asyncio.create_task(_read(manager))
+    await manager.look()
+    counted.asked.clear()
+    yield counted
+    for job in server.jobs:
+        await server.command(["qdel", job])
+    await server.settle()
+    reading.cancel()
+    await manager.close()
+
+
+async def _read(manager: PbsManager) -> None:
+    async for report in manager.reports():
+        assert not isinstance(report, Offered) or report.can_yield
+
+
+async def test_an_idle_server_is_asked_once_in_an_interval(counted: Counted) -> None:
+    await asyncio.sleep(3.5)
+    assert 1 <= len(counted.asked) <= 4
+    assert {tuple(argv) for argv in counted.asked} == {tuple(commands.queue())}
+
+
+async def test_many_jobs_at_once_cost_one_look_a_second_for_all(counted: Counted, server: RecordedServer) -> None:
+    began = time.monotonic()
+    for number in range(40):
+        await server.submit(1, 600, f"p{number}")
+    await asyncio.sleep(1.5)
+    assert 1 <= len(counted.looks()) <= time.monotonic() - began + 2
+    assert {tuple(argv) for argv in counted.looks()} == {tuple(commands.queue())}
