@@ -138,7 +138,8 @@ class RealPbs(World):
         await asyncio.to_thread(self.cluster.kill_mom)
 
     async def mend_nodes(self) -> None:
-        await asyncio.to_thread(self.cluster.daemon, "pbs_mom")
+        await asyncio.to_thread(self.cluster.revive_mom)
+        await asyncio.to_thread(self.cluster.qmgr, "set server scheduling = true")  # else in scheduler_iteration
 
     async def kill(self) -> None:
         await asyncio.to_thread(self.cluster.kill_server)

@@ -119,6 +119,11 @@ class PbsCluster:
         self._inside("pkill", "-9", "-f", "sbin/pbs_mom")
         self.wait_for(lambda: all("down" in state for state in self.states().values()), "the nodes to be down")
 
+    def revive_mom(self) -> None:
+        """Start the MoM again, and wait until the server sees no node as down."""
+        self.daemon("pbs_mom")
+        self.wait_for(lambda: not any("down" in state for state in self.states().values()), "the nodes to be up")
+
     def _inside(self, *command: str) -> str:
         done = self._world.run(*command, environment=self._environment)
         if done.returncode != 0:
