@@ -3,6 +3,7 @@
 #   setup       .venv with the locked dependencies (installs python3-venv where it is missing and permitted)
 #   demo        a coupled month under every combination of schemes
 #   slurm-demo  two real Slurm clusters, coscheduled, for half a minute (installs slurm-wlm and gcc where it may)
+#   pbs-demo    a real PBS and a real Slurm cluster, coscheduled, where OpenPBS is installed (for root)
 #   test        lint, types, contracts, and the short tier of tests: 8 minutes on two processors (installs chromium,
 #               slurm-wlm, gcc and Java where missing and permitted)
 #   soak        the long tier, an hour or more: many seeds, kills by the dozen, histories of faults; `make soak SEED=7`
@@ -26,7 +27,7 @@ READY := .venv/.ready
 # Tests start hundreds of processes: each would compile the same modules again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup demo slurm-demo test soak model java tools bench lint lock proto docs man dist deb clean
+.PHONY: setup demo slurm-demo pbs-demo test soak model java tools bench lint lock proto docs man dist deb clean
 
 setup: $(READY)
 
@@ -48,6 +49,9 @@ slurm-demo: setup
 	@command -v slurmctld >/dev/null || sh deploy/install-packages.sh slurm-wlm
 	@command -v cc >/dev/null || sh deploy/install-packages.sh gcc libc6-dev
 	$(BIN)/python -m deploy.slurm.demo
+
+pbs-demo: setup
+	@$(BIN)/python -m deploy.pbs.demo
 
 # Programs that the tests use where they are, or may be installed.
 tools: setup java

@@ -1,34 +1,54 @@
-"""The command: plays the scenes; exit status 0 only if everything has happened as promised."""
+"""The command `python -m deploy.slurm.demo`."""
 
 from __future__ import annotations
 
-import signal
 import sys
-import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
-from cosched.client import ClientError
-from deploy.slurm.demo import scenes
-from deploy.slurm.demo.screen import Screen
-from deploy.slurm.demo.stage import Stage
-from deploy.slurm.lab import CoupledLab, LabError
+from deploy.lab.demo import scenes
+from deploy.lab.demo.place import Place
+from deploy.lab.demo.playing import play
+from deploy.lab.demo.screen import Screen
+from deploy.lab.demo.stage import Stage
+from deploy.lab.service import Service
+from deploy.slurm.lab import Cluster, CoupledLab
 
-
-def main() -> int:
-    """Play the scenes; return the exit status."""
-    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))  # so that the clusters are taken down
-    began = time.monotonic()
-    screen = Screen()
-    try:
-        outcomes = _play(screen)
-    except (LabError, ClientError) as error:
-        print(f"slurm-demo: {error}", file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        return 130
-    return _sum_up(screen, outcomes, time.monotonic() - began)
+_FORMAT = "--format=%.5i %.6j %.2t %.5D %R"
 
 
-def _play(screen: Screen) -> list[scenes.Outcome]:
+class SlurmPlace(Place):
+    """A Slurm cluster."""
+
+    command = "squeue"
+
+    def __init__(self, cluster: Cluster, service: Service) -> None:
+        super().__init__(cluster.name, service, cluster.jobs)
+        self._cluster = cluster
+
+    def submit(self, script: str, nodes: int, name: str, pair: str = "") -> str:
+        """See `Place`."""
+        mate = [f"--comment=cosched:pair={pair}"] if pair else []
+        return str(self._cluster.sbatch(script, f"--nodes={nodes}", f"--job-name={name}", *mate))
+
+    def wait_until_it_runs(self, job: str) -> None:
+        """See `Place`."""
+        self._cluster.wait_for_state(int(job), "RUNNING")
+
+    def queue(self) -> str:
+        """See `Place`."""
+        return self._cluster.squeue("--all", "--sort=i", _FORMAT)
+
+    @property
+    def logs(self) -> list[Path]:
+        """See `Place`."""
+        return [self.service.log, self._cluster.controller_log]
+
+
+@contextmanager
+def stage(screen: Screen) -> Iterator[Stage]:
+    """Two clusters, intrepid and eureka."""
     screen.say("Starting two Slurm clusters of this host's, each with cosched's hooks and its service ...")
     lab = CoupledLab(
         schemes=("hold", "yield"),
@@ -38,22 +58,8 @@ def _play(screen: Screen) -> list[scenes.Outcome]:
         backoff=2,
     )
     with lab:
-        stage = Stage(lab, screen)
-        return [play(stage) for play in (scenes.held, scenes.yielded, scenes.deadlock)]
-
-
-def _sum_up(screen: Screen, outcomes: list[scenes.Outcome], seconds: float) -> int:
-    pairs = [pair for outcome in outcomes for pair in outcome.pairs]
-    missing = [what for outcome in outcomes for what in outcome.missing]
-    for what in missing:
-        print(f"slurm-demo: {what}", file=sys.stderr)
-    if missing:
-        return 1
-    skew = max(pair.skew for pair in pairs) * 1000
-    screen.say(f"""A pair was held, a pair yielded, a deadlock was broken: all {len(pairs)} pairs started together, at
-        most {skew:.1f} ms apart ({seconds:.0f} s). To try it: deploy/slurm/lab/lab run --cosched -- bash""")
-    return 0
+        yield Stage([SlurmPlace(domain.cluster, domain.service) for domain in lab], screen, lab.restart, lab.check)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(play("slurm-demo", stage, "deploy/slurm/lab/lab run --cosched -- bash"))

@@ -1,4 +1,4 @@
-"""The demonstration's output: text, and the queues of both clusters side by side."""
+"""A demonstration's output: text, and the queues of both clusters side by side."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import zip_longest
 
-from deploy.slurm.lab import CoupledLab, Domain
+from deploy.lab.demo.place import Place
 
 WIDTH = 96  # columns at most
 _HALF = 46
-_SQUEUE = ("squeue", "--all", "--sort=i", "--format=%.5i %.6j %.2t %.5D %R")
 
 
 class Screen:
@@ -30,19 +29,18 @@ class Screen:
         """Print a paragraph."""
         _put("", *textwrap.wrap(" ".join(text.split()), WIDTH))
 
-    def queues(self, lab: CoupledLab) -> None:
-        """Print squeue of both clusters, and `cosched pairs` of both domains."""
-        domains = list(lab)
+    def queues(self, places: Sequence[Place]) -> None:
+        """Print the queues of both batch systems, and `cosched pairs` of both domains."""
         with ThreadPoolExecutor() as pool:
-            squeues = pool.map(lambda domain: domain.cluster.run(*_SQUEUE), domains)
-            pairs = pool.map(lambda domain: domain.service.run("pairs"), domains)
-        _put("", *_beside([_titled(domain, "squeue", text) for domain, text in zip(domains, squeues, strict=True)]))
-        for domain, text in zip(domains, pairs, strict=True):
-            _put("", *_titled(domain, "cosched pairs", text))
+            queues = pool.map(lambda place: place.queue(), places)
+            pairs = pool.map(lambda place: place.service.run("pairs"), places)
+        _put("", *_beside([_titled(place, place.command, text) for place, text in zip(places, queues, strict=True)]))
+        for place, text in zip(places, pairs, strict=True):
+            _put("", *_titled(place, "cosched pairs", text))
 
 
-def _titled(domain: Domain, command: str, printed: str) -> list[str]:
-    return [f"{domain.name}$ {command}", *printed.splitlines()]
+def _titled(place: Place, command: str, printed: str) -> list[str]:
+    return [f"{place.name}$ {command}", *printed.splitlines()]
 
 
 def _beside(columns: Sequence[Sequence[str]]) -> list[str]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from cosched.client import Job
-from deploy.slurm.demo.stage import Ran, Stage
+from deploy.lab.demo.stage import Ran, Stage
 
 NODES = 10  # nodes of each cluster, as in the paper's Figure 2
 LARGE = 6  # nodes of the figure's jobs
@@ -44,7 +44,7 @@ def held(stage: Stage) -> Outcome:
     stage.until_held(here, "p1")
     stage.screen.say(f"""{there.name} is full. {here.name} has room for its job of pair p1, and holds the nodes for the
         mate: Slurm shows the job as CF (configuring), cosched as HO (holding).""")
-    stage.screen.queues(stage.lab)
+    stage.screen.queues(stage.places)
     end()
     ran = stage.until_run("p1")
     _tell(stage, ran, f"The job on {there.name} ends, the mate gets its nodes, and both start:")
@@ -61,8 +61,8 @@ def yielded(stage: Stage) -> Outcome:
     stage.until_job(there, "p2", lambda job: job.holds.yields > 0 and job.state == "queued", "to yield")
     end_other = stage.busy(there, LARGE, "other")
     stage.screen.say(f"""Now {here.name} is full. {there.name} had room for its job of pair p2, but its scheme is to
-        yield: the job is queued again (PD), and another job, without a mate, has taken its nodes.""")
-    stage.screen.queues(stage.lab)
+        yield: the job is queued again, and another job, without a mate, has taken its nodes.""")
+    stage.screen.queues(stage.places)
     end_other()
     end()
     ran = stage.until_run("p2")
@@ -74,7 +74,7 @@ def deadlock(stage: Stage) -> Outcome:
     """Figure 2 of Tang et al. (2011): two pairs block each other until a release timer ends the deadlock."""
     here, there = stage.here, stage.there
     stage.screen.title("3. The deadlock of Figure 2 (Tang et al. 2011), and how it is broken")
-    stage.lab.restart(("hold", "hold"))
+    stage.restart(("hold", "hold"))
     stage.submit(here, "p3", LARGE, "a1")
     stage.submit(there, "p4", LARGE, "b2")
     stage.until_held(here, "p3")
@@ -85,16 +85,16 @@ def deadlock(stage: Stage) -> Outcome:
     stage.screen.say(f"""Both hold now. a1 on {here.name} has {LARGE} of {NODES} nodes and waits for b1; b2 on
         {there.name} has as many and waits for a2. Neither b1 nor a2 can get its {LARGE} nodes. Without the release
         timer nothing would ever start: {RELEASE_INTERVAL} s here, 20 minutes by default.""")
-    stage.screen.queues(stage.lab)
+    stage.screen.queues(stage.places)
     pairs = sorted((stage.until_run(pair) for pair in ("p3", "p4")), key=lambda ran: ran.began)
     _tell(stage, pairs[0], "A hold is released, and the jobs that were stuck behind it start:")
     _tell(stage, pairs[1], "Then the others start:")
-    released = sum(stage.releases(domain, pair.name) for domain in stage.lab for pair in pairs)
+    released = sum(stage.releases(domain, pair.name) for domain in stage.places for pair in pairs)
     return Outcome(pairs, [] if released else ["no hold was released"])
 
 
 def _states(stage: Stage) -> list[str]:
-    jobs = (stage.job(domain, pair) for pair in ("p3", "p4") for domain in stage.lab)
+    jobs = (stage.job(domain, pair) for pair in ("p3", "p4") for domain in stage.places)
     return [job.state if job is not None else "unknown" for job in jobs]
 
 
