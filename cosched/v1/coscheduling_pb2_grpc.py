@@ -188,9 +188,10 @@ class CoschedulingServiceServicer:
 
         The called domain looks for a job of the same owner (as GetMateJobId) with this group's name. FOUND needs that it
         names the same domains, and that its member on the caller's domain is the caller's job; if it knows none there yet,
-        this job is its member from now on. UNSUBMITTED: the owner has no job of this group here, or its job has ended and
-        was of another group of the same name. NO_PAIR: all else, with OTHER_DOMAINS, TAKEN, OFF or NO_GROUPS as the
-        problem. Asking again changes nothing, so there is no request id.
+        this job is its member from now on; also if it knows another, which has ended, while no start is proposed or
+        agreed. UNSUBMITTED: the owner has no job of this group here, or its job has ended and was of another group of the
+        same name. NO_PAIR: all else, with OTHER_DOMAINS, TAKEN, OFF or NO_GROUPS as the problem. Asking again changes
+        nothing, so there is no request id.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -113,7 +113,7 @@ class Mates:
             return MateProblem.OTHER_OWNER
         if local is None:  # it has ended, with another mate
             return NOT_WAITING[named.state]
-        if local.peer not in ("", peer) or local.mate not in (None, request.caller):
+        if local.group is not None or local.peer not in ("", peer) or local.mate not in (None, request.caller):
             return MateProblem.TAKEN
         if local.mate is not None or request.pair is not None:
             return None

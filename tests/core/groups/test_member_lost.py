@@ -11,7 +11,7 @@ from cosched.core.coscheduling.coscheduler import Coscheduler
 from cosched.core.effects import CancelJob, Effect, TryReady
 from cosched.core.events import Answered, Asked, Finished, Ready, Submitted, TriedReady, Unlinked
 from cosched.core.job import JobState
-from cosched.core.protocol import FOREVER, Found, GetMember, GroupName, MateJobId, MateProblem
+from cosched.core.protocol import FOREVER, Found, GetMateJobId, GetMember, GroupName, MateJobId, MateProblem
 from cosched.core.settings import CoschedulingSettings, OnMemberLost
 from tests.core.messages import Messages
 
@@ -115,3 +115,11 @@ def test_nothing_takes_the_place_of_a_member_once_others_have_started() -> None:
     trio = Trio(OnMemberLost.START)
     trio.replace("c")
     assert [answer.problem for answer in trio.answers] == [MateProblem.TAKEN, MateProblem.RUNNING]
+
+
+def test_a_member_is_nobodys_mate_even_if_a_peer_names_it_by_its_id():
+    trio = Trio(OnMemberLost.WAIT)
+    trio.feed("b", Asked("a", GetMateJobId("17", None, "j", "")))
+    answers = [event.answer for _, event in trio.pending if type(event) is Answered]
+    assert answers[-1] == MateJobId(Found.NO_PAIR, None, MateProblem.TAKEN)
+    assert trio.cores["b"].jobs["j"].peer == ""
