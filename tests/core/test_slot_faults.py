@@ -85,16 +85,20 @@ def no_keep_beside_a_run_job(core: Coscheduler) -> None:
 
 
 def no_claim(core: Coscheduler) -> None:
-    _replace(core, SlotDue, lambda job, _, now: core.proposing.claimed(job, Claimed(job.id, True, False), now))
+    _replace(core, SlotDue, lambda job, _, now: core.proposing.at_slot.claimed(job, Claimed(job.id, True, False), now))
 
 
 def no_end_of_waiting_for_nodes(core: Coscheduler) -> None:
-    core.proposing._wait_for_nodes = lambda job, now: [SetTimer(job.id, Timer.SLOT, now + 1)]
+    core.proposing.at_slot.wait_for_nodes = lambda job, now: [SetTimer(job.id, Timer.SLOT, now + 1)]
 
 
 def no_answer_awaited(core: Coscheduler) -> None:
     start, start_both = core.allocations.start, core.proposing._start_both
-    core.proposing._start_both = lambda job, now: start_both(job, now) + start(job, now, Why.AT_SLOT)
+
+    def start_unasked(job, now):
+        return start_both(job, now) + start(job, now, Why.AT_SLOT)
+
+    core.proposing._start_both = core.proposing.at_slot.start_all = start_unasked
 
 
 def no_word_to_the_scheduler(core: Coscheduler) -> None:

@@ -14,14 +14,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import cast
 
-from cosched.core.coscheduling.allocations import HOLDING, QUEUED, READY, Allocations
+from cosched.core.coscheduling.allocations import QUEUED, READY, Allocations
 from cosched.core.coscheduling.asking import ALIVE, Asking
+from cosched.core.coscheduling.at_slot import AtSlot
 from cosched.core.coscheduling.ledger import Ledger, PairedJob
 from cosched.core.coscheduling.mates import WAITING
 from cosched.core.coscheduling.peers import Peers
 from cosched.core.coscheduling.slots import Slots, mate_of
-from cosched.core.effects import Book, Claim, Effect, EndTurn, Quote, Reschedule, SetTimer, Timer, Unbook, Yield
-from cosched.core.events import Booked, CallFailed, Claimed, MayBeEarlier, Quoted, SlotDue
+from cosched.core.effects import Book, Effect, EndTurn, Quote, Reschedule, SetTimer, Timer, Unbook
+from cosched.core.events import Booked, CallFailed, MayBeEarlier, Quoted
 from cosched.core.protocol import (
     FOREVER,
     Failure,
@@ -47,6 +48,9 @@ class Proposing:
     allocations: Allocations
     asking: Asking
     slots: Slots
+
+    def __post_init__(self) -> None:
+        self.at_slot = AtSlot(self.ledger, self.allocations, self.slots, self._start_both)
 
     # To agree
 
@@ -143,26 +147,6 @@ class Proposing:
 
     # At the slot
 
-    def due(self, job: PairedJob, _: SlotDue, now: int) -> list[Effect]:
-        """The slot has come. A job that is asking about its mate has that answered first."""
-        if not job.proposes:
-            return []
-        if job.state is HOLDING:
-            return self.slots.drop(job, Why.SLOT_NOT_KEPT)
-        return [*self.slots.abandon(job), Claim(job.id)] if job.state is QUEUED else self._wait_for_nodes(job, now)
-
-    def claimed(self, job: PairedJob, event: Claimed, now: int) -> list[Effect]:
-        """Whether the job has the nodes of its slot."""
-        if job.state is not QUEUED:  # its RunJob has come between
-            return self._wait_for_nodes(job, now) if job.proposes else []
-        if not event.claimed:
-            return self._wait_for_nodes(job, now)
-        if not job.proposes:  # the slot is gone, or the mate's domain has moved it
-            return [Yield(job.id, self.allocations.boost(job))]
-        job.state = READY
-        job.disclosed, job.cannot_yield, job.hold_limit = False, False, 0
-        return self._start_both(job, now)
-
     def _start_both(self, job: PairedJob, now: int) -> list[Effect]:
         request = StartJob(self.ledger.request_id(job), mate_of(job), job.id, 0, None, job.slot_generation)
         return [*self.slots.confirm(job), *self.asking.call(job, request, now)]
@@ -171,14 +155,7 @@ class Proposing:
         """Whether the mate has started at the slot."""
         if answer.started:
             return self.allocations.start(job, now, Why.AT_SLOT, answer.start_at)
-        return [*self.allocations.give_back(job), *self._wait_for_nodes(job, now)]
-
-    def _wait_for_nodes(self, job: PairedJob, now: int) -> list[Effect]:
-        """Nodes are not free, here or there: perhaps a job is just ending that has come to its limit."""
-        if job.slot is not None and now < job.slot + self.slots.patience:
-            again = SetTimer(job.id, Timer.SLOT, now + self.ledger.settings.retry_interval)
-            return [again] if job.proposes else []
-        return [*self.slots.drop(job, Why.SLOT_NOT_KEPT), Reschedule(job.id)]
+        return self.at_slot.not_started(job, now)
 
     # Calls that fail
 

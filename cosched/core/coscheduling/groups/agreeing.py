@@ -13,14 +13,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from cosched.core.coscheduling.allocations import HOLDING, QUEUED, READY, Allocations
+from cosched.core.coscheduling.at_slot import AtSlot
 from cosched.core.coscheduling.groups.proposals import lease, membership, propose
 from cosched.core.coscheduling.ledger import Ledger, PairedJob
 from cosched.core.coscheduling.membership import Agreement
 from cosched.core.coscheduling.peers import Peers
 from cosched.core.coscheduling.proposing import ROUNDS
 from cosched.core.coscheduling.slots import Slots
-from cosched.core.effects import Book, Call, Claim, Effect, EndTurn, Quote, Reschedule, SetTimer, Timer, Unbook, Yield
-from cosched.core.events import Answered, Booked, Claimed, MayBeEarlier, Quoted, SlotDue, SlotLapsed
+from cosched.core.effects import Book, Call, Effect, EndTurn, Quote, Reschedule, Unbook
+from cosched.core.events import Answered, Booked, MayBeEarlier, Quoted, SlotLapsed
 from cosched.core.protocol import (
     FOREVER,
     Domain,
@@ -43,6 +44,9 @@ class Agreeing:
     peers: Peers
     allocations: Allocations
     slots: Slots
+
+    def __post_init__(self) -> None:
+        self.at_slot = AtSlot(self.ledger, self.allocations, self.slots, self._start_all)
 
     # To agree
 
@@ -195,43 +199,12 @@ class Agreeing:
 
     # At the slot
 
-    def due(self, job: PairedJob, _: SlotDue, now: int) -> list[Effect]:
-        """The slot has come. A job that asks the others, or is booked, has that answered first."""
-        if not job.proposes:
-            return []
-        if job.state is HOLDING:
-            return self.slots.drop(job, Why.SLOT_NOT_KEPT)
-        return [*self.slots.abandon(job), Claim(job.id)] if job.state is QUEUED else self._wait_for_nodes(job, now)
-
-    def claimed(self, job: PairedJob, event: Claimed, now: int) -> list[Effect]:
-        """Whether the job has the nodes of its slot."""
-        if job.state is not QUEUED:  # its RunJob has come between
-            return self._wait_for_nodes(job, now) if job.proposes else []
-        if not event.claimed:
-            return self._wait_for_nodes(job, now)
-        if not job.proposes:  # the slot is gone, or another member has moved it
-            return [Yield(job.id, self.allocations.boost(job))]
-        job.state = READY
-        job.disclosed, job.cannot_yield, job.hold_limit = False, False, 0
-        return self._start_all(job, now)
-
     def _start_all(self, job: PairedJob, now: int) -> list[Effect]:
         group = membership(job)
         group.agreement = None
         group.keeping.clear()
         job.will_hold = False
         return [*self.slots.confirm(job), *propose(self.ledger, job, group.partners, now, slot=group.slot)]
-
-    def not_started(self, job: PairedJob, now: int) -> list[Effect]:
-        """Not all could start at the slot."""
-        return [*self.allocations.give_back(job), *self._wait_for_nodes(job, now)]
-
-    def _wait_for_nodes(self, job: PairedJob, now: int) -> list[Effect]:
-        """Nodes are not free, here or there: perhaps a job is just ending that has come to its limit."""
-        if job.slot is not None and now < job.slot + self.slots.patience:
-            again = SetTimer(job.id, Timer.SLOT, now + self.ledger.settings.retry_interval)
-            return [again] if job.proposes else []
-        return [*self.slots.drop(job, Why.SLOT_NOT_KEPT), Reschedule(job.id)]
 
 
 def _before(job: PairedJob) -> int:

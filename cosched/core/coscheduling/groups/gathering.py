@@ -204,7 +204,7 @@ class Gathering:
         """Not all can start now: the job holds or yields."""
         proposal = membership(job).proposal
         if proposal is not None and proposal.slot:
-            return [*self.drop(job, refuser), *self.agreeing.not_started(job, now)]
+            return [*self.drop(job, refuser), *self.agreeing.at_slot.not_started(job, now)]
         holds = job.will_hold and (job.cannot_yield or self.allocations.may_still_hold(job, now))
         dropped = self.drop(job, refuser, job.held_until if holds else 0)
         fate = self.allocations.hold if holds else self.allocations.pass_over

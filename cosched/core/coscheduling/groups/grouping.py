@@ -84,7 +84,7 @@ class Grouping:
             Quoted: (tuple(JobState), self._quoted),
             Booked: (tuple(JobState), self._booked),
             Claimed: (tuple(JobState), self._claimed),
-            SlotDue: (WAITING, self.agreeing.due),
+            SlotDue: (WAITING, self.agreeing.at_slot.due),
             SlotLapsed: (WAITING, self.agreeing.lapsed),
             PatienceOver: (WAITING, self._patience_over),
             StartedUnasked: (WAITING, self._started),
@@ -171,7 +171,7 @@ class Grouping:
         return (self.reserving if event.for_peer else self.agreeing).booked(job, event, now)
 
     def _claimed(self, job: PairedJob, event: Claimed, now: int) -> list[Effect]:
-        return (self.promises if event.for_peer else self.agreeing).claimed(job, event, now)
+        return (self.promises if event.for_peer else self.agreeing.at_slot).claimed(job, event, now)
 
     # What else happens to the job
 
