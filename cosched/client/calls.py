@@ -20,6 +20,7 @@ from cosched.v1.job_pb2 import GroupName, MateName, PairName
 from cosched.validation.group_names import wrong_group_name, wrong_members
 from cosched.validation.pair_names import ALLOWED, is_pair_name
 
+UNNAMED_GROUP = "members need the name of their group"
 JobLike = Job | str | int  # a job, "DOMAIN:ID", or an id in the called domain
 Answer = TypeVar("Answer")
 
@@ -69,7 +70,7 @@ def submit(
     if group is not None:
         request.group.CopyFrom(group_name(group, members))
     elif members:
-        raise ValueError("members need the name of their group")
+        raise ValueError(UNNAMED_GROUP)
     return Call("SubmitJob", request, _job)
 
 
@@ -91,6 +92,8 @@ def link(
     """See Client.link."""
     request = wire.LinkJobsRequest(request_id=_request_id(), job=job_ref(job), or_alone=or_alone)
     if group is None:
+        if members:
+            raise ValueError(UNNAMED_GROUP)
         request.mate.CopyFrom(mate_name(mate, pair, pair_domain))
     elif mate is not None or pair is not None:
         raise ValueError("a job has a mate, or is in a group: name one of them")

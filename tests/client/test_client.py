@@ -73,6 +73,18 @@ def test_a_job_is_read_with_datetimes_and_words(client, domain):
     assert (job.holds.holds, job.holds.until, job.holds.forever) == (1, START + timedelta(seconds=60), False)
 
 
+def test_a_link_names_a_mate_or_a_whole_group(client, domain):
+    domain.add()
+    with pytest.raises(ValueError, match="members need the name of their group"):
+        client.link(17, "eureka:3", members=["eureka", "mira"])
+    with pytest.raises(ValueError, match="a job has a mate, or is in a group"):
+        client.link(17, "eureka:3", group="run7", members=["eureka", "mira"])
+    client.link(17, group="run7", members=["eureka", "mira"])
+    [request] = requests(domain, domain_pb2.LinkJobsRequest)
+    assert (request.group.name, list(request.group.domains)) == ("run7", ["eureka", "mira"])
+    assert not request.HasField("mate")
+
+
 def test_a_job_is_waited_for_until_it_has_started_or_ended(client, domain):
     domain.add(state=job_pb2.JOB_STATE_RUNNING)
     assert client.wait(17, started=True).state == "running"
