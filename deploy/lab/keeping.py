@@ -14,6 +14,7 @@ from typing import Any
 
 from deploy.lab.waiting import PATIENCE, LabError, wait_for
 
+_LONGEST_STOP = 60.0  # seconds: a slurmctld was seen once that had closed its port, and never ended
 KEEPER = Path(__file__).resolve().with_name("keeper.py")
 
 
@@ -53,6 +54,13 @@ class Keeping:
         """Send a signal and wait until the process, but not its children, has ended; LabError."""
         self.send(pid, number)
         wait_for(lambda: self.exit_code(pid) is not None, f"the end of process {pid}")
+
+    def stop(self, pid: int, seconds: float = _LONGEST_STOP) -> None:
+        """Send SIGTERM, and SIGKILL if the process has not ended after `seconds`, as systemd does; wait for its end."""
+        self.send(pid, signal.SIGTERM)
+        with suppress(LabError):
+            wait_for(lambda: self.exit_code(pid) is not None, f"the end of process {pid}", seconds)
+        self.end(pid)
 
     def detach(self) -> None:
         """Keep the keeper running when this process ends; SIGTERM ends it."""

@@ -1,6 +1,5 @@
 """Maintenance of one of two real Slurm clusters: drained, slurmctld restarted, resumed."""
 
-import signal
 from collections.abc import Iterator
 
 import pytest
@@ -42,7 +41,7 @@ def test_a_drained_cluster_holds_nothing_and_makes_its_pairs_once_it_is_resumed(
     # Slurm may offer a job again at any time, and gets it back at once.
     coupled.until(lambda: {here.cluster.state(int(job)) for job in held} == {"PENDING"}, "jobs that wait")
     mates = [coupled.submit(there, work) for work in works]
-    here.cluster.kill_controller(signal.SIGTERM)
+    here.cluster.stop_controller()
     here.cluster.start_controller()
     assert not any(whys(there, mate) for mate in mates)
     here.service.run("resume")

@@ -1,6 +1,5 @@
 """Pairs on two real Slurm clusters, while their services are killed: at the worst moments, for a while and for good."""
 
-import signal
 from collections.abc import Iterator
 from contextlib import ExitStack
 from threading import Event
@@ -171,7 +170,7 @@ def test_holds_outlive_a_restart_of_slurmctld_while_the_service_is_away(coupled:
     if way == "its unit":
         here.cluster.stop_unit()
     else:
-        here.cluster.kill_controller(signal.SIGTERM)
+        here.cluster.stop_controller()
     here.cluster.start_controller()
     here.service.start()
     for job in (held, other):

@@ -77,7 +77,7 @@ def test_holds_outlive_a_slurmctld_that_is_restarted_in_order_or_reconfigured(co
     here, there = coupled.here, coupled.there
     held, other, waiting = hold(coupled, here, P), hold(coupled, here, Q), coupled.submit(there, Q, "--hold")
     if way == "restart":
-        here.cluster.kill_controller(signal.SIGTERM)
+        here.cluster.stop_controller()
         here.cluster.start_controller()
     elif way == "restart of its unit":
         here.cluster.stop_unit()

@@ -1,6 +1,5 @@
 """cosched's hooks in a real Slurm, with a service that is told and tells."""
 
-import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -137,7 +136,7 @@ def test_a_controller_that_was_killed_offers_a_held_job_again_on_the_same_nodes(
 ) -> None:
     job = hold("true", "--nodes=2")
     cluster.wait_until_saved(job)
-    cluster.kill_controller(signal.SIGKILL)
+    cluster.kill_controller()
     service.wait_for(f"withdrawn {job}")
     cluster.start_controller()
     assert service.wait_for_offer(job, times=2).nodelist == service.offers[0].nodelist

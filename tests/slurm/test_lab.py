@@ -117,10 +117,22 @@ def test_a_port_that_another_process_has_taken_is_told_from_other_failures(folde
             reservations.close()
 
 
+def test_a_daemon_that_does_not_end_when_it_is_stopped_is_killed(folder: Path) -> None:
+    keeping = Keeping(folder)
+    try:
+        script = f"trap '' TERM; touch {folder}/deaf; sleep 1000"
+        deaf = keeping.spawn(["sh", "-c", script], {"PATH": os.defpath}, folder / "out")
+        wait_for(lambda: (folder / "deaf").exists(), "the trap")
+        keeping.stop(deaf, seconds=0.1)
+        assert keeping.exit_code(deaf) == -signal.SIGKILL
+    finally:
+        keeping.close()
+
+
 def test_daemons_can_be_killed_and_started_again_and_set_up_anew() -> None:
     with Lab(nodes=2, names=("intrepid",)) as lab:
         cluster = lab["intrepid"]
-        cluster.kill_controller(signal.SIGTERM)
+        cluster.stop_controller()
         assert "is DOWN" in cluster.try_run("scontrol", "ping").stdout
         cluster.configure(MinJobAge=77, SchedulerParameters=None)
         cluster.start_controller()

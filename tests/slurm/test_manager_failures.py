@@ -1,7 +1,6 @@
 """The Slurm manager when parts of Slurm, or its service, fail; and many turns in a row."""
 
 import asyncio
-import signal
 import time
 from collections.abc import Iterator
 
@@ -54,7 +53,7 @@ async def test_a_turn_that_is_given_back_while_slurmctld_dies_is_given_back_in_t
         job = await slurm.hold()
         yielding = asyncio.create_task(slurm.manager.give_back(job, 900))
         await slurm.until(lambda: slurm.cluster.state(int(job)) == "PENDING", "the end of its turn")
-        await asyncio.to_thread(slurm.cluster.kill_controller, signal.SIGTERM)
+        await asyncio.to_thread(slurm.cluster.stop_controller)
         await asyncio.to_thread(slurm.cluster.start_controller)
         assert await yielding
         await slurm.until(lambda: (rows(slurm.cluster, job)[0].eligible_at or 0) > time.time() + 600, "its backoff")

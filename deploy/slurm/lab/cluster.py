@@ -179,9 +179,14 @@ class Cluster:
         self._daemons[CONTROLLER] = self._spawn(CONTROLLER, "slurmctld", "-D", "-f", str(self.conf))
         self.wait_for(self._answers, "slurmctld to answer")
 
-    def kill_controller(self, number: int = signal.SIGKILL) -> None:
-        """Send slurmctld a signal (SIGTERM: it saves its state) and wait until its port is free."""
-        self._keeping.end(self._daemons[CONTROLLER], number)
+    def kill_controller(self) -> None:
+        """Kill slurmctld and wait until its port is free."""
+        self._keeping.end(self._daemons[CONTROLLER])
+        self.wait_for(self._port_is_free, "slurmctld's port")
+
+    def stop_controller(self) -> None:
+        """Stop slurmctld properly, so that it saves its state, and wait until its port is free."""
+        self._keeping.stop(self._daemons[CONTROLLER])
         self.wait_for(self._port_is_free, "slurmctld's port")
 
     def stop_unit(self) -> None:
@@ -190,7 +195,7 @@ class Cluster:
         for process in with_descendants(lambda process: process.pid == main):
             with suppress(ProcessLookupError):
                 os.kill(process.pid, signal.SIGTERM)
-        self.kill_controller(signal.SIGTERM)
+        self.stop_controller()
 
     def start_node(self, node: str | int) -> None:
         """Start a node's slurmd and wait until the controller counts it as usable."""
