@@ -12,13 +12,14 @@ from cosched.errors import InputError
 DISTRIBUTION = "coscheduling"  # our name in the package index, where `cosched` is another project
 
 # The packages of each extra, by import name. pyproject.toml defines the extras.
-SCHEDULER, SIMULATOR, DASK = "scheduler", "sim", "dask"
+SCHEDULER, SIMULATOR, DASK, PAGE = "scheduler", "sim", "dask", "page"
 PACKAGES = {
     SCHEDULER: ("numba", "numpy"),
     SIMULATOR: ("jinja2", "matplotlib", "numba", "numpy", "PIL", "polars", "scipy"),
     DASK: ("distributed",),
+    PAGE: ("jinja2", "starlette", "uvicorn"),
 }
-USERS = {SCHEDULER: "the embedded scheduler", SIMULATOR: "the simulator", DASK: "--dask"}
+USERS = {SCHEDULER: "the embedded scheduler", SIMULATOR: "the simulator", DASK: "--dask", PAGE: "the page"}
 
 P = ParamSpec("P")
 R = TypeVar("R")

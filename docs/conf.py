@@ -44,6 +44,7 @@ docs/tour
 docs/installing
 docs/simulator
 docs/configuration
+docs/page
 docs/schemes
 docs/operating
 docs/slurm

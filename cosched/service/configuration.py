@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from decimal import Decimal
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -35,6 +37,7 @@ from cosched.validation.types import DomainName, ExactSeconds, MateBudgetShare, 
 DAY = 86400
 MAX_RETENTION = 100 * MAX_INTERVAL
 PAPERS_RULES: Mapping[str, Any] = {"peer_grace": 0, "on_mate_unknown": OnMateUnknown.START}
+_HEADER = re.compile(r"[A-Za-z0-9-]{1,64}")
 MAX_SOCKET_PATH = 107  # bytes, the limit of a Unix socket's address
 
 
@@ -86,6 +89,20 @@ def _readable(path: Path) -> Path:
     except OSError as error:
         raise ValueError(f"{str(path)!a} cannot be read: {error.strerror}") from None
     return path
+
+
+def _proxy(value: str) -> str:
+    try:
+        ip_network(value)
+    except ValueError:
+        raise ValueError(f"{shown(value)} is no address or network, such as 127.0.0.1 or 10.1.0.0/24") from None
+    return value
+
+
+def _header(value: str) -> str:
+    if not _HEADER.fullmatch(value):
+        raise ValueError(f"{shown(value)} is no name of an HTTP header, such as X-Remote-User")
+    return value
 
 
 Flag = Annotated[bool, Field(strict=True)]
@@ -176,6 +193,32 @@ class Tls(Settings):
         return value
 
 
+class Page(Settings):
+    """[page]: how people look at the domain with a browser, who sees whose jobs, and how much each may ask."""
+
+    show: Literal["own", "domain", "all"] = "own"
+    proxies: tuple[Annotated[str, AfterValidator(_proxy)], ...] = ()  # whose `user_header` is believed
+    socket: Annotated[FilePath, AfterValidator(_socket)] | None = None  # whoever may open it is believed, too
+    user_header: Annotated[str, AfterValidator(_header)] = "X-Remote-User"
+    tls: Flag = False  # with [tls]; a user's certificate tells the name
+    history: Annotated[Seconds, Field(ge=3600, le=366 * DAY)] = 7 * DAY
+    max_connections: Annotated[Whole, Field(ge=4, le=10**5)] = 256
+    max_watchers: Annotated[Whole, Field(ge=1, le=10**5)] = 200
+    max_watchers_per_user: Annotated[Whole, Field(ge=1, le=10**5)] = 8
+    max_requests_per_minute: Annotated[Whole, Field(ge=1, le=10**6)] = 240  # of one user
+
+    @property
+    def knows_viewers(self) -> bool:
+        """Whether somebody tells the users' names; else nobody has one."""
+        return bool(self.proxies) or self.socket is not None or self.tls
+
+    @model_validator(mode="after")
+    def _somebody_sends_the_header(self) -> Self:
+        if "user_header" in self.model_fields_set and not self.proxies and self.socket is None:
+            raise KeyedError(("user_header",), "has no effect without proxies or a socket: name those that send it")
+        return self
+
+
 class Manager(SchedulerFields):
     """[manager]: the resource manager, the embedded scheduler, and the adapter's own `settings`."""
 
@@ -208,7 +251,21 @@ class Configuration(Settings):
     coscheduling: Coscheduling = Coscheduling()
     peers: tuple[Peer, ...] = Field(default=(), alias="peer")
     tls: Tls | None = None
+    page: Page | None = None
     manager: Manager
+
+    @model_validator(mode="after")
+    def _page_has_a_place(self) -> Self:
+        if self.page is not None and self.domain.http is None and self.page.socket is None:
+            raise KeyedError(("page",), "is served nowhere: set domain.http, or page.socket")
+        if self.page is not None and self.page.tls and (self.tls is None or self.tls.user_identity is None):
+            raise KeyedError(("page", "tls"), "users have no certificates: set tls.user_identity in [tls]")
+        return self
+
+    @property
+    def shown_to(self) -> str:
+        """Who sees jobs of others, also on other domains' pages; see [page]."""
+        return self.page.show if self.page is not None else "own"
 
     @model_validator(mode="after")
     def _coherent(self) -> Self:
@@ -273,6 +330,7 @@ _SECTIONS: Mapping[str, type[Settings]] = {
     "coscheduling": Coscheduling,
     "peer": Peer,
     "tls": Tls,
+    "page": Page,
     "manager": Manager,
 }
 

@@ -15,6 +15,7 @@ from cosched.adapters.batch_system import BatchSystem
 from cosched.adapters.loading import ResourceManager, load_manager
 from cosched.adapters.manager import ManagerError, SettingError
 from cosched.errors import InputError
+from cosched.extras import PAGE, need
 from cosched.service.configuration import Configuration
 from cosched.service.wire.tls_files import TlsFiles
 from cosched.validation.addresses import parse_address
@@ -31,6 +32,8 @@ class Prepared:
 
 def prepare(configuration: Configuration) -> Prepared:
     """Make the manager and the files of [tls], and check that these fit each other and this domain."""
+    if configuration.page is not None:
+        need(PAGE)
     manager, tls = _manager(configuration), _tls(configuration)
     used = tls is not None and not configuration.domain.plaintext
     doubt = doubtful_identity(configuration.domain.name, tls.current()[1].identity) if tls and used else None

@@ -41,6 +41,8 @@ from cosched.service.listeners.listening import Listeners, Served
 from cosched.service.manager.kinds import Around, kind_of
 from cosched.service.metrics import Metrics
 from cosched.service.outside import ServiceOutside
+from cosched.service.page.page_api import Described
+from cosched.service.page.viewers import Policy
 from cosched.service.peers.agreed_start import AgreedStart
 from cosched.service.peers.announcing import Announcer
 from cosched.service.peers.peers import PeerClients, PeerView
@@ -253,7 +255,7 @@ class Service:
         self._listeners = Listeners(self._served())
         await self._listeners.open(stack)
         self.timers.every("health", 1.0, self._follow_health)
-        if self.configuration.domain.http is not None:
+        if self.configuration.domain.http is not None or self.configuration.page is not None:
             self._measure()
         await self._listeners.open_http(stack, self.metrics.text)
 
@@ -269,6 +271,11 @@ class Service:
                 self.domain, peers, identify, self._agreed, self.queue, self._outside.settled
             ),
             Rendezvous(self.domain, self.operations, self.peers, self.configuration.domain.job_ports),
+            Described(
+                self.domain, self.views, self.reads, self.about, Policy(self.configuration.shown_to),
+                _owners(self.configuration),
+            ),
+            self.peers,
             self._tls,
             self._replay.lockstep if self._replay is not None else None,
             self.problem,

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from cosched import look
 from cosched.sim.reports.figures.figure import write_figure
 from cosched.workload.traces.atomic import replacing
 
@@ -136,7 +137,7 @@ def _render(page: Page, drawn: dict[str, _Drawn]) -> str:
         page=page,
         drawn=drawn,
         figures=FIGURES,
-        style=Markup("".join((HERE / name).read_text() for name in STYLES)),
+        style=Markup("".join((look.style(), *((HERE / name).read_text() for name in STYLES)))),
         scripts=[Markup(script) for script in scripts],
         policy=_policy(scripts),
     )

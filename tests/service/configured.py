@@ -18,6 +18,7 @@ plaintext = true
 [manager]
 kind = "local"
 """
+PAGE = PLAIN.replace("plaintext", 'http = "127.0.0.1:0"\nplaintext') + "[page]\n"
 SECURE = f"""{DOMAIN}
 [tls]
 ca = "ca.pem"

@@ -16,7 +16,7 @@ from cosched.service.configuration import read_configuration
 from cosched.service.description import describe
 from cosched.validation.addresses import is_loopback, parse_address
 from cosched.validation.schemes import BUDGET_DIGITS
-from tests.service.configured import DOMAIN, FULL, PEER, PLAIN, SECURE, Read, read, with_line
+from tests.service.configured import DOMAIN, FULL, PAGE, PEER, PLAIN, SECURE, Read, read, with_line
 
 Refusal = Callable[[str], str]
 __all__ = ["read"]
@@ -318,6 +318,14 @@ def test_two_peers_that_are_one(refusal: Refusal, other: str, reason: str) -> No
             SECURE.replace("[tls]", '[tls]\nuser_identity = "spiffe://site/"') + PEER,
             "peer.eureka.identity: begins with tls.user_identity, as only users' may",
         ),
+        (PLAIN + "[page]\n", "page: is served nowhere: set domain.http, or page.socket"),
+        (PAGE + 'show = "everything"', "page.show: 'everything' is not 'own', 'domain' or 'all'"),
+        (PAGE + 'proxies = ["proxy"]', "page.proxies.1: 'proxy' is no address or network, such as 127.0.0.1"),
+        (PAGE + 'user_header = "User"', "page.user_header: has no effect without proxies or a socket"),
+        (PAGE + 'proxies = ["::1"]\nuser_header = "a b"', "page.user_header: 'a b' is no name of an HTTP header"),
+        (PAGE + "tls = true", "page.tls: users have no certificates: set tls.user_identity in [tls]"),
+        (PAGE + 'histroy = "7d"', "page.histroy: no such key; did you mean history?"),
+        (PAGE + 'history = "1m"', "page.history: '1m' is below 3600"),
         ("[domain\n", "1: not valid TOML: Expected ']' at the end of a table declaration"),
         ("x = " + "9" * 5000, " a number is too long, or brackets are nested too deeply"),
         ("x = " + "[" * 5000, " a number is too long, or brackets are nested too deeply"),

@@ -85,6 +85,10 @@ class Reads:
         """
         return await self._run(partial(self._reader.events, after, jobs, kinds, BATCH))
 
+    async def stories(self, jobs: Sequence[int], kinds: Sequence[int] = (), most: int = BATCH) -> list[EventRecord]:
+        """Return the last events of a few jobs, at most `most`, in order; of these kinds, none: of all."""
+        return await self._run(partial(self._reader.stories, jobs, kinds, most))
+
     async def _run(self, read: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._thread, read)
 

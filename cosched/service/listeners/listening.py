@@ -22,15 +22,18 @@ from cosched.service.listeners.connections import Room
 from cosched.service.listeners.http import HttpServer
 from cosched.service.listeners.local_socket import LocalSocket
 from cosched.service.listeners.remote_socket import RemoteSocket
+from cosched.service.page.page_api import Described, PageApi
+from cosched.service.peers.peers import PeerClients
 from cosched.service.preparing import not_bound
 from cosched.service.replay.api import ReplayApi
 from cosched.service.replay.pace import Lockstep
 from cosched.service.wire.callers import Identify, certificate_callers, plaintext_callers
 from cosched.service.wire.tls import ServerTls
 from cosched.service.wire.tls_files import TlsFiles
-from cosched.v1 import coscheduling_pb2, domain_pb2, rendezvous_pb2
+from cosched.v1 import coscheduling_pb2, domain_pb2, page_pb2, rendezvous_pb2
 from cosched.v1.coscheduling_pb2_grpc import add_CoschedulingServiceServicer_to_server
 from cosched.v1.domain_pb2_grpc import add_DomainServiceServicer_to_server
+from cosched.v1.page_pb2_grpc import add_PageServiceServicer_to_server
 from cosched.v1.rendezvous_pb2_grpc import add_RendezvousServiceServicer_to_server
 from cosched.v1.replay_pb2_grpc import add_ReplayServiceServicer_to_server
 
@@ -59,6 +62,8 @@ class Served:
     users: Serving
     peers: Callable[[Identify], CoschedulingApi]
     rendezvous: Rendezvous
+    described: Described
+    calls: PeerClients
     tls: TlsFiles | None
     lockstep: Lockstep | None  # of a replay that a conductor paces
     problem: Callable[[], str | None]  # why the service is not healthy
@@ -83,7 +88,10 @@ class Listeners:
         await self.tell_health(health_pb2.HealthCheckResponse.SERVING)
 
     async def open_http(self, stack: AsyncExitStack, metrics: Callable[[], bytes]) -> None:
-        """Serve metrics and health over HTTP, if this is configured. InputError."""
+        """Serve metrics and health, and the page, over HTTP, if this is configured. InputError."""
+        if self._served.configuration.page is not None:
+            self._open_page(stack, metrics)
+            return
         if self._section.http is None:
             return
         http = HttpServer(self._section.http, metrics, self._served.problem)
@@ -92,6 +100,16 @@ class Listeners:
         except OSError:
             raise not_bound("http", self._section.http) from None
         stack.push_async_callback(http.stop)
+
+    def _open_page(self, stack: AsyncExitStack, metrics: Callable[[], bytes]) -> None:
+        from cosched.service.listeners.page_opening import open_page  # its packages are of an extra
+
+        served = self._served
+        page = open_page(
+            served.configuration, served.described, served.calls, served.users.watchers, served.tls, metrics,
+            served.problem,
+        )  # fmt: skip
+        stack.push_async_callback(page.stop)
 
     async def tell_health(self, status: int) -> None:
         """Update the health that gRPC clients see, if it has changed."""
@@ -140,15 +158,18 @@ class Listeners:
         server = grpc.aio.server(options=SERVER_OPTIONS)
         receiving = ReceivingServer(server, self._reception, identify, keep)
         peers = self._served.peers(identify)
+        page = PageApi(self._served.described, identify, peers.check_peer)
         rendezvous = RendezvousApi(self._served.rendezvous, identify, peers.check_peer)
         add_CoschedulingServiceServicer_to_server(peers, receiving)
         add_RendezvousServiceServicer_to_server(rendezvous, receiving)
+        add_PageServiceServicer_to_server(page, receiving)
         add_DomainServiceServicer_to_server(DomainApi(self._served.users, identify), receiving)
         health_pb2_grpc.add_HealthServicer_to_server(self._health, receiving)
         services = (
             coscheduling_pb2.DESCRIPTOR.services_by_name["CoschedulingService"].full_name,
             domain_pb2.DESCRIPTOR.services_by_name["DomainService"].full_name,
             rendezvous_pb2.DESCRIPTOR.services_by_name["RendezvousService"].full_name,
+            page_pb2.DESCRIPTOR.services_by_name["PageService"].full_name,
             health.SERVICE_NAME,
             reflection.SERVICE_NAME,
         )

@@ -45,7 +45,7 @@ class LocalSocket(Front):
 
     async def open(self) -> None:
         """Start listening; InputError if the path cannot be used, or is in use."""
-        public = _listen(self._path)
+        public = listen_at(self._path)
         server = self._make_server(self._identify)
         try:
             await self.start([public], server, server.add_insecure_port)
@@ -79,15 +79,15 @@ def _uid(connection: socket.socket) -> int:
     return int(_CREDENTIALS.unpack(credentials)[1])
 
 
-def _listen(path: Path) -> socket.socket:
-    """Return a listening socket at `path` to which everybody can connect; InputError."""
+def listen_at(path: Path, mode: int = _EVERYBODY) -> socket.socket:
+    """Return a listening socket at `path`, to which by default everybody can connect; InputError."""
     if len(os.fsencode(path)) > _LONGEST:
         raise InputError(str(path), None, f"is too long for a socket: at most {_LONGEST} bytes")
     public = socket.socket(socket.AF_UNIX)
     try:
         _make_way(path)
         public.bind(os.fspath(path))
-        path.chmod(_EVERYBODY)
+        path.chmod(mode)
         public.listen()
     except BaseException as error:
         public.close()

@@ -13,7 +13,7 @@ import weakref
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from grpc import StatusCode
 from grpc.aio import AioRpcError
@@ -30,10 +30,12 @@ from cosched.service.wire.tls_probe import speaks_tls
 from cosched.service.wire.translation import check_answer, read_clock, read_reply, write_request
 from cosched.v1 import cluster_pb2 as states
 from cosched.v1.coscheduling_pb2 import CompareClocksRequest, TellPresenceRequest
+from cosched.v1.page_pb2 import DescribeJobsRequest, DescribeJobsResponse
 from cosched.v1.rendezvous_pb2 import GetPlaceRequest, GetPlaceResponse
 
 __all__ = ["CallError", "PeerClients", "PeerView"]
 
+Told = TypeVar("Told")
 MAX_OPEN_CALLS = 256  # to one peer; more wait for their turn
 _STATES: dict[Failure, int] = {
     Failure.REFUSED: states.PEER_STATE_REFUSED,
@@ -90,6 +92,12 @@ class PeerClients:
         if peer not in self._peers:
             raise CallError(Failure.REFUSED, f"no peer {peer} is configured here")
         return await self._peers[peer].place(question)
+
+    async def describe(self, peer: Domain, question: DescribeJobsRequest) -> DescribeJobsResponse:
+        """Ask a peer what our page may show of its jobs; CallError."""
+        if peer not in self._peers:
+            raise CallError(Failure.REFUSED, f"no peer {peer} is configured here")
+        return await self._peers[peer].describe(question)
 
     async def beat(self, peers: Collection[Domain] | None = None) -> None:
         """Ask these peers (None: all) for their health and their time, all at once; the views show the results."""
@@ -351,13 +359,20 @@ class _Peer:
                 await self._ask(presence, self._loop.time() + timeout)
 
     async def place(self, question: GetPlaceRequest) -> GetPlaceResponse:
+        return await self._question(question, GetPlaceResponse, "its version does not tell where jobs are")
+
+    async def describe(self, question: DescribeJobsRequest) -> DescribeJobsResponse:
+        return await self._question(question, DescribeJobsResponse, "its version describes no jobs")
+
+    async def _question(self, question: Any, kind: type[Told], unknown: str) -> Told:
+        """Ask what changes nothing, and expect this kind of answer; `unknown`: the problem of an older peer."""
         try:
             answer = await self._ask(question, self._loop.time() + self._timeout)
         except AioRpcError as error:
             if error.code() is StatusCode.UNIMPLEMENTED:
-                raise CallError(Failure.REFUSED, "its version does not tell where jobs are") from error
+                raise CallError(Failure.REFUSED, unknown) from error
             raise failure(error, mutating=False) from error
-        if not isinstance(answer, GetPlaceResponse):
+        if not isinstance(answer, kind):
             raise CallError(Failure.REFUSED, "its answer cannot be read")
         return answer
 

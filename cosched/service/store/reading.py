@@ -114,6 +114,10 @@ class Reader(Reading):
         found = self._read(event_of, *statements.events(after, jobs, kinds, limit, until))
         return found, found[-1].sequence if len(found) == limit else until
 
+    def stories(self, jobs: Sequence[int], kinds: Sequence[int], limit: int) -> list[EventRecord]:
+        """Return the last events of a few jobs, at most `limit`, in order; of these kinds, none: of all."""
+        return self._read(event_of, *statements.stories(jobs, kinds, limit))[::-1]
+
     def _end_of_range(self, next_of: str, table: str, after: int) -> int | None:
         """Return the last number to look at: RANGE from the next existing one; None if there is none."""
         last = int(self._value(statements.LAST_NUMBER, (table,)) or 0)

@@ -107,6 +107,14 @@ def jobs(
     return _by_state(JobState if states is None else states, condition, values, limit)
 
 
+def stories(jobs: Sequence[int], kinds: Sequence[int], limit: int) -> Statement:
+    """Select the last events of these jobs, of these kinds (none: all), the last one first."""
+    condition, values = "job IN (SELECT value FROM json_each(?))", [json.dumps([*jobs])]
+    if kinds:
+        condition, values = f"{condition} AND kind IN (SELECT value FROM json_each(?))", [*values, json.dumps([*kinds])]
+    return f"{_EVENTS} WHERE {condition} ORDER BY sequence DESC LIMIT ?", (*values, limit)
+
+
 def _by_state(states: Iterable[JobState], condition: str, values: tuple[Any, ...], limit: int) -> Statement:
     """Select each state by itself: an index has its jobs by id, and SQLite merges the selections."""
     selections = [f"{_JOBS} WHERE state = {int(state)} AND {condition}" for state in sorted(set(states))]

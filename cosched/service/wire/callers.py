@@ -39,12 +39,21 @@ class Caller:
 
 
 Identify = Callable[[grpc.aio.ServicerContext[Any, Any]], Caller]
+Holder = Callable[[list[str]], Caller]
 
 
 def certificate_callers(
     peers: Mapping[str, str], user_identity: str | None = None, operators: Collection[str] = ()
 ) -> Identify:
-    """Return the function that identifies callers of a TLS listener.
+    """Return the function that identifies callers of a TLS listener; see `certificate_holders`."""
+    holder = certificate_holders(peers, user_identity, operators)
+    return lambda context: holder(identity(context.auth_context()))
+
+
+def certificate_holders(
+    peers: Mapping[str, str], user_identity: str | None = None, operators: Collection[str] = ()
+) -> Holder:
+    """Return the function that tells the holder of a certificate with these URIs.
 
     `peers`: the name of each peer by its identity; `user_identity`: the prefix of users' identities, which is followed
     by the user's name (None: no users); `operators`: names of users. A name whose jobs would run as root, or as the
@@ -52,8 +61,7 @@ def certificate_callers(
     """
     reserved = _powerful() - set(operators)
 
-    def identify(context: grpc.aio.ServicerContext[Any, Any]) -> Caller:
-        uris = identity(context.auth_context())
+    def holder(uris: list[str]) -> Caller:
         via = f"certificate {_shown(uris)}"
         known = [caller for uri in uris if (caller := _holder(uri, via))]
         return known[0] if len(known) == 1 else Caller(None, None, False, via)
@@ -66,7 +74,7 @@ def certificate_callers(
             return None
         return Caller(None, user, user in operators, via) if user else None
 
-    return identify
+    return holder
 
 
 def plaintext_callers(origin: Callable[[grpc.aio.ServicerContext[Any, Any]], str]) -> Identify:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from ssl import PROTOCOL_TLS_CLIENT, SSLContext, SSLError
+from ssl import CERT_OPTIONAL, PROTOCOL_TLS_CLIENT, PROTOCOL_TLS_SERVER, SSLContext, SSLError
 from threading import Lock
 
 from cryptography import x509
@@ -49,6 +49,15 @@ class Material:
         context = SSLContext(PROTOCOL_TLS_CLIENT)
         context.check_hostname = False
         context.load_verify_locations(cadata=self.ca.decode("ascii", "ignore"))
+        with _in_memory(self.certificate + b"\n" + self.key) as path:
+            context.load_cert_chain(path)
+        return context
+
+    def page_context(self) -> SSLContext:
+        """Return an ssl context for a server of browsers: whoever has a certificate of this authority may show it."""
+        context = SSLContext(PROTOCOL_TLS_SERVER)
+        context.load_verify_locations(cadata=self.ca.decode("ascii", "ignore"))
+        context.verify_mode = CERT_OPTIONAL
         with _in_memory(self.certificate + b"\n" + self.key) as path:
             context.load_cert_chain(path)
         return context

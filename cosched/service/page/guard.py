@@ -1,0 +1,97 @@
+"""Stands before every request to the page: who asks, limits, and the headers of all answers."""
+
+from __future__ import annotations
+
+import re
+import socket
+from ipaddress import ip_address
+from typing import Any
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import PlainTextResponse, Response
+
+from cosched.service.page.limits import Limits, TooManyError
+from cosched.service.page.viewers import Viewers
+
+HEADERS = {
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; connect-src 'self'; "
+        "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+    ),
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+}
+FOR_MONITORING = ("/metrics", "/healthz")
+MAX_URL = 2048
+MAX_HEADERS = 16 << 10  # bytes
+_PORT = re.compile(r":\d{1,5}$")
+
+
+class Guard:
+    """Lets through what may pass; the inner application finds the viewer in `request.state.viewer`."""
+
+    def __init__(self, app: Any, viewers: Viewers, limits: Limits) -> None:
+        self._app = app
+        self._viewers = viewers
+        self._limits = limits
+        self._names = {"localhost", socket.gethostname().lower(), socket.getfqdn().lower()}
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Serve one request, as an ASGI application."""
+
+        async def send_with_headers(message: Any) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                headers.update(HEADERS)
+                headers.setdefault("Cache-Control", "no-store")
+            await send(message)
+
+        refusal = self._refusal(scope)
+        await (refusal or self._app)(scope, receive, send_with_headers)
+
+    def _refusal(self, scope: Any) -> Response | None:
+        if scope["method"] not in ("GET", "HEAD"):
+            return _refused("this page only shows: nothing can be changed here", 405, {"Allow": "GET, HEAD"})
+        if len(scope["raw_path"]) + len(scope["query_string"]) > MAX_URL:
+            return _refused("the address is too long", 414)
+        if sum(len(name) + len(value) for name, value in scope["headers"]) > MAX_HEADERS:
+            return _refused("the request's headers are too long", 431)
+        connection = scope["state"]["connection"]
+        if scope["path"] in FOR_MONITORING:
+            if self._viewers.through_proxy(scope["headers"]):
+                return _refused("there is no such page", 404)
+            return None
+        viewer = self._viewers.of(connection, scope["headers"])
+        if viewer is None:
+            return _refused("who are you? Come through the site's proxy, or show a user's certificate", 403)
+        if viewer.name is None and not self._is_here(Headers(scope=scope).get("host", "")):
+            return _refused("this page is not at that host", 421)
+        scope["state"]["viewer"] = viewer
+        try:
+            self._limits.count_request(viewer.key)
+        except TooManyError as error:
+            return too_many(error)
+        return None
+
+    def _is_here(self, host: str) -> bool:
+        """Whether the host is ours. If not, a foreign web site may have led the browser here by a name of its own."""
+        name = _PORT.sub("", host).strip("[]").lower()
+        if name in self._names:
+            return True
+        try:
+            ip_address(name)
+        except ValueError:
+            return False
+        return True
+
+
+def too_many(error: TooManyError) -> Response:
+    """Return the answer to a request beyond a limit."""
+    return _refused(str(error), 429, {"Retry-After": str(error.wait)})
+
+
+def _refused(why: str, status: int, headers: dict[str, str] | None = None) -> Response:
+    return PlainTextResponse(f"{why}\n", status, headers)

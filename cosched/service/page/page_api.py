@@ -1,0 +1,119 @@
+"""PageService: what this domain tells the pages of its peers about jobs that are mates of theirs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+from cosched.core.protocol import Domain
+from cosched.service.api.answering import Context, answer
+from cosched.service.api.reads import Reads
+from cosched.service.api.views import Views
+from cosched.service.domain.live_domain import LiveDomain
+from cosched.service.page.viewers import Policy, owner_here
+from cosched.service.store import EventRecord, JobRecord
+from cosched.service.wire.callers import Caller, Identify
+from cosched.service.wire.fields import MAX_OWNER, FieldError, check_domain, check_text, number
+from cosched.v1 import cluster_pb2, domain_pb2, page_pb2
+from cosched.v1.page_pb2_grpc import PageServiceServicer
+
+MAX_JOBS = 100
+MAX_BYTES = 48 << 10  # of an answer; peers take no more than 64 KiB
+OF_LANES = (
+    domain_pb2.EVENT_KIND_READY, domain_pb2.EVENT_KIND_HELD, domain_pb2.EVENT_KIND_RELEASED,
+    domain_pb2.EVENT_KIND_YIELDED, domain_pb2.EVENT_KIND_SLOT, domain_pb2.EVENT_KIND_WARNING,
+)  # fmt: skip
+MAX_EVENTS = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """The parts of a service that describe its jobs."""
+
+    domain: LiveDomain
+    views: Views
+    reads: Reads
+    about: Callable[[], cluster_pb2.Domain]
+    policy: Policy
+    owners: Mapping[tuple[Domain, str], str]  # what peers' users are called here, where it differs
+
+
+class PageApi(PageServiceServicer):
+    """The API for peers' pages, for callers of one listener."""
+
+    def __init__(self, described: Described, identify: Identify, check_peer: Callable[[Caller, Domain], None]) -> None:
+        """`check_peer`: Refusal if the caller does not speak for that peer."""
+        self._described = described
+        self._identify = identify
+        self._check_peer = check_peer
+
+    async def DescribeJobs(
+        self, request: page_pb2.DescribeJobsRequest, context: Context
+    ) -> page_pb2.DescribeJobsResponse:
+        """See the protocol."""
+
+        async def work() -> page_pb2.DescribeJobsResponse:
+            peer = check_domain("domain", request.domain)
+            caller = self._identify(context)
+            self._check_peer(caller, peer)
+            async with self._described.reads.turn(caller.via):
+                return await self._describe(request, peer)
+
+        return await answer("DescribeJobs", work(), context, self._described.domain)
+
+    async def _describe(self, request: page_pb2.DescribeJobsRequest, peer: Domain) -> page_pb2.DescribeJobsResponse:
+        told = page_pb2.DescribeJobsResponse(domain=_without_peers(self._described.about()))
+        name = check_text("viewer", request.viewer, MAX_OWNER, least=0)
+        viewer = owner_here(self._described.owners, peer, name) if name else ""
+        records = {job: await self._seen(job, peer, viewer) for job in _checked(request.job_ids)}
+        ids = [record.id for record in records.values() if record is not None]
+        events = await self._described.reads.stories(ids, () if request.stories else OF_LANES, MAX_EVENTS)
+        for job, record in records.items():
+            message = told.jobs.add(job_id=job)
+            if record is not None:
+                self._described.views.write_job(message.job, record)
+        self._add_events(told, reversed(events))
+        return told
+
+    async def _seen(self, job: str, peer: Domain, viewer: str) -> JobRecord | None:
+        """Return a job that the viewer may see: a mate of the peer's; None: there is none."""
+        described = self._described
+        record = described.domain.jobs.get(job) or await described.reads.job(int(job))
+        if record is None or not is_mate_of(record, peer) or not described.policy.tells(viewer, record.owner):
+            return None
+        return record
+
+    def _add_events(self, told: page_pb2.DescribeJobsResponse, last_first: Iterable[EventRecord]) -> None:
+        """Add as many of the last events as the answer has room for."""
+        room, messages = MAX_BYTES - told.ByteSize(), {message.job_id: message for message in told.jobs}
+        for event in last_first:
+            made = self._described.views.event(event)
+            room -= made.ByteSize() + 8
+            if room < 0:
+                break
+            messages[str(event.job)].events.append(made)
+        for message in told.jobs:
+            in_order = list(reversed(message.events))
+            del message.events[:]
+            message.events.extend(in_order)
+
+
+def is_mate_of(record: JobRecord, peer: Domain) -> bool:
+    """Whether the job names a mate, or a member of its group, on this peer."""
+    return record.peer == peer or peer in (record.group_with or "").split("+")
+
+
+def _checked(job_ids: Iterable[str]) -> list[str]:
+    jobs = list(dict.fromkeys(job_ids))
+    if len(jobs) > MAX_JOBS:
+        raise FieldError("job_ids", f"has more than {MAX_JOBS} entries")
+    if any(number(job) is None for job in jobs):
+        raise FieldError("job_ids", "has what is no job's number")
+    return jobs
+
+
+def _without_peers(domain: cluster_pb2.Domain) -> cluster_pb2.Domain:
+    """The domain's own peers, and the jobs that its drain waits for, are not for others."""
+    del domain.peers[:]
+    domain.drain.ClearField("waits_for") if domain.HasField("drain") else None
+    return domain

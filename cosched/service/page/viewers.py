@@ -1,0 +1,93 @@
+"""Who looks at the page, and which jobs they may see.
+
+A name comes from a user's certificate, or from the header of a proxy that is believed: one of the configured addresses,
+or whoever may open the page's socket. What anybody else says of himself counts for nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from ipaddress import ip_address, ip_network
+from typing import Protocol
+
+from cosched.service.configuration import Page
+from cosched.service.wire.callers import Holder
+
+MAX_NAME = 256
+SOCKET = "socket"  # the origin of connections through the page's socket
+
+
+@dataclass(frozen=True, slots=True)
+class Viewer:
+    """Somebody who looks at the page; `key` is whose limits count."""
+
+    name: str | None
+    operator: bool
+    key: str
+
+
+class Connected(Protocol):
+    """A connection to the page."""
+
+    origin: str  # an address, or SOCKET
+
+    def uris(self) -> list[str]:
+        """The URIs in the certificate of whoever connected; none without one."""
+
+
+class Viewers:
+    """Tells who asks."""
+
+    def __init__(self, page: Page, holder: Holder, operators: Collection[str]) -> None:
+        self._known = page.knows_viewers
+        self._header = page.user_header.lower().encode()
+        self._proxies = [ip_network(proxy) for proxy in page.proxies]
+        self._holder = holder
+        self._operators = frozenset(operators)
+
+    def believed(self, origin: str) -> bool:
+        """Whether connections from there are those of the site's proxy."""
+        if origin == SOCKET:
+            return True
+        address = ip_address(origin.partition("%")[0])
+        return any(address in network for network in self._proxies)
+
+    def of(self, connection: Connected, headers: Collection[tuple[bytes, bytes]]) -> Viewer | None:
+        """Return who asks; None: somebody who must tell a name, and does not."""
+        name = self._holder(connection.uris()).user or self._told(connection, headers)
+        if name is not None:
+            return Viewer(name, name in self._operators, name)
+        return None if self._known else Viewer(None, False, connection.origin)
+
+    def through_proxy(self, headers: Collection[tuple[bytes, bytes]]) -> bool:
+        """Whether a request carries the header with which a proxy names users."""
+        return any(key == self._header for key, _ in headers)
+
+    def _told(self, connection: Connected, headers: Collection[tuple[bytes, bytes]]) -> str | None:
+        if not self.believed(connection.origin):
+            return None
+        names = [value.decode("utf-8", "replace").strip() for key, value in headers if key == self._header]
+        if len(names) != 1 or not names[0].isprintable() or not 1 <= len(names[0]) <= MAX_NAME:
+            return None
+        return names[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """Who may see which jobs of this domain: `show` of [page]."""
+
+    show: str
+
+    def sees(self, viewer: Viewer, owner: str) -> bool:
+        """Whether a viewer of this domain's page may see the jobs of this owner, with their names."""
+        return self.show != "own" or viewer.operator or viewer.name == owner
+
+    def tells(self, viewer: str, owner: str) -> bool:
+        """Whether the pages of other domains may show their viewer of this name the jobs of this owner."""
+        return self.show == "all" or (bool(viewer) and viewer == owner)
+
+
+def owner_here(owners: Mapping[tuple[str, str], str], peer: str, name: str) -> str:
+    """Return what a peer's user is called here."""
+    return owners.get((peer, name), name)
