@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from cosched.core.effects import Book, Claim, Quote
 from cosched.core.events import Booked, Claimed, Quoted, Ready
+from cosched.core.job import SlotMoves
 from cosched.core.protocol import JobId
 from cosched.core.scheduling.batch.cluster import Cluster
 from cosched.sim.holds_and_yields import HoldEnd, HoldLog, YieldLog
@@ -99,6 +100,10 @@ class MeetingDomain(BatchDomain):
         """See the protocol."""
         booked = self.cluster.book(self.row[effect.job], effect.at, now)
         return Booked(effect.job, effect.at, effect.generation, booked, effect.for_peer)
+
+    def move_slot(self, job: JobId, moves: SlotMoves) -> None:
+        """See the protocol."""
+        self.cluster.move_slot(self.row[job], moves)
 
     def unbook(self, job: JobId, now: int) -> None:  # noqa: ARG002
         """See the protocol."""

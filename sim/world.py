@@ -40,6 +40,7 @@ from cosched.core.protocol import (
     Named,
     Reply,
     Request,
+    Window,
 )
 from cosched.core.scheduling.batch.cluster import Cluster
 from cosched.core.scheduling.primitives.tables import MAX_TIME, NEVER, Tables, new_tables
@@ -54,7 +55,7 @@ from cosched.workload.pairing import Pairing
 
 OF_SLOTS = (  # what messages say of slots
     *("slot_generation", "mate_ready"),
-    *("may_book", "not_before", "only_before", "book", "slot", "without", "earliest"),
+    *("may_book", "not_before", "only_before", "book", "slot", "without", "earliest", "instant", "windows"),
 )
 Story = Callable[[int, str, str, str, dict[str, object]], None]  # instant, domain, job, what, detail
 
@@ -281,10 +282,11 @@ class World:
                     self._link(self.index[name], jobs[side], MateName(domains[sides[1 - side]].name, str(number)))
         for group in pairing.groups:
             names = tuple(domains[domain].name for domain, _ in group.members)
+            windows = named_windows(names, group.windows)
             for name, (_, job) in zip(names, group.members, strict=True):
                 if name in self.index:
                     others = tuple(other for other in names if other != name)
-                    self._link(self.index[name], job, GroupName(str(group.row), others))
+                    self._link(self.index[name], job, GroupName(str(group.row), others, windows=windows))
         self.note_paired()
 
     def _link(self, domain: int, job: int, named: Named) -> None:
@@ -302,6 +304,12 @@ class World:
                 named = self._named[row]
                 alone = off.issuperset((named.peer,) if isinstance(named, MateName) else named.others)
                 scheduler.count_paired(job, setup.name not in off and not alone)
+
+
+def named_windows(names: Sequence[Domain], windows: Sequence[tuple[int, int]]) -> tuple[Window, ...]:
+    """The windows of a group's members, in these domains, that are not [0, 0]; in the order of domains."""
+    named = (Window(name, *window) for name, window in zip(names, windows, strict=bool(windows)))
+    return tuple(sorted(window for window in named if (window.earliest, window.latest) != (0, 0)))
 
 
 def _told(message: Request | Reply) -> dict[str, object]:

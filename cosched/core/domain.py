@@ -28,6 +28,7 @@ from cosched.core.effects import (
     GiveBack,
     HasMate,
     Hold,
+    MoveSlot,
     Quote,
     Record,
     Release,
@@ -104,6 +105,7 @@ class PolicyDomain:
             Want: self._want,
             Quote: self._quote,
             Book: self._book,
+            MoveSlot: self._move_slot,
             Unbook: self._unbook,
             Claim: self._claim,
             EndTurn: self._end_turn,
@@ -227,6 +229,10 @@ class PolicyDomain:
             claimed = self._meeting.claim(effect, now)
         if claimed is not None:
             left += self.handle(claimed, now)
+
+    def _move_slot(self, effect: MoveSlot, now: int, _: list[Change]) -> None:  # noqa: ARG002
+        if self._meeting is not None:
+            self._meeting.move_slot(effect.job, effect.moves)
 
     def _unbook(self, effect: Unbook, now: int, _: list[Change]) -> None:
         if self._meeting is not None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+from cosched.core.job import SlotMoves
 from cosched.core.messages import message
 from cosched.core.protocol import Domain, JobId, Reply, Request
 from cosched.core.story import NAMES, Detail, What, Why
@@ -159,6 +160,14 @@ class Book:
 
 
 @message
+class MoveSlot:
+    """The slot that the job has may be moved so from now on."""
+
+    job: JobId
+    moves: SlotMoves
+
+
+@message
 class Unbook:
     """Take the job's slot away, if it has one."""
 
@@ -257,6 +266,7 @@ ForScheduler = (
     | Want
     | Quote
     | Book
+    | MoveSlot
     | Unbook
     | Claim
     | EndTurn

@@ -23,6 +23,14 @@ class JobState(IntEnum):
         return self >= JobState.COMPLETED
 
 
+class SlotMoves(IntEnum):
+    """When the slot of a queued job may become an earlier one; the numbers are those of the kernels' slot records."""
+
+    BY_ITSELF = 0  # if the job itself could be earlier
+    WITH_GROUP = 1  # if its group could be, though perhaps not this job
+    NEVER = 2
+
+
 TRANSITIONS: dict[JobState, frozenset[JobState]] = {
     JobState.PENDING: frozenset({JobState.QUEUED, JobState.CANCELLED}),
     JobState.QUEUED: frozenset({JobState.READY, JobState.RUNNING, JobState.CANCELLED}),

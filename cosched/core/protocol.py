@@ -40,15 +40,25 @@ class MateName(NamedTuple):
 NO_MATE = MateName("")
 
 
+class Window(NamedTuple):
+    """When the group's job on `domain` starts: `earliest` to `latest` seconds after the group's common instant."""
+
+    domain: Domain
+    earliest: int
+    latest: int
+
+
 class GroupName(NamedTuple):
     """The group that a job names: one job on each of the `others`, in order, carries the same name.
 
-    `or_alone`: the job goes on without members that it cannot have, whatever the settings say.
+    `or_alone`: the job goes on without members that it cannot have, whatever the settings say. `windows`: those of its
+    members that are not [0, 0], in the order of domains.
     """
 
     name: str
     others: tuple[Domain, ...]
     or_alone: bool = False
+    windows: tuple[Window, ...] = ()
 
     def __str__(self) -> str:
         """Return the name for people."""
@@ -181,6 +191,7 @@ class GetMember(NamedTuple):
     group: str
     domains: tuple[Domain, ...]
     owner: str
+    windows: tuple[Window, ...] = ()  # as in GroupName
 
 
 class ProposeGroupStart(NamedTuple):
@@ -191,7 +202,7 @@ class ProposeGroupStart(NamedTuple):
 
     With `not_before`: when could your job start, from that instant on? Nothing is kept, unless it is to `book`, and the
     answer is that instant, before `only_before` (0: without a bound): then this is the job's slot, by the name of this
-    proposal.
+    proposal. In a group with windows that is for the common `instant`, and never later than the job's present slot.
     """
 
     request_id: str  # the name of the proposal
@@ -205,6 +216,7 @@ class ProposeGroupStart(NamedTuple):
     book: bool = False
     slot: str = ""  # the name of the slot that the group has; if the start is now: that has come
     without: tuple[Domain, ...] = ()  # whose members do not take part
+    instant: int | None = None  # of a group with windows
 
 
 class SettleGroupStart(NamedTuple):

@@ -28,10 +28,15 @@ NO_LIMIT = sys.maxsize
 
 
 class Group(NamedTuple):
-    """More than two jobs: the row in the file, as in `Pairing`, and each member's domain and row there, by domain."""
+    """More than two jobs: the row in the file, as in `Pairing`, and each member's domain and row there, by domain.
+
+    `windows`: when each member starts, in seconds after the group's common instant, from the first to the second;
+    empty: all together. A group with windows may have two jobs.
+    """
 
     row: int
     members: tuple[tuple[int, int], ...]
+    windows: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,14 +88,18 @@ def pairs_from_file(path: StrPath, names: Sequence[str], workloads: Sequence[Wor
 
 def paired(found: Sequence[Group], dropped: int = 0) -> Pairing:
     """Return these rows, those of two members as pairs."""
-    pairs = [group for group in found if len(group.members) == 2]
+    pairs = [group for group in found if _is_pair(group)]
     return Pairing(
         row=np.array([pair.row for pair in pairs], dtype=np.int64),
         domain=_table([domain for domain, _ in pair.members] for pair in pairs),
         job=_table([job for _, job in pair.members] for pair in pairs),
         dropped=dropped,
-        groups=tuple(group for group in found if len(group.members) > 2),
+        groups=tuple(group for group in found if not _is_pair(group)),
     )
+
+
+def _is_pair(group: Group) -> bool:
+    return len(group.members) == 2 and not group.windows
 
 
 def pairs_by_window(workloads: Sequence[Workload], window_s: int) -> Pairing:

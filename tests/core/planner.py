@@ -26,7 +26,7 @@ from cosched.core.events import (
     Submitted,
     Unlinked,
 )
-from cosched.core.job import JobState
+from cosched.core.job import JobState, SlotMoves
 from cosched.core.protocol import FOREVER, Request
 
 from .first_fit import FirstFit, LocalJob, Machine
@@ -138,6 +138,9 @@ class Planner(Machine):
     def end_turn(self, job: str) -> None:
         if self.turn == job:
             self.turn, self.due = None, True
+
+    def move_slot(self, job: str, moves: SlotMoves) -> None:
+        """No pair has windows."""
 
     def unbook(self, job: str, now: int) -> None:  # noqa: ARG002
         self.jobs[job].slot, self.due = None, True

@@ -21,7 +21,8 @@ from tests.reference import RefDomain, RefJob, RefOutcome
 from tests.reference.meet_cases import URGENT
 
 Pairs = Sequence[tuple[tuple[str, int], tuple[str, int]]]
-Groups = Mapping[str, Sequence[tuple[str, int]]]  # of more than two jobs, by name
+Groups = Mapping[str, Sequence[tuple[str, int]]]  # of more than two jobs, or with windows, by name
+Windows = Mapping[tuple[str, int], tuple[int, int]]  # of jobs of groups; (0, 0) if not given
 
 EXPRESSION = "min(wait, 50) * nodes / requested - sqrt(nodes)"
 
@@ -73,7 +74,9 @@ def setup_of(domain: RefDomain) -> DomainSetup:
     return DomainSetup(domain.name, workload_of(domain), cluster, settings)
 
 
-def pairing_of(pairs: Pairs, setups: Sequence[DomainSetup], groups: Groups | None = None) -> Pairing:
+def pairing_of(
+    pairs: Pairs, setups: Sequence[DomainSetup], groups: Groups | None = None, windows: Windows | None = None
+) -> Pairing:
     """The pairs and groups by domain index and row; names of groups are numbers."""
     index = {setup.name: i for i, setup in enumerate(setups)}
     rows = [{int(job): row for row, job in enumerate(setup.workload.job_id)} for setup in setups]
@@ -81,15 +84,26 @@ def pairing_of(pairs: Pairs, setups: Sequence[DomainSetup], groups: Groups | Non
     def members(jobs: Sequence[tuple[str, int]]) -> list[tuple[int, int]]:
         return sorted((index[name], rows[index[name]][job]) for name, job in jobs)
 
+    def group(name: str, jobs: Sequence[tuple[str, int]]) -> Group:
+        of = {(index[job[0]], rows[index[job[0]]][job[1]]): (windows or {}).get(job, (0, 0)) for job in jobs}
+        has_windows = any(window != (0, 0) for window in of.values())
+        return Group(int(name), tuple(sorted(of)), tuple(of[member] for member in sorted(of)) if has_windows else ())
+
     table = np.array(list(map(members, pairs)), np.int64).reshape(len(pairs), 2, 2)
-    large = tuple(Group(int(name), tuple(members(jobs))) for name, jobs in (groups or {}).items())
+    large = tuple(group(name, jobs) for name, jobs in (groups or {}).items())
     return Pairing(np.arange(1, len(pairs) + 1), table[:, :, 0], table[:, :, 1], groups=large)
 
 
-def engine_for(domains: Sequence[RefDomain], pairs: Pairs, groups: Groups | None = None, **options: object) -> Engine:
+def engine_for(
+    domains: Sequence[RefDomain],
+    pairs: Pairs,
+    groups: Groups | None = None,
+    windows: Windows | None = None,
+    **options: object,
+) -> Engine:
     """The production engine for a case, not yet run."""
     setups = [setup_of(domain) for domain in domains]
-    return Engine(setups, pairing_of(pairs, setups, groups), **options)
+    return Engine(setups, pairing_of(pairs, setups, groups, windows), **options)
 
 
 def outcomes(engine: Engine) -> dict[tuple[str, int], RefOutcome]:
@@ -103,10 +117,10 @@ def outcomes(engine: Engine) -> dict[tuple[str, int], RefOutcome]:
 
 
 def run_production(
-    domains: Sequence[RefDomain], pairs: Pairs, groups: Groups | None = None
+    domains: Sequence[RefDomain], pairs: Pairs, groups: Groups | None = None, windows: Windows | None = None
 ) -> dict[tuple[str, int], RefOutcome]:
     """The production engine's outcomes."""
-    engine = engine_for(domains, pairs, groups)
+    engine = engine_for(domains, pairs, groups, windows)
     engine.run()
     return outcomes(engine)
 

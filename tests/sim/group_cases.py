@@ -5,10 +5,11 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from random import Random
+from types import MappingProxyType
 from typing import NamedTuple
 
 from tests.reference import RefDomain, RefOutcome, World
-from tests.sim.exact import Groups, Pairs, ref_domain, some_jobs
+from tests.sim.exact import Groups, Pairs, Windows, ref_domain, some_jobs
 
 NEVER = 5_000  # by then every replay of such a workload has ended
 
@@ -19,12 +20,14 @@ class Case(NamedTuple):
     domains: list[RefDomain]
     pairs: Pairs
     groups: Groups
+    windows: Windows = MappingProxyType({})
 
 
-def random_case(seed: int, schemes: Sequence[str]) -> Case:
+def random_case(seed: int, schemes: Sequence[str], windows: Sequence[tuple[int, int]] = ()) -> Case:
     """Three to five domains with some of these schemes, which share groups of three to five jobs, and pairs.
 
-    "slots" stands for a scheme that would hold, with slots.
+    "slots" stands for a scheme that would hold, with slots. `windows`: most groups, also of two jobs, have some of
+    these windows.
     """
     rng = Random(seed)
     names = "ABCDE"[: rng.choice([3, 3, 4, 5])]
@@ -32,16 +35,21 @@ def random_case(seed: int, schemes: Sequence[str]) -> Case:
     domains = [_domain(rng, name, rng.choice(schemes), mate_budget=budget) for name in names]
     share_of_pairs = rng.choice([0, 0.3])
     free = {domain.name: [job.job_id for job in domain.jobs] for domain in domains}
-    pairs, groups = [], {}
+    pairs, groups, given = [], {}, {}
     for number in range(100, 100 + rng.randint(1, 8)):
         size = 2 if rng.random() < share_of_pairs else rng.randint(3, len(names))
         of = [name for name in rng.sample(names, size) if free[name]]
         members = sorted((name, free[name].pop(rng.randrange(len(free[name])))) for name in of)
-        if len(members) == 2:
+        with_windows = bool(windows) and rng.random() < 0.7
+        of_group = {member: rng.choice(windows) for member in members} if with_windows else {}
+        if any(window != (0, 0) for window in of_group.values()) and len(members) > 1:
+            given |= of_group
+            groups[str(number)] = members
+        elif len(members) == 2:
             pairs.append((members[0], members[1]))
         elif len(members) > 2:
             groups[str(number)] = members
-    return Case(domains, pairs, groups)
+    return Case(domains, pairs, groups, given)
 
 
 def _domain(rng: Random, name: str, scheme: str, **settings: object) -> RefDomain:
@@ -58,7 +66,7 @@ def with_other_timers(case: Case, seed: int) -> Case:
 
 def reference(case: Case, until: float = NEVER) -> tuple[dict[tuple[str, int], RefOutcome], Counter[str]]:
     """What came of every job, and how often what happened to groups."""
-    world = World(case.domains, case.pairs, large=case.groups)
+    world = World(case.domains, case.pairs, large=case.groups, windows=case.windows)
     world.run(until)
     assert world.next_time() == math.inf, "it has not ended"
     seen = Counter(groups=len(case.groups), pairs=len(case.pairs))

@@ -20,6 +20,8 @@ from tests.tiers import SEED, soaked
 CASES = [range(8), range(SEED * 10_000, SEED * 10_000 + 2_000)]  # of each mixture: in the short tier, and in soak
 MIXTURES = [("hold",), ("yield",), ("hold", "yield"), ("hold", "off"), ("yield", "off"), ("hold", "yield", "off")]
 MIXTURES += [("meet",), ("meet", "off"), ("meet", "meet", "meet", "hold", "yield", "off"), ("meet", "slots", "slots")]
+SETTINGS_WITH_SLOTS = [("meet",), ("slots",), ("meet", "slots")]
+WINDOWS_OF_MEMBERS = [(0, 0), (0, 0), (0, 10), (-30, 30), (10, 10), (100, 100), (-10, 0), (-100, -90), (5, 20)]
 # How often it happens in two thousand cases, at least.
 EXERCISED = {"groups": 3_000, "pairs": 800, "started": 3_000, "refused": 3_000}
 HOLDS = {"holds": 3_000, "released": 1_000, "gave way": 100}
@@ -54,6 +56,15 @@ def test_random_workloads(schemes, seeds):
         assert seen[what] >= least * len(seeds) // 2_000, seen
 
 
+@pytest.mark.parametrize("schemes", SETTINGS_WITH_SLOTS, ids="-".join)
+@pytest.mark.parametrize("seeds", soaked(CASES, 1), ids=["short", "soak"])
+def test_random_workloads_with_windows(schemes, seeds):
+    seen = Counter()
+    assert [seed for seed in seeds if differs(random_case(seed, schemes, WINDOWS_OF_MEMBERS), seen)] == []
+    for what, least in {"groups": 5_000, "started": 5_000, "slots": 4_000, "moves": 1_000}.items():
+        assert seen[what] >= least * len(seeds) // 2_000, seen
+
+
 @pytest.mark.parametrize("seeds", soaked(CASES, 1), ids=["short", "soak"])
 def test_holds_without_end_and_released_jobs_last(seeds):
     """Workloads that end: with either, groups can wait on each other for ever."""
@@ -68,11 +79,11 @@ def test_holds_without_end_and_released_jobs_last(seeds):
     assert ended > 0.8 * len(seeds)
 
 
-@pytest.mark.parametrize("name", [name for name, case in BY_HAND.items() if "@" not in case.pairs])
+@pytest.mark.parametrize("name", BY_HAND)
 def test_the_cases_worked_out_by_hand(name):
     case = BY_HAND[name]
-    expected = simulate(case.domains(), case.mates(), groups=case.groups())
-    assert run_production(case.domains(), case.mates(), case.groups()) == expected
+    expected = simulate(case.domains(), case.mates(), groups=case.groups(), windows=case.windows())
+    assert run_production(case.domains(), case.mates(), case.groups(), case.windows()) == expected
 
 
 @pytest.mark.parametrize("name", MISTAKES)

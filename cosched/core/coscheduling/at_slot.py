@@ -24,7 +24,7 @@ class AtSlot:
 
     def due(self, job: PairedJob, _: SlotDue, now: int) -> list[Effect]:
         """The slot has come. A job that is asking, or is booked, has that answered first."""
-        if not job.proposes:
+        if not job.claims:
             return []
         if job.state is HOLDING:
             return self.slots.drop(job, Why.SLOT_NOT_KEPT)
@@ -33,10 +33,10 @@ class AtSlot:
     def claimed(self, job: PairedJob, event: Claimed, now: int) -> list[Effect]:
         """Whether the job has the nodes of its slot."""
         if job.state is not QUEUED:  # its RunJob has come between
-            return self.wait_for_nodes(job, now) if job.proposes else []
+            return self.wait_for_nodes(job, now) if job.claims else []
         if not event.claimed:
             return self.wait_for_nodes(job, now)
-        if not job.proposes:  # the slot is gone, or another domain has moved it
+        if not job.claims:  # the slot is gone, or another domain has moved it
             return [Yield(job.id, self.allocations.boost(job))]
         job.state = READY
         job.disclosed, job.cannot_yield, job.hold_limit = False, False, 0
@@ -50,5 +50,5 @@ class AtSlot:
         """Nodes are not free, here or there: perhaps a job is just ending that has come to its limit."""
         if job.slot is not None and now < job.slot + self.slots.patience:
             again = SetTimer(job.id, Timer.SLOT, now + self.ledger.settings.retry_interval)
-            return [again] if job.proposes else []
+            return [again] if job.claims else []
         return [*self.slots.drop(job, Why.SLOT_NOT_KEPT), Reschedule(job.id)]

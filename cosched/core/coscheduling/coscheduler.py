@@ -133,7 +133,7 @@ class Coscheduler:
         self.outgoing = outgoing = Outgoing(ledger, mates, peers, allocations, asking, proposing)
         agreeing = Agreeing(ledger, peers, allocations, slots)
         gathering = Gathering(ledger, peers, allocations, asking, agreeing)
-        reserving = Reserving(ledger, allocations, slots)
+        reserving = Reserving(ledger, allocations, slots, agreeing)
         promises = Promises(ledger, members, peers, allocations, asking, gathering, reserving)
         self.grouping = Grouping(
             ledger, members, allocations, asking, agreeing, gathering, reserving, promises, outgoing

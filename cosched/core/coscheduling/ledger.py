@@ -72,6 +72,11 @@ class PairedJob:
         return (self.peer,) if self.peer else ()
 
     @property
+    def claims(self) -> bool:
+        """Whether this domain claims the nodes of the job's slot when that comes, and starts the others."""
+        return self.proposes or (self.group is not None and bool(self.group.windows))
+
+    @property
     def named(self) -> MateName:
         """The mate that it names; its id may have been learnt."""
         return MateName(self.peer, self.pair, self.mate, self.or_alone)

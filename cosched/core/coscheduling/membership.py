@@ -16,6 +16,7 @@ from cosched.core.protocol import (
     ProposeGroupStart,
     Request,
     SettleGroupStart,
+    Window,
 )
 
 
@@ -39,6 +40,9 @@ class Agreement:
     """The search for an instant at which all members can start; round after round all others are asked for one."""
 
     refuser: Domain  # who could not start now
+    began: int
+    instant: int  # the group's common instant, as far as it is known that none can be earlier
+    at: int = 0  # when our job starts
     rounds: int = 0
     planning: bool = True  # our scheduler looks for an instant, or books it
     requests: dict[Domain, ProposeGroupStart] = field(default_factory=dict)  # of this round
@@ -82,6 +86,7 @@ class Membership:
     domains: tuple[Domain, ...]
     others: tuple[Domain, ...]
     or_alone: bool = False
+    windows: dict[Domain, tuple[int, int]] = field(default_factory=dict)  # those that are not [0, 0]
     jobs: dict[Domain, JobId] = field(default_factory=dict)  # the other members, as far as they are known
     asked: dict[Domain, Request] = field(default_factory=dict)  # the questions of this RunJob that are open
     told: dict[Domain, MateStatus | MateJobId | Failure] = field(default_factory=dict)  # what came of the others
@@ -93,6 +98,7 @@ class Membership:
     booking: Booking | None = None
     agreement: Agreement | None = None
     slot: str = ""  # the name of the slot that the job has: that of the proposal by which the others have booked it
+    instant: int | None = None  # the group's common instant, of a slot of a group with windows
     keeping: dict[Domain, SettleGroupStart] = field(default_factory=dict)  # who has not heard yet that we keep the slot
     started_by: str = ""  # the proposal by which the group has started
     held_by: dict[Domain, int] = field(default_factory=dict)  # until when the other members hold, as they have said
@@ -102,7 +108,32 @@ class Membership:
     def named(cls, domain: Domain, named: GroupName) -> Membership:
         """That of a new job on `domain`."""
         domains = tuple(sorted((domain, *named.others)))
-        return cls(named.name, domains, tuple(other for other in domains if other != domain), named.or_alone)
+        others = tuple(other for other in domains if other != domain)
+        windows = {window.domain: (window.earliest, window.latest) for window in named.windows}
+        return cls(named.name, domains, others, named.or_alone, windows)
+
+    def window(self, domain: Domain) -> tuple[int, int]:
+        """When the member there starts, in seconds after the group's common instant: from the first to the second."""
+        return self.windows.get(domain, (0, 0))
+
+    @property
+    def named_windows(self) -> tuple[Window, ...]:
+        """The windows, as messages have them."""
+        return tuple(Window(domain, *self.windows[domain]) for domain in self.domains if domain in self.windows)
+
+    def is_later(self, slot: int | None, at: int) -> bool:
+        """Whether a member that has this slot would get a later one: no slot of a group with windows becomes later."""
+        return bool(self.windows) and slot is not None and at > slot
+
+    @property
+    def keeps_slot(self) -> bool:
+        """Whether the member keeps its slot whatever others say: the group, which has windows, begins, or has begun."""
+        return bool(self.windows) and (self.has_begun or self.booking is not None)
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether the members start by a decision: this one has started, or has its slot for good."""
+        return bool(self.started_by)
 
     def know(self, peer: Domain, job: JobId) -> None:
         """That member is this job, which may replace one that has ended."""

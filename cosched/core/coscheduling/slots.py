@@ -36,9 +36,10 @@ class Slots:
 
     def give(self, job: PairedJob, at: int, generation: int, now: int, *, proposes: bool) -> list[Effect]:
         """The job has this slot from now on, instead of any that it had; `proposes`: by our own proposal."""
-        cleared = [ClearTimer(job.id, Timer.SLOT)] if job.proposes and not proposes else []
+        claimed = job.claims
         job.slot, job.slot_generation = at, generation
         job.proposes, job.confirmed = proposes, False
+        cleared = [ClearTimer(job.id, Timer.SLOT)] if claimed and not job.claims else []
         self._told(job)
         noted = self.ledger.note(
             job, What.HAS_SLOT, slot=at, generation=generation, mate=job.mate, peer=job.peer or None
@@ -49,9 +50,9 @@ class Slots:
         """Set the timers of a job that has a slot."""
         assert job.slot is not None
         timers: list[Effect] = []
-        if job.proposes:
+        if job.claims:
             timers.append(SetTimer(job.id, Timer.SLOT, max(job.slot, now + 1)))
-        if not job.proposes or not job.confirmed:
+        if (not job.proposes or not job.confirmed) and not (job.group is not None and job.group.has_begun):
             since = job.slot if job.confirmed else min(job.slot, now)  # after a restart it may be past
             timers.append(SetTimer(job.id, Timer.LAPSE, since + self.patience))
         return timers
@@ -76,13 +77,13 @@ class Slots:
         """The job has no slot any more; its domain's scheduler knows."""
         if job.slot is None:
             return []
-        set_now = [Timer.SLOT] if job.proposes else []
+        set_now = [Timer.SLOT] if job.claims else []
         if not job.proposes or not job.confirmed:
             set_now.append(Timer.LAPSE)
         job.slot, job.proposes, job.confirmed = None, False, False
         job.slot_generation += 1
         if job.group is not None:
-            job.group.slot = ""
+            job.group.slot, job.group.instant = "", None
             job.group.keeping.clear()
         self._told(job)
         self.ledger.changed[job.id] = None
@@ -95,7 +96,7 @@ class Slots:
         generation = job.slot_generation
         noted = self.ledger.note(job, What.LOST_SLOT, why, slot=job.slot, generation=generation)
         told: Sequence[Effect] = []
-        if tell:
+        if tell and not (job.group is not None and job.group.has_begun):
             told = [self.tell_dropped(job, generation)] if job.group is None else self.tell_members(job, job.group.slot)
         return [*noted, *self.end(job), Unbook(job.id), *told]
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from cosched.core.effects import Book, Claim, EndTurn, Quote, Unbook
 from cosched.core.events import Booked, Claimed, MayBeEarlier, Quoted, Ready
-from cosched.core.job import JobState
+from cosched.core.job import JobState, SlotMoves
 from cosched.core.protocol import JobId
 from cosched.core.scheduling.external import ExternalScheduler
 from cosched.core.scheduling.scheduler import ClusterJob, ClusterSettings
@@ -153,6 +153,9 @@ class ExternalMeetingScheduler(ExternalScheduler):
     def claim(self, effect: Claim, now: int) -> Claimed | None:  # noqa: ARG002
         """See MeetingScheduler."""
         return None if self._ask(effect) else Claimed(effect.job, False, effect.for_peer)
+
+    def move_slot(self, job: JobId, moves: SlotMoves) -> None:
+        """See MeetingScheduler. Whatever it is, the job's turns end without a question where they are to."""
 
     def unbook(self, job: JobId, now: int) -> None:
         """See MeetingScheduler."""

@@ -21,7 +21,7 @@ from cosched.core.effects import (
     Yield,
 )
 from cosched.core.events import Booked, Claimed, MayBeEarlier, Quoted, Ready, Requeued
-from cosched.core.job import JobState
+from cosched.core.job import JobState, SlotMoves
 from cosched.core.protocol import JobId
 from cosched.core.scheduling.allocation import Resized
 from cosched.core.scheduling.policies.ordering import Ordering
@@ -166,6 +166,9 @@ class MeetingScheduler(Scheduler, Protocol):
 
     def book(self, effect: Book, now: int) -> Booked | None:
         """Give a job this slot, if it is what `quote` would tell now."""
+
+    def move_slot(self, job: JobId, moves: SlotMoves) -> None:
+        """When the slot that the job has may become an earlier one: of a new slot, if the job could be earlier."""
 
     def unbook(self, job: JobId, now: int) -> None:
         """Take the job's slot away, if it has one. (It is taken away by a start, too.)"""

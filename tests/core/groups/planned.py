@@ -7,10 +7,10 @@ from dataclasses import replace
 
 from cosched.core.coscheduling.coscheduler import Coscheduler
 from cosched.core.domain import TIMER_EVENTS
-from cosched.core.effects import Book, Claim, ClearTimer, Effect, Quote, SetTimer, Timer, Unbook
+from cosched.core.effects import Book, Claim, ClearTimer, Effect, MoveSlot, Quote, SetTimer, Start, Timer, Unbook
 from cosched.core.events import Booked, Claimed, Event, MayBeEarlier, Quoted, Ready
-from cosched.core.job import JobState
-from cosched.core.protocol import FOREVER
+from cosched.core.job import JobState, SlotMoves
+from cosched.core.protocol import FOREVER, Window
 from cosched.core.settings import Scheme
 from tests.core.messages import NOW
 
@@ -23,14 +23,16 @@ class Planned(World):
     Time goes on when a slot comes; other timers may be due at any time.
     """
 
-    def __init__(self, domains: str, patience: int = 30) -> None:
+    def __init__(self, domains: str, patience: int = 30, windows: tuple[Window, ...] = ()) -> None:
         self.patience = patience
         self.now = NOW
         self.free = dict.fromkeys(domains, NOW)
         self.booked: dict[str, int] = {}
         self.claimable = domains
         self.moved: list[tuple[int, int]] = []  # slots that were replaced, and by which
-        super().__init__(dict.fromkeys(domains, Scheme.YIELD))
+        self.moves: dict[str, SlotMoves] = {}
+        self.started_at: dict[str, int] = {}
+        super().__init__(dict.fromkeys(domains, Scheme.YIELD), windows=windows)
 
     def _domain(self, name: str, scheme: Scheme) -> Coscheduler:
         core = super()._domain(name, scheme)
@@ -49,8 +51,12 @@ class Planned(World):
             booked = effect.at >= self.free[name]
             if booked:
                 self.moved += [(self.booked[name], effect.at)] if name in self.booked else []
-                self.booked[name] = effect.at
+                self.booked[name], self.moves[name] = effect.at, SlotMoves.BY_ITSELF
             self.feed(name, Booked("j", effect.at, effect.generation, booked, effect.for_peer))
+        elif type(effect) is MoveSlot:
+            self.moves[name] = effect.moves
+        elif type(effect) is Start:
+            self.started_at[name] = self.now
         elif type(effect) is Unbook:
             self.booked.pop(name, None)
         elif type(effect) is Claim:
@@ -68,7 +74,7 @@ class Planned(World):
 
     def offer(self, draw: random.Random) -> None:
         """The iteration of some domain comes to its member."""
-        queued = [name for name in self.cores if self.state(name) is JobState.QUEUED]
+        queued = [name for name in self.cores if self.state(name) is JobState.QUEUED and not self.is_fixed(name)]
         if not queued:
             return
         name = draw.choice(queued)
@@ -77,9 +83,15 @@ class Planned(World):
         else:
             self.pending.append((name, Ready("j", 4, FOREVER)))
 
+    def is_fixed(self, name: str) -> bool:
+        """Whether the scheduler gives the member no turn, since its slot is fixed."""
+        return name in self.booked and self.moves[name] is SlotMoves.NEVER
+
     def deliver(self, index: int) -> None:
         name, event = self.pending[index]
-        if type(event) is MayBeEarlier and (self.state(name) is not JobState.QUEUED or self.job(name).slot is None):
+        waits = self.state(name) is JobState.QUEUED and not self.is_fixed(name)
+        has_turn = waits and (type(event) is Ready or self.job(name).slot is not None)
+        if type(event) in (Ready, MayBeEarlier) and not has_turn:
             del self.pending[index]
         else:
             super().deliver(index)

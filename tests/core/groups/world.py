@@ -8,7 +8,7 @@ from cosched.core.coscheduling.coscheduler import Coscheduler
 from cosched.core.effects import Effect, SetTimer, Timer, TryReady
 from cosched.core.events import Answered, Asked, CallFailed, Event, LeaseOver, Ready, RetryDue, Submitted, TriedReady
 from cosched.core.job import JobState
-from cosched.core.protocol import Failure, GroupName
+from cosched.core.protocol import Failure, GroupName, Window
 from cosched.core.settings import CoschedulingSettings, OnUnreachable, Scheme
 from tests.core.messages import NOW, Messages
 
@@ -19,14 +19,14 @@ class World(Messages):
     Timers are not due by themselves: `due` tells a member's lease, or its retry. A start is that of a domain's job.
     """
 
-    def __init__(self, schemes: dict[str, Scheme], fits: str = "") -> None:
+    def __init__(self, schemes: dict[str, Scheme], fits: str = "", windows: tuple[Window, ...] = ()) -> None:
         cores = {name: self._domain(name, scheme) for name, scheme in schemes.items()}
         super().__init__(cores, dict.fromkeys(cores, "j"))
         self.fits = fits
         self.timers: dict[tuple[str, Timer], int] = {}
         for name in self.cores:
             others = tuple(other for other in self.cores if other != name)
-            self.feed(name, Submitted("j", GroupName("g", others)))
+            self.feed(name, Submitted("j", GroupName("g", others, windows=windows)))
 
     @staticmethod
     def _domain(name: str, scheme: Scheme) -> Coscheduler:

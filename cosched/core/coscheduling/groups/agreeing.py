@@ -2,26 +2,30 @@
 
 To agree: all others are asked when they could start, from our job's earliest instant on. If all could then, all book
 it, our job last. Else they are asked again, from our job's earliest instant at or after the latest answer. Nothing is
-booked before all agree, so an older slot stays if they do not.
+booked before all agree, so an older slot stays if they do not. In a group with windows each has its own instant, as
+its window has it, from the common one on; who could start after its window makes the common instant a later one.
 
 At the slot our job proposes a start to all, as it always does, but on the nodes of their slots. So nobody starts unless
-all have them, whatever is lost.
+all have them, whatever is lost. In a group with windows so does the first whose slot comes. With that the slots of the
+others are fixed: each starts at its own.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from cosched.core.coscheduling.allocations import HOLDING, QUEUED, READY, Allocations
 from cosched.core.coscheduling.at_slot import AtSlot
 from cosched.core.coscheduling.groups.proposals import lease, membership, propose
 from cosched.core.coscheduling.ledger import Ledger, PairedJob
-from cosched.core.coscheduling.membership import Agreement
+from cosched.core.coscheduling.membership import Agreement, Membership
 from cosched.core.coscheduling.peers import Peers
 from cosched.core.coscheduling.proposing import ROUNDS
 from cosched.core.coscheduling.slots import Slots
-from cosched.core.effects import Book, Call, Effect, EndTurn, Quote, Reschedule, Unbook
-from cosched.core.events import Answered, Booked, MayBeEarlier, Quoted, SlotLapsed
+from cosched.core.effects import Book, Call, Effect, EndTurn, MoveSlot, Quote, Reschedule, SetTimer, Timer, Unbook
+from cosched.core.events import Answered, Booked, MayBeEarlier, Quoted, SlotDue, SlotLapsed
+from cosched.core.job import SlotMoves
 from cosched.core.protocol import (
     FOREVER,
     Domain,
@@ -59,15 +63,22 @@ class Agreeing:
         )
         if job.slot is None or group.agreement is not None or waits or self.ledger.settled_by is not None:
             return [EndTurn(job.id)]
+        if group.keeps_slot:
+            return [EndTurn(job.id)]
         return self.agree(job, "", now)
 
     def agree(self, job: PairedJob, refuser: Domain, now: int) -> list[Effect]:
         """Look for an instant at which all can start; one that is before the slot, if the job has one."""
-        agreement = Agreement(refuser)
-        membership(job).agreement = agreement
+        group = membership(job)
+        agreement = group.agreement = Agreement(refuser, now, now)
         if job.slot is not None and not job.confirmed:
             return self._end_turn(job, agreement, now)
-        return [Quote(job.id, now)]
+        return [Quote(job.id, self._first(agreement, group, self.ledger.domain))]
+
+    @staticmethod
+    def _first(agreement: Agreement, group: Membership, domain: Domain) -> int:
+        """The first instant at which the member there may start."""
+        return max(agreement.began, agreement.instant + group.window(domain)[0])
 
     def _planned(self, job: PairedJob) -> Agreement | None:
         """The agreement for which our scheduler has planned, if it still counts."""
@@ -80,19 +91,25 @@ class Agreeing:
 
     def quoted(self, job: PairedJob, event: Quoted, now: int) -> list[Effect]:
         """The earliest instant at which the job can start."""
-        agreement = self._planned(job)
+        agreement, group = self._planned(job), membership(job)
         if agreement is None:
             return [EndTurn(job.id)]
-        if event.at is None or event.at >= _before(job) or agreement.rounds == ROUNDS:
+        if event.at is None or group.is_later(job.slot, event.at) or agreement.rounds == ROUNDS:
+            return self._end_turn(job, agreement, now)
+        agreement.at = event.at
+        agreement.instant = max(agreement.instant, event.at - group.window(self.ledger.domain)[1])
+        if agreement.instant >= _before(job):
             return self._end_turn(job, agreement, now)
         agreement.rounds += 1
-        return self._ask(job, agreement, event.at, book=False)
+        return self._ask(job, agreement, {peer: self._first(agreement, group, peer) for peer in group.partners})
 
-    def _ask(self, job: PairedJob, agreement: Agreement, at: int, *, book: bool) -> list[Effect]:
-        """Ask all others when they could start, from that instant on."""
+    def _ask(
+        self, job: PairedJob, agreement: Agreement, at: Mapping[Domain, int], *, book: bool = False
+    ) -> list[Effect]:
+        """Ask all others when they could start, each from its instant on."""
         group, id, patience = membership(job), self.ledger.request_id(job), lease(self.ledger)
-        before = job.slot or 0
-        agreement.told.clear()
+        before = 0 if group.windows else job.slot or 0
+        agreement.told = {}
         agreement.requests = {
             peer: ProposeGroupStart(
                 id,
@@ -100,11 +117,12 @@ class Agreeing:
                 job.id,
                 0,
                 patience,
-                not_before=at,
+                not_before=at[peer],
                 only_before=before,
                 book=book,
                 slot=group.slot,
                 without=group.without,
+                instant=agreement.instant if group.windows else None,
             )
             for peer in group.partners
         }
@@ -123,19 +141,20 @@ class Agreeing:
         agreement.booked += answer.vote is Vote.BOOKED
         if len(agreement.told) < len(agreement.requests):
             return []
-        return self._all_told(job, agreement, request, now)
+        return self._all_told(job, agreement, now, booking=request.book)
 
-    def _all_told(self, job: PairedJob, agreement: Agreement, request: ProposeGroupStart, now: int) -> list[Effect]:
-        latest = max(agreement.told.values())
+    def _all_told(self, job: PairedJob, agreement: Agreement, now: int, *, booking: bool) -> list[Effect]:
+        group = membership(job)
         if agreement.booked == len(agreement.requests):
             agreement.planning = True
-            return [Book(job.id, max(latest, now), job.slot_generation + 1)]
-        if request.book or latest >= _before(job):
+            return [Book(job.id, max(agreement.at, now), job.slot_generation + 1)]
+        instant = max(agreement.instant, *(at - group.window(peer)[1] for peer, at in agreement.told.items()))
+        if booking or instant >= _before(job):
             return self.give_up(job, agreement, now)
-        if latest == request.not_before:
-            return self._ask(job, agreement, latest, book=True)
-        agreement.planning = True
-        return [Quote(job.id, latest)]
+        if instant == agreement.instant:
+            return self._ask(job, agreement, agreement.told, book=True)
+        agreement.instant, agreement.planning = instant, True
+        return [Quote(job.id, self._first(agreement, group, self.ledger.domain))]
 
     def booked(self, job: PairedJob, event: Booked, now: int) -> list[Effect]:
         """Whether our scheduler, too, has booked the instant that all others have."""
@@ -146,6 +165,7 @@ class Agreeing:
             return self.give_up(job, agreement, now)
         given = self.slots.give(job, event.at, event.generation, now, proposes=True)
         group.slot = agreement.name
+        given += self.move_with_group(job, agreement.instant)
         if event.at <= now and job.state is READY:
             return [*given, *self._start_all(job, now)]
         return [*given, *self._end_turn(job, agreement, now), *self.keep(job)]
@@ -163,6 +183,15 @@ class Agreeing:
         if request.book:
             dropped = self.slots.drop(job, Why.SLOT_NOT_KEPT) + self.slots.tell_members(job, agreement.name)
         return [*dropped, *self._end_turn(job, agreement, now)]
+
+    @staticmethod
+    def move_with_group(job: PairedJob, instant: int) -> list[Effect]:
+        """The job has a slot for this common instant."""
+        group = membership(job)
+        if not group.windows:
+            return []
+        group.instant = instant
+        return [MoveSlot(job.id, SlotMoves.WITH_GROUP)]
 
     def _end_turn(self, job: PairedJob, agreement: Agreement, now: int) -> list[Effect]:
         if job.state is READY:
@@ -193,20 +222,42 @@ class Agreeing:
 
     def lapsed(self, job: PairedJob, _: SlotLapsed, now: int) -> list[Effect]:  # noqa: ARG002
         """The others have not said in time that they keep the slot, or nobody has started the group at it."""
-        if job.proposes and job.confirmed:
+        if (job.proposes and job.confirmed) or membership(job).keeps_slot:
             return []
         return [*self.slots.drop(job, Why.SLOT_OUTDATED if job.proposes else Why.NOT_CLAIMED), Reschedule(job.id)]
 
     # At the slot
+
+    def due(self, job: PairedJob, event: SlotDue, now: int) -> list[Effect]:
+        """The slot has come; a job that is booked waits for the outcome."""
+        if job.state is QUEUED and membership(job).booking is not None:
+            return [SetTimer(job.id, Timer.SLOT, now + self.ledger.settings.retry_interval)]
+        return self.at_slot.due(job, event, now)
+
+    def fix(self, job: PairedJob, now: int) -> list[Effect]:
+        """The group has begun: the job starts at its slot, whatever becomes of the others."""
+        membership(job).keeping.clear()
+        fixed = [*self.slots.confirm(job), MoveSlot(job.id, SlotMoves.NEVER)]
+        return [*fixed, *self.claim_if_due(job, now)]
+
+    def claim_if_due(self, job: PairedJob, now: int) -> list[Effect]:
+        """Do not wait for the timer of a slot that has come already."""
+        is_due = job.slot is not None and job.slot <= now
+        return self.due(job, SlotDue(job.id), now) if is_due else []
 
     def _start_all(self, job: PairedJob, now: int) -> list[Effect]:
         group = membership(job)
         group.agreement = None
         group.keeping.clear()
         job.will_hold = False
+        if group.has_begun:
+            return [*self.slots.confirm(job), *self.allocations.start(job, now, Why.AT_SLOT)]
         return [*self.slots.confirm(job), *propose(self.ledger, job, group.partners, now, slot=group.slot)]
 
 
 def _before(job: PairedJob) -> int:
-    """Before which instant all are to start, so that it is worth while."""
-    return FOREVER if job.slot is None else job.slot
+    """Before which instant the common one is to be, so that it is worth while."""
+    if job.slot is None:
+        return FOREVER
+    present = membership(job).instant
+    return job.slot if present is None else present

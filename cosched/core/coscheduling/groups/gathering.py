@@ -9,7 +9,7 @@ A member that is busy is asked again for a while: it is booked by another member
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from cosched.core.coscheduling.allocations import HOLDING, READY, Allocations
@@ -78,7 +78,7 @@ class Gathering:
         """All others have been asked: start, wait, or propose."""
         group = membership(job)
         statuses = {peer: told for peer, told in group.told.items() if isinstance(told, MateStatus)}
-        if any(told.status in STARTED for told in statuses.values()):
+        if group.has_begun or any(told.status in STARTED for told in statuses.values()):
             begun = [told.started_at for told in statuses.values() if told.started_at is not None]
             return self.allocations.start(job, now, Why.MATE_STARTED_BEFORE, gap_s=now - min(begun) if begun else None)
         without: list[Domain] = []
@@ -93,6 +93,8 @@ class Gathering:
             return self._stop_for_lost(job, lost[0], now)
         group.without = tuple(without)
         left = [peer for peer in group.told if peer not in without]
+        if left and group.windows:
+            return self._agree(job, left, now)
         return self._propose(job, left, now) if left else self._start_alone(job, now)
 
     def _lacks(
@@ -138,6 +140,19 @@ class Gathering:
         return self.allocations.start(job, now, Why.NO_MEMBER_LEFT, without=list(membership(job).without))
 
     # To propose
+
+    def _agree(self, job: PairedJob, others: Sequence[Domain], now: int) -> list[Effect]:
+        """A group with windows starts by an agreement only, also if that is on now."""
+        job.will_hold = False
+        if not self._may_book(job, others):
+            return self.allocations.pass_over(job, now, Why.MATE_QUEUING, peer=others[0])
+        return self.agreeing.agree(job, others[0], now)
+
+    def _may_book(self, job: PairedJob, others: Iterable[Domain]) -> bool:
+        """Whether all may have slots, by what these others have said of themselves."""
+        told = [membership(job).told.get(peer) for peer in others]
+        ready = all(isinstance(status, MateStatus) and status.may_book for status in told)
+        return ready and self.ledger.settings.slots and not job.will_hold
 
     def _propose(self, job: PairedJob, peers: Iterable[Domain], now: int) -> list[Effect]:
         job.will_hold = self.allocations.would_hold(job, now)
@@ -191,12 +206,7 @@ class Gathering:
 
     def _refused(self, job: PairedJob, proposal: Proposal, refuser: Domain, now: int) -> list[Effect]:
         """A member cannot start now. If all have been ready once, they agree on a later instant."""
-        told = membership(job).told
-        may_book = self.ledger.settings.slots and not job.will_hold and not proposal.slot
-        for peer in proposal.requests:
-            status = told.get(peer)
-            may_book = may_book and isinstance(status, MateStatus) and status.may_book
-        if not may_book:
+        if proposal.slot or not self._may_book(job, proposal.requests):
             return self._fail(job, refuser, now)
         return [*self.drop(job, refuser), *self.agreeing.agree(job, refuser, now)]
 

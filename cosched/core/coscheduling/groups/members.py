@@ -90,7 +90,8 @@ class Members:
             pair = MateName(peer, request.group)
             paired = self.mates.taken(pair, self.mates.owner_here(peer, request.owner)) is not None
             return no_pair(MateProblem.OTHER_DOMAINS) if paired else UNSUBMITTED
-        if request.domains != job.group.domains or peer not in job.group.others:
+        others = request.domains != job.group.domains or request.windows != job.group.named_windows
+        if others or peer not in job.group.others:
             return no_pair(MateProblem.OTHER_DOMAINS)
         if job.group.jobs.get(peer, request.caller) != request.caller and not _may_change(job):
             return no_pair(MateProblem.TAKEN)

@@ -27,6 +27,7 @@ from cosched.core.effects import (
     ClearTimer,
     Effect,
     GiveBack,
+    MoveSlot,
     Reschedule,
     SetTimer,
     Timer,
@@ -35,7 +36,7 @@ from cosched.core.effects import (
     WantUntil,
 )
 from cosched.core.events import Answered, Claimed, LeaseOver, ReleaseDue, TriedReady
-from cosched.core.job import JobState
+from cosched.core.job import JobState, SlotMoves
 from cosched.core.protocol import (
     Domain,
     GetProposal,
@@ -76,11 +77,13 @@ class Promises:
         self.ledger.changed[job.id] = None
         if request.not_before is not None:
             return self.reserving.propose(job, peer, request, now)
-        vote = self._vote(job, peer, request)
+        vote = self._vote(job, peer, request, now)
         if vote is not None:
             return self._answer(job, peer, request, vote)
         if job.state is not QUEUED:
             return self._book(job, peer, request, now, job.state)
+        if self._starts_later(job, now):
+            return [*self._book(job, peer, request, now, QUEUED), MoveSlot(job.id, SlotMoves.NEVER)]
         waiting = self.trying.get(job.id)
         if waiting is not None and waiting[0] != peer:
             return self._answer(job, peer, request, Vote.BUSY)
@@ -91,18 +94,27 @@ class Promises:
             [*self.reserving.slots.abandon(job), Claim(job.id, for_peer=True)] if request.slot else [TryReady(job.id)]
         )
 
-    def _vote(self, job: PairedJob, peer: Domain, request: ProposeGroupStart) -> Vote | None:
+    def _vote(self, job: PairedJob, peer: Domain, request: ProposeGroupStart, now: int) -> Vote | None:
         """The answer, if it needs no nodes; None: the job is to be booked."""
         group, number = membership(job), call_number(request.request_id)
         if number <= group.void.get(peer, 0) or self.ledger.settled_by is not None or not self.ledger.settings.enabled:
             return Vote.NO
         if group.booking is not None:
             return self._vote_of_booked(group.booking, peer, number)
+        if group.windows and request.slot != group.slot:
+            return Vote.NO
+        if job.state is READY and self._starts_later(job, now):
+            return Vote.BUSY
         if job.state is READY and group.proposal is not None and peer > self.ledger.domain:
             return Vote.BUSY
         if request.slot != group.slot and request.slot and job.state is QUEUED:
             return Vote.NO
         return None if job.state in (QUEUED, READY, HOLDING) else Vote.NO
+
+    @staticmethod
+    def _starts_later(job: PairedJob, now: int) -> bool:
+        """Whether the job has another slot than the first of its group: one that has not come yet."""
+        return bool(membership(job).windows) and job.slot is not None and job.slot > now
 
     @staticmethod
     def _vote_of_booked(booking: Booking, peer: Domain, number: int) -> Vote | None:
@@ -156,7 +168,7 @@ class Promises:
             return self._answer(job, peer, request, Vote.NO)
         if job.state is not QUEUED:
             return self._answer(job, peer, request, Vote.BUSY)
-        if self._vote(job, peer, request) is Vote.NO:  # it was dropped meanwhile
+        if self._vote(job, peer, request, now) is Vote.NO:  # it was dropped meanwhile
             return [GiveBack(job.id), Answer(peer, request, GroupProposed(Vote.NO))]
         job.state = READY
         job.disclosed, job.cannot_yield, job.hold_limit = False, False, 0
@@ -179,6 +191,8 @@ class Promises:
         group, number = membership(job), call_number(request.request_id)
         if not request.keep and request.request_id.startswith(f"{peer}/{request.caller}/"):  # not another's slot
             group.void[peer] = max(number, group.void.get(peer, 0))
+        if group.slot == request.request_id and group.keeps_slot:
+            return [Answer(peer, request, Settled(True))]
         if group.slot == request.request_id:
             return [*self.reserving.settle(job, request, now), Answer(peer, request, Settled(True))]
         if request.keep:
@@ -195,6 +209,8 @@ class Promises:
         group = membership(job)
         assert group.booking is not None
         by, group.booking, group.started_by = group.booking.proposer, None, proposal
+        if job.state is QUEUED:
+            return [*self.gathering.agreeing.fix(job, now), ClearTimer(job.id, Timer.LEASE)]
         started = self.allocations.start(job, now, Why.ASKED_BY_PEER, at, asked_by=by, proposal=proposal)
         return [*started, ClearTimer(job.id, Timer.LEASE)]
 
@@ -204,6 +220,8 @@ class Promises:
         booking, group.booking = group.booking, None
         assert booking is not None
         effects = [*self.ledger.note(job, What.NOT_BOOKED, proposal=booking.proposal), ClearTimer(job.id, Timer.LEASE)]
+        if group.windows and job.state is QUEUED and not group.has_begun:
+            return [*effects, MoveSlot(job.id, SlotMoves.WITH_GROUP)]
         if job.state is HOLDING:
             return effects + (self.allocations.release(job, ReleaseDue(job.id), now) if booking.release_due else [])
         if job.state is not READY:
@@ -268,6 +286,8 @@ class Promises:
         membership(job).void[booking.proposer] = call_number(booking.proposal)
         if self.ledger.settings.on_peer_unreachable is not OnUnreachable.START:
             return [*self._end(job, now), Reschedule(job.id)]
+        if job.state is QUEUED:
+            return self._start(job, booking.proposal, None, now)
         membership(job).booking = None
         started = self.allocations.start(job, now, Why.OUTCOME_UNKNOWN, proposal=booking.proposal)
         return [*started, ClearTimer(job.id, Timer.LEASE)]

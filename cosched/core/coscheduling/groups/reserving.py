@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from cosched.core.coscheduling.allocations import QUEUED, READY, Allocations
+from cosched.core.coscheduling.groups.agreeing import Agreeing
 from cosched.core.coscheduling.groups.proposals import membership
 from cosched.core.coscheduling.ledger import IllegalEvent, Ledger, PairedJob
 from cosched.core.coscheduling.slots import Slots
@@ -30,6 +31,7 @@ class Reserving:
     ledger: Ledger
     allocations: Allocations
     slots: Slots
+    agreeing: Agreeing
     asked: dict[JobId, tuple[Domain, ProposeGroupStart]] = field(default_factory=dict)
 
     def propose(self, job: PairedJob, peer: Domain, request: ProposeGroupStart, now: int) -> list[Effect]:
@@ -55,7 +57,7 @@ class Reserving:
         """The answer, if it needs no instant."""
         group, settings = membership(job), self.ledger.settings
         gives = settings.enabled and settings.slots and self.ledger.settled_by is None
-        if not gives or self._is_void(job, peer, request):
+        if not gives or group.has_begun or self._is_void(job, peer, request):
             return Vote.NO
         agreement = group.agreement
         if agreement is not None and (self.ledger.domain < peer or agreement.planning):
@@ -82,7 +84,7 @@ class Reserving:
         at, wanted = event.at, _from(request, now)
         if at is not None and at < _from(request, 0):  # a later proposal has come
             return [Quote(job.id, wanted, for_peer=True)]
-        if at is None or self._too_late(job, peer, request):
+        if at is None or self._too_late(job, peer, request) or membership(job).is_later(job.slot, at):
             return self._answer(job, GroupProposed(Vote.NO))
         if at > wanted:
             return self._answer(job, GroupProposed(Vote.NO, earliest=at))
@@ -99,6 +101,7 @@ class Reserving:
         if event.booked and not self._too_late(job, peer, request):
             given = self.slots.give(job, event.at, event.generation, now, proposes=False)
             membership(job).slot, membership(job).without = request.request_id, tuple(request.without)
+            given += self.agreeing.move_with_group(job, request.instant or event.at)
             return [*given, *self._answer(job, GroupProposed(Vote.BOOKED, earliest=request.not_before))]
         undone = [*self.slots.drop(job, Why.SLOT_NOT_KEPT), Unbook(job.id)] if event.booked else []
         return [*undone, *self._answer(job, GroupProposed(Vote.NO))]
@@ -116,7 +119,8 @@ class Reserving:
         """The slot of this name is kept, or dropped."""
         if request.keep:
             job.confirmed = True
-            return self.slots.await_it(job, now)
+            due = self.agreeing.claim_if_due(job, now) if job.claims else []
+            return [*self.slots.await_it(job, now), *due]
         return [*self.slots.drop(job, Why.MATE_DROPPED_SLOT, tell=False), Reschedule(job.id)]
 
     def forget(self, job: PairedJob) -> None:

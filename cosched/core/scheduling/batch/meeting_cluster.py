@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from cosched.core.job import JobState
+from cosched.core.job import JobState, SlotMoves
 from cosched.core.scheduling.batch.cluster import Cluster
 from cosched.core.scheduling.batch.kernels import meeting, slots
 from cosched.core.scheduling.primitives.codes import NONE
@@ -87,6 +87,10 @@ class MeetingCluster(Cluster):
         """Give a job the slot `at` instead of any that it has; False: that is not (any more) what it is quoted."""
         self._arrange(self.tables, self.index, now)
         return bool(self._ask(self.tables, self.index, slots.BOOK, row, at, now))
+
+    def move_slot(self, row: int, moves: SlotMoves) -> None:
+        """When the slot that the job has may become an earlier one."""
+        self.tables.slots[row]["moves"] = moves
 
     def unbook(self, row: int) -> None:
         """Take a job's slot from it, if it has any; others may have its place."""

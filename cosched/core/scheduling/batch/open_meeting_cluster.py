@@ -15,7 +15,7 @@ import numpy as np
 
 from cosched.core.effects import Book, Claim, Quote
 from cosched.core.events import Booked, Claimed, MayBeEarlier, Quoted, Ready
-from cosched.core.job import JobState
+from cosched.core.job import JobState, SlotMoves
 from cosched.core.protocol import JobId
 from cosched.core.scheduling.batch.kernels import answers
 from cosched.core.scheduling.batch.meeting_cluster import MeetingCluster
@@ -207,6 +207,11 @@ class OpenMeetingCluster(OpenCluster):
         ordering.strike_row(self._tables, 0, row)
         occupancy.occupy(self._tables, 0, nodes, block, expected)
         record["state"] = JobState.READY
+
+    def move_slot(self, job: JobId, moves: SlotMoves) -> None:
+        """See MeetingScheduler."""
+        if job in self._row:
+            self._cluster.move_slot(self._row[job], moves)
 
     def unbook(self, job: JobId, now: int) -> None:  # noqa: ARG002
         """See MeetingScheduler."""

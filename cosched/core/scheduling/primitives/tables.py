@@ -70,7 +70,7 @@ SLOT = np.dtype(  # what only domains need that start pairs without holding; zer
         ("wanted", "i1"),  # its mate has asked for it
         ("been_ready", "i1"),
         ("in_turn", "i1"),  # wanted or not, it starts in its turn only: its owner's share is used up
-        ("_", "i1"),
+        ("moves", "i1"),  # a SlotMoves, of a job that has a slot
     ]
 )
 

@@ -8,7 +8,7 @@ Everything is placed in the profile, whatever the backfilling. Without wanted jo
 
 from __future__ import annotations
 
-from cosched.core.job import JobState
+from cosched.core.job import JobState, SlotMoves
 from cosched.core.scheduling.batch.kernels.iteration import begin_run, copy_occupancy, is_passed_over, next_fitting
 from cosched.core.scheduling.batch.kernels.places import (
     ALL,
@@ -38,6 +38,7 @@ from cosched.core.scheduling.primitives.profile import (
 from cosched.core.scheduling.primitives.tables import BUDGET_UNIT, NEVER, QUEUE, Tables
 
 QUEUED, READY = int(JobState.QUEUED), int(JobState.READY)
+MOVES_WITH_GROUP, NEVER_MOVES = int(SlotMoves.WITH_GROUP), int(SlotMoves.NEVER)
 AGAIN = -2  # no job's row
 
 
@@ -285,7 +286,9 @@ def pushes(tab: Tables, view: int, row: int, now: int) -> int:
 def _place_in_turn(tab: Tables, view: int, row: int, sought: int, now: int) -> int:
     """The block on which a job may start in its turn, or NONE: it is reserved, or (`turn`) could be before its slot."""
     dom = tab.domains[view]
-    slot = tab.slots[row].slot
+    slot, moves = tab.slots[row].slot, tab.slots[row].moves
+    if slot != 0 and moves == NEVER_MOVES:
+        return NONE
     if row == dom.head and dom.stage == ALL and dom.had_turn == 1:
         return NONE
     if slot != 0:
@@ -294,7 +297,7 @@ def _place_in_turn(tab: Tables, view: int, row: int, sought: int, now: int) -> i
     if dom.stage == FIRST and block != NONE:
         dom.had_turn = 1
     if slot != 0:
-        if block == NONE and sought == NONE and earliest(tab, view, row, now) < slot - 1:
+        if block == NONE and sought == NONE and (moves == MOVES_WITH_GROUP or earliest(tab, view, row, now) < slot - 1):
             dom.turn = row
             dom.offered_block = NONE
         leave_turn(tab, view, row)

@@ -102,7 +102,7 @@ def book(tab: Tables, d: int, row: int, at: int, now: int) -> bool:
         return False
     unbook(tab, d, row)
     mark = tab.slots[row]
-    mark.slot, mark.block = at + 1, dom.quoted_block
+    mark.slot, mark.block, mark.moves = at + 1, dom.quoted_block, 0
     if dom.open == 1:
         take_place(tab, d, row, mark.block, at)
         dom.slots += 1
