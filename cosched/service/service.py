@@ -13,6 +13,7 @@ import math
 import signal
 from collections.abc import Callable, Collection, Coroutine, Mapping
 from contextlib import AsyncExitStack, suppress
+from datetime import timedelta
 from functools import partial
 from typing import Any
 
@@ -272,8 +273,8 @@ class Service:
             ),
             Rendezvous(self.domain, self.operations, self.peers, self.configuration.domain.job_ports),
             Described(
-                self.domain, self.views, self.reads, self.about, Policy(self.configuration.shown_to),
-                _owners(self.configuration),
+                self.domain, self.views, self.clock, self.reads, self.about, Policy(self.configuration.shown_to),
+                _owners(self.configuration), self._clock_ahead,
             ),
             self.peers,
             self._tls,
@@ -371,6 +372,10 @@ class Service:
         """Return the end of the drain in seconds since 1970; NaN if the domain does not drain."""
         drain = self.domain.draining.present
         return math.nan if drain is None else float(self.clock.to_wall(drain.until))
+
+    def _clock_ahead(self, peer: Domain) -> timedelta:
+        offset = self.peers.clock_offset(peer)
+        return timedelta(seconds=offset.ahead if offset is not None else 0)
 
     def _peer_clock(self, peer: Domain, field: str) -> float:
         """Return a field of the offset of the peer's clock; NaN if it is unknown."""

@@ -85,6 +85,10 @@ class Reads:
         """
         return await self._run(partial(self._reader.events, after, jobs, kinds, BATCH))
 
+    async def ended_since(self, since: int, most: int) -> list[JobRecord]:
+        """Return jobs with mates that have ended since then, at most `most`, the last one first."""
+        return await self._run(partial(self._reader.ended_since, since, most))
+
     async def stories(self, jobs: Sequence[int], kinds: Sequence[int] = (), most: int = BATCH) -> list[EventRecord]:
         """Return the last events of a few jobs, at most `most`, in order; of these kinds, none: of all."""
         return await self._run(partial(self._reader.stories, jobs, kinds, most))

@@ -10,6 +10,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
+from cosched import look
 from cosched.service.page.guard import Guard
 from cosched.service.page.limits import Limits
 from cosched.service.page.site import Site
@@ -34,6 +35,8 @@ def application(
 
     routes = [
         Route("/", site.overview),
+        Route("/jobs/{job}", site.job),
+        Route("/live", site.live),
         Route("/metrics", show_metrics),
         Route("/healthz", show_health),
         *(_file(name, kind) for name, kind in FILES.items()),
@@ -42,7 +45,9 @@ def application(
 
 
 def _file(name: str, kind: str) -> Route:
-    content = (FOLDER / name).read_bytes()
+    content = (FOLDER / name).read_text(encoding="utf-8")
+    if kind == "text/css":
+        content = look.style() + content
 
     async def show(_: Request) -> Response:
         return Response(content, media_type=kind, headers={"Cache-Control": "max-age=3600"})

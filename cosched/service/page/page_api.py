@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 
 from cosched.core.protocol import Domain
 from cosched.service.api.answering import Context, answer
 from cosched.service.api.reads import Reads
 from cosched.service.api.views import Views
+from cosched.service.clock import Clock
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.page.viewers import Policy, owner_here
 from cosched.service.store import EventRecord, JobRecord
@@ -32,10 +34,16 @@ class Described:
 
     domain: LiveDomain
     views: Views
+    clock: Clock
     reads: Reads
     about: Callable[[], cluster_pb2.Domain]
     policy: Policy
     owners: Mapping[tuple[Domain, str], str]  # what peers' users are called here, where it differs
+    clock_ahead: Callable[[Domain], timedelta]  # of a peer's clock; 0 if it is unknown
+
+    def now(self) -> datetime:
+        """Return the present."""
+        return datetime.fromtimestamp(self.clock.to_wall(self.clock.now()), UTC)
 
 
 class PageApi(PageServiceServicer):

@@ -8,15 +8,25 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import HTMLResponse, Response, StreamingResponse
 
 from cosched.service.configuration import Configuration
 from cosched.service.domain.watching import Watchers
-from cosched.service.page.limits import Limits
+from cosched.service.page.guard import too_many
+from cosched.service.page.job_story import Stories
+from cosched.service.page.limits import Limits, TooManyError
+from cosched.service.page.live import Pulse
+from cosched.service.page.overview import ROWS, Overviews, Question, Wait
 from cosched.service.page.page_api import Described
+from cosched.service.page.peers_told import PeersTold
+from cosched.service.page.timeline import SPANS
+from cosched.service.page.viewers import Viewer
 from cosched.service.peers.peers import PeerClients
+from cosched.service.wire.fields import number
 
 TEMPLATES = Path(__file__).with_name("templates")
+MAX_FIND = 256
+MAX_FIRST = 1_000_000
 
 
 class Site:
@@ -31,12 +41,14 @@ class Site:
         limits: Limits,
         problem: Callable[[], str | None],
     ) -> None:
+        self._here = configuration.domain.name
+        self._show = configuration.shown_to
         self._described = described
-        self._peers = peers
-        self._watchers = watchers
-        self._configuration = configuration
         self._limits = limits
-        self._problem = problem
+        told = PeersTold(self._here, peers)
+        self._overviews = Overviews(described, told, configuration, problem)
+        self._stories = Stories(described, told)
+        self._pulse = Pulse(watchers)
         self._environment = Environment(
             loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
             lstrip_blocks=True,
@@ -44,8 +56,69 @@ class Site:
 
     async def overview(self, request: Request) -> Response:
         """Show the domains, and the pairs and groups of this domain's jobs."""
-        return self._page("overview.html.j2", request, domain=self._described.about())
+        question = _question(request)
+        found = await self._overviews.overview(request.state.viewer, question)
+        return self._page(
+            "overview.html.j2", request, "", now=found.now, found=found, find=question.find, past=found.past,
+            spans=list(SPANS), page_size=ROWS, words=_waiting,
+            counted=_counted(found.first, len(found.rows), found.all_rows),
+        )  # fmt: skip
 
-    def _page(self, template: str, request: Request, **values: Any) -> Response:
-        found = self._environment.get_template(template)
-        return HTMLResponse(found.render(viewer=request.state.viewer, show=self._described.policy.show, **values))
+    async def job(self, request: Request) -> Response:
+        """Show one job, and its story on all domains."""
+        id = number(request.path_params["job"])
+        found = await self._stories.story(request.state.viewer, id) if id is not None else None
+        if found is None:
+            return self._nothing(request, f"There is no job {request.path_params['job'][:40]} that you may see.")
+        return self._page("job.html.j2", request, "../", **{name: getattr(found, name) for name in found.__slots__})
+
+    async def live(self, request: Request) -> Response:
+        """Tell by server-sent events when the page should be renewed."""
+        watching = self._limits.watching(request.state.viewer.key)
+        try:
+            watching.__enter__()
+        except TooManyError as error:
+            return too_many(error)
+
+        async def stream() -> Any:
+            try:
+                async for beat in self._pulse.beats():
+                    yield beat
+            finally:
+                watching.__exit__(None, None, None)
+
+        return StreamingResponse(stream(), media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
+
+    def _nothing(self, request: Request, said: str) -> Response:
+        return self._page("nothing.html.j2", request, "../", status=404, said=said)
+
+    def _page(self, template: str, request: Request, root: str, status: int = 200, **values: Any) -> Response:
+        viewer = request.state.viewer
+        text = self._environment.get_template(template).render(
+            here=self._here, viewer=viewer, sight=self._sight(viewer), root=root,
+            current=template.partition(".")[0], **{"now": self._described.now(), **values},
+        )  # fmt: skip
+        return HTMLResponse(text, status)
+
+    def _sight(self, viewer: Viewer) -> str:
+        if self._show != "own" or viewer.operator:
+            return "sees all jobs here"
+        return "sees own jobs" if viewer.name else "sees numbers, and no jobs"
+
+
+def _question(request: Request) -> Question:
+    """Read what is asked for; whatever makes no sense counts as not said."""
+    asked = request.query_params
+    past = asked.get("past", "")
+    first = number(asked.get("first", "")) or 0
+    return Question(past if past in SPANS else "", asked.get("find", "").strip()[:MAX_FIND], min(first, MAX_FIRST))
+
+
+def _counted(first: int, shown: int, everything: int) -> str:
+    if shown == everything:
+        return f"{everything} shown"
+    return f"{first + 1} to {first + shown} of {everything}" if shown else f"none of {everything}"
+
+
+def _waiting(wait: Wait) -> str:
+    return wait.why.format(wait.of)

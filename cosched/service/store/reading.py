@@ -114,6 +114,10 @@ class Reader(Reading):
         found = self._read(event_of, *statements.events(after, jobs, kinds, limit, until))
         return found, found[-1].sequence if len(found) == limit else until
 
+    def ended_since(self, since: int, limit: int) -> list[JobRecord]:
+        """Return jobs with mates that have ended since then, at most `limit`, the last one first."""
+        return self._read(job_of, statements.ENDED_SINCE, (since, limit))
+
     def stories(self, jobs: Sequence[int], kinds: Sequence[int], limit: int) -> list[EventRecord]:
         """Return the last events of a few jobs, at most `limit`, in order; of these kinds, none: of all."""
         return self._read(event_of, *statements.stories(jobs, kinds, limit))[::-1]

@@ -82,6 +82,10 @@ SCRIPT = "SELECT script, context FROM scripts WHERE job = ?"
 ENDED_OF_PAIR = f"{_JOBS} WHERE peer = ? AND owner = ? AND pair = ? AND {_LAST_ENDED}"
 ENDED_WITH_MATE = f"{_JOBS} WHERE peer = ? AND owner = ? AND mate = ? AND {_LAST_ENDED}"
 ENDED_OF_GROUP = f"{_JOBS} WHERE group_name = ? AND owner = ? AND {_LAST_ENDED}"
+ENDED_SINCE = f"""
+    {_JOBS} WHERE {_ENDED} AND ended_at >= ? AND (peer IS NOT NULL OR group_name IS NOT NULL)
+    ORDER BY ended_at DESC, id DESC LIMIT ?
+"""
 ANSWERS = "SELECT peer, caller, request_id, kind, reply FROM answers ORDER BY peer, caller"
 ANSWER = "SELECT request_id, kind, reply FROM answers WHERE peer = ? AND caller = ?"
 STARTS = f"SELECT owner, hour, {', '.join(Starts._fields)} FROM starts ORDER BY hour, owner"

@@ -1,0 +1,108 @@
+"""One job: what is known of it, and its story merged from all domains."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from cosched.client import Event, Job
+from cosched.service.page import sentences, words
+from cosched.service.page.listing import mates
+from cosched.service.page.overview import Lane, lane_of, lane_of_mate
+from cosched.service.page.page_api import MAX_EVENTS, Described
+from cosched.service.page.peers_told import PeersTold, Told
+from cosched.service.page.timeline import Axis, span_of
+from cosched.service.page.viewers import Viewer
+from cosched.service.store import JobRecord
+
+_BAD = ("warning", "peer")
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """Something that happened, by this domain's clock."""
+
+    at: datetime
+    domain: str
+    text: str
+    bad: bool
+
+
+@dataclass(frozen=True, slots=True)
+class JobStory:
+    """All that the page of a job shows."""
+
+    job: Job
+    now: datetime
+    title: str
+    why: str
+    facts: Sequence[tuple[str, str]]
+    lanes: Sequence[Lane]
+    untold: Sequence[str]
+    story: Sequence[Moment]
+    axis: Axis
+
+
+class Stories:
+    """Tells the stories of jobs."""
+
+    def __init__(self, described: Described, told: PeersTold) -> None:
+        self._described = described
+        self._told = told
+
+    async def story(self, viewer: Viewer, id: int) -> JobStory | None:
+        """Return the story of a job; None: there is no such job, or the viewer may not see it."""
+        described = self._described
+        record = described.domain.jobs.get(str(id)) or await described.reads.job(id)
+        if record is None or not described.policy.sees(viewer, record.owner):
+            return None
+        events = [Event(described.views.event(event)) for event in await described.reads.stories([id], (), MAX_EVENTS)]
+        told = {peer: await self._told.story(viewer, peer, mate) for peer, mate in mates(record) if mate is not None}
+        return self._story(record, events, told)
+
+    def _story(self, record: JobRecord, events: Sequence[Event], told: dict[str, Told]) -> JobStory:
+        now = self._described.now()
+        job = Job(self._described.views.job(record))
+        axis = Axis(now, span_of((now - (job.submitted_at or now)).total_seconds()))
+        lanes = [lane_of(job, events, axis)]
+        lanes += [lane_of_mate(peer, id, told.get(peer), job, axis) for peer, id in mates(record)]
+        moments = list(_moments(job.domain, events, timedelta(0)))
+        for peer, answer in told.items():
+            ahead = self._described.clock_ahead(peer)
+            for _, theirs in answer.jobs.values():
+                moments += _moments(peer, theirs, ahead)
+        return JobStory(
+            job, now, sentences.title(job), sentences.waits(job, now), list(_facts(job)), lanes,
+            list(_untold(told)), sorted(moments, key=lambda moment: moment.at), axis,
+        )  # fmt: skip
+
+
+def _moments(domain: str, events: Iterable[Event], ahead: timedelta) -> Iterator[Moment]:
+    for event in events:
+        if event.at is not None:
+            yield Moment(event.at - ahead, domain, event.text, event.kind in _BAD)
+
+
+def _untold(told: dict[str, Told]) -> Iterator[str]:
+    for peer, answer in told.items():
+        if answer.problem:
+            yield f"The story is not complete: {answer.problem}."
+        elif not answer.jobs:
+            yield f"{peer} lets you see nothing more of its job."
+
+
+def _facts(job: Job) -> Iterator[tuple[str, str]]:
+    yield "Owner", job.owner
+    yield "State", sentences.STATES.get(job.state, job.state)
+    yield "Nodes", str(job.nodes)
+    yield "Time limit", words.span(job.time_limit.total_seconds()) if job.time_limit is not None else ""
+    yield "Submitted", words.clock(job.submitted_at)
+    yield "First ready", words.clock(job.ready_at)
+    yield "Slot", words.clock(job.slot)
+    yield "Started", words.clock(job.started_at)
+    yield "Ended", words.clock(job.ended_at)
+    holds = job.holds
+    if holds.holds or holds.yields:
+        cost = f"{holds.held_node_seconds / 3600:.2f} node-hours"
+        yield "Holds", f"{words.count(holds.holds, 'hold')}, {words.count(holds.yields, 'yield')}; held {cost}"

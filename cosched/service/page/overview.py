@@ -1,0 +1,273 @@
+"""The first page: what is wrong, the domains, who waits for whom, and the pairs and groups on one time axis."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+
+from cosched.client import Domain, Event, Job, Peer
+from cosched.service.configuration import Configuration
+from cosched.service.page import sentences, words
+from cosched.service.page.listing import Listing, mates, seen
+from cosched.service.page.page_api import OF_LANES, Described
+from cosched.service.page.peers_told import PeersTold, Told
+from cosched.service.page.problems import Problem, Situation, problems
+from cosched.service.page.timeline import SPANS, Axis, Bar, lane, span_of
+from cosched.service.page.viewers import Viewer
+from cosched.service.store import JobRecord
+
+DEFAULT = "6h"
+ROWS = 25  # of one page
+MAX_EVENTS = 2000  # of the jobs of one page
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A line about a domain; `bad` if it needs attention."""
+
+    name: str
+    value: str
+    bad: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DomainCard:
+    """A domain: what is known of it here. `shares` are percentages of nodes by what they do; `cap`, of holds."""
+
+    name: str
+    here: bool
+    facts: Sequence[Fact]
+    shares: Sequence[tuple[str, float, float]]  # kind, begin, width
+    cap: float | None
+    nodes: str
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """One job of a row; `said` tells in words what the bars show."""
+
+    domain: str
+    job: str
+    state: str
+    said: str
+    bars: Sequence[Bar]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A pair or a group."""
+
+    job: int
+    title: str
+    owner: str
+    name: str
+    why: str
+    state: str
+    lanes: Sequence[Lane]
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """How many jobs wait for which domain, and why."""
+
+    jobs: int
+    nodes: int
+    of: str
+    why: str
+    longest: str
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """All that the first page shows."""
+
+    now: datetime
+    problems: Sequence[Problem]
+    domains: Sequence[DomainCard]
+    waits: Sequence[Wait]
+    rows: Sequence[Row]
+    first: int  # of the rows, from 0
+    all_rows: int
+    axis: Axis
+    past: str  # how much of the past the axis shows
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What a viewer wants to see."""
+
+    past: str  # empty: as much as the jobs that wait need
+    find: str
+    first: int
+
+
+class Overviews:
+    """Makes overviews."""
+
+    def __init__(
+        self,
+        described: Described,
+        told: PeersTold,
+        configuration: Configuration,
+        stalled: Callable[[], str | None],
+    ) -> None:
+        self._described = described
+        self._told = told
+        self._configuration = configuration
+        self._stalled = stalled
+        self._listing = Listing(described.domain, described.reads, described.clock)
+
+    async def overview(self, viewer: Viewer, question: Question) -> Overview:
+        """Return what this viewer may see of it all."""
+        listed = await self._listing.jobs(SPANS[question.past or DEFAULT])
+        visible = seen(listed, self._described.policy, viewer, question.find)
+        shown = visible[question.first : question.first + ROWS]
+        instant, now = self._described.clock.now(), self._described.now()
+        domain = Domain(self._described.about())
+        peers = {peer.name for peer in domain.peers}
+        told = await self._told.about(viewer, _wanted(shown, peers))
+        ids = frozenset(record.id for record in visible)
+        situation = Situation(domain, self._configuration, self._stalled(), listed.active, ids, now, instant)
+        past = question.past or _past(shown, instant)
+        axis = Axis(now, past)
+        return Overview(
+            now, problems(situation), _cards(domain, told, now), _waits(listed.active, instant),
+            await self._rows(shown, told, axis), question.first, len(visible), axis, past,
+        )  # fmt: skip
+
+    async def _rows(self, records: Sequence[JobRecord], told: Mapping[str, Told], axis: Axis) -> list[Row]:
+        events: dict[int | None, list[Event]] = {}
+        found = await self._described.reads.stories([record.id for record in records], OF_LANES, MAX_EVENTS)
+        for event in found:
+            events.setdefault(event.job, []).append(Event(self._described.views.event(event)))
+        return [self._row(record, events.get(record.id, ()), told, axis) for record in records]
+
+    def _row(self, record: JobRecord, events: Sequence[Event], told: Mapping[str, Told], axis: Axis) -> Row:
+        job = Job(self._described.views.job(record))
+        lanes = [lane_of(job, events, axis)]
+        lanes += [lane_of_mate(peer, id, told.get(peer), job, axis) for peer, id in mates(record)]
+        why = sentences.waits(job, axis.now)
+        return Row(record.id, sentences.title(job), job.owner, job.name, why, job.state, lanes)
+
+
+def _past(records: Iterable[JobRecord], instant: int) -> str:
+    """Return the shortest span that shows these jobs since their submission, but not the ended ones."""
+    ages = [instant - record.submitted_at for record in records if not record.state.final]
+    return span_of(max(ages, default=0))
+
+
+def _wanted(records: Iterable[JobRecord], peers: Iterable[str]) -> dict[str, set[str]]:
+    """Return the jobs of each peer that are mates of these."""
+    wanted: dict[str, set[str]] = {peer: set() for peer in peers}
+    for record in records:
+        for peer, job in mates(record):
+            if job is not None and peer in wanted:
+                wanted[peer].add(job)
+    return wanted
+
+
+def lane_of(job: Job, events: Sequence[Event], axis: Axis) -> Lane:
+    """Return the lane of a job."""
+    return Lane(
+        job.domain, job.id, sentences.STATES.get(job.state, job.state), _said(job, axis), lane(axis, job, events)
+    )
+
+
+def lane_of_mate(peer: str, id: str | None, told: Told | None, ours: Job, axis: Axis) -> Lane:
+    """Return the lane of a mate, as far as its domain tells."""
+    if id is None:
+        return Lane(peer, "", "not submitted", f"{peer} has no such job yet", ())
+    if told is not None and id in told.jobs:
+        return lane_of(*told.jobs[id], axis)
+    status = sentences.status_of(ours, peer)
+    why = told.problem if told is not None and told.problem else f"{peer} tells no more about it"
+    return Lane(peer, id, status, why, ())
+
+
+def _said(job: Job, axis: Axis) -> str:
+    parts = [f"submitted {words.ago(job.submitted_at, axis.now)}"]
+    if job.ready_at is not None:
+        parts.append(f"ready {words.ago(job.ready_at, axis.now)}")
+    if job.holds.holds:
+        parts.append(f"held {words.count(job.holds.holds, 'time')}")
+    if job.slot is not None:
+        parts.append(f"slot {words.ago(job.slot, axis.now)}")
+    if job.started_at is not None:
+        parts.append(f"started {words.ago(job.started_at, axis.now)}")
+    if job.ended_at is not None:
+        parts.append(f"{job.state} {words.ago(job.ended_at, axis.now)}")
+    return ", ".join(parts)
+
+
+def _cards(here: Domain, told: Mapping[str, Told], now: datetime) -> list[DomainCard]:
+    cards = [_card(here, True, [Fact("Serves", f"for {words.until(here.serving_since, now)}"), *_facts(here, now)])]
+    for peer in here.peers:
+        known = told[peer.name].domain if peer.name in told else None
+        facts = _of_peer(peer, now)
+        cards.append(_card(known, False, [*facts, *_facts(known, now)], peer.name))
+    return cards
+
+
+def _of_peer(peer: Peer, now: datetime) -> list[Fact]:
+    state = {"reachable": "answers", "unreachable": "gives no answer", "refused": "refused"}.get(peer.state, "unknown")
+    heard = f"{state}, for {words.until(peer.since, now)}" if peer.since is not None else state
+    clock = "unknown"
+    if peer.clock_offset is not None:
+        side = "ahead" if peer.clock_offset.total_seconds() > 0 else "behind"
+        clock = f"{words.milliseconds(peer.clock_offset)} {side}, ± {words.milliseconds(peer.clock_uncertainty)}"
+    bad = peer.state in ("unreachable", "refused")
+    return [
+        Fact("Heartbeat", heard, bad),
+        Fact("Round trip", words.milliseconds(peer.round_trip)),
+        Fact("Clock", clock),
+    ]
+
+
+def _facts(domain: Domain | None, now: datetime) -> list[Fact]:
+    if domain is None:
+        return []
+    jobs = domain.jobs
+    scheme = "meet" if domain.slots else domain.scheme
+    drain = domain.drain
+    facts = [
+        Fact("Scheme", scheme),
+        Fact("Jobs", f"{jobs['queued'] + jobs['ready']} wait, {jobs['holding']} hold, {jobs['running']} run"),
+    ]
+    if drain is not None:
+        facts.append(Fact("Drains", f"since {words.until(drain.since, now)}", True))
+    return facts
+
+
+def _card(domain: Domain | None, here: bool, facts: Sequence[Fact], name: str = "") -> DomainCard:
+    if domain is None:
+        return DomainCard(name, here, facts, (), None, "")
+    nodes, shares, place = domain.nodes, [], 0.0
+    total = sum(nodes.values())
+    for kind in ("busy", "held", "idle", "down", "unknown"):
+        width = round(100 * nodes[kind] / total, 2) if total else 0.0
+        shares.append((kind, round(place, 2), width))
+        place += width
+    cap = Decimal(domain.max_held_fraction or "1")
+    said = ", ".join(f"{number} {kind}" for kind, number in nodes.items() if number)
+    allowed = int(cap * total)
+    held = f"{words.count(total, 'node')}: {said}; at most {allowed} may be held"
+    return DomainCard(domain.name, here, facts, shares, float(100 * cap), held)
+
+
+def _waits(records: Iterable[JobRecord], instant: int) -> list[Wait]:
+    """Sum up who waits for whom, the most nodes first."""
+    jobs: Counter[tuple[str, str]] = Counter()
+    nodes: Counter[tuple[str, str]] = Counter()
+    longest: Counter[tuple[str, str]] = Counter()
+    for record in records:
+        kind = sentences.kind_of_wait(record)
+        for peer, _ in mates(record) if kind else ():
+            key = peer, kind
+            jobs[key] += 1
+            nodes[key] += record.nodes
+            longest[key] = max(longest[key], instant - record.submitted_at)
+    found = [Wait(jobs[key], nodes[key], *key, words.span(longest[key])) for key in jobs]
+    return sorted(found, key=lambda wait: (sentences.ORDER.index(wait.why), -wait.nodes))

@@ -1,0 +1,77 @@
+"""What peers tell the page of their jobs, asked at most every few seconds."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+
+from cosched.client import Domain, Event, Job
+from cosched.core.protocol import Domain as DomainName
+from cosched.service.page.page_api import MAX_JOBS
+from cosched.service.page.viewers import Viewer
+from cosched.service.peers.peers import CallError, PeerClients
+from cosched.v1 import cluster_pb2, page_pb2
+
+FRESH = 5.0  # seconds for which an answer is shown
+PATIENCE = 2.0  # seconds for an answer; then the page does without
+MAX_KEPT = 1000  # answers
+_ASKED = (cluster_pb2.PEER_STATE_REACHABLE, cluster_pb2.PEER_STATE_UNKNOWN)
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a peer has told one viewer."""
+
+    at: float
+    problem: str = ""  # why it has not; empty: it has
+    domain: Domain | None = None
+    jobs: Mapping[str, tuple[Job, tuple[Event, ...]]] = field(default_factory=dict)  # those that the viewer may see
+    asked: frozenset[str] = frozenset()
+
+
+class PeersTold:
+    """The answers of all peers."""
+
+    def __init__(self, here: DomainName, peers: PeerClients) -> None:
+        self._here = here
+        self._peers = peers
+        self._told: dict[tuple[DomainName, str], Told] = {}
+        self._turns: dict[DomainName, asyncio.Semaphore] = {}
+
+    async def about(self, viewer: Viewer, wanted: Mapping[DomainName, Collection[str]]) -> dict[DomainName, Told]:
+        """Return what these peers tell of these jobs, all asked at once."""
+        found = await asyncio.gather(*(self._recent(peer, viewer.name or "", ids) for peer, ids in wanted.items()))
+        return dict(zip(wanted, found, strict=True))
+
+    async def story(self, viewer: Viewer, peer: DomainName, job: str) -> Told:
+        """Return what a peer tells of one job, with its whole story."""
+        return await self._ask(peer, viewer.name or "", [job], stories=True)
+
+    async def _recent(self, peer: DomainName, viewer: str, ids: Collection[str]) -> Told:
+        known = self._told.get((peer, viewer))
+        if known is not None and known.asked >= set(ids) and time.monotonic() - known.at < FRESH:
+            return known
+        told = await self._ask(peer, viewer, sorted(ids)[:MAX_JOBS], stories=False)
+        self._told[peer, viewer] = told
+        while len(self._told) > MAX_KEPT:
+            del self._told[next(iter(self._told))]
+        return told
+
+    async def _ask(self, peer: DomainName, viewer: str, ids: list[str], *, stories: bool) -> Told:
+        asked, now = frozenset(ids), time.monotonic()
+        if self._peers.view(peer).state not in _ASKED:
+            return Told(now, f"{peer} gives no answer", asked=asked)
+        question = page_pb2.DescribeJobsRequest(domain=self._here, viewer=viewer, job_ids=ids, stories=stories)
+        try:
+            async with asyncio.timeout(PATIENCE), self._turns.setdefault(peer, asyncio.Semaphore(4)):
+                answer = await self._peers.describe(peer, question)
+        except CallError as error:
+            return Told(now, f"{peer} tells nothing: {error.problem}", asked=asked)
+        except TimeoutError:
+            return Told(now, f"{peer} takes too long to answer", asked=asked)
+        jobs = {
+            told.job_id: (Job(told.job), tuple(map(Event, told.events))) for told in answer.jobs if told.HasField("job")
+        }
+        return Told(now, "", Domain(answer.domain), jobs, asked)

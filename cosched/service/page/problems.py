@@ -1,0 +1,196 @@
+"""What is wrong, the worst first, in words, and what to do about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from decimal import Decimal
+from enum import IntEnum
+
+from cosched.client import Domain, Peer
+from cosched.core.job import JobState
+from cosched.core.protocol import FOREVER
+from cosched.core.story import Why
+from cosched.service.configuration import Configuration
+from cosched.service.page.listing import mates
+from cosched.service.page.words import count, milliseconds, span, until
+from cosched.service.store import JobRecord
+from cosched.v1.coscheduling_pb2 import MATE_STATUS_HOLDING
+
+LONG_HOLD = 600  # seconds
+LONG_UNSUBMITTED = 3600
+
+
+class Weight(IntEnum):
+    """How bad something is; the values are the order on the page."""
+
+    STOPS = 0  # pairs do not work
+    HURTS = 1  # nodes or starts are lost
+    TELLS = 2  # good to know
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing that is wrong: `todo` is for whoever can mend it; `job` is the id of the job that it is about."""
+
+    weight: Weight
+    what: str
+    todo: str
+    job: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """What is known of the domain at an instant; `seen` are ids of jobs that may be named."""
+
+    domain: Domain
+    configuration: Configuration
+    stalled: str | None
+    active: Sequence[JobRecord]
+    seen: frozenset[int]
+    now: datetime
+    instant: int  # the same in the service's own time
+
+
+def problems(situation: Situation) -> list[Problem]:
+    """Return what is wrong, the worst first."""
+    found = [
+        *_stalled(situation),
+        *(problem for peer in situation.domain.peers for problem in _of_peer(situation, peer)),
+        *_drains(situation),
+        *_cap(situation),
+        *_holds(situation),
+        *_each_other(situation),
+        *_unknown(situation),
+        *_unsubmitted(situation),
+    ]
+    return sorted(found, key=lambda problem: problem.weight)
+
+
+def _stalled(situation: Situation) -> Iterator[Problem]:
+    if situation.stalled is not None:
+        todo = "Nothing is lost, and jobs run on. Look at the service's log, and at the disk of its database."
+        yield Problem(Weight.STOPS, f"This domain does not work: {situation.stalled}.", todo)
+
+
+def _of_peer(situation: Situation, peer: Peer) -> Iterator[Problem]:
+    since = until(peer.since, situation.now)
+    waiting = count(sum(record.peer == peer.name for record in situation.active if _waits(record)), "job")
+    if peer.state == "refused":
+        todo = "A misconfiguration: cosched doctor, run on both hosts, names the key or the certificate."
+        yield Problem(
+            Weight.STOPS, f"{peer.name} and this domain refuse each other since {since}: {peer.problem}.", todo
+        )
+    elif peer.state == "unreachable":
+        todo = f"Is cosched serve running there? A job that is ready meanwhile will {_unreachable(situation)}."
+        what = f"{peer.name} gives no answer since {since}; {waiting} here wait for jobs there."
+        yield Problem(Weight.STOPS, what, todo)
+    elif peer.problem:
+        yield Problem(Weight.TELLS, f"{peer.name}: {peer.problem}.", "Pairs with it wait until it is back.")
+    most = timedelta(seconds=float(situation.configuration.coscheduling.max_clock_offset))
+    if peer.clock_offset is not None and abs(peer.clock_offset) > most > timedelta(0):
+        what = f"The clock of {peer.name} is {milliseconds(peer.clock_offset)} off, so pairs agree on no instant."
+        yield Problem(Weight.HURTS, what, "Let a time service (chrony, ntpd) set the clocks of both hosts.")
+
+
+def _unreachable(situation: Situation) -> str:
+    return f"{situation.configuration.coscheduling.on_peer_unreachable.value} (on_peer_unreachable)"
+
+
+def _drains(situation: Situation) -> Iterator[Problem]:
+    drain = situation.domain.drain
+    if drain is None:
+        return
+    overdue = drain.until is not None and drain.until < situation.now
+    what = f"This domain drains since {until(drain.since, situation.now)}, and makes no holds and no pairs"
+    if overdue:
+        what += f"; that it would be over was expected {until(drain.until, situation.now)} ago"
+    yield Problem(
+        Weight.HURTS if overdue else Weight.TELLS, f"{what}.", "When the maintenance is done: cosched resume."
+    )
+
+
+def _cap(situation: Situation) -> Iterator[Problem]:
+    nodes = situation.domain.nodes
+    cap = Decimal(situation.domain.max_held_fraction or "1") * sum(nodes.values())
+    if nodes["held"] and nodes["held"] >= cap:
+        what = f"Holds keep {count(nodes['held'], 'node')}, as many as they may: other jobs yield instead."
+        yield Problem(Weight.HURTS, what, 'A shorter release_interval, or scheme = "meet", holds fewer nodes.')
+
+
+def _holds(situation: Situation) -> Iterator[Problem]:
+    holding = [record for record in situation.active if record.state is JobState.HOLDING]
+    if not holding:
+        return
+    oldest = min(holding, key=_held_since)
+    lasts = situation.instant - _held_since(oldest)
+    if lasts < LONG_HOLD:
+        return
+    kept = sum(record.nodes for record in holding)
+    what = (
+        f"{count(len(holding), 'job')} keep {count(kept, 'node')} idle for their mates, the longest for {span(lasts)}."
+    )
+    forever = (oldest.memory or {}).get("held_until", 0) >= FOREVER
+    ends = "It never ends by itself (release_interval = 0)." if forever else "It ends by itself."
+    if oldest.id not in situation.seen:
+        yield Problem(Weight.HURTS, what, ends)
+        return
+    todo = f"{ends} cosched release {oldest.id} ends it now, cosched unlink {oldest.id} starts the job alone."
+    yield Problem(Weight.HURTS, what, todo, oldest.id)
+
+
+def _each_other(situation: Situation) -> Iterator[Problem]:
+    """Nodes are held here for jobs of a peer, and there for jobs of ours: neither side's jobs may find room."""
+    for peer in situation.domain.peers:
+        ours = [record for record in situation.active if _is_mate(record, peer.name)]
+        here = sum(record.state is JobState.HOLDING for record in ours)
+        there = sum(record.state is JobState.QUEUED and record.mate_status == MATE_STATUS_HOLDING for record in ours)
+        if here and there:
+            never = situation.configuration.coscheduling_settings().release_interval == 0
+            what = (
+                f"{count(here, 'job')} here hold for {peer.name}, and {count(there, 'job')} there hold for this domain."
+            )
+            todo = (
+                "With release_interval = 0 this may last for ever: set one." if never else "The next release ends it."
+            )
+            yield Problem(Weight.STOPS if never else Weight.TELLS, what, todo)
+
+
+def _unknown(situation: Situation) -> Iterator[Problem]:
+    wrong = [record for record in situation.active if record.reason in (Why.MATE_UNKNOWN, Why.MEMBER_LOST)]
+    if not wrong:
+        return
+    named = next((record.id for record in wrong if record.id in situation.seen), None)
+    what = f"{count(len(wrong), 'job')} name a mate that does not exist, or that will not run, and wait."
+    job = named if named is not None else "ID"
+    todo = f"cosched link {job} DOMAIN:ID names another mate, cosched unlink {job} lets the job start alone."
+    yield Problem(Weight.HURTS, what, todo, named)
+
+
+def _unsubmitted(situation: Situation) -> Iterator[Problem]:
+    since = situation.instant - LONG_UNSUBMITTED
+    waiting = [
+        record for record in situation.active
+        if record.reason == Why.MATE_UNSUBMITTED and _waits(record) and record.submitted_at < since
+    ]  # fmt: skip
+    if not waiting:
+        return
+    oldest = min(waiting, key=lambda record: record.submitted_at)
+    lasts, patience = span(situation.instant - oldest.submitted_at), situation.configuration.coscheduling.mate_patience
+    what = f"{count(len(waiting), 'job')} wait for mates that nobody has submitted, the longest for {lasts}."
+    then = f"After {span(patience)} a job starts alone (mate_patience)." if patience is not None else ""
+    seen = oldest.id if oldest.id in situation.seen else None
+    yield Problem(Weight.TELLS, what, f"Submit the mate, or cosched unlink the job. {then}".strip(), seen)
+
+
+def _waits(record: JobRecord) -> bool:
+    return record.state in (JobState.QUEUED, JobState.READY, JobState.HOLDING)
+
+
+def _held_since(record: JobRecord) -> int:
+    return int((record.memory or {}).get("held_since") or record.submitted_at)
+
+
+def _is_mate(record: JobRecord, peer: str) -> bool:
+    return any(domain == peer for domain, _ in mates(record))

@@ -1,0 +1,116 @@
+"""Why a job is where it is, in one sentence."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from cosched.client import Job
+from cosched.core.job import JobState
+from cosched.service.domain import story
+from cosched.service.page.words import ago, count, span, until
+from cosched.service.store import JobRecord
+from cosched.v1 import coscheduling_pb2 as wire
+
+STATES = {
+    "queued": "queued", "ready": "ready", "holding": "holds", "running": "runs", "completed": "completed",
+    "failed": "failed", "cancelled": "cancelled",
+}  # fmt: skip
+_MATE = {
+    "queuing": "waits in its queue",
+    "holding": "holds its nodes and waits",
+    "running": "runs already",
+    "ended": "has ended",
+    "cancelled": "was cancelled",
+    "failed": "has failed",
+    "unsubmitted": "is not submitted yet",
+    "unknown": "is not known there",
+}
+_REASONS = {
+    **story.WHY,
+    story.MATE_HOLDS: "its mate holds its nodes and waits",
+    story.HELD_CAP: "it would hold, but holds already take as many nodes as they may",
+    story.HELD_BY_USER: "it was submitted on hold: cosched release lets it be scheduled",
+    story.CANCELLING: "it is to be cancelled, and has not ended yet",
+    story.WAITS_IN_QUEUE: "it waits for its turn in the queue",
+    "MateUnknown": "there is no such mate: cosched link names another, cosched unlink lets it start alone",
+}
+HOLDS, MATE_HOLDS, HAVE_SLOT = (
+    "hold nodes for jobs of {}",
+    "are waited for by jobs that hold nodes of {}",
+    "have slots with jobs of {}",
+)
+NOT_THERE, MATE_QUEUES, OTHER = (
+    "wait for jobs that {} has not got yet",
+    "wait for jobs that queue on {}",
+    "wait for jobs of {}",
+)
+_BY_STATUS: dict[int, str] = {
+    wire.MATE_STATUS_HOLDING: MATE_HOLDS,
+    wire.MATE_STATUS_QUEUING: MATE_QUEUES,
+    wire.MATE_STATUS_UNSUBMITTED: NOT_THERE,
+}
+ORDER = (HOLDS, MATE_HOLDS, HAVE_SLOT, NOT_THERE, MATE_QUEUES, OTHER)
+
+
+def kind_of_wait(record: JobRecord) -> str:
+    """Return how a job waits for its mates; empty: it does not."""
+    if record.state is JobState.HOLDING:
+        return HOLDS
+    if record.state not in (JobState.QUEUED, JobState.READY):
+        return ""
+    if record.slot is not None:
+        return HAVE_SLOT
+    return _BY_STATUS.get(record.mate_status, OTHER)
+
+
+def status_of(job: Job, peer: str) -> str:
+    """Say what is known here of the job's mate on a peer."""
+    known = [mate.status for mate in job.mates if mate.domain == peer]
+    if job.group is not None:
+        known = [member.status for member in job.group.members if member.domain == peer]
+    return (known[0] if known else None) or "not heard of yet"
+
+
+def title(job: Job) -> str:
+    """Name the pair or the group."""
+    if job.group is not None:
+        return f"group {job.group.name}"
+    named = next((mate.pair for mate in job.mates if mate.pair), None)
+    return f"pair {named}" if named else " and ".join((str(job), *map(str, job.mates)))
+
+
+def waits(job: Job, now: datetime) -> str:
+    """Say why the job waits, or since when it runs."""
+    if job.state == "holding":
+        return f"holds {count(job.nodes, 'node')}: {_of_mates(job)}. {_hold_ends(job, now)}"
+    if job.state == "running":
+        return f"started {ago(job.started_at, now)}{_together(job)}"
+    if job.state in ("queued", "ready"):
+        if job.slot is not None:
+            return f"starts with its mate {ago(job.slot, now)}, as agreed"
+        return f"waits for {until(job.submitted_at, now)}: {_REASONS.get(job.reason, job.reason) or _of_mates(job)}"
+    return f"ended {ago(job.ended_at, now)}{_together(job)}"
+
+
+def _of_mates(job: Job) -> str:
+    others = [(str(mate), mate.id, mate.status) for mate in job.mates]
+    if job.group is not None:
+        others = [(str(member), member.id, member.status) for member in job.group.members]
+    return ", ".join(f"{name} {_is(id, status)}" for name, id, status in others)
+
+
+def _is(id: str | None, status: str | None) -> str:
+    return _MATE["unsubmitted"] if id is None else _MATE.get(status or "", "is not ready yet")
+
+
+def _hold_ends(job: Job, now: datetime) -> str:
+    if job.holds.forever:
+        return "It holds until its mate can start"
+    return f"Its hold ends {ago(job.holds.until, now)}" if job.holds.until is not None else ""
+
+
+def _together(job: Job) -> str:
+    gaps = [mate.gap for mate in job.mates if mate.gap is not None]
+    if job.group is not None and job.group.gap is not None:
+        gaps = [job.group.gap]
+    return f", {span(gaps[0].total_seconds())} after its mate" if gaps else ""

@@ -1,0 +1,50 @@
+"""Times and numbers in words."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+_UNITS = ((86400, "d"), (3600, "h"), (60, "min"))
+
+
+def span(seconds: float) -> str:
+    """Say a time: 40 s, 12 min, 3 h 20 min, 2 d 4 h."""
+    rest = round(seconds)
+    if rest < 60:
+        return f"{rest} s"
+    for (unit, name), smaller in zip(_UNITS, (*_UNITS[1:], None), strict=True):
+        if rest >= unit:
+            more = rest % unit // smaller[0] if smaller is not None else 0
+            return f"{rest // unit} {name}" + (f" {more} {smaller[1]}" if more and smaller is not None else "")
+    return f"{rest} s"
+
+
+def ago(then: datetime | None, now: datetime) -> str:
+    """Say when something was, or will be."""
+    if then is None:
+        return "never"
+    length = (now - then).total_seconds()
+    return f"{span(length)} ago" if length >= 0 else f"in {span(-length)}"
+
+
+def until(then: datetime | None, now: datetime) -> str:
+    """Say how long something has lasted."""
+    return span(max(0.0, (now - then).total_seconds())) if then is not None else "unknown"
+
+
+def count(number: int, what: str) -> str:
+    """Say how many: 1 node, 2 nodes."""
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+def milliseconds(length: timedelta | None) -> str:
+    """Say a short time."""
+    if length is None:
+        return "unknown"
+    value = abs(length.total_seconds()) * 1000
+    return f"{value:.0f} ms" if value >= 10 else f"{value:.1f} ms"
+
+
+def clock(instant: datetime | None) -> str:
+    """Say an instant, in UTC."""
+    return instant.strftime("%Y-%m-%d %H:%M:%S UTC") if instant is not None else ""

@@ -1,0 +1,192 @@
+"""The page of a domain, with real services: what it shows of its own jobs and of other domains', to whom.
+
+Domain a shows people their own jobs; its peer b lets everybody see its jobs, its peer c has no page.
+"""
+
+import asyncio
+import re
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from html import unescape
+from pathlib import Path
+
+import pytest
+
+from tests.live.services import Federation, free_port
+from tests.service.page_clients import PATIENCE, Answer, Asker
+from tests.waiting import wait_until
+
+pytest.importorskip("starlette")
+JOB = "#!/bin/sh\nsleep 600\n"
+MATES_B, MATES_C = "linked with b:1", "linked with c:1"
+
+
+class Pages:
+    """Three coupled domains, with a pair of a and b, and one of a and c."""
+
+    def __init__(self, folder: Path) -> None:
+        self.federation = Federation(folder, "abc", release_interval=600)
+        self.a, self.b, self.c = self.federation.services
+        for service, show in ((self.a, "own"), (self.b, "all")):
+            service.config["domain"] |= {"http": f"127.0.0.1:{free_port()}", "operators": ["op"]}
+            service.config["page"] = {"show": show, "proxies": ["127.0.0.1"], "max_watchers_per_user": 2}
+        self.federation.start()
+        with self.a.client() as a, self.b.client() as b, self.c.client() as c:
+            self.job = a.submit(JOB, pair="run7", pair_domain="b", time_limit=900, name="<b>fluid</b>")
+            b.submit(JOB, pair="run7", pair_domain="a", time_limit=900)
+            self.user = self.job.owner
+            c.submit(JOB, nodes=4, time_limit=900)
+            self.waits = a.submit(JOB, pair="run8", pair_domain="c", time_limit=900)
+            c.submit(JOB, pair="run8", pair_domain="a", time_limit=900)
+            wait_until(lambda: a.job(self.job).state == "running", "the pair starts")
+            wait_until(lambda: a.job(self.waits).state == "holding", "the other one holds")
+
+    async def get(self, path: str, user: str | None = None, domain: str = "a") -> Answer:
+        return await self.asker(user, domain).get(path)
+
+    def asker(self, user: str | None = None, domain: str = "a") -> Asker:
+        service = self.a if domain == "a" else self.b
+        port = int(service.config["domain"]["http"].rpartition(":")[2])
+        return Asker(port, {"X-Remote-User": user or self.user})
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pages]:
+    made = Pages(tmp_path_factory.mktemp("pages"))
+    yield made
+    assert not [fault for service in made.federation.services for fault in service.faults()]
+    made.federation.clear()
+
+
+def words(answer: Answer) -> str:
+    """The text of a page, without its tags."""
+    assert answer.status == 200, answer.text
+    return " ".join(unescape(re.sub(r"<[^>]*>", " ", answer.text)).split())
+
+
+def lane(answer: Answer, job: str) -> str:
+    """What a reader hears of a lane; empty if there is none."""
+    found = re.search(rf'aria-label="{job}: ([^"]*)"', answer.text)
+    return found[1] if found else ""
+
+
+async def test_a_pair_is_one_row_with_a_lane_for_each_domain(pages: Pages) -> None:
+    answer = await pages.get("/")
+    assert "pair run7" in words(answer)
+    assert "started" in lane(answer, "a:1")
+    assert "started" in lane(answer, "b:1")
+    assert "2 shown" in words(answer)
+
+
+async def test_what_users_name_is_text(pages: Pages) -> None:
+    answer = await pages.get("/")
+    assert "<b>fluid" not in answer.text
+    assert "&lt;b&gt;fluid" in answer.text
+
+
+async def test_who_waits_for_whom(pages: Pages) -> None:
+    said = words(await pages.get("/"))
+    assert "1 job of a hold nodes for jobs of c" in said
+    assert re.search(r"Holds 1 node: c:2 (waits in its queue|is not ready yet)", said, re.IGNORECASE)
+
+
+async def test_others_see_numbers_and_no_jobs(pages: Pages) -> None:
+    answer = await pages.get("/", "bob")
+    said = words(answer)
+    for secret in ("run7", "fluid", "run8", "jobs/1", f"{pages.user} ·"):
+        assert secret not in answer.text
+    assert "1 wait" in said or "1 hold" in said
+    assert "1 job of a hold nodes for jobs of c" in said
+    assert (await pages.get("/jobs/1", "bob")).status == 404
+    assert "no job with a mate that you may see, and that matches “run7”" in words(
+        await pages.get("/?find=run7", "bob")
+    )
+
+
+async def test_an_operator_sees_all_jobs_here_and_elsewhere_what_others_let_all_see(pages: Pages) -> None:
+    answer = await pages.get("/", "op")
+    assert "pair run8" in words(answer)
+    assert lane(answer, "b:1")
+    assert not lane(answer, "c:2")
+    assert "c tells no more about it" in words(answer)
+
+
+async def test_owners_see_their_mates_on_domains_that_show_nobody_elses(pages: Pages) -> None:
+    assert "submitted" in lane(await pages.get("/"), "c:2")
+
+
+async def test_a_domain_that_shows_all_shows_them_to_everybody_here(pages: Pages) -> None:
+    assert "pair run7" in words(await pages.get("/", "bob", "b"))
+    assert "started" not in lane(await pages.get("/", "bob", "b"), "a:1")  # a shows bob nothing
+
+
+async def test_the_story_of_a_job_is_merged_from_all_domains(pages: Pages) -> None:
+    said = words(await pages.get("/jobs/1"))
+    assert re.search(r"a submitted; its mate: the job of pair run7 on b", said)
+    assert re.search(r"b submitted; its mate: the job of pair run7 on a", said)
+    assert len(re.findall(r"[ab] started: ", said)) == 2
+    moments = re.findall(r"\d\d:\d\d:\d\d (?=[ab] )", said)
+    assert moments == sorted(moments)
+
+
+async def test_a_story_that_is_not_told(pages: Pages) -> None:
+    assert "c lets you see nothing more of its job" in words(await pages.get("/jobs/2", "op"))
+
+
+@pytest.mark.parametrize("path", ["/jobs/99", "/jobs/x", "/jobs/-1", "/jobs/%2e%2e", "/nothing", "/jobs/1/2"])
+async def test_what_is_not_there(pages: Pages, path: str) -> None:
+    assert (await pages.get(path)).status == 404
+
+
+@pytest.mark.parametrize("query", ["past=x", "first=-1", "first=10000000000000", "find=%00%ff", "find=" + "x" * 500])
+async def test_questions_without_sense_are_no_faults(pages: Pages, query: str) -> None:
+    assert (await pages.get(f"/?{query}")).status == 200
+
+
+async def test_find(pages: Pages) -> None:
+    said = words(await pages.get("/?find=run8"))
+    assert "pair run8" in said
+    assert "pair run7" not in said
+    assert "1 shown" in said
+
+
+async def test_the_files_of_the_page(pages: Pages) -> None:
+    css, script = await pages.get("/page.css"), await pages.get("/page.js")
+    assert css.headers["content-type"].startswith("text/css")
+    assert script.headers["content-type"].startswith("text/javascript")
+    assert "url(http" not in css.text
+
+
+async def test_the_domains(pages: Pages) -> None:
+    said = words(await pages.get("/"))
+    assert "4 nodes: 2 idle, 1 busy, 1 held; at most 2 may be held" in said
+    assert re.search(r"b 4 nodes: 3 idle, 1 busy", said)
+    assert said.count("Heartbeat answers") == 2
+
+
+@asynccontextmanager
+async def live(asker: Asker) -> AsyncIterator[asyncio.StreamReader]:
+    """The stream of a live page, after its head."""
+    reader, writer = await asker.connect()
+    lines = ["GET /live HTTP/1.1", "Host: x", *(f"{name}: {value}" for name, value in asker.headers.items()), "", ""]
+    writer.write("\r\n".join(lines).encode())
+    try:
+        async with asyncio.timeout(PATIENCE):
+            yield reader
+    finally:
+        writer.close()
+
+
+async def test_live_pages_hear_of_changes_and_are_limited(pages: Pages) -> None:
+    async with live(pages.asker()) as one, live(pages.asker()) as other:
+        for reader in (one, other):
+            assert b"200 OK" in await reader.readuntil(b"\r\n\r\n")
+            await reader.readuntil(b"retry: 5000")
+        refused = await pages.get("/live")
+        assert refused.status == 429
+        assert "2 pages of yours are live" in refused.text
+        with pages.a.client() as client:
+            job = client.submit(JOB, hold=True)
+            client.cancel(job)
+            await one.readuntil(b"event: changed")
+    assert (await pages.get("/", "op")).status == 200
