@@ -15,7 +15,6 @@ from cosched.service.peers.peers import CallError, PeerClients
 from cosched.v1 import cluster_pb2, page_pb2
 
 FRESH = 5.0  # seconds for which an answer is shown
-PATIENCE = 2.0  # seconds for an answer; then the page does without
 MAX_KEPT = 1000  # answers
 _ASKED = (cluster_pb2.PEER_STATE_REACHABLE, cluster_pb2.PEER_STATE_UNKNOWN)
 
@@ -34,9 +33,11 @@ class Told:
 class PeersTold:
     """The answers of all peers."""
 
-    def __init__(self, here: DomainName, peers: PeerClients) -> None:
+    def __init__(self, here: DomainName, peers: PeerClients, patience: float) -> None:
+        """`patience`: seconds for an answer; then the page does without."""
         self._here = here
         self._peers = peers
+        self._patience = patience
         self._told: dict[tuple[DomainName, str], Told] = {}
         self._turns: dict[DomainName, asyncio.Semaphore] = {}
 
@@ -65,7 +66,7 @@ class PeersTold:
             return Told(now, f"{peer} gives no answer", asked=asked)
         question = page_pb2.DescribeJobsRequest(domain=self._here, viewer=viewer, job_ids=ids, stories=stories)
         try:
-            async with asyncio.timeout(PATIENCE), self._turns.setdefault(peer, asyncio.Semaphore(4)):
+            async with asyncio.timeout(self._patience), self._turns.setdefault(peer, asyncio.Semaphore(4)):
                 answer = await self._peers.describe(peer, question)
         except CallError as error:
             return Told(now, f"{peer} tells nothing: {error.problem}", asked=asked)

@@ -45,7 +45,7 @@ class Site:
         self._show = configuration.shown_to
         self._described = described
         self._limits = limits
-        told = PeersTold(self._here, peers)
+        told = PeersTold(self._here, peers, float(configuration.coscheduling.peer_timeout))
         self._overviews = Overviews(described, told, configuration, problem)
         self._stories = Stories(described, told)
         self._pulse = Pulse(watchers)
