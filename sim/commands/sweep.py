@@ -150,13 +150,19 @@ def _report(swept: Swept, folder: Path, doing: Progress) -> None:
 
 
 def _tell(swept: Swept, planned: Sweep, as_json: bool) -> None:
-    from cosched.sim.commands.sweep_tables import averages_table
+    from cosched.sim.commands.sweep_tables import averages_table, differences_table, differences_title
+    from cosched.sim.sweeps.differences import comparison
 
+    differences = None if swept.differences is None else swept.differences.to_dicts()
     if as_json:
-        show_json({**swept.said, "failed": swept.failed, "averages": swept.averages.to_dicts()})
-    else:
-        domains = [str(domain["name"]) for domain in planned.base["domains"]]
-        show(averages_table(swept.averages, list(planned.grid), domains))
+        found = {"averages": swept.averages.to_dicts(), "differences": differences}
+        show_json({**swept.said, "failed": swept.failed, **found})
+        return
+    domains, keys = [str(domain["name"]) for domain in planned.base["domains"]], list(planned.grid)
+    show(averages_table(swept.averages, keys, domains))
+    compared = comparison(planned.grid)
+    if compared is not None and swept.differences is not None:
+        show("", differences_title(compared), differences_table(swept.differences, keys, domains))
 
 
 def _tell_failed(swept: Swept, cases: int) -> None:

@@ -1,25 +1,22 @@
-"""The output of `cosched sweep`: averages with their intervals."""
+"""The output of `cosched sweep`: averages and differences with their intervals."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from cosched.sim.commands.tables import new_table
-from cosched.sim.results.wording import UNITS, whole
+from cosched.sim.results.wording import GROUPS, UNITS, whole
+from cosched.sim.sweeps.averages import INTERVAL
+from cosched.sim.sweeps.differences import Comparison
+from cosched.sim.sweeps.grid import NO_COSCHEDULING, SCHEMES
 
 if TYPE_CHECKING:
     import polars
     from rich.table import Table
 
-INTERVAL = " ci95"
-MEASURES = {
-    "mean\nwait": "all.wait_s.mean",
-    "mean\nslowdown": "all.slowdown.mean",
-    "mean\nsync": "paired.sync_s.mean",
-    "lost\nnode-h": "held_node_seconds",
-    "\nlost": "held_share",
-}
+MEASURES = ("mean\nwait", "mean\nslowdown", "mean\nsync", "lost\nnode-h", "\nlost")
+COMPARED = ("wait\nof all", "wait of\npaired", "wait of\nothers", "slowdown\nof all", "lost\nnode-h")
 SECONDS_AN_HOUR = 3600
 
 Row = Mapping[str, Any]
@@ -34,18 +31,46 @@ def averages_table(averages: polars.DataFrame, keys: Sequence[str], domains: Seq
         for number, domain in enumerate(domains):
             first = number == 0
             count, together = (f"{row['n']:,}", _together(row)) if first else ("", "")
-            table.add_row(*(place if first else [""] * len(keys)), domain, count, *_cells(row, domain), together)
+            cells = _cells(row, domain)
+            table.add_row(*(place if first else [""] * len(keys)), domain, count, *cells, together)
     return table
 
 
+def differences_table(differences: polars.DataFrame, keys: Sequence[str], domains: Sequence[str]) -> Table:
+    """Return a row for each place in the grid and domain: mean differences, ± half their 95 % intervals."""
+    table = new_table(*(f"\n{key}" for key in keys), "\nmachine", *COMPARED, left=len(keys) + 1)
+    for row in differences.iter_rows(named=True):
+        place = [str(row[key]) for key in keys]
+        for number, domain in enumerate(domains):
+            table.add_row(*(place if number == 0 else [""] * len(keys)), domain, *_differences(row, domain))
+    return table
+
+
+def differences_title(compared: Comparison) -> str:
+    """Say what the differences are."""
+    return f"Differences from {compared.key} {compared.value}, replication by replication:"
+
+
 def _cells(row: Row, domain: str) -> list[str]:
-    forms = (_duration, _number, _duration, _node_hours, _percent)
-    found = []
-    for form, measure in zip(forms, MEASURES.values(), strict=True):
-        name = f"{domain}.{measure}"
-        mean, half = row.get(name), row.get(name + INTERVAL)
-        found.append("" if mean is None else form(mean, half))
-    return found
+    """Return the cells of `MEASURES`; without coscheduling nobody waits for a mate or holds."""
+    found = [_cell(row, f"{domain}.all.wait_s.mean", _duration), _cell(row, f"{domain}.all.slowdown.mean", _number)]
+    if row.get(SCHEMES) == NO_COSCHEDULING:
+        return [*found, "", "", ""]
+    lost = (_cell(row, f"{domain}.held_node_seconds", _node_hours), _cell(row, f"{domain}.held_share", _percent))
+    return [*found, _cell(row, f"{domain}.paired.sync_s.mean", _duration), *lost]
+
+
+def _differences(row: Row, domain: str) -> list[str]:
+    """Return the cells of `COMPARED`."""
+    waits = [_cell(row, f"{domain}.{group}.wait_s.mean", _duration) for group in GROUPS]
+    slowdown = _cell(row, f"{domain}.all.slowdown.mean", _number)
+    found = [*waits, slowdown, _cell(row, f"{domain}.held_node_seconds", _node_hours)]
+    return [cell if cell.startswith(("-", "0 ", "0.0 ")) or not cell else f"+{cell}" for cell in found]
+
+
+def _cell(row: Row, name: str, form: Callable[[float, float | None], str]) -> str:
+    mean = row.get(name)
+    return "" if mean is None else form(mean, row.get(name + INTERVAL))
 
 
 def _together(row: Row) -> str:
@@ -55,7 +80,7 @@ def _together(row: Row) -> str:
 
 
 def _duration(mean: float, half: float | None) -> str:
-    size, unit = next((size, unit) for least, size, unit in UNITS if abs(mean) >= least)
+    size, unit = next((size, unit) for least, size, unit in UNITS if max(abs(mean), half or 0.0) >= least)
     return f"{_number(mean / size, None if half is None else half / size)} {unit}"
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -39,15 +39,29 @@ def averages(results: polars.DataFrame, by: Sequence[str], of: Sequence[str]) ->
 
 
 def all_averages(results: Path, by: Sequence[str]) -> polars.DataFrame:
-    """Average all measures of a results.parquet, a few at a time to save memory."""
+    """Average all measures of a results.parquet."""
+    return read_in_parts(results, by, None, lambda rows, of: averages(rows, by, of))
+
+
+def read_in_parts(
+    results: Path,
+    by: Sequence[str],
+    label: str | None,
+    averaged: Callable[[polars.DataFrame, Sequence[str]], polars.DataFrame],
+) -> polars.DataFrame:
+    """Average all measures of a results.parquet, a few at a time to save memory.
+
+    `averaged` gets the columns `by`, the `label`, the errors and some measures, and the names of these.
+    """
     import polars
 
     columns = list(polars.read_parquet_schema(results))
     measures = columns[columns.index(ERROR) + 1 :]
-    found = averages(polars.read_parquet(results, columns=[*by, ERROR]), by, [])
+    labels = [*by, *([label] if label else []), ERROR]
+    found = averaged(polars.read_parquet(results, columns=labels), [])
     for first in range(0, len(measures), MEASURES_AT_ONCE):
         some = measures[first : first + MEASURES_AT_ONCE]
-        rows = averages(polars.read_parquet(results, columns=[*by, ERROR, *some]), by, some)
+        rows = averaged(polars.read_parquet(results, columns=[*labels, *some]), some)
         found = found.hstack(rows.drop(*by, "n").get_columns())
     return found
 

@@ -1,4 +1,4 @@
-"""The folder of a sweep: sweep.json describes the sweep, results.parquet and averages.csv hold the results."""
+"""The folder of a sweep: sweep.json describes the sweep, results.parquet and the CSV files hold the results."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from cosched.sim.sweeps.grid import Sweep
 from cosched.sim.sweeps.storage import refuse_results
 from cosched.validation.mistakes import key_shown
 
-SWEEP, AVERAGES = "sweep.json", "averages.csv"
+SWEEP, AVERAGES, DIFFERENCES = "sweep.json", "averages.csv", "differences.csv"
 LONGEST_VALUE = 60  # characters of a value in a message
 LIBRARIES = ("numba", "numpy", "polars")
 SAME = ("version", "settings", "grid", "seed")  # the keys that must not change when a sweep is resumed

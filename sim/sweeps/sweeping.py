@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from cosched.errors import InputError
 from cosched.sim.sweeps.averages import all_averages
 from cosched.sim.sweeps.case import CASE, ERROR
-from cosched.sim.sweeps.folder import AVERAGES, prepare, read_description
+from cosched.sim.sweeps.differences import all_differences, comparison
+from cosched.sim.sweeps.folder import AVERAGES, DIFFERENCES, prepare, read_description
 from cosched.sim.sweeps.grid import Sweep
 from cosched.sim.sweeps.running import run_cases
 from cosched.sim.sweeps.storage import RESULTS
@@ -23,10 +24,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Swept:
-    """The results of a sweep: the content of its sweep.json, its averages by place in the grid, its failed cases."""
+    """The results of a sweep: the content of its sweep.json, its averages by place in the grid, its failed cases.
+
+    `differences` are those of the averages from the places to compare with, None if all places are such.
+    """
 
     said: Mapping[str, Any]
     averages: polars.DataFrame
+    differences: polars.DataFrame | None
     failed: int
     first_failed: list[dict[str, Any]]  # labels and "error"
 
@@ -34,16 +39,18 @@ class Swept:
 def carry_out(
     sweep: Sweep, folder: Path, workers: Workers, command: str, *, resume: bool, tell: Callable[[str], None]
 ) -> Swept:
-    """Run the cases without results in the folder, and write sweep.json, results.parquet and averages.csv.
+    """Run the cases without results in the folder, and write its files.
 
     InputError if there are results and `resume` is not set, or if they are those of another sweep; OSError.
     """
     said = prepare(folder, sweep, command, resume=resume)
     results = run_cases(sweep, len(sweep), folder, workers, resume=resume, tell=tell)
-    found = all_averages(results, list(sweep.grid))
-    with replacing(folder / AVERAGES) as stream:
-        stream.write(found.write_csv().encode())
-    return Swept(said, found, *failures(results))
+    swept = _swept(said, results)
+    for name, frame in ((AVERAGES, swept.averages), (DIFFERENCES, swept.differences)):
+        if frame is not None:
+            with replacing(folder / name) as stream:
+                stream.write(frame.write_csv().encode())
+    return swept
 
 
 def read_swept(folder: Path) -> Swept:
@@ -52,7 +59,13 @@ def read_swept(folder: Path) -> Swept:
     results = folder / RESULTS
     if not results.exists():
         raise InputError(str(folder), None, "the sweep there has not ended: `cosched sweep --resume` continues it")
-    return Swept(said, all_averages(results, list(said["grid"])), *failures(results))
+    return _swept(said, results)
+
+
+def _swept(said: Mapping[str, Any], results: Path) -> Swept:
+    keys, compared = list(said["grid"]), comparison(said["grid"])
+    differences = None if compared is None else all_differences(results, keys, compared)
+    return Swept(said, all_averages(results, keys), differences, *failures(results))
 
 
 def failures(results: Path, most: int = 10) -> tuple[int, list[dict[str, Any]]]:

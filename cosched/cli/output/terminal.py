@@ -34,13 +34,16 @@ def show(*parts: RenderableType) -> None:
     """Print tables and paragraphs: in colours on a terminal that wants them, else as plain text."""
     from rich.console import Console
 
+    from cosched.cli.output.wide_tables import fitted
+
     # Standard output itself may be closed or full; `show_text` handles that.
     page = io.StringIO()
     on_terminal = is_terminal(sys.stdout)
     console = Console(file=page, force_terminal=on_terminal, markup=False, highlight=False, emoji=False)
     console.width = max(console.width, NARROWEST) if on_terminal else WIDE
     for part in parts:
-        console.print(part)
+        for piece in fitted(part, console):
+            console.print(piece)
     show_text("\n".join(line.rstrip() for line in page.getvalue().splitlines()))
 
 

@@ -105,7 +105,8 @@ def _draw_panel(axes: Axes, panel: Panel) -> None:
         there = [(panel.place(g, at), value) for g, value in enumerate(values) if value is not None]
         places, means, halves = _columns(there)
         width = WIDTH / len(panel.series)
-        axes.bar(places, means, width, yerr=halves, error_kw=INTERVALS, **panel.look(name).bar)
+        below = [min(half, abs(mean)) for mean, half in zip(means, halves, strict=True)]  # a wait is not negative
+        axes.bar(places, means, width, yerr=(below, halves), error_kw=INTERVALS, **panel.look(name).bar)
     for g, base in enumerate(panel.base):
         if base is not None:
             axes.hlines(base.mean, g - 0.48, g + 0.48, colors=INK, linestyles="--", linewidth=1.4, zorder=3)

@@ -1,5 +1,6 @@
 """`cosched sweep`: what it prints and writes, and what it refuses."""
 
+import itertools
 import json
 from pathlib import Path
 
@@ -14,7 +15,7 @@ LOADS = '"eureka.load" = [0.25, 0.5]'
 
 def test_the_table(cosched, sweep_file):
     result = cosched("sweep", sweep_file(), *ONE)
-    lines = result.stdout.splitlines()
+    lines, differences = (part.splitlines() for part in result.stdout.split("\n\n"))
     assert lines[0].split() == ["mean", "mean", "mean", "lost", "pairs"]
     assert lines[1].split() == [
         *("schemes", "eureka.load", "machine", "cases", "wait", "slowdown", "sync", "node-h", "lost", "together")
@@ -24,6 +25,13 @@ def test_the_table(cosched, sweep_file):
     ]
     assert all(line.split()[0] == "eureka" for line in lines[3::2])
     assert "±" in lines[4]
+    assert len(lines[2].split()) == len(lines[6].split()) - (
+        4 + 3 + 4
+    )  # without coscheduling no sync time, nothing lost
+    assert differences[0] == "Differences from schemes none, replication by replication:"
+    assert [line.split()[:2] for line in differences[3::2]] == [
+        [scheme, load] for scheme in ("HH", "YH") for load in ("0.25", "0.5")
+    ]
     assert result.stderr == ""
 
 
@@ -37,7 +45,12 @@ def test_the_files(cosched, sweep_file):
     assert said["averages"] == expected.to_dicts()
     assert Path("out/averages.csv").read_text() == expected.write_csv()
     kept = json.loads(Path("out/sweep.json").read_text())
-    assert said == {**kept, "failed": 0, "averages": said["averages"]}
+    assert {key: said[key] for key in kept} == kept
+    assert list(said) == [*kept, "failed", "averages", "differences"]
+    assert [(row["schemes"], row["eureka.load"]) for row in said["differences"]] == list(
+        itertools.product(("HH", "YH"), (0.25, 0.5))
+    )
+    assert polars.read_csv("out/differences.csv").rows() == [tuple(row.values()) for row in said["differences"]]
     assert kept["command"] == "cosched sweep s.toml --out out --json --workers 1 --no-report"
     assert (kept["cases"], kept["replications"], kept["seed"]) == (18, 3, 5)
     assert kept["grid"] == {"schemes": ["none", "HH", "YH"], "eureka.load": [0.25, 0.5]}
@@ -69,7 +82,7 @@ def test_failed_cases_are_listed_and_do_not_stop_the_others(cosched, sweep_file)
     assert lines[0].startswith(f"{place}: --domain eureka:trace: 20 jobs in 77760000 s cannot make a load of 0.9")
     assert len(lines) == 10
     assert lines[-1] == "cosched: 9 of 18 cases failed"
-    assert len(result.stdout.splitlines()) == 2 + 2 * 6
+    assert len(result.stdout.split("\n\n")[0].splitlines()) == 2 + 2 * 6
     again = cosched("sweep", "s.toml", "--out", "out", "--resume", *ONE, exit_code=1)
     assert (again.stdout, again.stderr) == (result.stdout, result.stderr)
 

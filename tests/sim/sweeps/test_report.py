@@ -107,7 +107,7 @@ def test_one_machine():
     found = averages(
         polars.DataFrame({"load": [1], "error": [None], "a.held_share": [0.5]}), ["load"], ["a.held_share"]
     )
-    page = sweep_page(Swept({**said, "settings": {"domains": [{"name": "a"}], "overrun": "kill"}}, found, 0, []))
+    page = sweep_page(Swept({**said, "settings": {"domains": [{"name": "a"}], "overrun": "kill"}}, found, None, 0, []))
     assert [section.title for section in page.sections] == ["Results", "a"]
     assert page.sections[1].tables[0].rows == [["load 1", "1", "–", "–", "–", "–", "50"]]
     assert page.facts == [("load", "1"), ("Seeds", "3"), ("a", ""), ("Settings", "overrun kill")]
