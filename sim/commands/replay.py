@@ -133,18 +133,25 @@ def run_all(ready: Replay, info: RunInfo, stage: Path | None, report: bool, doin
     """
     from cosched.sim.combinations import compared
     from cosched.sim.comparison import compare
+    from cosched.sim.results.differences import differences
     from cosched.sim.results.output import summary, write_files, write_json
     from cosched.sim.results.staging import COMPARISON
 
     names = list(compared(ready.config))
     summaries: dict[str, Any] = {}
+    from_none: dict[str, Any] = {}
     results = compare(ready)
+    base = None
     for number, name in enumerate(names, 1):
         doing.step(f"replaying {name} ({number} of {len(names)}) ...")
         result = next(results)
         summaries[name] = write_files(result, stage / name, info) if stage else summary(result, info)
+        if base is None:
+            base = result
+        else:
+            from_none[name] = differences(base, result)
     said = {key: summaries[names[0]][key] for key in ("version", "command", "seed")}
-    said["combinations"] = summaries
+    said |= {"combinations": summaries, "differences": from_none}
     if stage:
         write_json(stage / COMPARISON, said)
         if report:
@@ -174,14 +181,14 @@ def _report(folder: Path, doing: Progress) -> None:
 
 
 def _tell(said: dict[str, Any], as_json: bool) -> None:
-    from cosched.sim.commands.tables import comparison_table, replay_tables
+    from cosched.sim.commands.tables import DIFFERENCES, comparison_table, differences_table, replay_tables
     from cosched.sim.results.wording import warnings
 
     runs = said.get("combinations", {"": said})
     if as_json:
         show_json(said)
     elif "combinations" in said:
-        show(comparison_table(runs))
+        show(comparison_table(runs), "", DIFFERENCES, differences_table(runs, said["differences"]))
     else:
         show(*replay_tables(said))
     for name, summary in runs.items():

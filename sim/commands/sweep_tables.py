@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from cosched.sim.commands.tables import new_table
-from cosched.sim.results.wording import GROUPS, UNITS, whole
+from cosched.sim.results.wording import GROUPS, duration_with_interval, number_with_interval, plus, whole
 from cosched.sim.sweeps.averages import INTERVAL
 from cosched.sim.sweeps.differences import Comparison
 from cosched.sim.sweeps.grid import NO_COSCHEDULING, SCHEMES
@@ -53,19 +53,26 @@ def differences_title(compared: Comparison) -> str:
 
 def _cells(row: Row, domain: str) -> list[str]:
     """Return the cells of `MEASURES`; without coscheduling nobody waits for a mate or holds."""
-    found = [_cell(row, f"{domain}.all.wait_s.mean", _duration), _cell(row, f"{domain}.all.slowdown.mean", _number)]
+    found = [
+        _cell(row, f"{domain}.all.wait_s.mean", duration_with_interval),
+        _cell(row, f"{domain}.all.slowdown.mean", number_with_interval),
+    ]
     if row.get(SCHEMES) == NO_COSCHEDULING:
         return [*found, "", "", ""]
-    lost = (_cell(row, f"{domain}.held_node_seconds", _node_hours), _cell(row, f"{domain}.held_share", _percent))
-    return [*found, _cell(row, f"{domain}.paired.sync_s.mean", _duration), *lost]
+    return [
+        *found,
+        _cell(row, f"{domain}.paired.sync_s.mean", duration_with_interval),
+        _cell(row, f"{domain}.held_node_seconds", _node_hours),
+        _cell(row, f"{domain}.held_share", _percent),
+    ]
 
 
 def _differences(row: Row, domain: str) -> list[str]:
     """Return the cells of `COMPARED`."""
-    waits = [_cell(row, f"{domain}.{group}.wait_s.mean", _duration) for group in GROUPS]
-    slowdown = _cell(row, f"{domain}.all.slowdown.mean", _number)
+    waits = [_cell(row, f"{domain}.{group}.wait_s.mean", duration_with_interval) for group in GROUPS]
+    slowdown = _cell(row, f"{domain}.all.slowdown.mean", number_with_interval)
     found = [*waits, slowdown, _cell(row, f"{domain}.held_node_seconds", _node_hours)]
-    return [cell if cell.startswith(("-", "0 ", "0.0 ")) or not cell else f"+{cell}" for cell in found]
+    return list(map(plus, found))
 
 
 def _cell(row: Row, name: str, form: Callable[[float, float | None], str]) -> str:
@@ -79,20 +86,9 @@ def _together(row: Row) -> str:
     return f"{whole(row['pairs.together'])} of {whole(row['pairs.pairs'])}"
 
 
-def _duration(mean: float, half: float | None) -> str:
-    size, unit = next((size, unit) for least, size, unit in UNITS if max(abs(mean), half or 0.0) >= least)
-    return f"{_number(mean / size, None if half is None else half / size)} {unit}"
-
-
 def _node_hours(mean: float, half: float | None) -> str:
-    return _number(mean / SECONDS_AN_HOUR, None if half is None else half / SECONDS_AN_HOUR)
+    return number_with_interval(mean / SECONDS_AN_HOUR, None if half is None else half / SECONDS_AN_HOUR)
 
 
 def _percent(mean: float, half: float | None) -> str:
-    return f"{_number(100 * mean, None if half is None else 100 * half, digits=2)} %"
-
-
-def _number(mean: float, half: float | None, digits: int = 1) -> str:
-    """Format a mean with its interval, both with the same number of digits."""
-    digits = 0 if abs(mean) >= 1000 else digits
-    return f"{mean:,.{digits}f}" + ("" if half is None else f" ± {half:,.{digits}f}")
+    return f"{number_with_interval(100 * mean, None if half is None else 100 * half, digits=2)} %"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 from rich.console import RenderableType
 from rich.table import Table
@@ -15,12 +16,15 @@ from cosched.sim.results.wording import (
     Summary,
     count,
     duration,
+    duration_with_interval,
     groups_line,
     heading,
     lost_line,
     number,
+    number_with_interval,
     pairs_line,
     percent,
+    plus,
     rejected_line,
     whole,
 )
@@ -35,6 +39,14 @@ COMPARED = (
     "\nlost",
     "pairs\ntogether",
 )
+
+DIFFERENCES = "Differences from no coscheduling, job by job; intervals by batches of consecutive jobs:"
+DIFFERING = {
+    "wait\nof all": ("wait_s", duration_with_interval),
+    "wait of\npaired": ("paired_wait_s", duration_with_interval),
+    "wait of\nothers": ("unpaired_wait_s", duration_with_interval),
+    "slowdown\nof all": ("slowdown", number_with_interval),
+}
 
 MOST_ONE_BY_ONE = 8  # domains; of more, each has a row
 QUANTILES = ("mean", "min", "p25", "median", "p75", "p95", "p99", "max")
@@ -95,6 +107,16 @@ def comparison_table(runs: Mapping[str, Summary]) -> Table:
         for row, (name, domain) in enumerate(domains.items()):
             scheme, found = (_schemes(summary), together) if row == 0 else ("", "")
             table.add_row(scheme, name, *_comparison_cells(domain), found)
+    return table
+
+
+def differences_table(runs: Mapping[str, Summary], differences: Mapping[str, Any]) -> Table:
+    """Return a row for each combination of schemes and domain: mean differences, ± half their 95 % intervals."""
+    table = new_table("\nschemes", "\nmachine", *DIFFERING, left=2)
+    for run, domains in differences.items():
+        for row, (name, found) in enumerate(domains.items()):
+            cells = (_signed(found[measure], form) for measure, form in DIFFERING.values())
+            table.add_row(_schemes(runs[run]) if row == 0 else "", name, *cells)
     return table
 
 
@@ -194,6 +216,11 @@ def _comparison_cells(domain: Summary) -> list[str]:
         "" if off else _node_hours(domain),
         "" if off else percent(domain["held_share"]),
     ]
+
+
+def _signed(found: Mapping[str, float | None], form: Callable[[float, float | None], str]) -> str:
+    mean = found["mean"]
+    return "" if mean is None else plus(form(mean, found["ci95"]))
 
 
 def _node_hours(domain: Summary) -> str:

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from cosched.sim.combinations import NONE
-from cosched.sim.reports.estimate import Estimate
 from cosched.sim.reports.figures.bars import Panel, grouped_bars
 from cosched.sim.reports.figures.figure import Figure
 from cosched.sim.reports.of_replay import in_words, write_report
 from cosched.sim.reports.page import REPORT, Cell, Page, Section, Table, write_page
 from cosched.sim.reports.summary import read_comparison
+from cosched.sim.results.estimate import Estimate, signed
 from cosched.sim.results.staging import COMPARISON
 from cosched.sim.results.wording import count, duration, number, percent
 
@@ -22,6 +22,13 @@ TEXT = (
     "a machine in the order above, say whether it holds (H) or yields (Y){} when a job is ready before its mate. "
     "Each name leads to that replay's own report."
 )
+DIFFERENCES = (
+    "How much longer jobs wait, and how much more they are slowed down, than in the replay without coscheduling: "
+    "differences job by job, of the jobs that ran to their ends in both. Jobs that are submitted one after another "
+    "wait for the same, so the intervals come from the means of twenty batches of consecutive jobs."
+)
+DIFFERING = ("schemes", "wait (min)", "wait of paired jobs (min)", "wait of the others (min)", "slowdown")
+UNITS = (60, 60, 60, 1)
 MEETS = ", or yields and meets its mate by a slot (M),"
 
 
@@ -53,7 +60,8 @@ def comparison_page(said: Mapping[str, Any]) -> Page:
                 TEXT.format(MEETS if any("M" in name for name in runs) else ""),
                 figures=[_figure(names, runs)],
                 tables=[_table(name, runs) for name in names],
-            )
+            ),
+            *_differences(names, said),
         ],
     )
 
@@ -105,6 +113,27 @@ def _facts(first: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 def _table(domain: str, runs: Mapping[str, Any]) -> Table:
     rows = [_row(name, summary["domains"][domain], summary["pairs"]) for name, summary in runs.items()]
     return Table(domain, "Means over all its jobs; sync time over the paired ones.", HEADER, rows)
+
+
+def _differences(names: Sequence[str], said: Mapping[str, Any]) -> Iterator[Section]:
+    """Yield a section with a table for each domain; a run of an earlier version has no differences."""
+    found = said.get("differences", {})
+    if found:
+        tables = [
+            Table(
+                name,
+                "Means ± half their 95 % intervals.",
+                DIFFERING,
+                [[run, *map(_difference, domains[name].values(), UNITS)] for run, domains in found.items()],
+            )
+            for name in names
+        ]
+        yield Section("The same jobs without coscheduling", DIFFERENCES, tables=tables)
+
+
+def _difference(found: Mapping[str, float | None], unit: float) -> str:
+    mean, half = found["mean"], found["ci95"]
+    return "–" if mean is None else signed(Estimate(mean / unit, None if half is None else half / unit))
 
 
 def _row(name: str, domain: Mapping[str, Any], pairs: Mapping[str, Any]) -> Sequence[str | Cell]:

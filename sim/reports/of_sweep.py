@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from cosched.sim.reports.estimate import Estimate, shown, signed
 from cosched.sim.reports.figures.sweep_figures import (
     LOST,
     MOST_FIGURES,
@@ -19,6 +18,7 @@ from cosched.sim.reports.figures.sweep_figures import (
     sweep_figures,
 )
 from cosched.sim.reports.page import Page, Section, Table, write_page
+from cosched.sim.results.estimate import Estimate, shown, signed
 from cosched.sim.results.wording import count
 from cosched.sim.sweeps.differences import comparison
 from cosched.sim.sweeps.sweeping import Swept, read_swept

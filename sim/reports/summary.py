@@ -80,11 +80,17 @@ class _Summary(_Part):
     pairs: _Pairs
 
 
+class _Difference(_Part):
+    mean: float | None
+    ci95: float | None
+
+
 class _Comparison(_Part):
     version: str
     command: str
     seed: int
     combinations: Annotated[dict[str, _Summary], Field(min_length=1)]
+    differences: dict[str, dict[str, dict[str, _Difference]]] = {}
 
 
 def read_summary(path: Path) -> dict[str, Any]:

@@ -46,13 +46,15 @@ def spread(values: Ints | Floats) -> dict[str, float | None]:
     }
 
 
-def group(submit: Ints, start: Ints, run: Ints, sync: Ints) -> dict[str, Any]:
-    """Return the metrics of some jobs that started; `sync` holds the sync times of the paired ones among them."""
-    waits = wait(submit, start)
+def group(waits: Ints, completed: Bools, run: Ints, sync: Ints) -> dict[str, Any]:
+    """Return the metrics of some jobs that started; `sync` holds the sync times of the paired ones among them.
+
+    Only jobs that `completed` have slowdowns: the run time of the others says when something ended them.
+    """
     return {
         "wait_s": spread(waits),
-        "slowdown": spread(slowdown(waits, run)),
-        "bounded_slowdown": spread(bounded_slowdown(waits, run)),
+        "slowdown": spread(slowdown(waits[completed], run[completed])),
+        "bounded_slowdown": spread(bounded_slowdown(waits[completed], run[completed])),
         "sync_s": spread(sync),
     }
 

@@ -109,6 +109,10 @@ class DomainResult:
         }
 
     @property
+    def _cut_short(self) -> NDArray[np.bool_]:
+        return np.isin(self.jobs.state, (JobState.FAILED, JobState.CANCELLED))
+
+    @property
     def _lost(self) -> dict[str, int]:
         """How many jobs failed, or were cancelled, if any: only what-if events make them so."""
         counts = {
@@ -152,7 +156,9 @@ class DomainResult:
         sync = jobs.start[synchronised] - jobs.ready[synchronised]
         return {
             "jobs": int(chosen.sum()),
-            **metrics.group(work.submit[ran], jobs.start[ran], jobs.run[ran], sync),
+            **metrics.group(
+                metrics.wait(work.submit[ran], jobs.start[ran]), ~self._cut_short[ran], jobs.run[ran], sync
+            ),
         }
 
 

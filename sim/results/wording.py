@@ -36,6 +36,24 @@ def number(value: float | None) -> str:
     return f"{value:,.0f}" if value >= 1000 else f"{value:,.1f}"
 
 
+def duration_with_interval(mean: float, half: float | None) -> str:
+    """Format a mean duration in seconds, ± half its interval if it has one, in the unit of the larger of both."""
+    size, unit = next((size, unit) for least, size, unit in UNITS if max(abs(mean), half or 0.0) >= least)
+    return f"{number_with_interval(mean / size, None if half is None else half / size)} {unit}"
+
+
+def number_with_interval(mean: float, half: float | None, digits: int = 1) -> str:
+    """Format a mean, ± half its interval if it has one, both with the same number of digits."""
+    digits = 0 if abs(mean) >= 1000 else digits
+    return f"{mean:,.{digits}f}" + ("" if half is None else f" ± {half:,.{digits}f}")
+
+
+def plus(text: str) -> str:
+    """Return a formatted difference, with a plus sign if it is above zero."""
+    above = bool(text) and float(text.split()[0].replace(",", "")) > 0
+    return f"+{text}" if above else text
+
+
 def whole(value: float | None) -> str:
     """Format a number as `number` does, but without a digit after the point if that is 0."""
     return number(value).removesuffix(".0")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from cosched.sim.reports.estimate import Estimate
+from cosched.sim.results.estimate import Estimate
 
 
 @dataclass(frozen=True)

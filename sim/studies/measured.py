@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-import numpy as np
 from polars import DataFrame, col
 
-from cosched.sim.reports.estimate import Estimate
+from cosched.sim.results.estimate import Estimate, estimate
 from cosched.sim.studies.tang2011.cases import LABELS
-from cosched.sim.sweeps.averages import CONFIDENCE
 from cosched.sim.sweeps.case import ERROR
 
 LEAST = 5  # replications of a comparison: with fewer, intervals that hold together would show nothing
@@ -72,13 +69,3 @@ def verdict_of(difference: Estimate) -> str:
     if difference.high < 0:
         return BETTER
     return WORSE if difference.low > 0 else OPEN
-
-
-def estimate(values: Sequence[float], intervals: int = 1) -> Estimate:
-    """Return a mean and, of two values or more, its interval by Student's t, as one of so many that hold together."""
-    if len(values) < 2:
-        return Estimate(values[0])
-    from scipy.special import stdtrit  # type: ignore[import-untyped]  # quantiles of Student's t
-
-    quantile = float(stdtrit(len(values) - 1, 1 - (1 - CONFIDENCE) / (2 * intervals)))
-    return Estimate(float(np.mean(values)), quantile * float(np.std(values, ddof=1)) / math.sqrt(len(values)))

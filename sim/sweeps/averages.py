@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cosched.sim.results.estimate import CONFIDENCE
 from cosched.sim.sweeps.case import ERROR
 
 if TYPE_CHECKING:
     import polars
 
-CONFIDENCE = 0.95
 MEASURES_AT_ONCE = 16
 INTERVAL = " ci95"  # suffix of the column with a mean's interval
 

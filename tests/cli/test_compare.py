@@ -2,19 +2,23 @@
 
 import json
 
+import polars
+
 from tests.cli.conftest import hourly, swf, tree
 
 WINDOW = ("--pair-window", "2m")
 
 
 def test_the_table(cosched, logs):
-    lines = cosched("replay", *logs, *WINDOW, "--compare").stdout.splitlines()
+    table, differences = cosched("replay", *logs, *WINDOW, "--compare").stdout.split("\n\n")
+    lines = table.splitlines()
     assert lines[1].split() == ["schemes", "machine", "wait", "slowdown", "sync", "node-h", "lost", "together"]
     schemes = ["none", "hold-hold", "hold-yield", "yield-hold", "yield-yield"]
     assert [line.split()[0] for line in lines[2::2]] == schemes
     assert [line.split()[0] for line in lines[3::2]] == ["b"] * 5
     assert all(line.endswith("8 of 8") for line in lines[4::2])
     assert max(map(len, lines)) <= 80
+    assert [line.split()[0] for line in differences.splitlines()[3::2]] == schemes[1:]
 
 
 def test_each_combination_is_a_replay_of_its_own(cosched, logs, tmp_path):
@@ -37,12 +41,25 @@ def test_each_combination_is_a_replay_of_its_own(cosched, logs, tmp_path):
 
 def test_json(cosched, logs, tmp_path):
     found = json.loads(cosched("replay", *logs, *WINDOW, "--compare", "--json", "--out", "all", "--no-report").stdout)
-    assert list(found) == ["version", "command", "seed", "combinations"]
+    assert list(found) == ["version", "command", "seed", "combinations", "differences"]
     assert list(found["combinations"]) == ["none", "HH", "HY", "YH", "YY"]
     assert found == json.loads((tmp_path / "all/comparison.json").read_text())
     assert found["combinations"]["YH"] == json.loads((tmp_path / "all/YH/summary.json").read_text())
     none = found["combinations"]["none"]
     assert {domain["scheme"] for domain in none["domains"].values()} == {"off"}
+
+
+def test_the_differences_are_those_of_the_same_jobs(cosched, logs, tmp_path):
+    found = json.loads(cosched("replay", *logs, *WINDOW, "--compare", "--json", "--out", "all", "--no-report").stdout)
+    none, both = (polars.read_csv(tmp_path / f"all/{name}/jobs.csv") for name in ("none", "HH"))
+    assert list(found["differences"]) == ["HH", "HY", "YH", "YY"]
+    for name, measures in found["differences"]["HH"].items():
+        mine = polars.col("domain") == name
+        longer = both.filter(mine)["start"] - none.filter(mine)["start"]
+        paired = none.filter(mine)["pair"].is_not_null()
+        assert measures["wait_s"] == {"mean": longer.mean(), "ci95": None}  # too few jobs for an interval
+        assert measures["paired_wait_s"]["mean"] == longer.filter(paired).mean()
+        assert measures["unpaired_wait_s"]["mean"] == (longer.filter(~paired).mean() if not paired.all() else None)
 
 
 def test_three_domains(cosched, tmp_path):

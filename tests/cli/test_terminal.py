@@ -53,7 +53,7 @@ def test_progress_on_standard_error_only(on_terminal, logs):
     assert "reading ..." in seen
     assert "schemes" not in seen
     assert ESCAPE not in data
-    assert data.count("\n") == 12
+    assert data.count("\n") == 12 + 1 + 3 + 8
 
 
 def test_messages_come_through_progress(on_terminal, logs):

@@ -13,9 +13,9 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter
 
-from cosched.sim.reports.estimate import Estimate
 from cosched.sim.reports.figures.figure import Figure
 from cosched.sim.reports.figures.style import DOMAINS, INK, PURPLE, SCHEMES, Look
+from cosched.sim.results.estimate import Estimate
 
 if TYPE_CHECKING:
     import polars

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from cosched.sim.reports.estimate import Estimate
 from cosched.sim.reports.figures.bars import Panel, Values, grouped_bars
 from cosched.sim.reports.figures.figure import Figure
 from cosched.sim.reports.figures.style import DOMAINS, Look
+from cosched.sim.results.estimate import Estimate
 from cosched.sim.sweeps.averages import INTERVAL
 from cosched.sim.sweeps.grid import NO_COSCHEDULING, SCHEMES
 

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from cosched.sim.reports.estimate import Estimate
+from cosched.sim.results.estimate import Estimate
 from cosched.sim.studies.groups.measuring import GROUP_WAIT, HELD, SYNC, WAIT
 from cosched.sim.studies.groups.setup import CLASSES, EXPERIMENTS, IN_PAIRS, SCHEMES, Experiment
 from cosched.sim.studies.measured import Measured, Place, verdict_of

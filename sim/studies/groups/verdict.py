@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
-from cosched.sim.reports.estimate import Estimate, shown, signed
+from cosched.sim.results.estimate import Estimate, shown, signed
 from cosched.sim.studies.groups.measuring import (
     APART,
     GAP,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from cosched.sim.reports.estimate import Estimate, shown
+from cosched.sim.results.estimate import Estimate, shown
 from cosched.sim.studies.measured import Place
 from cosched.sim.studies.meet.experiments import BY_LOAD, BY_SHARE
 from cosched.sim.studies.meet.measuring import HELD, NEVER, PAIR_LONGEST, PAIR_WAIT, PAIRS, TOGETHER, WAIT

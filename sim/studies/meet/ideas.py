@@ -9,8 +9,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from cosched.sim.reports.estimate import Estimate
-from cosched.sim.studies.measured import Values, estimate
+from cosched.sim.results.estimate import Estimate, estimate
+from cosched.sim.studies.measured import Values
 from cosched.sim.studies.meet.experiments import BY_LOAD, REQUESTS
 from cosched.sim.studies.meet.measuring import LONGEST, PAIR_WAIT, WAIT
 from cosched.sim.studies.meet.results import Results

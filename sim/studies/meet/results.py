@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from cosched.sim.reports.estimate import Estimate
+from cosched.sim.results.estimate import Estimate
 from cosched.sim.studies.measured import Measured, verdict_of
 from cosched.sim.studies.meet.experiments import Experiment
 from cosched.sim.studies.meet.measuring import (

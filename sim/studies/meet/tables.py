@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from polars import DataFrame
 
-from cosched.sim.reports.estimate import signed
+from cosched.sim.results.estimate import signed
 from cosched.sim.studies.means import MeansTable, cell
 from cosched.sim.studies.measured import BETTER, OPEN, WORSE, Place
 from cosched.sim.studies.meet import ideas

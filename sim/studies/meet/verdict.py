@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from cosched.sim.reports.estimate import Estimate, shown, signed
+from cosched.sim.results.estimate import Estimate, shown, signed
 from cosched.sim.studies.measured import BETTER, LEAST, OPEN, WORSE
 from cosched.sim.studies.meet.experiments import BY_LOAD
 from cosched.sim.studies.meet.measuring import (

@@ -10,7 +10,7 @@ from typing import Any
 import polars
 from polars import DataFrame, Expr, col, lit
 
-from cosched.sim.reports.estimate import Estimate
+from cosched.sim.results.estimate import Estimate
 from cosched.sim.studies.tang2011.cases import BY_LOAD, BY_SHARE, LABELS, LAST, LONG, LONG_NO_TIMER
 from cosched.sim.studies.tang2011.sensitivity import Sensitivity
 from cosched.sim.studies.tang2011.setup import BASE, MACHINES, MEDIUM

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import polars
 from polars import DataFrame, col
 
-from cosched.sim.reports.estimate import Estimate
+from cosched.sim.results.estimate import Estimate
 from cosched.sim.studies.tang2011.cases import BY_SHARE, LAST, LONG, LONG_NO_TIMER, SHARE_NO_TIMER
 from cosched.sim.studies.tang2011.paper.claims import never_started
 from cosched.sim.studies.tang2011.results import EXTRA, LOSS_SHARE, NEVER, SYNC, TOGETHER, WAIT, Results

@@ -95,7 +95,8 @@ def test_a_comparison_has_a_page_with_a_row_and_a_bar_for_each_combination(tmp_p
     done = cosched("replay", *args, "--no-report", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     page = comparison_page(read_comparison(tmp_path / "all/comparison.json"))
-    (section,) = page.sections
+    section, differences = page.sections
+    assert [row[0] for row in differences.tables[0].rows] == ["HH", "HY", "YH", "YY"]
     for table in section.tables:
         assert [row[0].text for row in table.rows] == ["none", "HH", "HY", "YH", "YY"]
         assert [row[0].link for row in table.rows][1] == "HH/report.html"

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from cosched.sim.reports.estimate import Estimate
+from cosched.sim.results.estimate import Estimate
 from cosched.sim.studies.tang2011.results import Results
 
 MOST_LISTED = 3  # exceptions

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cosched.sim.reports.estimate import shown
+from cosched.sim.results.estimate import shown
 from cosched.sim.studies.tang2011.cases import BY_LOAD
 from cosched.sim.studies.tang2011.paper.claim import Claim, Verdict, all_of, because, mean_of, missing, positive
 from cosched.sim.studies.tang2011.paper.comparisons import (

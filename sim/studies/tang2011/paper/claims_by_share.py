@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-from cosched.sim.reports.estimate import shown
+from cosched.sim.results.estimate import shown
 from cosched.sim.studies.tang2011.cases import BY_LOAD, BY_SHARE
 from cosched.sim.studies.tang2011.paper.claim import Claim, Verdict, all_of, because, mean_of, missing, positive
 from cosched.sim.studies.tang2011.paper.comparisons import (

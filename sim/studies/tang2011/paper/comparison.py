@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import polars
 
-from cosched.sim.reports.estimate import Estimate, shown
+from cosched.sim.results.estimate import Estimate, shown
 from cosched.sim.studies.tang2011.paper.claim import Claim, Verdict
 from cosched.sim.studies.tang2011.paper.claims import claims
 from cosched.sim.studies.tang2011.paper.numbers import statements

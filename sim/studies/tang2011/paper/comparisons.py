@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 
-from cosched.sim.reports.estimate import Estimate
+from cosched.sim.results.estimate import Estimate
 from cosched.sim.studies.tang2011.paper.claim import Named, Verdict, missing
 from cosched.sim.studies.tang2011.results import EXTRA, SLOWDOWN, WAIT, Results
 from cosched.sim.studies.tang2011.setup import BASE, MACHINES, SCHEMES

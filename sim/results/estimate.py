@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+
+import numpy as np
+
+CONFIDENCE = 0.95
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A mean over replications; `half` is the half-width of its 95 % interval, None if there is none."""
+    """A mean; `half` is the half-width of its 95 % interval, None if there is none."""
 
     mean: float
     half: float | None = None
@@ -28,6 +34,16 @@ class Estimate:
     def high(self) -> float:
         """The upper end of the interval."""
         return self.mean + (self.half or 0.0)
+
+
+def estimate(values: Sequence[float], intervals: int = 1) -> Estimate:
+    """Return a mean and, of two values or more, its interval by Student's t, as one of so many that hold together."""
+    if len(values) < 2:
+        return Estimate(values[0])
+    from scipy.special import stdtrit  # type: ignore[import-untyped]  # quantiles of Student's t
+
+    quantile = float(stdtrit(len(values) - 1, 1 - (1 - CONFIDENCE) / (2 * intervals)))
+    return Estimate(float(np.mean(values)), quantile * float(np.std(values, ddof=1)) / math.sqrt(len(values)))
 
 
 def signed(value: Estimate) -> str:
