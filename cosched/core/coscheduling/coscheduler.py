@@ -131,7 +131,7 @@ class Coscheduler:
         self.links = Links(ledger, mates, members, allocations, asking, slots)
         self.proposing = proposing = Proposing(ledger, peers, allocations, asking, slots)
         self.outgoing = outgoing = Outgoing(ledger, mates, peers, allocations, asking, proposing)
-        agreeing = Agreeing(ledger, peers, allocations, slots)
+        agreeing = Agreeing(ledger, peers, allocations, asking, slots)
         gathering = Gathering(ledger, peers, allocations, asking, agreeing)
         reserving = Reserving(ledger, allocations, slots, agreeing)
         promises = Promises(ledger, members, peers, allocations, asking, gathering, reserving)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 
 import pytest
 
@@ -146,9 +147,17 @@ def test_agreed_on_now_all_start():
 # Messages in any order, lost and doubled; domains that die; then a calm time
 
 
-def history(seed: int) -> Planned:
+def _check(world: Planned) -> None:
+    check(world)
+    assert all(later < earlier for earlier, later in world.moved), "a slot never moves later"
+    for name in world.cores:
+        if world.state(name) is JobState.QUEUED:
+            assert world.booked.get(name) == world.job(name).slot, name
+
+
+def history(seed: int, make: Callable[..., Planned] = Planned, check: Callable[[Planned], None] = _check) -> Planned:
     draw = random.Random(seed)
-    world = Planned("ABCD"[: draw.choice([3, 3, 4])], patience=LONG)
+    world = make("ABCD"[: draw.choice([3, 3, 4])], patience=LONG)
     deaths = draw.choice([0, 0.02])
     world.free = {name: draw.choice([7, 50, 100, 1000]) for name in world.cores}
     if draw.random() < 0.7:  # they have a slot
@@ -156,7 +165,7 @@ def history(seed: int) -> Planned:
             offered(world, name)
     for _ in range(STEPS):
         _step(world, draw, deaths)
-        _check(world)
+        check(world)
     by_slot = draw.random() < 0.5
     world.claimable = "".join(world.cores)
     world.fits = "" if by_slot else world.claimable
@@ -165,7 +174,7 @@ def history(seed: int) -> Planned:
         if len(world.started) == len(world.cores) and not world.pending:
             break
         _go_on(world, draw)
-        _check(world)
+        check(world)
     return world
 
 
@@ -193,14 +202,6 @@ def _go_on(world: Planned, draw: random.Random) -> None:
         world.due(*draw.choice(list(world.timers)))
     else:
         world.offer(draw)
-
-
-def _check(world: Planned) -> None:
-    check(world)
-    assert all(later < earlier for earlier, later in world.moved), "a slot never moves later"
-    for name in world.cores:
-        if world.state(name) is JobState.QUEUED:
-            assert world.booked.get(name) == world.job(name).slot, name
 
 
 def played(seed: int) -> Planned:

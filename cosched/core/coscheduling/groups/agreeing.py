@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from cosched.core.coscheduling.allocations import HOLDING, QUEUED, READY, Allocations
+from cosched.core.coscheduling.asking import Asking
 from cosched.core.coscheduling.at_slot import AtSlot
 from cosched.core.coscheduling.groups.proposals import lease, membership, propose
 from cosched.core.coscheduling.ledger import Ledger, PairedJob
@@ -47,6 +48,7 @@ class Agreeing:
     ledger: Ledger
     peers: Peers
     allocations: Allocations
+    asking: Asking
     slots: Slots
 
     def __post_init__(self) -> None:
@@ -252,6 +254,9 @@ class Agreeing:
         job.will_hold = False
         if group.has_begun:
             return [*self.slots.confirm(job), *self.allocations.start(job, now, Why.AT_SLOT)]
+        if any(peer not in group.jobs for peer in group.partners):  # it has only been asked
+            again = SetTimer(job.id, Timer.SLOT, now + self.ledger.settings.retry_interval)
+            return [again, *self.asking.ask_for_mate(job, now)]
         return [*self.slots.confirm(job), *propose(self.ledger, job, group.partners, now, slot=group.slot)]
 
 

@@ -144,6 +144,8 @@ class Gathering:
     def _agree(self, job: PairedJob, others: Sequence[Domain], now: int) -> list[Effect]:
         """A group with windows starts by an agreement only, also if that is on now."""
         job.will_hold = False
+        if job.slot is not None and job.slot <= now:
+            return propose(self.ledger, job, others, now, slot=membership(job).slot)
         if not self._may_book(job, others):
             return self.allocations.pass_over(job, now, Why.MATE_QUEUING, peer=others[0])
         return self.agreeing.agree(job, others[0], now)

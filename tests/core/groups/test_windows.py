@@ -1,0 +1,166 @@
+"""Groups with windows: each member starts at its own instant, and all or none, whatever gets lost (groups.md)."""
+
+from __future__ import annotations
+
+import pytest
+
+from cosched.core.effects import Timer
+from cosched.core.events import Answered, Finished, MayBeEarlier
+from cosched.core.job import JobState
+from cosched.core.protocol import Window
+from tests.tiers import SEED, soaked
+
+from .planned import Planned
+from .test_histories import check
+from .test_slots import history, offered, settle, slots
+
+B_LATER = (Window("B", 60, 60),)
+WINDOWS = (Window("B", 30, 60), Window("C", -20, 200))
+
+
+def agreed(free: dict[str, int], windows: tuple[Window, ...] = B_LATER) -> Planned:
+    """A world whose members have all been ready, and cannot start now."""
+    world = Planned("".join(free), windows=windows)
+    world.free = dict(free)
+    for name in free:
+        offered(world, name)
+    return world
+
+
+def test_each_member_has_its_own_slot():
+    world = agreed({"A": 10, "B": 50, "C": 30})
+    assert slots(world) == [30, 90, 30]
+    assert all(world.job(name).group.instant == 30 for name in "ABC")
+
+
+def test_who_fits_late_makes_the_common_instant_a_later_one():
+    assert slots(agreed({"A": 10, "B": 150, "C": 30})) == [90, 150, 90]
+
+
+def test_a_member_may_start_before_the_common_instant():
+    assert slots(agreed({"A": 10, "B": 10, "C": 70}, (Window("B", -40, -40),))) == [70, 30, 70]
+
+
+def test_within_its_window_a_member_starts_as_soon_as_it_can():
+    assert slots(agreed({"A": 100, "B": 100, "C": 170}, WINDOWS)) == [100, 130, 170]
+
+
+def test_with_the_first_start_the_slots_of_the_others_are_fixed():
+    world = agreed({"A": 10, "B": 50, "C": 30})
+    world.due("A", Timer.SLOT)
+    settle(world)
+    assert world.started == ["A", "C"]
+    assert world.job("B").slot == 90
+    assert world.is_fixed("B")
+    world.due("B", Timer.SLOT)
+    settle(world)
+    assert world.started_at == {"A": 30, "C": 30, "B": 90}
+    assert len({world.job(name).group.started_by for name in "ABC"}) == 1
+
+
+def test_nobody_starts_if_the_slot_of_a_later_member_is_gone():
+    world = agreed({"A": 10, "B": 50, "C": 30})
+    world.feed("B", Finished("j", JobState.CANCELLED))
+    world.pending.clear()  # the word of that gets lost
+    world.due("A", Timer.SLOT)
+    settle(world)
+    assert world.started == []
+
+
+def test_a_member_that_is_cancelled_after_the_first_start_leaves_the_others():
+    world = agreed({"A": 10, "B": 50, "C": 30}, (Window("B", 60, 60), Window("C", 90, 90)))
+    world.due("A", Timer.SLOT)
+    settle(world)
+    world.feed("B", Finished("j", JobState.CANCELLED))
+    settle(world)
+    world.due("C", Timer.SLOT)
+    settle(world)
+    assert world.started == ["A", "C"]
+
+
+def test_a_drop_that_crosses_the_first_start_comes_too_late():
+    """B and C have voted. C is cancelled, and its drop comes to B before the decision of A."""
+    world = agreed({"A": 10, "B": 50, "C": 30})
+    world.due("A", Timer.SLOT)
+    while not all(type(event) is Answered for _, event in world.pending):
+        world.deliver(0)
+    world.feed("C", Finished("j", JobState.CANCELLED))
+    while (drops := [index for index, (to, _) in enumerate(world.pending) if to == "B"]) != []:
+        world.deliver(drops[0])
+    assert world.job("B").slot == 90
+    settle(world)
+    world.due("B", Timer.SLOT)
+    settle(world)
+    assert world.started_at == {"A": 30, "B": 90}
+
+
+def test_a_group_with_windows_that_fits_now_starts_at_once():
+    world = agreed({"A": 7, "B": 7, "C": 7})
+    assert world.started == ["A", "C"]
+    assert world.job("C").yields == 0
+    assert world.job("B").slot == 67
+
+
+def test_all_slots_move_if_the_common_instant_can_be_earlier():
+    world = agreed({"A": 100, "B": 50, "C": 30})
+    world.free = {"A": 40, "B": 50, "C": 30}
+    world.pending.append(("A", MayBeEarlier("j")))
+    settle(world)
+    assert slots(world) == [40, 100, 40]
+    assert world.moved == [(160, 100), (100, 40), (100, 40)]
+
+
+def test_no_member_becomes_later_for_an_earlier_common_instant():
+    world = agreed({"A": 100, "B": 100, "C": 120}, WINDOWS)
+    assert slots(world) == [100, 130, 120]
+    world.free = {"A": 40, "B": 40, "C": 130}
+    world.pending.append(("A", MayBeEarlier("j")))
+    settle(world)
+    assert slots(world) == [100, 130, 120]
+    assert world.moved == []
+
+
+def test_members_that_give_other_windows_are_of_no_group():
+    world = Planned("ABC", windows=B_LATER)
+    group = world.job("C").group
+    group.windows = {"B": (0, 60)}
+    for name in "ABC":
+        offered(world, name)
+    assert world.job("A").group.without == ("C",)
+
+
+# Messages in any order, lost and doubled; domains that die; then a calm time
+
+
+def _check(world: Planned) -> None:
+    check(world)
+    assert all(later <= earlier for earlier, later in world.moved), "a slot never moves later"
+    started = [world.job(name).group.started_by for name in world.started]
+    for name in world.cores:
+        job = world.job(name)
+        if job.state is JobState.QUEUED:
+            assert world.booked.get(name) == job.slot, name
+        elif name in world.booked and job.state is JobState.RUNNING:
+            assert world.started_at[name] >= world.booked[name], "nobody starts before its slot"
+        if started:
+            by = job.group.started_by or (job.group.booking and job.group.booking.proposal)
+            assert by == started[0], f"{name} neither starts nor is booked"
+
+
+def played(seed: int) -> Planned:
+    def make(domains: str, patience: int) -> Planned:
+        return Planned(domains, patience, WINDOWS if seed % 2 else B_LATER)
+
+    try:
+        world = history(seed, make, _check)
+        assert len(world.started) == len(world.cores), {name: world.state(name).name for name in world.cores}
+    except AssertionError as error:
+        raise AssertionError(f"seed {seed}") from error
+    return world
+
+
+@pytest.mark.parametrize("seeds", soaked([range(100), range(SEED * 10_000, SEED * 10_000 + 10_000)], 1))
+def test_all_members_start_whatever_gets_lost(seeds):
+    for seed in seeds:
+        played(seed)
+
