@@ -108,7 +108,8 @@ def pair_jobs(config: ReplayConfig, workloads: Sequence[Workload]) -> Pairing:
     """Pair the jobs as configured; InputError."""
     names = [domain.name for domain in config.domains]
     if config.pairs is not None:
-        return pairs_from_file(config.pairs, names, workloads)
+        slots = [domain.name for domain in config.domains if domain.meeting_if_on.slots]
+        return pairs_from_file(config.pairs, names, workloads, slots)
     if config.pair_window is not None:
         return pairs_by_window(workloads, config.pair_window)
     if config.pair_fraction is not None and config.group_size is not None:

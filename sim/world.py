@@ -34,13 +34,11 @@ from cosched.core.protocol import (
     Failure,
     GetMateJobId,
     GetMateStatus,
-    GroupName,
     JobId,
     MateName,
     Named,
     Reply,
     Request,
-    Window,
 )
 from cosched.core.scheduling.batch.cluster import Cluster
 from cosched.core.scheduling.primitives.tables import MAX_TIME, NEVER, Tables, new_tables
@@ -51,7 +49,7 @@ from cosched.sim.link import Link
 from cosched.sim.questions import Questions
 from cosched.sim.timers import VirtualTimers
 from cosched.workload.jobs import Workload
-from cosched.workload.pairing import Pairing
+from cosched.workload.pairing import Group, Pairing
 
 OF_SLOTS = (  # what messages say of slots
     *("slot_generation", "mate_ready"),
@@ -280,13 +278,12 @@ class World:
             for side, name in enumerate(domains[side].name for side in sides):
                 if name in self.index:
                     self._link(self.index[name], jobs[side], MateName(domains[sides[1 - side]].name, str(number)))
+        names = [domain.name for domain in domains]
         for group in pairing.groups:
-            names = tuple(domains[domain].name for domain, _ in group.members)
-            windows = named_windows(names, group.windows)
-            for name, (_, job) in zip(names, group.members, strict=True):
-                if name in self.index:
-                    others = tuple(other for other in names if other != name)
-                    self._link(self.index[name], job, GroupName(str(group.row), others, windows=windows))
+            _check_slots(group, domains)
+            for domain, job in group.members:
+                if names[domain] in self.index:
+                    self._link(self.index[names[domain]], job, group.named_by(domain, names))
         self.note_paired()
 
     def _link(self, domain: int, job: int, named: Named) -> None:
@@ -306,10 +303,11 @@ class World:
                 scheduler.count_paired(job, setup.name not in off and not alone)
 
 
-def named_windows(names: Sequence[Domain], windows: Sequence[tuple[int, int]]) -> tuple[Window, ...]:
-    """The windows of a group's members, in these domains, that are not [0, 0]; in the order of domains."""
-    named = (Window(name, *window) for name, window in zip(names, windows, strict=bool(windows)))
-    return tuple(sorted(window for window in named if (window.earliest, window.latest) != (0, 0)))
+def _check_slots(group: Group, domains: Sequence[DomainSetup]) -> None:
+    """Refuse a group with windows of which some domain, though it coschedules, gives no slots."""
+    for setup in (domains[domain] for domain, _ in group.members) if group.windows else ():
+        if setup.coscheduling.enabled and not setup.coscheduling.slots:
+            raise ValueError(f"row {group.row} of the pairs has windows, which need slots in {setup.name}: slots=on")
 
 
 def _told(message: Request | Reply) -> dict[str, object]:

@@ -17,7 +17,7 @@ from cosched.core.protocol import Domain, GroupName
 from cosched.errors import InputError
 from cosched.workload.job_log import read_jobs
 from cosched.workload.jobs import Workload
-from cosched.workload.pairing import pairs_from_file
+from cosched.workload.pairing import pairs_from_file, split_window
 from cosched.workload.traces.opening import numbered, read_blocks
 
 
@@ -78,10 +78,9 @@ def _mates(path: Path | None, name: str, workload: Workload) -> Mapping[int, Map
             side = domains.index(here)
             mates[jobs[side]] = {"peer": names[domains[1 - side]], "pair": str(number)}
     for group in pairing.groups:
-        members = {names[domain]: job for domain, job in group.members}
-        if name in members:
-            job = members.pop(name)
-            mates[job] = {"group": GroupName(str(group.row), tuple(members))}
+        members = dict(group.members)
+        if here in members:
+            mates[members[here]] = {"group": group.named_by(here, names)}
     return mates
 
 
@@ -92,5 +91,5 @@ def _columns(path: Path) -> tuple[list[str], dict[str, Workload]]:
         names = [cell.strip() for cell in next(rows, [])]
         cells = [[cell.strip() for cell in row] for row in rows if len(row) == len(names)]
     none = np.empty(0, np.int64)
-    ids = {name: np.array([row[i] for row in cells], np.str_) for i, name in enumerate(names)}
+    ids = {name: np.array([split_window(row[i])[0] for row in cells], np.str_) for i, name in enumerate(names)}
     return names, {name: Workload(str(path), ids[name], none, none, none, none) for name in names}

@@ -16,6 +16,7 @@ from typing import NamedTuple
 JobId = str
 Domain = str
 
+LONGEST_OFFSET = 7 * 86_400  # seconds of a window from the group's common instant
 MAX_MEMBERS = 16  # of a group
 NO_HOLD = 1 << 62  # a generation that no hold ever has
 FOREVER = 1 << 62  # an instant that never comes, such as the end of a hold without a release timer

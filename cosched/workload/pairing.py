@@ -6,9 +6,10 @@ import csv
 import decimal
 import io
 import math
+import re
 import sys
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import NamedTuple
@@ -16,7 +17,7 @@ from zlib import crc32
 
 import numpy as np
 
-from cosched.core.protocol import MAX_MEMBERS
+from cosched.core.protocol import LONGEST_OFFSET, MAX_MEMBERS, Domain, GroupName, Window
 from cosched.errors import InputError
 from cosched.validation.text import shown
 from cosched.workload.jobs import Ints, Workload
@@ -25,6 +26,8 @@ from cosched.workload.traces.opening import StrPath, numbered, read_blocks, sour
 
 LONGEST_NUMBER = 18
 NO_LIMIT = sys.maxsize
+TOGETHER = (0, 0)
+_WINDOW = re.compile(r"([+-]?\d{1,9})\.\.([+-]?\d{1,9})")
 
 
 class Group(NamedTuple):
@@ -37,6 +40,13 @@ class Group(NamedTuple):
     row: int
     members: tuple[tuple[int, int], ...]
     windows: tuple[tuple[int, int], ...] = ()
+
+    def named_by(self, domain: int, names: Sequence[Domain]) -> GroupName:
+        """What the member in this domain names; `names` are those of all domains."""
+        others = tuple(names[other] for other, _ in self.members if other != domain)
+        given = zip((names[of] for of, _ in self.members), self.windows, strict=False)
+        windows = tuple(sorted(Window(name, *window) for name, window in given if window != TOGETHER))
+        return GroupName(str(self.row), others, windows=windows)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,15 +69,20 @@ class Pairing:
         return len(self.row) + len(self.groups)
 
 
-def pairs_from_file(path: StrPath, names: Sequence[str], workloads: Sequence[Workload]) -> Pairing:
+def pairs_from_file(
+    path: StrPath, names: Sequence[str], workloads: Sequence[Workload], slots: Collection[str] | None = None
+) -> Pairing:
     """Read a CSV file: its header names policy domains, its rows are job ids; an empty cell is no member.
 
     `names` and `workloads` list the domains in the same order; a domain need not have a column. '-' is standard
     input. A row that names a job left out in cleaning is dropped, but still counted in the numbering.
 
+    A cell `ID@LO..HI` gives a job its window, in whole seconds after the common instant of the row's jobs. Only domains
+    with slots can have jobs of such rows; `slots` names those that have, None: all.
+
     InputError names the line of an unknown or repeated column, a wrong number of cells, too few or too many members, a
-    job that its trace does not have, or a job named twice. It is also raised for a file that cannot be
-    read, is not text or has no header.
+    job that its trace does not have, a job named twice, or windows that cannot be. It is also raised for a file that
+    cannot be read, is not text or has no header.
     """
     source = source_name(path)
     lines = numbered(read_blocks(path))
@@ -77,13 +92,44 @@ def pairs_from_file(path: StrPath, names: Sequence[str], workloads: Sequence[Wor
     row, found = 0, []
     for row, (line, text) in enumerate(lines, 1):
         try:
-            mates = [(domain, jobs[domain].claim(cell, line)) for domain, cell in _members(text, columns)]
+            mates = [(domain, *jobs[domain].claim(cell, line)) for domain, cell in _members(text, columns)]
+            windows = _windows({names[domain]: window for domain, _, window in mates}, slots)
         except ValueError as error:
             raise InputError(source, line, str(error)) from None
-        known = tuple((domain, job) for domain, job in mates if job is not None)
+        known = tuple((domain, job) for domain, job, _ in mates if job is not None)
         if len(known) == len(mates):
-            found.append(Group(row, known))
+            found.append(Group(row, known, windows))
     return paired(found, row - len(found))
+
+
+def split_window(cell: str) -> tuple[str, str]:
+    """Return the job's id of a cell of a pairs file, and its window as it is written there, empty if there is none."""
+    id, at, window = cell.rpartition("@")
+    return (id, window) if at else (cell, "")
+
+
+def _windows(given: Mapping[Domain, tuple[int, int]], slots: Collection[str] | None) -> tuple[tuple[int, int], ...]:
+    """Return the windows of a row's jobs, none if all start together; ValueError if they cannot be."""
+    if all(window == TOGETHER for window in given.values()):
+        return ()
+    if TOGETHER not in given.values():
+        raise ValueError("every job has a window, but they count from one that has none")
+    without = [name for name in given if slots is not None and name not in slots]
+    if without:
+        raise ValueError(f"jobs with windows are for domains with slots, and {without[0]} has none")
+    return tuple(given.values())
+
+
+def _parse_window(text: str) -> tuple[int, int]:
+    found = _WINDOW.fullmatch(text)
+    if found is None:
+        raise ValueError(f"window {shown(text)} is not of whole seconds, FROM..TO, as -300..300")
+    low, high = map(int, found.groups())
+    if low > high:
+        raise ValueError(f"window {text} ends before it begins")
+    if max(-low, high) > LONGEST_OFFSET:
+        raise ValueError(f"window {text} is more than 7 days from the common instant")
+    return low, high
 
 
 def paired(found: Sequence[Group], dropped: int = 0) -> Pairing:
@@ -198,16 +244,29 @@ class _Jobs:
         self._left_out = workload.left_out_ids
         self._lines: dict[int | str, int] = {}
 
-    def claim(self, cell: str, line: int) -> int | None:
-        """Return the row of the job with this id, None if it was left out; ValueError if unknown or already paired."""
-        is_number = cell.isascii() and cell.isdecimal() and len(cell) <= LONGEST_NUMBER
-        job_id = int(cell) if self._numeric and is_number else cell
-        if job_id not in self._rows and job_id not in self._left_out:
+    def claim(self, cell: str, line: int) -> tuple[int | None, tuple[int, int]]:
+        """Return the row of the job of this cell, None if it was left out, and its window.
+
+        ValueError if it is unknown or already paired, or the window cannot be.
+        """
+        window = TOGETHER
+        job_id = self._id(cell)
+        if job_id is None and "@" in cell:  # an id may have one, too
+            name, text = split_window(cell)
+            job_id = self._id(name)
+            window = TOGETHER if job_id is None else _parse_window(text)
+        if job_id is None:
             raise ValueError(f"{self._domain} has no job {shown(cell)}")
         if job_id in self._lines:
             raise ValueError(f"{self._domain}'s job {shown(cell)} is already paired on line {self._lines[job_id]}")
         self._lines[job_id] = line
-        return self._rows.get(job_id)
+        return self._rows.get(job_id), window
+
+    def _id(self, text: str) -> int | str | None:
+        """Return the id of the job that the text names, None if there is none."""
+        is_number = text.isascii() and text.isdecimal() and len(text) <= LONGEST_NUMBER
+        job_id = int(text) if self._numeric and is_number else text
+        return job_id if job_id in self._rows or job_id in self._left_out else None
 
 
 def _columns(header: str, names: Sequence[str], source: str, line: int) -> list[int]:
@@ -265,6 +324,9 @@ def _csv_text(names: Sequence[str], workloads: Sequence[Workload], pairing: Pair
         cells = [""] * len(names)
         for domain, job in group.members:
             cells[domain] = ids[domain][job]
+        for (domain, _), (low, high) in zip(group.members, group.windows, strict=False):
+            if (low, high) != TOGETHER:
+                cells[domain] = f"{cells[domain]}@{low}..{high}"
         writer.writerow(cells)
     return text.getvalue()
 

@@ -48,10 +48,6 @@ def _mates(setups: Sequence[DomainSetup], pairing: Pairing, index: int) -> dict[
 
 
 def _groups(setups: Sequence[DomainSetup], pairing: Pairing, index: int) -> dict[int, GroupName]:
-    groups = {}
-    for group in pairing.groups:
-        members = dict(group.members)
-        if index in members:
-            others = tuple(setups[domain].name for domain in members if domain != index)
-            groups[members[index]] = GroupName(str(group.row), others)
-    return groups
+    names = [setup.name for setup in setups]
+    rows = ((group, row) for group in pairing.groups for domain, row in group.members if domain == index)
+    return {row: group.named_by(index, names) for group, row in rows}

@@ -83,11 +83,12 @@ def _facts(run: Run) -> Iterator[tuple[str, str]]:
 
 
 def _tiles(run: Run) -> Iterator[Tile]:
-    if run.paired:
-        pairs = run.summary["pairs"]
-        missed = pairs["pairs"] - pairs["together"]
-        note = f"{missed:,} did not start together" if missed else f"all {count(pairs['pairs'], 'pair')}"
-        yield Tile(f"{pairs['together']:,}", "pairs together", note)
+    for kind in ("pairs", "groups") if run.paired else ():
+        found = run.summary.get(kind)
+        if found is not None and found[kind]:
+            missed = found[kind] - found["together"]
+            note = f"{missed:,} did not start together" if missed else f"all {count(found[kind], kind[:-1])}"
+            yield Tile(f"{found['together']:,}", f"{kind} together", note)
     yield _mean_tile(run, "all", "wait_s", "mean wait", duration)
     if run.coscheduled:
         yield _mean_tile(run, "paired", "sync_s", "mean sync time", duration)

@@ -18,7 +18,7 @@ from cosched.sim.engine import Engine
 from cosched.sim.holds_and_yields import HoldEnd, Holds, Yields
 from cosched.sim.results import metrics
 from cosched.workload.jobs import UNKNOWN, Ints, JobIds, Workload
-from cosched.workload.pairing import Pairing
+from cosched.workload.pairing import TOGETHER, Pairing
 
 if TYPE_CHECKING:
     import polars
@@ -190,21 +190,33 @@ class ReplayResult:
 
     @cached_property
     def groups(self) -> dict[str, Any]:
-        """How many groups of more than two jobs started together, apart (with the gaps, in seconds) or not at all."""
+        """How many groups started together, apart (with the gaps, in seconds) or not at all; pairs are none.
+
+        A group with windows has started together if each job has started within its own, and else is apart by as many
+        seconds as the windows would have to be longer.
+        """
         domains = list(self.domains.values())
         starts = [
             np.array([domains[domain].jobs.start[job] for domain, job in group.members])
             for group in self.pairing.groups
         ]
-        gaps = np.array([of.max() - of.min() for of in starts if (of != UNKNOWN).all()], np.int64)
+        windows = [np.array(group.windows or [TOGETHER]) for group in self.pairing.groups]
+        started = [(of, given) for of, given in zip(starts, windows, strict=True) if (of != UNKNOWN).all()]
+        gaps = np.array([max(0, (of - to[:, 1]).max() - (of - to[:, 0]).min()) for of, to in started], np.int64)
         return {
             "groups": len(starts),
             "members": sum(map(len, starts)),
+            **self._with_windows,
             "together": int((gaps == 0).sum()),
             "desynchronised": int((gaps > 0).sum()),
             "never": len(starts) - len(gaps),
             "gap_s": metrics.spread(gaps[gaps > 0]),
         }
+
+    @property
+    def _with_windows(self) -> dict[str, int]:
+        count = sum(bool(group.windows) for group in self.pairing.groups)
+        return {"with_windows": count} if count else {}
 
     def summary(self) -> dict[str, Any]:
         """The content of summary.json, without version, command and seed."""

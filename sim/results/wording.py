@@ -117,9 +117,10 @@ def pairs_line(pairs: Summary) -> str:
 
 
 def groups_line(groups: Summary) -> str:
-    """Say how many groups of more than two jobs started together, apart or not at all."""
+    """Say how many groups started together, apart or not at all."""
     of = f"{groups['groups']:,} ({groups['members']:,} jobs)"
-    return f"groups: {groups['together']:,} of {of} started together{_exceptions(groups)}"
+    together = "started together, or within their windows" if groups.get("with_windows") else "started together"
+    return f"groups: {groups['together']:,} of {of} {together}{_exceptions(groups)}"
 
 
 def _exceptions(found: Summary) -> str:

@@ -97,6 +97,7 @@ def test_the_simulator_s_page_works_as_written(terminals):
     assert all(said)
     assert (terminals.folder / "run1" / "jobs.csv").stat().st_size > 100_000
     assert any("'together': 166" in text for text in said)
+    assert any("groups: 166 of 166 (332 jobs) started together, or within their windows" in text for text in said)
     assert "'desynchronised': 0" in said[-1]  # the Python block
 
 

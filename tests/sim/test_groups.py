@@ -16,6 +16,8 @@ from cosched.core.scheduling.scheduler import ClusterSettings
 from cosched.core.settings import CoschedulingSettings, Scheme
 from cosched.sim.engine import Engine
 from cosched.sim.replaying import NO_PAIRS
+from cosched.sim.results.result import collect
+from cosched.sim.results.wording import groups_line
 from cosched.sim.world import DomainSetup
 from cosched.workload.jobs import Workload
 from cosched.workload.pairing import Group, Pairing
@@ -23,6 +25,7 @@ from tests.sim.federated import casts, played, simulated
 from tests.tiers import SEED, soaked
 
 NODES = 10
+WINDOWS = [(0, 0), (0, 100), (-60, 60), (30, 30), (500, 600), (-200, -100)]
 
 
 def workload(jobs: list[tuple[int, int, int, int]]) -> Workload:
@@ -114,6 +117,50 @@ def meeting(setup: DomainSetup) -> DomainSetup:
 @pytest.mark.parametrize("seeds", soaked([range(10), range(SEED * 10_000, SEED * 10_000 + 1_000)], 1))
 def test_whoever_plays_a_domain_groups_start_at_the_same_instants(seeds):
     assert [seed for seed in seeds if differing(seed)] == []
+
+
+def with_windows(seed: int) -> tuple[list[DomainSetup], Pairing]:
+    """A random case of domains that meet; the members of its groups have windows, but for one."""
+    setups, groups = random_case(seed)
+    draw = random.Random(seed)
+    chosen = [
+        draw.sample([(0, 0), *draw.choices(WINDOWS, k=len(group.members) - 1)], len(group.members)) for group in groups
+    ]
+    given = [group._replace(windows=tuple(windows)) for group, windows in zip(groups, chosen, strict=True)]
+    return [meeting(setup) for setup in setups], pairing(given)
+
+
+def differs_with_windows(seed: int) -> bool:
+    setups, groups = with_windows(seed)
+    found = simulated(setups, groups)
+    some = list(casts(setups))
+    return any(played(setups, groups, cast) != found for cast in random.Random(seed).sample(some, 2) + some[-1:])
+
+
+@pytest.mark.parametrize("seeds", soaked([range(10), range(SEED * 10_000, SEED * 10_000 + 1_000)], 1))
+def test_whoever_plays_a_domain_members_start_within_their_windows_at_the_same_instants(seeds):
+    assert [seed for seed in seeds if differs_with_windows(seed)] == []
+
+
+def test_a_group_has_started_together_if_each_job_has_started_within_its_window():
+    jobs = [(0, 10, 10, 1)]
+    setups = [meeting(setup(name, jobs)) for name in "ABC"]
+    engine = Engine(setups, pairing([Group(1, ((0, 0), (1, 0), (2, 0)), ((0, 0), (60, 90), (-5, 0)))]))
+    engine.run()
+    result = collect(engine, [None] * 3, {})
+    assert [int(result.domains[name].jobs.start[0]) for name in "ABC"] == [0, 60, 0]
+    counts = {"groups": 1, "members": 3, "with_windows": 1, "together": 1, "desynchronised": 0, "never": 0}
+    assert counts.items() <= result.groups.items()
+    assert groups_line(result.groups) == "groups: 1 of 1 (3 jobs) started together, or within their windows"
+    result.domains["B"].jobs.start[0] = 100
+    late = replace(result).groups
+    assert (late["desynchronised"], late["gap_s"]["max"]) == (1, 10)
+
+
+def test_a_group_with_windows_needs_slots_in_all_domains():
+    setups = [meeting(setup("A", [(0, 10, 10, 1)])), setup("B", [(0, 10, 10, 1)])]
+    with pytest.raises(ValueError, match=r"^row 1 of the pairs has windows, which need slots in B: slots=on$"):
+        Engine(setups, pairing([Group(1, ((0, 0), (1, 0)), ((0, 0), (60, 60)))]))
 
 
 def test_members_start_when_the_last_of_them_can():

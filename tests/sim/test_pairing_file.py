@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cosched.core.protocol import GroupName, Window
 from cosched.errors import InputError
 from cosched.workload.jobs import Workload
 from cosched.workload.pairing import Group, Pairing, pairs_from_file, write_pairs
@@ -79,6 +80,35 @@ def test_rows_of_more_than_two_jobs_are_groups(read, tmp_path, domains):
     assert (tmp_path / "again.csv").read_text() == "intrepid,eureka,mira\n10,9,a.1\n20,8,\n"
 
 
+def test_a_cell_may_have_a_window(read, tmp_path, domains):
+    text = "intrepid,eureka,mira\n10,9@60..60,a.1@-300..300\n20,8@-5..0,\n30,7@0..0,\n"
+    pairing = read(text)
+    assert pairing.groups == (
+        Group(1, ((0, 0), (1, 2), (2, 0)), ((0, 0), (60, 60), (-300, 300))),
+        Group(2, ((0, 1), (1, 1)), ((0, 0), (-5, 0))),
+    )
+    assert pairing.row.tolist() == [3]
+    assert pairing.groups[0].named_by(1, NAMES) == GroupName(
+        "1", ("intrepid", "mira"), windows=(Window("eureka", 60, 60), Window("mira", -300, 300))
+    )
+    write_pairs(tmp_path / "again.csv", NAMES, domains, pairing)
+    assert (tmp_path / "again.csv").read_text() == text.replace("@0..0", "")
+
+
+def test_an_id_may_have_the_form_of_a_window(tmp_path):
+    path = tmp_path / "pairs.csv"
+    path.write_text("a,b\n1@0..9,1\n")
+    assert pairs_from_file(path, ["a", "b"], [workload(["1@0..9"]), workload([1])]).groups == ()
+
+
+def test_windows_are_for_domains_with_slots(tmp_path, domains):
+    path = tmp_path / "pairs.csv"
+    path.write_text("intrepid,eureka,mira\n10,9,a.1\n20,8@60..60,\n")
+    assert len(pairs_from_file(path, NAMES, domains, ["intrepid", "eureka"])) == 2
+    with pytest.raises(InputError, match=r":3: jobs with windows are for domains with slots, and eureka has none$"):
+        pairs_from_file(path, NAMES, domains, ["intrepid", "mira"])
+
+
 def test_blank_lines_are_not_rows(read):
     assert members(read("\nintrepid,eureka\n\n10,9\n   \n20,8\n\n")) == [(1, (0, 0), (1, 2)), (2, (0, 1), (1, 1))]
 
@@ -137,6 +167,15 @@ WRONG_FILES = {
     "too many cells": ("intrepid,eureka\n10,9,\n", 2, "3 cells, but the header has 2"),
     "open quote": ('intrepid,eureka\n"10,9\n', 2, "not CSV: "),
     "open quote in the header": ('"intrepid,eureka\n', 1, "not CSV: "),
+    "window of an unknown job": ("intrepid,eureka\n10,11@1..2\n", 2, "eureka has no job '11@1..2'"),
+    "window of words": ("intrepid,eureka\n10,9@5m..6m\n", 2, "window '5m..6m' is not of whole seconds, FROM..TO"),
+    "window of parts": ("intrepid,eureka\n10,9@0.5..1\n", 2, "window '0.5..1' is not of whole seconds"),
+    "half a window": ("intrepid,eureka\n10,9@5\n", 2, "window '5' is not of whole seconds"),
+    "no window": ("intrepid,eureka\n10,9@\n", 2, "window '' is not of whole seconds"),
+    "window upside down": ("intrepid,eureka\n10,9@6..5\n", 2, "window 6..5 ends before it begins"),
+    "far window": ("intrepid,eureka\n10,9@0..604801\n", 2, "window 0..604801 is more than 7 days from"),
+    "far window before": ("intrepid,eureka\n10,9@-604801..0\n", 2, "is more than 7 days from the common instant"),
+    "windows alone": ("intrepid,eureka\n10@1..2,9@0..9\n", 2, "every job has a window, but they count from one that"),
     "binary": (b"intrepid,eureka\n10,9\n\x00\x01,8\n", 3, "binary"),
     "not UTF-8": (b"intrepid,eureka\n10,\xff\n", 2, "not UTF-8"),
 }

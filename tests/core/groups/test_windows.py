@@ -163,4 +163,3 @@ def played(seed: int) -> Planned:
 def test_all_members_start_whatever_gets_lost(seeds):
     for seed in seeds:
         played(seed)
-
