@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+from cosched.core.scheduling.primitives.tables import NEVER
 from cosched.sim.federation.batch_world import BatchWorld
 from cosched.sim.federation.conductor import Conductor
 from cosched.sim.world import World
@@ -12,8 +15,11 @@ class Engine(World):
 
     stalled = False  # True: the run ended because only forced releases remained, and they changed nothing
 
-    def run(self) -> None:
-        """Simulate until no event is left, or only forced releases that change nothing."""
-        conductor = Conductor([BatchWorld(self)])
+    def run(self, tell: Callable[[int], None] | None = None, stride: int = NEVER) -> None:
+        """Simulate until no event is left, or only forced releases that change nothing.
+
+        `tell` is called with the instant, about every `stride` seconds of the traces' time.
+        """
+        conductor = Conductor([BatchWorld(self)], tell or (lambda _: None), stride=stride)
         conductor.run()
         self.stalled = conductor.stalled

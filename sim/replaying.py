@@ -13,6 +13,7 @@ from cosched.errors import InputError
 from cosched.sim import spans
 from cosched.sim.configuration import Domain, ReplayConfig
 from cosched.sim.engine import Engine
+from cosched.sim.progress import TimeLine
 from cosched.sim.results.result import ReplayResult, collect
 from cosched.sim.script import ScriptedDomain, ScriptedEvent, read_script, told
 from cosched.sim.story import StoryLog
@@ -36,9 +37,16 @@ def run(config: ReplayConfig, say: Callable[[str], None] = lambda _: None) -> Re
 class Replay:
     """Job logs, read, cleaned and paired, ready to be simulated under several schemes."""
 
-    def __init__(self, config: ReplayConfig, say: Callable[[str], None] = lambda _: None) -> None:
+    def __init__(
+        self,
+        config: ReplayConfig,
+        say: Callable[[str], None] = lambda _: None,
+        doing: Callable[[str], None] | None = None,
+    ) -> None:
+        """`say` is called with what a user should know, `doing` with the progress of each run. InputError."""
         self.config = config
         self._say = say
+        self._doing = doing
         began = time.perf_counter()
         machines = [read_machine(domain, config) for domain in config.domains]
         self.workloads = [workload for workload, _ in machines]
@@ -82,7 +90,11 @@ class Replay:
             engine = Engine(setups, self.pairing, WhatIf(self.script), story)
         except ValueError as error:  # the times are too large
             raise InputError("replay", None, str(error)) from None
-        engine.run()
+        if self._doing is None:
+            engine.run()
+        else:
+            line = TimeLine(self.workloads, self._doing)
+            engine.run(line.tell, line.stride)
         timing = {
             "read_s": self.read_s,
             "compile_s": self.compile_s,

@@ -57,7 +57,7 @@ def demo(ctx: click.Context, out: str | None, no_report: bool, as_json: bool) ->
         from cosched.sim.replaying import Replay
         from cosched.sim.results.staging import staged
 
-        ready = Replay(_settings(), doing.say)
+        ready = Replay(_settings(), doing.say, doing.go_on)
         with staged(out) if out is not None else nullcontext() as stage:
             if stage:
                 _write_inputs(ready, stage)

@@ -81,7 +81,7 @@ def replay(
         from cosched.sim.replaying import Replay
         from cosched.sim.results.staging import staged
 
-        ready = _live(settings, doing) if live else Replay(settings, doing.say)
+        ready = _live(settings, doing) if live else Replay(settings, doing.say, doing.go_on)
         info = run_info(ctx, settings.seed)
         with staged(out) if out is not None else nullcontext() as stage, _deaths_told(live):
             said = (run_all if compare else _run)(ready, info, stage, not no_report, doing)
@@ -100,7 +100,7 @@ def _check(settings: ReplayConfig, compare: bool) -> None:
 def _live(settings: ReplayConfig, doing: Progress) -> Replay:
     from cosched.sim.live.replaying import LiveReplay
 
-    return LiveReplay(settings, doing.say, doing.step)
+    return LiveReplay(settings, doing.say, doing.go_on)
 
 
 @contextmanager

@@ -27,10 +27,12 @@ class Conductor:
         players: Sequence[Player],
         tell: Callable[[int], None] = lambda _: None,
         order: Sequence[Domain] | None = None,
+        stride: int = NEVER,
     ) -> None:
         """`tell` is called with each new instant first, but not with those that a player goes through alone.
 
-        `order`: all domains, in configuration order; that of the players, if it is not given.
+        `order`: all domains, in configuration order; that of the players, if it is not given. `stride`: the longest
+        time, in seconds of the traces, that a player goes on alone.
         """
         self.now = 0
         self.stalled = False  # True: the run ended because only forced releases remained, and they changed nothing
@@ -38,6 +40,7 @@ class Conductor:
         self._player = {domain: player for player in players for domain in player.domains}
         self._order = order or list(self._player)
         self._tell = tell
+        self._stride = stride
         self._idle_instants = 0
 
     def run(self) -> None:
@@ -60,7 +63,8 @@ class Conductor:
 
     def _alone(self, player: Player) -> None:
         """Let the only player with something to do go on until another one has something to do."""
-        advanced = player.go_on(self.now, self._next(other for other in self._players if other is not player))
+        others = self._next(other for other in self._players if other is not player)
+        advanced = player.go_on(self.now, min(others, self.now + self._stride, NEVER))
         self.now = advanced.instant
         if advanced.timers_fired:
             self._idle_instants = 1  # the count after an instant that is not idle: the player has jobs

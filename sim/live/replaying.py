@@ -14,6 +14,7 @@ from cosched.sim.configuration import ReplayConfig
 from cosched.sim.federation.conductor import Conductor
 from cosched.sim.federation.live_player import LivePlayer, ServiceDiedError
 from cosched.sim.live.processes import TIME, ReplayedDomain, in_processes, prepared
+from cosched.sim.progress import TimeLine
 from cosched.sim.replaying import Replay
 from cosched.sim.results.outcomes import jobs_of, last_event
 from cosched.sim.results.result import DomainResult, ReplayResult
@@ -34,28 +35,28 @@ class LiveReplay(Replay):
         say: Callable[[str], None] = lambda _: None,
         doing: Callable[[str], None] = lambda _: None,
     ) -> None:
-        """`doing` is called with the progress. InputError for settings that only a simulation supports."""
+        """As `Replay`. InputError for settings that only a simulation supports."""
         if config.script is not None:
             raise InputError("--live", None, "services have no script of what-if events (--script)")
         if config.events:
             raise InputError("--live", None, "services write no events.jsonl (--events)")
-        super().__init__(config, say)
+        super().__init__(config, say, doing)
         if self.pairing.groups and self.pairing.dropped:
             said = "groups are known by their rows' numbers, and rows were dropped: remove those of jobs left out"
             raise InputError("--pairs", None, f"--live: {said}")
-        self._doing = doing
+        self._tell = doing
 
     def run(self, schemes: Sequence[SchemeChoice] | None = None) -> ReplayResult:
         """Replay with the configured schemes, or with `schemes` (one a domain)."""
         settings = self.settings(schemes)
         domains = [ReplayedDomain(*each) for each in zip(settings, self.nodes, self.workloads, strict=True)]
         began = time.perf_counter()
-        self._doing("starting services ...")
+        self._tell("starting services")
         with self._services(domains) as (players, told):
             started = time.perf_counter()
             conductor = Conductor(players, self._teller(told))
             conductor.run()
-            self._doing("fetching results ...")
+            self._tell("fetching results")
             results = [self._collect(i, domain, players[i], conductor.now) for i, domain in enumerate(domains)]
         timing = {"read_s": self.read_s, "compile_s": self.compile_s, "start_s": started - began}
         timing["replay_s"] = time.perf_counter() - started
@@ -73,17 +74,12 @@ class LiveReplay(Replay):
             yield players, told
 
     def _teller(self, told: SharedTime) -> Callable[[int], None]:
-        """Return a function that tells services the time, and reports each per cent of it until the last submission."""
-        last = max(int(workload.submit.max()) for workload in self.workloads)
-        said = -1
+        """Return a function that tells services the time, and users how far it is."""
+        line = TimeLine(self.workloads, self._tell)
 
         def tell(now: int) -> None:
-            nonlocal said
             told.tell(now)
-            percent = min(100, 100 * now // max(1, last))
-            if percent > said:
-                said = percent
-                self._doing(f"replaying live: {percent} % ...")
+            line.tell(now)
 
         return tell
 

@@ -8,6 +8,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
+from cosched.sim.progress import time_left
 from cosched.sim.sweeps.case import ERROR, Case, Row, failed_row
 from cosched.sim.sweeps.gathering import gather
 from cosched.sim.sweeps.storage import Store
@@ -132,16 +133,9 @@ class _Progress:
 
     def __str__(self) -> str:
         ended, total = self._missing.there + self._ended, self._missing.total
-        parts = [f"{ended:,} of {total:,} cases"]
+        parts = [f"{100 * ended // total} %: {ended:,} of {total:,} cases"]
         if self._failed:
             parts.append(f"{self._failed:,} failed")
         if self._ended:
-            parts.append(f"{_left((time.monotonic() - self._began) / self._ended * (total - ended))} left")
+            parts.append(f"{time_left((time.monotonic() - self._began) / self._ended * (total - ended))} left")
         return ", ".join(parts)
-
-
-def _left(seconds: float) -> str:
-    """Format the time left: `5 s`, `12 min` or `3.5 h`."""
-    if seconds < 100:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"

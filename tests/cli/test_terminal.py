@@ -8,6 +8,7 @@ import threading
 
 import pytest
 
+from cosched.cli.output.terminal import Progress
 from tests.cli.conftest import CONSOLE_SCRIPT
 
 ESCAPE = "\x1b["
@@ -54,6 +55,17 @@ def test_progress_on_standard_error_only(on_terminal, logs):
     assert "schemes" not in seen
     assert ESCAPE not in data
     assert data.count("\n") == 12 + 1 + 3 + 8
+
+
+def test_a_long_run_without_a_terminal_says_each_minute_what_it_does(monkeypatch, capsys):
+    now = [0.0]
+    monkeypatch.setattr("cosched.cli.output.terminal.time.monotonic", lambda: now[0])
+    doing = Progress(None)
+    doing.step("replaying ...")
+    for second in range(0, 200, 10):
+        now[0] = second
+        doing.go_on(f"{second // 2} %")
+    assert capsys.readouterr().err.splitlines() == ["replaying: 30 %", "replaying: 60 %", "replaying: 90 %"]
 
 
 def test_messages_come_through_progress(on_terminal, logs):

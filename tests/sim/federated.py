@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from itertools import combinations
 
+from cosched.core.scheduling.primitives.tables import NEVER
 from cosched.sim.engine import Engine
 from cosched.sim.federation.batch_world import BatchWorld
 from cosched.sim.federation.conductor import Conductor
@@ -41,10 +42,10 @@ def played(setups: Sequence[DomainSetup], pairing: Pairing, cores: Collection[st
     return found
 
 
-def simulated(setups: Sequence[DomainSetup], pairing: Pairing) -> dict[str, object]:
-    """The same, of a world that goes through the whole run in the compiled loop."""
+def simulated(setups: Sequence[DomainSetup], pairing: Pairing, stride: int = NEVER) -> dict[str, object]:
+    """The same, of a world that goes through the whole run in the compiled loop, or so many seconds at a time."""
     engine = Engine(setups, pairing)
-    engine.run()
+    engine.run(stride=stride)
     result = collect(engine, [None] * len(setups), {})
     found: dict[str, object] = {"stalled": engine.stalled, "now": engine.now}
     for name, domain in result.domains.items():

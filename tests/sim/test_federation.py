@@ -60,6 +60,8 @@ def _with_patience(rng: Random, setup: DomainSetup) -> DomainSetup:
 def check_all_casts(setups, pairing, what):
     """Whoever plays which domain, the schedule is that of the compiled loop; which is returned."""
     looped = simulated(setups, pairing)
+    for stride in (1, 10):  # how far a run has come is told between two strides
+        assert simulated(setups, pairing, stride) == looped, (what, stride)
     for cores in casts(setups):
         assert played(setups, pairing, cores) == looped, (what, cores)
     return looped

@@ -6,6 +6,7 @@ import contextlib
 import io
 import json
 import sys
+import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 COMMAND, BEGAN = "cosched.command", "cosched.began"  # keys of a context's `meta`: the command line, and its start
 NARROWEST = 80  # columns of a table; a narrower terminal folds the lines itself
+SILENCE_S = 60  # between two lines of progress where there is no terminal
 WIDE = 160  # columns, if there is no terminal to ask
 
 
@@ -61,16 +63,29 @@ def is_terminal(stream: Any) -> bool:
 
 
 class Progress:
-    """Shows on a terminal, in one changing line, what is being done."""
+    """Shows what is being done: on a terminal in one changing line, else in a line each `SILENCE_S` of a long run."""
 
     def __init__(self, status: Status | None) -> None:
         """`status` is None if there is no terminal."""
         self._status = status
+        self._step = ""
+        self._said_at = time.monotonic()
 
     def step(self, text: str) -> None:
         """Show the next step."""
+        self._step = text.removesuffix(" ...")
+        self._show(text)
+
+    def go_on(self, text: str) -> None:
+        """Show how far the step is."""
+        self._show(f"{self._step}: {text}")
+
+    def _show(self, text: str) -> None:
         if self._status is not None:
             self._status.update(text)
+        elif time.monotonic() - self._said_at >= SILENCE_S:
+            say(text)
+            self._said_at = time.monotonic()
 
     def say(self, message: str) -> None:
         """Print one line for the user, above the progress."""
