@@ -68,6 +68,7 @@ def _use(cluster: OpenCluster) -> None:
     cluster.reschedule()  # although the answer for job 1 is pending
     cluster.hold("1", 2, 9)
     cluster.release("1", 3)
+    cluster.copy().in_order(3)
     cluster.next(4)
     cluster.start("1", 4)
     cluster.submit(_job("4", JobState.RUNNING))

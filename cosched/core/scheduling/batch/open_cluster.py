@@ -9,6 +9,8 @@ changes, the iteration is given up and another begins (coscheduling.md, RunJob).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
+from typing import Self
 
 import numpy as np
 
@@ -19,7 +21,7 @@ from cosched.core.scheduling.batch.cluster import Cluster
 from cosched.core.scheduling.batch.kernels import answers, iteration
 from cosched.core.scheduling.primitives import occupancy, ordering
 from cosched.core.scheduling.primitives.codes import NONE
-from cosched.core.scheduling.primitives.tables import NEVER, Tables, new_tables
+from cosched.core.scheduling.primitives.tables import NEVER, QUEUE, Tables, new_tables
 from cosched.core.scheduling.scheduler import WITH_NODES, ClusterJob, ClusterSettings
 from cosched.core.scheduling.starts import RecentStarts
 
@@ -244,6 +246,30 @@ class OpenCluster:
     def free(self) -> int:
         """Nodes that nobody has."""
         return int(self._record["free"])
+
+    def jobs(self) -> list[JobId]:
+        """All jobs that are here, in the order in which they were submitted."""
+        return list(self._row)
+
+    def in_order(self, now: int) -> list[JobId]:
+        """The queued jobs, in the order in which an iteration would look at them now; of a `copy` only."""
+        ordering.drop_left(self._tables, 0)
+        ordering.put_in_order(self._tables, 0, now)
+        base, queued = int(self._record["base"]), int(self._record["queued"])
+        rows = self._tables.lists[QUEUE, base : base + queued].tolist()
+        return [self._job[row] for row in rows]
+
+    def copy(self) -> Self:
+        """The same nodes and jobs once more, to be played on; an iteration that is open here begins anew there."""
+        other = copy(self)
+        other._row, other._job, other._kept = dict(self._row), list(self._job), dict(self._kept)
+        other.starts = RecentStarts()
+        other._tables = Tables(*(array.copy() for array in self._tables))
+        other._cluster = self.kind(other._tables, 0, self.settings)
+        other._tables.domains[:] = self._tables.domains
+        other._record = other._tables.domains[0]
+        other._interrupt()
+        return other
 
     # Rows
 

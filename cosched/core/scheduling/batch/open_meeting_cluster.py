@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from typing import Self
 
 import numpy as np
 
@@ -47,6 +48,13 @@ class OpenMeetingCluster(OpenCluster):
     def _make(self, rows: int) -> None:
         super()._make(rows)
         self._record["answers_late"] = 1
+
+    def copy(self) -> Self:
+        """See OpenCluster; no owner's share is used up there."""
+        other = super().copy()
+        other._wanted_early, other._guarded = set(self._wanted_early), set(self._guarded)
+        other._owner, other._pushed = dict(self._owner), dict(self._pushed)
+        return other
 
     # Jobs in
 

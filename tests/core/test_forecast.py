@@ -1,0 +1,102 @@
+"""When jobs of a live domain are expected to start: what the simulator then does."""
+
+from __future__ import annotations
+
+import heapq
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cosched.core.effects import Book, Quote
+from cosched.core.job import JobState
+from cosched.core.scheduling.batch.forecast import foresee
+from cosched.core.scheduling.batch.open_cluster import OpenCluster
+from cosched.core.scheduling.batch.open_meeting_cluster import OpenMeetingCluster, open_cluster
+from cosched.core.scheduling.policies.backfilling import BACKFILLING
+from cosched.core.scheduling.scheduler import ClusterJob
+from tests.core.test_open_cluster import JOBS, POLICIES, machine, simulated, submitted, workload
+from tests.core.test_open_meeting_cluster import meeting
+
+
+def expected_and_true(cluster: OpenCluster, jobs: list[tuple[int, int, int, int]]) -> tuple[dict, dict]:
+    """By job: what is foreseen after the last of these arrivals, and what the simulator does."""
+    work = workload(jobs, cluster)
+    truth = simulated(work, machine_of(cluster))
+    last, ends, arrivals = int(work.submit[-1]), [], list(range(len(work)))
+    for now in sorted({*map(int, work.submit), *(t + int(r) for t, r in zip(truth, work.requested, strict=True))}):
+        if now > last:
+            break
+        cluster.enter(now)
+        while ends and ends[0][0] == now:
+            cluster.leave(str(heapq.heappop(ends)[1]), now, JobState.COMPLETED)
+        while arrivals and work.submit[arrivals[0]] == now:
+            i = arrivals.pop(0)
+            cluster.submit(ClusterJob(str(i), int(work.nodes[i]), int(work.requested[i]), now, paired=False))
+        while (ready := cluster.next(now)) is not None:
+            cluster.start(ready.job, now)
+            heapq.heappush(ends, (now + int(work.requested[int(ready.job)]), int(ready.job)))
+    queued = {job for job in cluster.jobs() if cluster.job(job).state is JobState.QUEUED}
+    return dict(foresee(cluster, last)), {job: truth[int(job)] for job in queued}
+
+
+def machine_of(cluster: OpenCluster):
+    return replace(cluster.settings, mate_budget=0, slots=False)
+
+
+@pytest.mark.parametrize("backfill", BACKFILLING)
+@pytest.mark.parametrize("pool", ["flat", "partitioned:4x2"])
+@settings(max_examples=15, deadline=None)
+@given(jobs=JOBS, policy=st.sampled_from(POLICIES), meets=st.booleans())
+def test_without_further_jobs_and_with_exact_run_times_it_is_the_true_start(pool, backfill, jobs, policy, meets):
+    exact = [(submit, nodes, run, 0) for submit, nodes, run, _ in jobs]
+    cluster = open_cluster(meeting(backfill, pool, policy) if meets else machine(policy, backfill, pool))
+    expected, true = expected_and_true(cluster, exact)
+    assert expected == true
+
+
+@settings(max_examples=20, deadline=None)
+@given(jobs=JOBS, policy=st.sampled_from(POLICIES))
+def test_it_changes_nothing(jobs, policy):
+    cluster = open_cluster(meeting("easy", "flat", policy))
+    now = 70
+    for number, (submit, nodes, requested, _) in enumerate(sorted(jobs)):
+        cluster.submit(ClusterJob(str(number), nodes, requested, submit, paired=True))
+    cluster.enter(now)
+    ready = cluster.next(now)
+    before = [cluster.job(job) for job in cluster.jobs()], cluster.used(), cluster.free, cluster.awaited
+    starts = list(foresee(cluster, now))
+    assert {job for job, _ in starts} == set(cluster.jobs())
+    assert starts[0] == (ready.job, now)
+    assert ([cluster.job(job) for job in cluster.jobs()], cluster.used(), cluster.free, cluster.awaited) == before
+
+
+def test_a_hold_ends_in_time_or_never():
+    cluster = OpenCluster(machine("fcfs", "easy", "flat"))
+    submitted(cluster, 4, 8)
+    cluster.enter(0)
+    assert cluster.next(0).job == "1"
+    cluster.hold("1", 0, 100)
+    assert dict(foresee(cluster, 0)) == {"1": 0, "2": 100}
+    cluster.ask_again("1")
+    cluster.hold("1", 0, 1 << 62)
+    assert dict(foresee(cluster, 0)) == {"1": 0}
+
+
+def test_a_slot_is_kept():
+    cluster = OpenMeetingCluster(meeting("easy", "flat"))
+    submitted(cluster, 8, 8)
+    cluster.enter(0)
+    cluster.reschedule()
+    at = cluster.quote(Quote("2", 50), 0).at
+    assert cluster.book(Book("2", at, 1), 0).booked
+    assert dict(foresee(cluster, 0)) == {"1": 0, "2": 50}
+
+
+def test_the_order_of_the_queue():
+    cluster = OpenCluster(machine("largest-first", "easy", "flat"))
+    submitted(cluster, 2, 7, 5)
+    assert cluster.copy().in_order(0) == ["2", "3", "1"]
+    assert cluster.next(0).job == "2"
+    assert cluster.copy().in_order(0) == ["3", "1"]
