@@ -92,6 +92,15 @@ class Freed:
     """Nodes are free again: jobs with slots could perhaps start earlier. Only a `MeetingSystem` reports this."""
 
 
+@dataclass(frozen=True, slots=True)
+class JobOutlook:
+    """What the batch system expects of a job that waits, by the last look at its queue."""
+
+    start_at: int | None = None  # seconds since 1970; None: it has no estimate
+    reason: str = ""  # why the job waits, in its own word
+    place: int = 0  # in its queue, from 1; 0: it does not say
+
+
 BatchReport = Appeared | Refused | Relinked | Offered | Withdrawn | Freed | Started | Ended
 
 
@@ -121,6 +130,10 @@ class BatchSystem(Manager[Known, BatchReport], Protocol):
 
         False: the manager does not answer.
         """
+
+    def outlooks(self) -> Mapping[str, JobOutlook]:
+        """Return what is expected of the jobs that wait; those of which nothing is known may be missing."""
+        return {}
 
     async def start(self, job_id: str, at: float | None = None) -> bool:
         """Let an offered job start, at instant `at` if given (seconds since 1970, at most 10 s ahead).

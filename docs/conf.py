@@ -47,6 +47,7 @@ docs/configuration
 docs/page
 docs/schemes
 docs/operating
+docs/when-and-why
 docs/slurm
 docs/pbs
 deploy/pbs/README

@@ -50,6 +50,7 @@ class Job:
     time_limit: int = 0  # seconds; 0: none
     phase: Phase = Phase.QUEUED
     reason: str = ""  # why it waits, by squeue
+    expected: int | None = None  # when Slurm's backfilling expects to start it while it waits
     eligible: float = 0.0  # it does not start earlier
     kept_back: float = 0.0  # until when we keep it back
     offer: Offer | None = None  # the latest
@@ -149,6 +150,7 @@ class Book:
             job.submitted, job.restarts = row.submitted_at, row.restarts
         job.reason, job.eligible = row.reason, float(row.eligible_at or 0)
         job.nodes, job.can_yield = row.nodes, row.can_yield
+        job.expected = row.started_at if now is Stage.QUEUED else None
         if job.phase is Phase.ENDED:
             return
         if now is Stage.QUEUED:

@@ -16,6 +16,7 @@ from cosched.adapters.batch_system import (
     BatchReport,
     BatchSystemFactory,
     Freed,
+    JobOutlook,
     Known,
     Link,
     MeetingSystem,
@@ -152,6 +153,11 @@ class SlurmManager(MeetingSystem):
         answered = await self._watch.fresh(age)
         await self._reports.join()
         return answered
+
+    def outlooks(self) -> dict[str, JobOutlook]:
+        """See the protocol: what `squeue --start` shows."""
+        queued = (job for job in self._book.jobs.values() if job.phase is Phase.QUEUED)
+        return {job.job_id: JobOutlook(job.expected, "" if job.reason == "None" else job.reason) for job in queued}
 
     async def adopt(self, job_id: str, link: Link, owner: str) -> None:
         """See the protocol: the job's comment names the mate. The last look says which jobs there are."""

@@ -45,6 +45,7 @@ OWN: Table = {
     "doctor": Lazy("cosched.cli.doctor", "doctor", "Check a domain's set-up and say what to change."),
     "domains": Lazy("cosched.cli.client.cluster", "domains", "Show this domain and its peers."),
     "drain": Lazy("cosched.cli.client.draining", "drain", "Prepare the domain for maintenance."),
+    "explain": Lazy("cosched.cli.client.explain", "explain", "Say when a job starts, and why it waits."),
     "files": Lazy("cosched.cli.files", "files", "Write out unit files, hooks, examples, alerts."),
     "groups": Lazy("cosched.cli.client.queue", "groups", "Show the jobs that are in groups."),
     "link": Lazy("cosched.cli.client.changes", "link", "Name the mate of a job."),

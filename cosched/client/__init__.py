@@ -28,6 +28,7 @@ from cosched.client.connection import Tls
 from cosched.client.domains import Domain, Drain, Nodes, Peer
 from cosched.client.errors import ClientError, Unreachable
 from cosched.client.events import Event
+from cosched.client.explanations import Estimate, Explanation, Outlook, Reason
 from cosched.client.jobs import Group, Holds, Job, Mate, Member
 from cosched.client.places import FoundMate
 from cosched.client.together import NotSubmitted, submit_together, submit_together_async
@@ -38,7 +39,9 @@ __all__ = [
     "ClientError",
     "Domain",
     "Drain",
+    "Estimate",
     "Event",
+    "Explanation",
     "FoundMate",
     "Group",
     "Holds",
@@ -47,7 +50,9 @@ __all__ = [
     "Member",
     "Nodes",
     "NotSubmitted",
+    "Outlook",
     "Peer",
+    "Reason",
     "Tls",
     "Unreachable",
     "submit_together",

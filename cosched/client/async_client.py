@@ -13,17 +13,16 @@ import grpc
 
 from cosched.client import calls
 from cosched.client.attempts import CALL_PAUSES, Attempts
-from cosched.client.calls import Call, JobLike
+from cosched.client.calls import EXPLAINED_AT_ONCE, WATCH, Call, JobLike
 from cosched.client.client import TIMEOUT
 from cosched.client.connection import Tls, chosen_tls, of_domain, open_channel, server_address
 from cosched.client.domains import Domain, Nodes
 from cosched.client.events import Event
+from cosched.client.explanations import Explanation
 from cosched.client.feed import Feed
 from cosched.client.jobs import Job
 from cosched.client.places import FoundMate
 from cosched.client.waiting import ENDED, STARTED, pauses
-from cosched.v1.domain_pb2_grpc import DomainServiceStub
-from cosched.v1.rendezvous_pb2_grpc import RendezvousServiceStub
 
 Answer = TypeVar("Answer")
 Item = TypeVar("Item")
@@ -38,8 +37,7 @@ class AsyncClient(AbstractAsyncContextManager["AsyncClient"]):
         self._tls = chosen_tls(self.server, tls)
         self._timeout = timeout
         self._channel = open_channel(grpc.aio, self.server, self._tls)
-        self._stub = DomainServiceStub(self._channel)
-        self._rendezvous = RendezvousServiceStub(self._channel)
+        self._methods = calls.methods(self._channel)
 
     @classmethod
     def of(cls, domain: str, *, timeout: float = TIMEOUT) -> AsyncClient:
@@ -162,6 +160,18 @@ class AsyncClient(AbstractAsyncContextManager["AsyncClient"]):
         """Return where the mates of a job of yours are. See Client.find_mates."""
         return await self._ask(calls.find_mates(job, host, nodelist, port))
 
+    async def explain(self, job: JobLike) -> Explanation:
+        """Return when a job is expected to start, and its mates, and why they wait; mates' domains are asked."""
+        return (await self._ask(calls.explain([job])))[0]
+
+    async def explain_all(self, jobs: Sequence[JobLike]) -> list[Explanation]:
+        """Return the same of many jobs, without those that are not there; of mates, what their domains said last."""
+        found: list[Explanation] = []
+        for first in range(0, len(jobs), EXPLAINED_AT_ONCE):
+            told = await self._ask(calls.explain(jobs[first : first + EXPLAINED_AT_ONCE]))
+            found += told
+        return found
+
     async def nodes(self) -> list[Nodes]:
         """Return the nodes, in groups of equal state and job."""
         return [group async for group in self._ask_for_pages(calls.nodes())]
@@ -207,8 +217,7 @@ class AsyncClient(AbstractAsyncContextManager["AsyncClient"]):
         attempts = Attempts(self.server, CALL_PAUSES, self._tls)
         while True:
             try:
-                stub = self._rendezvous if call.method == "FindMates" else self._stub
-                return await getattr(stub, call.method)(call.request, timeout=self._timeout)
+                return await self._methods[call.method](call.request, timeout=self._timeout)
             except grpc.RpcError as error:
                 pause = attempts.pause_after(error)
             await asyncio.sleep(pause)
@@ -216,7 +225,7 @@ class AsyncClient(AbstractAsyncContextManager["AsyncClient"]):
     async def _follow(self, feed: Feed) -> AsyncIterator[Event]:
         until_now = feed.request.until_now
         while True:
-            stream = self._stub.WatchEvents(feed.request, timeout=self._timeout if until_now else None)
+            stream = self._methods[WATCH](feed.request, timeout=self._timeout if until_now else None)
             try:
                 async for answer in stream:
                     yield feed.event(answer)

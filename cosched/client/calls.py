@@ -11,15 +11,21 @@ from typing import Any, Generic, TypeVar
 
 from cosched.client.domains import Domain, Nodes
 from cosched.client.events import EVENT_KINDS
+from cosched.client.explanations import Explanation
 from cosched.client.jobs import JOB_STATES, Job
 from cosched.client.places import FoundMate
 from cosched.v1 import domain_pb2 as wire
-from cosched.v1 import rendezvous_pb2
+from cosched.v1 import explain_pb2, rendezvous_pb2
 from cosched.v1.coscheduling_pb2 import JobRef
+from cosched.v1.domain_pb2_grpc import DomainServiceStub
+from cosched.v1.explain_pb2_grpc import ExplainServiceStub
 from cosched.v1.job_pb2 import GroupName, MateName, PairName
+from cosched.v1.rendezvous_pb2_grpc import RendezvousServiceStub
 from cosched.validation.group_names import wrong_group_name, wrong_members
 from cosched.validation.pair_names import ALLOWED, is_pair_name
 
+WATCH = "WatchEvents"
+EXPLAINED_AT_ONCE = 500  # jobs
 UNNAMED_GROUP = "members need the name of their group"
 JobLike = Job | str | int  # a job, "DOMAIN:ID", or an id in the called domain
 Answer = TypeVar("Answer")
@@ -27,11 +33,17 @@ Answer = TypeVar("Answer")
 
 @dataclass(frozen=True, slots=True)
 class Call(Generic[Answer]):
-    """A method of DomainService or RendezvousService, its request, and the parser of its answer."""
+    """A method of one of the services of a domain, its request, and the parser of its answer."""
 
     method: str
     request: Any
     read: Callable[[Any], Answer]
+
+
+def methods(channel: Any) -> dict[str, Any]:
+    """Return the methods of all services of a domain on this channel, by name."""
+    services = DomainServiceStub, RendezvousServiceStub, ExplainServiceStub
+    return {name: method for service in services for name, method in vars(service(channel)).items()}
 
 
 def submit(
@@ -154,6 +166,12 @@ def nodes() -> Call[list[Nodes]]:
 def domain() -> Call[Domain]:
     """See Client.domain."""
     return Call("GetDomain", wire.GetDomainRequest(), _domain)
+
+
+def explain(jobs: Sequence[JobLike]) -> Call[list[Explanation]]:
+    """See Client.explain."""
+    request = explain_pb2.ExplainJobsRequest(jobs=map(job_ref, jobs))
+    return Call("ExplainJobs", request, lambda answer: list(map(Explanation, answer.explanations)))
 
 
 def find_mates(job: JobLike, host: str | None, nodelist: str, port: int) -> Call[list[FoundMate]]:

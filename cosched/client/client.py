@@ -13,16 +13,15 @@ import grpc
 
 from cosched.client import calls
 from cosched.client.attempts import CALL_PAUSES, Attempts
-from cosched.client.calls import Call, JobLike
+from cosched.client.calls import EXPLAINED_AT_ONCE, WATCH, Call, JobLike
 from cosched.client.connection import Tls, chosen_tls, of_domain, open_channel, server_address
 from cosched.client.domains import Domain, Nodes
 from cosched.client.events import Event
+from cosched.client.explanations import Explanation
 from cosched.client.feed import Feed
 from cosched.client.jobs import Job
 from cosched.client.places import FoundMate
 from cosched.client.waiting import ENDED, STARTED, pauses
-from cosched.v1.domain_pb2_grpc import DomainServiceStub
-from cosched.v1.rendezvous_pb2_grpc import RendezvousServiceStub
 
 TIMEOUT = 10.0
 Answer = TypeVar("Answer")
@@ -49,8 +48,7 @@ class Client(AbstractContextManager["Client"]):
         self._tls = chosen_tls(self.server, tls)
         self._timeout = timeout
         self._channel = open_channel(grpc, self.server, self._tls)
-        self._stub = DomainServiceStub(self._channel)
-        self._rendezvous = RendezvousServiceStub(self._channel)
+        self._methods = calls.methods(self._channel)
 
     @classmethod
     def of(cls, domain: str, *, timeout: float = TIMEOUT) -> Client:
@@ -190,6 +188,18 @@ class Client(AbstractContextManager["Client"]):
         """
         return self._ask(calls.find_mates(job, host, nodelist, port))
 
+    def explain(self, job: JobLike) -> Explanation:
+        """Return when a job is expected to start, and its mates, and why they wait; mates' domains are asked."""
+        return self._ask(calls.explain([job]))[0]
+
+    def explain_all(self, jobs: Sequence[JobLike]) -> list[Explanation]:
+        """Return the same of many jobs, without those that are not there; of mates, what their domains said last."""
+        found: list[Explanation] = []
+        for first in range(0, len(jobs), EXPLAINED_AT_ONCE):
+            told = self._ask(calls.explain(jobs[first : first + EXPLAINED_AT_ONCE]))
+            found += told
+        return found
+
     def nodes(self) -> list[Nodes]:
         """Return the nodes, in groups of equal state and job."""
         return list(self._ask_for_pages(calls.nodes()))
@@ -237,8 +247,7 @@ class Client(AbstractContextManager["Client"]):
             yield from call.read(answer)
 
     def _begin(self, call: Call[Any]) -> Any:
-        stub = self._rendezvous if call.method == "FindMates" else self._stub
-        return getattr(stub, call.method).future(call.request, timeout=self._timeout)
+        return self._methods[call.method].future(call.request, timeout=self._timeout)
 
     def _result(self, begun: Any, call: Call[Any]) -> Any:
         attempts = Attempts(self.server, CALL_PAUSES, self._tls)
@@ -253,7 +262,7 @@ class Client(AbstractContextManager["Client"]):
     def _follow(self, feed: Feed) -> Iterator[Event]:
         until_now = feed.request.until_now
         while True:
-            stream = self._stub.WatchEvents(feed.request, timeout=self._timeout if until_now else None)
+            stream = self._methods[WATCH](feed.request, timeout=self._timeout if until_now else None)
             try:
                 for answer in stream:
                     yield feed.event(answer)

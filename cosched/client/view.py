@@ -33,7 +33,11 @@ def when(message: Any, field: str) -> datetime | None:
     """Return an instant; None if the field is absent."""
     if not message.HasField(field):
         return None
-    stamp = getattr(message, field)
+    return instant(getattr(message, field))
+
+
+def instant(stamp: Any) -> datetime:
+    """Return the instant of a Timestamp."""
     return datetime.fromtimestamp(stamp.seconds, UTC).replace(microsecond=stamp.nanos // 1000)
 
 

@@ -29,6 +29,7 @@ from cosched.service import systemd
 from cosched.service.api.coscheduling_api import CoschedulingApi
 from cosched.service.api.domain_api import Serving
 from cosched.service.api.domain_operations import DomainOperations
+from cosched.service.api.explain_api import Explained
 from cosched.service.api.operations import Operations
 from cosched.service.api.reads import Reads
 from cosched.service.api.rendezvous_api import Rendezvous
@@ -47,6 +48,8 @@ from cosched.service.page.viewers import Policy
 from cosched.service.peers.agreed_start import AgreedStart
 from cosched.service.peers.announcing import Announcer
 from cosched.service.peers.peers import PeerClients, PeerView
+from cosched.service.planning.estimates import Estimates
+from cosched.service.planning.explaining import Explaining
 from cosched.service.preparing import check_addresses, mistakes_of_manager, prepare
 from cosched.service.replay.replaying import replay_of
 from cosched.service.store import Store, StoreError
@@ -68,6 +71,7 @@ ASK_AGAIN = 1.0  # seconds between attempts to reach a resource manager, or a pe
 FIRST_BEAT = 2  # seconds
 GOODBYE = 1.0  # second at most, for all peers together
 TIDY = 60.0  # seconds
+ESTIMATE = 60.0
 _LOG = logging.getLogger(__name__)
 
 
@@ -207,6 +211,7 @@ class Service:
         stack.push_async_callback(tasks.close)
         stack.callback(self.domain.refused_changes.close)
         self._running = recover(self.domain, self._outside)
+        self.explaining = Explaining(self.domain, self.queue, self.peers, Estimates(self.store))
         self.views = Views(self.domain, self.clock)
         self.requests = Requests(self.domain)
         self.operations = Operations(
@@ -242,6 +247,7 @@ class Service:
         every, section = self.timers.every, self.configuration
         Upkeep(self.store, self.clock, self.timers, self.metrics, section.domain.retention).start()
         every("tidy", TIDY, self.domain.tidy)
+        every("estimates", ESTIMATE, lambda: self._task(self.explaining.keep_in_step()))
         if section.domain.schedule_interval:
             every("schedule", section.domain.schedule_interval, self.domain.reschedule)
         if section.coscheduling_settings().peer_grace and section.peers:
@@ -272,6 +278,7 @@ class Service:
                 self.domain, peers, identify, self._agreed, self.queue, self._outside.settled
             ),
             Rendezvous(self.domain, self.operations, self.peers, self.configuration.domain.job_ports),
+            Explained(self.domain, self.operations, self.queue, self.reads, self.explaining),
             Described(
                 self.domain, self.views, self.clock, self.reads, self.about, Policy(self.configuration.shown_to),
                 _owners(self.configuration), self._clock_ahead,

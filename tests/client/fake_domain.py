@@ -10,8 +10,9 @@ import grpc
 from google.protobuf.message import Message
 
 from cosched.service.wire.errors import Refusal, abort
-from cosched.v1 import cluster_pb2, coscheduling_pb2, domain_pb2, job_pb2
+from cosched.v1 import cluster_pb2, coscheduling_pb2, domain_pb2, explain_pb2, job_pb2
 from cosched.v1.domain_pb2_grpc import DomainServiceServicer, add_DomainServiceServicer_to_server
+from cosched.v1.explain_pb2_grpc import ExplainServiceServicer, add_ExplainServiceServicer_to_server
 from tests.waiting import until
 
 EPOCH = 1_767_225_600  # 2026-01-01T00:00:00Z, the fake's own clock
@@ -21,7 +22,7 @@ PEER = "eureka"
 PATIENCE = 600.0  # seconds; a safety net, not a measure
 
 
-class FakeDomain(DomainServiceServicer):
+class FakeDomain(DomainServiceServicer, ExplainServiceServicer):
     """The domain intrepid. Its lists and dictionaries are there to be read and filled by tests."""
 
     def __init__(self) -> None:
@@ -30,6 +31,7 @@ class FakeDomain(DomainServiceServicer):
         self.domain = cluster_pb2.Domain(name="intrepid", version="cosched 0", manager="local")
         self.domain.now.seconds = self.domain.serving_since.seconds = EPOCH
         self.events: list[domain_pb2.Event] = []
+        self.explanations: dict[str, explain_pb2.Explanation] = {}  # without any: as an older domain
         self.requests: list[Message] = []
         self.answers: dict[str, Message] = {}
         self.failures: list[Refusal | grpc.StatusCode] = []  # the next calls end so, before anything is done
@@ -182,6 +184,12 @@ class FakeDomain(DomainServiceServicer):
             raise Refusal(grpc.StatusCode.NOT_FOUND, "JOB_NOT_FOUND", f"there is no job {ref.job_id}")
         return self.jobs[ref.job_id]
 
+    async def ExplainJobs(self, request, context):  # noqa: N802
+        if not self.explanations:
+            await context.abort(grpc.StatusCode.UNIMPLEMENTED, "unknown method")
+        known = [self.explanations[job.job_id] for job in request.jobs if job.job_id in self.explanations]
+        return explain_pb2.ExplainJobsResponse(explanations=known)
+
     def _link(self, job: job_pb2.Job, name: job_pb2.MateName) -> None:
         mate = job.mates.add(name=name, lookup=self.mate_lookup)
         if mate.name.HasField("pair"):
@@ -235,6 +243,7 @@ def serve(address: str, credentials: grpc.ServerCredentials | None = None):
         domain, stop = FakeDomain(), asyncio.Event()
         server = grpc.aio.server()
         add_DomainServiceServicer_to_server(domain, server)
+        add_ExplainServiceServicer_to_server(domain, server)
         port = server.add_secure_port(address, credentials) if credentials else server.add_insecure_port(address)
         await server.start()
         loop = asyncio.get_running_loop()

@@ -21,13 +21,16 @@ from google.protobuf.message import Message
 
 from cosched.client.connection import open_channel
 from cosched.v1 import coscheduling_pb2 as wire
-from cosched.v1 import domain_pb2, job_pb2, rendezvous_pb2
+from cosched.v1 import domain_pb2, explain_pb2, job_pb2, rendezvous_pb2
 from tests.live.other_users import become
 
 AT_A_TIME = 60  # open calls of each of the two connections
 ROUND = 10_000  # requests, then both connect again
 SERVICES = ("CoschedulingService", "DomainService")  # at the address for peers, and at that for users
-RENDEZVOUS = ("FindMates", "GetPlace")  # methods of RendezvousService, which is at both
+OF_BOTH = {  # services that are at both
+    "FindMates": "RendezvousService", "GetPlace": "RendezvousService",
+    "ExplainJobs": "ExplainService", "ExplainMates": "ExplainService",
+}  # fmt: skip
 TEXTS = (
     *("", " ", "\0", "\n", "a\r\nb", "../../etc/passwd", "' OR 1=1 --", "%s%n", "${HOME}", "-1", "0", "007", "1e9"),
     *("9" * 19, "9" * 400, "x" * 128, "x" * 129, "x" * 257, "x" * 40_000, "٣", "１", "²", "ﬀ", "\u202e1", "\ufeff1"),
@@ -204,6 +207,9 @@ class Shots:
             request.group.CopyFrom(job_pb2.GroupName(name=self.group(), domains=["b", "z"]))
         return request
 
+    def mates(self) -> explain_pb2.MatePair:
+        return explain_pb2.MatePair(job=self.own(), caller=self.theirs())
+
 
 def _weighted(makers: dict[str, tuple[Any, int]]) -> tuple[list[tuple[str, Any]], list[int]]:
     return [(name, make) for name, (make, _) in makers.items()], [weight for _, weight in makers.values()]
@@ -224,6 +230,7 @@ MAKERS = (
             "GetProposal": (lambda of: wire.GetProposalRequest(**of.order()), 5),
             "GetPlace": (lambda of: rendezvous_pb2.GetPlaceRequest(job=of.own(), caller=of.theirs()), 5),
             "FindMates": (Shots.search, 5),
+            "ExplainMates": (lambda of: explain_pb2.ExplainMatesRequest(pairs=[of.mates()]), 5),
             "CompareClocks": (lambda _: wire.CompareClocksRequest(), 2),
             "TellPresence": (lambda _: wire.TellPresenceRequest(domain="b", presence=wire.PRESENCE_SERVING), 2),
             "StopJob": (lambda of: wire.StartJobRequest(**of.order()), 1),
@@ -238,6 +245,7 @@ MAKERS = (
             "ReleaseHold": (lambda of: domain_pb2.ReleaseHoldRequest(**of.change()), 6),
             "GetJob": (lambda of: domain_pb2.GetJobRequest(job=of.own()), 12),
             "ListJobs": (lambda _: domain_pb2.ListJobsRequest(page_size=3), 4),
+            "ExplainJobs": (lambda of: explain_pb2.ExplainJobsRequest(jobs=[of.own()]), 4),
             "ListNodes": (lambda _: domain_pb2.ListNodesRequest(page_size=2), 4),
             "GetDomain": (lambda _: domain_pb2.GetDomainRequest(), 4),
             "FindMates": (Shots.search, 6),
@@ -271,7 +279,7 @@ class _Calls:
 
     async def make(self, shot: Shot) -> grpc.StatusCode:
         """Send it; the code of the answer, without the exception that most answers would be."""
-        service = "RendezvousService" if shot.method in RENDEZVOUS else SERVICES[shot.service]
+        service = OF_BOTH.get(shot.method, SERVICES[shot.service])
         path = f"/cosched.v1.{service}/{shot.method}"
         if shot.method == "WatchEvents":
             return await self._watch(path, shot.content)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from datetime import datetime
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import click
 
 from cosched.cli.client.connection import connected, json_option, server_option
+from cosched.cli.client.explain import explained
 from cosched.cli.client.node_names import fold
 from cosched.cli.client.time_limits import clock
 from cosched.cli.client.wording import STATE_CODES, json_value, local_time
@@ -16,12 +17,16 @@ from cosched.cli.output.plain_text import cut, printable, table
 from cosched.cli.output.terminal import show_json, show_text
 
 if TYPE_CHECKING:
-    from cosched.client import Job
+    from cosched.client import Client, Estimate, Explanation, Job
+
+    Told = tuple[Job, Explanation | None]
 
 HEADER = ("JOBID", "NAME", "USER", "ST", "TIME", "NODES", "NODELIST(REASON)", "MATE")
-START_HEADER = ("JOBID", "NAME", "USER", "ST", "START", "NODES", "MATE")
+START_HEADER = ("JOBID", "NAME", "USER", "ST", "PLACE", "START", "NODES", "MATE", "MATE START", "TOGETHER")
 GROUPS_HEADER = ("GROUP", "JOBID", "NAME", "USER", "ST", "REASON", "OTHER MEMBERS")
 PAIRS_HEADER = ("JOBID", "NAME", "USER", "ST", "REASON", "MATE", "MATE STATE", "HEARD AT", "APART")
+WAITING = ("queued", "ready", "holding")
+LAST = datetime.max.replace(tzinfo=UTC)
 WITH_NODES = {"ready", "holding", "running"}
 
 
@@ -46,7 +51,7 @@ class States(click.ParamType[tuple[str, ...]]):
 @click.option("-t", "--state", "states", type=States(), metavar="ST[,ST...]", help="Only jobs in these states.")
 @click.option("-a", "--all", "ended_too", is_flag=True, help="Also show jobs that have ended.")
 @click.option("--paired", is_flag=True, help="Only jobs that have mates.")
-@click.option("--start", "starts", is_flag=True, help="Only jobs that have slots: when they start at the latest.")
+@click.option("--start", "starts", is_flag=True, help="Only jobs that wait: when they are expected to start.")
 @json_option
 @server_option
 def queue(
@@ -62,18 +67,22 @@ def queue(
 
     States: PD queued, RD ready (awaits an answer about its mate), HO holding its nodes for its mate, R running,
     CD completed, F failed, CA cancelled.
+
+    --start: when a job could start by itself, when its mate could, and when they are expected to start together, by
+    the plans of their domains; `cosched explain` says more.
     """
     with connected(server) as client:
+        if starts:
+            waiting = _by_start(client, client.jobs(states or WAITING, user, paired))
+            _show_starts(waiting, as_json=as_json)
+            return
         now = client.domain().now
         jobs = client.iter_jobs(states or (STATE_CODES if ended_too else None), user, paired)
-        if starts:
-            jobs = _by_start(jobs)
-        row = _start_row if starts else _row
-        shown = [json_value(job.as_dict()) if as_json else row(job, now) for job in jobs]
+        shown = [json_value(job.as_dict()) if as_json else _row(job, now) for job in jobs]
     if as_json:
         show_json(shown)
     else:
-        show_text(table(START_HEADER if starts else HEADER, shown, numbers=("JOBID", "TIME", "NODES")))
+        show_text(table(HEADER, shown, numbers=("JOBID", "TIME", "NODES")))
 
 
 @click.command()
@@ -142,15 +151,38 @@ def _row(job: Job, now: datetime | None) -> Sequence[str]:
     )
 
 
-def _by_start(jobs: Iterable[Job]) -> Iterator[Job]:
-    """The jobs that have slots, the earliest slot first."""
-    starts = [(job.slot, place, job) for place, job in enumerate(jobs) if job.slot is not None]
-    return (job for _, _, job in sorted(starts, key=lambda start: start[:2]))
+def _by_start(client: Client, jobs: list[Job]) -> list[Told]:
+    """Return the jobs with what is known of their starts, the earliest first."""
+    known = {told.job.id: told for told in explained(client, jobs)}
+    found = [(job, known.get(job.id)) for job in jobs]
+    return sorted(found, key=lambda told: _earliest(*told) or LAST)
 
 
-def _start_row(job: Job, now: datetime | None) -> Sequence[str]:
-    id, name, user, state, _, nodes, _, mates = _row(job, now)
-    return id, name, user, state, local_time(job.slot), nodes, mates
+def _earliest(job: Job, told: Explanation | None) -> datetime | None:
+    estimate = None if told is None else told.together or told.job.start
+    return estimate.at if estimate is not None else job.slot
+
+
+def _show_starts(waiting: list[Told], *, as_json: bool) -> None:
+    if as_json:
+        show_json([json_value(job.as_dict() | {"explanation": told and told.as_dict()}) for job, told in waiting])
+    else:
+        show_text(table(START_HEADER, (_start_row(*told) for told in waiting), numbers=("JOBID", "PLACE", "NODES")))
+
+
+def _start_row(job: Job, told: Explanation | None) -> Sequence[str]:
+    id, name, user, state, _, nodes, _, mates = _row(job, None)
+    if told is None:
+        return id, name, user, state, "", local_time(job.slot), nodes, mates, "", ""
+    mates_start = ", ".join(_start(mate.start) or "?" for mate in told.mates)
+    place = str(told.job.position or "")
+    return id, name, user, state, place, _start(told.job.start), nodes, mates, mates_start, _start(told.together)
+
+
+def _start(estimate: Estimate | None) -> str:
+    if estimate is None:
+        return ""
+    return "now" if estimate.source == "has_nodes" else local_time(estimate.at)
 
 
 def _run_time(job: Job, now: datetime | None) -> str:

@@ -8,17 +8,20 @@ from typing import TYPE_CHECKING
 import click
 
 from cosched.cli.client.connection import connected, json_option, server_option
+from cosched.cli.client.explain import explained, facts
 from cosched.cli.client.jobs import JobOrGroup
 from cosched.cli.client.members import Members, members
 from cosched.cli.client.node_names import fold
 from cosched.cli.client.time_limits import clock
-from cosched.cli.client.wording import OF_GROUPS, REASONS, group_found, json_value, local_time, mate_found
+from cosched.cli.client.wording import OF_GROUPS, REASONS, expected, group_found, json_value, local_time, mate_found
 from cosched.cli.output.plain_text import printable
 from cosched.cli.output.terminal import say, show_json, show_text
 from cosched.validation.group_names import names_job
 
+WAITING = {"queued", "ready", "holding"}
+
 if TYPE_CHECKING:
-    from cosched.client import Client, Event, Group, Holds, Job, Mate
+    from cosched.client import Client, Event, Explanation, Group, Holds, Job, Mate
 
 
 @click.command()
@@ -37,12 +40,15 @@ def show_job(name: str, as_json: bool, server: str | None) -> None:
     with connected(server) as client:
         job = client.job(name)
         story = _story(client, job)
+        starts = explained(client, [job]) if job.state in WAITING else []
     if as_json:
-        show_json(json_value({"job": job.as_dict(), "events": [event.as_dict() for event in story]}))
+        whole = {"job": job.as_dict(), "events": [event.as_dict() for event in story]}
+        show_json(json_value(whole | {"explanation": starts[0].as_dict() if starts else None}))
         return
-    facts = [f"{title:<12}{printable(value)}".rstrip() for title, value in _facts(job) if value]
+    rows = [*_facts(job), *(row for told in starts for row in _starts(told))]
+    known = [f"{title:<12}{printable(value)}".rstrip() for title, value in rows if value]
     told = [f"{local_time(event.at)}  {printable(event.text)}" for event in story]
-    show_text("\n".join([*facts, "", *(told or ["no events of it are kept"])]))
+    show_text("\n".join([*known, "", *(told or ["no events of it are kept"])]))
 
 
 def _story(client: Client, job: Job) -> list[Event]:
@@ -93,6 +99,13 @@ def _facts(job: Job) -> Iterator[tuple[str, str]]:
     if job.group is not None:
         yield "group", _group(job.group)
     yield "holds", _holds(job.holds)
+
+
+def _starts(told: Explanation) -> Iterator[tuple[str, str]]:
+    yield from facts(told.job)
+    for mate in told.mates:
+        yield "its mate", "; ".join(f"{title}: {text}" for title, text in facts(mate) if title != "change")
+    yield "together", expected(told.together) if told.together else ""
 
 
 def _state(job: Job) -> str:

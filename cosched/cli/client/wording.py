@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from cosched.wrong_mates import wrong_mate
 
 if TYPE_CHECKING:
-    from cosched.client import Group, Mate
+    from cosched.client import Estimate, Group, Mate
 
 STATE_CODES = {
     "queued": "PD",
@@ -75,6 +75,25 @@ def group_found(group: Group) -> str:
     if missing:
         parts.append(f"{'no job' if known else 'its group has no job'} on {' and '.join(missing)} yet")
     return ", ".join(parts)
+
+
+def expected(estimate: Estimate) -> str:
+    """Say when a start is expected, how good that is, and where it comes from."""
+    if estimate.source == "has_nodes":
+        return "now: it has its nodes"
+    if estimate.source == "slot":
+        return f"{local_time(estimate.at)}, as agreed, or earlier"
+    age = max(0, round((datetime.now(UTC) - estimate.made_at).total_seconds()))
+    by = "the batch system's" if estimate.source == "batch_system" else "the plan's"
+    return f"{local_time(estimate.at)}{_accuracy(estimate)} ({by} estimate, {age} s ago)"
+
+
+def _accuracy(estimate: Estimate) -> str:
+    if estimate.earliest is None or estimate.latest is None:
+        return ""
+    low, high = estimate.earliest.total_seconds(), estimate.latest.total_seconds()
+    unit, seconds = ("s", 1) if max(-low, high) < 120 else ("min", 60) if max(-low, high) < 7200 else ("h", 3600)
+    return f", within {low / seconds:+.0f}..{high / seconds:+.0f} {unit} for {estimate.within} of {estimate.of} lately"
 
 
 def local_time(instant: datetime | None) -> str:

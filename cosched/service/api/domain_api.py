@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -17,14 +16,14 @@ from cosched.service.api.answering import Context, answer, as_refusal
 from cosched.service.api.domain_operations import DomainOperations
 from cosched.service.api.operations import Operations
 from cosched.service.api.reads import Reads, in_slices
-from cosched.service.api.requests import Requests, UserRequest
+from cosched.service.api.requests import Requests, UserRequest, checked_reader
 from cosched.service.api.views import Views
 from cosched.service.domain.draining import EXPECTED, MAX_SETTLE, SETTLE, check_seconds
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.domain.watching import Watcher, Watchers
 from cosched.service.manager.queues import Queue
 from cosched.service.store import EventRecord, JobRecord, StoreError
-from cosched.service.wire.callers import Caller, Identify
+from cosched.service.wire.callers import Identify
 from cosched.service.wire.errors import Refusal, abort
 from cosched.service.wire.fields import (
     MAX_OWNER,
@@ -40,7 +39,6 @@ from cosched.service.wire.submissions import read_link, read_submission
 from cosched.v1 import cluster_pb2, coscheduling_pb2, domain_pb2, job_pb2
 from cosched.v1.domain_pb2_grpc import DomainServiceServicer
 
-_LOG = logging.getLogger(__name__)
 Reply = TypeVar("Reply")
 MOST_ON_A_PAGE = 1000
 MAX_WATCHED = 1000  # jobs that one watcher may name
@@ -205,21 +203,13 @@ class DomainApi(DomainServiceServicer):
         look: Callable[[], Awaitable[None]] | None = None,
     ) -> Reply:
         async def work() -> Reply:
-            caller = self._checked_reader(context)
+            caller = checked_reader(self._domain, self._identify(context))
             if look is not None:
                 await look()
             async with self._reads.turn(caller.via):
                 return await find()
 
         return await answer(method, work(), context, self._domain)
-
-    def _checked_reader(self, context: Context) -> Caller:
-        caller = self._identify(context)
-        if caller.user is None and not caller.plaintext:
-            self._domain.metrics.denied("USER_UNKNOWN").inc()
-            _LOG.warning("refused: %s is not a user", caller.via)
-            raise Refusal(grpc.StatusCode.PERMISSION_DENIED, "USER_UNKNOWN", f"{caller.via} is not a user")
-        return caller
 
     async def _get_job(self, request: domain_pb2.GetJobRequest) -> domain_pb2.GetJobResponse:
         job = self._own("job", request.job)
@@ -276,7 +266,7 @@ class DomainApi(DomainServiceServicer):
     ) -> AsyncIterator[domain_pb2.WatchEventsResponse]:
         """See the protocol."""
         try:
-            caller = self._checked_reader(context)
+            caller = checked_reader(self._domain, self._identify(context))
             async for event in self._events(request, caller.via):
                 yield domain_pb2.WatchEventsResponse(event=self._views.event(event))
         except (Refusal, FieldError, StoreError) as error:

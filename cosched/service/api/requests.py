@@ -35,6 +35,15 @@ class UserRequest:
         return self.caller.user
 
 
+def checked_reader(domain: LiveDomain, caller: Caller) -> Caller:
+    """Return a caller who may read; Refusal if it is no user of this domain."""
+    if caller.user is None and not caller.plaintext:
+        domain.metrics.denied("USER_UNKNOWN").inc()
+        _LOG.warning("refused: %s is not a user", caller.via)
+        raise Refusal(grpc.StatusCode.PERMISSION_DENIED, "USER_UNKNOWN", f"{caller.via} is not a user")
+    return caller
+
+
 class Requests:
     """The requests of one domain."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import UTC, datetime
 from typing import Any
 
 from google.protobuf.duration_pb2 import Duration
@@ -211,7 +210,7 @@ class Views:
         return self._clock.to_wall(value) if key in ("until", "slot") else value
 
     def _clock_time(self, instant: int) -> str:
-        return datetime.fromtimestamp(self._clock.to_wall(instant), UTC).isoformat(" ").replace("+00:00", " UTC")
+        return story.utc(self._clock.to_wall(instant))
 
 
 def _reason(record: JobRecord) -> str:

@@ -7,7 +7,7 @@ A job that waits for days yields again and again for the same reason; of those y
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Any
 
@@ -141,6 +141,11 @@ def text(what: str, detail: StoredDetail, clock_time: Callable[[int], str]) -> s
     """One line for people, of what is stored, also by another version; `clock_time` writes an instant."""
     write = TEXTS.get(what)
     return write(detail, clock_time) if write is not None else what
+
+
+def utc(seconds: int) -> str:
+    """An instant for people, of seconds since 1970."""
+    return datetime.fromtimestamp(seconds, UTC).isoformat(" ").replace("+00:00", " UTC")
 
 
 def _because(detail: StoredDetail) -> str:

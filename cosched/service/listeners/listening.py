@@ -15,6 +15,7 @@ from grpc_reflection.v1alpha.reflection_pb2_grpc import add_ServerReflectionServ
 
 from cosched.service.api.coscheduling_api import CoschedulingApi
 from cosched.service.api.domain_api import DomainApi, Serving
+from cosched.service.api.explain_api import ExplainApi, Explained
 from cosched.service.api.receiving import Keep, ReceivingServer, Reception
 from cosched.service.api.rendezvous_api import Rendezvous, RendezvousApi
 from cosched.service.configuration import Configuration
@@ -30,9 +31,10 @@ from cosched.service.replay.pace import Lockstep
 from cosched.service.wire.callers import Identify, certificate_callers, plaintext_callers
 from cosched.service.wire.tls import ServerTls
 from cosched.service.wire.tls_files import TlsFiles
-from cosched.v1 import coscheduling_pb2, domain_pb2, page_pb2, rendezvous_pb2
+from cosched.v1 import coscheduling_pb2, domain_pb2, explain_pb2, page_pb2, rendezvous_pb2
 from cosched.v1.coscheduling_pb2_grpc import add_CoschedulingServiceServicer_to_server
 from cosched.v1.domain_pb2_grpc import add_DomainServiceServicer_to_server
+from cosched.v1.explain_pb2_grpc import add_ExplainServiceServicer_to_server
 from cosched.v1.page_pb2_grpc import add_PageServiceServicer_to_server
 from cosched.v1.rendezvous_pb2_grpc import add_RendezvousServiceServicer_to_server
 from cosched.v1.replay_pb2_grpc import add_ReplayServiceServicer_to_server
@@ -62,6 +64,7 @@ class Served:
     users: Serving
     peers: Callable[[Identify], CoschedulingApi]
     rendezvous: Rendezvous
+    explained: Explained
     described: Described
     calls: PeerClients
     tls: TlsFiles | None
@@ -163,12 +166,15 @@ class Listeners:
         add_CoschedulingServiceServicer_to_server(peers, receiving)
         add_RendezvousServiceServicer_to_server(rendezvous, receiving)
         add_PageServiceServicer_to_server(page, receiving)
+        explain = ExplainApi(self._served.explained, identify, peers.check_peer)
+        add_ExplainServiceServicer_to_server(explain, receiving)
         add_DomainServiceServicer_to_server(DomainApi(self._served.users, identify), receiving)
         health_pb2_grpc.add_HealthServicer_to_server(self._health, receiving)
         services = (
             coscheduling_pb2.DESCRIPTOR.services_by_name["CoschedulingService"].full_name,
             domain_pb2.DESCRIPTOR.services_by_name["DomainService"].full_name,
             rendezvous_pb2.DESCRIPTOR.services_by_name["RendezvousService"].full_name,
+            explain_pb2.DESCRIPTOR.services_by_name["ExplainService"].full_name,
             page_pb2.DESCRIPTOR.services_by_name["PageService"].full_name,
             health.SERVICE_NAME,
             reflection.SERVICE_NAME,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from cosched.adapters.batch_system import BatchSystem, MeetingSystem
 from cosched.adapters.launcher import Launcher
@@ -18,12 +18,16 @@ from cosched.service.domain.offered_jobs import OfferedJobs
 from cosched.service.domain.offered_slots import OfferedSlots
 from cosched.service.manager.launches import Launches
 from cosched.service.manager.offers import Offers
+from cosched.service.manager.plans import planned
 from cosched.service.manager.queues import BatchQueue, Queue
 from cosched.service.manager.runner import Runner
 from cosched.service.manager.slot_orders import SlotOrders
 from cosched.service.peers.agreed_start import AgreedStart
 from cosched.service.peers.announcing import Announcer
 from cosched.service.tasks import Tasks
+
+if TYPE_CHECKING:
+    from cosched.core.scheduling.batch.open_cluster import OpenCluster
 
 SERVER = "COSCHED_SERVER"
 
@@ -56,13 +60,14 @@ def kind_of(manager: ResourceManager, settings: ClusterSettings, *, takes_groups
         if settings.meets and isinstance(manager, MeetingSystem):
             meeting = ExternalMeetingScheduler(settings, takes_groups=takes_groups)
             return Kind(meeting, manager.start_lead, partial(_slots, manager, meeting))
-        scheduler = ExternalScheduler(settings.nodes, takes_groups=takes_groups)
-        return Kind(scheduler, manager.start_lead, partial(_offers, manager, scheduler))
+        external = ExternalScheduler(settings.nodes, takes_groups=takes_groups)
+        return Kind(external, manager.start_lead, partial(_offers, manager, external))
     from cosched.core.scheduling.batch.open_meeting_cluster import open_cluster  # imports the compiler, as the next one
     from cosched.service.kernels import load_kernels  # does, which batch systems do not need
 
     load_kernels(meets=settings.meets)
-    return Kind(open_cluster(settings), None, partial(_launches, manager))
+    scheduler = open_cluster(settings)
+    return Kind(scheduler, None, partial(_launches, manager, scheduler))
 
 
 def _slots(system: MeetingSystem, scheduler: ExternalMeetingScheduler, around: Around) -> tuple[Runner, Queue]:
@@ -80,6 +85,9 @@ def _offers(
     return Runner(domain, system, offers, tasks), BatchQueue(domain, system, peers)
 
 
-def _launches(launcher: Launcher, around: Around) -> tuple[Runner, Queue]:
+def _launches(launcher: Launcher, scheduler: OpenCluster, around: Around) -> tuple[Runner, Queue]:
+    from cosched.core.scheduling.batch.forecast import foresee  # imports the compiler
+
     domain, tasks = around.domain, around.tasks
-    return Runner(domain, launcher, Launches(domain, launcher, tasks, around.finding), tasks), Queue(launcher)
+    launches = Launches(domain, launcher, tasks, around.finding)
+    return Runner(domain, launcher, launches, tasks), Queue(launcher, partial(planned, domain, scheduler, foresee))

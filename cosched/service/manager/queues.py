@@ -16,6 +16,7 @@ from cosched.core.job import JobState
 from cosched.core.protocol import Domain, GetMateJobId, GetMember, JobId, MateName
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.manager.launches import spec_of
+from cosched.service.manager.plans import BATCH_SYSTEMS, Plan, Planner, no_plan
 from cosched.service.peers.linking import no_pair
 from cosched.service.store import JobRecord, JobScript
 from cosched.service.wire.errors import Refusal
@@ -24,6 +25,7 @@ SUBMITTED_ELSEWHERE = (
     "jobs are submitted to the resource manager here: `cosched submit` on a host that has its commands does so"
 )
 FRESH = 2.0  # seconds after which a look at the queue is too old to be shown
+AGED = 30.0  # the same, for estimates
 PEERS_PATIENCE = 2.0  # seconds for the manager to find a job that a peer asks for: peers wait 5 s by default
 _LOG = logging.getLogger(__name__)
 
@@ -31,8 +33,13 @@ _LOG = logging.getLogger(__name__)
 class Queue:
     """The domain's own queue: all jobs and their mates are known."""
 
-    def __init__(self, launcher: Launcher) -> None:
+    def __init__(self, launcher: Launcher, planner: Planner = no_plan) -> None:
         self._launcher = launcher
+        self._planner = planner
+
+    async def plan(self) -> Plan:
+        """Return when the jobs that wait are expected to start."""
+        return await self._planner()
 
     def check_open(self) -> None:
         """Raise Refusal if jobs are not submitted to the domain itself."""
@@ -90,6 +97,15 @@ class BatchQueue(Queue):
         self._domain = domain
         self._system = system
         self._peers = peers
+
+    async def plan(self) -> Plan:
+        """See Queue: the batch system's own estimates."""
+        await self.look(AGED)
+        clock, told = self._domain.clock, self._system.outlooks()
+        starts = {job: clock.from_wall(outlook.start_at) for job, outlook in told.items() if outlook.start_at}
+        words = {job: outlook.reason for job, outlook in told.items() if outlook.reason}
+        places = {job: outlook.place for job, outlook in told.items() if outlook.place}
+        return Plan(clock.now(), BATCH_SYSTEMS, starts, places, words)
 
     def check_open(self) -> None:
         """See Queue."""

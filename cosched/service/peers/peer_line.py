@@ -12,6 +12,8 @@ from grpc_health.v1.health_pb2_grpc import HealthStub
 
 from cosched.v1 import coscheduling_pb2 as wire
 from cosched.v1.coscheduling_pb2_grpc import CoschedulingServiceStub
+from cosched.v1.explain_pb2 import ExplainMatesRequest
+from cosched.v1.explain_pb2_grpc import ExplainServiceStub
 from cosched.v1.page_pb2 import DescribeJobsRequest
 from cosched.v1.page_pb2_grpc import PageServiceStub
 from cosched.v1.rendezvous_pb2 import GetPlaceRequest
@@ -88,6 +90,7 @@ def _methods(channel: grpc.aio.Channel) -> dict[type, Any]:
         wire.TellPresenceRequest: calls.TellPresence,
         GetPlaceRequest: RendezvousServiceStub(channel).GetPlace,
         DescribeJobsRequest: PageServiceStub(channel).DescribeJobs,
+        ExplainMatesRequest: ExplainServiceStub(channel).ExplainMates,
         HealthCheckRequest: HealthStub(channel).Check,
     }
 

@@ -30,6 +30,7 @@ from cosched.service.wire.tls_probe import speaks_tls
 from cosched.service.wire.translation import check_answer, read_clock, read_reply, write_request
 from cosched.v1 import cluster_pb2 as states
 from cosched.v1.coscheduling_pb2 import CompareClocksRequest, TellPresenceRequest
+from cosched.v1.explain_pb2 import ExplainMatesRequest, ExplainMatesResponse
 from cosched.v1.page_pb2 import DescribeJobsRequest, DescribeJobsResponse
 from cosched.v1.rendezvous_pb2 import GetPlaceRequest, GetPlaceResponse
 
@@ -98,6 +99,12 @@ class PeerClients:
         if peer not in self._peers:
             raise CallError(Failure.REFUSED, f"no peer {peer} is configured here")
         return await self._peers[peer].describe(question)
+
+    async def explain(self, peer: Domain, question: ExplainMatesRequest) -> ExplainMatesResponse:
+        """Ask a peer when its jobs start that are mates of ours; CallError."""
+        if peer not in self._peers:
+            raise CallError(Failure.REFUSED, f"no peer {peer} is configured here")
+        return await self._peers[peer].explain(question)
 
     async def beat(self, peers: Collection[Domain] | None = None) -> None:
         """Ask these peers (None: all) for their health and their time, all at once; the views show the results."""
@@ -363,6 +370,9 @@ class _Peer:
 
     async def describe(self, question: DescribeJobsRequest) -> DescribeJobsResponse:
         return await self._question(question, DescribeJobsResponse, "its version describes no jobs")
+
+    async def explain(self, question: ExplainMatesRequest) -> ExplainMatesResponse:
+        return await self._question(question, ExplainMatesResponse, "its version does not tell when jobs start")
 
     async def _question(self, question: Any, kind: type[Told], unknown: str) -> Told:
         """Ask what changes nothing, and expect this kind of answer; `unknown`: the problem of an older peer."""

@@ -105,13 +105,27 @@ class AuditRecord:
     times: int = 1  # equal refusals within a minute
 
 
+@dataclass(slots=True)
+class EstimateRecord:
+    """A start that was expected; its fields are the columns of the table estimates, in their order."""
+
+    job: int
+    kind: int
+    lead: int
+    made_at: int
+    start_at: int
+    late: int | None = None  # seconds by which it started later; None: it has not
+
+
 JOB_COLUMNS = tuple(column.name for column in fields(JobRecord))
 EVENT_COLUMNS = tuple(column.name for column in fields(EventRecord))
 AUDIT_COLUMNS = tuple(column.name for column in fields(AuditRecord))
+ESTIMATE_COLUMNS = tuple(column.name for column in fields(EstimateRecord))
 
 _plain_job_values = attrgetter(*JOB_COLUMNS[:-1])
 _plain_event_values = attrgetter(*EVENT_COLUMNS[:-1])
 audit_row = attrgetter(*AUDIT_COLUMNS)
+estimate_row = attrgetter(*ESTIMATE_COLUMNS)
 
 _to_json = json.JSONEncoder(separators=(",", ":")).encode
 

@@ -125,6 +125,17 @@ CREATE TABLE starts (  -- of the last week: what mate_budget_share counts, of a 
     PRIMARY KEY (hour, owner)
 ) STRICT, WITHOUT ROWID
 """
+_ESTIMATES = """
+CREATE TABLE estimates (  -- the first of each job at each distance from its start, for two weeks
+    job INTEGER NOT NULL,
+    kind INTEGER NOT NULL,  -- 0: when it could start for its own part, 1: when all of its pair or group start
+    lead INTEGER NOT NULL,  -- the class of its distance: cosched.service.planning.estimates
+    made_at INTEGER NOT NULL,
+    start_at INTEGER NOT NULL,
+    late INTEGER,  -- seconds by which it started later; NULL: it has not started
+    PRIMARY KEY (job, kind, lead)
+) STRICT, WITHOUT ROWID
+"""
 _CANCELLED_BY = "ALTER TABLE jobs ADD COLUMN cancelled_by TEXT /* who has ordered its end while it ran */"
 _ANSWER = "ALTER TABLE answers ADD COLUMN reply TEXT NOT NULL DEFAULT '[]' /* JSON: the fields of the answer */"
 _GROUPS = """
@@ -194,6 +205,11 @@ def _groups(database: Database) -> None:
 @MIGRATIONS(name="0009_places")
 def _places(database: Database) -> None:
     _execute_each(database, _PLACE)
+
+
+@MIGRATIONS(name="0010_estimates")
+def _estimates(database: Database) -> None:
+    _execute_each(database, _ESTIMATES)
 
 
 def _execute_each(database: Database, statements: str) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from cosched.core.job import JobState
 from cosched.core.scheduling.starts import Starts
-from cosched.service.store.records import AUDIT_COLUMNS, EVENT_COLUMNS, JOB_COLUMNS
+from cosched.service.store.records import AUDIT_COLUMNS, ESTIMATE_COLUMNS, EVENT_COLUMNS, JOB_COLUMNS
 from cosched.service.store.schema import FIRST_FINAL_STATE
 
 Statement = tuple[str, tuple[Any, ...]]  # the text, and the values of its parameters
@@ -34,6 +34,10 @@ _LAST_EVENT = "coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'events'),
 _NOBODYS_MATE = "NOT EXISTS (SELECT 1 FROM jobs WHERE jobs.peer = answers.peer AND jobs.mate = answers.caller)"
 
 ADD_JOB = _insert("jobs", JOB_COLUMNS)
+SAVE_ESTIMATE = _insert("estimates", ESTIMATE_COLUMNS).replace("INSERT", "INSERT OR REPLACE", 1)
+DROP_ESTIMATES = "DELETE FROM estimates WHERE job = ?1 AND late IS NULL"
+RETIRE_ESTIMATES = "DELETE FROM estimates WHERE made_at < ?1"
+ESTIMATES = f"SELECT {', '.join(ESTIMATE_COLUMNS)} FROM estimates ORDER BY made_at, job"
 PUT_JOB = ADD_JOB.replace("INSERT", "INSERT OR REPLACE", 1)
 SAVE_JOB = _update("jobs", JOB_COLUMNS)
 ADD_SCRIPT = _insert("scripts", ("job", "script", "context"))

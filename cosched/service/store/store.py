@@ -19,10 +19,12 @@ from cosched.service.store.opening import lock_database, open_database
 from cosched.service.store.reading import Reader, Reading, Values
 from cosched.service.store.records import (
     AuditRecord,
+    EstimateRecord,
     EventRecord,
     JobRecord,
     JobScript,
     audit_row,
+    estimate_row,
     event_of,
     event_row,
     job_of,
@@ -175,6 +177,15 @@ class Store(Reading):
         self._write(statements.SAVE_STARTS, ((*key, *sums) for key, sums in starts.items()))
         self._write(statements.RETIRE_STARTS, {(hour - WEEK,) for _, hour in starts})
 
+    def save_estimates(self, estimates: Iterable[EstimateRecord]) -> None:
+        """Store expected starts, and what has become of them; each replaces an earlier one."""
+        self._write(statements.SAVE_ESTIMATE, map(estimate_row, estimates))
+
+    def drop_estimates(self, jobs: Iterable[int], before: int) -> None:
+        """Delete the expected starts of these jobs that have not come, and all that were made before that instant."""
+        self._write(statements.DROP_ESTIMATES, ((job,) for job in jobs))
+        self._write(statements.RETIRE_ESTIMATES, [(before,)])
+
     def set_meta(self, key: str, value: str) -> None:
         """Store a single value; keys that begin with "store." are the store's own."""
         self._write(statements.SET_META, [(key, value)])
@@ -258,6 +269,10 @@ class Store(Reading):
     def starts(self) -> list[tuple[str, int, Starts]]:
         """Return owner, hour, and what was started of this owner in that hour, by hour."""
         return self._read(lambda row: (row[0], row[1], Starts(*row[2:])), statements.STARTS)
+
+    def estimates(self) -> list[EstimateRecord]:
+        """Return all expected starts that are kept, by when they were made."""
+        return self._read(lambda row: EstimateRecord(*row), statements.ESTIMATES)
 
     def reply(self, who: str, request_id: str) -> tuple[str, int | None, str] | None:
         """Return method, job and error of this user's call with that request id."""

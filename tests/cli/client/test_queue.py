@@ -8,6 +8,7 @@ import pytest
 from cosched.cli.client.wording import local_time
 from cosched.v1 import coscheduling_pb2 as wire
 from cosched.v1 import job_pb2
+from cosched.v1.explain_pb2 import ESTIMATE_SOURCE_HAS_NODES, Explanation, Outlook
 from tests.client.fake_domain import EPOCH
 
 
@@ -43,24 +44,48 @@ def test_it_looks_like_squeue(cosched, domain):
     )
 
 
-def test_slots_and_expected_starts(cosched, domain):
-    for nodes, slot in ((4, 120), (1, None), (2, 60)):
-        job = domain.add(reason="MateSlot" if slot else "Priority", nodes=nodes)
+def instant(seconds):
+    return local_time(datetime.fromtimestamp(EPOCH + seconds, UTC))
+
+
+def test_slots(cosched, domain):
+    for slot in (120, None, 60):
+        job = domain.add(reason="MateSlot" if slot else "Priority")
         if slot:
             job.slot.seconds = EPOCH + slot
             add_mate(job)
-    first, later = (local_time(datetime.fromtimestamp(EPOCH + slot, UTC)) for slot in (60, 120))
+    first, later = instant(60), instant(120)
     assert [line.partition("  (")[2] for line in cosched("queue").stdout.splitlines()[1:]] == [
         f"MateSlot {later})  run7@eureka", "Priority)", f"MateSlot {first})  run7@eureka",
     ]  # fmt: skip
-    assert lines(cosched("queue", "--start").stdout) == [
-        ["JOBID", "NAME", "USER", "ST", "START", "NODES", "MATE"],
-        ["19", "alice", "PD", *first.split(), "2", "run7@eureka"],
-        ["17", "alice", "PD", *later.split(), "4", "run7@eureka"],
-    ]
     assert [job["slot"] for job in json.loads(cosched("queue", "--json").stdout)][1] is None
+    told_by_older = lines(cosched("queue", "--start").stdout)[1:]
+    assert [line[0] for line in told_by_older] == ["19", "17", "18"]
+    assert told_by_older[0][3:5] == first.split()
+
+
+def test_expected_starts(cosched, domain):
+    """The earliest first, of the pair if it is known; a job of which nothing is known comes last."""
+    for number, (own, mates) in enumerate(((300, 90), (120, None), (None, None))):
+        job = domain.add(nodes=number + 1)
+        told = domain.explanations[job.ref.job_id] = Explanation(
+            job=Outlook(job=job.ref, position=3 - number, queued=3)
+        )
+        if own:
+            told.job.start.at.seconds = EPOCH + own
+        if mates:
+            add_mate(job)
+            told.mates.add().start.source = ESTIMATE_SOURCE_HAS_NODES
+            told.together.at.seconds = EPOCH + own
+    assert lines(cosched("queue", "--start").stdout) == [
+        ["JOBID", "NAME", "USER", "ST", "PLACE", "START", "NODES", "MATE", "MATE", "START", "TOGETHER"],
+        ["18", "alice", "PD", "2", *instant(120).split(), "2"],
+        ["17", "alice", "PD", "3", *instant(300).split(), "1", "run7@eureka", "now", *instant(300).split()],
+        ["19", "alice", "PD", "1", "3"],
+    ]
     starts = json.loads(cosched("queue", "--start", "--json").stdout)
-    assert [job["id"] for job in starts] == ["19", "17"]
+    assert [job["id"] for job in starts] == ["18", "17", "19"]
+    assert starts[1]["explanation"]["mates"][0]["start"]["source"] == "has_nodes"
 
 
 def test_an_empty_queue(cosched, domain):

@@ -1,7 +1,7 @@
 """When the queued jobs of a live domain start, if nobody else comes and every job runs for its requested time.
 
-A copy of the scheduler is played on: what it does is what the scheduler itself would do. Mates are not known here: a job
-that has a mate is taken to start as soon as it is ready, at its slot if it has one.
+A copy of the scheduler is played on: what it does is what the scheduler itself would do. Mates are not known here: a
+job that has a mate is taken to start as soon as it is ready, or at its slot if it has one.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from cosched.core.protocol import JobId
 from cosched.core.scheduling.batch.open_cluster import OpenCluster
 from cosched.core.scheduling.batch.open_meeting_cluster import OpenMeetingCluster
 from cosched.core.scheduling.primitives.tables import NEVER
-
 
 
 class Foreseen(NamedTuple):

@@ -1,0 +1,73 @@
+"""`cosched explain`: when a job and its mates are expected to start, and why they wait."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from cosched.cli.client.connection import connected, json_option, server_option
+from cosched.cli.client.jobs import JobId
+from cosched.cli.client.wording import expected, json_value
+from cosched.cli.output.failures import FAILED, Failure
+from cosched.cli.output.plain_text import printable
+from cosched.cli.output.terminal import show_json, show_text
+
+if TYPE_CHECKING:
+    from cosched.client import Client, Explanation, Job, Outlook
+
+
+@click.command()
+@click.argument("job", metavar="ID", type=JobId())
+@json_option
+@server_option
+def explain(job: str, as_json: bool, server: str | None) -> None:
+    """Say when a job is expected to start, and its mate or group, why each waits, and what changes that.
+
+    Expected starts are the plan of whoever schedules, if no further job comes; it says how good such estimates have
+    been lately. The domains of mates are asked.
+    """
+    with connected(server) as client:
+        found = explained(client, [job])
+    if not found:
+        raise Failure("this domain does not tell when jobs start: its version is older", FAILED)
+    if as_json:
+        show_json(json_value(found[0].as_dict()))
+    else:
+        show_text("\n".join(map(printable, lines(found[0]))))
+
+
+def explained(client: Client, jobs: Sequence[Job | str]) -> list[Explanation]:
+    """Return what is known of the starts of these jobs; nothing of a domain of an older version."""
+    from cosched.client import ClientError
+
+    try:
+        return [client.explain(jobs[0])] if len(jobs) == 1 else client.explain_all(jobs)
+    except ClientError as error:
+        if error.reason != "UNIMPLEMENTED":
+            raise
+        return []
+
+
+def lines(told: Explanation) -> Iterator[str]:
+    """Yield what is told, for people."""
+    for outlook in (told.job, *told.mates):
+        yield f"{outlook!s:<12}{outlook.state or 'state not known'}".rstrip()
+        yield from (f"  {title:<10}{text}" for title, text in facts(outlook))
+    if told.together:
+        yield f"{'together':<12}{expected(told.together)}"
+
+
+def facts(outlook: Outlook) -> Iterator[tuple[str, str]]:
+    """Yield what is known of one job, by title."""
+    if outlook.problem:
+        yield "unknown", outlook.problem
+    if outlook.start:
+        yield "start", expected(outlook.start)
+    if outlook.position:
+        yield "place", f"{outlook.position:,} of {outlook.queued:,} in the queue"
+    if outlook.reason:
+        yield "why", outlook.reason.text
+    if outlook.reason and outlook.reason.change:
+        yield "change", outlook.reason.change

@@ -1,0 +1,109 @@
+"""ExplainService: when jobs are expected to start, and why they wait; for users, and for the domains of their mates."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from cosched.core.protocol import Domain, JobId
+from cosched.service.api.answering import Context, answer
+from cosched.service.api.operations import Operations
+from cosched.service.api.reads import Reads
+from cosched.service.api.requests import checked_reader
+from cosched.service.domain.live_domain import LiveDomain
+from cosched.service.manager.queues import Queue
+from cosched.service.planning.explaining import ASKED_AT_ONCE, Explaining
+from cosched.service.store import JobRecord
+from cosched.service.wire.callers import Caller, Identify
+from cosched.service.wire.fields import FieldError, WrongDomainError, check_job, check_job_of, number
+from cosched.v1 import explain_pb2
+from cosched.v1.coscheduling_pb2 import JobRef
+from cosched.v1.explain_pb2_grpc import ExplainServiceServicer
+
+MOST_JOBS = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """The parts of a service that this API uses."""
+
+    domain: LiveDomain
+    operations: Operations
+    queue: Queue
+    reads: Reads
+    explaining: Explaining
+
+
+class ExplainApi(ExplainServiceServicer):
+    """The API for callers of one listener."""
+
+    def __init__(self, serving: Explained, identify: Identify, check_peer: Callable[[Caller, Domain], None]) -> None:
+        """`check_peer`: Refusal if the caller does not speak for that peer."""
+        self._serving = serving
+        self._domain = serving.domain
+        self._identify = identify
+        self._check_peer = check_peer
+
+    async def ExplainJobs(
+        self, request: explain_pb2.ExplainJobsRequest, context: Context
+    ) -> explain_pb2.ExplainJobsResponse:
+        """See the protocol."""
+
+        async def work() -> explain_pb2.ExplainJobsResponse:
+            caller = checked_reader(self._domain, self._identify(context))
+            if not 1 <= len(request.jobs) <= MOST_JOBS:
+                raise FieldError("jobs", f"must have 1 to {MOST_JOBS} entries")
+            jobs = [self._own(f"jobs[{i}]", job) for i, job in enumerate(request.jobs)]
+            if len(jobs) == 1:
+                await self._serving.queue.look_for(jobs[0])
+            async with self._serving.reads.turn(caller.via):
+                found = [record for job in jobs if (record := await self._record(job)) is not None]
+                if len(jobs) == 1 and not found:
+                    raise self._serving.operations.no_job(jobs[0])
+                return explain_pb2.ExplainJobsResponse(explanations=await self._serving.explaining.explain(found))
+
+        return await answer("ExplainJobs", work(), context, self._domain)
+
+    def _own(self, field: str, ref: JobRef) -> JobId:
+        """Return the id of a job of this domain; the reference may leave out the domain."""
+        if ref.domain not in ("", self._domain.name):
+            raise WrongDomainError(f"{field}.domain", f"is not {self._domain.name}")
+        if number(ref.job_id) is None:
+            raise FieldError(f"{field}.job_id", "is no number")
+        return ref.job_id
+
+    async def _record(self, job: JobId) -> JobRecord | None:
+        ended = None if job in self._domain.jobs else await self._serving.reads.job(int(job))
+        return self._domain.jobs.get(job, ended)  # a job submitted meanwhile is there by now
+
+    async def ExplainMates(
+        self, request: explain_pb2.ExplainMatesRequest, context: Context
+    ) -> explain_pb2.ExplainMatesResponse:
+        """See the protocol."""
+
+        async def work() -> explain_pb2.ExplainMatesResponse:
+            if not 1 <= len(request.pairs) <= ASKED_AT_ONCE:
+                raise FieldError("pairs", f"must have 1 to {ASKED_AT_ONCE} entries")
+            asked = [self._asked(f"pairs[{i}]", pair) for i, pair in enumerate(request.pairs)]
+            caller = self._identify(context)
+            for peer in {peer for peer, _, _ in asked}:
+                self._check_peer(caller, peer)
+            async with self._serving.reads.turn(caller.via):
+                told = await self._serving.explaining.outlooks([job for _, _, job in asked])
+            return explain_pb2.ExplainMatesResponse(
+                outlooks=[
+                    outlook if self._is_mate(about) else explain_pb2.Outlook(job=outlook.job)
+                    for about, outlook in zip(asked, told, strict=True)
+                ]
+            )
+
+        return await answer("ExplainMates", work(), context, self._domain)
+
+    def _is_mate(self, about: tuple[Domain, JobId, JobId]) -> bool:
+        core = self._domain.core
+        return core.mates.is_mate(*about) or core.members.is_member(*about)
+
+    def _asked(self, field: str, pair: explain_pb2.MatePair) -> tuple[Domain, JobId, JobId]:
+        """Return the peer, its job, and the job here that is asked for."""
+        peer, caller = check_job(f"{field}.caller", pair.caller)
+        return peer, caller, check_job_of(f"{field}.job", pair.job, self._domain.name)

@@ -1,0 +1,56 @@
+"""What whoever schedules expects of the jobs that wait: when they start, and their places in the queue."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from cosched.core.protocol import JobId
+from cosched.service.domain.live_domain import LiveDomain
+
+if TYPE_CHECKING:
+    from cosched.core.scheduling.batch.open_cluster import OpenCluster
+
+SLICE = 0.005  # seconds of foreseeing before other work gets its turn
+MOST = 1.0  # second of it in all: of a very long queue only the first starts are known
+OUR_PLAN, BATCH_SYSTEMS, SLOT, HAS_NODES = 1, 2, 3, 4  # cosched.v1.EstimateSource
+Foresee = Callable[["OpenCluster", int], Iterable[tuple[JobId, int]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Instants are seconds of the service's own time; jobs of which nothing is known are missing."""
+
+    made_at: int = 0
+    source: int = OUR_PLAN
+    starts: Mapping[JobId, int] = field(default_factory=dict)
+    places: Mapping[JobId, int] = field(default_factory=dict)  # in the queue, from 1
+    words: Mapping[JobId, str] = field(default_factory=dict)  # why a batch system lets them wait, in its own words
+
+
+Planner = Callable[[], Awaitable[Plan]]
+
+
+async def no_plan() -> Plan:
+    """Return a plan that knows nothing."""
+    return Plan()
+
+
+async def planned(domain: LiveDomain, scheduler: OpenCluster, foresee: Foresee) -> Plan:
+    """Return the plan of the embedded scheduler, by turns with the other work of this service."""
+    now = domain.clock.now()
+    order = scheduler.copy().in_order(now)
+    foreseen, starts = foresee(scheduler, now), {}
+    spent, since = 0.0, time.monotonic()
+    for job, at in foreseen:
+        starts[job] = at
+        if (took := time.monotonic() - since) >= SLICE:
+            spent += took
+            if spent >= MOST:
+                break
+            await asyncio.sleep(0)
+            since = time.monotonic()
+    return Plan(now, OUR_PLAN, starts, {job: place for place, job in enumerate(order, 1)})

@@ -1,0 +1,92 @@
+"""How good estimates have been lately: the first of each job, at each distance from its start, is kept and compared."""
+
+from __future__ import annotations
+
+from collections import deque
+
+from google.protobuf.duration_pb2 import Duration
+
+from cosched.core.protocol import JobId
+from cosched.service.store import Store
+from cosched.service.store.records import EstimateRecord
+from cosched.v1.explain_pb2 import Accuracy
+
+OWN, TOGETHER = 0, 1  # when a job could start for its own part; when all of its pair or group start
+LEADS = (300, 1800, 7200, 28_800, 86_400)  # seconds; estimates are as good as others that were as far ahead
+KEPT = 100  # of a kind and distance
+LEAST = 5
+KEEP = 14 * 86_400  # seconds
+Key = tuple[JobId, int, int]  # job, kind, distance
+
+
+class Estimates:
+    """The estimates of one domain; belongs to its loop."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._pending: dict[Key, EstimateRecord] = {}
+        self._late: dict[tuple[int, int], deque[int]] = {}
+        self._changed: list[EstimateRecord] = []
+        self._void: list[JobId] = []
+        for record in store.estimates():
+            self._take(record)
+
+    def note(self, job: JobId, kind: int, made_at: int, start_at: int) -> None:
+        """Somebody expects this start; only the first estimate at each distance counts."""
+        key = job, kind, _distance(made_at, start_at)
+        if key not in self._pending:
+            self._pending[key] = record = EstimateRecord(int(job), kind, key[2], made_at, start_at)
+            self._changed.append(record)
+
+    def unsettled(self) -> set[JobId]:
+        """Return the jobs that were expected to start and are not known to have done so."""
+        return {job for job, _, _ in self._pending}
+
+    def settle(self, job: JobId, kind: int, started_at: int) -> None:
+        """The job has started."""
+        for key in [key for key in self._pending if key[:2] == (job, kind)]:
+            record = self._pending.pop(key)
+            record.late = started_at - record.start_at
+            self._changed.append(record)
+            self._take(record)
+
+    def drop(self, job: JobId) -> None:
+        """The job will not start, or not as it was expected."""
+        keys = [key for key in self._pending if key[0] == job]
+        for key in keys:
+            del self._pending[key]
+        if keys:
+            self._void.append(job)
+
+    def write(self, now: int) -> None:
+        """Keep all that is new, in a transaction of its own; StoreError."""
+        if not self._changed and not self._void:
+            return
+        with self._store.transaction():
+            self._store.save_estimates(self._changed)
+            self._store.drop_estimates(map(int, self._void), now - KEEP)
+        self._changed.clear()
+        self._void.clear()
+
+    def accuracy(self, kind: int, made_at: int, start_at: int) -> Accuracy | None:
+        """Return how good estimates of this kind and distance have been; None: there were too few."""
+        late = sorted(self._late.get((kind, _distance(made_at, start_at)), ()))
+        if len(late) < LEAST:
+            return None
+        cut = len(late) // 10
+        inside = late[cut : len(late) - cut]
+        return Accuracy(
+            earliest=Duration(seconds=inside[0]), latest=Duration(seconds=inside[-1]), within=len(inside), of=len(late)
+        )
+
+    def _take(self, record: EstimateRecord) -> None:
+        if record.late is None:
+            self._pending[str(record.job), record.kind, record.lead] = record
+        else:
+            self._late.setdefault((record.kind, record.lead), deque(maxlen=KEPT)).append(record.late)
+
+
+def _distance(made_at: int, start_at: int) -> int:
+    """Return the number of the first of LEADS that is not exceeded."""
+    ahead = start_at - made_at
+    return next((number for number, lead in enumerate(LEADS) if ahead <= lead), len(LEADS))

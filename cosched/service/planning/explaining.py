@@ -1,0 +1,201 @@
+"""When jobs are expected to start, and why they wait: of this domain from its plan, of mates as their domains say."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Iterable, Mapping, Sequence
+
+from google.protobuf.timestamp_pb2 import Timestamp
+
+from cosched.core.job import JobState
+from cosched.core.protocol import Domain, GroupName, JobId
+from cosched.service.domain.live_domain import LiveDomain
+from cosched.service.manager.plans import HAS_NODES, SLOT, Plan
+from cosched.service.manager.queues import Queue
+from cosched.service.peers.peers import CallError, PeerClients
+from cosched.service.planning.estimates import OWN, TOGETHER, Estimates
+from cosched.service.planning.reasons import Reasons
+from cosched.service.store import JobRecord, StoreError
+from cosched.v1.coscheduling_pb2 import JobRef
+from cosched.v1.explain_pb2 import Estimate, ExplainMatesRequest, Explanation, MatePair, Outlook
+
+SHARE = 10  # a plan is told for so many times the time that it took, though much happens
+STALE = 10.0  # seconds after which it is made anew, though nothing has happened
+ASKED_AT_ONCE = 100  # mates
+KEPT_IN_STEP = 1000  # jobs whose mates are asked for, and whose estimates are compared
+NOT_KNOWN = "it is not known which job of {} that is"
+WAITING = (JobState.QUEUED, JobState.READY, JobState.HOLDING)
+_LOG = logging.getLogger(__name__)
+MateKey = tuple[Domain, JobId]
+
+
+class Explaining:
+    """The estimates and reasons of one domain; belongs to its loop."""
+
+    def __init__(self, domain: LiveDomain, queue: Queue, peers: PeerClients, estimates: Estimates) -> None:
+        self._domain = domain
+        self._clock = domain.clock
+        self._queue = queue
+        self._peers = peers
+        self._estimates = estimates
+        self._reasons = Reasons(domain)
+        self._plan = Plan()
+        self._planned_after = -1  # so many of the store's transactions
+        self._next_plan = self._last_plan = 0.0  # by the monotonic clock: when the next may be made, and must be
+        self._planning = asyncio.Lock()
+        self._mates: dict[MateKey, Outlook] = {}
+
+    async def plan(self) -> Plan:
+        """Return the present plan; it is made anew after every change, unless that takes too much time."""
+        async with self._planning:
+            began, commits = time.monotonic(), self._domain.store.commits
+            if began >= self._last_plan or (began >= self._next_plan and commits != self._planned_after):
+                self._plan, self._planned_after = await self._queue.plan(), commits
+                ended = time.monotonic()
+                self._next_plan, self._last_plan = ended + SHARE * (ended - began), ended + STALE
+        return self._plan
+
+    async def explain(self, records: Sequence[JobRecord]) -> list[Explanation]:
+        """Return what is known of these jobs and their mates; of one job, its mates' domains are asked first."""
+        plan = await self.plan()
+        if len(records) == 1:
+            await self._ask(records)
+        return [self._explanation(record, plan) for record in records]
+
+    async def outlooks(self, jobs: Iterable[JobId]) -> list[Outlook]:
+        """Return what peers may know of these jobs, which are mates of theirs."""
+        plan = await self.plan()
+        known = ((job, self._domain.jobs.get(job)) for job in jobs)
+        return [Outlook(job=self._ref(job)) if record is None else self._outlook(record, plan) for job, record in known]
+
+    async def keep_in_step(self) -> None:
+        """Ask for the mates of jobs that wait, and compare estimates with what has happened; to be called regularly."""
+        plan = await self.plan()
+        waiting = [record for record in self._domain.jobs.values() if record.state in WAITING]
+        waiting.sort(key=lambda record: plan.starts.get(str(record.id), 1 << 62))
+        waiting = waiting[:KEPT_IN_STEP]
+        await self._ask(waiting)
+        wanted = {key for record in waiting for key in _mates(record) if key[1]}
+        self._mates = {key: told for key, told in self._mates.items() if key in wanted}
+        try:
+            self._compare(waiting, plan)
+        except StoreError as error:
+            _LOG.error("estimates cannot be kept: %s", error)
+
+    # One job
+
+    def _explanation(self, record: JobRecord, plan: Plan) -> Explanation:
+        told = Explanation(job=self._outlook(record, plan))
+        for domain, job in _mates(record):
+            unknown = Outlook(job=JobRef(domain=domain), problem=NOT_KNOWN.format(domain))
+            told.mates.append(self._mates.get((domain, job), Outlook(job=JobRef(domain=domain, job_id=job)))
+                              if job else unknown)  # fmt: skip
+        if (at := self._together(record, told)) is not None:
+            told.together.CopyFrom(self._estimate(at, self._clock.now(), plan.source, TOGETHER))
+        return told
+
+    def _together(self, record: JobRecord, told: Explanation) -> int | None:
+        if record.slot is not None:
+            return record.slot
+        sides = [told.job, *told.mates]
+        if record.state not in WAITING or len(sides) < 2 or not all(side.HasField("start") for side in sides):
+            return None
+        return self._clock.from_wall(max(side.start.at.seconds for side in sides))
+
+    def _outlook(self, record: JobRecord, plan: Plan) -> Outlook:
+        job = str(record.id)
+        told = Outlook(job=self._ref(job), state=int(record.state))  # type: ignore[arg-type]  # the numbers are the same
+        told.position, told.queued = plan.places.get(job, 0), len(plan.places)
+        if record.state is not JobState.QUEUED:
+            told.position = 0
+        if (start := self._start(record, plan)) is not None:
+            told.start.CopyFrom(start)
+        if (reason := self._reasons.of(record, plan)) is not None:
+            told.reason.CopyFrom(reason)
+        return told
+
+    def _start(self, record: JobRecord, plan: Plan) -> Estimate | None:
+        now = self._clock.now()
+        if record.state in (JobState.READY, JobState.HOLDING):
+            return self._estimate(now, now, HAS_NODES, OWN)
+        if record.state is not JobState.QUEUED or record.user_hold:
+            return None
+        if record.slot is not None:
+            return self._estimate(record.slot, now, SLOT, OWN)
+        at = plan.starts.get(str(record.id))
+        return None if at is None else self._estimate(max(at, plan.made_at), plan.made_at, plan.source, OWN)
+
+    def _estimate(self, at: int, made_at: int, source: int, kind: int) -> Estimate:
+        to_wall = self._clock.to_wall
+        told = Estimate(
+            at=Timestamp(seconds=to_wall(at)), made_at=Timestamp(seconds=to_wall(made_at)), source=source  # type: ignore[arg-type]
+        )  # fmt: skip
+        if source not in (SLOT, HAS_NODES) and (accuracy := self._estimates.accuracy(kind, made_at, at)) is not None:
+            told.accuracy.CopyFrom(accuracy)
+        return told
+
+    def _ref(self, job: JobId) -> JobRef:
+        return JobRef(domain=self._domain.name, job_id=job)
+
+    # Mates
+
+    async def _ask(self, records: Iterable[JobRecord]) -> None:
+        """Ask the domains of these jobs' mates, all at once."""
+        asked: dict[Domain, list[MatePair]] = {}
+        for record in records:
+            for domain, job in _mates(record):
+                if job and record.state in WAITING:
+                    pair = MatePair(job=JobRef(domain=domain, job_id=job), caller=self._ref(str(record.id)))
+                    asked.setdefault(domain, []).append(pair)
+        await asyncio.gather(*(self._ask_peer(peer, pairs) for peer, pairs in asked.items()))
+
+    async def _ask_peer(self, peer: Domain, pairs: Sequence[MatePair]) -> None:
+        for first in range(0, len(pairs), ASKED_AT_ONCE):
+            batch = pairs[first : first + ASKED_AT_ONCE]
+            try:
+                answer = await self._peers.explain(peer, ExplainMatesRequest(pairs=batch))
+            except CallError as error:
+                problem = f"{peer} gives no answer: {error.problem}"
+                self._mates |= {
+                    (peer, pair.job.job_id): Outlook(job=pair.job, problem=problem) for pair in pairs[first:]
+                }
+                return
+            for pair, told in zip(batch, answer.outlooks, strict=False):
+                told.job.CopyFrom(pair.job)
+                self._mates[peer, pair.job.job_id] = told
+
+    # How good the estimates were
+
+    def _compare(self, waiting: Iterable[JobRecord], plan: Plan) -> None:
+        for job in self._estimates.unsettled():
+            self._settle(job)
+        for record in waiting:
+            job, told = str(record.id), self._explanation(record, plan)
+            at = plan.starts.get(job)
+            if record.state is JobState.QUEUED and record.ready_at is None and at is not None:
+                self._estimates.note(job, OWN, plan.made_at, max(at, plan.made_at))
+            if told.HasField("together") and record.slot is None:
+                made_at = self._clock.from_wall(told.together.made_at.seconds)
+                self._estimates.note(job, TOGETHER, made_at, self._clock.from_wall(told.together.at.seconds))
+        self._estimates.write(self._clock.now())
+
+    def _settle(self, job: JobId) -> None:
+        record = self._domain.jobs.get(job) or self._domain.store.job(int(job))
+        ready_at = None if record is None else record.ready_at if record.ready_at is not None else record.started_at
+        if ready_at is not None:
+            self._estimates.settle(job, OWN, ready_at)
+        if record is not None and record.started_at is not None and not record.gap_s:
+            self._estimates.settle(job, TOGETHER, record.started_at)
+        if record is None or record.state not in WAITING:
+            self._estimates.drop(job)
+
+
+def _mates(record: JobRecord) -> list[MateKey]:
+    """Return the domains of a job's mates, and their ids; without an id: it is not known."""
+    named = record.named
+    if not isinstance(named, GroupName):
+        return [(named.peer, named.mate or "")] if named.peer else []
+    jobs: Mapping[Domain, JobId] = (record.memory or {}).get("group", {}).get("jobs", {})
+    return [(domain, jobs.get(domain, "")) for domain in named.others]

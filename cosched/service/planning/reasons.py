@@ -1,0 +1,265 @@
+"""Why a job waits: a message of its own for each reason, one sentence for people, and what changes it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from google.protobuf.timestamp_pb2 import Timestamp
+
+from cosched.core.coscheduling.holds import held_node_cap
+from cosched.core.job import JobState
+from cosched.core.protocol import FOREVER, Domain, GroupName, MateJobId, MateProblem, MateStatus
+from cosched.core.story import Why
+from cosched.service.domain import story
+from cosched.service.domain.live_domain import LiveDomain
+from cosched.service.manager.plans import Plan
+from cosched.service.store import JobRecord
+from cosched.service.wire.message_parts import PROBLEM
+from cosched.v1 import explain_pb2
+from cosched.v1.explain_pb2 import Reason
+from cosched.wrong_mates import wrong_mate, wrong_member
+
+ABSENT: Mapping[str, int] = {
+    Why.PEER_UNREACHABLE: explain_pb2.ABSENCE_UNREACHABLE,
+    Why.PEER_AWAY: explain_pb2.ABSENCE_AWAY,
+    Why.PEER_BUSY: explain_pb2.ABSENCE_BUSY,
+    Why.PEER_REFUSED: explain_pb2.ABSENCE_REFUSES,
+}
+_ABSENT_TEXTS: Mapping[str, str] = {
+    Why.PEER_UNREACHABLE: "{peer} cannot be reached",
+    Why.PEER_AWAY: "{peer} is away and expected back{until}",
+    Why.PEER_BUSY: "{peer} is too busy to answer",
+    Why.PEER_REFUSED: "{peer} refuses this domain: a misconfiguration",
+}
+SHORTER = "cosched submit -N (fewer nodes) or -t (a shorter time limit) lets it start earlier"
+
+
+@dataclass(frozen=True, slots=True)
+class Mate:
+    """The mate of a job, or the member of its group that its reason is about; without an id: it is not known."""
+
+    domain: Domain = ""
+    id: str = ""
+    pair: str = ""  # or the group's name
+    of_group: bool = False
+
+    def __str__(self) -> str:
+        what = "another member of its group" if self.of_group else "its mate"
+        if self.id:
+            return f"{what}, {self.domain}:{self.id},"
+        return f"{what} on {self.domain}" if self.domain else what
+
+
+class Reasons:
+    """Tells why jobs of one domain wait."""
+
+    def __init__(self, domain: LiveDomain) -> None:
+        self._domain = domain
+        self._clock = domain.clock
+
+    def of(self, record: JobRecord, plan: Plan) -> Reason | None:
+        """Return why an active job waits; None: it does not."""
+        if record.state not in (JobState.QUEUED, JobState.READY, JobState.HOLDING):
+            return None
+        if record.cancelled_by is not None:
+            return Reason(
+                is_cancelled=explain_pb2.IsCancelled(),
+                text="it is to be cancelled; its resource manager has not ended it yet",
+            )
+        if record.user_hold:
+            return Reason(
+                on_hold=explain_pb2.OnHold(), text="it was submitted on hold", change=f"cosched release {record.id}"
+            )
+        if record.state is JobState.READY:
+            return self._asks(record)
+        if record.slot is not None:
+            return self._slot(record, record.slot)
+        told = _OF_WORDS.get(record.reason)
+        if told is not None and not (record.reason == Why.MATE_QUEUING and self._waits_for_nodes(record, plan)):
+            return told(self, record)
+        return self._in_queue(record, plan)
+
+    def _waits_for_nodes(self, record: JobRecord, plan: Plan) -> bool:
+        """Whether a job that has yielded could not start now anyway."""
+        at = plan.starts.get(str(record.id))
+        return record.state is JobState.QUEUED and at is not None and at > plan.made_at
+
+    # It waits in the queue
+
+    def _in_queue(self, record: JobRecord, plan: Plan) -> Reason:
+        job, scheduler = str(record.id), self._domain.scheduler
+        if (word := plan.words.get(job)) or not scheduler.all_known:
+            return Reason(
+                batch_system_says=explain_pb2.BatchSystemSays(word=word or ""),
+                text=f"the batch system lets it wait{f': {word}' if word else ''}",
+            )
+        if record.nodes > scheduler.free:
+            busy = explain_pb2.NodesBusy(required=record.nodes, available=scheduler.free)
+            return Reason(nodes_busy=busy, text=f"it needs {_nodes(record.nodes)}, {_are_free(scheduler.free)}",
+                          change=SHORTER)  # fmt: skip
+        ahead = max(0, plan.places.get(job, 1) - 1)
+        first = explain_pb2.OthersFirst(required=record.nodes, available=scheduler.free, ahead=ahead)
+        text = f"it needs {_nodes(record.nodes)}, {_are_free(scheduler.free)}, but others come first: {ahead}"
+        return Reason(others_first=first, text=text, change=f"{SHORTER}; the order is `policy` of [manager]")
+
+    # It waits for its mate
+
+    def _asks(self, record: JobRecord) -> Reason:
+        named = record.named
+        domains = list(named.others) if isinstance(named, GroupName) else [named.peer] if named.peer else []
+        text = f"it has its nodes, and {' and '.join(domains)} is asked now" if domains else "it is about to start"
+        return Reason(asks_mate=explain_pb2.AsksMate(domains=domains), text=text)
+
+    def _slot(self, record: JobRecord, slot: int) -> Reason:
+        at = self._clock.to_wall(slot)
+        others = "its group" if isinstance(record.named, GroupName) else "its mate"
+        return Reason(
+            has_slot=explain_pb2.HasSlot(at=Timestamp(seconds=at)),
+            text=f"its domain and that of {others} have agreed that they start at {self._time(slot)}, or earlier",
+            change=f"cosched unlink {record.id} lets it start alone",
+        )
+
+    def _mate_waits(self, record: JobRecord) -> Reason:
+        mate, (held, until) = self._mate(record, waits=True), self._hold(record)
+        waits = explain_pb2.MateWaits(held=held, held_until=until)
+        if mate.domain:
+            waits.mate.domain, waits.mate.job_id = mate.domain, mate.id
+        text = f"it could start, and lets others go first: {mate} waits in the queue"
+        change = f"cosched unlink {record.id} lets it start alone"
+        if held:
+            text = f"it holds {_nodes(held)}{self._at_most(record)}: {mate} waits in the queue"
+            change += "; how long it holds is release_interval of [coscheduling]"
+        return Reason(mate_waits=waits, text=text, change=change)
+
+    def _unsubmitted(self, record: JobRecord) -> Reason:
+        mate, (held, _) = self._mate(record, missing=True), self._hold(record)
+        missing = explain_pb2.MateUnsubmitted(domain=mate.domain, pair=mate.pair, held=held)
+        option = "--group" if mate.of_group else "--pair"
+        submit = f"cosched submit {option} {mate.pair} there" if mate.pair else "submit it there"
+        holds = f"it holds {_nodes(held)}{self._at_most(record)}: " if held else ""
+        return Reason(
+            mate_unsubmitted=missing, text=f"{holds}{mate} is not submitted yet",
+            change=f"{submit}; cosched unlink {record.id} lets it start without",
+        )  # fmt: skip
+
+    def _unknown(self, record: JobRecord) -> Reason:
+        named = record.named
+        if isinstance(named, GroupName):
+            domain, problem = self._wrong_member(record)
+            missing = explain_pb2.NoSuchMate(domain=domain, pair=named.name)
+            text = wrong_member(domain, named.name, problem)
+            change = f"cosched unlink {record.id} lets it start without"
+        else:
+            problem = (record.memory or {}).get("problem")
+            missing = explain_pb2.NoSuchMate(domain=named.peer, job_id=named.mate or "", pair=named.pair or "")
+            text = wrong_mate(named.peer, named.mate, named.pair, problem)
+            change = f"cosched link {record.id} names another; cosched unlink {record.id} lets it start alone"
+        if problem:
+            missing.problem = PROBLEM[MateProblem(problem)]
+        return Reason(no_such_mate=missing, text=text, change=change)
+
+    def _wrong_member(self, record: JobRecord) -> tuple[Domain, str | None]:
+        for domain, told in self._told(record).items():
+            if isinstance(told, MateJobId) and told.problem is not None:
+                return domain, told.problem
+        return "", None
+
+    def _capped(self, record: JobRecord) -> Reason:
+        held = self._domain.scheduler.used()[JobState.HOLDING]
+        allowed = held_node_cap(self._domain.core.settings, self._domain.scheduler.nodes)
+        return Reason(
+            holds_capped=explain_pb2.HoldsCapped(required=record.nodes, held=held, allowed=allowed),
+            text=f"it would hold {_nodes(record.nodes)}; {held} of at most {allowed} are held already",
+            change="max_held_fraction of [coscheduling]",
+        )
+
+    def _peer_absent(self, record: JobRecord) -> Reason:
+        mate, (held, _) = self._mate(record), self._hold(record)
+        absent = explain_pb2.PeerAbsent(domain=mate.domain, absence=ABSENT[record.reason], held=held)  # type: ignore[arg-type]
+        _, until = self._domain.decisions.presence(mate.domain)
+        if record.reason == Why.PEER_AWAY and until is not None:
+            absent.until.seconds = self._clock.to_wall(until)
+        by = f" by {self._time(until)}" if until is not None and record.reason == Why.PEER_AWAY else ""
+        text = _ABSENT_TEXTS[record.reason].format(peer=mate.domain or "a domain of its group", until=by)
+        rule = "on_peer_unreachable" if record.reason == Why.PEER_UNREACHABLE else "peer_grace"
+        return Reason(
+            peer_absent=absent, text=text,
+            change=f"cosched doctor tells operators more; what it does then is {rule} of [coscheduling]",
+        )  # fmt: skip
+
+    def _drains(self, record: JobRecord) -> Reason:
+        here = record.reason == Why.DRAINING
+        drain = self._domain.draining.present
+        until = drain.until if here and drain is not None else None
+        domain = self._domain.name if here else self._mate(record).domain
+        if not here:
+            _, until = self._domain.decisions.presence(domain)
+        drains = explain_pb2.DomainDrains(domain=domain)
+        if until is not None:
+            drains.until.seconds = self._clock.to_wall(until)
+        for_how_long = f" until {self._time(until)}, as far as is known" if until is not None else ""
+        return Reason(
+            domain_drains=drains, text=f"{domain or 'a domain of its group'} drains, and makes no pairs{for_how_long}",
+            change="cosched resume, by an operator there",
+        )  # fmt: skip
+
+    def _member_lost(self, record: JobRecord) -> Reason:
+        return Reason(
+            member_lost=explain_pb2.MemberLost(group=record.group_name or ""),
+            text="a member of its group was cancelled or has failed",
+            change=f"submit that one again; cosched unlink {record.id} lets it start without; on_member_lost of "
+            "[coscheduling]",
+        )
+
+    # Parts
+
+    def _mate(self, record: JobRecord, *, waits: bool = False, missing: bool = False) -> Mate:
+        named = record.named
+        if not isinstance(named, GroupName):
+            return Mate(named.peer, named.mate or "", named.pair or "")
+        jobs = (record.memory or {}).get("group", {}).get("jobs", {})
+        told, chosen = self._told(record), ""
+        for domain in named.others:
+            queues = isinstance(said := told.get(domain), MateStatus) and said.status.name == "QUEUING"
+            if (waits and queues) or (missing and domain not in jobs):
+                chosen = domain
+                break
+        return Mate(chosen, jobs.get(chosen, ""), named.name, of_group=True)
+
+    def _told(self, record: JobRecord) -> Mapping[Domain, object]:
+        known = self._domain.core.jobs.get(str(record.id))
+        return known.group.told if known is not None and known.group is not None else {}
+
+    def _hold(self, record: JobRecord) -> tuple[int, Timestamp | None]:
+        """The nodes that it holds, and until when."""
+        if record.state is not JobState.HOLDING:
+            return 0, None
+        until = (record.memory or {}).get("held_until", FOREVER)
+        return record.nodes, None if until >= FOREVER else Timestamp(seconds=self._clock.to_wall(until))
+
+    def _at_most(self, record: JobRecord) -> str:
+        until = (record.memory or {}).get("held_until", FOREVER)
+        return "" if until >= FOREVER else f" until {self._time(until)} at most"
+
+    def _time(self, instant: int) -> str:
+        return story.utc(self._clock.to_wall(instant))
+
+
+def _nodes(count: int) -> str:
+    return f"{count:,} node{'s' if count != 1 else ''}"
+
+
+def _are_free(count: int) -> str:
+    return f"{count:,} {'is' if count == 1 else 'are'} free"
+
+
+_OF_WORDS: Mapping[str, Callable[[Reasons, JobRecord], Reason]] = {
+    Why.MATE_QUEUING: Reasons._mate_waits,
+    Why.MATE_UNSUBMITTED: Reasons._unsubmitted,
+    Why.MATE_UNKNOWN: Reasons._unknown,
+    Why.MEMBER_LOST: Reasons._member_lost,
+    Why.PEER_DRAINING: Reasons._drains,
+    Why.DRAINING: Reasons._drains,
+    story.HELD_CAP: Reasons._capped,
+} | dict.fromkeys(ABSENT, Reasons._peer_absent)

@@ -1,0 +1,87 @@
+"""`cosched explain`: when a job and its mate start, why each waits, and what changes it."""
+
+import json
+import time
+
+import pytest
+from google.protobuf.text_format import Parse
+
+from cosched.v1.explain_pb2 import Explanation
+from tests.client.fake_domain import EPOCH
+
+TOLD = f"""
+job {{
+  job {{ domain: "intrepid" job_id: "17" }} state: JOB_STATE_QUEUED position: 3 queued: 12
+  start {{
+    at {{ seconds: {EPOCH + 3600} }} made_at {{ seconds: {EPOCH} }} source: ESTIMATE_SOURCE_PLAN
+    accuracy {{ earliest {{ seconds: -180 }} latest {{ seconds: 1500 }} within: 8 of: 10 }}
+  }}
+  reason {{ nodes_busy {{ required: 4 available: 1 }} text: "it needs 4 nodes, 1 is free" change: "fewer nodes" }}
+}}
+mates {{
+  job {{ domain: "eureka" job_id: "3" }} state: JOB_STATE_HOLDING
+  start {{ at {{ seconds: {EPOCH} }} source: ESTIMATE_SOURCE_HAS_NODES }}
+  reason {{
+    mate_waits {{ mate {{ domain: "intrepid" job_id: "17" }} held: 2 held_until {{ seconds: {EPOCH + 600} }} }}
+    text: "it holds 2 nodes"
+  }}
+}}
+together {{ at {{ seconds: {EPOCH + 3600} }} made_at {{ seconds: {EPOCH} }} source: ESTIMATE_SOURCE_PLAN }}
+"""
+
+
+@pytest.fixture
+def _told(monkeypatch, domain):
+    monkeypatch.setenv("TZ", "UTC")
+    time.tzset()
+    domain.explanations["17"] = Parse(TOLD, Explanation())
+    domain.add(nodes=4)
+    yield
+    monkeypatch.undo()
+    time.tzset()
+
+
+@pytest.mark.usefixtures("_told")
+def test_when_and_why(cosched):
+    shown = cosched("explain", "17").stdout.splitlines()
+    assert shown[0] == "intrepid:17 queued"
+    assert shown[1].startswith(
+        "  start     2026-01-01 01:00:00, within -3..+25 min for 8 of 10 lately (the plan's estimate, "
+    )
+    assert shown[2:-1] == [
+        "  place     3 of 12 in the queue",
+        "  why       it needs 4 nodes, 1 is free",
+        "  change    fewer nodes",
+        "eureka:3    holding",
+        "  start     now: it has its nodes",
+        "  why       it holds 2 nodes",
+    ]
+    assert shown[-1].startswith("together    2026-01-01 01:00:00 (")
+
+
+@pytest.mark.usefixtures("_told")
+def test_every_value_as_json(cosched):
+    whole = json.loads(cosched("explain", "intrepid:17", "--json").stdout)
+    assert whole["job"]["reason"] == {
+        "kind": "nodes_busy", "detail": {"required": 4, "available": 1},
+        "text": "it needs 4 nodes, 1 is free", "change": "fewer nodes",
+    }  # fmt: skip
+    assert whole["job"]["start"]["earliest"] == -180
+    [mate] = whole["mates"]
+    assert mate["reason"]["detail"] == {"mate": "intrepid:17", "held": 2, "held_until": "2026-01-01T00:10:00Z"}
+    assert whole["together"]["of"] == 0
+
+
+@pytest.mark.usefixtures("_told")
+def test_show_tells_it_too(cosched):
+    shown = cosched("show", "17").stdout
+    assert "\nplace       3 of 12 in the queue\nwhy         it needs 4 nodes, 1 is free\n" in shown
+    assert "\nits mate    start: now: it has its nodes; why: it holds 2 nodes\n" in shown
+    assert "\ntogether    2026-01-01 01:00:00 (" in shown
+    assert json.loads(cosched("show", "17", "--json").stdout)["explanation"]["job"]["position"] == 3
+
+
+def test_an_older_domain(cosched, domain):
+    domain.add()
+    assert "place" not in cosched("show", "17").stdout
+    assert "its version is older" in cosched("explain", "17", exit_code=1).output

@@ -1,0 +1,97 @@
+"""Why a job waits: each reason is a message of its own, with one sentence and what changes it."""
+
+import pytest
+
+from cosched.core.job import JobState
+from cosched.core.settings import CoschedulingSettings, Scheme
+from cosched.core.story import Why
+from cosched.service.domain import story
+from cosched.service.manager.plans import Plan
+from cosched.service.planning.reasons import Reasons
+from tests.service.world import Faults, World
+
+NOW = 1000
+
+
+@pytest.fixture
+def domain(tmp_path):
+    """Job 1 of a runs on 8 of 10 nodes; job 2, of pair p, needs 4, as does job 3; job 2 of b needs 2, and holds."""
+    world = World(tmp_path, 1, dict.fromkeys("ab", CoschedulingSettings(scheme=Scheme.HOLD)), Faults())
+    for name, job, nodes, pair in (("a", 1, 8, None), ("a", 2, 4, "p"), ("a", 3, 4, None)):
+        world.nodes[name].submit(job, nodes, 1000, pair)
+    world.run(1050)
+    yield world.nodes["a"].domain
+    world.close()
+
+
+def reason(domain, job="2", plan=None, **fields):
+    record = domain.jobs[job]
+    for name, value in fields.items():
+        setattr(record, name, value)
+    return Reasons(domain).of(record, plan or Plan(NOW, places={"2": 1, "3": 2}))
+
+
+def test_the_queue(domain):
+    busy = reason(domain)
+    assert (busy.nodes_busy.required, busy.nodes_busy.available) == (4, 2)
+    assert busy.text == "it needs 4 nodes, 2 are free"
+    behind = reason(domain, "3", nodes=2)
+    assert (behind.others_first.required, behind.others_first.available, behind.others_first.ahead) == (2, 2, 1)
+    assert "policy" in behind.change
+    assert reason(domain, "1") is None, "it runs"
+
+
+WORDS = {
+    Why.MATE_QUEUING: ("mate_waits", "it could start, and lets others go first: its mate on b waits in the queue"),
+    Why.MATE_UNSUBMITTED: ("mate_unsubmitted", "its mate on b is not submitted yet"),
+    Why.MATE_UNKNOWN: ("no_such_mate", "b knows no such pair"),
+    Why.MEMBER_LOST: ("member_lost", "a member of its group was cancelled or has failed"),
+    Why.PEER_UNREACHABLE: ("peer_absent", "b cannot be reached"),
+    Why.PEER_AWAY: ("peer_absent", "b is away and expected back"),
+    Why.PEER_BUSY: ("peer_absent", "b is too busy to answer"),
+    Why.PEER_REFUSED: ("peer_absent", "b refuses this domain: a misconfiguration"),
+    Why.PEER_DRAINING: ("domain_drains", "b drains, and makes no pairs"),
+    Why.DRAINING: ("domain_drains", "a drains, and makes no pairs"),
+    story.HELD_CAP: ("holds_capped", "it would hold 4 nodes; 0 of at most 5 are held already"),
+}
+
+
+@pytest.mark.parametrize("word", WORDS)
+def test_every_word_of_coscheduling_has_a_message(domain, word):
+    told = reason(domain, reason=word)
+    kind, text = WORDS[word]
+    assert (told.WhichOneof("kind"), told.text[: len(text)]) == (kind, text)
+    assert told.change
+
+
+def test_every_word_is_tested():
+    """Those by which a job holds or yields: the queue shows them."""
+    assert {why for why in Why if why.value[0].isupper()} | {story.HELD_CAP} == set(WORDS)
+
+
+def test_a_job_that_has_yielded_and_could_not_start_now_anyway(domain):
+    later = Plan(NOW, starts={"2": NOW + 500})
+    assert reason(domain, plan=later, reason=Why.MATE_QUEUING).WhichOneof("kind") == "nodes_busy"
+    assert reason(domain, plan=later, reason=Why.MATE_UNSUBMITTED).WhichOneof("kind") == "mate_unsubmitted"
+
+
+def test_what_holds(domain):
+    held = {"held_until": 2000, "held_since": 1000}
+    told = reason(domain, reason=Why.MATE_QUEUING, state=JobState.HOLDING, mate="7", memory=held)
+    assert (told.mate_waits.held, told.mate_waits.held_until.seconds, told.mate_waits.mate.job_id) == (4, 2000, "7")
+    assert told.text == (
+        "it holds 4 nodes until 1970-01-01 00:33:20 UTC at most: its mate, b:7, waits in the queue"
+    )  # fmt: skip
+    assert "release_interval" in told.change
+
+
+def test_what_is_none_of_its_mates(domain):
+    assert reason(domain, state=JobState.READY).asks_mate.domains == ["b"]
+    assert reason(domain, state=JobState.QUEUED, memory={"slot": 5000}).has_slot.at.seconds == 5000
+    assert reason(domain, user_hold=True).change == "cosched release 2"
+    assert reason(domain, cancelled_by="u").WhichOneof("kind") == "is_cancelled"
+
+
+def test_the_batch_systems_own(domain):
+    told = reason(domain, "3", Plan(NOW, words={"3": "Dependency"}))
+    assert (told.batch_system_says.word, told.text) == ("Dependency", "the batch system lets it wait: Dependency")
