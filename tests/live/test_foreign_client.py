@@ -15,9 +15,11 @@ from cosched.v1 import coscheduling_pb2, domain_pb2
 from tests.live.services import PATIENCE, Service, script_that_notes, wait_until
 
 BUF = Path(sys.executable).with_name("buf")
-CALLS, USERS, JOBS, REFLECTION = (
+CALLS, USERS, *OTHERS, REFLECTION = (
     "cosched.v1.CoschedulingService",
     "cosched.v1.DomainService",
+    "cosched.v1.ExplainService",
+    "cosched.v1.PageService",
     "cosched.v1.RendezvousService",
     "grpc.reflection.v1alpha.ServerReflection",
 )
@@ -68,7 +70,13 @@ def world(make_service):
 
 
 def test_it_lists_and_describes_what_there_is(world):
-    assert world.buf("", "--list-services").stdout.split() == [CALLS, USERS, JOBS, "grpc.health.v1.Health", REFLECTION]
+    assert world.buf("", "--list-services").stdout.split() == [
+        CALLS,
+        USERS,
+        *OTHERS,
+        "grpc.health.v1.Health",
+        REFLECTION,
+    ]
     methods = world.buf("", "--list-methods").stdout.split()
     for module, service in ((coscheduling_pb2, CALLS), (domain_pb2, USERS)):
         described = module.DESCRIPTOR.services_by_name[service.rpartition(".")[2]]
