@@ -111,6 +111,11 @@ class Run:
         ]
 
     @property
+    def has_outages(self) -> bool:
+        """Whether what-if events take nodes out of service."""
+        return any(self.outages(domain.name) for domain in self.domains)
+
+    @property
     def coscheduled(self) -> bool:
         """Whether any two domains coscheduled jobs."""
         return self.paired and sum(domain.coscheduled for domain in self.domains) > 1

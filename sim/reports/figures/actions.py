@@ -10,7 +10,16 @@ from matplotlib.figure import Figure as Canvas
 from matplotlib.ticker import MaxNLocator
 
 from cosched.sim.reports.figures.figure import Figure
-from cosched.sim.reports.figures.panels import from_zero, legend, patch, right_axis, stacked, stacked_size, time_axis
+from cosched.sim.reports.figures.panels import (
+    empty,
+    from_zero,
+    legend,
+    patch,
+    right_axis,
+    stacked,
+    stacked_size,
+    time_axis,
+)
 from cosched.sim.reports.figures.series import (
     BARS,
     Ints,
@@ -112,9 +121,13 @@ def _draw_bars(
 def _draw_held(run: Run, tables: list[polars.DataFrame], edges: Ints, every: str, canvas: Canvas) -> None:
     axis = time_axis(run)
     for (domain, axes), table in zip(stacked(canvas, run), tables, strict=True):
-        _draw_bars(axes, axis, edges, table["held_node_hours"], STATES["held"], 0.1, 0.8)
         axes.set_ylabel(f"node-hours per {every}")
-        from_zero(axes, float(table["held_node_hours"].to_numpy().max()), least_top=1e-9)
+        greatest = float(table["held_node_hours"].to_numpy().max())
+        if not greatest:
+            empty(axes, "no nodes were held")
+            continue
+        _draw_bars(axes, axis, edges, table["held_node_hours"], STATES["held"], 0.1, 0.8)
+        from_zero(axes, greatest, least_top=1e-9)
         capacity = domain.nodes * float(edges[1] - edges[0]) / 3600
         right_axis(axes, 100 / capacity, "% of the machine")
     axis.label(axes, int(edges[0]), int(edges[-1]))

@@ -98,7 +98,8 @@ def _draw_pair(axes: Axes, table: polars.DataFrame, what: str) -> None:
         axes.bar_label(bars, fmt="{:,.0f}", fontsize=7.5, padding=1)
     names = [part["ready_first"][0] for part in series]
     labels = (f"{names[0]}'s job {what} first", f"{names[1]}'s job {what} first", "both at the same instant")
-    axes.legend(handles=[patch(look, label) for look, label in zip(looks, labels, strict=True)], loc="upper right")
+    handles = [patch(look, label) for look, label in zip(looks, labels, strict=True)]
+    axes.legend(handles=handles, loc="lower right", bbox_to_anchor=(1, 1), ncols=3, borderaxespad=0.2)
     axes.set_xticks(range(len(_CLASSES)), _CLASSES)
     axes.set_xlim(-0.6, len(_CLASSES) - 0.4)
     axes.grid(visible=False, axis="x")

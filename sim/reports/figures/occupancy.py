@@ -21,7 +21,7 @@ def occupancy_figure(run: Run) -> Figure:
     axis = time_axis(run)
     tables, widths = zip(*(_occupancy(run, domain, axis) for domain in run.domains), strict=True)
     uses = "ran jobs, were held for a mate or were idle" if run.coscheduled else "ran jobs or were idle"
-    if _any_down(run):
+    if run.has_outages:
         uses = uses.replace(" or were idle", ", were idle or down (a drain counts from its beginning)")
     means = sorted({f"means over every {width}" for width in widths if width})
     return Figure(
@@ -32,10 +32,6 @@ def occupancy_figure(run: Run) -> Figure:
         partial(_draw, run, tables),
         stacked_size(run),
     )
-
-
-def _any_down(run: Run) -> bool:
-    return any(run.outages(domain.name) for domain in run.domains)
 
 
 def _occupancy(run: Run, domain: RunDomain, axis: TimeAxis) -> tuple[polars.DataFrame, str]:
@@ -50,7 +46,7 @@ def _occupancy(run: Run, domain: RunDomain, axis: TimeAxis) -> tuple[polars.Data
         "idle": domain.nodes - busy - kept - down,
         "running_max": runs.maxima(edges),
         "held_max": holds.maxima(edges),
-        **({"down": down} if _any_down(run) else {}),
+        **({"down": down} if run.has_outages else {}),
     }
     return edges_table(domain.name, edges, columns), width
 
@@ -70,7 +66,7 @@ def _held(run: Run) -> str:
 def _draw(run: Run, tables: tuple[polars.DataFrame, ...], canvas: Canvas) -> None:
     axis = time_axis(run)
     states = ["running", "held", "idle"] if any(table["held"].sum() for table in tables) else ["running", "idle"]
-    states += ["down"] * _any_down(run)
+    states += ["down"] * run.has_outages
     for (domain, axes), table in zip(stacked(canvas, run), tables, strict=True):
         _draw_domain(axes, domain, table, axis)
     axis.label(axes)

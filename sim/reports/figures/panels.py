@@ -70,6 +70,12 @@ def from_zero(axes: Axes, greatest: float, least_top: float = 1.0) -> None:
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
 
 
+def empty(axes: Axes, why: str) -> None:
+    """Say in the middle of a panel why nothing is drawn there, and leave out the scale."""
+    axes.text(0.5, 0.5, why, ha="center", va="center", transform=axes.transAxes)
+    axes.set_yticks([])
+
+
 def legend(canvas: Canvas, *handles: Artist) -> None:
     """Add one legend above all panels."""
     canvas.legend(handles=list(handles), loc="outside upper right", ncols=len(handles), borderaxespad=0.2)

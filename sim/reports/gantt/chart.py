@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from cosched.sim.reports.figures.style import INK, TimeAxis
 from cosched.sim.reports.gantt.layout import Layout, lay_out
-from cosched.sim.reports.gantt.still import HELD, PAIRED, STRIPE, UNPAIRED, still
+from cosched.sim.reports.gantt.still import HELD, IDLE, PAIRED, STRIPE, UNPAIRED, still
 from cosched.sim.reports.page import Widget, environment
 from cosched.sim.reports.run import Run, RunDomain
 
@@ -92,7 +92,8 @@ def _holds(kind: str, least: int, most: int) -> bool:
 
 def _html(run: Run) -> str:
     recorded = any(domain.holds is not None for domain in run.domains)
-    return environment().get_template("gantt/chart.html.j2").render(run=run, recorded=recorded, colours=COLOURS)
+    template = environment().get_template("gantt/chart.html.j2")
+    return template.render(run=run, recorded=recorded, idle=IDLE[run.has_outages], colours=COLOURS)
 
 
 def _script() -> str:

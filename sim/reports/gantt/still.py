@@ -26,6 +26,8 @@ HELD, STRIPE = VERMILION, "#5C2800"
 WIDTH, MOST_ROWS = 1600, 400  # pixels of a domain's picture
 STRIPES = 10  # pixels between stripes
 
+IDLE = {False: "idle", True: "idle, or out of service"}
+
 NAME, TITLE = "gantt", "Gantt chart"
 CAPTION = (
     "Every job as an area of nodes and time. The scheduler counts nodes and does not name them: for this picture they "
@@ -55,7 +57,7 @@ def _draw(run: Run, layouts: Sequence[Layout], canvas: Canvas) -> None:
     for axes, domain, layout in zip(rows, run.domains, layouts, strict=True):
         _draw_domain(axes, domain, layout, run, axis)
     axis.label(rows[-1])
-    _legend(canvas)
+    _legend(canvas, run)
 
 
 def _draw_domain(axes: Axes, domain: RunDomain, layout: Layout, run: Run, axis: TimeAxis) -> None:
@@ -103,13 +105,13 @@ def _rgb(colour: str) -> list[int]:
     return [int(colour[at : at + 2], 16) for at in (1, 3, 5)]
 
 
-def _legend(canvas: Canvas) -> None:
+def _legend(canvas: Canvas, run: Run) -> None:
     from matplotlib.patches import Patch
 
     patches = [
         Patch(facecolor=UNPAIRED[0], label="running"),
         Patch(facecolor=PAIRED[0], label="running, has a mate"),
         Patch(facecolor=HELD, edgecolor=STRIPE, hatch="//////", linewidth=0, label="held"),
-        Patch(facecolor="white", edgecolor=INK, linewidth=0.5, label="idle"),
+        Patch(facecolor="white", edgecolor=INK, linewidth=0.5, label=IDLE[run.has_outages]),
     ]
     canvas.legend(handles=patches, loc="outside upper right", ncols=4)

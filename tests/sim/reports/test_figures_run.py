@@ -4,8 +4,10 @@ import json
 import re
 
 import pytest
+from matplotlib.figure import Figure as Canvas
 
 from cosched.errors import InputError
+from cosched.sim.reports.figures.actions import held_figure
 from cosched.sim.reports.run import read_run
 from tests.sim.reports.runs import domain, run_of
 
@@ -82,3 +84,13 @@ def test_a_summary_without_domains_is_refused(folder):
     (folder / "summary.json").write_text(json.dumps({**summary, "domains": {}}))
     with pytest.raises(InputError, match=r"summary\.json:domains: "):
         read_run(folder)
+
+
+def test_a_machine_that_held_no_nodes_says_so_instead_of_showing_an_empty_scale(folder):
+    figure = held_figure(read_run(folder))
+    canvas = Canvas()
+    figure.draw(canvas)
+    first, second = (axes for axes in canvas.axes if axes.get_title())
+    assert [text.get_text() for text in second.texts] == ["no nodes were held"]
+    assert not second.get_yticks().size
+    assert not first.texts
