@@ -44,6 +44,7 @@ from cosched.service.manager.kinds import Around, kind_of
 from cosched.service.metrics import Metrics
 from cosched.service.outside import ServiceOutside
 from cosched.service.page.page_api import Described
+from cosched.service.page.sampling import Sampling
 from cosched.service.page.viewers import Policy
 from cosched.service.peers.agreed_start import AgreedStart
 from cosched.service.peers.announcing import Announcer
@@ -248,6 +249,8 @@ class Service:
         Upkeep(self.store, self.clock, self.timers, self.metrics, section.domain.retention).start()
         every("tidy", TIDY, self.domain.tidy)
         every("estimates", ESTIMATE, lambda: self._task(self.explaining.keep_in_step()))
+        if section.page is not None:
+            Sampling(self.store, self.clock, self.views, section.page.history).start(self.timers)
         if section.domain.schedule_interval:
             every("schedule", section.domain.schedule_interval, self.domain.reschedule)
         if section.coscheduling_settings().peer_grace and section.peers:

@@ -93,7 +93,7 @@ async def test_what_users_name_is_text(pages: Pages) -> None:
 
 async def test_who_waits_for_whom(pages: Pages) -> None:
     said = words(await pages.get("/"))
-    assert "1 job of a hold nodes for jobs of c" in said
+    assert "1 job of a holds nodes for jobs of c" in said
     assert re.search(r"Holds 1 node: c:2 (waits in its queue|is not ready yet)", said, re.IGNORECASE)
 
 
@@ -103,7 +103,7 @@ async def test_others_see_numbers_and_no_jobs(pages: Pages) -> None:
     for secret in ("run7", "fluid", "run8", "jobs/1", f"{pages.user} ·"):
         assert secret not in answer.text
     assert "1 wait" in said or "1 hold" in said
-    assert "1 job of a hold nodes for jobs of c" in said
+    assert "1 job of a holds nodes for jobs of c" in said
     assert (await pages.get("/jobs/1", "bob")).status == 404
     assert "no job with a mate that you may see, and that matches “run7”" in words(
         await pages.get("/?find=run7", "bob")
@@ -168,6 +168,17 @@ async def test_the_domains(pages: Pages) -> None:
     assert "4 nodes: 2 idle, 1 busy, 1 held; at most 2 may be held" in said
     assert re.search(r"b 4 nodes: 3 idle, 1 busy", said)
     assert said.count("Heartbeat answers") == 2
+
+
+async def test_the_history_names_nobody(pages: Pages) -> None:
+    for user in (pages.user, "bob"):
+        answer = await pages.get("/history", user)
+        said = words(answer)
+        assert "The last 7 d of a" in said
+        assert "1 starts with a mate" in said
+        assert "100 % started together" in said
+        assert "run7" not in said
+        assert "b always there" in unescape(answer.text.replace(":", ""))
 
 
 @asynccontextmanager

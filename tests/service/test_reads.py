@@ -9,7 +9,7 @@ import pytest
 
 from cosched.core.job import JobState
 from cosched.service.api.reads import Reads
-from cosched.service.store import JobScript, Reader, Store, StoreError
+from cosched.service.store import JobScript, Reader, Sample, Store, StoreError
 from cosched.service.store import reading as store_reading
 from cosched.service.store.records import EventRecord, JobRecord
 from tests.service.store_examples import DOMAIN, add, event, job
@@ -84,6 +84,45 @@ def test_events_are_read_whole_by_statements_that_look_at_few_rows(store, reader
         found = all_events(reader, jobs, kinds, limit)
     assert found == [record.sequence for record in store.events(0, jobs, kinds, -1)]
     assert max(steps) < RANGE * STEPS_OF_A_ROW
+
+
+@pytest.mark.parametrize(("kinds", "since"), [([RARE], 0), ([1, 2, RARE], 0), ([1], 60), ([77], 0)])
+def test_the_last_events_are_read_by_statements_that_look_at_few_rows(store, reader, kinds, since):
+    found: list[int] = []
+    before: int | None = store.last_sequence() + 1
+    with counted(reader) as steps:
+        while before is not None:
+            batch, before = reader.events_before(before, kinds, since)
+            found += [record.sequence for record in batch]
+    every = [record.sequence for record in store.events(0, [], kinds, -1) if record.at >= since]
+    assert found == every[::-1]
+    assert max(steps) < RANGE * STEPS_OF_A_ROW
+
+
+def test_the_stories_of_a_few_jobs(store, reader):
+    with counted(reader) as steps:
+        found = reader.stories([17, 3000], [1, 2], 3)
+    every = store.events(0, [17, 3000], [1, 2], -1)
+    assert found == every[-3:]
+    assert max(steps) < RANGE * STEPS_OF_A_ROW
+
+
+def test_samples_are_kept_as_long_as_the_history(tmp_path: Path):
+    store = Store.open(tmp_path / "a.db", DOMAIN)
+    samples = [Sample(at, at, 2, 3, 4, 5, 6) for at in (100, 200, 300)]
+    for sample in samples:
+        with store.transaction():
+            store.add_sample(sample, sample.at - 150)
+    reader = store.reader()
+    assert reader.samples(0) == samples[1:]
+    assert reader.samples(250) == samples[2:]
+    reader.close()
+    store.close()
+
+
+def test_jobs_with_mates_that_have_ended(reader):
+    found = [record.id for record in reader.ended_since(2000, 2)]
+    assert found == [4501, 3001]
 
 
 EVERY = (None, None, False)

@@ -14,7 +14,7 @@ from functools import partial
 from typing import TypeVar
 
 from cosched.core.job import JobState
-from cosched.service.store import EventRecord, JobRecord, Reader
+from cosched.service.store import EventRecord, JobRecord, Reader, Sample
 
 T = TypeVar("T")
 BATCH = 200  # events that are read at a time
@@ -84,6 +84,19 @@ class Reads:
         The number is None if there are no more events.
         """
         return await self._run(partial(self._reader.events, after, jobs, kinds, BATCH))
+
+    async def samples(self, since: int) -> list[Sample]:
+        """Return what nodes and jobs did since then, in order."""
+        return await self._run(partial(self._reader.samples, since))
+
+    async def events_since(self, since: int, kinds: Sequence[int]) -> list[EventRecord]:
+        """Return the events of these kinds since that instant, the last one first."""
+        found: list[EventRecord] = []
+        before: int | None = await self.last_sequence() + 1
+        while before is not None:
+            batch, before = await self._run(partial(self._reader.events_before, before, kinds, since))
+            found += batch
+        return found
 
     async def ended_since(self, since: int, most: int) -> list[JobRecord]:
         """Return jobs with mates that have ended since then, at most `most`, the last one first."""

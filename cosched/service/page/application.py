@@ -36,6 +36,7 @@ def application(
     routes = [
         Route("/", site.overview),
         Route("/jobs/{job}", site.job),
+        Route("/history", site.history),
         Route("/live", site.live),
         Route("/metrics", show_metrics),
         Route("/healthz", show_health),

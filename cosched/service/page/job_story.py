@@ -64,7 +64,7 @@ class Stories:
     def _story(self, record: JobRecord, events: Sequence[Event], told: dict[str, Told]) -> JobStory:
         now = self._described.now()
         job = Job(self._described.views.job(record))
-        axis = Axis(now, span_of((now - (job.submitted_at or now)).total_seconds()))
+        axis = Axis.of(now, span_of((now - (job.submitted_at or now)).total_seconds()))
         lanes = [lane_of(job, events, axis)]
         lanes += [lane_of_mate(peer, id, told.get(peer), job, axis) for peer, id in mates(record)]
         moments = list(_moments(job.domain, events, timedelta(0)))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from cosched.core.job import JobState
 from cosched.core.protocol import Domain
@@ -12,6 +14,7 @@ from cosched.core.story import Why
 from cosched.service.api.reads import Reads, in_slices
 from cosched.service.clock import Clock
 from cosched.service.domain.live_domain import LiveDomain
+from cosched.service.page import sentences
 from cosched.service.page.viewers import Policy, Viewer
 from cosched.service.store import JobRecord
 from cosched.v1.coscheduling_pb2 import MATE_STATUS_HOLDING
@@ -22,13 +25,64 @@ MAX_ENDED = 200
 WRONG = (Why.MATE_UNKNOWN, Why.MEMBER_LOST, Why.PEER_REFUSED)
 
 
+@dataclass(slots=True)
+class Sums:
+    """What jobs with mates that have not ended are in sum, for any viewer; by peer: how many jobs."""
+
+    holding: list[JobRecord] = field(default_factory=list)
+    wrong: list[JobRecord] = field(default_factory=list)  # their mates do not exist, or will not run
+    unsubmitted: list[JobRecord] = field(default_factory=list)  # they wait for mates that nobody has submitted
+    waiting: Counter[Domain] = field(default_factory=Counter)
+    held_here: Counter[Domain] = field(default_factory=Counter)
+    held_there: Counter[Domain] = field(default_factory=Counter)
+    waits: dict[tuple[Domain, str], Wait] = field(default_factory=dict)  # by peer and kind
+
+    def add(self, record: JobRecord) -> None:
+        """Count one more."""
+        kind = sentences.kind_of_wait(record)
+        if not kind:
+            return
+        holds = record.state is JobState.HOLDING
+        for chosen, into in (
+            (holds, self.holding),
+            (record.reason in (Why.MATE_UNKNOWN, Why.MEMBER_LOST), self.wrong),
+            (record.reason == Why.MATE_UNSUBMITTED, self.unsubmitted),
+        ):
+            if chosen:
+                into.append(record)
+        there = not holds and record.mate_status == MATE_STATUS_HOLDING
+        for peer, _ in mates(record):
+            self.waiting[peer] += 1
+            self.held_here[peer] += holds
+            self.held_there[peer] += there
+            self.waits.setdefault((peer, kind), Wait(peer, kind)).add(record)
+
+
+@dataclass(slots=True)
+class Wait:
+    """How many jobs wait for which domain, and why."""
+
+    peer: Domain
+    kind: str
+    jobs: int = 0
+    nodes: int = 0
+    oldest: int = 2**62  # submission of the first, in the service's own time
+
+    def add(self, record: JobRecord) -> None:
+        """Count one more."""
+        self.jobs += 1
+        self.nodes += record.nodes
+        self.oldest = min(self.oldest, record.submitted_at)
+
+
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """All jobs with mates that have not ended, and the last that have."""
+    """All jobs with mates that have not ended, and the last that have, in order; also by owner."""
 
     at: float
-    active: Sequence[JobRecord]
-    ended: Sequence[JobRecord]
+    everybodys: Sequence[JobRecord]
+    by_owner: Mapping[str, Sequence[JobRecord]]
+    sums: Sums
 
 
 class Listing:
@@ -39,25 +93,34 @@ class Listing:
         self._reads = reads
         self._clock = clock
         self._listed: dict[int, Listed] = {}  # by the seconds of the past
+        self._turn = asyncio.Lock()
 
     async def jobs(self, past: int) -> Listed:
         """Return the jobs, the ended ones of so many seconds."""
-        known = self._listed.get(past)
-        if known is not None and time.monotonic() - known.at < FRESH:
+        async with self._turn:
+            known = self._listed.get(past)
+            if known is None or time.monotonic() - known.at >= FRESH:
+                known = self._listed[past] = await self._list(past)
             return known
-        active = [record async for record in in_slices(list(self._domain.jobs.values()), LOOKED_THROUGH)]
-        active = sorted((record for record in active if record.paired), key=urgency)
+
+    async def _list(self, past: int) -> Listed:
+        active, sums = [], Sums()
+        async for record in in_slices(list(self._domain.jobs.values()), LOOKED_THROUGH):
+            if record.paired:
+                active.append(record)
+                sums.add(record)
         ended = await self._reads.ended_since(self._clock.now() - past, MAX_ENDED)
-        self._listed[past] = Listed(time.monotonic(), active, ended)
-        return self._listed[past]
+        everybodys = [*sorted(active, key=urgency), *ended]
+        by_owner: dict[str, list[JobRecord]] = {}
+        for record in everybodys:
+            by_owner.setdefault(record.owner, []).append(record)
+        return Listed(time.monotonic(), everybodys, by_owner, sums)
 
 
-def seen(listed: Listed, policy: Policy, viewer: Viewer, find: str) -> list[JobRecord]:
+def seen(listed: Listed, policy: Policy, viewer: Viewer, find: str) -> Sequence[JobRecord]:
     """Return those that the viewer may see, and that are, or belong to, what is looked for (empty: anything)."""
-    return [
-        record for record in (*listed.active, *listed.ended)
-        if policy.sees(viewer, record.owner) and (not find or find in _names(record))
-    ]  # fmt: skip
+    visible = listed.everybodys if policy.sees_all(viewer) else listed.by_owner.get(viewer.name or "", ())
+    return [record for record in visible if find in _names(record)] if find else visible
 
 
 def mates(record: JobRecord) -> Iterator[tuple[Domain, str | None]]:

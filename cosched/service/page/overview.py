@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -11,7 +10,7 @@ from decimal import Decimal
 from cosched.client import Domain, Event, Job, Peer
 from cosched.service.configuration import Configuration
 from cosched.service.page import sentences, words
-from cosched.service.page.listing import Listing, mates, seen
+from cosched.service.page.listing import Listing, Sums, Wait, mates, seen
 from cosched.service.page.page_api import OF_LANES, Described
 from cosched.service.page.peers_told import PeersTold, Told
 from cosched.service.page.problems import Problem, Situation, problems
@@ -70,17 +69,6 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Wait:
-    """How many jobs wait for which domain, and why."""
-
-    jobs: int
-    nodes: int
-    of: str
-    why: str
-    longest: str
-
-
-@dataclass(frozen=True, slots=True)
 class Overview:
     """All that the first page shows."""
 
@@ -93,6 +81,7 @@ class Overview:
     all_rows: int
     axis: Axis
     past: str  # how much of the past the axis shows
+    instant: int  # now, in the service's own time
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,13 +118,16 @@ class Overviews:
         domain = Domain(self._described.about())
         peers = {peer.name for peer in domain.peers}
         told = await self._told.about(viewer, _wanted(shown, peers))
-        ids = frozenset(record.id for record in visible)
-        situation = Situation(domain, self._configuration, self._stalled(), listed.active, ids, now, instant)
+
+        def sees(record: JobRecord) -> bool:
+            return self._described.policy.sees(viewer, record.owner)
+
+        situation = Situation(domain, self._configuration, self._stalled(), listed.sums, sees, now, instant)
         past = question.past or _past(shown, instant)
-        axis = Axis(now, past)
+        axis = Axis.of(now, past)
         return Overview(
-            now, problems(situation), _cards(domain, told, now), _waits(listed.active, instant),
-            await self._rows(shown, told, axis), question.first, len(visible), axis, past,
+            now, problems(situation), _cards(domain, told, now), _waits(listed.sums),
+            await self._rows(shown, told, axis), question.first, len(visible), axis, past, instant,
         )  # fmt: skip
 
     async def _rows(self, records: Sequence[JobRecord], told: Mapping[str, Told], axis: Axis) -> list[Row]:
@@ -218,9 +210,10 @@ def _of_peer(peer: Peer, now: datetime) -> list[Fact]:
     if peer.clock_offset is not None:
         side = "ahead" if peer.clock_offset.total_seconds() > 0 else "behind"
         clock = f"{words.milliseconds(peer.clock_offset)} {side}, ± {words.milliseconds(peer.clock_uncertainty)}"
-    bad = peer.state in ("unreachable", "refused")
+    if peer.state in ("unreachable", "refused"):
+        return [Fact("Heartbeat", heard, True)]
     return [
-        Fact("Heartbeat", heard, bad),
+        Fact("Heartbeat", heard),
         Fact("Round trip", words.milliseconds(peer.round_trip)),
         Fact("Clock", clock),
     ]
@@ -257,17 +250,6 @@ def _card(domain: Domain | None, here: bool, facts: Sequence[Fact], name: str = 
     return DomainCard(domain.name, here, facts, shares, float(100 * cap), held)
 
 
-def _waits(records: Iterable[JobRecord], instant: int) -> list[Wait]:
-    """Sum up who waits for whom, the most nodes first."""
-    jobs: Counter[tuple[str, str]] = Counter()
-    nodes: Counter[tuple[str, str]] = Counter()
-    longest: Counter[tuple[str, str]] = Counter()
-    for record in records:
-        kind = sentences.kind_of_wait(record)
-        for peer, _ in mates(record) if kind else ():
-            key = peer, kind
-            jobs[key] += 1
-            nodes[key] += record.nodes
-            longest[key] = max(longest[key], instant - record.submitted_at)
-    found = [Wait(jobs[key], nodes[key], *key, words.span(longest[key])) for key in jobs]
-    return sorted(found, key=lambda wait: (sentences.ORDER.index(wait.why), -wait.nodes))
+def _waits(sums: Sums) -> list[Wait]:
+    """Return who waits for whom, held nodes first."""
+    return sorted(sums.waits.values(), key=lambda wait: (sentences.ORDER.index(wait.kind), -wait.nodes))

@@ -43,7 +43,11 @@ class Described:
 
     def now(self) -> datetime:
         """Return the present."""
-        return datetime.fromtimestamp(self.clock.to_wall(self.clock.now()), UTC)
+        return self.when(self.clock.now())
+
+    def when(self, instant: int) -> datetime:
+        """Return an instant of the service's own time by the wall clock."""
+        return datetime.fromtimestamp(self.clock.to_wall(instant), UTC)
 
 
 class PageApi(PageServiceServicer):

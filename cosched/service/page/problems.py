@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
 from enum import IntEnum
 
 from cosched.client import Domain, Peer
-from cosched.core.job import JobState
 from cosched.core.protocol import FOREVER
-from cosched.core.story import Why
 from cosched.service.configuration import Configuration
-from cosched.service.page.listing import mates
+from cosched.service.page.listing import Sums
 from cosched.service.page.words import count, milliseconds, span, until
 from cosched.service.store import JobRecord
-from cosched.v1.coscheduling_pb2 import MATE_STATUS_HOLDING
 
 LONG_HOLD = 600  # seconds
 LONG_UNSUBMITTED = 3600
+_WITHOUT_PEER = {"start": "starts alone", "hold": "holds its nodes", "yield": "yields"}
 
 
 class Weight(IntEnum):
@@ -47,8 +45,8 @@ class Situation:
     domain: Domain
     configuration: Configuration
     stalled: str | None
-    active: Sequence[JobRecord]
-    seen: frozenset[int]
+    sums: Sums
+    sees: Callable[[JobRecord], bool]  # whether the viewer may see a job
     now: datetime
     instant: int  # the same in the service's own time
 
@@ -76,15 +74,13 @@ def _stalled(situation: Situation) -> Iterator[Problem]:
 
 def _of_peer(situation: Situation, peer: Peer) -> Iterator[Problem]:
     since = until(peer.since, situation.now)
-    waiting = count(sum(record.peer == peer.name for record in situation.active if _waits(record)), "job")
+    waiting = situation.sums.waiting[peer.name]
     if peer.state == "refused":
         todo = "A misconfiguration: cosched doctor, run on both hosts, names the key or the certificate."
-        yield Problem(
-            Weight.STOPS, f"{peer.name} and this domain refuse each other since {since}: {peer.problem}.", todo
-        )
+        yield Problem(Weight.STOPS, f"{peer.name} and this domain refuse each other for {since}: {peer.problem}.", todo)
     elif peer.state == "unreachable":
-        todo = f"Is cosched serve running there? A job that is ready meanwhile will {_unreachable(situation)}."
-        what = f"{peer.name} gives no answer since {since}; {waiting} here wait for jobs there."
+        todo = f"Does cosched serve run there? A job that becomes ready meanwhile {_unreachable(situation)}."
+        what = f"{peer.name} gives no answer for {since}; jobs here that wait for its jobs: {waiting}."
         yield Problem(Weight.STOPS, what, todo)
     elif peer.problem:
         yield Problem(Weight.TELLS, f"{peer.name}: {peer.problem}.", "Pairs with it wait until it is back.")
@@ -95,7 +91,8 @@ def _of_peer(situation: Situation, peer: Peer) -> Iterator[Problem]:
 
 
 def _unreachable(situation: Situation) -> str:
-    return f"{situation.configuration.coscheduling.on_peer_unreachable.value} (on_peer_unreachable)"
+    rule = situation.configuration.coscheduling.on_peer_unreachable.value
+    return f'{_WITHOUT_PEER[rule]} (on_peer_unreachable = "{rule}")'
 
 
 def _drains(situation: Situation) -> Iterator[Problem]:
@@ -103,7 +100,7 @@ def _drains(situation: Situation) -> Iterator[Problem]:
     if drain is None:
         return
     overdue = drain.until is not None and drain.until < situation.now
-    what = f"This domain drains since {until(drain.since, situation.now)}, and makes no holds and no pairs"
+    what = f"This domain drains, for {until(drain.since, situation.now)} now, and makes no holds and no pairs"
     if overdue:
         what += f"; that it would be over was expected {until(drain.until, situation.now)} ago"
     yield Problem(
@@ -120,7 +117,7 @@ def _cap(situation: Situation) -> Iterator[Problem]:
 
 
 def _holds(situation: Situation) -> Iterator[Problem]:
-    holding = [record for record in situation.active if record.state is JobState.HOLDING]
+    holding = situation.sums.holding
     if not holding:
         return
     oldest = min(holding, key=_held_since)
@@ -128,12 +125,11 @@ def _holds(situation: Situation) -> Iterator[Problem]:
     if lasts < LONG_HOLD:
         return
     kept = sum(record.nodes for record in holding)
-    what = (
-        f"{count(len(holding), 'job')} keep {count(kept, 'node')} idle for their mates, the longest for {span(lasts)}."
-    )
+    by = f"{count(kept, 'node')}, by {count(len(holding), 'job')}"
+    what = f"Held idle for mates: {by}; the longest hold has lasted {span(lasts)}."
     forever = (oldest.memory or {}).get("held_until", 0) >= FOREVER
     ends = "It never ends by itself (release_interval = 0)." if forever else "It ends by itself."
-    if oldest.id not in situation.seen:
+    if not situation.sees(oldest):
         yield Problem(Weight.HURTS, what, ends)
         return
     todo = f"{ends} cosched release {oldest.id} ends it now, cosched unlink {oldest.id} starts the job alone."
@@ -143,13 +139,11 @@ def _holds(situation: Situation) -> Iterator[Problem]:
 def _each_other(situation: Situation) -> Iterator[Problem]:
     """Nodes are held here for jobs of a peer, and there for jobs of ours: neither side's jobs may find room."""
     for peer in situation.domain.peers:
-        ours = [record for record in situation.active if _is_mate(record, peer.name)]
-        here = sum(record.state is JobState.HOLDING for record in ours)
-        there = sum(record.state is JobState.QUEUED and record.mate_status == MATE_STATUS_HOLDING for record in ours)
+        here, there = situation.sums.held_here[peer.name], situation.sums.held_there[peer.name]
         if here and there:
             never = situation.configuration.coscheduling_settings().release_interval == 0
             what = (
-                f"{count(here, 'job')} here hold for {peer.name}, and {count(there, 'job')} there hold for this domain."
+                f"Holds here for {peer.name}: {here}; holds there for this domain: {there}. They wait for each other."
             )
             todo = (
                 "With release_interval = 0 this may last for ever: set one." if never else "The next release ends it."
@@ -158,11 +152,11 @@ def _each_other(situation: Situation) -> Iterator[Problem]:
 
 
 def _unknown(situation: Situation) -> Iterator[Problem]:
-    wrong = [record for record in situation.active if record.reason in (Why.MATE_UNKNOWN, Why.MEMBER_LOST)]
+    wrong = situation.sums.wrong
     if not wrong:
         return
-    named = next((record.id for record in wrong if record.id in situation.seen), None)
-    what = f"{count(len(wrong), 'job')} name a mate that does not exist, or that will not run, and wait."
+    named = next((record.id for record in wrong if situation.sees(record)), None)
+    what = f"Jobs whose mate does not exist, or will not run: {len(wrong)}. They wait."
     job = named if named is not None else "ID"
     todo = f"cosched link {job} DOMAIN:ID names another mate, cosched unlink {job} lets the job start alone."
     yield Problem(Weight.HURTS, what, todo, named)
@@ -170,27 +164,16 @@ def _unknown(situation: Situation) -> Iterator[Problem]:
 
 def _unsubmitted(situation: Situation) -> Iterator[Problem]:
     since = situation.instant - LONG_UNSUBMITTED
-    waiting = [
-        record for record in situation.active
-        if record.reason == Why.MATE_UNSUBMITTED and _waits(record) and record.submitted_at < since
-    ]  # fmt: skip
+    waiting = [record for record in situation.sums.unsubmitted if record.submitted_at < since]
     if not waiting:
         return
     oldest = min(waiting, key=lambda record: record.submitted_at)
     lasts, patience = span(situation.instant - oldest.submitted_at), situation.configuration.coscheduling.mate_patience
-    what = f"{count(len(waiting), 'job')} wait for mates that nobody has submitted, the longest for {lasts}."
+    what = f"Jobs whose mates nobody has submitted: {len(waiting)}; the longest has waited for {lasts}."
     then = f"After {span(patience)} a job starts alone (mate_patience)." if patience is not None else ""
-    seen = oldest.id if oldest.id in situation.seen else None
+    seen = oldest.id if situation.sees(oldest) else None
     yield Problem(Weight.TELLS, what, f"Submit the mate, or cosched unlink the job. {then}".strip(), seen)
-
-
-def _waits(record: JobRecord) -> bool:
-    return record.state in (JobState.QUEUED, JobState.READY, JobState.HOLDING)
 
 
 def _held_since(record: JobRecord) -> int:
     return int((record.memory or {}).get("held_since") or record.submitted_at)
-
-
-def _is_mate(record: JobRecord, peer: str) -> bool:
-    return any(domain == peer for domain, _ in mates(record))

@@ -35,14 +35,14 @@ _REASONS = {
     "MateUnknown": "there is no such mate: cosched link names another, cosched unlink lets it start alone",
 }
 HOLDS, MATE_HOLDS, HAVE_SLOT = (
-    "hold nodes for jobs of {}",
-    "are waited for by jobs that hold nodes of {}",
-    "have slots with jobs of {}",
+    "hold{s} nodes for jobs of {peer}",
+    "{be} waited for by jobs that hold nodes of {peer}",
+    "{has} slots with jobs of {peer}",
 )
 NOT_THERE, MATE_QUEUES, OTHER = (
-    "wait for jobs that {} has not got yet",
-    "wait for jobs that queue on {}",
-    "wait for jobs of {}",
+    "wait{s} for jobs that {peer} has not got yet",
+    "wait{s} for jobs that queue on {peer}",
+    "wait{s} for jobs of {peer}",
 )
 _BY_STATUS: dict[int, str] = {
     wire.MATE_STATUS_HOLDING: MATE_HOLDS,
@@ -68,7 +68,7 @@ def status_of(job: Job, peer: str) -> str:
     known = [mate.status for mate in job.mates if mate.domain == peer]
     if job.group is not None:
         known = [member.status for member in job.group.members if member.domain == peer]
-    return (known[0] if known else None) or "not heard of yet"
+    return (known[0] if known else None) or "unknown"
 
 
 def title(job: Job) -> str:

@@ -13,14 +13,17 @@ from starlette.responses import HTMLResponse, Response, StreamingResponse
 from cosched.service.configuration import Configuration
 from cosched.service.domain.watching import Watchers
 from cosched.service.page.guard import too_many
+from cosched.service.page.history import Histories
 from cosched.service.page.job_story import Stories
 from cosched.service.page.limits import Limits, TooManyError
+from cosched.service.page.listing import Wait
 from cosched.service.page.live import Pulse
-from cosched.service.page.overview import ROWS, Overviews, Question, Wait
+from cosched.service.page.overview import ROWS, Overviews, Question
 from cosched.service.page.page_api import Described
 from cosched.service.page.peers_told import PeersTold
 from cosched.service.page.timeline import SPANS
 from cosched.service.page.viewers import Viewer
+from cosched.service.page.words import span
 from cosched.service.peers.peers import PeerClients
 from cosched.service.wire.fields import number
 
@@ -48,6 +51,8 @@ class Site:
         told = PeersTold(self._here, peers, float(configuration.coscheduling.peer_timeout))
         self._overviews = Overviews(described, told, configuration, problem)
         self._stories = Stories(described, told)
+        length = configuration.page.history if configuration.page is not None else 0
+        self._histories = Histories(described, [peer.name for peer in configuration.peers], length)
         self._pulse = Pulse(watchers)
         self._environment = Environment(
             loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
@@ -60,7 +65,7 @@ class Site:
         found = await self._overviews.overview(request.state.viewer, question)
         return self._page(
             "overview.html.j2", request, "", now=found.now, found=found, find=question.find, past=found.past,
-            spans=list(SPANS), page_size=ROWS, words=_waiting,
+            spans=list(SPANS), page_size=ROWS, words=_waiting, span=span,
             counted=_counted(found.first, len(found.rows), found.all_rows),
         )  # fmt: skip
 
@@ -71,6 +76,11 @@ class Site:
         if found is None:
             return self._nothing(request, f"There is no job {request.path_params['job'][:40]} that you may see.")
         return self._page("job.html.j2", request, "../", **{name: getattr(found, name) for name in found.__slots__})
+
+    async def history(self, request: Request) -> Response:
+        """Show the last days."""
+        found = await self._histories.history()
+        return self._page("history.html.j2", request, "", **{name: getattr(found, name) for name in found.__slots__})
 
     async def live(self, request: Request) -> Response:
         """Tell by server-sent events when the page should be renewed."""
@@ -121,4 +131,6 @@ def _counted(first: int, shown: int, everything: int) -> str:
 
 
 def _waiting(wait: Wait) -> str:
-    return wait.why.format(wait.of)
+    one = wait.jobs == 1
+    forms = {"s": "s" if one else "", "be": "is" if one else "are", "has": "has" if one else "have"}
+    return wait.kind.format(peer=wait.peer, **forms)

@@ -40,13 +40,18 @@ class Tick:
 
 
 class Axis:
-    """An axis of time, from the past that is asked for to a little of the future."""
+    """An axis of time, from the past to a little of the future."""
 
-    def __init__(self, now: datetime, past: str) -> None:
-        length = timedelta(seconds=SPANS[past])
+    def __init__(self, now: datetime, past: timedelta, future: timedelta) -> None:
         self.now = now
-        self.begin, self.end = now - length, now + length / FUTURE
+        self.begin, self.end = now - past, now + future
         self._seconds = (self.end - self.begin).total_seconds()
+
+    @classmethod
+    def of(cls, now: datetime, past: str) -> Axis:
+        """Return the axis of one of the SPANS."""
+        length = timedelta(seconds=SPANS[past])
+        return cls(now, length, length / FUTURE)
 
     @property
     def now_at(self) -> float:

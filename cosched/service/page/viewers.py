@@ -81,7 +81,11 @@ class Policy:
 
     def sees(self, viewer: Viewer, owner: str) -> bool:
         """Whether a viewer of this domain's page may see the jobs of this owner, with their names."""
-        return self.show != "own" or viewer.operator or viewer.name == owner
+        return self.sees_all(viewer) or viewer.name == owner
+
+    def sees_all(self, viewer: Viewer) -> bool:
+        """Whether a viewer of this domain's page may see all its jobs."""
+        return self.show != "own" or viewer.operator
 
     def tells(self, viewer: str, owner: str) -> bool:
         """Whether the pages of other domains may show their viewer of this name the jobs of this owner."""

@@ -15,7 +15,7 @@ from cosched.core.job import JobState
 from cosched.service.store import statements
 from cosched.service.store.errors import StoreError
 from cosched.service.store.opening import open_beside
-from cosched.service.store.records import EventRecord, JobRecord, event_of, job_of
+from cosched.service.store.records import EventRecord, JobRecord, Sample, event_of, job_of
 from cosched.service.store.schema import RETIRED
 
 T = TypeVar("T")
@@ -113,6 +113,22 @@ class Reader(Reading):
             return [], None
         found = self._read(event_of, *statements.events(after, jobs, kinds, limit, until))
         return found, found[-1].sequence if len(found) == limit else until
+
+    def samples(self, since: int) -> list[Sample]:
+        """Return the samples since then, in order; at most RANGE."""
+        return self._read(Sample._make, statements.SAMPLES, (since, RANGE))
+
+    def events_before(self, before: int, kinds: Sequence[int], since: int) -> tuple[list[EventRecord], int | None]:
+        """Return events of these kinds since that instant with numbers below `before`, the last one first.
+
+        Also return the number before which to go on, since at most RANGE events are looked at; None: there are no more.
+        """
+        last: int | None = self._value(statements.PREVIOUS_EVENT, (before,))
+        if last is None:
+            return [], None
+        found = self._read(event_of, *statements.events_before(last + 1, kinds, RANGE))
+        wanted = [event for event in found if event.at >= since]
+        return wanted, last + 1 - RANGE if len(wanted) == len(found) else None
 
     def ended_since(self, since: int, limit: int) -> list[JobRecord]:
         """Return jobs with mates that have ended since then, at most `limit`, the last one first."""

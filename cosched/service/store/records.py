@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from operator import attrgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 from cosched.core.job import JobState
 from cosched.core.protocol import GroupName, MateName, Named
@@ -115,6 +115,18 @@ class EstimateRecord:
     made_at: int
     start_at: int
     late: int | None = None  # seconds by which it started later; None: it has not
+
+
+class Sample(NamedTuple):
+    """What nodes and jobs did at an instant."""
+
+    at: int
+    idle: int
+    busy: int
+    held: int
+    queued: int
+    holding: int
+    running: int
 
 
 JOB_COLUMNS = tuple(column.name for column in fields(JobRecord))

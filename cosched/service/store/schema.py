@@ -136,6 +136,17 @@ CREATE TABLE estimates (  -- the first of each job at each distance from its sta
     PRIMARY KEY (job, kind, lead)
 ) STRICT, WITHOUT ROWID
 """
+_SAMPLES = """
+CREATE TABLE samples (  -- what nodes and jobs did, every few minutes, for the page's history
+    at INTEGER PRIMARY KEY,  -- of the service's own time
+    idle INTEGER NOT NULL,  -- nodes
+    busy INTEGER NOT NULL,
+    held INTEGER NOT NULL,
+    queued INTEGER NOT NULL,  -- jobs
+    holding INTEGER NOT NULL,
+    running INTEGER NOT NULL
+) STRICT
+"""
 _CANCELLED_BY = "ALTER TABLE jobs ADD COLUMN cancelled_by TEXT /* who has ordered its end while it ran */"
 _ANSWER = "ALTER TABLE answers ADD COLUMN reply TEXT NOT NULL DEFAULT '[]' /* JSON: the fields of the answer */"
 _GROUPS = """
@@ -210,6 +221,11 @@ def _places(database: Database) -> None:
 @MIGRATIONS(name="0010_estimates")
 def _estimates(database: Database) -> None:
     _execute_each(database, _ESTIMATES)
+
+
+@MIGRATIONS(name="0011_samples")
+def _samples(database: Database) -> None:
+    _execute_each(database, _SAMPLES)
 
 
 def _execute_each(database: Database, statements: str) -> None:

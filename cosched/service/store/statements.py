@@ -8,7 +8,7 @@ from typing import Any
 
 from cosched.core.job import JobState
 from cosched.core.scheduling.starts import Starts
-from cosched.service.store.records import AUDIT_COLUMNS, ESTIMATE_COLUMNS, EVENT_COLUMNS, JOB_COLUMNS
+from cosched.service.store.records import AUDIT_COLUMNS, ESTIMATE_COLUMNS, EVENT_COLUMNS, JOB_COLUMNS, Sample
 from cosched.service.store.schema import FIRST_FINAL_STATE
 
 Statement = tuple[str, tuple[Any, ...]]  # the text, and the values of its parameters
@@ -56,6 +56,8 @@ SAVE_REPLY = f"""
     VALUES (?, ?, ?, ?, ?, {_LAST_EVENT}) ON CONFLICT DO UPDATE SET error = excluded.error
 """
 SAVE_STARTS = _insert("starts", ("owner", "hour", *Starts._fields)).replace("INSERT", "INSERT OR REPLACE", 1)
+ADD_SAMPLE = _insert("samples", Sample._fields).replace("INSERT", "INSERT OR REPLACE", 1)
+RETIRE_SAMPLES = "DELETE FROM samples WHERE at < ?"
 SET_META = "INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)"
 
 LAST_TO_RETIRE = f"""
@@ -80,6 +82,7 @@ META = "SELECT value FROM meta WHERE key = ?"
 LAST_NUMBER = "SELECT seq FROM sqlite_sequence WHERE name = ?"
 NEXT_JOB = "SELECT min(id) FROM jobs WHERE id > ?"
 NEXT_EVENT = "SELECT min(sequence) FROM events WHERE sequence > ?"
+PREVIOUS_EVENT = "SELECT max(sequence) FROM events WHERE sequence < ?"
 JOB = f"{_JOBS} WHERE id = ?"
 SCRIPT_BYTES = "SELECT job, length(script) + length(context) FROM scripts"
 SCRIPT = "SELECT script, context FROM scripts WHERE job = ?"
@@ -92,6 +95,7 @@ ENDED_SINCE = f"""
 """
 ANSWERS = "SELECT peer, caller, request_id, kind, reply FROM answers ORDER BY peer, caller"
 ANSWER = "SELECT request_id, kind, reply FROM answers WHERE peer = ? AND caller = ?"
+SAMPLES = f"SELECT {', '.join(Sample._fields)} FROM samples WHERE at >= ? ORDER BY at LIMIT ?"
 STARTS = f"SELECT owner, hour, {', '.join(Starts._fields)} FROM starts ORDER BY hour, owner"
 REPLY = "SELECT method, job, error FROM replies WHERE who = ? AND request_id = ?"
 AUDIT = f"SELECT {', '.join(AUDIT_COLUMNS)} FROM audit ORDER BY id DESC LIMIT ?"
@@ -113,6 +117,12 @@ def jobs(
     if states is None and owner is None:
         return f"{_JOBS} WHERE {condition} ORDER BY id LIMIT ?", (*values, limit)
     return _by_state(JobState if states is None else states, condition, values, limit)
+
+
+def events_before(before: int, kinds: Sequence[int], length: int) -> Statement:
+    """Select events of these kinds among the `length` numbers before a number, the last one first."""
+    condition = "sequence < ? AND sequence >= ? AND kind IN (SELECT value FROM json_each(?))"
+    return f"{_EVENTS} WHERE {condition} ORDER BY sequence DESC", (before, before - length, json.dumps([*kinds]))
 
 
 def stories(jobs: Sequence[int], kinds: Sequence[int], limit: int) -> Statement:

@@ -23,6 +23,7 @@ from cosched.service.store.records import (
     EventRecord,
     JobRecord,
     JobScript,
+    Sample,
     audit_row,
     estimate_row,
     event_of,
@@ -185,6 +186,11 @@ class Store(Reading):
         """Delete the expected starts of these jobs that have not come, and all that were made before that instant."""
         self._write(statements.DROP_ESTIMATES, ((job,) for job in jobs))
         self._write(statements.RETIRE_ESTIMATES, [(before,)])
+
+    def add_sample(self, sample: Sample, oldest: int) -> None:
+        """Store a sample, and forget those from before the instant `oldest`."""
+        self._write(statements.ADD_SAMPLE, [sample])
+        self._write(statements.RETIRE_SAMPLES, [(oldest,)])
 
     def set_meta(self, key: str, value: str) -> None:
         """Store a single value; keys that begin with "store." are the store's own."""

@@ -9,7 +9,7 @@ let stale = false;
 
 function keyOf(element) {
   if (!element || element === document.body) return null;
-  return element.id ? `#${CSS.escape(element.id)}` : element.matches("a[href]") ? `a[href="${CSS.escape(element.getAttribute("href"))}"]` : null;
+  return element.id ? `#${CSS.escape(element.id)}` : element.matches("summary") ? `#${CSS.escape(element.parentElement.id)} summary` : element.matches("a[href]") ? `a[href="${CSS.escape(element.getAttribute("href"))}"]` : null;
 }
 
 function put(text) {
@@ -17,8 +17,10 @@ function put(text) {
   const focus = keyOf(document.activeElement);
   const main = document.querySelector("main");
   const inside = main.contains(document.activeElement);
+  const open = [...main.querySelectorAll("details[open]")].map((details) => details.id);
   main.replaceChildren(...fresh.querySelector("main").childNodes);
   document.querySelector("footer time").replaceWith(fresh.querySelector("footer time"));
+  for (const id of open) document.getElementById(id)?.setAttribute("open", "");
   if (inside && focus) (document.querySelector(focus) ?? main).focus({ preventScroll: true });
 }
 

@@ -1,0 +1,205 @@
+"""The last days: what nodes did, how pairs started, how late, and when peers were away. No job and no user is named."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from cosched.core.story import TOGETHER, Why
+from cosched.service.domain.story import Noted
+from cosched.service.page import words
+from cosched.service.page.page_api import Described
+from cosched.service.page.sampling import sample_interval
+from cosched.service.page.timeline import Axis, Bar, Tick
+from cosched.service.store import EventRecord, Sample
+from cosched.v1 import domain_pb2
+
+FRESH = 60.0  # seconds for which it is shown again
+PARTS = 56  # of the time: three hours each, of a week
+KINDS = (
+    domain_pb2.EVENT_KIND_STARTED, domain_pb2.EVENT_KIND_HELD, domain_pb2.EVENT_KIND_YIELDED,
+    domain_pb2.EVENT_KIND_RELEASED, domain_pb2.EVENT_KIND_PEER,
+)  # fmt: skip
+UNPAIRED = ("", Why.NO_MATE, Why.COSCHEDULING_OFF)
+TOGETHER_SAID, WITHOUT = "together", "without its mate"
+LATE = ((10, "up to 10 s late"), (60, "up to 1 min"), (600, "up to 10 min"), (3600, "up to 1 h"), (10**9, "later"))
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One part of the time: shares in percent, from the bottom of the chart, and what they are in words."""
+
+    x: float
+    width: float
+    shares: Sequence[tuple[str, float, float]]  # kind, top, height
+    said: str
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """Columns over the time; `most` is what the full height stands for."""
+
+    columns: Sequence[Column]
+    most: str
+    said: str
+
+
+@dataclass(frozen=True, slots=True)
+class Skew:
+    """How many starts were so late."""
+
+    late: str
+    starts: int
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
+class Away:
+    """When a peer was away."""
+
+    peer: str
+    bars: Sequence[Bar]
+    said: str
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """All that the page of the history shows."""
+
+    at: float
+    now: datetime
+    length: str
+    tiles: Sequence[tuple[str, str, str]]  # value, label, note
+    nodes: Chart
+    starts: Chart
+    skews: Sequence[Skew]
+    away: Sequence[Away]
+    axis: Axis
+    ticks: Sequence[Tick]
+
+
+class Histories:
+    """Makes histories, at most one a minute."""
+
+    def __init__(self, described: Described, peers: Sequence[str], length: int) -> None:
+        self._described = described
+        self._peers = peers
+        self._length = length
+        self._made: History | None = None
+
+    async def history(self) -> History:
+        """Return the history as of the last minute."""
+        if self._made is None or time.monotonic() - self._made.at >= FRESH:
+            self._made = await self._make()
+        return self._made
+
+    async def _make(self) -> History:
+        described, now = self._described, self._described.now()
+        instant = described.clock.now()
+        since = instant - self._length
+        events = (await described.reads.events_since(since, KINDS))[::-1]
+        samples = await described.reads.samples(since)
+        axis = Axis(now, timedelta(seconds=self._length), timedelta(0))
+        kinds = Counter(event.kind for event in events)
+        starts = [(event.at - since, _how(event)) for event in events if event.kind == domain_pb2.EVENT_KIND_STARTED]
+        paired = [(at, how) for at, how in starts if how]
+        return History(
+            time.monotonic(), now, words.span(self._length), _tiles(paired, kinds), self._nodes(samples, since),
+            self._starts(paired), _skews(how for _, how in paired), self._away(events, instant, axis), axis,
+            axis.ticks(),
+        )  # fmt: skip
+
+    def _nodes(self, samples: Sequence[Sample], since: int) -> Chart:
+        parts: dict[int, list[Sample]] = {}
+        for sample in samples:
+            parts.setdefault(self._part(sample.at - since), []).append(sample)
+        size = max((sample.idle + sample.busy + sample.held for sample in samples), default=0)
+        columns = [self._column(part, *_node_shares(found, size)) for part, found in sorted(parts.items())]
+        held = sum(sample.held for sample in samples) / len(samples) if samples else 0
+        said = f"On average {held:.1f} of {words.count(size, 'node')} held" if samples else "Nothing was measured yet"
+        missing = len(samples) * sample_interval(self._length) < 0.98 * self._length
+        gaps = "; where there is no column, the service did not run, or had no page" if missing else ""
+        return Chart(columns, words.count(size, "node"), said + gaps)
+
+    def _starts(self, paired: Sequence[tuple[int, str]]) -> Chart:
+        parts: dict[int, Counter[bool]] = {}
+        for at, how in paired:
+            parts.setdefault(self._part(at), Counter())[how == TOGETHER_SAID] += 1
+        most = max((counts.total() for counts in parts.values()), default=0)
+        columns = []
+        for part, counts in sorted(parts.items()):
+            together, apart = 100 * counts[True] / most, 100 * counts[False] / most
+            shares = (("together", 100 - together, together), ("apart", 100 - together - apart, apart))
+            columns.append(self._column(part, shares, f"{counts[True]} together, {counts[False]} apart"))
+        return Chart(columns, words.count(most, "start"), f"{words.count(len(paired), 'start')} of jobs with mates")
+
+    def _away(self, events: Iterable[EventRecord], instant: int, axis: Axis) -> list[Away]:
+        since: dict[str, int] = {}
+        spans: dict[str, list[tuple[int, int]]] = {peer: [] for peer in self._peers}
+        for event in events:
+            peer = event.detail.get("peer")
+            if peer not in spans:
+                continue
+            if event.what == Noted.PEER_AWAY:
+                since.setdefault(peer, event.at)
+            elif event.what == Noted.PEER_THERE and peer in since:
+                spans[peer].append((since.pop(peer), event.at))
+        for peer, begin in since.items():
+            spans[peer].append((begin, instant))
+        return [self._of_peer(peer, found, axis) for peer, found in spans.items()]
+
+    def _of_peer(self, peer: str, spans: Sequence[tuple[int, int]], axis: Axis) -> Away:
+        when = self._described.when
+        bars = [bar for begin, end in spans for bar in axis.bar("away", when(begin), when(end))]
+        lost = words.span(sum(end - begin for begin, end in spans))
+        return Away(peer, bars, f"away {words.count(len(spans), 'time')}, {lost} in all" if spans else "always there")
+
+    def _part(self, at: int) -> int:
+        return min(PARTS - 1, max(0, at * PARTS // self._length))
+
+    def _column(self, part: int, shares: Iterable[tuple[str, float, float]], said: str) -> Column:
+        width = 100 / PARTS
+        drawn = [(kind, round(top, 2), round(height, 2)) for kind, top, height in shares if height > 0]
+        ago = words.span(self._length * (PARTS - part) / PARTS)
+        return Column(round(part * width, 3), round(width * 0.86, 3), drawn, f"{ago} ago: {said}")
+
+
+def _how(event: EventRecord) -> str:
+    """Return how a job with a mate started: together, or how late; empty: it had no mate."""
+    why, gap = str(event.detail.get("why") or ""), event.detail.get("gap_s")
+    if why in TOGETHER or why.startswith(Why.ASKED_BY_PEER):
+        return TOGETHER_SAID
+    if gap is not None:
+        return next(said for most, said in LATE if gap <= most)
+    return "" if why in UNPAIRED else WITHOUT
+
+
+def _tiles(paired: Sequence[tuple[int, str]], kinds: Counter[int]) -> list[tuple[str, str, str]]:
+    together = sum(how == TOGETHER_SAID for _, how in paired)
+    share = f"{100 * together / len(paired):.0f} %" if paired else "–"
+    return [
+        (str(len(paired)), "starts with a mate", "jobs of this domain"),
+        (share, "started together", f"{together} of {len(paired)}"),
+        (str(kinds[domain_pb2.EVENT_KIND_HELD]), "holds", f"{kinds[domain_pb2.EVENT_KIND_RELEASED]} released"),
+        (str(kinds[domain_pb2.EVENT_KIND_YIELDED]), "yields told", "many of one job count as a few"),
+    ]
+
+
+def _skews(hows: Iterable[str]) -> list[Skew]:
+    counts = Counter(hows)
+    most = max(counts.values(), default=1)
+    order = (TOGETHER_SAID, *(said for _, said in LATE), WITHOUT)
+    return [Skew(late, counts[late], round(100 * counts[late] / most, 2)) for late in order]
+
+
+def _node_shares(samples: Sequence[Sample], size: int) -> tuple[list[tuple[str, float, float]], str]:
+    busy = sum(sample.busy for sample in samples) / len(samples)
+    held = sum(sample.held for sample in samples) / len(samples)
+    if not size:
+        return [], "no nodes"
+    high, low = 100 * busy / size, 100 * held / size
+    shares = [("busy", 100 - high, high), ("held", 100 - high - low, low)]
+    return shares, f"{busy:.1f} nodes busy, {held:.1f} held"

@@ -1,0 +1,219 @@
+"""What a page says and draws, from made-up situations: problems, lanes, words, history."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from google.protobuf.duration_pb2 import Duration
+from google.protobuf.timestamp_pb2 import Timestamp
+
+from cosched.client import Domain, Event, Job
+from cosched.core.job import JobState
+from cosched.core.protocol import FOREVER
+from cosched.core.story import Why
+from cosched.service.configuration import Configuration
+from cosched.service.page import words
+from cosched.service.page.history import _how
+from cosched.service.page.listing import Sums, urgency
+from cosched.service.page.problems import Problem, Situation, problems
+from cosched.service.page.timeline import Axis, lane
+from cosched.service.store import EventRecord, JobRecord
+from cosched.v1 import cluster_pb2, coscheduling_pb2, domain_pb2, job_pb2
+from tests.service.configured import PAGE, PEER, Read, read
+
+__all__ = ["read"]
+NOW = datetime(2026, 1, 2, 12, tzinfo=UTC)
+INSTANT = 1_000_000
+NODES = cluster_pb2.NodeCounts(idle=4, busy=4)
+
+
+def record(id: int = 1, **fields: Any) -> JobRecord:
+    made = JobRecord(id, "job", "ann", None, 2, 600, INSTANT - 100, JobState.QUEUED, peer="eureka", pair="run7")
+    return replace(made, **fields)
+
+
+def holding(id: int, since: int, until: int = INSTANT + 60) -> JobRecord:
+    return record(id, state=JobState.HOLDING, memory={"held_since": INSTANT - since, "held_until": until})
+
+
+@pytest.fixture
+def found(read: Read):
+    """The problems of a situation that is quiet but for what is said of it."""
+    configuration = read(PAGE + PEER)
+
+    def make(*active: JobRecord, peer: Any = None, stalled: str | None = None, seen: bool = True, **domain: Any):
+        told = cluster_pb2.Domain(name="intrepid", max_held_fraction="0.5", nodes=domain.pop("nodes", NODES), **domain)
+        told.peers.add(name="eureka", **(peer or {"state": cluster_pb2.PEER_STATE_REACHABLE}))
+        sums = Sums()
+        for job in active:
+            sums.add(job)
+        return problems(Situation(Domain(told), configuration, stalled, sums, lambda _: seen, NOW, INSTANT))
+
+    return make
+
+
+def said(found: list[Problem]) -> str:
+    return " ".join(f"{problem.what} {problem.todo}" for problem in found)
+
+
+def stamp(seconds: int) -> Timestamp:
+    return Timestamp(seconds=int(NOW.timestamp()) + seconds)
+
+
+def test_nothing_is_wrong(found):
+    assert found(record(), holding(2, 30)) == []
+
+
+def test_the_worst_comes_first(found):
+    problems = found(holding(1, 900), stalled="the disk is full", drain=cluster_pb2.Drain(since=stamp(-60)))
+    assert [problem.weight for problem in problems] == sorted(problem.weight for problem in problems)
+    assert problems[0].what == "This domain does not work: the disk is full."
+
+
+def test_a_peer_that_gives_no_answer(found):
+    away = {"state": cluster_pb2.PEER_STATE_UNREACHABLE, "since": stamp(-720)}
+    (problem,) = found(record(), record(2, state=JobState.RUNNING), peer=away)
+    assert problem.what == "eureka gives no answer for 12 min; jobs here that wait for its jobs: 1."
+    assert 'starts alone (on_peer_unreachable = "start")' in problem.todo
+
+
+def test_a_peer_that_refuses(found):
+    refused = {"state": cluster_pb2.PEER_STATE_REFUSED, "since": stamp(-5), "problem": "unknown certificate"}
+    assert "unknown certificate" in said(found(peer=refused))
+    assert "cosched doctor" in said(found(peer=refused))
+
+
+def test_clocks_that_differ(found):
+    fine = {"state": cluster_pb2.PEER_STATE_REACHABLE}
+    assert not found(peer={**fine, "clock_offset": -0.4})
+    assert "900 ms off" in said(found(peer={**fine, "clock_offset": -0.9}))
+
+
+def test_a_long_hold_and_how_to_end_it(found):
+    text = said(found(holding(7, 1200), holding(8, 60)))
+    assert "Held idle for mates: 4 nodes, by 2 jobs; the longest hold has lasted 20 min." in text
+    assert "cosched release 7" in text
+    assert "It never ends by itself" in said(found(holding(7, 1200, FOREVER)))
+
+
+def test_jobs_that_the_viewer_may_not_see_are_not_named(found):
+    wrong = record(91, reason=Why.MATE_UNKNOWN)
+    old = record(61, reason=Why.MATE_UNSUBMITTED, submitted_at=INSTANT - 7200)
+    problems = found(holding(71, 1200), wrong, old, seen=False)
+    assert len(problems) == 3
+    assert [problem.job for problem in problems] == [None, None, None]
+    assert not {"61", "71", "91"} & set(said(problems).replace(".", " ").split())
+
+
+def test_holds_on_both_sides_that_wait_for_each_other(found):
+    queued = record(2, mate_status=coscheduling_pb2.MATE_STATUS_HOLDING)
+    assert "Holds here for eureka: 1; holds there for this domain: 1." in said(found(holding(1, 10), queued))
+
+
+def test_the_cap_is_reached(found):
+    text = said(found(nodes=cluster_pb2.NodeCounts(idle=2, busy=2, held=4)))
+    assert "Holds keep 4 nodes, as many as they may" in text
+
+
+def test_a_drain_that_is_overdue(found):
+    late = cluster_pb2.Drain(since=stamp(-7200), until=stamp(-3600))
+    (problem,) = found(drain=late)
+    assert "was expected 1 h ago" in problem.what
+    assert "cosched resume" in problem.todo
+
+
+def test_mates_that_nobody_submits(found):
+    old = record(6, reason=Why.MATE_UNSUBMITTED, submitted_at=INSTANT - 7200)
+    assert "the longest has waited for 2 h" in said(found(old, record(7, reason=Why.MATE_UNSUBMITTED)))
+
+
+def test_what_keeps_nodes_comes_first():
+    running = record(1, state=JobState.RUNNING, started_at=INSTANT - 5)
+    slot = record(2, memory={"slot": INSTANT + 9})
+    wrong = record(3, reason=Why.MATE_UNKNOWN)
+    held = record(4, mate_status=coscheduling_pb2.MATE_STATUS_HOLDING)
+    jobs = [record(5), running, held, slot, wrong, holding(6, 10), holding(7, 20)]
+    assert [job.id for job in sorted(jobs, key=urgency)] == [7, 6, 3, 2, 4, 5, 1]
+
+
+def job(**times: int) -> job_pb2.Job:
+    made = job_pb2.Job(time_limit=Duration(seconds=600))
+    for field, seconds in times.items():
+        getattr(made, field).CopyFrom(stamp(seconds))
+    return made
+
+
+def bars(message: job_pb2.Job, *events: tuple[int, int]) -> list[tuple[str, float, float]]:
+    told = [Event(domain_pb2.Event(at=stamp(at), kind=kind)) for at, kind in events]
+    axis = Axis(NOW, timedelta(seconds=1000), timedelta(seconds=1000))
+    return [(bar.kind, bar.x, bar.width) for bar in lane(axis, Job(message), told)]
+
+
+def test_the_lane_of_a_job_that_held_and_runs():
+    message = job(submitted_at=-800, ready_at=-600, started_at=-200)
+    message.state = job_pb2.JOB_STATE_RUNNING
+    held = ((-600, domain_pb2.EVENT_KIND_HELD), (-400, domain_pb2.EVENT_KIND_RELEASED))
+    assert bars(message, *held) == [
+        ("queued", 10, 30), ("held", 20, 10), ("ran", 40, 10), ("planned", 50, 20), ("ready", 20, 0)
+    ]  # fmt: skip
+
+
+def test_a_slot_and_what_lies_outside():
+    message = job(submitted_at=-5000, slot=500)
+    message.state = job_pb2.JOB_STATE_QUEUED
+    assert bars(message) == [("queued", 0, 50), ("planned", 75, 25), ("slot", 75, 0)]
+    assert bars(job(submitted_at=-9000, started_at=-8000, ended_at=-7000)) == []
+
+
+def test_a_hold_that_lasts():
+    message = job(submitted_at=-100)
+    message.state = job_pb2.JOB_STATE_HOLDING
+    assert ("held", 46.0, 4.0) in bars(message, (-80, domain_pb2.EVENT_KIND_HELD))
+
+
+@pytest.mark.parametrize("past", ["1h", "6h", "1d", "7d"])
+def test_ticks_are_round_and_few(past: str):
+    ticks = Axis.of(NOW, past).ticks()
+    assert 2 <= len(ticks) <= 7
+    assert all(0 <= tick.x <= 100 for tick in ticks)
+    assert len({tick.label for tick in ticks}) == len(ticks)
+
+
+@pytest.mark.parametrize(
+    ("detail", "how"),
+    [
+        ({"why": Why.ASKED_BY_PEER, "asked_by": "eureka"}, "together"),
+        ({"why": Why.AT_SLOT}, "together"),
+        ({"why": Why.MATE_STARTED_BEFORE, "gap_s": 30}, "up to 1 min"),
+        ({"why": Why.MATE_STARTED_BEFORE, "gap_s": 10**6}, "later"),
+        ({"why": Why.PATIENCE_ENDED}, "without its mate"),
+        ({"why": Why.NO_MATE}, ""),
+        ({}, ""),
+    ],
+)
+def test_how_a_job_started(detail: dict[str, Any], how: str):
+    assert _how(EventRecord(1, 0, domain_pb2.EVENT_KIND_STARTED, 1, "started", detail)) == how
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0, "0 s"), (59, "59 s"), (60, "1 min"), (3600, "1 h"), (12_000, "3 h 20 min"), (100_000, "1 d 3 h")],
+)
+def test_times_in_words(seconds: int, text: str):
+    assert words.span(seconds) == text
+
+
+def test_before_and_after():
+    assert words.ago(NOW - timedelta(minutes=5), NOW) == "5 min ago"
+    assert words.ago(NOW + timedelta(minutes=5), NOW) == "in 5 min"
+    assert words.milliseconds(timedelta(milliseconds=1.25)) == "1.2 ms"
+    assert [words.count(number, "node") for number in (0, 1, 2)] == ["0 nodes", "1 node", "2 nodes"]
+
+
+def test_the_defaults_tell_others_nothing(read: Read):
+    configuration: Configuration = read(PAGE.replace("[page]\n", ""))
+    assert configuration.page is None
+    assert configuration.shown_to == "own"
+    assert Decimal(str(read(PAGE).coscheduling.max_clock_offset)) == Decimal("0.5")
