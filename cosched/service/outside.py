@@ -109,12 +109,22 @@ class ServiceOutside:
             )
             return request._replace(not_before=not_before, only_before=only_before)
         if isinstance(request, ProposeGroupStart):
-            return request._replace(start_at=self._agreed.group_proposal(call.peer, self._others(call.job)))
+            return self._proposed_to_group(call, request)
         if isinstance(request, SettleGroupStart):
             return request._replace(start_at=self._agreed.settled_there(call.peer, request.start_at))
         if isinstance(request, (TryStartMate, StartJob)):
             return request._replace(start_at=self._agreed.proposal(call.peer, call.job))
         return request
+
+    def _proposed_to_group(self, call: Call, request: ProposeGroupStart) -> ProposeGroupStart:
+        """Return the proposal with the instants for which it asks, or, if it is for now, with a start."""
+        if request.not_before is None:
+            return request._replace(start_at=self._agreed.group_proposal(call.peer, self._others(call.job)))
+        not_before, only_before, instant = (
+            self._agreed.there(call.peer, self._clock.to_wall(at))
+            for at in (request.not_before, request.only_before, request.instant or 0)
+        )
+        return request._replace(not_before=not_before, only_before=only_before, instant=instant or None)
 
     def _received(self, call: Call, sent: Request, reply: Reply) -> Reply:
         """Return the reply with times by this domain's clock."""
@@ -131,13 +141,23 @@ class ServiceOutside:
             self._metrics.pair_starts["at_once" if start_at is None else "agreed"].inc()
             return reply._replace(start_at=start_at)
         if isinstance(reply, GroupProposed):
-            return reply._replace(start_at=self._agreed.group_heard(peer, reply.start_at, self._others(call.job)))
+            return self._received_vote(call, sent, reply)
         if isinstance(reply, ProposalOutcome):
             return reply._replace(start_at=self._agreed.heard(peer, reply.start_at))
         return reply
 
+    def _received_vote(self, call: Call, sent: Request, reply: GroupProposed) -> GroupProposed:
+        """Return the reply to a proposal to a group with times by this domain's clock."""
+        start_at = self._agreed.group_heard(call.peer, reply.start_at, self._others(call.job))
+        assert isinstance(call.request, ProposeGroupStart)
+        assert isinstance(sent, ProposeGroupStart)
+        if reply.earliest is None or call.request.not_before is None or sent.not_before is None:
+            return reply._replace(start_at=start_at, earliest=None)
+        earliest = call.request.not_before + reply.earliest - sent.not_before  # as of `Proposed`
+        return reply._replace(start_at=None, earliest=earliest)
+
     def _others(self, job: JobId) -> tuple[Domain, ...]:
-        """The domains of the other members of a job's group."""
+        """The domains of a job's mate, or of the other members of its group."""
         known = self._domain.core.jobs.get(job)
         return known.peers if known is not None else ()
 
@@ -163,8 +183,10 @@ class ServiceOutside:
     def _due(self, timer: SetTimer) -> float:
         if timer.timer is Timer.RELEASE:
             return _spread(timer.at)
-        job = self._domain.core.jobs.get(timer.job) if timer.timer is Timer.SLOT else None
-        return timer.at + self._agreed.wait(job.peer, self._clock.to_wall(timer.at)) if job is not None else timer.at
+        if timer.timer is not Timer.SLOT:
+            return timer.at
+        instant = self._clock.to_wall(timer.at)
+        return timer.at + max((self._agreed.wait(peer, instant) for peer in self._others(timer.job)), default=0.0)
 
     def clear_timer(self, timer: ClearTimer) -> None:
         """See the protocol."""

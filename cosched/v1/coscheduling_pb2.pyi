@@ -165,14 +165,16 @@ class GetMateStatusRequest(_message.Message):
     def __init__(self, job: _Optional[_Union[JobRef, _Mapping]] = ..., caller: _Optional[_Union[JobRef, _Mapping]] = ...) -> None: ...
 
 class GetMateStatusResponse(_message.Message):
-    __slots__ = ("status", "hold_generation", "started_at")
+    __slots__ = ("status", "hold_generation", "started_at", "may_book")
     STATUS_FIELD_NUMBER: _ClassVar[int]
     HOLD_GENERATION_FIELD_NUMBER: _ClassVar[int]
     STARTED_AT_FIELD_NUMBER: _ClassVar[int]
+    MAY_BOOK_FIELD_NUMBER: _ClassVar[int]
     status: MateStatus
     hold_generation: int
     started_at: _timestamp_pb2.Timestamp
-    def __init__(self, status: _Optional[_Union[MateStatus, str]] = ..., hold_generation: _Optional[int] = ..., started_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+    may_book: bool
+    def __init__(self, status: _Optional[_Union[MateStatus, str]] = ..., hold_generation: _Optional[int] = ..., started_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., may_book: _Optional[bool] = ...) -> None: ...
 
 class TryStartMateRequest(_message.Message):
     __slots__ = ("request_id", "job", "caller", "hold_until", "hold_forever", "start_at")
@@ -295,39 +297,54 @@ class GetMemberResponse(_message.Message):
     def __init__(self, lookup: _Optional[_Union[MateLookup, str]] = ..., member: _Optional[_Union[JobRef, _Mapping]] = ..., problem: _Optional[_Union[MateProblem, str]] = ...) -> None: ...
 
 class ProposeGroupStartRequest(_message.Message):
-    __slots__ = ("request_id", "job", "caller", "hold_until", "hold_forever", "lease", "start_at")
+    __slots__ = ("request_id", "job", "caller", "hold_until", "hold_forever", "lease", "not_before", "only_before", "book", "start_at", "slot_name", "without", "instant")
     REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
     JOB_FIELD_NUMBER: _ClassVar[int]
     CALLER_FIELD_NUMBER: _ClassVar[int]
     HOLD_UNTIL_FIELD_NUMBER: _ClassVar[int]
     HOLD_FOREVER_FIELD_NUMBER: _ClassVar[int]
     LEASE_FIELD_NUMBER: _ClassVar[int]
+    NOT_BEFORE_FIELD_NUMBER: _ClassVar[int]
+    ONLY_BEFORE_FIELD_NUMBER: _ClassVar[int]
+    BOOK_FIELD_NUMBER: _ClassVar[int]
     START_AT_FIELD_NUMBER: _ClassVar[int]
+    SLOT_NAME_FIELD_NUMBER: _ClassVar[int]
+    WITHOUT_FIELD_NUMBER: _ClassVar[int]
+    INSTANT_FIELD_NUMBER: _ClassVar[int]
     request_id: str
     job: JobRef
     caller: JobRef
     hold_until: _timestamp_pb2.Timestamp
     hold_forever: bool
     lease: _duration_pb2.Duration
+    not_before: _timestamp_pb2.Timestamp
+    only_before: _timestamp_pb2.Timestamp
+    book: bool
     start_at: _timestamp_pb2.Timestamp
-    def __init__(self, request_id: _Optional[str] = ..., job: _Optional[_Union[JobRef, _Mapping]] = ..., caller: _Optional[_Union[JobRef, _Mapping]] = ..., hold_until: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., hold_forever: _Optional[bool] = ..., lease: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., start_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+    slot_name: str
+    without: _containers.RepeatedScalarFieldContainer[str]
+    instant: _timestamp_pb2.Timestamp
+    def __init__(self, request_id: _Optional[str] = ..., job: _Optional[_Union[JobRef, _Mapping]] = ..., caller: _Optional[_Union[JobRef, _Mapping]] = ..., hold_until: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., hold_forever: _Optional[bool] = ..., lease: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., not_before: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., only_before: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., book: _Optional[bool] = ..., start_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., slot_name: _Optional[str] = ..., without: _Optional[_Iterable[str]] = ..., instant: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class ProposeGroupStartResponse(_message.Message):
-    __slots__ = ("vote", "start_at")
+    __slots__ = ("vote", "earliest", "start_at")
     VOTE_FIELD_NUMBER: _ClassVar[int]
+    EARLIEST_FIELD_NUMBER: _ClassVar[int]
     START_AT_FIELD_NUMBER: _ClassVar[int]
     vote: GroupVote
+    earliest: _timestamp_pb2.Timestamp
     start_at: _timestamp_pb2.Timestamp
-    def __init__(self, vote: _Optional[_Union[GroupVote, str]] = ..., start_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+    def __init__(self, vote: _Optional[_Union[GroupVote, str]] = ..., earliest: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., start_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class SettleGroupStartRequest(_message.Message):
-    __slots__ = ("request_id", "job", "caller", "hold_until", "hold_forever", "start", "start_at")
+    __slots__ = ("request_id", "job", "caller", "hold_until", "hold_forever", "start", "keep", "start_at")
     REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
     JOB_FIELD_NUMBER: _ClassVar[int]
     CALLER_FIELD_NUMBER: _ClassVar[int]
     HOLD_UNTIL_FIELD_NUMBER: _ClassVar[int]
     HOLD_FOREVER_FIELD_NUMBER: _ClassVar[int]
     START_FIELD_NUMBER: _ClassVar[int]
+    KEEP_FIELD_NUMBER: _ClassVar[int]
     START_AT_FIELD_NUMBER: _ClassVar[int]
     request_id: str
     job: JobRef
@@ -335,8 +352,9 @@ class SettleGroupStartRequest(_message.Message):
     hold_until: _timestamp_pb2.Timestamp
     hold_forever: bool
     start: bool
+    keep: bool
     start_at: _timestamp_pb2.Timestamp
-    def __init__(self, request_id: _Optional[str] = ..., job: _Optional[_Union[JobRef, _Mapping]] = ..., caller: _Optional[_Union[JobRef, _Mapping]] = ..., hold_until: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., hold_forever: _Optional[bool] = ..., start: _Optional[bool] = ..., start_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+    def __init__(self, request_id: _Optional[str] = ..., job: _Optional[_Union[JobRef, _Mapping]] = ..., caller: _Optional[_Union[JobRef, _Mapping]] = ..., hold_until: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., hold_forever: _Optional[bool] = ..., start: _Optional[bool] = ..., keep: _Optional[bool] = ..., start_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class SettleGroupStartResponse(_message.Message):
     __slots__ = ("current",)

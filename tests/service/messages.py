@@ -58,25 +58,29 @@ requests = st.one_of(
     st.builds(SettleStart, request_ids, jobs, jobs, generations, st.booleans()),
 )
 leases = st.integers(1, MAX_LEASE)
-NO_SLOT = {  # those of groups are not on the wire
-    name: st.just(ProposeGroupStart._field_defaults[name])
-    for name in ("not_before", "only_before", "book", "slot", "without")
-}
+left_out = st.sets(st.from_regex(r"without\.[a-z]{1,9}", fullmatch=True), max_size=14).map(sorted).map(tuple)
+for_now = {"not_before": st.none(), "only_before": st.just(0), "book": st.just(False), "without": st.just(())}
+for_now["instant"] = st.none()
+for_later = {"not_before": slots, "only_before": st.just(0) | slots, "book": st.booleans(), "without": left_out}
+for_later["instant"] = st.none() | slots
+slot_names = st.just("") | request_ids
 group_orders = st.one_of(
-    st.builds(ProposeGroupStart, request_ids, jobs, jobs, holds, leases, starts_at, **NO_SLOT),
+    st.builds(ProposeGroupStart, request_ids, jobs, jobs, holds, leases, starts_at, slot=slot_names, **for_now),
+    st.builds(ProposeGroupStart, request_ids, jobs, jobs, holds, leases, starts_at, slot=slot_names, **for_later),
     st.builds(SettleGroupStart, request_ids, jobs, jobs, st.booleans(), holds, starts_at, st.just(False)),
+    st.builds(SettleGroupStart, request_ids, jobs, jobs, st.just(False), holds, starts_at, st.just(True)),
     st.builds(GetProposal, request_ids, jobs, jobs),
 )
 replies = st.one_of(
     st.builds(MateJobId, st.just(Found.MATE), jobs),
     st.builds(MateJobId, st.sampled_from([Found.UNSUBMITTED, Found.NO_PAIR]), st.none()),
-    st.builds(MateStatus, st.sampled_from(Status), generations, st.none() | times, st.just(False)),
+    st.builds(MateStatus, st.sampled_from(Status), generations, st.none() | times, st.booleans()),
     st.builds(
         MateStatus,
         st.sampled_from(sorted(set(Status) - {Status.HOLDING})),
         st.just(0),
         st.none() | times,
-        st.just(False),
+        st.booleans(),
     ),
     st.builds(MateTried, st.booleans(), starts_at, st.booleans()),
     st.builds(MateStarted, st.booleans(), starts_at),
@@ -89,7 +93,7 @@ found = st.builds(MateJobId, st.just(Found.MATE), jobs, st.none() | st.sampled_f
 not_found = st.sampled_from([Found.UNSUBMITTED, Found.NO_PAIR])
 group_replies = st.one_of(
     found | st.builds(MateJobId, not_found, st.none(), st.none() | st.sampled_from(MateProblem)),
-    st.builds(GroupProposed, st.sampled_from(Vote), starts_at, st.none()),
+    st.builds(GroupProposed, st.sampled_from(Vote), starts_at, st.none() | slots),
     st.builds(Settled, st.booleans()),
     st.builds(ProposalOutcome, st.sampled_from(Outcome), starts_at),
 )

@@ -22,7 +22,7 @@ SCHEMES = [
 ]  # fmt: skip
 GROUPS, ALONE = 6, 5
 UNTIL = 60_000  # seconds; more than any history needs
-TOGETHER = ("all members of its group are booked", "asked by ")
+TOGETHER = ("all members of its group are booked", "asked by ", "at its slot")
 
 
 @pytest.fixture

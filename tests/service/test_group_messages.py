@@ -1,16 +1,29 @@
 """The calls for groups survive the way through protobuf, are checked, and are on the wire what the protocol says."""
 
+from contextlib import nullcontext
+
 import pytest
 from google.protobuf import json_format
 from google.protobuf.duration_pb2 import Duration
+from google.protobuf.timestamp_pb2 import Timestamp
 from hypothesis import given
 from hypothesis import strategies as st
 
 from cosched.core.events import Asked
-from cosched.core.protocol import FOREVER, GetMember, Outcome, ProposeGroupStart, SettleGroupStart, Vote
+from cosched.core.protocol import (
+    FOREVER,
+    GetMember,
+    GroupProposed,
+    MateStatus,
+    Outcome,
+    ProposeGroupStart,
+    SettleGroupStart,
+    Status,
+    Vote,
+)
 from cosched.service.wire.fields import FieldError
 from cosched.service.wire.group_messages import MAX_LEASE, OUTCOME, VOTE
-from cosched.service.wire.translation import read_reply, read_request, write_reply, write_request
+from cosched.service.wire.translation import check_answer, read_reply, read_request, write_reply, write_request
 from cosched.v1 import coscheduling_pb2 as wire
 from tests.service import messages
 from tests.service.test_translation import as_dict, carried
@@ -73,6 +86,46 @@ def test_a_proposal_and_its_end_on_the_wire():
     assert as_dict(write_request(SettleGroupStart("intrepid/17/1", "99", "17", start=False), PEER, HERE)) == named
     settled = SettleGroupStart("intrepid/17/1", "99", "17", start=True)
     assert as_dict(write_request(settled, PEER, HERE)) == {**named, "start": True}
+
+
+def test_a_slot_on_the_wire():
+    ids = "intrepid/17/2", "99", "17"
+    asked = ProposeGroupStart(*ids, 0, 60, None, 1_800_000_000, 1_800_000_600, True, "intrepid/17/1", ("b", "a"))
+    named = {
+        "request_id": "intrepid/17/2",
+        "job": {"domain": "eureka", "job_id": "99"},
+        "caller": {"domain": "intrepid", "job_id": "17"},
+    }
+    assert as_dict(write_request(asked, PEER, HERE)) == {
+        **named,
+        "lease": "60s",
+        "not_before": "2027-01-15T08:00:00Z",
+        "only_before": "2027-01-15T08:10:00Z",
+        "book": True,
+        "slot_name": "intrepid/17/1",
+        "without": ["a", "b"],
+    }
+    assert as_dict(write_request(SettleGroupStart(*ids, start=False, keep=True), PEER, HERE)) == {**named, "keep": True}
+    told = write_reply(GroupProposed(Vote.NO, earliest=1_800_000_060), HERE, of_group=True)
+    assert as_dict(told) == {"vote": "GROUP_VOTE_NO", "earliest": "2027-01-15T08:01:00Z"}
+
+
+def test_messages_without_slots_have_the_bytes_that_they_had():
+    """Of pairs and of groups, as a version wrote them that knows no slots of groups."""
+    for message, written in (
+        (
+            write_request(ProposeGroupStart("intrepid/17/1", "99", "17", FOREVER, 60, 1_800_000_000.25), PEER, HERE),
+            "0a0d696e7472657069642f31372f31120c0a06657572656b61120239391a0e0a08696e747265706964120231372801"
+            "3202083c520b0880a4a7da061080e59a77",
+        ),
+        (
+            write_request(SettleGroupStart("intrepid/17/1", "99", "17", start=True), PEER, HERE),
+            "0a0d696e7472657069642f31372f31120c0a06657572656b61120239391a0e0a08696e747265706964120231373001",
+        ),
+        (write_reply(GroupProposed(Vote.BUSY), HERE, of_group=True), "0802"),
+        (write_reply(MateStatus(Status.QUEUING, 0, None), HERE), "0802"),
+    ):
+        assert message.SerializeToString(deterministic=True).hex() == written
 
 
 def member(**fields) -> wire.GetMemberRequest:
@@ -155,6 +208,59 @@ def test_a_lease_that_is_none_is_refused(lease):
     assert refused_field(wire.ProposeGroupStartRequest(**NAMED, lease=lease)) == "lease"
 
 
+LATER = Timestamp(seconds=1_800_000_000)
+QUESTION = {**NAMED, "lease": Duration(seconds=60), "not_before": LATER}
+
+
+@pytest.mark.parametrize(
+    ("bad", "field"),
+    [
+        ({"not_before": Timestamp()}, "not_before"),
+        ({"only_before": Timestamp()}, "only_before"),
+        ({"only_before": Timestamp(seconds=-1)}, "only_before"),
+        ({"slot_name": "x" * 257}, "slot_name"),
+        ({"slot_name": "two\nlines"}, "slot_name"),
+        ({"without": ["two words"]}, "without"),
+        ({"without": ["b", "a"]}, "without"),
+        ({"without": ["a", "a"]}, "without"),
+        ({"without": [HERE]}, "without"),
+        ({"without": [PEER]}, "without"),
+        ({"without": [f"m{n:02}" for n in range(15)]}, "without"),
+        ({"not_before": None, "only_before": LATER}, "only_before"),
+        ({"not_before": None, "book": True}, "book"),
+        ({"not_before": None, "without": ["a"]}, "without"),
+        ({"not_before": None, "instant": LATER}, "instant"),
+        ({"instant": Timestamp(seconds=-1)}, "instant"),
+    ],
+)
+def test_a_bad_question_for_an_instant_names_its_field(bad, field):
+    assert read_request(wire.ProposeGroupStartRequest(**QUESTION), HERE).request.not_before == LATER.seconds
+    assert refused_field(wire.ProposeGroupStartRequest(**{**QUESTION, **bad})) == field
+
+
+def test_what_is_kept_is_not_started():
+    assert refused_field(wire.SettleGroupStartRequest(**NAMED, start=True, keep=True)) == "keep"
+
+
+@pytest.mark.parametrize(
+    ("vote", "earliest", "book", "right"),
+    [
+        (Vote.NO, None, True, True),
+        (Vote.NO, 100, True, True),
+        (Vote.NO, 101, False, True),
+        (Vote.NO, 99, False, False),
+        (Vote.BOOKED, 100, True, True),
+        (Vote.BOOKED, 100, False, False),
+        (Vote.BOOKED, 101, True, False),
+        (Vote.BOOKED, None, True, False),
+    ],
+)
+def test_the_answer_to_a_question_for_an_instant_is_checked(vote, earliest, book, right):
+    request = ProposeGroupStart("intrepid/17/1", "99", "17", 0, 60, not_before=100, book=book)
+    with nullcontext() if right else pytest.raises(FieldError, match="earliest"):
+        check_answer(request, GroupProposed(vote, earliest=earliest))
+
+
 @pytest.mark.parametrize("kind", [wire.ProposeGroupStartRequest, wire.SettleGroupStartRequest])
 def test_holds_and_instants_are_checked(kind):
     assert refused_field(kind(**ORDERS[kind], hold_forever=False)) == "hold_forever"
@@ -172,6 +278,7 @@ def test_holds_and_instants_are_checked(kind):
         (wire.GetMemberResponse(lookup=wire.MATE_LOOKUP_NO_PAIR, member=OURS), "member"),
         (wire.ProposeGroupStartResponse(), "vote"),
         (wire.ProposeGroupStartResponse(vote=9), "vote"),
+        (wire.ProposeGroupStartResponse(vote=3, earliest=Timestamp()), "earliest"),
         (wire.GetProposalResponse(), "outcome"),
         (wire.GetProposalResponse(outcome=9), "outcome"),
     ],

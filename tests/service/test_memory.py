@@ -61,7 +61,7 @@ JOBS = st.builds(
     parted=st.none() | st.tuples(TEXTS, TEXTS),
 )
 GIVEN = {"request_id": TEXTS, "job": TEXTS, "caller": TEXTS, "hold_until": NUMBERS}
-PROPOSALS = st.builds(ProposeGroupStart, **GIVEN, lease=NUMBERS)
+PROPOSALS = st.builds(ProposeGroupStart, **GIVEN, lease=NUMBERS, slot=TEXTS)
 SETTLED = st.builds(SettleGroupStart, **GIVEN, start=st.booleans(), start_at=st.none() | st.floats(0, 1e10))
 GROUPS = st.builds(
     Membership,
@@ -70,6 +70,9 @@ GROUPS = st.builds(
     st.just(("b", "c")),
     or_alone=st.booleans(),
     jobs=st.dictionaries(TEXTS, TEXTS, max_size=2),
+    slot=TEXTS,
+    without=st.lists(TEXTS, max_size=2).map(tuple),
+    instant=st.none() | NUMBERS,
     proposal=st.none() | st.builds(Proposal, NUMBERS, st.dictionaries(TEXTS, PROPOSALS, max_size=2)),
     decision=st.none() | st.builds(Decision, TEXTS, st.none() | st.floats(0, 1e10), st.dictionaries(TEXTS, SETTLED)),
     booking=st.none()

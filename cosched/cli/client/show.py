@@ -118,8 +118,8 @@ def _state(job: Job) -> str:
 def _slot(job: Job) -> str:
     if job.slot is None:
         return ""
-    mates = ", ".join(map(str, job.mates))
-    return f"at {local_time(job.slot)} with {mates}; an earlier start is tried at every change"
+    others = ", ".join(map(str, job.mates)) if job.group is None else f"group {job.group.name}"
+    return f"at {local_time(job.slot)} with {others}; an earlier start is tried at every change"
 
 
 def _group(group: Group) -> str:

@@ -43,6 +43,7 @@ REASONS = {
 OF_GROUPS = REASONS | {  # of jobs in groups
     "MateQueuing": "another member of its group waits in the queue",
     "MateHolding": "another member of its group holds its nodes and waits",
+    "MateSlot": "the domains of its group have agreed when all start",
     "MateUnsubmitted": "another member of its group is not submitted yet",
     "MateUnknown": "its group cannot have such a member; cosched unlink lets it start without",
     "Held": "it keeps its nodes and waits for its group",

@@ -17,6 +17,7 @@ from cosched.core.protocol import (
     GetMateJobId,
     GetMember,
     GroupOrder,
+    GroupProposed,
     MateJobId,
     MateStatus,
     MutatingRequest,
@@ -249,16 +250,20 @@ class CoschedulingApi(CoschedulingServiceServicer):
             request = request._replace(start_at=self._agreed.settled(request.start_at))
         if isinstance(request, TryStartMate | StartJob | ProposeGroupStart):  # agreed again if a try takes long
             request = request._replace(start_at=self._agreed.accepted(request.start_at, request.job))
-        if isinstance(request, ProposeStart):  # by our clock already
-            from_wall = self._domain.clock.from_wall
+        if isinstance(request, ProposeStart | ProposeGroupStart) and request.not_before is not None:
+            from_wall = self._domain.clock.from_wall  # by our clock already
             not_before, only_before = from_wall(request.not_before), from_wall(request.only_before)
             request = request._replace(not_before=not_before, only_before=only_before)
+        if isinstance(request, ProposeGroupStart) and request.instant is not None:
+            request = request._replace(instant=self._domain.clock.from_wall(request.instant))
         return Asked(asked.peer, request)
 
     def _written(self, reply: Reply) -> Reply:
         """Return the reply with times of the wall clock."""
         if isinstance(reply, Proposed) and reply.at is not None:
             return reply._replace(at=self._domain.clock.to_wall(reply.at))
+        if isinstance(reply, GroupProposed) and reply.earliest is not None:
+            return reply._replace(earliest=self._domain.clock.to_wall(reply.earliest))
         if isinstance(reply, MateStatus) and reply.started_at is not None:
             return reply._replace(started_at=self._domain.clock.to_wall(reply.started_at))
         return reply

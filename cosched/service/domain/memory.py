@@ -44,7 +44,7 @@ ANSWERS: dict[str, type[MutatingReply]] = {kind.__name__: kind for kind in (Mate
 OF_RECORD = {"id", "owner", "state", "peer", "pair", "mate", "group", "ready_at", "started_at"}  # columns of their own
 OF_CLUSTER = {"block", "expected", "boost", "passed_over", "wanted_until", "released"}
 OF_CLUSTER |= {"been_ready", "guard", "slot", "slot_block", "pushed"}  # the job's slot is the same for both
-OF_GROUP = ("or_alone", "jobs", "started_by", "held_by", "void")  # plain values of a Membership
+OF_GROUP = ("or_alone", "jobs", "slot", "started_by", "held_by", "void")  # plain values of a Membership
 _PAIRED = {f.name: f.default for f in fields(PairedJob) if f.default is not MISSING and f.name not in OF_RECORD}
 _CLUSTER = {f.name: f.default for f in fields(ClusterJob) if f.name in OF_CLUSTER}
 
@@ -78,6 +78,10 @@ def _remembered_group(group: Membership) -> dict[str, Any]:
     """What is to be kept of a group: not the questions of a RunJob, which begins anew after a restart."""
     kept = {name: copy(value) for name in OF_GROUP if (value := getattr(group, name))}
     proposal, decision, booking = group.proposal, group.decision, group.booking
+    if group.without:
+        kept["without"] = [*group.without]
+    if group.instant is not None:
+        kept["instant"] = group.instant
     if proposal is not None:
         kept["proposal"] = [proposal.since, {peer: [*asked] for peer, asked in proposal.requests.items()}]
     if decision is not None:
@@ -97,6 +101,7 @@ def _recall_group(group: Membership, kept: Mapping[str, Any]) -> None:
     for name in OF_GROUP:
         if name in kept:
             setattr(group, name, copy(kept[name]))
+    group.without, group.instant = tuple(kept.get("without", ())), kept.get("instant")
     if "proposal" in kept:
         since, requests = kept["proposal"]
         group.proposal = Proposal(since, {peer: _proposed(asked) for peer, asked in requests.items()})

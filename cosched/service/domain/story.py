@@ -106,6 +106,10 @@ WHY_OF_GROUPS: dict[str, str] = {  # the same of a job in a group; {member}: the
     Why.PEER_REFUSED: "the domain of {member} refuses this one: a misconfiguration",
     Why.MATE_STARTED_BEFORE: "another member of its group started before it: desynchronised",
     Why.UNLINKED: "unlinked from its group",
+    Why.MATE_DROPPED_SLOT: "the domain of another member has dropped it",
+    Why.SLOT_OUTDATED: "the domain of another member does not know it",
+    Why.NOT_CLAIMED: "the domain of the member that has proposed it did not start it",
+    Why.MATE_CHANGED: "other members take part than before",
 }
 REASON_ENDS = {What.STARTED, What.COMPLETED, What.FAILED, What.CANCELLED}
 QUEUED_AGAIN = {What.SUBMITTED, What.RELEASED, What.LOST_NODES, What.REQUEUED, What.LINKED, What.UNLINKED}
@@ -197,7 +201,8 @@ def _holds(detail: StoredDetail, clock_time: Callable[[int], str]) -> str:
 
 
 def _slot(detail: StoredDetail, clock_time: Callable[[int], str]) -> str:
-    return f"slot at {clock_time(detail['slot'])} with {detail['peer']}:{detail['mate']}"
+    others = f"{detail['peer']}:{detail['mate']}" if detail.get("peer") else "its group"
+    return f"slot at {clock_time(detail['slot'])} with {others}"
 
 
 def _yields(detail: StoredDetail, _: Callable[[int], str]) -> str:

@@ -6,6 +6,7 @@ GROUPS in proto/cosched/v1/coscheduling.proto explains them.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from google.protobuf.duration_pb2 import Duration
 
@@ -38,6 +39,7 @@ from cosched.service.wire.fields import (
     check_job,
     check_job_of,
     check_text,
+    check_time,
 )
 from cosched.service.wire.message_parts import (
     FOUND,
@@ -74,11 +76,22 @@ def write_group_request(request: AboutGroup, here: Domain, peer: Domain) -> Wire
     start_at = write_instant(request.start_at)
     message: wire.ProposeGroupStartRequest | wire.SettleGroupStartRequest
     if isinstance(request, ProposeGroupStart):
-        lease = Duration(seconds=request.lease)
-        message = wire.ProposeGroupStartRequest(request_id=id, job=job, caller=caller, lease=lease, start_at=start_at)
+        message = wire.ProposeGroupStartRequest(
+            request_id=id,
+            job=job,
+            caller=caller,
+            lease=Duration(seconds=request.lease),
+            not_before=write_instant(request.not_before),
+            only_before=write_instant(request.only_before or None),
+            book=request.book,
+            start_at=start_at,
+            slot_name=request.slot,
+            without=sorted(request.without),
+            instant=write_instant(request.instant),
+        )
     else:
         message = wire.SettleGroupStartRequest(
-            request_id=id, job=job, caller=caller, start=request.start, start_at=start_at
+            request_id=id, job=job, caller=caller, start=request.start, keep=request.keep, start_at=start_at
         )
     write_hold(message, request.hold_until)
     return message
@@ -91,7 +104,10 @@ def read_group_request(message: WireGroupRequest, here: Domain) -> Asked:
     job = check_job_of("job", message.job, here)
     peer, caller = check_job("caller", message.caller)
     request_id = check_text("request_id", message.request_id, MAX_REQUEST_ID)
-    return Asked(peer, _read_order(message, request_id, job, caller))
+    order = _read_order(message, request_id, job, caller)
+    if isinstance(order, ProposeGroupStart) and not {here, peer}.isdisjoint(order.without):
+        raise FieldError("without", "names the domain of a member that takes part")
+    return Asked(peer, order)
 
 
 def _read_get_member(message: wire.GetMemberRequest, here: Domain) -> Asked:
@@ -108,9 +124,13 @@ def _read_get_member(message: wire.GetMemberRequest, here: Domain) -> Asked:
 def _read_domains(domains: Sequence[str]) -> tuple[Domain, ...]:
     if not 2 <= len(domains) <= MAX_MEMBERS:
         raise FieldError("domains", f"must be 2 to {MAX_MEMBERS}, are {len(domains)}")
-    names = tuple(check_domain("domains", domain) for domain in domains)
+    return _in_order("domains", domains)
+
+
+def _in_order(field: str, domains: Sequence[str]) -> tuple[Domain, ...]:
+    names = tuple(check_domain(field, domain) for domain in domains)
     if list(names) != sorted(set(names)):
-        raise FieldError("domains", "must be in order, each once")
+        raise FieldError(field, "must be in order, each once")
     return names
 
 
@@ -119,11 +139,41 @@ def _read_order(message: WireGroupOrder, request_id: str, job: JobId, caller: Jo
         return GetProposal(request_id, job, caller)
     hold_until, start_at = read_hold(message), read_start_at(message)
     if isinstance(message, wire.SettleGroupStartRequest):
-        return SettleGroupStart(request_id, job, caller, message.start, hold_until, start_at)
+        if message.start and message.keep:
+            raise FieldError("keep", "must not be given with start")
+        return SettleGroupStart(request_id, job, caller, message.start, hold_until, start_at, message.keep)
     lease = message.lease
     if not 1 <= lease.seconds <= MAX_LEASE or lease.nanos:
         raise FieldError("lease", f"is not a number of whole seconds from 1 to {MAX_LEASE}")
-    return ProposeGroupStart(request_id, job, caller, hold_until, lease.seconds, start_at)
+    proposal = ProposeGroupStart(request_id, job, caller, hold_until, lease.seconds, start_at)
+    return proposal._replace(
+        slot=check_text("slot_name", message.slot_name, MAX_REQUEST_ID, least=0), **_read_question(message)
+    )
+
+
+def _read_question(message: wire.ProposeGroupStartRequest) -> dict[str, Any]:
+    """Return the fields of a question for a later instant."""
+    given = message.HasField("not_before")
+    for field, has in (
+        ("only_before", message.HasField("only_before")),
+        ("book", message.book),
+        ("without", message.without),
+        ("instant", message.HasField("instant")),
+    ):
+        if has and not given:
+            raise FieldError(field, "must not be given without not_before")
+    if not given:
+        return {}
+    if len(message.without) > MAX_MEMBERS - 2:
+        raise FieldError("without", f"must be {MAX_MEMBERS - 2} at most, are {len(message.without)}")
+    bounded = message.HasField("only_before")
+    return {
+        "not_before": check_time("not_before", message.not_before, earliest=1),
+        "only_before": check_time("only_before", message.only_before, earliest=1) if bounded else 0,
+        "book": message.book,
+        "without": _in_order("without", message.without),
+        "instant": check_time("instant", message.instant, earliest=1) if message.HasField("instant") else None,
+    }
 
 
 def write_group_reply(reply: Reply, domain: Domain) -> WireGroupReply:
@@ -133,7 +183,9 @@ def write_group_reply(reply: Reply, domain: Domain) -> WireGroupReply:
         problem = PROBLEM[reply.problem] if reply.problem is not None else None
         return wire.GetMemberResponse(lookup=FOUND[reply.found], member=member, problem=problem)
     if isinstance(reply, GroupProposed):
-        return wire.ProposeGroupStartResponse(vote=VOTE[reply.vote], start_at=write_instant(reply.start_at))
+        return wire.ProposeGroupStartResponse(
+            vote=VOTE[reply.vote], earliest=write_instant(reply.earliest), start_at=write_instant(reply.start_at)
+        )
     if isinstance(reply, ProposalOutcome):
         return wire.GetProposalResponse(outcome=OUTCOME[reply.outcome], start_at=write_instant(reply.start_at))
     assert isinstance(reply, Settled)
@@ -149,7 +201,19 @@ def read_group_reply(message: WireGroupReply, peer: Domain) -> Reply:
     if isinstance(message, wire.ProposeGroupStartResponse):
         if message.vote not in _VOTE_OF:
             raise FieldError("vote", "is not known here")
-        return GroupProposed(_VOTE_OF[message.vote], read_start_at(message))
+        earliest = check_time("earliest", message.earliest, earliest=1) if message.HasField("earliest") else None
+        return GroupProposed(_VOTE_OF[message.vote], read_start_at(message), earliest)
     if message.outcome not in _OUTCOME_OF:
         raise FieldError("outcome", "is not known here")
     return ProposalOutcome(_OUTCOME_OF[message.outcome], read_start_at(message))
+
+
+def check_group_answer(request: ProposeGroupStart, reply: GroupProposed) -> None:
+    """Check that the instant of a slot is one that answers the question for it; FieldError."""
+    if request.not_before is None:
+        return
+    booked = reply.vote is Vote.BOOKED
+    if reply.earliest is not None and reply.earliest < request.not_before:
+        raise FieldError("earliest", "is before not_before")
+    if booked and (not request.book or reply.earliest != request.not_before):
+        raise FieldError("earliest", "is booked, but not not_before, or it was not to be")

@@ -14,6 +14,7 @@ from cosched.core.protocol import (
     Domain,
     GetMateJobId,
     GetMateStatus,
+    GroupProposed,
     JobId,
     MateJobId,
     MateStarted,
@@ -21,6 +22,7 @@ from cosched.core.protocol import (
     MateTried,
     MutatingRequest,
     Proposed,
+    ProposeGroupStart,
     ProposeStart,
     Refusal,
     Reply,
@@ -47,6 +49,7 @@ from cosched.service.wire.group_messages import (
     WireGroupOrder,
     WireGroupReply,
     WireGroupRequest,
+    check_group_answer,
     read_group_reply,
     read_group_request,
     write_group_reply,
@@ -219,7 +222,10 @@ def write_reply(reply: Reply, domain: Domain, *, of_group: bool = False) -> Wire
     if isinstance(reply, MateStatus):
         started_at = Timestamp(seconds=reply.started_at) if reply.started_at is not None else None
         return wire.GetMateStatusResponse(
-            status=STATUS[reply.status], hold_generation=reply.generation, started_at=started_at
+            status=STATUS[reply.status],
+            hold_generation=reply.generation,
+            started_at=started_at,
+            may_book=reply.may_book,
         )
     if isinstance(reply, MateTried):
         start_at = write_instant(reply.start_at)
@@ -256,6 +262,8 @@ def read_reply(message: WireReply, peer: Domain) -> Reply:
 
 def check_answer(request: Request, reply: Reply) -> None:
     """Check that the instant of a slot is one that answers the request; FieldError, as of `read_reply`."""
+    if isinstance(request, ProposeGroupStart) and isinstance(reply, GroupProposed):
+        check_group_answer(request, reply)
     if not isinstance(request, ProposeStart) or not isinstance(reply, Proposed) or reply.at is None:
         return
     if reply.at < request.not_before:
@@ -285,4 +293,4 @@ def _read_mate_status(message: wire.GetMateStatusResponse) -> MateStatus:
     if status is Status.HOLDING:  # in other states it has no meaning
         check_generation("hold_generation", generation)
     started_at = check_time("started_at", message.started_at) if message.HasField("started_at") else None
-    return MateStatus(status, generation, started_at)
+    return MateStatus(status, generation, started_at, message.may_book)
