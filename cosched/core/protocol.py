@@ -355,6 +355,12 @@ def call_number(request_id: str) -> int:
     return int(number) if number.isdecimal() else 0
 
 
+def may_have_dropped_slot(request: Request, reply: Reply) -> bool:
+    """Whether the member that answers may have dropped its group's slot, in all domains, without telling the caller."""
+    asked = isinstance(request, ProposeGroupStart) and request.not_before is not None
+    return asked and isinstance(reply, GroupProposed) and reply.earliest is None
+
+
 def has_changed(request: Request, reply: Reply) -> bool:
     """Whether the call has changed the schedule of the domain that answered: a start, or a slot set, moved, dropped."""
     if isinstance(reply, (MateTried, MateStarted)):

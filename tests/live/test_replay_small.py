@@ -120,6 +120,38 @@ def test_groups_among_domains(threaded, names):
     case()
 
 
+@pytest.mark.parametrize("names", soaked(["ABC", "ABCD"], 0))
+def test_groups_all_of_whose_domains_meet(threaded, names):
+    @settings(some_cases, max_examples=40)
+    @given(st.data())
+    def case(data):
+        check(data, threaded, [data.draw(domains(n, 10, scheme="meet")) for n in names], 9, len(names))
+
+    case()
+
+
+def test_a_member_that_is_late_ends_the_slot_of_the_others(threaded, tmp_path):
+    """A domain whose slot ends because of a question tells the others, whose schedules change by that, too."""
+    largest, pool = {"policy": "largest-first"}, {"node_pool": "partitioned:8x1"}
+    impatient, never = {"mate_patience": 5}, {"mate_budget": "0"}
+    jobs = {  # submit, run, nodes, requested
+        "A": (largest | pool | impatient | {"backfill": "none"}, [(6, 22, 8, 35), (10, 25, 4, 52), (18, 6, 8, 11)]),
+        "B": (impatient | {"backfill": "none"}, [(34, 29, 8, 37), (39, 4, 6, 13)]),
+        "C": (impatient | never, [(17, 22, 4, 49)]),
+        "D": (
+            largest | pool | never | {"backfill": "conservative"},
+            [(15, 25, 2, 49), (17, 28, 2, 50), (31, 27, 8, 28)],
+        ),
+    }
+    chosen = []
+    for name, (rules, rows) in jobs.items():
+        work = Workload(name, np.arange(1, len(rows) + 1), *np.array(rows).T)
+        chosen.append(Domain(name=name, trace=work, nodes=8, scheme="meet", **{"policy": "fcfs"} | rules))
+    (tmp_path / "pairs.csv").write_text("A,B,C,D\n2,2,1,1\n")
+    simulated = assert_equal(ReplayConfig(domains=tuple(chosen), pairs=tmp_path / "pairs.csv"), threaded)
+    assert simulated.groups["together"] == 1
+
+
 @pytest.mark.soak
 def test_an_endless_exchange_of_holds_is_ended_after_as_many_instants(threaded, tmp_path):
     """The four-pair livelock of coscheduling.md."""

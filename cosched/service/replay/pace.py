@@ -12,7 +12,7 @@ from cosched.adapters.replay.manager import ReplayManager
 from cosched.adapters.replay.time import SharedTime
 from cosched.core.effects import Call
 from cosched.core.job import JobState
-from cosched.core.protocol import Domain, Reply, Request, has_changed
+from cosched.core.protocol import Domain, Reply, Request, has_changed, may_have_dropped_slot
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.outside import ServiceOutside
 from cosched.service.peers.peers import CallError, PeerClients
@@ -58,14 +58,13 @@ class RealPace:
 
 @dataclass(slots=True)
 class CallNotes:
-    """Which peers' schedules our calls have changed, and whether a call has failed."""
+    """Whether a call has failed."""
 
-    changed: Sequence[Domain] = ()
     problem: str = ""
 
 
 class NotingClients(PeerClients):
-    """Clients that note what becomes of their calls."""
+    """Clients that note whether their calls fail."""
 
     def __init__(self, notes: CallNotes, *peers: Any) -> None:
         """`peers`: the arguments of PeerClients."""
@@ -75,13 +74,10 @@ class NotingClients(PeerClients):
     async def call(self, peer: Domain, request: Request) -> Reply:
         """See PeerClients."""
         try:
-            reply = await super().call(peer, request)
+            return await super().call(peer, request)
         except CallError as error:
             self._notes.problem = f"{peer}: {error.problem}"
             raise
-        if has_changed(request, reply) and peer not in self._notes.changed:
-            self._notes.changed = [*self._notes.changed, peer]
-        return reply
 
 
 class PacedOutside(ServiceOutside):
@@ -93,6 +89,7 @@ class PacedOutside(ServiceOutside):
     def __init__(self, *parts: Any) -> None:
         """`parts`: the arguments of ServiceOutside."""
         super().__init__(*parts)
+        self.changed: set[Domain] = set()  # whose schedules our calls have changed, or may have
         self._fresh: list[Call] = []  # of the last turn
 
     def call(self, call: Call) -> None:
@@ -108,6 +105,14 @@ class PacedOutside(ServiceOutside):
         """Carry out the calls of the last turn, and all that follows from them."""
         await self._carry_out()
         await self.tasks.settled()
+
+    def _received(self, call: Call, sent: Request, reply: Reply) -> Reply:
+        """See ServiceOutside."""
+        if has_changed(call.request, reply):
+            self.changed.add(call.peer)
+        elif may_have_dropped_slot(call.request, reply):
+            self.changed.update(self._others(call.job))
+        return super()._received(call, sent, reply)
 
     async def _carry_out(self) -> None:
         calls, self._fresh = self._fresh, []
@@ -154,13 +159,14 @@ class Lockstep:
     async def advance(self, phases: Sequence[int], until: int = 0) -> ToCome:
         """Go through these phases of the present instant in order, then go on alone up to `until`; Refusal."""
         self._timers_fired = self._before_iterations = False
+        self._outside.changed.clear()  # as it was asked: who has asked tells that
         await self._go_through(phases)
         for _ in range(MOST_ALONE):
             if not self._is_alone or self._next >= until:
                 break
             self._time.tell(self._next)
             await self._go_through(ALL)
-        changed, self._calls.changed = self._calls.changed, ()
+        changed, self._outside.changed = sorted(self._outside.changed), set()
         return ToCome(
             self._manager.next_end,
             self._timers.next,
@@ -174,7 +180,7 @@ class Lockstep:
     @property
     def _is_alone(self) -> bool:
         """Whether the next step concerns no other domain, and does not decide whether anything will ever happen."""
-        return not self._calls.changed and self._submissions.next is not None
+        return not self._outside.changed and self._submissions.next is not None
 
     @property
     def _next(self) -> int:
@@ -189,7 +195,7 @@ class Lockstep:
                 await self._turn(now, phases[:at])
                 await self._fire(now, of_slots=timers == PHASE_SLOTS)
                 phases = phases[at + 1 :]
-        if self._calls.changed and PHASE_ITERATIONS in phases:
+        if self._outside.changed and PHASE_ITERATIONS in phases:
             self._before_iterations = True
             phases = phases[:-1]
         if phases:

@@ -138,6 +138,16 @@ def test_the_slot_ends_for_all_if_a_member_is_cancelled():
     assert slots(world) == [None, None, None]
 
 
+def test_a_slot_is_agreed_on_anew_if_another_member_takes_part_now():
+    world = agreed({"A": 10, "B": 50, "C": 30})
+    group = world.job("A").group
+    before, group.without = group.slot, ("B",)
+    offered(world, "A")
+    assert slots(world) == [50, 50, 50]
+    assert {world.job(name).group.slot for name in "ABC"} == {group.slot} != {before}
+    assert group.without == ()
+
+
 def test_agreed_on_now_all_start():
     world = agreed({"A": 7, "B": 7, "C": 7})
     assert world.started == ["A", "B", "C"]

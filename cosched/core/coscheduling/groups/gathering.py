@@ -91,11 +91,18 @@ class Gathering:
         lost = [peer for peer, told in statuses.items() if told.status in LOST]
         if lost and not group.or_alone and self.ledger.settings.on_member_lost is not OnMemberLost.START:
             return self._stop_for_lost(job, lost[0], now)
-        group.without = tuple(without)
+        outdated = self._leave_out(job, without)
         left = [peer for peer in group.told if peer not in without]
         if left and group.windows:
-            return self._agree(job, left, now)
-        return self._propose(job, left, now) if left else self._start_alone(job, now)
+            return [*outdated, *self._agree(job, left, now)]
+        return [*outdated, *(self._propose(job, left, now) if left else self._start_alone(job, now))]
+
+    def _leave_out(self, job: PairedJob, without: list[Domain]) -> list[Effect]:
+        """These members do not take part. A slot that was agreed on with others than those left is outdated."""
+        group = membership(job)
+        same = set(without) == set(group.without) or group.keeps_slot
+        group.without = tuple(without)
+        return [] if same else self.agreeing.slots.drop(job, Why.MATE_CHANGED)
 
     def _lacks(
         self, job: PairedJob, peer: Domain, told: MateStatus | MateJobId | Failure, now: int
