@@ -19,6 +19,13 @@ REQUESTS = {
     "StartJob": wire.StartJobRequest,
 }
 OF_SLOTS = {"ProposeStart": wire.ProposeStartRequest, "SettleStart": wire.SettleStartRequest}
+OF_GROUPS = {
+    "GetMember": wire.GetMemberRequest,
+    "ProposeGroupStart": wire.ProposeGroupStartRequest,
+    "SettleGroupStart": wire.SettleGroupStartRequest,
+    "GetProposal": wire.GetProposalRequest,
+    "CompareClocks": wire.CompareClocksRequest,
+}
 HOLDING = wire.GetMateStatusResponse(status=wire.MATE_STATUS_HOLDING, hold_generation=3)
 QUEUING = wire.GetMateStatusResponse(status=wire.MATE_STATUS_QUEUING)
 
@@ -33,18 +40,22 @@ class ScriptedPeer:
     order.
     """
 
-    def __init__(self, name: str, callers: int = 4, *, slots: bool = False) -> None:
-        """`callers`: how many calls it answers at a time. Without `slots` it is of a version that knows none."""
+    def __init__(self, name: str, callers: int = 4, *, slots: bool = False, groups: bool = False) -> None:
+        """`callers`: how many calls it answers at a time. Without `slots` or `groups` it is of a version without."""
         self.name = name
         self.asked: list[tuple[str, Message]] = []
         self.happens: dict[str, Happening] = {}
         self.over = threading.Event()  # the test is: nobody waits for anything any more
-        self._requests = REQUESTS | (OF_SLOTS if slots else {})
+        self._requests = REQUESTS | (OF_SLOTS if slots else {}) | (OF_GROUPS if groups else {})
         self.answers: dict[str, Message | Callable[[Any], Message]] = {
             "GetMateJobId": wire.GetMateJobIdResponse(
                 lookup=wire.MATE_LOOKUP_FOUND, mate=wire.JobRef(domain=name, job_id=MATE)
             ),
-            "GetMateStatus": QUEUING,
+            "GetMateStatus": wire.GetMateStatusResponse(status=wire.MATE_STATUS_QUEUING, may_book=groups),
+            "GetMember": wire.GetMemberResponse(
+                lookup=wire.MATE_LOOKUP_FOUND, member=wire.JobRef(domain=name, job_id=MATE)
+            ),
+            "CompareClocks": wire.CompareClocksResponse(takes_groups=True),
             "TryStartMate": wire.TryStartMateResponse(started=True),
             "StartJob": wire.StartJobResponse(started=True),
         }

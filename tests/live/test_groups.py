@@ -14,9 +14,11 @@ MIXTURES = [
     ("hold", "hold", "hold"),
     ("hold", "yield", "yield"),
     ("yield", "yield", "yield"),
+    ("meet", "meet", "meet"),
+    ("meet", "meet", "hold"),
 ]
 DOMAINS = "abc"
-TOGETHER = ("all members of its group are booked", "asked by ")
+TOGETHER = ("all members of its group are booked", "asked by ", "at its slot")
 SKEW = 2.0  # seconds between the first instructions of a group's jobs, on a busy machine
 
 

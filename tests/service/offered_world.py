@@ -296,8 +296,8 @@ _ORDERS: dict[type, Callable[[SlurmOutside, Any], None]] = {
     Yield: lambda outside, order: outside.node.requeue(order.job, BACKOFF),
     PassOver: lambda outside, order: outside.node.requeue(order.job, PASSED_OVER),
     Release: SlurmOutside._release,
-    Try: SlurmOutside._try,
-    TryReady: SlurmOutside._try,
+    Try: lambda outside, order: outside._try(order),
+    TryReady: lambda outside, order: outside._try(order),
     Reschedule: SlurmOutside._hasten,
 }
 
