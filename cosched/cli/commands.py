@@ -45,6 +45,7 @@ OWN: Table = {
     "doctor": Lazy("cosched.cli.doctor", "doctor", "Check a domain's set-up and say what to change."),
     "domains": Lazy("cosched.cli.client.cluster", "domains", "Show this domain and its peers."),
     "drain": Lazy("cosched.cli.client.draining", "drain", "Prepare the domain for maintenance."),
+    "efficiency": Lazy("cosched.cli.client.usage", "efficiency", "Show what a pair or a group has cost."),
     "explain": Lazy("cosched.cli.client.explain", "explain", "Say when a job starts, and why it waits."),
     "files": Lazy("cosched.cli.files", "files", "Write out unit files, hooks, examples, alerts."),
     "groups": Lazy("cosched.cli.client.queue", "groups", "Show the jobs that are in groups."),
@@ -59,6 +60,7 @@ OWN: Table = {
     "show": Lazy("cosched.cli.client.show", "show_job", "Show everything about a job, and its story."),
     "submit": Lazy("cosched.cli.client.submit", "submit", "Submit a job, a job with a mate, or a group."),
     "unlink": Lazy("cosched.cli.client.changes", "unlink", "Dissolve a pair."),
+    "usage": Lazy("cosched.cli.client.usage", "usage", "Show what jobs have cost beyond their runs."),
     "wait": Lazy("cosched.cli.client.wait", "wait", "Wait until jobs have ended, or have started."),
     "watch": Lazy("cosched.cli.client.watch", "watch", "Follow what happens in the domain."),
 }

@@ -28,15 +28,17 @@ from cosched.client.connection import Tls
 from cosched.client.domains import Domain, Drain, Nodes, Peer
 from cosched.client.errors import ClientError, Unreachable
 from cosched.client.events import Event
-from cosched.client.explanations import Estimate, Explanation, Outlook, Reason
+from cosched.client.explanations import Cost, Estimate, Explanation, Outlook, Reason
 from cosched.client.jobs import Group, Holds, Job, Mate, Member
 from cosched.client.places import FoundMate
 from cosched.client.together import NotSubmitted, submit_together, submit_together_async
+from cosched.client.usage import Usage
 
 __all__ = [
     "AsyncClient",
     "Client",
     "ClientError",
+    "Cost",
     "Domain",
     "Drain",
     "Estimate",
@@ -55,6 +57,7 @@ __all__ = [
     "Reason",
     "Tls",
     "Unreachable",
+    "Usage",
     "submit_together",
     "submit_together_async",
 ]

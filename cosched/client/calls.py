@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -14,13 +14,15 @@ from cosched.client.events import EVENT_KINDS
 from cosched.client.explanations import Explanation
 from cosched.client.jobs import JOB_STATES, Job
 from cosched.client.places import FoundMate
+from cosched.client.usage import USAGE_BY, Usage
 from cosched.v1 import domain_pb2 as wire
-from cosched.v1 import explain_pb2, rendezvous_pb2
+from cosched.v1 import explain_pb2, rendezvous_pb2, usage_pb2
 from cosched.v1.coscheduling_pb2 import JobRef
 from cosched.v1.domain_pb2_grpc import DomainServiceStub
 from cosched.v1.explain_pb2_grpc import ExplainServiceStub
 from cosched.v1.job_pb2 import GroupName, MateName, PairName
 from cosched.v1.rendezvous_pb2_grpc import RendezvousServiceStub
+from cosched.v1.usage_pb2_grpc import UsageServiceStub
 from cosched.validation.group_names import wrong_group_name, wrong_members
 from cosched.validation.pair_names import ALLOWED, is_pair_name
 
@@ -42,7 +44,7 @@ class Call(Generic[Answer]):
 
 def methods(channel: Any) -> dict[str, Any]:
     """Return the methods of all services of a domain on this channel, by name."""
-    services = DomainServiceStub, RendezvousServiceStub, ExplainServiceStub
+    services = DomainServiceStub, RendezvousServiceStub, ExplainServiceStub, UsageServiceStub
     return {name: method for service in services for name, method in vars(service(channel)).items()}
 
 
@@ -172,6 +174,15 @@ def explain(jobs: Sequence[JobLike]) -> Call[list[Explanation]]:
     """See Client.explain."""
     request = explain_pb2.ExplainJobsRequest(jobs=map(job_ref, jobs))
     return Call("ExplainJobs", request, lambda answer: list(map(Explanation, answer.explanations)))
+
+
+def usage(by: str, since: float | timedelta | None) -> Call[list[Usage]]:
+    """See Client.usage."""
+    [chosen] = _enums([by], USAGE_BY, "USAGE_BY_")
+    request = usage_pb2.ListUsageRequest(by=chosen)
+    if since is not None:
+        request.since.FromDatetime(datetime.now(UTC) - _timedelta(since))
+    return Call("ListUsage", request, lambda answer: list(map(Usage, answer.usages)))
 
 
 def find_mates(job: JobLike, host: str | None, nodelist: str, port: int) -> Call[list[FoundMate]]:

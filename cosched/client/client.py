@@ -21,6 +21,7 @@ from cosched.client.explanations import Explanation
 from cosched.client.feed import Feed
 from cosched.client.jobs import Job
 from cosched.client.places import FoundMate
+from cosched.client.usage import Usage
 from cosched.client.waiting import ENDED, STARTED, pauses
 
 TIMEOUT = 10.0
@@ -199,6 +200,13 @@ class Client(AbstractContextManager["Client"]):
             told = self._ask(calls.explain(jobs[first : first + EXPLAINED_AT_ONCE]))
             found += told
         return found
+
+    def usage(self, by: str = "user", since: float | timedelta | None = None) -> list[Usage]:
+        """Return what jobs have cost beyond their runs, by `user`, `account` or `pair`, the largest sum first.
+
+        `since`: of so many last seconds, or a timedelta; whole hours are counted. None: of all that is kept.
+        """
+        return self._ask(calls.usage(by, since))
 
     def nodes(self) -> list[Nodes]:
         """Return the nodes, in groups of equal state and job."""

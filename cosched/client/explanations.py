@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from cosched.client.jobs import JOB_STATES
-from cosched.client.view import View, instant, word, words
+from cosched.client.view import View, instant, when, word, words
 from cosched.v1 import explain_pb2
 
 SOURCES = words(explain_pb2.EstimateSource, "ESTIMATE_SOURCE_")
@@ -89,6 +89,32 @@ class Reason(View[explain_pb2.Reason]):
         return self._message.change
 
 
+class Cost(View[explain_pb2.Cost]):
+    """Node-seconds that jobs have cost beyond their runs."""
+
+    __slots__ = ()
+
+    @property
+    def held(self) -> int:
+        """Of nodes that were held unused for mates."""
+        return self._message.held
+
+    @property
+    def booked(self) -> int:
+        """Of nodes that were kept unused while mates' domains were asked."""
+        return self._message.booked
+
+    @property
+    def pushed(self) -> int:
+        """By which starts before their turn have pushed the first jobs of the queue."""
+        return self._message.pushed
+
+    @property
+    def charged(self) -> int:
+        """What the jobs' owners are charged for: held and booked."""
+        return self.held + self.booked
+
+
 class Outlook(View[explain_pb2.Outlook]):
     """When a job is expected to start for its own part, and why it waits."""
 
@@ -128,6 +154,31 @@ class Outlook(View[explain_pb2.Outlook]):
     def reason(self) -> Reason | None:
         """Why it waits; None: it does not, or that is unknown."""
         return Reason(self._message.reason) if self._message.HasField("reason") else None
+
+    @property
+    def nodes(self) -> int:
+        """How many nodes it needs, or has."""
+        return self._message.nodes
+
+    @property
+    def submitted_at(self) -> datetime | None:
+        """When it was submitted."""
+        return when(self._message, "submitted_at")
+
+    @property
+    def started_at(self) -> datetime | None:
+        """When it started."""
+        return when(self._message, "started_at")
+
+    @property
+    def ended_at(self) -> datetime | None:
+        """When it ended."""
+        return when(self._message, "ended_at")
+
+    @property
+    def cost(self) -> Cost | None:
+        """What it has cost beyond its run so far; None: it has no mate, or that is unknown."""
+        return Cost(self._message.cost) if self._message.HasField("cost") else None
 
     @property
     def problem(self) -> str:

@@ -117,6 +117,7 @@ class Detail(TypedDict, total=False):
     nodes: int
     yields: int
     capped: bool  # it would have held, but too many nodes are held already
+    over_budget: bool  # or by its account's budget
     slot: int  # the instant
     group: str
     others: list[Domain]  # the domains of its other members

@@ -32,7 +32,7 @@ from cosched.validation.schemes import NO_BOUND, Meeting, SchemeChoice
 from cosched.validation.sections import CoschedulingFields, SchedulerFields
 from cosched.validation.text import shown
 from cosched.validation.toml import read_toml
-from cosched.validation.types import DomainName, ExactSeconds, MateBudgetShare, Seconds, Settings, Whole
+from cosched.validation.types import DomainName, ExactSeconds, MateBudgetShare, Number, Seconds, Settings, Whole
 
 DAY = 86400
 MAX_RETENTION = 100 * MAX_INTERVAL
@@ -177,6 +177,14 @@ class Peer(Settings):
     owners: Mapping[Text, Text] = Field(default_factory=dict)
 
 
+class Account(Settings):
+    """[[account]]: who is charged together for nodes that jobs keep unused, and how much of that is let a day."""
+
+    name: Text
+    users: tuple[Text, ...] = Field(min_length=1)
+    max_held_node_hours: Annotated[Number, Field(ge=0, le=10**9)] | None = None  # a day; None: no budget
+
+
 class Tls(Settings):
     """[tls]: PEM files. A certificate whose URI is `user_identity` followed by a name belongs to that user."""
 
@@ -245,11 +253,12 @@ class Manager(SchedulerFields):
 
 
 class Configuration(Settings):
-    """One policy domain's configuration. `peers` are the tables [[peer]]."""
+    """One policy domain's configuration. `peers` are the tables [[peer]], `accounts` the tables [[account]]."""
 
     domain: DomainSection
     coscheduling: Coscheduling = Coscheduling()
     peers: tuple[Peer, ...] = Field(default=(), alias="peer")
+    accounts: tuple[Account, ...] = Field(default=(), alias="account")
     tls: Tls | None = None
     page: Page | None = None
     manager: Manager
@@ -285,6 +294,19 @@ class Configuration(Settings):
         return self
 
     @model_validator(mode="after")
+    def _accounts_differ(self) -> Self:
+        names, users = set[str](), dict[str, str]()
+        for number, account in enumerate(self.accounts):
+            if account.name in names:
+                raise KeyedError(("account", number, "name"), f"{account.name} is that of another account")
+            names.add(account.name)
+            for user in account.users:
+                if user in users:
+                    raise KeyedError(("account", number, "users"), f"{user} is in account {users[user]} already")
+                users[user] = account.name
+        return self
+
+    @model_validator(mode="after")
     def _peers_differ(self) -> Self:
         known: dict[str, dict[str, str]] = {"name": {self.domain.name: "this domain"}, "address": {}, "identity": {}}
         for number, peer in enumerate(self.peers):
@@ -309,6 +331,11 @@ class Configuration(Settings):
                 raise KeyedError(("peer", number, "identity"), "begins with tls.user_identity, as only users' may")
         return self
 
+    def held_budgets(self) -> dict[str, int]:
+        """Return how many node-seconds the jobs of an account may hold a day, of those that have a budget."""
+        budgets = ((account.name, account.max_held_node_hours) for account in self.accounts)
+        return {name: int(hours * 3600) for name, hours in budgets if hours is not None}
+
     def coscheduling_settings(self) -> CoschedulingSettings:
         """Return [coscheduling] for the core; the defaults of a replay are the paper's rules."""
         settings = self.coscheduling.coscheduling_settings()
@@ -329,10 +356,12 @@ _SECTIONS: Mapping[str, type[Settings]] = {
     "domain": DomainSection,
     "coscheduling": Coscheduling,
     "peer": Peer,
+    "account": Account,
     "tls": Tls,
     "page": Page,
     "manager": Manager,
 }
+_TABLES = ("peer", "account")  # of which there may be several
 
 
 def read_configuration(path: str | Path) -> Configuration:
@@ -363,7 +392,7 @@ def _dotted(mistake: Mistake, values: Mapping[str, Any]) -> str | None:
     parts = []
     for level, part in enumerate(mistake.path):
         if isinstance(part, int):
-            table = values["peer"][part] if level == 1 and mistake.path[0] == "peer" else None
+            table = values[str(mistake.path[0])][part] if level == 1 and mistake.path[0] in _TABLES else None
             name = table.get("name") if isinstance(table, dict) else None
             part = name if isinstance(name, str) else str(part + 1)
         parts.append(key_shown(part))
@@ -374,8 +403,8 @@ def _explained(mistake: Mistake) -> str:
     if mistake.unknown_key:
         section, key = mistake.path[0], str(mistake.path[-1])
         return no_such_key(key, _SECTIONS if len(mistake.path) == 1 else _SECTIONS[str(section)].model_fields)
-    if mistake.path == ("peer",):
-        return "each peer is a table under a line [[peer]]"
+    if mistake.path[0] in _TABLES and len(mistake.path) == 1:
+        return f"each {mistake.path[0]} is a table under a line [[{mistake.path[0]}]]"
     if mistake.kind == "missing" and len(mistake.path) == 1:
         return f"the section [{mistake.path[0]}] is missing"
     return mistake.reason

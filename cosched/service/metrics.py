@@ -96,6 +96,14 @@ class Metrics:
         self.held_node_seconds = self._counter(
             "cosched_held_node_seconds", "Time that nodes were kept unused by holds that have ended."
         )
+        self.booked_node_seconds = self._counter(
+            "cosched_booked_node_seconds", "Time that nodes were kept unused while peers were asked about mates."
+        )
+        held = self._gauge(
+            "cosched_account_held_node_seconds", "What jobs of an account with a budget have held in a day.", "account"
+        )
+        budget = self._gauge("cosched_account_held_node_seconds_limit", "What they may hold in a day.", "account")
+        self.account_held, self.account_budget = cache(held.labels), cache(budget.labels)
         self.pair_gap = self._histogram(
             "cosched_pair_gap_seconds", "How much later than its mate a job of a pair started.", _GAP_SECONDS
         )

@@ -36,6 +36,7 @@ from cosched.service.api.rendezvous_api import Rendezvous
 from cosched.service.api.requests import Requests
 from cosched.service.api.views import Views
 from cosched.service.configuration import Configuration
+from cosched.service.domain.charges import Accounts
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.domain.recovery import recover
 from cosched.service.domain.watching import Watchers
@@ -189,7 +190,8 @@ class Service:
         kind = kind_of(manager, self._cluster, takes_groups=configuration.manager.takes_groups)
         self.domain = LiveDomain(
             self.name, configuration.coscheduling_settings(), kind.scheduler, self.store, self.clock, self.metrics,
-            owners=_owners(configuration), paced=self._paced, of_traces=replay is not None,
+            owners=_owners(configuration), accounts=_accounts(configuration), paced=self._paced,
+            of_traces=replay is not None,
         )  # fmt: skip
         credentials = PeerCredentials(self._tls) if self._tls and not configuration.domain.plaintext else None
         timeout = float(configuration.coscheduling.peer_timeout)
@@ -372,11 +374,19 @@ class Service:
         self.metrics.booked_nodes.set_function(self.domain.records.booked_nodes)
         self.metrics.drained_until.set_function(self._drained_until)
         self.metrics.owners_starts.read = lambda: self.domain.scheduler.starts.by_owner(self.clock.now())
+        charges = self.domain.records.charges
+        for account, budget in charges.accounts.budgets.items():
+            self.metrics.account_budget(account).set(budget)
+            self.metrics.account_held(account).set_function(partial(self._held_by, account))
         path = self.configuration.domain.state
         self.metrics.database_bytes.set_function(lambda: path.stat().st_size)
         if self._tls is not None and self.configuration.tls is not None:
             certificate = self.configuration.tls.certificate
             self.metrics.certificate_expiry(certificate.name).set_function(lambda: expires(certificate))
+
+    def _held_by(self, account: str) -> float:
+        """Return the node-seconds that an account's jobs have held in the last day."""
+        return float(self.domain.records.charges.used(account, self.clock.now()))
 
     def _drained_until(self) -> float:
         """Return the end of the drain in seconds since 1970; NaN if the domain does not drain."""
@@ -407,6 +417,11 @@ def _finding(configuration: Configuration) -> dict[str, str]:
     socket, ports = configuration.domain.socket, configuration.domain.job_ports
     found = {"COSCHED_SERVER": f"unix:{socket}"} if socket is not None else {}
     return found | ({"COSCHED_PORTS": f"{ports[0]}-{ports[1]}"} if ports is not None else {})
+
+
+def _accounts(configuration: Configuration) -> Accounts:
+    of_owner = {user: account.name for account in configuration.accounts for user in account.users}
+    return Accounts(of_owner, configuration.held_budgets())
 
 
 def _owners(configuration: Configuration) -> dict[tuple[Domain, str], str]:

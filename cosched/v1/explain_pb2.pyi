@@ -82,7 +82,7 @@ class Explanation(_message.Message):
     def __init__(self, job: _Optional[_Union[Outlook, _Mapping]] = ..., mates: _Optional[_Iterable[_Union[Outlook, _Mapping]]] = ..., together: _Optional[_Union[Estimate, _Mapping]] = ...) -> None: ...
 
 class Outlook(_message.Message):
-    __slots__ = ("job", "state", "start", "position", "queued", "reason", "problem")
+    __slots__ = ("job", "state", "start", "position", "queued", "reason", "problem", "submitted_at", "started_at", "ended_at", "nodes", "cost")
     JOB_FIELD_NUMBER: _ClassVar[int]
     STATE_FIELD_NUMBER: _ClassVar[int]
     START_FIELD_NUMBER: _ClassVar[int]
@@ -90,6 +90,11 @@ class Outlook(_message.Message):
     QUEUED_FIELD_NUMBER: _ClassVar[int]
     REASON_FIELD_NUMBER: _ClassVar[int]
     PROBLEM_FIELD_NUMBER: _ClassVar[int]
+    SUBMITTED_AT_FIELD_NUMBER: _ClassVar[int]
+    STARTED_AT_FIELD_NUMBER: _ClassVar[int]
+    ENDED_AT_FIELD_NUMBER: _ClassVar[int]
+    NODES_FIELD_NUMBER: _ClassVar[int]
+    COST_FIELD_NUMBER: _ClassVar[int]
     job: _coscheduling_pb2.JobRef
     state: _job_pb2.JobState
     start: Estimate
@@ -97,7 +102,22 @@ class Outlook(_message.Message):
     queued: int
     reason: Reason
     problem: str
-    def __init__(self, job: _Optional[_Union[_coscheduling_pb2.JobRef, _Mapping]] = ..., state: _Optional[_Union[_job_pb2.JobState, str]] = ..., start: _Optional[_Union[Estimate, _Mapping]] = ..., position: _Optional[int] = ..., queued: _Optional[int] = ..., reason: _Optional[_Union[Reason, _Mapping]] = ..., problem: _Optional[str] = ...) -> None: ...
+    submitted_at: _timestamp_pb2.Timestamp
+    started_at: _timestamp_pb2.Timestamp
+    ended_at: _timestamp_pb2.Timestamp
+    nodes: int
+    cost: Cost
+    def __init__(self, job: _Optional[_Union[_coscheduling_pb2.JobRef, _Mapping]] = ..., state: _Optional[_Union[_job_pb2.JobState, str]] = ..., start: _Optional[_Union[Estimate, _Mapping]] = ..., position: _Optional[int] = ..., queued: _Optional[int] = ..., reason: _Optional[_Union[Reason, _Mapping]] = ..., problem: _Optional[str] = ..., submitted_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., started_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., ended_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., nodes: _Optional[int] = ..., cost: _Optional[_Union[Cost, _Mapping]] = ...) -> None: ...
+
+class Cost(_message.Message):
+    __slots__ = ("held", "booked", "pushed")
+    HELD_FIELD_NUMBER: _ClassVar[int]
+    BOOKED_FIELD_NUMBER: _ClassVar[int]
+    PUSHED_FIELD_NUMBER: _ClassVar[int]
+    held: int
+    booked: int
+    pushed: int
+    def __init__(self, held: _Optional[int] = ..., booked: _Optional[int] = ..., pushed: _Optional[int] = ...) -> None: ...
 
 class Estimate(_message.Message):
     __slots__ = ("at", "made_at", "source", "accuracy")
@@ -124,7 +144,7 @@ class Accuracy(_message.Message):
     def __init__(self, earliest: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., latest: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., within: _Optional[int] = ..., of: _Optional[int] = ...) -> None: ...
 
 class Reason(_message.Message):
-    __slots__ = ("nodes_busy", "others_first", "on_hold", "asks_mate", "mate_waits", "mate_unsubmitted", "no_such_mate", "holds_capped", "peer_absent", "domain_drains", "has_slot", "member_lost", "is_cancelled", "batch_system_says", "text", "change")
+    __slots__ = ("nodes_busy", "others_first", "on_hold", "asks_mate", "mate_waits", "mate_unsubmitted", "no_such_mate", "holds_capped", "peer_absent", "domain_drains", "has_slot", "member_lost", "is_cancelled", "batch_system_says", "holds_over_budget", "text", "change")
     NODES_BUSY_FIELD_NUMBER: _ClassVar[int]
     OTHERS_FIRST_FIELD_NUMBER: _ClassVar[int]
     ON_HOLD_FIELD_NUMBER: _ClassVar[int]
@@ -139,6 +159,7 @@ class Reason(_message.Message):
     MEMBER_LOST_FIELD_NUMBER: _ClassVar[int]
     IS_CANCELLED_FIELD_NUMBER: _ClassVar[int]
     BATCH_SYSTEM_SAYS_FIELD_NUMBER: _ClassVar[int]
+    HOLDS_OVER_BUDGET_FIELD_NUMBER: _ClassVar[int]
     TEXT_FIELD_NUMBER: _ClassVar[int]
     CHANGE_FIELD_NUMBER: _ClassVar[int]
     nodes_busy: NodesBusy
@@ -155,9 +176,10 @@ class Reason(_message.Message):
     member_lost: MemberLost
     is_cancelled: IsCancelled
     batch_system_says: BatchSystemSays
+    holds_over_budget: HoldsOverBudget
     text: str
     change: str
-    def __init__(self, nodes_busy: _Optional[_Union[NodesBusy, _Mapping]] = ..., others_first: _Optional[_Union[OthersFirst, _Mapping]] = ..., on_hold: _Optional[_Union[OnHold, _Mapping]] = ..., asks_mate: _Optional[_Union[AsksMate, _Mapping]] = ..., mate_waits: _Optional[_Union[MateWaits, _Mapping]] = ..., mate_unsubmitted: _Optional[_Union[MateUnsubmitted, _Mapping]] = ..., no_such_mate: _Optional[_Union[NoSuchMate, _Mapping]] = ..., holds_capped: _Optional[_Union[HoldsCapped, _Mapping]] = ..., peer_absent: _Optional[_Union[PeerAbsent, _Mapping]] = ..., domain_drains: _Optional[_Union[DomainDrains, _Mapping]] = ..., has_slot: _Optional[_Union[HasSlot, _Mapping]] = ..., member_lost: _Optional[_Union[MemberLost, _Mapping]] = ..., is_cancelled: _Optional[_Union[IsCancelled, _Mapping]] = ..., batch_system_says: _Optional[_Union[BatchSystemSays, _Mapping]] = ..., text: _Optional[str] = ..., change: _Optional[str] = ...) -> None: ...
+    def __init__(self, nodes_busy: _Optional[_Union[NodesBusy, _Mapping]] = ..., others_first: _Optional[_Union[OthersFirst, _Mapping]] = ..., on_hold: _Optional[_Union[OnHold, _Mapping]] = ..., asks_mate: _Optional[_Union[AsksMate, _Mapping]] = ..., mate_waits: _Optional[_Union[MateWaits, _Mapping]] = ..., mate_unsubmitted: _Optional[_Union[MateUnsubmitted, _Mapping]] = ..., no_such_mate: _Optional[_Union[NoSuchMate, _Mapping]] = ..., holds_capped: _Optional[_Union[HoldsCapped, _Mapping]] = ..., peer_absent: _Optional[_Union[PeerAbsent, _Mapping]] = ..., domain_drains: _Optional[_Union[DomainDrains, _Mapping]] = ..., has_slot: _Optional[_Union[HasSlot, _Mapping]] = ..., member_lost: _Optional[_Union[MemberLost, _Mapping]] = ..., is_cancelled: _Optional[_Union[IsCancelled, _Mapping]] = ..., batch_system_says: _Optional[_Union[BatchSystemSays, _Mapping]] = ..., holds_over_budget: _Optional[_Union[HoldsOverBudget, _Mapping]] = ..., text: _Optional[str] = ..., change: _Optional[str] = ...) -> None: ...
 
 class NodesBusy(_message.Message):
     __slots__ = ("required", "available")
@@ -228,6 +250,16 @@ class HoldsCapped(_message.Message):
     held: int
     allowed: int
     def __init__(self, required: _Optional[int] = ..., held: _Optional[int] = ..., allowed: _Optional[int] = ...) -> None: ...
+
+class HoldsOverBudget(_message.Message):
+    __slots__ = ("account", "used", "allowed")
+    ACCOUNT_FIELD_NUMBER: _ClassVar[int]
+    USED_FIELD_NUMBER: _ClassVar[int]
+    ALLOWED_FIELD_NUMBER: _ClassVar[int]
+    account: str
+    used: int
+    allowed: int
+    def __init__(self, account: _Optional[str] = ..., used: _Optional[int] = ..., allowed: _Optional[int] = ...) -> None: ...
 
 class PeerAbsent(_message.Message):
     __slots__ = ("domain", "absence", "until", "held")

@@ -31,6 +31,8 @@ def series() -> dict[str, set[str]]:
     metrics.peer_call("eureka", "StartJob", "answered", 0.1)
     metrics.request("StartJob", "OK", 0.1)
     metrics.denied("NOT_OWNER").inc()
+    metrics.account_held("climate").set(1)
+    metrics.account_budget("climate").set(2)
     metrics.slots_dropped("not_claimed").inc()
     metrics.certificate_expiry("a.pem").set(1)
     metrics.owners_starts.read = lambda: {"ann": Starts(2, 1, 30)}

@@ -21,6 +21,7 @@ CALLS, USERS, *OTHERS, REFLECTION = (
     "cosched.v1.ExplainService",
     "cosched.v1.PageService",
     "cosched.v1.RendezvousService",
+    "cosched.v1.UsageService",
     "grpc.reflection.v1alpha.ServerReflection",
 )
 INVALID_ARGUMENT, PERMISSION_DENIED = 3 << 3, 7 << 3  # as exit codes of `buf curl`

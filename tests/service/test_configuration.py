@@ -367,3 +367,23 @@ def test_a_manager_that_schedules_by_itself_takes_no_policy(read: Read, refusal:
     slurm = PLAIN.replace("local", "slurm")
     assert refusal(f'{slurm}policy = "fcfs"\n').endswith("manager.policy: has no effect: slurm schedules by itself")
     assert not any(line.startswith("schedules") for line in describe(read(slurm)))
+
+
+ACCOUNT = """
+[[account]]
+name = "climate"
+users = ["ann", "bob"]
+max_held_node_hours = 1.5
+"""
+
+
+def test_accounts(read: Read, refusal: Refusal) -> None:
+    found = read(PLAIN + ACCOUNT + '[[account]]\nname = "other"\nusers = ["eve"]\n')
+    assert found.held_budgets() == {"climate": 5400}
+    assert [account.users for account in found.accounts] == [("ann", "bob"), ("eve",)]
+    twice = ACCOUNT.replace("climate", "physics").replace('"bob"', '"eve"')
+    assert refusal(PLAIN + ACCOUNT + twice) == "account.physics.users: ann is in account climate already"
+    assert refusal(PLAIN + 2 * ACCOUNT).endswith("climate is that of another account")
+    assert "max_held_node_hours" in refusal(PLAIN + ACCOUNT.replace("max_held_node_hours", "max_held_hours"))
+    assert refusal(PLAIN + ACCOUNT.replace("1.5", "-1")).startswith("account.climate.max_held_node_hours: ")
+    assert refusal(PLAIN + "[account]\n") == "account: each account is a table under a line [[account]]"

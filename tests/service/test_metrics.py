@@ -24,6 +24,7 @@ EXPECTED = {
     *("peer_refused", "requests_total", "request_seconds", "iteration_seconds", "commit_seconds", "store_stalled"),
     *("sync_seconds", "drained_until_timestamp_seconds"),
     *("slots_total", "slots_dropped_total", "booked_nodes", "starts_before_turn_total", "pushed_seconds_total"),
+    *("booked_node_seconds_total", "account_held_node_seconds", "account_held_node_seconds_limit"),
     *("owner_starts", "owner_starts_before_turn", "owner_pushed_seconds"),
     *(
         "database_bytes",

@@ -53,6 +53,10 @@ WORDS = {
     Why.PEER_DRAINING: ("domain_drains", "b drains, and makes no pairs"),
     Why.DRAINING: ("domain_drains", "a drains, and makes no pairs"),
     story.HELD_CAP: ("holds_capped", "it would hold 4 nodes; 0 of at most 5 are held already"),
+    story.HELD_BUDGET: (
+        "holds_over_budget",
+        "it would hold 4 nodes; its account  has held 0.0 of at most 0.0",
+    ),
 }
 
 
@@ -66,7 +70,7 @@ def test_every_word_of_coscheduling_has_a_message(domain, word):
 
 def test_every_word_is_tested():
     """Those by which a job holds or yields: the queue shows them."""
-    assert {why for why in Why if why.value[0].isupper()} | {story.HELD_CAP} == set(WORDS)
+    assert {why for why in Why if why.value[0].isupper()} | {story.HELD_CAP, story.HELD_BUDGET} == set(WORDS)
 
 
 def test_a_job_that_has_yielded_and_could_not_start_now_anyway(domain):

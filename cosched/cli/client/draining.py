@@ -8,29 +8,16 @@ from typing import TYPE_CHECKING
 import click
 
 from cosched.cli.client.connection import connected, server_option
+from cosched.cli.client.spans import Span
 from cosched.cli.client.wording import local_time
 from cosched.cli.output.plain_text import printable
 from cosched.cli.output.terminal import say
-from cosched.validation.durations import parse_seconds
 
 if TYPE_CHECKING:
     from cosched.client import Client, Drain
 
 LOOK_EVERY = 0.5  # seconds
 MOST_SHOWN = 10  # jobs in a line
-
-
-class Span(click.ParamType[int]):
-    """An option's value in seconds, given as `90`, `30s`, `2h` or `1d`."""
-
-    name = "time"
-
-    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Parse a span to seconds."""
-        try:
-            return parse_seconds(value)
-        except ValueError as error:
-            self.fail(str(error), param, ctx)
 
 
 @click.command()

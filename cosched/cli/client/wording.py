@@ -29,6 +29,7 @@ REASONS = {
     "MateUnknown": "there is no such mate; cosched link names another, cosched unlink lets it start alone",
     "Held": "it keeps its nodes and waits for its mate",
     "HeldCap": "holds already take as many nodes as they may",
+    "HeldBudget": "jobs of its account have held as much in the last day as they may",
     "Yielded": "it let other jobs go first",
     "PeerUnreachable": "its mate's domain cannot be reached",
     "PeerAway": "its mate's domain is away and expected back",

@@ -93,7 +93,7 @@ class Allocations:
     def may_still_hold(self, job: PairedJob, now: int) -> bool:
         """Whether a job that would have held may still do so: others may hold by now, and either domain may drain."""
         job.held_until = min(job.held_until, self.ledger.settling_end)
-        return not self._above_cap(job) and self._scheme(job, now) is Scheme.HOLD and job.held_until > now
+        return not self._is_capped(job, now) and self._scheme(job, now) is Scheme.HOLD and job.held_until > now
 
     def hold(self, job: PairedJob, now: int, why: Why, **detail: Unpack[Detail]) -> list[Effect]:
         """The job keeps its nodes until `held_until`, and waits for its mate."""
@@ -114,8 +114,10 @@ class Allocations:
 
     def pass_over(self, job: PairedJob, now: int, why: Why, **detail: Unpack[Detail]) -> list[Effect]:
         """The job yields: it gives its nodes back."""
-        if self._scheme(job, now) is Scheme.HOLD and self._above_cap(job):
+        if self._scheme(job, now) is Scheme.HOLD and self._is_capped(job, now):
             detail["capped"] = True
+            if not self._above_cap(job):
+                detail["over_budget"] = True
         self._end_readiness(job)
         job.missed = why in MISSED
         if job.yielded_at != now:  # counts once an instant
@@ -151,13 +153,16 @@ class Allocations:
 
     def _may_hold(self, job: PairedJob, scheme: Scheme, now: int) -> bool:
         """Whether the job would hold now, by scheme, cap and rule 5; leaves the hold's end in `held_until`."""
-        if not job.cannot_yield and (scheme is not Scheme.HOLD or self._above_cap(job)):
+        if not job.cannot_yield and (scheme is not Scheme.HOLD or self._is_capped(job, now)):
             return False
         job.held_until = self._release_time(job, job.generation + 1, now)
         if job.cannot_yield:
             return True
         until = job.held_until = min(job.held_until, job.hold_ends or FOREVER, self.ledger.settling_end)
         return until > now and (job.hold_limit == FOREVER or until <= job.hold_limit)
+
+    def _is_capped(self, job: PairedJob, now: int) -> bool:
+        return self._above_cap(job) or not self.ledger.may_hold(job.owner, now)
 
     def _above_cap(self, job: PairedJob) -> bool:
         return self.ledger.held_nodes + job.nodes > self.ledger.cap

@@ -89,19 +89,10 @@ class ExplainApi(ExplainServiceServicer):
             for peer in {peer for peer, _, _ in asked}:
                 self._check_peer(caller, peer)
             async with self._serving.reads.turn(caller.via):
-                told = await self._serving.explaining.outlooks([job for _, _, job in asked])
-            return explain_pb2.ExplainMatesResponse(
-                outlooks=[
-                    outlook if self._is_mate(about) else explain_pb2.Outlook(job=outlook.job)
-                    for about, outlook in zip(asked, told, strict=True)
-                ]
-            )
+                told = await self._serving.explaining.outlooks(asked)
+            return explain_pb2.ExplainMatesResponse(outlooks=told)
 
         return await answer("ExplainMates", work(), context, self._domain)
-
-    def _is_mate(self, about: tuple[Domain, JobId, JobId]) -> bool:
-        core = self._domain.core
-        return core.mates.is_mate(*about) or core.members.is_member(*about)
 
     def _asked(self, field: str, pair: explain_pb2.MatePair) -> tuple[Domain, JobId, JobId]:
         """Return the peer, its job, and the job here that is asked for."""

@@ -10,16 +10,27 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeVar
 
 from cosched.core.job import JobState
+from cosched.service.domain.charges import NOTHING, Cost
 from cosched.service.store import EventRecord, JobRecord, Reader, Sample
+from cosched.service.store.reading import RANGE
 
 T = TypeVar("T")
 BATCH = 200  # events that are read at a time
 SLICE = 50  # jobs to look through or write before other work gets its turn
 _TURNS = 1  # concurrent reads of one caller; more wait
+
+
+@dataclass(slots=True)
+class Usage:
+    """A sum of what jobs have cost."""
+
+    jobs: set[int] = field(default_factory=set)
+    cost: Cost = NOTHING
 
 
 class Reads:
@@ -105,6 +116,20 @@ class Reads:
     async def stories(self, jobs: Sequence[int], kinds: Sequence[int] = (), most: int = BATCH) -> list[EventRecord]:
         """Return the last events of a few jobs, at most `most`, in order; of these kinds, none: of all."""
         return await self._run(partial(self._reader.stories, jobs, kinds, most))
+
+    async def usage(self, by: str, since: int) -> dict[str, Usage]:
+        """Return what jobs have cost from this hour on, by their `owner`, `account` or `pair`."""
+        found: dict[str, Usage] = {}
+        after = (since - 1, 0)
+        while True:
+            batch = await self._run(partial(self._reader.charges, by, since, after))
+            for hour, job, name, *cost in batch:
+                usage = found.setdefault(name, Usage())
+                usage.jobs.add(job)
+                usage.cost = usage.cost.plus(Cost(*cost))
+                after = hour, job
+            if len(batch) < RANGE:
+                return found
 
     async def _run(self, read: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._thread, read)

@@ -11,6 +11,7 @@ from cosched.core.scheduling.scheduler import Order as SchedulersOrder
 from cosched.core.scheduling.starts import Starts
 from cosched.core.story import What
 from cosched.service.clock import Clock
+from cosched.service.domain.charges import Charge, Cost
 from cosched.service.domain.story import KINDS, Noted
 from cosched.service.store import AuditRecord, EventRecord, JobRecord, Store
 
@@ -37,8 +38,8 @@ class DoneRequest:
 
 @dataclass(slots=True)
 class Changes:
-    """Written in this order: jobs, events, answers, requests, audit, starts, values. Then done: looks, timers, orders,
-    calls, and replies.
+    """Written in this order: jobs, events, answers, requests, audit, starts, charges, values. Then done: looks, timers,
+    orders, calls, and replies.
     """
 
     found: list[JobRecord] = field(default_factory=list)  # new ones, of a resource manager that takes submissions
@@ -48,6 +49,7 @@ class Changes:
     requests: list[DoneRequest] = field(default_factory=list)
     audits: list[AuditRecord] = field(default_factory=list)
     starts: dict[tuple[str, int], Starts] = field(default_factory=dict)  # by owner and hour
+    charges: dict[Charge, Cost] = field(default_factory=dict)  # to be added
     values: dict[str, str] = field(default_factory=dict)  # by key
 
     looks: list[tuple[int, int]] = field(default_factory=list)  # when to look again, and how many looks were in vain
@@ -63,7 +65,7 @@ class Changes:
     def to_write(self) -> bool:
         """Whether anything is to be written."""
         kept = self.found, self.jobs, self.events, self.answers, self.requests, self.audits, self.starts, self.values
-        return any(kept)
+        return any((*kept, self.charges))
 
     def write(self, store: Store) -> None:
         """All of it in one transaction; StoreError."""
@@ -76,6 +78,8 @@ class Changes:
             self.write_requests(store)
             if self.starts:
                 store.save_starts(self.starts)
+            if self.charges:
+                store.add_charges((*charge, *cost) for charge, cost in self.charges.items())
             for key, value in self.values.items():
                 store.set_meta(key, value)
 

@@ -84,6 +84,7 @@ class Decisions:
             self._schedule()
         self._records.refresh([*self._policy.take_changed(), *self._scheduler.take_changed()])
         self._journal.changes.starts.update(self._scheduler.starts.take_changed())
+        self._journal.changes.charges.update(self._records.charges.take())
         orders = self._journal.changes.orders
         orders += self._scheduler.take_orders()
         self.giving_back.update(order.job for order in orders if type(order) in GIVE_BACK)

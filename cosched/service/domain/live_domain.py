@@ -23,6 +23,7 @@ from cosched.core.settings import CoschedulingSettings
 from cosched.service.clock import Clock
 from cosched.service.domain.calls import Calls
 from cosched.service.domain.changes import Journal
+from cosched.service.domain.charges import NO_ACCOUNTS, Accounts
 from cosched.service.domain.decisions import Decisions
 from cosched.service.domain.draining import Draining
 from cosched.service.domain.presence import Presence
@@ -47,6 +48,7 @@ class LiveDomain:
         metrics: Metrics,
         *,
         owners: Mapping[tuple[Domain, str], str] | None = None,
+        accounts: Accounts = NO_ACCOUNTS,
         paced: bool = False,
         of_traces: bool = False,
     ) -> None:
@@ -65,7 +67,7 @@ class LiveDomain:
         self.core = core = Coscheduler(name, scheduler.nodes, settings, owners=owners, known_as=known_as)
         self._policy = PolicyDomain(core, scheduler)
         self.journal = Journal(store, clock)
-        self.records = records = Records(core, scheduler, self.journal, metrics)
+        self.records = records = Records(core, scheduler, self.journal, metrics, accounts)
         self.jobs = records.jobs
         self.decisions = decisions = Decisions(self._policy, records, paced=paced)
         self.turns = turns = Turns(store, self.journal, decisions, metrics)

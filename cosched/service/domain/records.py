@@ -17,6 +17,7 @@ from cosched.core.scheduling.scheduler import OpenScheduler
 from cosched.core.story import What, Why
 from cosched.service.domain import story
 from cosched.service.domain.changes import Cancel, Journal
+from cosched.service.domain.charges import NO_ACCOUNTS, Accounts, Charges, Cost
 from cosched.service.domain.holdings import Holdings
 from cosched.service.domain.memory import remember
 from cosched.service.metrics import Metrics
@@ -31,13 +32,22 @@ KEEP_ENDED = 600  # seconds that an ended job stays in memory, for its mate's qu
 class Records:
     """The records of one domain. They change only in a turn."""
 
-    def __init__(self, core: Coscheduler, scheduler: OpenScheduler, journal: Journal, metrics: Metrics) -> None:
+    def __init__(
+        self,
+        core: Coscheduler,
+        scheduler: OpenScheduler,
+        journal: Journal,
+        metrics: Metrics,
+        accounts: Accounts = NO_ACCOUNTS,
+    ) -> None:
         self.jobs: dict[JobId, JobRecord] = {}  # those that have not ended
         self.core = core
         self.scheduler = scheduler
         self.journal = journal
         self.metrics = metrics
         self.holdings = Holdings()
+        self.charges = Charges(core.ledger.domain, accounts, self.jobs)
+        core.ledger.may_hold = self.charges.may_hold
         self._ended: deque[tuple[int, JobId]] = deque()
         self._why_yielded: dict[JobId, Why | None] = {}
 
@@ -74,9 +84,12 @@ class Records:
         if values == IN_STEP(record):
             return record.id in self.journal.changes.jobs
         held_before = (record.memory or {}).get("held_node_seconds", 0)
-        self.metrics.held_node_seconds.inc(memory.get("held_node_seconds", 0) - held_before)
+        held, was = memory.get("held_node_seconds", 0) - held_before, record.state
+        self.metrics.held_node_seconds.inc(held)
         for field, value in zip(FIELDS_IN_STEP, values, strict=True):
             setattr(record, field, value)
+        booked = self.charges.follow(record, was, held, self.journal.now)
+        self.metrics.booked_node_seconds.inc(booked)
         return True
 
     def _retire(self, record: JobRecord) -> None:
@@ -166,6 +179,8 @@ class Records:
         if pushed is not None:
             self.metrics.starts_before_turn.inc()
             self.metrics.pushed_seconds.inc(pushed)
+            if (record := self.jobs.get(job)) is not None:
+                self.charges.add(record, Cost(pushed=pushed * record.nodes), self.journal.now)
 
 
 def _named(job: PairedJob) -> tuple[str | None, ...]:

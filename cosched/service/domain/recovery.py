@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cosched.core.job import JobState
 from cosched.core.protocol import JobId
+from cosched.service.domain.charges import DAY, HOUR
 from cosched.service.domain.draining import DRAIN
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.domain.memory import PEERS, recalled_job, recalled_peers, recalled_place
@@ -25,6 +26,7 @@ def recover(domain: LiveDomain, outside: Outside) -> list[JobId]:
     active, script_bytes = store.active_jobs(), store.script_bytes()
     running = [str(record.id) for record in active if record.state is JobState.RUNNING]
     domain.scheduler.starts.recall(store.starts())
+    domain.records.charges.recall(store.held_by_account(domain.clock.now() // HOUR - DAY))
     with domain.turns.take():
         for peer, known in recalled_peers(store.meta(PEERS)).items():
             domain.decisions.carry_out(domain.core.asking.recover_peer(peer, known))

@@ -18,6 +18,7 @@ from cosched.service.api.domain_api import DomainApi, Serving
 from cosched.service.api.explain_api import ExplainApi, Explained
 from cosched.service.api.receiving import Keep, ReceivingServer, Reception
 from cosched.service.api.rendezvous_api import Rendezvous, RendezvousApi
+from cosched.service.api.usage_api import UsageApi
 from cosched.service.configuration import Configuration
 from cosched.service.listeners.connections import Room
 from cosched.service.listeners.http import HttpServer
@@ -31,13 +32,14 @@ from cosched.service.replay.pace import Lockstep
 from cosched.service.wire.callers import Identify, certificate_callers, plaintext_callers
 from cosched.service.wire.tls import ServerTls
 from cosched.service.wire.tls_files import TlsFiles
-from cosched.v1 import coscheduling_pb2, domain_pb2, explain_pb2, page_pb2, rendezvous_pb2
+from cosched.v1 import coscheduling_pb2, domain_pb2, explain_pb2, page_pb2, rendezvous_pb2, usage_pb2
 from cosched.v1.coscheduling_pb2_grpc import add_CoschedulingServiceServicer_to_server
 from cosched.v1.domain_pb2_grpc import add_DomainServiceServicer_to_server
 from cosched.v1.explain_pb2_grpc import add_ExplainServiceServicer_to_server
 from cosched.v1.page_pb2_grpc import add_PageServiceServicer_to_server
 from cosched.v1.rendezvous_pb2_grpc import add_RendezvousServiceServicer_to_server
 from cosched.v1.replay_pb2_grpc import add_ReplayServiceServicer_to_server
+from cosched.v1.usage_pb2_grpc import add_UsageServiceServicer_to_server
 
 GRACE = 2.0  # seconds that open calls get at a stop
 MAX_MESSAGE = 2 << 20  # bytes: a script of 1 MiB, its arguments and environment
@@ -168,6 +170,7 @@ class Listeners:
         add_PageServiceServicer_to_server(page, receiving)
         explain = ExplainApi(self._served.explained, identify, peers.check_peer)
         add_ExplainServiceServicer_to_server(explain, receiving)
+        add_UsageServiceServicer_to_server(UsageApi(self._served.explained, identify), receiving)
         add_DomainServiceServicer_to_server(DomainApi(self._served.users, identify), receiving)
         health_pb2_grpc.add_HealthServicer_to_server(self._health, receiving)
         services = (
@@ -176,6 +179,7 @@ class Listeners:
             rendezvous_pb2.DESCRIPTOR.services_by_name["RendezvousService"].full_name,
             explain_pb2.DESCRIPTOR.services_by_name["ExplainService"].full_name,
             page_pb2.DESCRIPTOR.services_by_name["PageService"].full_name,
+            usage_pb2.DESCRIPTOR.services_by_name["UsageService"].full_name,
             health.SERVICE_NAME,
             reflection.SERVICE_NAME,
         )

@@ -18,6 +18,7 @@ from cosched.service.peers.peers import CallError, PeerClients
 from cosched.service.planning.estimates import OWN, TOGETHER, Estimates
 from cosched.service.planning.reasons import Reasons
 from cosched.service.store import JobRecord, StoreError
+from cosched.service.wire.fields import number
 from cosched.v1.coscheduling_pb2 import JobRef
 from cosched.v1.explain_pb2 import Estimate, ExplainMatesRequest, Explanation, MatePair, Outlook
 
@@ -64,11 +65,18 @@ class Explaining:
             await self._ask(records)
         return [self._explanation(record, plan) for record in records]
 
-    async def outlooks(self, jobs: Iterable[JobId]) -> list[Outlook]:
-        """Return what peers may know of these jobs, which are mates of theirs."""
+    async def outlooks(self, asked: Iterable[tuple[Domain, JobId, JobId]]) -> list[Outlook]:
+        """Return what a peer may know of jobs here: those that are mates of its own. Asked: peer, its job, job here."""
         plan = await self.plan()
-        known = ((job, self._domain.jobs.get(job)) for job in jobs)
-        return [Outlook(job=self._ref(job)) if record is None else self._outlook(record, plan) for job, record in known]
+        return [self._told(peer, caller, job, plan) for peer, caller, job in asked]
+
+    def _told(self, peer: Domain, caller: JobId, job: JobId, plan: Plan) -> Outlook:
+        record = self._domain.jobs.get(job)
+        if record is None and (id := number(job)) is not None:
+            record = self._domain.store.job(id)
+        if record is None or (peer, caller) not in _mates(record):
+            return Outlook(job=self._ref(job))
+        return self._outlook(record, plan)
 
     async def keep_in_step(self) -> None:
         """Ask for the mates of jobs that wait, and compare estimates with what has happened; to be called regularly."""
@@ -110,11 +118,27 @@ class Explaining:
         told.position, told.queued = plan.places.get(job, 0), len(plan.places)
         if record.state is not JobState.QUEUED:
             told.position = 0
+        self._write_past(told, record)
         if (start := self._start(record, plan)) is not None:
             told.start.CopyFrom(start)
         if (reason := self._reasons.of(record, plan)) is not None:
             told.reason.CopyFrom(reason)
         return told
+
+    def _write_past(self, told: Outlook, record: JobRecord) -> None:
+        """Write what the job has had so far, and what that has cost."""
+        told.nodes, to_wall = record.nodes, self._clock.to_wall
+        told.submitted_at.seconds = to_wall(record.submitted_at)
+        if record.started_at is not None:
+            told.started_at.seconds = to_wall(record.started_at)
+        if record.ended_at is not None:
+            told.ended_at.seconds = to_wall(record.ended_at)
+        if not record.paired:
+            return
+        held, booked, pushed = self._domain.store.cost(record.id)
+        if record.state is JobState.HOLDING:
+            held += record.nodes * (self._clock.now() - (record.memory or {})["held_since"])
+        told.cost.held, told.cost.booked, told.cost.pushed = held, booked, pushed
 
     def _start(self, record: JobRecord, plan: Plan) -> Estimate | None:
         now = self._clock.now()
@@ -146,7 +170,7 @@ class Explaining:
         asked: dict[Domain, list[MatePair]] = {}
         for record in records:
             for domain, job in _mates(record):
-                if job and record.state in WAITING:
+                if job:
                     pair = MatePair(job=JobRef(domain=domain, job_id=job), caller=self._ref(str(record.id)))
                     asked.setdefault(domain, []).append(pair)
         await asyncio.gather(*(self._ask_peer(peer, pairs) for peer, pairs in asked.items()))

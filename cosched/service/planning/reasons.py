@@ -12,6 +12,7 @@ from cosched.core.job import JobState
 from cosched.core.protocol import FOREVER, Domain, GroupName, MateJobId, MateProblem, MateStatus
 from cosched.core.story import Why
 from cosched.service.domain import story
+from cosched.service.domain.charges import HOUR
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.manager.plans import Plan
 from cosched.service.store import JobRecord
@@ -174,6 +175,17 @@ class Reasons:
             change="max_held_fraction of [coscheduling]",
         )
 
+    def _over_budget(self, record: JobRecord) -> Reason:
+        charges = self._domain.records.charges
+        account = charges.account(record.owner)
+        used, allowed = charges.used(account, self._clock.now()), charges.accounts.budgets.get(account, 0)
+        hours = f"{used / HOUR:,.1f} of at most {allowed / HOUR:,.1f} node-hours"
+        return Reason(
+            holds_over_budget=explain_pb2.HoldsOverBudget(account=account, used=used, allowed=allowed),
+            text=f"it would hold {_nodes(record.nodes)}; its account {account} has held {hours} in the last day",
+            change="max_held_node_hours of [[account]]",
+        )
+
     def _peer_absent(self, record: JobRecord) -> Reason:
         mate, (held, _) = self._mate(record), self._hold(record)
         absent = explain_pb2.PeerAbsent(domain=mate.domain, absence=ABSENT[record.reason], held=held)  # type: ignore[arg-type]
@@ -262,4 +274,5 @@ _OF_WORDS: Mapping[str, Callable[[Reasons, JobRecord], Reason]] = {
     Why.PEER_DRAINING: Reasons._drains,
     Why.DRAINING: Reasons._drains,
     story.HELD_CAP: Reasons._capped,
+    story.HELD_BUDGET: Reasons._over_budget,
 } | dict.fromkeys(ABSENT, Reasons._peer_absent)

@@ -47,6 +47,10 @@ class Reading:
         """Return the job with this id."""
         return self._one(job_of, statements.JOB, (id,))
 
+    def cost(self, job: int) -> tuple[int, ...]:
+        """Return the node-seconds that the job has held, that it had booked, and by which it has pushed others."""
+        return self._read(lambda row: tuple(map(int, row)), statements.COST, (job,))[0]
+
     # SQL
 
     def _execute(self, sql: str, values: Values = ()) -> list[Any]:
@@ -137,6 +141,13 @@ class Reader(Reading):
     def stories(self, jobs: Sequence[int], kinds: Sequence[int], limit: int) -> list[EventRecord]:
         """Return the last events of a few jobs, at most `limit`, in order; of these kinds, none: of all."""
         return self._read(event_of, *statements.stories(jobs, kinds, limit))[::-1]
+
+    def charges(self, by: str, since: int, after: tuple[int, int]) -> list[tuple[int, int, str, int, int, int]]:
+        """Return the next charges from the hour `since` on, RANGE at most; `after`: hour and job of the one before.
+
+        Of each: hour, job, its owner, account or pair (`by`), and the node-seconds held, booked and pushed.
+        """
+        return self._execute(statements.CHARGES.format(by=by), (since, *after, RANGE))
 
     def _end_of_range(self, next_of: str, table: str, after: int) -> int | None:
         """Return the last number to look at: RANGE from the next existing one; None if there is none."""

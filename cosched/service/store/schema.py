@@ -147,6 +147,20 @@ CREATE TABLE samples (  -- what nodes and jobs did, every few minutes, for the p
     running INTEGER NOT NULL
 ) STRICT
 """
+_CHARGES = """
+CREATE TABLE charges (  -- what jobs have cost beyond their runs, in node-seconds, for a year
+    job INTEGER NOT NULL,
+    hour INTEGER NOT NULL,  -- of the service's own time
+    owner TEXT NOT NULL,
+    account TEXT NOT NULL,  -- empty: none
+    pair TEXT NOT NULL,  -- the name of the pair or group
+    held INTEGER NOT NULL,
+    booked INTEGER NOT NULL,
+    pushed INTEGER NOT NULL,
+    PRIMARY KEY (job, hour)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX charges_hour ON charges (hour)
+"""
 _CANCELLED_BY = "ALTER TABLE jobs ADD COLUMN cancelled_by TEXT /* who has ordered its end while it ran */"
 _ANSWER = "ALTER TABLE answers ADD COLUMN reply TEXT NOT NULL DEFAULT '[]' /* JSON: the fields of the answer */"
 _GROUPS = """
@@ -226,6 +240,11 @@ def _estimates(database: Database) -> None:
 @MIGRATIONS(name="0011_samples")
 def _samples(database: Database) -> None:
     _execute_each(database, _SAMPLES)
+
+
+@MIGRATIONS(name="0012_charges")
+def _charges(database: Database) -> None:
+    _execute_each(database, _CHARGES)
 
 
 def _execute_each(database: Database, statements: str) -> None:

@@ -11,6 +11,7 @@ from cosched.core.scheduling.starts import Starts
 from cosched.service.store.records import AUDIT_COLUMNS, ESTIMATE_COLUMNS, EVENT_COLUMNS, JOB_COLUMNS, Sample
 from cosched.service.store.schema import FIRST_FINAL_STATE
 
+CHARGE_COLUMNS = ("job", "hour", "owner", "account", "pair", "held", "booked", "pushed")
 Statement = tuple[str, tuple[Any, ...]]  # the text, and the values of its parameters
 
 
@@ -38,6 +39,16 @@ SAVE_ESTIMATE = _insert("estimates", ESTIMATE_COLUMNS).replace("INSERT", "INSERT
 DROP_ESTIMATES = "DELETE FROM estimates WHERE job = ?1 AND late IS NULL"
 RETIRE_ESTIMATES = "DELETE FROM estimates WHERE made_at < ?1"
 ESTIMATES = f"SELECT {', '.join(ESTIMATE_COLUMNS)} FROM estimates ORDER BY made_at, job"
+ADD_CHARGE = _insert("charges", CHARGE_COLUMNS) + (
+    " ON CONFLICT (job, hour) DO UPDATE SET "
+    + ", ".join(f"{cost} = {cost} + excluded.{cost}" for cost in CHARGE_COLUMNS[5:])
+    + ", owner = excluded.owner, account = excluded.account, pair = excluded.pair"
+)
+RETIRE_CHARGES = "DELETE FROM charges WHERE hour < ?1"
+HELD_BY_ACCOUNT = "SELECT account, hour, sum(held) FROM charges WHERE hour > ?1 GROUP BY account, hour"
+COST = "SELECT total(held), total(booked), total(pushed) FROM charges WHERE job = ?1"
+CHARGES = """SELECT hour, job, {by}, held, booked, pushed FROM charges WHERE hour >= ?1 AND (hour, job) > (?2, ?3)
+    ORDER BY hour, job LIMIT ?4"""
 PUT_JOB = ADD_JOB.replace("INSERT", "INSERT OR REPLACE", 1)
 SAVE_JOB = _update("jobs", JOB_COLUMNS)
 ADD_SCRIPT = _insert("scripts", ("job", "script", "context"))

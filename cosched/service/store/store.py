@@ -35,6 +35,7 @@ from cosched.service.store.records import (
 )
 from cosched.service.store.schema import RETIRED
 
+YEAR = 366 * 24  # hours
 _ACTIVE = tuple(state for state in JobState if not state.final)
 
 
@@ -192,6 +193,12 @@ class Store(Reading):
         self._write(statements.ADD_SAMPLE, [sample])
         self._write(statements.RETIRE_SAMPLES, [(oldest,)])
 
+    def add_charges(self, charges: Iterable[Values]) -> None:
+        """Add what jobs have cost: rows of the table charges; forget what is older than a year."""
+        rows = list(charges)
+        self._write(statements.ADD_CHARGE, rows)
+        self._write(statements.RETIRE_CHARGES, {(row[1] - YEAR,) for row in rows})
+
     def set_meta(self, key: str, value: str) -> None:
         """Store a single value; keys that begin with "store." are the store's own."""
         self._write(statements.SET_META, [(key, value)])
@@ -275,6 +282,10 @@ class Store(Reading):
     def starts(self) -> list[tuple[str, int, Starts]]:
         """Return owner, hour, and what was started of this owner in that hour, by hour."""
         return self._read(lambda row: (row[0], row[1], Starts(*row[2:])), statements.STARTS)
+
+    def held_by_account(self, after: int) -> list[tuple[str, int, int]]:
+        """Return account, hour, and the node-seconds held, of the hours after this one."""
+        return self._read(lambda row: (row[0], row[1], row[2]), statements.HELD_BY_ACCOUNT, (after,))
 
     def estimates(self) -> list[EstimateRecord]:
         """Return all expected starts that are kept, by when they were made."""

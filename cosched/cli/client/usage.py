@@ -1,0 +1,133 @@
+"""`cosched usage` and `cosched efficiency`: what jobs have cost beyond their runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+import click
+
+from cosched.cli.client.connection import connected, json_option, server_option
+from cosched.cli.client.explain import explained
+from cosched.cli.client.jobs import JobId
+from cosched.cli.client.spans import Span
+from cosched.cli.client.time_limits import clock
+from cosched.cli.client.wording import json_value, local_time
+from cosched.cli.output.failures import FAILED, Failure
+from cosched.cli.output.plain_text import printable, table
+from cosched.cli.output.terminal import show_json, show_text
+
+if TYPE_CHECKING:
+    from cosched.client import Cost, Explanation, Outlook, Usage
+
+HEADER = ("JOBS", "HELD", "BOOKED", "CHARGED", "PUSHED")
+NO_ACCOUNT = "(none)"
+
+
+@click.command()
+@click.option(
+    "--by", type=click.Choice(["user", "account", "pair"]), default="user", show_default=True, help="What is summed up."
+)
+@click.option("--since", type=Span(), metavar="TIME", help="Of the last 7d, 12h, ...; else all that is kept, a year.")
+@json_option
+@server_option
+def usage(by: str, since: int | None, as_json: bool, server: str | None) -> None:
+    """Show what jobs have cost beyond their runs, in node-hours, the largest sum first.
+
+    HELD: nodes held unused for mates. BOOKED: nodes kept unused while mates' domains were asked. CHARGED: both; the
+    owner of the job that kept the nodes is charged. PUSHED: starts before their turn have pushed the first jobs of the
+    queue by so much. A DAY, of MAY: what accounts with a budget have held in the last day, and may hold.
+    """
+    with connected(server) as client:
+        found = client.usage(by, since)
+    if as_json:
+        show_json([json_value(sum.as_dict()) for sum in found])
+        return
+    budgets = any(sum.may_hold_in_a_day is not None for sum in found)
+    header = (by.upper(), *HEADER, *(("A DAY", "MAY") if budgets else ()))
+    show_text(table(header, (_row(sum, budgets) for sum in found), numbers=header[1:]))
+
+
+def _row(sum: Usage, budgets: bool) -> Sequence[str]:
+    cost = sum.cost
+    row = [printable(sum.name) or NO_ACCOUNT, f"{sum.jobs:,}"]
+    row += [_hours(cost.held), _hours(cost.booked), _hours(cost.charged), _hours(cost.pushed)]
+    return [*row, _hours(sum.held_in_a_day), _hours(sum.may_hold_in_a_day)] if budgets else row
+
+
+@click.command()
+@click.argument("job", metavar="ID", type=JobId())
+@json_option
+@server_option
+def efficiency(job: str, as_json: bool, server: str | None) -> None:
+    """Show what a pair or a group has cost: how long its jobs waited, what they held, and how far apart they started.
+
+    EFFICIENT is the share of the node-hours of their runs in those and what is charged. The domains of mates are asked.
+    """
+    with connected(server) as client:
+        found = explained(client, [job])
+    if not found:
+        raise Failure("this domain does not tell what jobs cost: its version is older", FAILED)
+    sides = (found[0].job, *found[0].mates)
+    if as_json:
+        sums = {"skew": _skew(sides), "charged": _charged(sides), "efficient": _efficient(sides)}
+        show_json(json_value(sums | {"jobs": [side.as_dict() for side in sides]}))
+        return
+    show_text("\n".join(map(printable, _lines(found[0]))))
+
+
+def _lines(told: Explanation) -> Iterator[str]:
+    sides = (told.job, *told.mates)
+    for side in sides:
+        yield f"{side!s:<12}{side.state or 'state not known'}".rstrip()
+        yield from (f"  {title:<10}{text}" for title, text in _facts(side))
+    if (skew := _skew(sides)) is not None:
+        yield f"{'skew':<12}{skew.total_seconds():.0f} s"
+    yield f"{'charged':<12}{_hours(_charged(sides))} node-hours"
+    if (share := _efficient(sides)) is not None:
+        yield f"{'efficient':<12}{share:.1%}"
+
+
+def _facts(side: Outlook) -> Iterator[tuple[str, str]]:
+    if side.problem:
+        yield "unknown", side.problem
+    if side.submitted_at and side.started_at:
+        waited = clock(round((side.started_at - side.submitted_at).total_seconds()))
+        yield "waited", f"{waited}, until {local_time(side.started_at)}"
+    if side.started_at and side.ended_at:
+        ran = clock(round((side.ended_at - side.started_at).total_seconds()))
+        yield "ran", f"{ran} on {side.nodes:,} node{'s' if side.nodes > 1 else ''}"
+    if side.cost:
+        yield "charged", _cost(side.cost)
+
+
+def _cost(cost: Cost) -> str:
+    pushed = f"; it has pushed others by {_hours(cost.pushed)}" if cost.pushed else ""
+    parts = f"held {_hours(cost.held)}, booked {_hours(cost.booked)}"
+    return f"{_hours(cost.charged)} node-hours: {parts}{pushed}"
+
+
+def _skew(sides: Sequence[Outlook]) -> timedelta | None:
+    """How far apart the jobs started; None: not known of all."""
+    starts = [side.started_at for side in sides if side.started_at]
+    return max(starts) - min(starts) if len(starts) == len(sides) > 1 else None
+
+
+def _charged(sides: Sequence[Outlook]) -> int:
+    """Node-seconds, of those of which that is known."""
+    return sum(side.cost.charged for side in sides if side.cost)
+
+
+def _efficient(sides: Sequence[Outlook]) -> float | None:
+    """The share of the runs in runs and charges; None: not all have ended."""
+    runs = [side.nodes * (side.ended_at - side.started_at) for side in sides if side.started_at and side.ended_at]
+    if len(runs) < len(sides):
+        return None
+    ran = sum(run.total_seconds() for run in runs)
+    whole = ran + _charged(sides)
+    return ran / whole if whole else None
+
+
+def _hours(node_seconds: int | None) -> str:
+    return "" if node_seconds is None else f"{node_seconds / 3600:,.2f}"

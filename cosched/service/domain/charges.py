@@ -1,0 +1,131 @@
+"""What jobs cost beyond their runs, who is charged for it, and the budgets of accounts.
+
+A job is charged, with its owner and the owner's account, for the nodes that it keeps unused on its own domain: those
+that it holds, and those that are booked, given to it while its mate's domain is asked. It is not charged for nodes that
+its mate keeps. What a start before its turn has pushed the first job of the queue by is counted with the nodes of the
+job that started, and not charged.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from cosched.core.job import JobState
+from cosched.core.protocol import Domain, JobId
+from cosched.service.store import JobRecord
+
+HOUR = 3600
+DAY = 24  # hours that a budget is for: the present one and those before it
+
+
+class Cost(NamedTuple):
+    """Node-seconds."""
+
+    held: int = 0
+    booked: int = 0
+    pushed: int = 0
+
+    def plus(self, other: Cost) -> Cost:
+        """Both together."""
+        return Cost(*map(sum, zip(self, other, strict=True)))
+
+
+NOTHING = Cost()
+
+
+class Charge(NamedTuple):
+    """Who is charged; its fields are columns of the table charges."""
+
+    job: int
+    hour: int
+    owner: str
+    account: str
+    pair: str
+
+
+@dataclass(frozen=True, slots=True)
+class Accounts:
+    """The accounts of a domain: whose is which, and by account how many node-seconds may be held a day."""
+
+    of_owner: Mapping[str, str] = field(default_factory=dict)
+    budgets: Mapping[str, int] = field(default_factory=dict)
+
+
+NO_ACCOUNTS = Accounts()
+
+
+class Charges:
+    """The charges of one domain: those of the present turn, and what accounts have used up in the last day."""
+
+    def __init__(self, domain: Domain, accounts: Accounts, jobs: Mapping[JobId, JobRecord]) -> None:
+        """`jobs`: those that have not ended."""
+        self.accounts = accounts
+        self._domain = domain
+        self._jobs = jobs
+        self._new: dict[Charge, Cost] = {}
+        self._ready: dict[int, int] = {}  # jobs that have been given nodes: since when
+        self._held: Counter[tuple[str, int]] = Counter()  # by account and hour
+
+    def recall(self, kept: Iterable[tuple[str, int, int]]) -> None:
+        """Take up what was held in the last day: account, hour and node-seconds."""
+        for account, hour, held in kept:
+            self._held[account, hour] += held
+
+    def follow(self, record: JobRecord, was: JobState, held: int, now: int) -> int:
+        """A job was in another state until now, and a hold of it that ended has cost `held` node-seconds.
+
+        Returns the node-seconds that it had booked.
+        """
+        since = self._ready.pop(record.id, now) if was is JobState.READY else now
+        if record.state is JobState.READY:
+            self._ready.setdefault(record.id, since)
+            since = now
+        booked = record.nodes * (now - since)
+        self.add(record, Cost(held, booked), now)
+        return booked
+
+    def add(self, record: JobRecord, cost: Cost, now: int) -> None:
+        """The job has cost so much more."""
+        if not any(cost):
+            return
+        hour, account = now // HOUR, self.account(record.owner)
+        charge = Charge(record.id, hour, record.owner, account, self._pair(record))
+        self._new[charge] = self._new.get(charge, NOTHING).plus(cost)
+        self._held[account, hour] += cost.held
+
+    def take(self) -> dict[Charge, Cost]:
+        """What is to be added to the record since the last time."""
+        taken, self._new = self._new, {}
+        return taken
+
+    def account(self, owner: str) -> str:
+        """The owner's account; empty: none."""
+        return self.accounts.of_owner.get(owner, "")
+
+    def used(self, account: str, now: int) -> int:
+        """Node-seconds that the account's jobs have held in the last day, present holds included."""
+        first = now // HOUR - DAY
+        for key in [key for key in self._held if key[1] <= first]:
+            del self._held[key]
+        present: int = sum(
+            record.nodes * (now - (record.memory or {}).get("held_since", now))
+            for record in self._jobs.values()
+            if record.state is JobState.HOLDING and self.account(record.owner) == account
+        )
+        return present + sum(held for (whose, _), held in self._held.items() if whose == account)
+
+    def may_hold(self, owner: str, now: int) -> bool:
+        """Whether the budget of the owner's account, if it has one, lets its jobs begin a hold."""
+        account = self.account(owner)
+        budget = self.accounts.budgets.get(account)
+        return budget is None or self.used(account, now) < budget
+
+    def _pair(self, record: JobRecord) -> str:
+        """The name of the job's pair or group; of a pair without a name both ids, the same on both domains."""
+        named = record.pair or record.group_name
+        if named or record.mate is None:
+            return named or ""
+        return "+".join(sorted((f"{self._domain}:{record.id}", f"{record.peer}:{record.mate}")))

@@ -1,0 +1,76 @@
+"""What jobs cost beyond their runs is counted, kept, summed up, and bounded by budgets."""
+
+import pytest
+
+from cosched.core.job import JobState
+from cosched.core.settings import CoschedulingSettings, Scheme
+from cosched.service.domain.charges import HOUR, Accounts
+from cosched.service.domain.live_domain import LiveDomain
+from tests.service.world import Faults, World
+
+HOLD = CoschedulingSettings(scheme=Scheme.HOLD, release_interval=600, release_jitter=0)
+BUDGET = 2 * 500  # node-seconds: of job 1, for 500 s
+
+
+@pytest.fixture
+def world(tmp_path, monkeypatch):
+    """Domains a and b whose jobs are all of u, of the account "group"."""
+    accounts = Accounts({"u": "group"}, {})
+    made_by = LiveDomain.__init__
+    monkeypatch.setattr(LiveDomain, "__init__", lambda *of, **more: made_by(*of, **more, accounts=accounts))
+    made = World(tmp_path, 1, dict.fromkeys("ab", HOLD), Faults())
+    yield made
+    made.close()
+
+
+def charges(node, by="owner"):
+    reader = node.store.reader()
+    try:
+        return [row[1:] for row in reader.charges(by, 0, (-1, 0))]
+    finally:
+        reader.close()
+
+
+def test_a_hold_is_charged_to_the_job_that_holds(world):
+    a, b = world.nodes["a"], world.nodes["b"]
+    a.submit(1, 2, 1000, "p")
+    world.run(1400)
+    assert charges(a) == [], "it holds still"
+    assert a.domain.records.charges.used("group", world.now) == 2 * (
+        world.now - a.domain.jobs["1"].memory["held_since"]
+    )
+    b.submit(1, 3, 1000, "p")
+    world.run(1500)
+    assert a.domain.jobs["1"].state is JobState.RUNNING
+    held = a.domain.jobs["1"].memory["held_node_seconds"]
+    assert held > 700
+    assert (charges(a), charges(a, "account"), charges(a, "pair")) == tuple(
+        [(1, name, held, 0, 0)] for name in ("u", "group", "p")
+    )
+    assert charges(b) == []
+    assert a.store.cost(1) == (held, 0, 0)
+
+
+def test_all_outlive_a_restart(world):
+    a = world.nodes["a"]
+    a.submit(1, 2, 1000, "p")
+    world.run(2000)
+    used = a.domain.records.charges.used("group", world.now)
+    assert used >= 2 * 600, "its hold was released after ten minutes, and another began"
+    a.store.close()
+    a.begin()
+    assert a.domain.records.charges.used("group", world.now) == used
+    assert a.domain.records.charges.used("group", world.now + 30 * HOUR) < used + 2 * 30 * HOUR - 1000
+
+
+def test_without_budget_left_it_yields(world):
+    a = world.nodes["a"]
+    a.domain.records.charges.accounts.budgets["group"] = BUDGET
+    a.submit(1, 2, 1000, "p")
+    world.run(2500)
+    record = a.domain.jobs["1"]
+    assert record.state is not JobState.HOLDING
+    assert record.reason == "HeldBudget"
+    assert record.memory["held_node_seconds"] == 2 * 600, "a hold that has begun lasts until its end"
+    told = [event.detail for event in a.store.events(0, [1], [], 100) if event.what == "yields"]
+    assert told[0]["over_budget"]
