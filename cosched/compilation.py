@@ -92,7 +92,8 @@ def _source_digest() -> str:
     """Hash the kernels, and the one other module whose constants are compiled into them."""
     core = os.path.join(os.path.dirname(__file__), "core")
     scheduling = os.path.join(core, "scheduling")
-    folders = os.path.join(scheduling, "primitives"), os.path.join(scheduling, "batch", "kernels")
+    rooms = "primitives", os.path.join("batch", "kernels"), os.path.join("fluid", "kernels")
+    folders = [os.path.join(scheduling, room) for room in rooms]
     modules = (os.path.join(folder, name) for folder in folders for name in sorted(os.listdir(folder)))
     sources = [os.path.join(core, "job.py"), *(module for module in modules if module.endswith(".py"))]
     return source_hash(b"".join(map(_read, sources))).hex()

@@ -60,6 +60,7 @@ deploy/pbs/README
 docs/coscheduling
 docs/scheduling
 docs/meet
+docs/fluid
 docs/groups
 docs/protocol
 sim/reference/README

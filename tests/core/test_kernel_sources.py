@@ -5,8 +5,9 @@ from pathlib import Path
 
 from cosched.core.scheduling import primitives
 from cosched.core.scheduling.batch import kernels
+from cosched.core.scheduling.fluid import kernels as fluid_kernels
 
-PACKAGES = (primitives, kernels)
+PACKAGES = (primitives, kernels, fluid_kernels)
 
 
 def test_kernels_are_made_of_kernels_and_of_job_states_only():

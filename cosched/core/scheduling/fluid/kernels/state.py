@@ -1,0 +1,86 @@
+"""The arrays that the kernels of one fluid domain work on. All times are whole seconds."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from cosched.core.job import JobState
+from cosched.core.scheduling.primitives.codes import NONE
+from cosched.core.scheduling.primitives.tables import NEVER as NEVER
+
+UNLIMITED = 1 << 40  # a level, an age or a number of harvests that nothing reaches
+
+NEVER_HARVEST, EVEN, FAIR, LONG, SHORT, LOW_IMPACT = range(6)
+# The steps of an iteration: jobs up to the level; then free processors to running jobs, if these are favoured; to
+# queued jobs; to running jobs.
+LEVEL, GIVE_FIRST, ADMIT, GIVE_LAST, OVER = range(5)
+
+QUEUED, RUNNING = int(JobState.QUEUED), int(JobState.RUNNING)
+
+JOB = np.dtype(
+    [
+        (name, "i8")
+        for name in (
+            # what was asked for; `spare`: work that was asked for, and that the job does not need
+            *("submit", "least", "ideal", "work", "spare"),
+            # a resize takes `fixed` seconds, and the time to move `data` bytes
+            *("fixed", "data"),
+            # where its speeds begin, or NONE: it is as fast as it has processors
+            "curve",
+            # what it has; `left`: work, counted at `since`; it works from `resume` on
+            *("procs", "left", "since", "resume"),
+            # `expected`: by what was asked for; `end`: by what it needs
+            *("start", "expected", "end", "harvests", "state"),
+        )
+    ]
+)
+
+MACHINE = np.dtype(
+    [
+        (name, "i8")
+        for name in (
+            *("nodes", "avail"),
+            # rules
+            *("level", "harvesting", "favor_running", "resizes", "max_harvests", "protect_age", "benefit"),
+            # lengths of lists, and where the queue begins
+            *("running", "head", "queued", "jobs", "submitted", "logged"),
+            # all that a harvest depends on has this version; the job that could not be had, and the version then
+            *("version", "failed", "failed_version"),
+            # the job for which a harvest is planned, the version then, and how many entries of WHO and SHARE that has
+            *("planned_for", "planned_version", "planned"),
+            *("now", "step", "tried", "had"),
+        )
+    ]
+)
+
+WHO, ROOM, SHARE, KEY = range(4)  # lists of those that take part in a harvest or a gift
+LISTS = 4
+LOG = 3  # a row of the log: the job's row, the instant, its processors from then on
+SLACK = 4
+
+
+class Fluid(NamedTuple):
+    """All that kernels read and write; fields are untyped because records have no static type in numpy."""
+
+    jobs: Any  # [jobs] of JOB, in the order of submission
+    machine: Any  # [1] of MACHINE
+    speeds: Any  # [entries] int64: of each curve, the work done in a second by 0, 1, 2, ... ideal processors
+    queue: Any  # [jobs] int64, rows
+    running: Any  # [nodes] int64, rows in the order of starting
+    lists: Any  # [LISTS, nodes] int64
+    log: Any  # [entries, LOG] int64: every start and every resize
+
+
+def new_state(jobs: int, nodes: int, speeds: Any, log: int) -> Fluid:
+    """Return an empty machine; `log`: how many resizes can be taken note of at once."""
+    machine = np.zeros(1, MACHINE)
+    machine["nodes"] = machine["avail"] = nodes
+    machine["failed"] = machine["planned_for"] = NONE
+    machine["step"] = OVER
+    table = np.zeros(jobs, JOB)
+    table["start"] = table["end"] = table["curve"] = NONE
+    queue, running = np.zeros(jobs, np.int64), np.zeros(nodes, np.int64)
+    rows = np.zeros((max(log, SLACK * (nodes + 1)), LOG), np.int64)
+    return Fluid(table, machine, speeds, queue, running, np.zeros((LISTS, nodes), np.int64), rows)

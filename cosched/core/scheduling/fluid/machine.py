@@ -1,0 +1,108 @@
+"""The jobs and the state of one fluid machine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cosched.core.scheduling.fluid.kernels import loop
+from cosched.core.scheduling.fluid.kernels.state import UNLIMITED, Fluid, new_state
+from cosched.core.scheduling.fluid.models import MAX_RUN, UNIT, Curves
+from cosched.core.scheduling.fluid.settings import Distribution, FluidSettings
+
+Ints = NDArray[np.int64]
+LOG = 1 << 14
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FluidJobs:
+    """Jobs in the order of submission, one row each.
+
+    `least` to `ideal`: how many processors they can use. `run`, `requested`: how long they run on `ideal`, really and
+    as was asked for, in s. A resize suspends a job for `fixed` s and 9 s for each 100,000 of the `data` bytes that each
+    processor has, rounded up.
+    """
+
+    submit: Ints
+    least: Ints
+    ideal: Ints
+    run: Ints
+    requested: Ints
+    parabolic: NDArray[np.bool_]
+    fixed: Ints
+    data: Ints
+
+    def __len__(self) -> int:
+        """The number of jobs."""
+        return len(self.submit)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sizes:
+    """Every start and resize in order: the job's row, the instant, and its processors from then on."""
+
+    row: Ints
+    at: Ints
+    procs: Ints
+
+
+class FluidTrace:
+    """All jobs of a trace on one machine, without mates. Call `run` once."""
+
+    def __init__(self, settings: FluidSettings, jobs: FluidJobs) -> None:
+        """ValueError: a job cannot run here."""
+        check_jobs(jobs, settings.nodes)
+        curves = Curves()
+        curve = curves.of(jobs.ideal, jobs.parabolic)
+        self.state = make_state(settings, len(jobs), curves)
+        fill(self.state, 0, jobs, curve)
+        self.state.machine["jobs"] = len(jobs)
+
+    def run(self) -> Sizes:
+        """Run all jobs to their ends."""
+        parts = []
+        done = False
+        while not done:
+            done = bool(loop.advance(self.state))
+            parts.append(self.state.log[: int(self.state.machine["logged"][0])].copy())
+            self.state.machine["logged"] = 0
+        return Sizes(*np.concatenate(parts).T)
+
+
+def make_state(settings: FluidSettings, jobs: int, curves: Curves, log: int = LOG) -> Fluid:
+    """Return a machine with these rules and room for so many jobs."""
+    state = new_state(jobs, settings.nodes, curves.speeds, log)
+    level = UNLIMITED if settings.level is None else settings.level
+    rules = {
+        "level": level if settings.resizes else 0,  # nobody is asked to give
+        "harvesting": settings.harvesting.value,
+        "favor_running": settings.distribution is Distribution.FAVOR_RUNNING,
+        "resizes": settings.resizes,
+        "max_harvests": UNLIMITED if settings.max_harvests is None else settings.max_harvests,
+        "protect_age": settings.protect_age,
+        "benefit": settings.benefit,
+    }
+    for name, value in rules.items():
+        state.machine[name] = value
+    return state
+
+
+def check_jobs(jobs: FluidJobs, nodes: int) -> None:
+    """ValueError: a job cannot run on so many processors, or its work cannot be counted exactly."""
+    if (jobs.least > nodes).any():
+        raise ValueError(f"{int(jobs.least.max())} processors wanted at least, the machine has {nodes}")
+    if (jobs.requested[jobs.parabolic] >= MAX_RUN).any():
+        raise ValueError(f"parabolic jobs must run for less than {MAX_RUN} s")
+
+
+def fill(state: Fluid, first: int, jobs: FluidJobs, curve: Ints) -> None:
+    """Enter jobs, which are not submitted yet, from the row `first` on."""
+    rows = state.jobs[first : first + len(jobs)]
+    for name in ("submit", "least", "ideal", "fixed", "data"):
+        rows[name] = getattr(jobs, name)
+    rows["curve"] = curve
+    unit = np.where(jobs.parabolic, UNIT, jobs.ideal)
+    rows["work"] = unit * jobs.requested
+    rows["spare"] = unit * (jobs.requested - jobs.run)
