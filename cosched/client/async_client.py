@@ -13,7 +13,7 @@ import grpc
 
 from cosched.client import calls
 from cosched.client.attempts import CALL_PAUSES, Attempts
-from cosched.client.calls import EXPLAINED_AT_ONCE, WATCH, Call, JobLike
+from cosched.client.calls import EXPLAINED_AT_ONCE, NO_WINDOWS, WATCH, Call, JobLike, Windows
 from cosched.client.client import TIMEOUT
 from cosched.client.connection import Tls, chosen_tls, of_domain, open_channel, server_address
 from cosched.client.domains import Domain, Nodes
@@ -66,6 +66,7 @@ class AsyncClient(AbstractAsyncContextManager["AsyncClient"]):
         pair_domain: str = "",
         group: str | None = None,
         members: Sequence[str] = (),
+        windows: Windows = NO_WINDOWS,
         or_alone: bool = False,
         hold: bool = False,
         environment: Mapping[str, str] | None = None,
@@ -84,6 +85,7 @@ class AsyncClient(AbstractAsyncContextManager["AsyncClient"]):
                 pair_domain=pair_domain,
                 group=group,
                 members=members,
+                windows=windows,
                 or_alone=or_alone,
                 hold=hold,
                 environment=environment,
@@ -137,6 +139,7 @@ class AsyncClient(AbstractAsyncContextManager["AsyncClient"]):
         pair_domain: str = "",
         group: str | None = None,
         members: Sequence[str] = (),
+        windows: Windows = NO_WINDOWS,
         or_alone: bool = False,
     ) -> Job:
         """Set the mate of a job that has not started, or its group; it replaces the job's present mate, if any.
@@ -144,7 +147,16 @@ class AsyncClient(AbstractAsyncContextManager["AsyncClient"]):
         A job that has nodes cannot join a group.
         """
         return await self._ask(
-            calls.link(job, mate, pair=pair, pair_domain=pair_domain, group=group, members=members, or_alone=or_alone)
+            calls.link(
+                job,
+                mate,
+                pair=pair,
+                pair_domain=pair_domain,
+                group=group,
+                members=members,
+                windows=windows,
+                or_alone=or_alone,
+            )
         )
 
     async def unlink(self, job: JobLike, mate_domain: str = "") -> Job:

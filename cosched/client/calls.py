@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Generic, TypeVar
 
 from cosched.client.domains import Domain, Nodes
@@ -17,7 +18,7 @@ from cosched.client.places import FoundMate
 from cosched.client.usage import USAGE_BY, Usage
 from cosched.v1 import domain_pb2 as wire
 from cosched.v1 import explain_pb2, rendezvous_pb2, usage_pb2
-from cosched.v1.coscheduling_pb2 import JobRef
+from cosched.v1.coscheduling_pb2 import JobRef, Window
 from cosched.v1.domain_pb2_grpc import DomainServiceStub
 from cosched.v1.explain_pb2_grpc import ExplainServiceStub
 from cosched.v1.job_pb2 import GroupName, MateName, PairName
@@ -28,7 +29,10 @@ from cosched.validation.pair_names import ALLOWED, is_pair_name
 
 WATCH = "WatchEvents"
 EXPLAINED_AT_ONCE = 500  # jobs
-UNNAMED_GROUP = "members need the name of their group"
+UNNAMED_GROUP = "members and windows need the name of their group"
+Span = float | timedelta  # seconds
+Windows = Mapping[str, tuple[Span, Span]]
+NO_WINDOWS: Windows = MappingProxyType({})
 JobLike = Job | str | int  # a job, "DOMAIN:ID", or an id in the called domain
 Answer = TypeVar("Answer")
 
@@ -57,6 +61,7 @@ def submit(
     pair_domain: str,
     group: str | None,
     members: Sequence[str],
+    windows: Windows,
     or_alone: bool,
     time_limit: float | timedelta | None,
     environment: Mapping[str, str] | None,
@@ -82,8 +87,8 @@ def submit(
     if mate is not None or pair is not None:
         request.mates.append(mate_name(mate, pair, pair_domain))
     if group is not None:
-        request.group.CopyFrom(group_name(group, members))
-    elif members:
+        request.group.CopyFrom(group_name(group, members, windows))
+    elif members or windows:
         raise ValueError(UNNAMED_GROUP)
     return Call("SubmitJob", request, _job)
 
@@ -101,18 +106,19 @@ def link(
     pair_domain: str,
     group: str | None,
     members: Sequence[str],
+    windows: Windows,
     or_alone: bool,
 ) -> Call[Job]:
     """See Client.link."""
     request = wire.LinkJobsRequest(request_id=_request_id(), job=job_ref(job), or_alone=or_alone)
     if group is None:
-        if members:
+        if members or windows:
             raise ValueError(UNNAMED_GROUP)
         request.mate.CopyFrom(mate_name(mate, pair, pair_domain))
     elif mate is not None or pair is not None:
         raise ValueError("a job has a mate, or is in a group: name one of them")
     else:
-        request.group.CopyFrom(group_name(group, members))
+        request.group.CopyFrom(group_name(group, members, windows))
     return Call("LinkJobs", request, _job)
 
 
@@ -230,15 +236,25 @@ def mate_name(mate: JobLike | None, pair: str | None, pair_domain: str) -> MateN
     return MateName(job=ref)
 
 
-def group_name(name: str, members: Sequence[str]) -> GroupName:
-    """Return a group's name in the protocol; `members`: the other domains."""
+def group_name(name: str, members: Sequence[str], windows: Windows = NO_WINDOWS) -> GroupName:
+    """Return a group's name in the protocol; `members`: the other domains; `windows`: as of Client.submit."""
     others = [members] if isinstance(members, str) else list(members)
     if why := wrong_group_name(name):
         raise ValueError(f"{name!r}: {why}")
     if (wrong := wrong_members(others)) is not None:
         place, why = wrong
         raise ValueError(f"group {name}: {others[place]!r} {why}" if others else f"group {name}: a domain {why}")
-    return GroupName(name=name, domains=others)
+    return GroupName(name=name, domains=others, windows=[_window(name, *of) for of in sorted(windows.items())])
+
+
+def _window(group: str, domain: str, window: tuple[Span, Span]) -> Window:
+    first, last = map(_timedelta, window)
+    if first.microseconds or last.microseconds:
+        raise ValueError(f"group {group}: the window of {domain!r} is not of whole seconds")
+    message = Window(domain=domain)
+    message.earliest.FromTimedelta(first)
+    message.latest.FromTimedelta(last)
+    return message
 
 
 def _job(answer: Any) -> Job:
@@ -263,7 +279,7 @@ def _script(script: str | bytes | Path) -> bytes:
     return script.encode()
 
 
-def _timedelta(time: float | timedelta) -> timedelta:
+def _timedelta(time: Span) -> timedelta:
     return time if isinstance(time, timedelta) else timedelta(seconds=time)
 
 

@@ -182,6 +182,12 @@ class Group(View[job_pb2.Group]):
         return tuple(map(Member, self._message.members))
 
     @property
+    def windows(self) -> dict[str, tuple[timedelta, timedelta]]:
+        """When its jobs start that have windows, by domain: from the first to the second, after those without."""
+        named = self._message.windows
+        return {of.domain: (of.earliest.ToTimedelta(), of.latest.ToTimedelta()) for of in named}
+
+    @property
     def or_alone(self) -> bool:
         """Whether the job goes on without members that it cannot have."""
         return self._message.or_alone

@@ -93,6 +93,8 @@ class MateProblem(StrEnum):
     OFF = "off"  # coscheduling is off there
     OTHER_DOMAINS = "other_domains"  # the job of that group names other domains
     NO_GROUPS = "no_groups"  # the domain takes no members of groups
+    OTHER_WINDOWS = "other_windows"  # the job of that group gives its members other windows
+    NO_SLOTS = "no_slots"  # the group has windows, and the domain gives no slots
 
 
 class Status(StrEnum):

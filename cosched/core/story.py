@@ -26,6 +26,7 @@ class What(StrEnum):
     LOST_NODES = "lost its nodes"
     HAS_SLOT = "has a slot"
     LOST_SLOT = "lost its slot"
+    KEEPS_SLOT = "keeps its slot for good"  # its group, which has windows, has begun
     REQUEUED = "is queued again"
     STARTED = "started"
     COMPLETED = "completed"

@@ -34,6 +34,8 @@ class MateProblem(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     MATE_PROBLEM_OFF: _ClassVar[MateProblem]
     MATE_PROBLEM_OTHER_DOMAINS: _ClassVar[MateProblem]
     MATE_PROBLEM_NO_GROUPS: _ClassVar[MateProblem]
+    MATE_PROBLEM_OTHER_WINDOWS: _ClassVar[MateProblem]
+    MATE_PROBLEM_NO_SLOTS: _ClassVar[MateProblem]
 
 class MateStatus(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -96,6 +98,8 @@ MATE_PROBLEM_UNLINKED: MateProblem
 MATE_PROBLEM_OFF: MateProblem
 MATE_PROBLEM_OTHER_DOMAINS: MateProblem
 MATE_PROBLEM_NO_GROUPS: MateProblem
+MATE_PROBLEM_OTHER_WINDOWS: MateProblem
+MATE_PROBLEM_NO_SLOTS: MateProblem
 MATE_STATUS_UNSPECIFIED: MateStatus
 MATE_STATUS_HOLDING: MateStatus
 MATE_STATUS_QUEUING: MateStatus
@@ -274,17 +278,29 @@ class SettleStartResponse(_message.Message):
     current: bool
     def __init__(self, current: _Optional[bool] = ...) -> None: ...
 
+class Window(_message.Message):
+    __slots__ = ("domain", "earliest", "latest")
+    DOMAIN_FIELD_NUMBER: _ClassVar[int]
+    EARLIEST_FIELD_NUMBER: _ClassVar[int]
+    LATEST_FIELD_NUMBER: _ClassVar[int]
+    domain: str
+    earliest: _duration_pb2.Duration
+    latest: _duration_pb2.Duration
+    def __init__(self, domain: _Optional[str] = ..., earliest: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., latest: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ...) -> None: ...
+
 class GetMemberRequest(_message.Message):
-    __slots__ = ("job", "group", "domains", "owner")
+    __slots__ = ("job", "group", "domains", "owner", "windows")
     JOB_FIELD_NUMBER: _ClassVar[int]
     GROUP_FIELD_NUMBER: _ClassVar[int]
     DOMAINS_FIELD_NUMBER: _ClassVar[int]
     OWNER_FIELD_NUMBER: _ClassVar[int]
+    WINDOWS_FIELD_NUMBER: _ClassVar[int]
     job: JobRef
     group: str
     domains: _containers.RepeatedScalarFieldContainer[str]
     owner: str
-    def __init__(self, job: _Optional[_Union[JobRef, _Mapping]] = ..., group: _Optional[str] = ..., domains: _Optional[_Iterable[str]] = ..., owner: _Optional[str] = ...) -> None: ...
+    windows: _containers.RepeatedCompositeFieldContainer[Window]
+    def __init__(self, job: _Optional[_Union[JobRef, _Mapping]] = ..., group: _Optional[str] = ..., domains: _Optional[_Iterable[str]] = ..., owner: _Optional[str] = ..., windows: _Optional[_Iterable[_Union[Window, _Mapping]]] = ...) -> None: ...
 
 class GetMemberResponse(_message.Message):
     __slots__ = ("lookup", "member", "problem")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from cosched.core.protocol import GroupName, MateName
+from cosched.core.protocol import GroupName, MateName, Window
 from cosched.service.wire.fields import FieldError
 from cosched.service.wire.submissions import read_submission
 from cosched.v1.domain_pb2 import SubmitJobRequest
@@ -13,6 +13,27 @@ from cosched.v1.job_pb2 import PairName
 
 def submission(name: str, *domains: str, **more) -> SubmitJobRequest:
     return SubmitJobRequest(script=b"#!/bin/sh\n", group=WireGroupName(name=name, domains=domains), **more)
+
+
+def parted(*windows: tuple[str, int, int]) -> SubmitJobRequest:
+    """A submission to c, of a group with a and b."""
+    message = submission("g", "a", "b")
+    for domain, earliest, latest in windows:
+        window = message.group.windows.add(domain=domain)
+        window.earliest.seconds, window.latest.seconds = earliest, latest
+    return message
+
+
+def test_windows_are_read_and_two_jobs_with_a_window_are_a_group():
+    named = read_submission(parted(("c", 0, 60), ("b", 0, 0), ("a", -5, 5))).named
+    assert named == GroupName("g", ("a", "b"), windows=(Window("a", -5, 5), Window("c", 0, 60)))
+    two = submission("g", "a")
+    two.group.windows.add(domain="b").latest.seconds = 1
+    assert read_submission(two).named == GroupName("g", ("a",), windows=(Window("b", 0, 1),))
+
+
+FRACTION = parted(("a", 0, 1))
+FRACTION.group.windows[0].latest.nanos = 1
 
 
 def test_a_group_is_read_and_one_of_two_domains_is_a_pair():
@@ -32,6 +53,15 @@ def test_a_group_is_read_and_one_of_two_domains_is_a_pair():
             submission("g", *(f"d{i}" for i in range(16))),
             "group.domains[15]: is one too many: a group has at most 16 members, with the job itself",
         ),
+        (parted(("a", 0, 1), ("a", 0, 1)), "group.windows[1].domain: is named twice"),
+        (parted(("c", 0, 1), ("d", 0, 1)), "group.windows: 'd' is no domain of the group"),
+        (parted(("a", 2, 1)), "group.windows: 'a' has a window that ends before it begins: 2..1 s"),
+        (parted(("a", 0, 604801)), "group.windows: 'a' has a window more than 7 days from the others: 0..604801 s"),
+        (
+            parted(("a", 0, 1), ("b", 0, 1), ("c", 0, 1)),
+            "group.windows: 'a' has a window, as all others have: they count from a job without one",
+        ),
+        (FRACTION, "group.windows[0]: is not of whole seconds"),
         (
             submission("g h", "a", "b"),
             "group.name: the name of a group is 1 to 128 of A-Z a-z 0-9 and _ . : , + = @ / -",

@@ -9,6 +9,7 @@ import click
 
 from cosched.cli.client.connection import connected, server_option
 from cosched.cli.client.jobs import JobId, group_options, pair_options
+from cosched.cli.client.windows import WINDOWS, check_windows, window_options, windows_of
 from cosched.cli.client.wording import mate_found
 from cosched.cli.output.failures import FAILED
 from cosched.cli.output.plain_text import printable
@@ -52,6 +53,7 @@ def cancel(jobs: tuple[str, ...], server: str | None) -> None:
 @click.argument("mate", metavar="[DOMAIN:ID]", required=False, type=JobId(anywhere=True))
 @pair_options
 @group_options
+@window_options
 @server_option
 def link(job: str, mate: str | None, pair: str | None, group: str | None, server: str | None, **how: Any) -> None:
     """Name the mate of a job, by its domain and id or by a pair name, or the group that it joins.
@@ -67,8 +69,12 @@ def link(job: str, mate: str | None, pair: str | None, group: str | None, server
     how["members"] = how["members"] or ()
     if (group is None) != (not how["members"]):
         raise click.UsageError("--group needs --with, the domains of its other jobs, and --with needs --group")
+    asked = {"group": group, **{key: how.pop(key) for key in WINDOWS & how.keys()}}
+    check_windows(asked)
     with connected(server) as client:
         before = _mates_before(client, job)
+        if group is not None:
+            how["windows"] = windows_of(asked, client.domain().name, how["members"])
         linked = client.link(job, mate, pair=pair, group=group, **how)
     was = f" (was {', '.join(map(str, before))})" if before else ""
     to = f"group {linked.group.name}" if linked.group is not None else ", ".join(map(mate_found, linked.mates))

@@ -13,7 +13,16 @@ from cosched.cli.client.jobs import JobOrGroup
 from cosched.cli.client.members import Members, members
 from cosched.cli.client.node_names import fold
 from cosched.cli.client.time_limits import clock
-from cosched.cli.client.wording import OF_GROUPS, REASONS, expected, group_found, json_value, local_time, mate_found
+from cosched.cli.client.wording import (
+    OF_GROUPS,
+    REASONS,
+    expected,
+    group_found,
+    json_value,
+    local_time,
+    mate_found,
+    windows_found,
+)
 from cosched.cli.output.plain_text import printable
 from cosched.cli.output.terminal import say, show_json, show_text
 from cosched.validation.group_names import names_job
@@ -124,7 +133,7 @@ def _slot(job: Job) -> str:
 
 def _group(group: Group) -> str:
     late = f"; the job started {clock(round(group.gap.total_seconds()))} later" if group.gap else ""
-    return f"{group.name}; {group_found(group)}{late}"
+    return f"{group.name}; {group_found(group)}{windows_found(group)}{late}"
 
 
 def _mate(mate: Mate) -> str:

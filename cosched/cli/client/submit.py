@@ -18,6 +18,7 @@ from cosched.cli.client.directives import foreign_directives, given_options, rea
 from cosched.cli.client.exports import exported
 from cosched.cli.client.jobs import Destination, JobId, group_options, pair_options
 from cosched.cli.client.time_limits import TimeLimit
+from cosched.cli.client.windows import WINDOWS, check_windows, window_options, windows_of, windows_of_all
 from cosched.cli.client.wording import group_found, mate_found
 from cosched.cli.output.failures import FAILED, Failure
 from cosched.cli.output.plain_text import printable
@@ -34,7 +35,7 @@ MAX_SCRIPT = 1 << 20  # bytes, as the protocol has it
 NAMES = frozenset(
     {"mate", "pair", "pair_domain", "group", "members"}
 )  # one of these on the command line discards all the script's,
-MATES = NAMES | {"or_alone"}  # nor does this
+MATES = NAMES | WINDOWS | {"or_alone"}  # nor do these
 
 
 def job_options(command: Command) -> Command:
@@ -46,6 +47,8 @@ def job_options(command: Command) -> Command:
         click.option("--mate", type=JobId(anywhere=True), metavar="DOMAIN:ID", help="Its mate, submitted before."),
         pair_options,
         group_options,
+        window_options,
+        click.option("--end-together", is_flag=True, help="All of the group end at once, as --time has it."),
         click.option("--hold", is_flag=True, help="Do not schedule it before cosched release."),
         click.option("-D", "--chdir", "directory", metavar="DIR", default=".", help="Where it runs (here)."),
         click.option("--export", metavar="ALL|NONE|NAME[=VALUE],...", default="ALL", help="Its environment (ALL)."),
@@ -95,7 +98,8 @@ def submit(
 
     A group has one job on each of up to 16 domains; all start at the same moment. Submit each with the same --group
     name, --with the domains of the others. Or submit all at once, --to their domains: all are submitted, or none.
-    Two domains are a pair.
+    Two domains are a pair. Its jobs may also start apart, where all domains have slots: --start-after another one's,
+    --within a time, or each in its --window. All its jobs must be submitted with the same windows.
 
     \b
     Options may stand in the script, in comments before its first command:
@@ -118,13 +122,14 @@ def submit(
         domain = client.domain()
         system = load_batch_system(domain.manager)
         if system is not None and system.submit is not None:
-            _check_group(given, domain, system)
+            _check_group(asked, given, domain, system)
             accepted = _submit_there(system.submit, domain, script, content, arguments, given)
             _tell_id(accepted.job_id, domain.name, parsable)
             job = _look_up(client, accepted.job_id) if accepted.names_mate else None
         else:
             _tell_foreign(content, script, domain)
-            job = client.submit(content, arguments, **_specification(asked, script, domain))
+            specification = _specification(asked, script, domain)
+            job = client.submit(content, arguments, windows=_windows(asked, domain), **specification)
             _tell_id(job.id, job.domain, parsable)
     if job is not None:
         _tell_mates(job, parsable)
@@ -146,7 +151,8 @@ def _submit_to(
             check_destination(name, domain, _takes_scripts(domain))
             job = {key: value for key, value in _specification(asked, path, domain).items() if key not in NAMES}
             jobs.append((client, {"script": content, **job}))
-        submitted = submit_together(options["group"] or options["pair"], jobs)
+        windows = windows_of_all([(name, asked) for name, *_, asked in read], options)
+        submitted = submit_together(options["group"] or options["pair"], jobs, windows)
     for taken, domain in zip(submitted, domains, strict=True):
         _tell_id(str(taken) if parsable else taken.id, domain.name, parsable)
         _tell_cap(taken, domain)
@@ -157,11 +163,22 @@ def _asked(
 ) -> tuple[bytes, dict[str, Any], dict[str, Any]]:
     """Return a script, the options given for it, and all options. `to_all`: --to names the domains."""
     content = _read(path)
-    given = _given(read_directives(content, path, directive), given_options(ctx))
+    directives = read_directives(content, path, directive)
+    given = _given(directives, given_options(ctx))
+    if to_all:  # what parts the jobs of a group may stand in the script of each
+        given |= {key: value for key, value in directives.items() if key in WINDOWS and key not in given}
     asked = {key: given.get(key, value) for key, value in options.items()}
     if not to_all:
         _check_mate(asked)
+    check_windows(asked)
     return content, given, asked
+
+
+def _windows(asked: Mapping[str, Any], domain: Domain) -> dict[str, tuple[int, int]]:
+    """Return the windows of the job's group, if it has one."""
+    if asked["end_together"]:
+        raise InputError("--end-together", None, "needs --to, to know the --time of all jobs of the group")
+    return windows_of(asked, domain.name, asked["members"]) if asked["group"] is not None else {}
 
 
 def _takes_scripts(domain: Domain) -> bool:
@@ -172,8 +189,13 @@ def _takes_scripts(domain: Domain) -> bool:
     return system is None or system.submit is None
 
 
-def _check_group(given: dict[str, Any], domain: Domain, system: BatchSystemFactory) -> None:
+def _check_group(asked: Mapping[str, Any], given: dict[str, Any], domain: Domain, system: BatchSystemFactory) -> None:
     """A group of two is a pair. InputError: a group that cannot be."""
+    if any(asked[key] for key in WINDOWS):
+        said = f"jobs of {domain.name} have no windows, since {domain.manager} schedules them"
+        raise InputError("--group", None, said)
+    for key in WINDOWS & given.keys():
+        del given[key]
     if "group" not in given:
         return
     members = given["members"]
@@ -238,7 +260,7 @@ def _read(path: str) -> bytes:
 
 def _specification(asked: Mapping[str, Any], script: str, domain: Domain) -> dict[str, Any]:
     """Return the arguments for `client.submit`."""
-    job = dict(asked)
+    job = {key: value for key, value in asked.items() if key not in WINDOWS}
     if job.pop("comment") is not None:
         raise InputError("--comment", None, f"jobs of {domain.name} have no comments, as those of Slurm do")
     job["members"] = job["members"] or ()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
+from cosched.cli.client.time_limits import clock
 from cosched.wrong_mates import wrong_mate
 
 if TYPE_CHECKING:
@@ -67,6 +68,21 @@ def mate_found(mate: Mate) -> str:
         then = "starts alone" if mate.or_alone else "waits until it is linked or unlinked"
         return f"{wrong_mate(mate.domain, mate.id, mate.pair, mate.problem)}: it {then}"
     return f"no answer from {mate.domain} about its mate yet: it is asked again as soon as it answers"
+
+
+def windows_found(group: Group) -> str:
+    """Say when the jobs of a group start that do not start with the others."""
+    apart = [f"{domain} {_span(*window)}" for domain, window in group.windows.items()]
+    return f"; after the others start {', '.join(apart)}" if apart else ""
+
+
+def _span(first: timedelta, last: timedelta) -> str:
+    low, high = int(first.total_seconds()), int(last.total_seconds())
+    return f"{_signed(low)}" if low == high else f"{_signed(low)} to {_signed(high)}"
+
+
+def _signed(seconds: int) -> str:
+    return f"{'-' if seconds < 0 else '+'}{clock(abs(seconds))}"
 
 
 def group_found(group: Group) -> str:

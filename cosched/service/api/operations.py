@@ -39,7 +39,7 @@ from cosched.service.peers.linking import (
 from cosched.service.peers.peers import CallError
 from cosched.service.store import JobRecord, StoreError
 from cosched.service.wire.errors import Refusal
-from cosched.service.wire.fields import number
+from cosched.service.wire.fields import FieldError, number
 from cosched.service.wire.message_parts import FOUND
 from cosched.service.wire.submissions import Submission
 from cosched.wrong_mates import wrong_member
@@ -204,12 +204,22 @@ class Operations:
             return self._named(named) if named is not None else None
         for peer in named.others:
             self._named(MateName(peer))
+        self._check_windows(named)
         lacking = [] if self._domain.takes_groups else [self._domain.name]
         lacking += await self._announcer.without_groups(named.others)
         if lacking:
             said = wrong_member(lacking[0], named.name, MateProblem.NO_GROUPS)
             raise Refusal(grpc.StatusCode.FAILED_PRECONDITION, "NO_GROUPS", said, {"domain": lacking[0]})
         return named
+
+    def _check_windows(self, named: GroupName) -> None:
+        own = self._domain.name
+        for window in named.windows:
+            if window.domain not in (own, *named.others):
+                raise FieldError("group.windows", f"{window.domain!r} is no domain of the group")
+        if named.windows and not self._domain.core.settings.slots:
+            said = wrong_member(own, named.name, MateProblem.NO_SLOTS)
+            raise Refusal(grpc.StatusCode.FAILED_PRECONDITION, "NO_SLOTS", said, {"domain": own})
 
     async def _join(self, request: UserRequest, job: str, named: GroupName) -> JobRecord:
         self._queue.check_groups()

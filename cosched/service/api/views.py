@@ -17,6 +17,7 @@ from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.domain.story import Noted
 from cosched.service.peers.peers import PeerView
 from cosched.service.store import EventRecord, JobRecord
+from cosched.service.wire.group_messages import write_window
 from cosched.service.wire.message_parts import PROBLEM
 from cosched.service.wire.translation import STATUS
 from cosched.v1 import cluster_pb2, coscheduling_pb2, domain_pb2, job_pb2
@@ -96,6 +97,7 @@ class Views:
         message.name, message.or_alone = group.name, group.or_alone
         if record.gap_s is not None:
             message.gap.seconds = record.gap_s
+        message.windows.extend(map(write_window, group.windows))
         known = self._domain.core.jobs.get(str(record.id))
         told = known.group.told if known is not None and known.group is not None else {}
         jobs = (record.memory or {}).get("group", {}).get("jobs", {})

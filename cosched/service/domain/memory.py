@@ -76,7 +76,7 @@ def recall(job: PairedJob, memory: Mapping[str, Any]) -> PairedJob:
 
 def _remembered_group(group: Membership) -> dict[str, Any]:
     """What is to be kept of a group: not the questions of a RunJob, which begins anew after a restart."""
-    kept = {name: copy(value) for name in OF_GROUP if (value := getattr(group, name))}
+    kept = {name: copy(value) for name in (*OF_GROUP, "windows") if (value := getattr(group, name))}
     proposal, decision, booking = group.proposal, group.decision, group.booking
     if group.without:
         kept["without"] = [*group.without]

@@ -10,7 +10,7 @@ from operator import attrgetter
 from typing import Any, NamedTuple
 
 from cosched.core.job import JobState
-from cosched.core.protocol import GroupName, MateName, Named
+from cosched.core.protocol import GroupName, MateName, Named, Window
 
 _FAST = 1  # zlib level: everything waits while scripts are compressed
 
@@ -59,8 +59,10 @@ class JobRecord:
     def named(self) -> Named:
         """The group, or the mate, that it names; the mate's id may have been learnt."""
         if self.group_name is not None:
-            or_alone = (self.memory or {}).get("group", {}).get("or_alone", False)
-            return GroupName(self.group_name, tuple((self.group_with or "").split("+")), or_alone)
+            kept = (self.memory or {}).get("group", {})
+            windows = tuple(Window(domain, *window) for domain, window in sorted(kept.get("windows", {}).items()))
+            others = tuple((self.group_with or "").split("+"))
+            return GroupName(self.group_name, others, kept.get("or_alone", False), windows)
         return MateName(self.peer or "", self.pair, self.mate, (self.memory or {}).get("or_alone", False))
 
     @property

@@ -5,7 +5,7 @@ GROUPS in proto/cosched/v1/coscheduling.proto explains them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from google.protobuf.duration_pb2 import Duration
@@ -28,6 +28,7 @@ from cosched.core.protocol import (
     Settled,
     SettleGroupStart,
     Vote,
+    Window,
 )
 from cosched.service.wire.fields import (
     MAX_OWNER,
@@ -51,6 +52,7 @@ from cosched.service.wire.message_parts import (
     write_instant,
 )
 from cosched.v1 import coscheduling_pb2 as wire
+from cosched.validation.group_windows import those_apart, wrong_windows
 
 MAX_LEASE = 1000 * 86400
 WireGroupOrder = wire.ProposeGroupStartRequest | wire.SettleGroupStartRequest | wire.GetProposalRequest
@@ -69,7 +71,13 @@ def write_group_request(request: AboutGroup, here: Domain, peer: Domain) -> Wire
     """Return the message for a request to a peer."""
     caller = wire.JobRef(domain=here, job_id=request.caller)
     if isinstance(request, GetMember):
-        return wire.GetMemberRequest(job=caller, group=request.group, domains=request.domains, owner=request.owner)
+        return wire.GetMemberRequest(
+            job=caller,
+            group=request.group,
+            domains=request.domains,
+            owner=request.owner,
+            windows=map(write_window, request.windows),
+        )
     id, job = request.request_id, wire.JobRef(domain=peer, job_id=request.job)
     if isinstance(request, GetProposal):
         return wire.GetProposalRequest(request_id=id, job=job, caller=caller)
@@ -118,7 +126,31 @@ def _read_get_member(message: wire.GetMemberRequest, here: Domain) -> Asked:
         raise WrongDomainError("job.domain", "is not another one of the group's domains")
     if here not in domains:
         raise WrongDomainError("domains", f"{here} is not among them")
-    return Asked(peer, GetMember(caller, group, domains, check_text("owner", message.owner, MAX_OWNER, least=0)))
+    owner = check_text("owner", message.owner, MAX_OWNER, least=0)
+    windows = read_windows("windows", message.windows, domains)
+    if [window.domain for window in windows] != [window.domain for window in message.windows]:
+        raise FieldError("windows", "must be in the order of their domains, and not 0 to 0")
+    return Asked(peer, GetMember(caller, group, domains, owner, windows))
+
+
+def write_window(window: Window) -> wire.Window:
+    """Return the message for a window."""
+    earliest, latest = Duration(seconds=window.earliest), Duration(seconds=window.latest)
+    return wire.Window(domain=window.domain, earliest=earliest, latest=latest)
+
+
+def read_windows(field: str, messages: Sequence[wire.Window], domains: Collection[Domain]) -> tuple[Window, ...]:
+    """Return the windows of a group of these domains, but those of jobs that start at the common instant; FieldError."""
+    found: dict[Domain, tuple[int, int]] = {}
+    for place, message in enumerate(messages):
+        if message.domain in found:
+            raise FieldError(f"{field}[{place}].domain", "is named twice")
+        if message.earliest.nanos or message.latest.nanos:
+            raise FieldError(f"{field}[{place}]", "is not of whole seconds")
+        found[message.domain] = message.earliest.seconds, message.latest.seconds
+    if (wrong := wrong_windows(found, domains)) is not None:
+        raise FieldError(field, f"{wrong[0]!r} {wrong[1]}")
+    return tuple(sorted(Window(domain, *window) for domain, window in those_apart(found).items()))
 
 
 def _read_domains(domains: Sequence[str]) -> tuple[Domain, ...]:

@@ -36,7 +36,7 @@ from cosched.core.protocol import (
     SettleGroupStart,
     Vote,
 )
-from cosched.core.story import Why
+from cosched.core.story import What, Why
 
 WAITING = (QUEUED, READY, HOLDING)
 
@@ -238,8 +238,12 @@ class Agreeing:
 
     def fix(self, job: PairedJob, now: int) -> list[Effect]:
         """The group has begun: the job starts at its slot, whatever becomes of the others."""
-        membership(job).keeping.clear()
-        fixed = [*self.slots.confirm(job), MoveSlot(job.id, SlotMoves.NEVER)]
+        group = membership(job)
+        group.keeping.clear()
+        if job.slot is None:  # it starts as soon as it has nodes
+            return [Reschedule(job.id)]
+        noted = self.ledger.note(job, What.KEEPS_SLOT, slot=job.slot, proposal=group.started_by)
+        fixed = [*noted, *self.slots.confirm(job), MoveSlot(job.id, SlotMoves.NEVER)]
         return [*fixed, *self.claim_if_due(job, now)]
 
     def claim_if_due(self, job: PairedJob, now: int) -> list[Effect]:

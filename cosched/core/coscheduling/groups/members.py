@@ -85,14 +85,17 @@ class Members:
         """
         if not self.ledger.settings.enabled:
             return no_pair(MateProblem.OFF)
+        if request.windows and not self.ledger.settings.slots:
+            return no_pair(MateProblem.NO_SLOTS)
         job = self.find(peer, request)
         if job is None or job.group is None:
             pair = MateName(peer, request.group)
             paired = self.mates.taken(pair, self.mates.owner_here(peer, request.owner)) is not None
             return no_pair(MateProblem.OTHER_DOMAINS) if paired else UNSUBMITTED
-        others = request.domains != job.group.domains or request.windows != job.group.named_windows
-        if others or peer not in job.group.others:
+        if request.domains != job.group.domains or peer not in job.group.others:
             return no_pair(MateProblem.OTHER_DOMAINS)
+        if request.windows != job.group.named_windows:
+            return no_pair(MateProblem.OTHER_WINDOWS)
         if job.group.jobs.get(peer, request.caller) != request.caller and not _may_change(job):
             return no_pair(MateProblem.TAKEN)
         job.group.know(peer, request.caller)

@@ -1,0 +1,158 @@
+"""Options that let the jobs of a group start apart: their windows (groups.md, Offsets and windows)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
+
+import click
+
+from cosched.errors import InputError
+from cosched.validation.durations import parse_offset, parse_seconds
+from cosched.validation.group_windows import Windows, read_window, those_apart, wrong_windows
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+WINDOWS = frozenset({"windows", "start_after", "within", "end_together"})
+
+
+class Window(click.ParamType[tuple[str, tuple[int, int]]]):
+    """A domain and the window of its job, `mira:0..10m`."""
+
+    name = "window"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, tuple[int, int]]:
+        """The domain, and from when to when, in seconds."""
+        try:
+            return value if isinstance(value, tuple) else read_window(value)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+
+
+class Offset(click.ParamType[tuple[str, int]]):
+    """A domain and an offset to its job, `mira:+10m`."""
+
+    name = "offset"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, int]:
+        """The domain, and the seconds."""
+        if isinstance(value, tuple):
+            return value
+        domain, _, offset = value.rpartition(":")
+        try:
+            seconds = parse_offset(offset)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+        if not domain:
+            self.fail(f"{value!r} is not DOMAIN:+TIME, such as mira:+10m", param, ctx)
+        return domain, seconds
+
+
+class Length(click.ParamType[int]):
+    """A length of time, `5m`."""
+
+    name = "length"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """The seconds."""
+        try:
+            return value if isinstance(value, int) else parse_seconds(value)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+
+
+def window_options(command: Command) -> Command:
+    """Add `--start-after`, `--within` and `--window`."""
+    options = [
+        click.option(
+            "--start-after", type=Offset(), metavar="DOMAIN:+TIME", help="Start so long after the group's job there."
+        ),
+        click.option("--within", type=Length(), metavar="TIME", help="The others start so long before or after it."),
+        click.option(
+            "--window",
+            "windows",
+            type=Window(),
+            multiple=True,
+            metavar="DOMAIN:FROM..TO",
+            help="When that job starts, counted from those without a window.",
+        ),
+    ]
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def check_windows(asked: Mapping[str, Any]) -> None:
+    """Check which options are given together; UsageError."""
+    given = [name for name in sorted(WINDOWS) if asked.get(name)]
+    if given and asked["group"] is None:
+        raise click.UsageError("--start-after, --within, --window and --end-together need --group: they part its jobs")
+    if len(given) > 1 and not {*given} <= {"start_after", "windows"}:
+        raise click.UsageError("--within and --end-together give all windows: they exclude the other options for them")
+
+
+def windows_of(asked: Mapping[str, Any], own: str, others: Sequence[str]) -> dict[str, tuple[int, int]]:
+    """Return the windows of a group by domain, as the options of its job on the domain `own` have them; InputError."""
+    if asked["within"] is not None:
+        windows = dict.fromkeys(others, (-asked["within"], asked["within"]))
+    else:
+        windows = _named(asked["windows"])
+    if asked["start_after"] is not None:
+        _start_after(windows, own, *asked["start_after"])
+    if (wrong := wrong_windows(windows, (own, *others))) is not None:
+        raise InputError("--group", None, " ".join(wrong))
+    return those_apart(windows)
+
+
+def _named(windows: Sequence[tuple[str, tuple[int, int]]]) -> dict[str, tuple[int, int]]:
+    named: dict[str, tuple[int, int]] = {}
+    for domain, window in windows:
+        if named.setdefault(domain, window) != window:
+            raise InputError("--window", None, f"{domain} has two windows")
+    return named
+
+
+def _start_after(windows: dict[str, tuple[int, int]], own: str, domain: str, offset: int) -> None:
+    if domain == own:
+        raise InputError("--start-after", None, f"{domain} is the job's own domain: name another one")
+    if windows.get(domain, (0, 0)) != (0, 0):
+        raise InputError("--start-after", None, f"{domain} has a window itself: name a domain whose job has none")
+    if windows.setdefault(own, (offset, offset)) != (offset, offset):
+        raise InputError("--start-after", None, f"{own} has another window by --window")
+
+
+def windows_of_all(jobs: Sequence[tuple[str, Mapping[str, Any]]], flags: Mapping[str, Any]) -> Windows:
+    """Return the windows of jobs that are submitted together, of all their options; `flags`: the command line's.
+
+    `--within` counts from the first job. InputError.
+    """
+    domains = [domain for domain, _ in jobs]
+    if flags["start_after"] is not None:
+        raise InputError("--start-after", None, "is of one job: write it in its script, or give --window DOMAIN:+TIME")
+    if flags["end_together"]:
+        return _end_together(jobs)
+    found: dict[str, tuple[int, int]] = {}
+    for domain, asked in jobs:
+        others = [other for other in domains if other != domain]
+        of_job = {**asked, "within": None} if asked["within"] is not None and domain != domains[0] else asked
+        for named, window in windows_of(of_job, domain, others).items():
+            if found.setdefault(named, window) != window:
+                raise InputError("--to", None, f"the job of {domain} gives that of {named} another window than others")
+    if (wrong := wrong_windows(found, domains)) is not None:
+        raise InputError("--to", None, " ".join(wrong))
+    return found
+
+
+def _end_together(jobs: Sequence[tuple[str, Mapping[str, Any]]]) -> Windows:
+    """The longest job starts at the common instant, each other one so much later as it is shorter."""
+    for domain, asked in jobs:
+        if asked["time_limit"] is None:
+            raise InputError("--end-together", None, f"needs the --time of each job, and that of {domain} has none")
+    longest = max(asked["time_limit"] for _, asked in jobs)
+    offsets = {domain: longest - asked["time_limit"] for domain, asked in jobs}
+    windows = those_apart({domain: (offset, offset) for domain, offset in offsets.items()})
+    if (wrong := wrong_windows(windows, list(offsets))) is not None:
+        raise InputError("--end-together", None, " ".join(wrong))
+    return windows

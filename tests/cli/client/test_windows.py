@@ -1,0 +1,136 @@
+"""Options that let the jobs of a group start apart; what cannot be is refused with one clear line."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import click
+import pytest
+
+from cosched.cli.client.submit import directive, submit
+from cosched.cli.client.windows import check_windows, windows_of, windows_of_all
+from cosched.cli.client.wording import windows_found
+from cosched.client import Group
+from cosched.client.calls import group_name
+from cosched.errors import InputError
+from cosched.v1 import job_pb2
+
+OTHERS = ("mira", "polaris")
+
+
+def asked(*words: str) -> dict[str, Any]:
+    return dict(directive.make_context("#COSCHED", ["--group", "run7", "--with", "mira,polaris", *words]).params)
+
+
+def windows(*words: str) -> dict[str, tuple[int, int]]:
+    options = asked(*words)
+    check_windows(options)
+    return windows_of(options, "here", OTHERS)
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("", {}),
+        ("--start-after mira:+10m", {"here": (600, 600)}),
+        ("--start-after mira:-1h", {"here": (-3600, -3600)}),
+        ("--start-after mira:10m --window polaris:0..5m", {"here": (600, 600), "polaris": (0, 300)}),
+        ("--start-after mira:0", {}),
+        ("--within 5m", {"mira": (-300, 300), "polaris": (-300, 300)}),
+        ("--window mira:-90..90 --window here:+10m", {"mira": (-90, 90), "here": (600, 600)}),
+        ("--window mira:0..0 --window polaris:7d", {"polaris": (604800, 604800)}),
+    ],
+)
+def test_options_give_the_windows_of_all_jobs(words, expected):
+    assert windows(*words.split()) == expected
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("--window mira:5m..1m", "--group: mira has a window that ends before it begins: 300..60 s"),
+        ("--within 8d", "--group: mira has a window more than 7 days from the others: -691200..691200 s"),
+        ("--window theta:1m", "--group: theta is no domain of the group"),
+        (
+            "--window mira:1m --window polaris:1m --window here:1m",
+            "--group: mira has a window, as all others have: they count from a job without one",
+        ),
+        ("--window mira:1m --window mira:2m", "--window: mira has two windows"),
+        ("--start-after here:1m", "--start-after: here is the job's own domain: name another one"),
+        (
+            "--start-after mira:1m --window mira:1m",
+            "--start-after: mira has a window itself: name a domain whose job has none",
+        ),
+        ("--start-after mira:1m --window here:2m", "--start-after: here has another window by --window"),
+        ("--window mira", "Invalid value for '--window': 'mira' is not DOMAIN:FROM..TO, such as mira:0..10m, or"),
+        ("--window mira:0.5s", "Invalid value for '--window': '0.5s' is not a duration such as 90, 20m, 12h or 3d"),
+        ("--start-after +10m", "Invalid value for '--start-after': '+10m' is not DOMAIN:+TIME, such as mira:+10m"),
+        ("--within -5m", "Invalid value for '--within': '-5m' is not a duration such as 90, 20m, 12h or 3d"),
+        ("--within 5m --window mira:1m", "--within and --end-together give all windows: they exclude the other"),
+        ("--within 5m --end-together", "--within and --end-together give all windows: they exclude the other"),
+    ],
+)
+def test_windows_that_cannot_be_are_refused(words, said):
+    with pytest.raises((InputError, click.UsageError)) as refused:
+        windows(*words.split())
+    error = refused.value
+    assert (error.format_message() if isinstance(error, click.UsageError) else str(error)).startswith(said)
+
+
+def test_windows_need_a_group():
+    options = dict(submit.make_context("submit", ["--within", "5m", "script"]).params)
+    with pytest.raises(click.UsageError, match="need --group: they part its jobs"):
+        check_windows(options)
+
+
+# Jobs that are submitted together
+
+
+def together(*jobs: tuple[str, str], flags: str = "") -> dict[str, tuple[int, int]]:
+    """`jobs`: each domain and the options of its script."""
+    of_all = asked(*flags.split())
+    read = [(domain, {**asked(*flags.split(), *words.split())}) for domain, words in jobs]
+    return dict(windows_of_all(read, of_all))
+
+
+def test_each_script_may_say_when_its_job_starts():
+    jobs = ("a", ""), ("mira", "--start-after a:+10m"), ("polaris", "--start-after a:+20m")
+    assert together(*jobs) == {"mira": (600, 600), "polaris": (1200, 1200)}
+
+
+def test_within_counts_from_the_first_job():
+    assert together(("a", ""), ("b", ""), flags="--within 5m") == {"b": (-300, 300)}
+
+
+def test_all_end_together_by_their_time_limits():
+    jobs = ("a", "--time 30"), ("b", "--time 1:00:00"), ("c", "--time 60")
+    assert together(*jobs, flags="--end-together") == {"a": (1800, 1800)}
+    with pytest.raises(InputError, match=r"^--end-together: needs the --time of each job, and that of b has none$"):
+        together(("a", "--time 30"), ("b", ""), flags="--end-together")
+    with pytest.raises(InputError, match="more than 7 days from the others"):
+        together(("a", "--time 30"), ("b", "--time 8-00"), flags="--end-together")
+
+
+def test_scripts_that_contradict_each_other_are_refused():
+    with pytest.raises(InputError, match=r"^--to: the job of b gives that of a another window than others$"):
+        together(("a", "--start-after b:1m"), ("b", "--window a:2m"))
+    with pytest.raises(InputError, match=r"^--to: a has a window, as all others have"):
+        together(("a", "--start-after b:1m"), ("b", "--start-after a:1m"))
+
+
+# In the protocol, and in words
+
+
+def test_the_client_names_windows():
+    named = group_name("run7", ["mira"], {"mira": (-60, timedelta(minutes=5))})
+    assert [(of.domain, of.earliest.seconds, of.latest.seconds) for of in named.windows] == [("mira", -60, 300)]
+    assert group_name("run7", ["mira"]).SerializeToString() == b"\n\x04run7\x12\x04mira"
+    with pytest.raises(ValueError, match="the window of 'mira' is not of whole seconds"):
+        group_name("run7", ["mira"], {"mira": (0, 0.5)})
+
+
+def test_windows_are_told():
+    message = job_pb2.Group(windows=group_name("run7", ["b"], {"a": (0, 600), "b": (-90, -90)}).windows)
+    assert windows_found(Group(message)) == "; after the others start a +0:00 to +10:00, b -1:30"
+    assert windows_found(Group(job_pb2.Group())) == ""
