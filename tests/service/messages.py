@@ -4,6 +4,7 @@ from hypothesis import strategies as st
 
 from cosched.core.protocol import (
     FOREVER,
+    LONGEST_OFFSET,
     Found,
     GetMateJobId,
     GetMateStatus,
@@ -58,6 +59,8 @@ requests = st.one_of(
     st.builds(SettleStart, request_ids, jobs, jobs, generations, st.booleans()),
 )
 leases = st.integers(1, MAX_LEASE)
+offsets = st.integers(-LONGEST_OFFSET, LONGEST_OFFSET)
+windows = st.tuples(offsets, offsets).map(sorted).map(tuple).filter(lambda window: window != (0, 0))
 left_out = st.sets(st.from_regex(r"without\.[a-z]{1,9}", fullmatch=True), max_size=14).map(sorted).map(tuple)
 for_now = {"not_before": st.none(), "only_before": st.just(0), "book": st.just(False), "without": st.just(())}
 for_now["instant"] = st.none()

@@ -20,6 +20,7 @@ from cosched.core.protocol import (
     SettleGroupStart,
     Status,
     Vote,
+    Window,
 )
 from cosched.service.wire.fields import FieldError
 from cosched.service.wire.group_messages import MAX_LEASE, OUTCOME, VOTE
@@ -50,7 +51,9 @@ def test_every_order_comes_back_as_it_was(request, caller, called):
 def test_the_question_for_a_member_comes_back_as_it_was(job, group, domains, owner, data):
     named = tuple(sorted(domains))
     caller, called = data.draw(st.permutations(named))[:2]
-    request = GetMember(job, group, named, owner)
+    parted = sorted(data.draw(st.sets(st.sampled_from(named), max_size=len(named) - 1)))
+    windows = tuple(Window(domain, *data.draw(messages.windows)) for domain in parted)
+    request = GetMember(job, group, named, owner, windows)
     assert read_request(carried(write_request(request, here=caller, peer=called)), here=called) == Asked(
         caller, request
     )

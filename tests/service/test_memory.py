@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from cosched.core.coscheduling.ledger import PairedJob
 from cosched.core.coscheduling.membership import Booking, Decision, Membership, Proposal
-from cosched.core.job import JobState
+from cosched.core.job import JobState, SlotMoves
 from cosched.core.protocol import (
     FOREVER,
     GetMateJobId,
@@ -97,6 +97,7 @@ PLACES = st.builds(
     been_ready=st.booleans(),
     guard=NUMBERS,
     slot_block=NUMBERS,
+    slot_moves=st.sampled_from(SlotMoves),
     pushed=st.none() | NUMBERS,
 )
 

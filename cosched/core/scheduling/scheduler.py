@@ -80,6 +80,7 @@ class ClusterJob:
     guard: int = 0  # up to when wanted jobs may push its start; 0: not fixed yet
     slot: int | None = None
     slot_block: int = NONE
+    slot_moves: SlotMoves = SlotMoves.BY_ITSELF
     pushed: int | None = None  # it got its nodes before its turn: by how many seconds that pushed the first job
     owner: str = ""  # its record has it
 

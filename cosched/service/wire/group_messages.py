@@ -140,7 +140,7 @@ def write_window(window: Window) -> wire.Window:
 
 
 def read_windows(field: str, messages: Sequence[wire.Window], domains: Collection[Domain]) -> tuple[Window, ...]:
-    """Return the windows of a group of these domains, but those of jobs that start at the common instant; FieldError."""
+    """Return the windows of a group of these domains, but for jobs that start at the common instant; FieldError."""
     found: dict[Domain, tuple[int, int]] = {}
     for place, message in enumerate(messages):
         if message.domain in found:

@@ -16,7 +16,7 @@ from cosched.core.coscheduling.groups.proposals import membership
 from cosched.core.coscheduling.groups.reserving import Reserving
 from cosched.core.coscheduling.ledger import IllegalEvent, Ledger, PairedJob
 from cosched.core.coscheduling.outgoing import Outgoing
-from cosched.core.effects import Answer, Effect, MoveSlot, Reschedule, SetTimer, Timer
+from cosched.core.effects import Answer, Effect, Reschedule, SetTimer, Timer
 from cosched.core.events import (
     Answered,
     Booked,
@@ -40,7 +40,7 @@ from cosched.core.events import (
     TriedReady,
     Unlinked,
 )
-from cosched.core.job import JobState, SlotMoves
+from cosched.core.job import JobState
 from cosched.core.protocol import (
     AboutGroup,
     Domain,
@@ -226,9 +226,6 @@ class Grouping:
         if job.slot is not None:
             effects += self.allocations.slots.await_it(job, now)
             effects += self.agreeing.keep(job) if job.proposes and not job.confirmed else []
-            if group.windows:
-                moves = SlotMoves.NEVER if group.keeps_slot else SlotMoves.WITH_GROUP
-                effects.append(MoveSlot(job.id, moves))
         if group.decision is not None and group.decision.unsettled:
             effects += self.gathering.tell_again(job)
         return effects

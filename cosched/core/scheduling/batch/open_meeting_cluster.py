@@ -251,7 +251,7 @@ class OpenMeetingCluster(OpenCluster):
         if job.pushed is not None:
             self._pushed[job.id] = job.pushed
         if job.slot is not None and self._is_here(job.nodes, job.slot_block):
-            mark["slot"], mark["block"] = job.slot + 1, job.slot_block
+            mark["slot"], mark["block"], mark["moves"] = job.slot + 1, job.slot_block, job.slot_moves
         self._record["marked"] = 1
 
     def _is_here(self, nodes: int, block: int) -> bool:
@@ -268,6 +268,7 @@ class OpenMeetingCluster(OpenCluster):
             guard=int(mark["guard"]),
             slot=slot,
             slot_block=NONE if slot is None else int(mark["block"]),
+            slot_moves=SlotMoves.BY_ITSELF if slot is None else SlotMoves(int(mark["moves"])),
             pushed=self._pushed.get(self._job[row]),
             owner=self._owner[self._job[row]],
         )
