@@ -9,30 +9,44 @@ import numpy as np
 from cosched.errors import InputError
 from cosched.workload.generate import generate, swf_header
 from cosched.workload.jobs import UNKNOWN, TraceLog, Workload
-from cosched.workload.machine_models import MODELS, MachineName
+from cosched.workload.machine_models import MODELS, MachineModel, MachineName, varied
 
 PREFIX = "generated:"
 FORM = "generated:MODEL/jobs=N/days=D/utilisation=U/seed=S"
+VARIANTS = ("sessions", "swing", "large", "spread")  # what may be varied of a model
 DAY_S = 86_400
 MOST_DAYS = 10**6
 
 
 @dataclass(frozen=True, slots=True)
 class GeneratedTrace:
-    """What to draw. None: the value follows from the others (`generate`); for `seed`, from the replay."""
+    """What to draw. None: the value follows from the others (`generate`); for `seed`, from the replay.
+
+    The last four vary the model (`machine_models.varied`).
+    """
 
     machine: MachineName
     jobs: int | None = None
     days: float | None = None
     utilisation: float | None = None
     seed: int | None = None
+    sessions: float | None = None
+    swing: float | None = None
+    large: float | None = None
+    spread: float | None = None
+
+    @property
+    def model(self) -> MachineModel:
+        """The model to draw from; ValueError for one that cannot be drawn."""
+        wanted = {name: getattr(self, name) for name in VARIANTS}
+        return varied(MODELS[self.machine], **{name: value for name, value in wanted.items() if value is not None})
 
     def log(self, seed: int) -> TraceLog:
         """Draw the jobs as if read from a file, with `seed` unless the trace states its own; InputError."""
         if self.seed is not None:
             seed = self.seed
         span_s = None if self.days is None else max(1, round(self.days * DAY_S))
-        workload = generate(self.machine, jobs=self.jobs, span_s=span_s, utilisation=self.utilisation, seed=seed)
+        workload = generate(self.model, jobs=self.jobs, span_s=span_s, utilisation=self.utilisation, seed=seed)
         return replace(_as_log(workload), header=swf_header(self.machine, MODELS[self.machine].nodes, seed))
 
 
@@ -52,10 +66,12 @@ def parse_generated(text: str) -> GeneratedTrace:
         if key not in KEYS or key in values:
             raise ValueError(f"{setting!r} is given twice" if key in values else f"{FORM} expected, not {setting!r}")
         values[key] = _number(key, value)
-    return GeneratedTrace(machine, **values)  # type: ignore[arg-type]
+    trace = GeneratedTrace(machine, **values)  # type: ignore[arg-type]
+    _ = trace.model  # refuses values that cannot be drawn
+    return trace
 
 
-KEYS = {"jobs": int, "days": float, "utilisation": float, "seed": int}
+KEYS = {"jobs": int, "days": float, "utilisation": float, "seed": int, **dict.fromkeys(VARIANTS, float)}
 
 
 def _number(key: str, text: str) -> int | float:

@@ -18,7 +18,7 @@ Single months vary widely: Intrepid's wait has a standard deviation of 14 min ov
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Literal
 
@@ -183,3 +183,38 @@ EUREKA = MachineModel(
 )
 
 MODELS: Mapping[MachineName, MachineModel] = MappingProxyType({"intrepid": INTREPID, "eureka": EUREKA})
+
+
+def varied(
+    model: MachineModel,
+    *,
+    sessions: float | None = None,
+    swing: float | None = None,
+    large: float | None = None,
+    spread: float = 1,
+) -> MachineModel:
+    """Return a variant: what is not given stays. ValueError for a model that cannot be drawn.
+
+    `sessions`: mean number of jobs that a user submits in a row. `swing`: by which share of the mean the rate of
+    sessions goes up in the day and down in the night. `large`: share of the jobs on half of the machine or more.
+    `spread`: factor of the sigmas of the run times' logarithms.
+    """
+    return replace(
+        model,
+        session_jobs=model.session_jobs if sessions is None else sessions,
+        daily_swing=model.daily_swing if swing is None else swing,
+        sizes=model.sizes if large is None else _with_large(model, large),
+        runs=tuple(replace(part, sigma=part.sigma * spread) for part in model.runs),
+    )
+
+
+def _with_large(model: MachineModel, share: float) -> tuple[tuple[int, float], ...]:
+    """Return the sizes with another share of large jobs; among these, and among the others, nothing changes."""
+    if not 0 <= share < 1:
+        raise ValueError(f"large: {share:g} is not a share of the jobs from 0 to 1")
+    large = sum(weight for size, weight in model.sizes if 2 * size >= model.nodes)
+    others = sum(weight for _, weight in model.sizes) - large
+    return tuple(
+        (size, weight * (share / large if 2 * size >= model.nodes else (1 - share) / others))
+        for size, weight in model.sizes
+    )

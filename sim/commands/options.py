@@ -14,7 +14,10 @@ Keys of a domain, in --domain NAME,key=value,... and [[domain]] tables:
   trace                job log, plain or gzip; - is standard input;
                        generated:MODEL/jobs=N/days=D/utilisation=U/seed=S
                        draws jobs (MODEL: intrepid, eureka; all values
-                       are optional; the default seed is that of --seed)
+                       are optional; the default seed is that of --seed);
+                       of the model /sessions=N/swing=S/large=S/spread=F
+                       vary: jobs in a row, daily cycle, share on half the
+                       machine or more, factor of the run times' spread
   format               swf, accounting, sacct, csv (by its first line)
   nodes                size of the machine (stated by the trace)
   procs_per_node       processors of the trace that make a node (1)

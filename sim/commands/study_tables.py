@@ -25,6 +25,7 @@ FILES = (
 
 def study_summary(found: Found, folder: Path) -> Iterator[RenderableType]:
     """Yield a table of numbers (without those of the set-up), a line on claims, what was left out, and the files."""
+    from cosched.sim.studies.tang2011.paper.comparison import score
     from cosched.sim.studies.tang2011.words import left_out, replications
 
     yield replications(found.said)
@@ -32,9 +33,11 @@ def study_summary(found: Found, folder: Path) -> Iterator[RenderableType]:
     yield _numbers(found)
     yield ""
     holding = [checked for checked in found.claims if checked.verdict.holds]
-    agreeing = sum(compared.agrees not in ("no", "no result") for compared in found.numbers)
-    numbers, claims = len(found.numbers), len(found.claims)
-    yield f"{agreeing} of the paper's {numbers} numbers agree, and {len(holding)} of its {claims} claims hold."
+    numbers, claims = score(found.numbers), len(found.claims)
+    yield (
+        f"Of the paper's {numbers.all} numbers of outcomes {numbers.inside} agree and {numbers.within} lie within our "
+        f"intervals; {len(holding)} of its {claims} claims hold."
+    )
     for checked in found.claims:
         if not checked.verdict.holds:
             yield f"  not here: {checked.claim.text} ({checked.claim.where})"
@@ -50,5 +53,6 @@ def _numbers(found: Found) -> Table:
     for compared in found.numbers:
         statement = compared.statement
         if not statement.fact:
-            table.add_row(f"{statement.where}  {statement.what}", statement.said, compared.ours, compared.agrees)
+            paper = f"{statement.said} ({statement.note})" if statement.note else statement.said
+            table.add_row(f"{statement.where}  {statement.what}", paper, compared.ours, compared.agrees)
     return table

@@ -39,9 +39,40 @@ def test_it_is_cut_scaled_and_rounded_like_a_file():
     assert set(rounded.workload.nodes.tolist()) <= {4 * 2**i for i in range(6)}
 
 
+MONTH = "generated:eureka/jobs=4000/days=30/utilisation=0.5"
+
+
+def drawn(text: str) -> Workload:
+    return replayed(text, seed=1).workload
+
+
+@pytest.mark.parametrize(
+    ("setting", "measure", "least", "most"),
+    [
+        ("large=0.1", lambda jobs: (jobs.nodes >= 50).mean(), 0.08, 0.12),
+        ("large=0", lambda jobs: (jobs.nodes >= 50).mean(), 0, 0),
+        ("sessions=1", lambda jobs: (np.diff(jobs.submit) < 200).mean(), 0, 0.4),  # 648 s from job to job
+        ("sessions=40", lambda jobs: (np.diff(jobs.submit) < 200).mean(), 0.6, 1),
+        ("swing=0", lambda jobs: (jobs.submit % 86_400 < 43_200).mean(), 0.48, 0.52),
+        ("swing=1", lambda jobs: (jobs.submit % 86_400 < 43_200).mean(), 0.1, 0.3),  # few in the morning
+        ("spread=0.2", lambda jobs: np.log(jobs.run[jobs.run > 1000]).std(), 0, 0.4),
+    ],
+)
+def test_one_property_is_varied_and_jobs_span_and_load_stay(setting, measure, least, most):
+    usual, varied = drawn(MONTH), drawn(f"{MONTH}/{setting}")
+    assert least <= measure(varied) <= most
+    assert not least <= measure(usual) <= most or setting in ("sessions=1", "large=0")
+    for jobs in (usual, varied):
+        assert (len(jobs), jobs.submit.max()) == (4000, 30 * 86_400)
+        assert jobs.run @ jobs.nodes / (100 * 30 * 86_400) == pytest.approx(0.5, rel=1e-3)
+
+
 @pytest.mark.parametrize(
     ("trace", "reason"),
     [
+        ("generated:eureka/large=2", "large: 2 is not a share of the jobs"),
+        ("generated:eureka/sessions=0.5", "sessions need 1 job or more"),
+        ("generated:eureka/swing=2", "daily_swing must be 0 to 1"),
         ("generated:cray", "no machine is called 'cray'"),
         ("generated:eureka/days", "days: '' is not a number"),
         ("generated:eureka/days=0", "days: '0' is not a number"),

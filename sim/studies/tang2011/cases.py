@@ -94,9 +94,15 @@ def _release_order(plan: Plan, replication: int) -> Iterator[Case]:
 
 
 def _sensitivity(plan: Plan, sensitivity: Sensitivity, replication: int) -> Iterator[Case]:
-    """Yield the cases of a sensitivity, without its default, which is the case of V-D."""
+    """Yield the cases of a sensitivity, without its default, which is a case of V-D or V-E."""
     for point in sensitivity.points:
         for schemes in (*sensitivity.schemes, *((BASE,) if sensitivity.own_base else ())):
             if point != sensitivity.default:
-                settings = plan.by_load(schemes, MEDIUM, replication)
+                settings = _usual(plan, sensitivity, schemes, replication)
                 yield _case(sensitivity.name, point, schemes, replication, sensitivity.vary(settings, point))
+
+
+def _usual(plan: Plan, sensitivity: Sensitivity, schemes: str, replication: int) -> Settings:
+    if sensitivity.share is None:
+        return plan.by_load(schemes, MEDIUM, replication)
+    return plan.by_share(schemes, sensitivity.share, replication)

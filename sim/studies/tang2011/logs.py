@@ -52,6 +52,7 @@ class LogMonths:
     folder: Path
     nodes: tuple[int, int]
     longer: bool = False
+    generated: bool = False
 
     @property
     def partitioned(self) -> bool:

@@ -25,7 +25,12 @@ from cosched.sim.studies.tang2011.results import Results
 from cosched.sim.studies.tang2011.running import read_study
 from cosched.sim.studies.tang2011.sensitivity import sensitivities
 from cosched.sim.studies.tang2011.setup import Plan
-from cosched.sim.studies.tang2011.tables import deadlocks_table, release_order_table, sensitivity_table
+from cosched.sim.studies.tang2011.tables import (
+    deadlocks_table,
+    properties_table,
+    release_order_table,
+    sensitivity_table,
+)
 
 PAPER = "paper.md"
 
@@ -49,7 +54,8 @@ class Found:
 def rebuild(folder: Path) -> Found:
     """Write tables, figures, paper.md and report.html from a study's results; InputError, OSError."""
     found = read_found(folder)
-    write_texts(folder, PAPER, paper_in_markdown(found.said, found.numbers, found.claims), tables(found))
+    properties = properties_table(found.results)
+    write_texts(folder, PAPER, paper_in_markdown(found.said, found.numbers, found.claims, properties), tables(found))
     page = study_page(found.said, found.plan, found.results, found.numbers, found.claims)
     write_page(page, folder)
     return found

@@ -151,10 +151,12 @@ def _of_machine(m: str, days: float) -> dict[str, Expr]:
 
 
 def _defaults(rows: DataFrame, sensitivities: Sequence[Sensitivity]) -> Iterator[DataFrame]:
-    """Yield the rows for the default of each sensitivity: the case of V-D at a medium load."""
-    medium = rows.filter(col("experiment") == BY_LOAD, col("point") == MEDIUM)
+    """Yield the rows for the default of each sensitivity: the case of V-D at a medium load, or of V-E."""
     for sensitivity in sensitivities:
-        wanted = medium.filter(col("schemes").is_in([*sensitivity.schemes, BASE]))
+        share = sensitivity.share
+        of, point = (BY_LOAD, MEDIUM) if share is None else (BY_SHARE, share)
+        usual = rows.filter(col("experiment") == of, col("point") == point)
+        wanted = usual.filter(col("schemes").is_in([*sensitivity.schemes, BASE]))
         yield wanted.with_columns(
             lit(sensitivity.name).alias("experiment"), lit(float(sensitivity.default)).alias("point")
         )

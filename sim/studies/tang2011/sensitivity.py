@@ -1,4 +1,4 @@
-"""Sensitivity beyond the paper: one setting at a time, at a medium load of Eureka."""
+"""Sensitivity beyond the paper: one setting at a time, at a medium load of Eureka (V-D), or in V-E."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from cosched.sim.studies.tang2011.setup import (
     MACHINES,
     RELEASE_MIN,
     SCHEMES,
+    SHARES,
     WINDOW_S,
     YIELDING,
     Plan,
@@ -33,7 +34,7 @@ class Sensitivity:
     """One setting: its values (`points`), the paper's value (`default`), and a function that changes a replay.
 
     `own_base`: the setting also changes what happens without coscheduling. `splits_pairs`: mates may start apart.
-    `labels` are the names of points.
+    `labels` are the names of points. `share`: it is V-E with this share of paired jobs that is varied, else V-D.
     """
 
     name: str
@@ -46,6 +47,7 @@ class Sensitivity:
     own_base: bool = False
     splits_pairs: bool = False
     labels: tuple[str, ...] = ()
+    share: float | None = None
 
     def label(self, point: float) -> str:
         """Return the name of a point."""
@@ -62,6 +64,8 @@ def sensitivities(plan: Plan) -> list[Sensitivity]:
     found = [*_of_policies(), *_of_workloads(), _unreachable(plan)]
     if plan.months.partitioned:
         found.append(_partitions())
+    if plan.months.generated:
+        found += _of_many()
     return [sensitivity.fewer() for sensitivity in found] if plan.quick else found
 
 
@@ -133,6 +137,24 @@ def _partitions() -> Sensitivity:
         own_base=True,
         labels=("flat", "partitioned"),
     )
+
+
+def _of_many() -> Iterator[Sensitivity]:
+    """Yield what the paper does not say of Eureka's month in V-E, at the greatest share of paired jobs."""
+    properties = (
+        ("sessions", "Bursts of Eureka's jobs", "jobs that a user submits in a row", (1, 1.5, 5, 20, 80), 1.5),
+        ("swing", "Daily cycle of Eureka's jobs", "swing around the mean rate", (0, 0.4, 0.7, 1), 0.4),
+        ("large", "Large jobs of Eureka", "share on 50 nodes or more", (0.0008, 0.01, 0.04, 0.1), 0.0008),
+        ("spread", "Spread of Eureka's run times", "times the usual sigma", (0.5, 0.75, 1, 1.25), 1),
+    )
+    for key, title, axis, points, usual in properties:
+        vary = partial(_eureka_varied, key)
+        yield Sensitivity(f"eureka-{key}", title, axis, points, usual, SCHEMES, vary, own_base=True, share=SHARES[-1])
+
+
+def _eureka_varied(key: str, settings: Settings, value: float) -> Settings:
+    intrepid, eureka = settings["domains"]
+    return {**settings, "domains": [intrepid, {**eureka, "trace": f"{eureka['trace']}/{key}={value:g}"}]}
 
 
 def _everywhere(key: str, settings: Settings, value: float) -> Settings:

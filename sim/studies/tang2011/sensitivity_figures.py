@@ -20,9 +20,11 @@ def sensitivity_figure(results: Results, sensitivity: Sensitivity) -> Figure:
     ]
     if sensitivity.splits_pairs:
         panels.append(_panel(results, sensitivity, "(e) Pairs", TOGETHER, "pairs that start together (%)"))
+    share = sensitivity.share
+    where = "At a medium load of Eureka (0.5)" if share is None else f"V-E, {100 * share:g} % of Intrepid's jobs paired"
     caption = (
-        "At a medium load of Eureka (0.5): the difference of the average wait of all jobs to the base on the same "
-        f"workload, and the sync time of paired jobs. {LETTERS} {INTERVALS}"
+        f"{where}: the difference of the average wait of all jobs to the base on the same workload, and the sync time "
+        f"of paired jobs. {LETTERS} {INTERVALS}"
     )
     return grouped_bars(f"sensitivity-{sensitivity.name}", sensitivity.title, caption, panels)
 

@@ -48,6 +48,10 @@ class Months(Protocol):
     def partitioned(self) -> bool:
         """Whether Intrepid is the machine whose partitions are known."""
 
+    @property
+    def generated(self) -> bool:
+        """Whether the jobs are drawn, so that their properties can be varied."""
+
     def intrepid(self, replication: int, days: float) -> Settings:
         """Intrepid's jobs in so many days."""
 
@@ -64,6 +68,7 @@ class GeneratedMonths:
 
     longer: bool = True
     partitioned: bool = True
+    generated: bool = True
 
     def intrepid(self, replication: int, days: float) -> Settings:  # noqa: ARG002  (the seed tells them apart)
         """Intrepid's jobs in so many days."""

@@ -12,7 +12,7 @@ from cosched.sim.studies.tang2011.cases import BY_SHARE, LAST, LONG, LONG_NO_TIM
 from cosched.sim.studies.tang2011.paper.claims import never_started
 from cosched.sim.studies.tang2011.results import EXTRA, LOSS_SHARE, NEVER, SYNC, TOGETHER, WAIT, Results
 from cosched.sim.studies.tang2011.sensitivity import Sensitivity
-from cosched.sim.studies.tang2011.setup import HOLDING, MACHINES, SHARES
+from cosched.sim.studies.tang2011.setup import HOLDING, MACHINES, SCHEMES, SHARES
 
 Row = tuple[str | int | float | None, ...]
 
@@ -73,6 +73,20 @@ def sensitivity_table(results: Results, sensitivity: Sensitivity) -> DataFrame:
             rows.append((sensitivity.label(point), schemes, *numbers))
     heads = [name for measure in measures for name in (measure, f"{measure} ci95")]
     return _frame(rows, (sensitivity.axis, "schemes", *heads))
+
+
+def properties_table(results: Results) -> DataFrame:
+    """Return Intrepid's waits and sync times in V-E at each value of each property of Eureka's month."""
+    rows: list[Row] = []
+    for sensitivity in results.sensitivities:
+        for point in sensitivity.points if sensitivity.share is not None else ():
+            waits = [results.mean(sensitivity.name, point, schemes, f"intrepid {WAIT}") for schemes in SCHEMES]
+            syncs = [results.mean(sensitivity.name, point, schemes, f"intrepid {SYNC}") for schemes in SCHEMES]
+            usual = " (usual)" if point == sensitivity.default else ""
+            numbers = [number for value in [*waits, *syncs] for number in _mean_and_half(value)]
+            rows.append((sensitivity.title, f"{sensitivity.axis} {sensitivity.label(point)}{usual}", *numbers))
+    heads = [f"{measure}, {schemes}" for measure in ("wait", "sync time") for schemes in SCHEMES]
+    return _frame(rows, ("property", "value", *(name for head in heads for name in (head, f"{head} ci95"))))
 
 
 def in_words(table: DataFrame) -> Iterator[list[str]]:

@@ -82,10 +82,11 @@ def test_a_sensitivity_changes_one_setting_at_both_ends():
     names = {sensitivity.name for sensitivity in sensitivities(WHOLE)}
     assert names == {
         "release-interval", "held-cap", "yield-limit", "yield-boost", "pair-window", "estimates", "unreachable",
-        "partitions",
+        "partitions", "eureka-sessions", "eureka-swing", "eureka-large", "eureka-spread",
     }  # fmt: skip
-    settings = WHOLE.by_load("HH", 0.5, 1)
     for sensitivity in sensitivities(WHOLE):
+        share = sensitivity.share
+        settings = WHOLE.by_load("HH", 0.5, 1) if share is None else WHOLE.by_share("HH", share, 1)
         assert sensitivity.default in sensitivity.points
         for point in sensitivity.points:
             if point != sensitivity.default:

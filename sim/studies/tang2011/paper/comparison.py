@@ -12,7 +12,7 @@ from cosched.sim.studies.tang2011.paper.claim import Claim, Verdict
 from cosched.sim.studies.tang2011.paper.claims import claims
 from cosched.sim.studies.tang2011.paper.numbers import statements
 from cosched.sim.studies.tang2011.paper.statement import Statement
-from cosched.sim.studies.tang2011.results import Results
+from cosched.sim.studies.tang2011.results import JOBS, LOAD, Results
 from cosched.sim.studies.tang2011.setup import BASE
 
 INSIDE, WITHIN, OUTSIDE, UNKNOWN = "yes", "within ±", "no", "no result"
@@ -43,6 +43,25 @@ def compare_numbers(results: Results, facts: Mapping[str, float]) -> list[Compar
 def check_claims(results: Results) -> list[Checked]:
     """Check every claim."""
     return [Checked(claim, claim.check(results)) for claim in claims()]
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """How many numbers of outcomes the paper states, how many of ours are inside, and how many only reach it."""
+
+    all: int
+    inside: int
+    within: int
+
+
+def score(numbers: Sequence[Compared]) -> Score:
+    """Count the numbers that agree. What the study was given, such as loads, is no outcome."""
+    outcomes = [each.agrees for each in numbers if not _given(each.statement)]
+    return Score(len(outcomes), outcomes.count(INSIDE), outcomes.count(WITHIN))
+
+
+def _given(statement: Statement) -> bool:
+    return bool(statement.fact) or statement.measure.endswith((f" {LOAD}", f" {JOBS}"))
 
 
 def numbers_table(compared: Sequence[Compared]) -> polars.DataFrame:
