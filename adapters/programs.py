@@ -39,7 +39,7 @@ class Programs:
         Else raises what `failure` makes of it; UnavailableError after the timeout.
         """
         name = argv[0]
-        process = await self._start(argv)
+        process = await self._start(argv, stdin=DEVNULL, stderr=PIPE)
         try:
             async with asyncio.timeout(self._timeout):
                 printed, said = await asyncio.gather(_read(process, process.stdout), _read(process, process.stderr))
@@ -47,14 +47,18 @@ class Programs:
         except TimeoutError:
             raise UnavailableError(f"{name}: no answer from {self._whose} within {self._timeout:g} s") from None
         finally:
-            await _end(process)
+            await end(process)
         if len(printed) > _MOST_PRINTED:
             raise ManagerError(f"{name} printed more than {_MOST_PRINTED} bytes")
         if code not in fine:
             raise failure(name, code, said)
         return printed
 
-    async def _start(self, argv: Sequence[str]) -> Process:
+    async def talk(self, argv: Sequence[str]) -> Process:
+        """Start a program that reads commands and prints answers; it shares our error output. `end` ends it."""
+        return await self._start(argv, stdin=PIPE, stderr=None)
+
+    async def _start(self, argv: Sequence[str], stdin: int, stderr: int | None) -> Process:
         program = shutil.which(argv[0], path=self._bin or self._environment["PATH"])
         if program is None:
             raise ManagerError(f"{argv[0]} is not found in {self._bin or 'PATH'}")
@@ -62,12 +66,13 @@ class Programs:
             return await asyncio.create_subprocess_exec(
                 program,
                 *argv[1:],
-                stdin=DEVNULL,
+                stdin=stdin,
                 stdout=PIPE,
-                stderr=PIPE,
+                stderr=stderr,
                 cwd="/",
                 env=self._environment,
                 start_new_session=True,  # so that it can be killed with its children
+                limit=_MOST_PRINTED,
             )
         except OSError as error:
             raise ManagerError(f"{argv[0]} cannot be run: {error.strerror}") from error
@@ -87,8 +92,8 @@ async def _read(process: Process, stream: asyncio.StreamReader | None) -> bytes:
     return b"".join(parts)
 
 
-async def _end(process: Process) -> None:
-    """Kill a process, and read its pipes to their ends, since `wait` waits for these."""
+async def end(process: Process) -> None:
+    """Kill a process if it runs, and read its pipes to their ends, since `wait` waits for these."""
     if process.returncode is None:
         _kill(process)
         await asyncio.gather(_discard(process.stdout), _discard(process.stderr))
@@ -101,8 +106,7 @@ def _kill(process: Process) -> None:
 
 
 async def _discard(stream: asyncio.StreamReader | None) -> None:
-    assert stream is not None
-    while await stream.read(_CHUNK):
+    while stream is not None and await stream.read(_CHUNK):
         pass
 
 

@@ -27,6 +27,8 @@ from cosched.adapters.pbs.words import ARRAY, WordError, find
 
 WAITS = "waits for its mate (cosched)"
 STEPS_BACK = "lets other jobs go first (cosched)"
+TAKEN = "its nodes have just been taken (cosched)"
+_CYCLE = 10.0  # seconds: no scheduling cycle takes longer, or little is lost
 _LOG = logging.getLogger(__name__)
 
 
@@ -55,6 +57,8 @@ class Job:
     offline: bool = False  # they are offline, with the job on record
     admitted: bool = False  # we have called qrun: the hook lets it run
     turned_away: float = 0.0  # until then it is not offered
+    by_us: float = float("-inf")  # when we have started it
+    too_late: set[str] = field(default_factory=set)  # jobs that were refused its nodes since then
     started: float | None = None  # seconds since 1970
     end: Ended | None = None
     changed: float = 0.0  # when the hook, or we, last changed its phase: older looks do not count
@@ -72,15 +76,23 @@ class Job:
 
 
 class Book:
-    """Reports go to `report`; `clock` is the loop's; `on_offer` gets each job that is offered now."""
+    """Reports go to `report`; `clock` is the loop's.
+
+    `on_offer` gets each job that is offered now; `ask_again` makes PBS schedule once more.
+    """
 
     def __init__(
-        self, report: Callable[[BatchReport], None], clock: Callable[[], float], on_offer: Callable[[Job], None]
+        self,
+        report: Callable[[BatchReport], None],
+        clock: Callable[[], float],
+        on_offer: Callable[[Job], None],
+        ask_again: Callable[[], object],
     ) -> None:
         self.jobs: dict[str, Job] = {}
         self._report = report
         self._clock = clock
         self._on_offer = on_offer
+        self._ask_again = ask_again
         self._others: set[str] = set()  # queued jobs that name no mate
         self._refused: set[str] = set()
 
@@ -115,6 +127,8 @@ class Book:
             return WAITS
         if self._clock() < job.turned_away:
             return STEPS_BACK
+        if self._taken(job, vnodes):
+            return TAKEN
         if job.phase is Phase.RUNNING:
             self._report(Withdrawn(job.job_id))
         job.phase, job.vnodes, job.started = Phase.OFFERED, vnodes, None
@@ -125,6 +139,22 @@ class Book:
         else:
             self.report_offer(job)
         return WAITS
+
+    def _taken(self, job: Job, vnodes: str) -> bool:
+        """Whether one of the nodes went to a job that we started while this cycle of the scheduler had begun already.
+
+        The cycle still sees these nodes as free. A cycle asks once for each job, so that of those that ask again the
+        scheduler means that they share the nodes.
+        """
+        nodes, since = commands.chunks(vnodes).keys(), self._clock() - _CYCLE
+        for other in self.jobs.values():
+            if other.by_us < since or other.phase is not Phase.RUNNING or job.job_id in other.too_late:
+                continue
+            if other is not job and not commands.chunks(other.vnodes).keys().isdisjoint(nodes):
+                other.too_late.add(job.job_id)
+                self._ask_again()
+                return True
+        return False
 
     def report_offer(self, job: Job) -> None:
         """Report the job's offer, if it has one."""
@@ -188,6 +218,8 @@ class Book:
         if not job.admitted and job.link is not None and job.phase is not Phase.RUNNING:
             _LOG.warning("job %s has started without permission", job.job_id)
         job.phase, job.started, job.changed = Phase.RUNNING, at, self._clock()
+        if job.admitted:
+            job.by_us, job.too_late = job.changed, set()
         self._report(Started(job.job_id, round((at or 0) * SECOND)))
 
     def withdraw(self, job: Job) -> None:

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, TypeVar
 
 from cosched.adapters.manager import UnknownJobError
 from cosched.adapters.pbs import commands
 from cosched.adapters.pbs.commands import JobRow, NodeRow, UnknownObjectError
+from cosched.adapters.pbs.connection import Connection, NoConnectionError
 from cosched.adapters.pbs.settings import PbsSettings
 from cosched.adapters.programs import Programs
 
 _MOST_CHANGES = 4  # concurrent commands that change something
-_MOST_IDS = 500  # in one command
 _NODES_OF_A_COMMAND = 200
 _T = TypeVar("_T")
 
@@ -27,7 +27,10 @@ class Pbs:
         conf = os.environ.get("PBS_CONF_FILE")
         environment = {"PBS_CONF_FILE": conf} if conf else {}
         self._programs = Programs("PBS", settings.bin, settings.command_timeout, environment)
+        self._connection = Connection(self._programs, settings.command_timeout)
         self._changes = asyncio.Semaphore(_MOST_CHANGES)
+        self._one_cycle = asyncio.Lock()
+        self._cycles = 0  # that we have asked for
 
     async def queue(self) -> list[JobRow]:
         """Return all jobs that have not ended."""
@@ -36,13 +39,13 @@ class Pbs:
     async def details(self, jobs: Sequence[str]) -> list[JobRow]:
         """Return those of the jobs that PBS knows, also of those that have ended."""
         rows: list[JobRow] = []
-        for some in batched(jobs, _MOST_IDS):
-            rows += commands.parse_jobs(await self._ask(commands.details(some)))
+        for job in jobs:  # of several jobs, qstat shows one, if it prints JSON
+            rows += commands.parse_jobs(await self._ask(commands.history(job)))
         return rows
 
     async def history(self) -> list[JobRow]:
         """Return all jobs, also those that have ended recently."""
-        return commands.parse_jobs(await self._ask(commands.details([])))
+        return commands.parse_jobs(await self._ask(commands.history()))
 
     async def nodes(self) -> list[NodeRow]:
         """Return all nodes that jobs can use."""
@@ -55,7 +58,7 @@ class Pbs:
     async def listed(self, kind: str, name: str = "") -> dict[str, dict[str, str]]:
         """Return the attributes of an object of the server, or of all of a kind; nothing if there is none."""
         with suppress(UnknownObjectError):
-            return commands.parse_listed(await self._programs.run(commands.listed(kind, name), commands.failure))
+            return commands.parse_listed(await self._run(commands.listed(kind, name)))
         return {}
 
     async def hook_settings(self, hook: str) -> dict[str, Any]:
@@ -78,10 +81,15 @@ class Pbs:
         await self._change(commands.alter(job, resources))
 
     async def schedule(self) -> None:
-        """Begin a scheduling cycle, unless an administrator has turned scheduling off."""
-        listed = await self.listed("server", "scheduling")
-        if all(server.get("scheduling") == "True" for server in listed.values()):
-            await self._change(commands.schedule())
+        """Begin a scheduling cycle, one for all who wait for it, unless an administrator has turned scheduling off."""
+        before = self._cycles
+        async with self._one_cycle:
+            if self._cycles > before:
+                return
+            listed = await self.listed("server", "scheduling")
+            self._cycles += 1
+            if all(server.get("scheduling") == "True" for server in listed.values()):
+                await self._change(commands.schedule())
 
     async def hold(self, job: str, vnodes: str) -> None:
         """Take the nodes of an exec_vnode offline, for this job."""
@@ -100,11 +108,22 @@ class Pbs:
 
     async def _ask(self, argv: list[str]) -> bytes:
         """Run a command of which a part of the answer may be missing: qstat, if it does not know some jobs."""
-        return await self._programs.run(argv, commands.failure, fine=(0, commands.UNKNOWN_JOBS, commands.FINISHED_JOB))
+        return await self._run(argv, fine=(0, commands.UNKNOWN_JOBS, commands.FINISHED_JOB))
 
     async def _change(self, argv: list[str]) -> None:
         async with self._changes:
-            await self._programs.run(argv, commands.failure)
+            await self._run(argv)
+
+    async def _run(self, argv: list[str], fine: Collection[int] = (0,)) -> bytes:
+        """Run a command, over the connection if that can do it."""
+        if self._connection.can(argv):
+            with suppress(NoConnectionError):
+                return await self._connection.run(argv, commands.failure, fine)
+        return await self._programs.run(argv, commands.failure, fine)
+
+    async def close(self) -> None:
+        """End the connection to the server."""
+        await self._connection.close()
 
 
 def batched(items: Sequence[_T], most: int) -> Iterator[Sequence[_T]]:

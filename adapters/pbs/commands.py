@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -80,9 +80,9 @@ def queue() -> list[str]:
     return ["qstat", "-f", "-F", "json"]
 
 
-def details(jobs: Iterable[str]) -> list[str]:
-    """These jobs (none given: all), also those that have ended."""
-    return ["qstat", "-x", "-f", "-F", "json", *jobs]
+def history(*job: str) -> list[str]:
+    """A job (none given: all), also if it has ended."""
+    return ["qstat", "-x", "-f", "-F", "json", *job]
 
 
 def nodes() -> list[str]:
@@ -258,8 +258,8 @@ def _number(value: object) -> int | None:
 
 def _instant(value: object) -> int | None:
     """Return a date: PBS writes them as ctime(3) does, or as a number."""
-    if isinstance(value, int):
-        return value
+    if isinstance(value, int) or (isinstance(value, str) and value.isdecimal()):
+        return int(value)
     try:
         return int(time.mktime(time.strptime(_text(value), "%a %b %d %H:%M:%S %Y")))
     except (ValueError, OverflowError):

@@ -13,9 +13,9 @@ _SIGNALLED = (256, 128)  # what is added to the signal that has ended a job: by 
 _OF_PBS = {-29: (End.TIMEOUT, ""), -4: (End.UNSTARTED, "it could not be started"), -1: (End.UNSTARTED, "")}
 
 
-def ended(row: JobRow) -> Ended:
-    """Return the report of a job that qstat shows as finished."""
-    ran = row.started_at is not None
+def ended(row: JobRow, started_at: float | None = None) -> Ended:
+    """Return the report of a job that qstat shows as finished; `started_at`: as we know it, seconds since 1970."""
+    began = started_at if row.started_at is None else row.started_at
     code, signal = row.exit_code, _signal(row.exit_code)
     how, reason = End.EXITED, ""
     if row.substate == _DELETED or code is None:
@@ -28,8 +28,8 @@ def ended(row: JobRow) -> Ended:
         row.job_id,
         how,
         round((row.ended_at or time.time()) * SECOND),
-        started_at=round(row.started_at * SECOND) if row.started_at is not None else None,
-        exit_code=code if ran and how is End.EXITED else None,
+        started_at=round(began * SECOND) if began is not None else None,
+        exit_code=code if how is End.EXITED else None,
         signal=signal if how is End.SIGNALLED else None,
         reason=reason,
     )

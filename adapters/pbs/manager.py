@@ -48,7 +48,9 @@ class PbsManager(BatchSystem):
         self.settings = settings
         self._pbs = Pbs(settings)
         self._reports: asyncio.Queue[BatchReport] = asyncio.Queue()
-        self._book = Book(self._reports.put_nowait, self._now, self._offered)
+        self._book = Book(
+            self._reports.put_nowait, self._now, self._offered, lambda: self._own(self._schedule_later(0))
+        )
         self._watch = Watch(self._look, settings.poll_interval)
         hints = self._watch.hint, self._ended
         self._hooks = HookServer(settings.hook_socket, self._book.asked, self._changing, *hints)
@@ -158,10 +160,14 @@ class PbsManager(BatchSystem):
             self._book.runs(job, time.time())
 
     async def _not_run(self, job: Job, error: ManagerError) -> None:
-        """qrun has failed; it fails too for a job that runs, since an earlier call had no answer."""
+        """qrun has failed; it fails too for a job that runs already: an earlier call had no answer, or PBS was faster.
+
+        The scheduler may start it on its nodes as soon as it is admitted.
+        """
         rows = await until_it_answers(lambda: self._pbs.details([job.job_id]))
-        if any(row.state == "R" for row in rows):
+        if any(row.state in ("R", "E") or (row.state == "F" and row.started_at is not None) for row in rows):
             self._book.runs(job, time.time())
+            self._watch.hint()  # perhaps it has even ended
             return
         _LOG.warning("job %s cannot be started on its nodes: %s", job.job_id, error)
         self._withdraw(job)
@@ -260,6 +266,7 @@ class PbsManager(BatchSystem):
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._pbs.close()
         self._watch.close()
         await self._hooks.close()
 
@@ -354,7 +361,7 @@ class PbsManager(BatchSystem):
         """A job is not in the queue any more."""
         if row is not None and row.state != "F":
             return
-        self._book.ended(job, gone(job.job_id, job.started) if row is None else ended(row))
+        self._book.ended(job, gone(job.job_id, job.started) if row is None else ended(row, job.started))
         self._free(job)
 
     async def _check_nodes(self) -> None:

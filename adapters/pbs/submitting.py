@@ -83,6 +83,6 @@ def _qsub(argv: Sequence[str], script: bytes, directory: str | None) -> str:
 
 def _names_mate(job_id: str) -> bool:
     """Whether the job names a mate, perhaps by a line of its script: PBS has read that."""
-    shown = subprocess.run(commands.details([job_id]), capture_output=True, check=False)
+    shown = subprocess.run(commands.history(job_id), capture_output=True, check=False)
     rows = commands.parse_jobs(shown.stdout) if shown.returncode == 0 else []
     return any(row.resources for row in rows)

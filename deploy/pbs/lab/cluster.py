@@ -15,7 +15,10 @@ from deploy.pbs.lab.namespace import STATE, Namespace
 
 _T = TypeVar("_T")
 PREFIX = "COSCHED_LAB_PBS"  # environment variable: where OpenPBS is installed, instead of /opt/pbs
-_COMMANDS = ("qalter", "qdel", "qhold", "qmgr", "qmove", "qrerun", "qrls", "qrun", "qstat", "qsub", "pbsnodes")
+_COMMANDS = (
+    *("qalter", "qdel", "qhold", "qmgr", "qmove", "qrerun", "qrls", "qrun", "qstat", "qsub"),
+    *("pbsnodes", "pbs_python"),
+)
 _WRAPPER = """#!/bin/sh
 export PBS_CONF_FILE={conf}
 exec nsenter -t {init} --net --uts --pid --mount -- /bin/sh -c 'cd "$0" && exec "$@"' "$PWD" {program} "$@"

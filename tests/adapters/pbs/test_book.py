@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from cosched.adapters.batch_system import BatchReport
-from cosched.adapters.pbs.book import WAITS, Book, Job, Phase
+from cosched.adapters.pbs.book import TAKEN, WAITS, Book, Job, Phase
 from cosched.adapters.pbs.commands import JobRow
 from cosched.adapters.pbs.hook_server import Asked
 
@@ -23,7 +23,7 @@ def reports() -> list[BatchReport]:
 
 @pytest.fixture
 def book(reports: list[BatchReport]) -> Book:
-    return Book(reports.append, lambda: 100.0, lambda _: None)
+    return Book(reports.append, lambda: 100.0, lambda _: None, lambda: None)
 
 
 @pytest.fixture
@@ -42,6 +42,21 @@ def test_others_get_none_of_the_nodes_that_are_kept(book: Book, offered: Job) ->
     other = replace(ASKED, job_id="8", resources={}, vnodes="(a2:ncpus=1)+(a3:ncpus=1)")
     assert book.asked(other) == f"its nodes are kept for job {offered.job_id} (cosched)"
     assert book.asked(replace(other, vnodes=THERE)) is None
+
+
+def test_a_cycle_that_began_before_we_started_a_job_offers_nobody_its_nodes(book: Book, offered: Job) -> None:
+    other = replace(ASKED, job_id="8", vnodes="(a2:ncpus=1)+(a3:ncpus=1)")
+    offered.admitted = True
+    book.runs(offered, 50.0)
+    assert book.asked(replace(other, vnodes=THERE)) == WAITS
+    book.withdraw(book.jobs["8"])
+    assert book.asked(other) == TAKEN
+    assert book.asked(other) == WAITS  # a cycle asks once for each job: they are to share the nodes
+
+
+def test_nodes_of_a_job_that_pbs_has_started_are_pbs_s_affair(book: Book, offered: Job) -> None:
+    book.runs(offered, 50.0)
+    assert book.asked(replace(ASKED, job_id="8")) == WAITS
 
 
 def test_an_offered_job_that_its_user_holds_back_is_found(book: Book, offered: Job) -> None:
