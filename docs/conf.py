@@ -48,6 +48,7 @@ docs/page
 docs/schemes
 docs/operating
 docs/when-and-why
+docs/other-programs
 docs/slurm
 docs/pbs
 deploy/pbs/README

@@ -9,10 +9,11 @@ import click
 
 from cosched.cli.client.connection import connected, json_option, server_option
 from cosched.cli.client.jobs import JobId
-from cosched.cli.client.wording import expected, json_value
+from cosched.cli.client.wording import expected
 from cosched.cli.output.failures import FAILED, Failure
 from cosched.cli.output.plain_text import printable
 from cosched.cli.output.terminal import show_json, show_text
+from cosched.plain_json import json_value
 
 if TYPE_CHECKING:
     from cosched.client import Client, Explanation, Job, Outlook

@@ -13,10 +13,10 @@ import click
 from cosched.cli.client.connection import connected, json_option, server_option
 from cosched.cli.client.jobs import JobId
 from cosched.cli.client.time_limits import TimeLimit
-from cosched.cli.client.wording import json_value
 from cosched.cli.output.failures import FAILED, Failure
 from cosched.cli.output.plain_text import printable, table
 from cosched.cli.output.terminal import show_json, show_text
+from cosched.plain_json import json_value
 
 if TYPE_CHECKING:
     from cosched.client import FoundMate

@@ -12,9 +12,10 @@ from cosched.cli.client.connection import connected, json_option, server_option
 from cosched.cli.client.explain import explained
 from cosched.cli.client.node_names import fold
 from cosched.cli.client.time_limits import clock
-from cosched.cli.client.wording import STATE_CODES, json_value, local_time
+from cosched.cli.client.wording import STATE_CODES, local_time
 from cosched.cli.output.plain_text import cut, printable, table
 from cosched.cli.output.terminal import show_json, show_text
+from cosched.plain_json import json_value
 
 if TYPE_CHECKING:
     from cosched.client import Client, Estimate, Explanation, Job

@@ -13,24 +13,16 @@ from cosched.cli.client.jobs import JobOrGroup
 from cosched.cli.client.members import Members, members
 from cosched.cli.client.node_names import fold
 from cosched.cli.client.time_limits import clock
-from cosched.cli.client.wording import (
-    OF_GROUPS,
-    REASONS,
-    expected,
-    group_found,
-    json_value,
-    local_time,
-    mate_found,
-    windows_found,
-)
+from cosched.cli.client.wording import OF_GROUPS, REASONS, expected, group_found, local_time, mate_found, windows_found
 from cosched.cli.output.plain_text import printable
 from cosched.cli.output.terminal import say, show_json, show_text
+from cosched.plain_json import json_value
 from cosched.validation.group_names import names_job
-
-WAITING = {"queued", "ready", "holding"}
 
 if TYPE_CHECKING:
     from cosched.client import Client, Event, Explanation, Group, Holds, Job, Mate
+
+WAITING = {"queued", "ready", "holding"}
 
 
 @click.command()

@@ -13,10 +13,11 @@ from cosched.cli.client.explain import explained
 from cosched.cli.client.jobs import JobId
 from cosched.cli.client.spans import Span
 from cosched.cli.client.time_limits import clock
-from cosched.cli.client.wording import json_value, local_time
+from cosched.cli.client.wording import local_time
 from cosched.cli.output.failures import FAILED, Failure
 from cosched.cli.output.plain_text import printable, table
 from cosched.cli.output.terminal import show_json, show_text
+from cosched.plain_json import json_value
 
 if TYPE_CHECKING:
     from cosched.client import Cost, Explanation, Outlook, Usage

@@ -12,10 +12,10 @@ from cosched.cli.client.connection import connected, json_option, server_option
 from cosched.cli.client.jobs import JobOrGroup
 from cosched.cli.client.members import members
 from cosched.cli.client.time_limits import TimeLimit
-from cosched.cli.client.wording import json_value
 from cosched.cli.output.failures import FAILED, Failure
 from cosched.cli.output.plain_text import printable
 from cosched.cli.output.terminal import show_json, show_text
+from cosched.plain_json import json_value
 from cosched.validation.group_names import names_job
 
 if TYPE_CHECKING:

@@ -8,9 +8,10 @@ import click
 
 from cosched.cli.client.connection import connected, server_option
 from cosched.cli.client.jobs import JobId
-from cosched.cli.client.wording import json_value, local_time
+from cosched.cli.client.wording import local_time
 from cosched.cli.output.plain_text import printable
 from cosched.cli.output.terminal import show_text
+from cosched.plain_json import json_value
 
 
 @click.command()

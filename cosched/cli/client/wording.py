@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from cosched.cli.client.time_limits import clock
 from cosched.wrong_mates import wrong_mate
@@ -117,14 +117,3 @@ def _accuracy(estimate: Estimate) -> str:
 def local_time(instant: datetime | None) -> str:
     """Format an instant in the user's time zone; empty for None."""
     return "" if instant is None else instant.astimezone().strftime("%Y-%m-%d %H:%M:%S")
-
-
-def json_value(value: Any) -> Any:
-    """Convert a value for JSON: instants to ISO 8601 in UTC, durations to seconds."""
-    if isinstance(value, dict):
-        return {key: json_value(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [json_value(item) for item in value]
-    if isinstance(value, datetime):
-        return value.isoformat().replace("+00:00", "Z")
-    return value.total_seconds() if isinstance(value, timedelta) else value

@@ -111,8 +111,8 @@ class Listeners:
 
         served = self._served
         page = open_page(
-            served.configuration, served.described, served.calls, served.users.watchers, served.tls, metrics,
-            served.problem,
+            served.configuration, served.described, served.explained, served.calls, served.users.watchers, served.tls,
+            metrics, served.problem,
         )  # fmt: skip
         stack.push_async_callback(page.stop)
 

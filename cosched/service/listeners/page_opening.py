@@ -5,12 +5,14 @@ from __future__ import annotations
 import socket
 from collections.abc import Callable, Iterator
 
+from cosched.service.api.explain_api import Explained
 from cosched.service.configuration import Configuration, Page
 from cosched.service.domain.watching import Watchers
 from cosched.service.listeners.accepting import listen
 from cosched.service.listeners.local_socket import listen_at
 from cosched.service.listeners.page_server import PageServer
 from cosched.service.page.application import application
+from cosched.service.page.json_routes import JsonApi
 from cosched.service.page.limits import Limits
 from cosched.service.page.page_api import Described
 from cosched.service.page.site import Site
@@ -26,6 +28,7 @@ OF_GROUP = 0o660  # mode of the page's socket: the service's own user, and the g
 def open_page(
     configuration: Configuration,
     described: Described,
+    explained: Explained,
     peers: PeerClients,
     watchers: Watchers,
     tls: TlsFiles | None,
@@ -39,7 +42,7 @@ def open_page(
     viewers = Viewers(page, certificate_holders({}, prefix, operators), operators)
     limits = Limits(page)
     site = Site(described, peers, watchers, configuration, limits, problem)
-    app = application(site, viewers, limits, metrics, problem)
+    app = application(site, viewers, limits, metrics, problem, JsonApi(described, explained).routes())
     server = PageServer(app, viewers, page.max_connections, tls if page.tls else None)
     server.start(list(_sockets(configuration, page)))
     return server

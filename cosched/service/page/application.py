@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from starlette.applications import Starlette
@@ -22,9 +22,13 @@ FOLDER = Path(__file__).with_name("static")
 
 
 def application(
-    site: Site, viewers: Viewers, limits: Limits, metrics: Callable[[], bytes], problem: Callable[[], str | None]
-) -> Guard:
-    """Return the ASGI application. Each connection is in the scope's state as `connection`: a `Connected`."""
+    site: Site, viewers: Viewers, limits: Limits, metrics: Callable[[], bytes], problem: Callable[[], str | None],
+    api: Sequence[Route],
+) -> Guard:  # fmt: skip
+    """Return the ASGI application; `api`: the routes of the JSON interface.
+
+    Each connection is in the scope's state as `connection`: a `Connected`.
+    """
 
     async def show_metrics(_: Request) -> Response:
         return Response(metrics(), media_type=METRICS)
@@ -40,6 +44,7 @@ def application(
         Route("/live", site.live),
         Route("/metrics", show_metrics),
         Route("/healthz", show_health),
+        *api,
         *(_file(name, kind) for name, kind in FILES.items()),
     ]
     return Guard(Starlette(routes=routes), viewers, limits)
