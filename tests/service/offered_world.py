@@ -16,7 +16,7 @@ from cosched.core.job import JobState
 from cosched.core.protocol import GroupName
 from cosched.core.scheduling.external import ExternalScheduler
 from cosched.service.domain.changes import Order
-from cosched.service.domain.late_answers import SUPERSEDED, Late
+from cosched.service.domain.late_answers import Late, reply_to
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.domain.memory import named_group
 from cosched.service.domain.offered_jobs import OfferedJobs
@@ -61,10 +61,10 @@ class LateAnswers:
             return
         for entry in list(self.waiting):
             peer, request, deliver = entry
-            if (peer, request.caller) == (answer.peer, answer.request.caller):
+            same_job = (peer, request.caller) == (answer.peer, answer.request.caller)
+            if same_job and (reply := reply_to(request, answer)) is not None:
                 self.waiting.remove(entry)
-                same = request.request_id == answer.request.request_id and type(request) is type(answer.request)
-                deliver(answer.answer if same else SUPERSEDED[type(request)])
+                deliver(reply)
 
 
 class SlurmNode(Node):

@@ -8,17 +8,21 @@ import pytest
 
 from cosched.core.effects import Answer
 from cosched.core.protocol import (
+    GroupProposed,
     MateStarted,
     MateTried,
     MutatingReply,
     MutatingRequest,
     Proposed,
+    ProposeGroupStart,
     ProposeStart,
     Refusal,
     Settled,
+    SettleGroupStart,
     SettleStart,
     StartJob,
     TryStartMate,
+    Vote,
 )
 from cosched.service.domain.late_answers import LateAnswers
 
@@ -39,6 +43,23 @@ async def test_a_call_that_another_one_has_overtaken_is_refused_in_the_words_of_
     late.tell(Answer("b", following, Proposed(6000, True, 4)))
     assert (await first, await second) == (refused, Proposed(6000, True, 4))
     assert type(first.result()) is type(refused)
+
+
+async def test_a_call_that_waits_is_not_answered_by_what_is_said_to_an_earlier_one():
+    """A member is asked for a slot while it hears that the proposal before is dropped; the drop waits for the disk."""
+    late = LateAnswers()
+    dropped, asked = SettleGroupStart("b/7/1", "2", "7", start=False), ProposeGroupStart("b/7/2", "2", "7", 0, 60)
+    told, voted = (asyncio.ensure_future(late.of("b", call)) for call in (dropped, asked))
+    await asyncio.sleep(0)
+    late.tell(Answer("b", dropped, Settled(True)))
+    assert await told == Settled(True)
+    assert not voted.done()
+    told = asyncio.ensure_future(late.of("b", dropped))
+    await asyncio.sleep(0)
+    late.tell(Answer("b", asked, GroupProposed(Vote.BOOKED)))
+    assert await voted == GroupProposed(Vote.BOOKED)
+    assert not told.done()
+    told.cancel()
 
 
 @pytest.mark.parametrize("request_", [request for request, _ in TOO_LATE], ids=lambda value: type(value).__name__)

@@ -16,6 +16,7 @@ from cosched.core.protocol import (
     Reply,
     SettleGroupStart,
     Vote,
+    call_number,
 )
 
 Late = MutatingRequest | ProposeGroupStart | SettleGroupStart
@@ -44,9 +45,18 @@ class LateAnswers:
 
     def tell(self, answer: Answer) -> None:
         """A call is answered; earlier ones of the same job have been superseded by it."""
-        request = answer.request
-        assert isinstance(request, Late)
-        for call, told in self._waiting.get((answer.peer, request.caller), ()):
-            answered = call.request_id == request.request_id and type(call) is type(request)
-            if not told.done():
-                told.set_result(answer.answer if answered else SUPERSEDED[type(call)])
+        assert isinstance(answer.request, Late)
+        for call, told in self._waiting.get((answer.peer, answer.request.caller), ()):
+            reply = reply_to(call, answer)
+            if reply is not None and not told.done():
+                told.set_result(reply)
+
+
+def reply_to(call: Late, answer: Answer) -> Reply | None:
+    """What a call that waits is told when one of the same job is answered; None: its own answer comes later."""
+    answered = answer.request
+    assert isinstance(answered, Late)
+    if call.request_id == answered.request_id and type(call) is type(answered):
+        return answer.answer
+    later = call_number(call.request_id) > call_number(answered.request_id)
+    return None if later else SUPERSEDED.get(type(call))

@@ -1,0 +1,142 @@
+"""Three real Slurm clusters that meet, and groups of three jobs: slots that are booked, moved and kept."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from deploy.slurm.lab import CoupledLab, Domain
+from tests.live.test_groups import check_no_group_is_apart, contended_groups
+from tests.live.workloads import Work
+from tests.slurm.cosched_hooks import check_for_compiler
+from tests.slurm.coupled import Coupled
+from tests.slurm.coupled_checks import check_nothing_is_left, reservations_of, whys
+from tests.slurm.test_coupled_groups import FAR_APART
+from tests.slurm.test_coupled_slots import LIMIT, PATIENCE, SETTINGS, fill
+from tests.tiers import SEED
+
+pytestmark = pytest.mark.soak
+NAMES = ("intrepid", "eureka", "mira")
+NODES = 4
+MEET = ("meet",) * 3
+MIXTURES = [MEET, ("meet", "meet", "hold"), ("yield", "meet", "meet")]
+GROUPS, ALONE = 10, 5
+
+
+@pytest.fixture(scope="module")
+def running() -> Iterator[Coupled]:
+    check_for_compiler()
+    options = {"nodes": NODES}
+    with CoupledLab(names=NAMES, schemes=MEET, options=options, patience=PATIENCE, **SETTINGS) as lab:
+        yield Coupled(lab)
+
+
+@pytest.fixture
+def coupled(running: Coupled) -> Iterator[Coupled]:
+    """Afterwards nothing is left, no reservation either."""
+    yield running
+    running.lab.clear()
+    running.until(lambda: not any(map(reservations_of, running.lab)), "no reservation")
+    check_nothing_is_left(running)
+
+
+class Slot:
+    """The members of a group that have a slot: each was ready when others' nodes were not free; who is in their way."""
+
+    def __init__(self, coupled: Coupled, group: str) -> None:
+        self.coupled = coupled
+        first, second, third = coupled.lab
+        before = fill(first, NODES)
+        work = Work(None, 2, 1.0, group=group)
+        ids = {domain.name: coupled.submit(domain, work, LIMIT) for domain in (second, third)}
+        for domain in (second, third):
+            coupled.until_job(domain, ids[domain.name], lambda job: job.holds.yields > 0, "has yielded")
+        self.busy = fill(second, NODES - 1)
+        ids[first.name] = coupled.submit(first, Work(None, NODES, 1.0, group=group), LIMIT)
+        first.cluster.scancel(before)
+        self.jobs = {domain.name: ids[domain.name] for domain in coupled.lab}
+        for domain in coupled.lab:
+            coupled.until_job(domain, ids[domain.name], lambda job: job.slot is not None, "has a slot")
+            coupled.until(lambda domain=domain: reservations_of(domain), "its reservation")
+
+    def free(self) -> None:
+        """End the job that is in the way."""
+        self.coupled.lab["eureka"].cluster.scancel(self.busy)
+
+    def check_started(self, *left_out: str) -> list[str]:
+        """All members run, once each and together; why they have started."""
+        ids = [[self.jobs[domain.name]] * (domain.name not in left_out) for domain in self.coupled.lab]
+        found = self.coupled.outcome(*ids)
+        assert set(found.states) == {"completed"}
+        assert sorted(found.runs.values()) == [1] * sum(map(len, ids))
+        if not left_out:
+            check_no_group_is_apart(found)
+            assert max(found.skews()) < FAR_APART
+        return [why for domain in self.coupled.lab for why in whys(domain, self.jobs[domain.name])]
+
+
+def test_a_slot_moves_and_all_start_as_soon_as_nodes_are_free_everywhere(coupled: Coupled) -> None:
+    slot = Slot(coupled, "early")
+    slot.free()
+    slot.check_started()
+
+
+def test_all_start_at_their_slot_though_a_job_before_it_ends_late(coupled: Coupled) -> None:
+    """Slurm ends jobs that come to their limits some seconds after these."""
+    assert "at its slot" in Slot(coupled, "due").check_started()
+
+
+@pytest.mark.parametrize("kill", [False, True])
+def test_a_slot_outlives_services_that_are_started_again(coupled: Coupled, kill: bool) -> None:
+    slot = Slot(coupled, f"restart-{kill}")
+    before = [reservations_of(domain) for domain in coupled.lab]
+    for domain in coupled.lab:
+        (domain.service.kill if kill else domain.service.stop)()
+        domain.service.start()
+    assert [reservations_of(domain) for domain in coupled.lab] == before
+    slot.free()
+    slot.check_started()
+
+
+def test_a_member_that_is_cancelled_takes_the_slot_with_it_and_the_others_start(coupled: Coupled) -> None:
+    slot = Slot(coupled, "cancelled")
+    third = coupled.lab["mira"]
+    third.cluster.scancel(int(slot.jobs[third.name]))
+    coupled.until(lambda: not reservations_of(third), "no reservation of that member")
+    slot.free()
+    slot.check_started(third.name)
+
+
+def test_a_service_that_meets_no_longer_takes_the_slots_away(coupled: Coupled) -> None:
+    slot = Slot(coupled, "rolled-back")
+    try:
+        serve(coupled, ("yield",) * 3)
+        coupled.until(lambda: not any(map(reservations_of, coupled.lab)), "no reservation")
+        slot.free()
+        slot.check_started()
+    finally:
+        serve(coupled, MEET)
+
+
+@pytest.mark.parametrize("schemes", MIXTURES, ids="-".join)
+def test_many_groups_among_other_jobs_start_together(coupled: Coupled, schemes: tuple[str, ...]) -> None:
+    serve(coupled, schemes, backoff=2)
+    try:
+        found = coupled.run(contended_groups(SEED, GROUPS, ALONE))
+        assert found.states == {"completed": len(NAMES) * GROUPS}
+        assert set(found.runs.values()) == {1}
+        check_no_group_is_apart(found)
+        assert max(found.skews()) < FAR_APART
+    finally:
+        serve(coupled, MEET)
+
+
+def serve(coupled: Coupled, schemes: tuple[str, ...], **settings: object) -> None:
+    """Have all domains served with these schemes."""
+    coupled.lab.configure(schemes, **SETTINGS | settings)
+    for domain in coupled.lab:
+        restart(domain)
+
+
+def restart(domain: Domain) -> None:
+    domain.service.stop()
+    domain.service.start()
