@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -53,12 +53,21 @@ def opened(path: Path, width: int = 1280, height: int = 800, **options: Any) -> 
     `options` are those of a browser context (color_scheme="dark", java_script_enabled=False, ...). Skips the test
     where there is no Chromium.
     """
+    url = path.resolve().as_uri()
+    with visited(url, lambda asked: asked == url, width, height, **options) as page:
+        yield page
+
+
+@contextmanager
+def visited(
+    url: str, expected: Callable[[str], bool], width: int = 1280, height: int = 800, **options: Any
+) -> Iterator[Page]:
+    """The page at an address, as `opened`; requests other than the `expected` ones fail."""
     chromium = shutil.which("chromium")
     if chromium is None:
         pytest.skip("no Chromium to look at pages with")
     from playwright.sync_api import sync_playwright
 
-    url = path.resolve().as_uri()
     problems: list[str] = []
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS, timeout=PATIENCE)
@@ -66,7 +75,7 @@ def opened(path: Path, width: int = 1280, height: int = 800, **options: Any) -> 
         page.set_default_timeout(PATIENCE)
         page.on("console", lambda message: problems.append(f"console: {message.text}"))
         page.on("pageerror", lambda error: problems.append(f"error: {error}"))
-        page.on("request", lambda request: _note_request(request.url, url, problems))
+        page.on("request", lambda request: _note_request(request.url, expected, problems))
         try:
             page.goto(url)
             yield page
@@ -75,8 +84,8 @@ def opened(path: Path, width: int = 1280, height: int = 800, **options: Any) -> 
     assert not problems, problems
 
 
-def _note_request(asked: str, page: str, problems: list[str]) -> None:
-    if asked != page and not asked.startswith("data:"):
+def _note_request(asked: str, expected: Callable[[str], bool], problems: list[str]) -> None:
+    if not expected(asked) and not asked.startswith("data:"):
         problems.append(f"request: {asked}")
 
 

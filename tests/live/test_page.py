@@ -5,57 +5,16 @@ Domain a shows people their own jobs; its peer b lets everybody see its jobs, it
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from html import unescape
-from pathlib import Path
 
 import pytest
 
-from tests.live.services import Federation, free_port
+from tests.live.pages import JOB, Pages, pages
 from tests.service.page_clients import PATIENCE, Answer, Asker
-from tests.waiting import wait_until
 
-pytest.importorskip("starlette")
-JOB = "#!/bin/sh\nsleep 600\n"
-MATES_B, MATES_C = "linked with b:1", "linked with c:1"
-
-
-class Pages:
-    """Three coupled domains, with a pair of a and b, and one of a and c."""
-
-    def __init__(self, folder: Path) -> None:
-        self.federation = Federation(folder, "abc", release_interval=600)
-        self.a, self.b, self.c = self.federation.services
-        for service, show in ((self.a, "own"), (self.b, "all")):
-            service.config["domain"] |= {"http": f"127.0.0.1:{free_port()}", "operators": ["op"]}
-            service.config["page"] = {"show": show, "proxies": ["127.0.0.1"], "max_watchers_per_user": 2}
-        self.federation.start()
-        with self.a.client() as a, self.b.client() as b, self.c.client() as c:
-            self.job = a.submit(JOB, pair="run7", pair_domain="b", time_limit=900, name="<b>fluid</b>")
-            b.submit(JOB, pair="run7", pair_domain="a", time_limit=900)
-            self.user = self.job.owner
-            c.submit(JOB, nodes=4, time_limit=900)
-            self.waits = a.submit(JOB, pair="run8", pair_domain="c", time_limit=900)
-            c.submit(JOB, pair="run8", pair_domain="a", time_limit=900)
-            wait_until(lambda: a.job(self.job).state == "running", "the pair starts")
-            wait_until(lambda: a.job(self.waits).state == "holding", "the other one holds")
-
-    async def get(self, path: str, user: str | None = None, domain: str = "a") -> Answer:
-        return await self.asker(user, domain).get(path)
-
-    def asker(self, user: str | None = None, domain: str = "a") -> Asker:
-        service = self.a if domain == "a" else self.b
-        port = int(service.config["domain"]["http"].rpartition(":")[2])
-        return Asker(port, {"X-Remote-User": user or self.user})
-
-
-@pytest.fixture(scope="module")
-def pages(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pages]:
-    made = Pages(tmp_path_factory.mktemp("pages"))
-    yield made
-    assert not [fault for service in made.federation.services for fault in service.faults()]
-    made.federation.clear()
+__all__ = ["pages"]
 
 
 def words(answer: Answer) -> str:
