@@ -26,6 +26,7 @@ FLAGS = [
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
+    "--explicitly-allowed-ports=10080",  # which Chromium shuns, and tests may get
 ]
 SMALLEST = 20_000  # square pixels of a figure
 PATIENCE = 600_000  # milliseconds; a safety net, not a measure
