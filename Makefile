@@ -95,6 +95,7 @@ proto: setup
 	    proto/cosched/v1/*.proto
 
 docs: setup
+	$(BIN)/python -m deploy.gallery docs/gallery
 	$(BIN)/python -m sphinx -q -W --keep-going -n -c docs . dist/docs
 
 man: setup

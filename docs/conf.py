@@ -43,6 +43,7 @@ CONTENTS = """
 docs/tour
 docs/installing
 docs/simulator
+docs/gallery
 docs/configuration
 docs/page
 docs/schemes
