@@ -46,6 +46,7 @@ OWN: Table = {
     "domains": Lazy("cosched.cli.client.cluster", "domains", "Show this domain and its peers."),
     "drain": Lazy("cosched.cli.client.draining", "drain", "Prepare the domain for maintenance."),
     "efficiency": Lazy("cosched.cli.client.usage", "efficiency", "Show what a pair or a group has cost."),
+    "events": Lazy("cosched.cli.client.watch", "watch", "Follow what happens in the domain, as watch does."),
     "explain": Lazy("cosched.cli.client.explain", "explain", "Say when a job starts, and why it waits."),
     "files": Lazy("cosched.cli.files", "files", "Write out unit files, hooks, examples, alerts."),
     "groups": Lazy("cosched.cli.client.queue", "groups", "Show the jobs that are in groups."),

@@ -185,6 +185,22 @@ class Account(Settings):
     max_held_node_hours: Annotated[Number, Field(ge=0, le=10**9)] | None = None  # a day; None: no budget
 
 
+class Events(Settings):
+    """[events]: the site's command for what happens; `on_pair_start` is its path and its arguments."""
+
+    on_pair_start: tuple[Text, ...] = ()
+    timeout: Annotated[Seconds, Field(ge=1, le=3600)] = 30
+
+    @field_validator("on_pair_start")
+    @classmethod
+    def _can_be_run(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        if value and not os.path.isabs(value[0]):
+            raise ValueError(f"{shown(value[0])} is no absolute path")
+        if value and not os.access(value[0], os.X_OK):
+            raise ValueError(f"{shown(value[0])} is no program that this user may run")
+        return value
+
+
 class Tls(Settings):
     """[tls]: PEM files. A certificate whose URI is `user_identity` followed by a name belongs to that user."""
 
@@ -259,6 +275,7 @@ class Configuration(Settings):
     coscheduling: Coscheduling = Coscheduling()
     peers: tuple[Peer, ...] = Field(default=(), alias="peer")
     accounts: tuple[Account, ...] = Field(default=(), alias="account")
+    events: Events = Events()
     tls: Tls | None = None
     page: Page | None = None
     manager: Manager
@@ -357,6 +374,7 @@ _SECTIONS: Mapping[str, type[Settings]] = {
     "coscheduling": Coscheduling,
     "peer": Peer,
     "account": Account,
+    "events": Events,
     "tls": Tls,
     "page": Page,
     "manager": Manager,

@@ -54,6 +54,7 @@ from cosched.service.planning.estimates import Estimates
 from cosched.service.planning.explaining import Explaining
 from cosched.service.preparing import check_addresses, mistakes_of_manager, prepare
 from cosched.service.replay.replaying import replay_of
+from cosched.service.start_hook import StartHook
 from cosched.service.store import Store, StoreError
 from cosched.service.store.durability import Durability
 from cosched.service.tasks import Tasks
@@ -249,6 +250,8 @@ class Service:
     def _start_periodic_work(self) -> None:
         every, section = self.timers.every, self.configuration
         Upkeep(self.store, self.clock, self.timers, self.metrics, section.domain.retention).start()
+        if command := section.events.on_pair_start:
+            self._task(StartHook(self.domain, self.watchers, command, section.events.timeout).run())
         every("tidy", TIDY, self.domain.tidy)
         every("estimates", ESTIMATE, lambda: self._task(self.explaining.keep_in_step()))
         if section.page is not None:

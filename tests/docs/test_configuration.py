@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from cosched.adapters.local.settings import LocalSettings
-from cosched.service.configuration import Account, Coscheduling, DomainSection, Manager, Page, Peer, Tls
+from cosched.service.configuration import Account, Coscheduling, DomainSection, Events, Manager, Page, Peer, Tls
 from cosched.validation.sections import CoschedulingFields
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "configuration.md"
@@ -25,6 +25,7 @@ def test_every_key_has_a_row():
     assert set(keys("coscheduling")) == Coscheduling.model_fields.keys()
     assert set(keys("[peer]")) == Peer.model_fields.keys()
     assert set(keys("[account]")) == Account.model_fields.keys()
+    assert set(keys("events")) == Events.model_fields.keys()
     assert set(keys("tls")) == Tls.model_fields.keys()
     assert set(keys("page")) == Page.model_fields.keys()
     assert set(keys("manager")) == {"kind", "local", "slurm", "pbs", "replay"} | Manager.model_fields.keys() - {

@@ -143,6 +143,11 @@ def starts_together(record: Record) -> bool:
     return record.why in TOGETHER
 
 
+def tells_of_common_start(what: str, detail: StoredDetail) -> bool:
+    """Whether what is stored tells that a job has started with its mate; the reason may end with a name."""
+    return what == What.STARTED and str(detail.get("why", "")).startswith(tuple(TOGETHER))
+
+
 def text(what: str, detail: StoredDetail, clock_time: Callable[[int], str]) -> str:
     """One line for people, of what is stored, also by another version; `clock_time` writes an instant."""
     write = TEXTS.get(what)

@@ -1,0 +1,53 @@
+"""The walk-through of psij-python: one program a cluster, and both jobs start together."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from deploy.slurm.lab import CoupledLab, Domain
+from tests.slurm.cosched_hooks import check_for_compiler
+from tests.slurm.coupled import PATIENCE, known
+from tests.slurm.coupled_checks import START, Served, check_nothing_is_left, whys
+
+pytest.importorskip("psij", reason="psij-python is not installed here: pip install psij-python")
+pytestmark = pytest.mark.soak
+PROGRAM = Path(__file__).resolve().parents[2] / "docs" / "examples" / "psij_pair.py"
+
+
+@pytest.fixture
+def coupled() -> Iterator[Served]:
+    check_for_compiler()
+    with CoupledLab(options={"nodes": 2}, services=False, **START) as lab:
+        found = Served(lab)
+        found.serve(("hold", "hold"))
+        yield found
+        check_nothing_is_left(found)
+
+
+def begun(domain: Domain, home: Path) -> subprocess.Popen[str]:
+    """A user of the cluster with psij."""
+    home.mkdir()
+    paths = ":".join(path for path in sys.path if path)
+    environment = {**domain.cluster.environment, "HOME": str(home), "PYTHONPATH": paths}
+    return subprocess.Popen(
+        [sys.executable, str(PROGRAM), "run7", "/bin/true"],
+        env=environment, cwd=home, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+
+
+def test_a_pair_from_two_programs(coupled: Served, tmp_path: Path) -> None:
+    first = begun(coupled.here, tmp_path / "here")
+    assert first.stdout is not None
+    job = first.stdout.readline().strip()
+    coupled.until_state(coupled.here, job, "holding")
+    second = begun(coupled.there, tmp_path / "there")
+    for program in (first, second):
+        said = program.communicate(timeout=PATIENCE)[0]
+        assert said.split()[-1] == "COMPLETED", said
+    assert len(whys(coupled.here, job)) == 1
+    jobs = [job for domain in coupled.lab for job in known(domain).values()]
+    assert [one.mates[0].pair for one in jobs] == ["run7", "run7"]
+    assert all(one.mates[0].gap is None for one in jobs), "they started together"
