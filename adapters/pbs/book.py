@@ -11,6 +11,7 @@ from enum import Enum
 from cosched.adapters.batch_system import (
     Appeared,
     BatchReport,
+    JobOutlook,
     Known,
     Link,
     Offered,
@@ -53,6 +54,8 @@ class Job:
     name: str = ""
     time_limit: int = 0
     phase: Phase = Phase.QUEUED
+    expected: int | None = None  # when PBS expects to start it while it waits
+    comment: str = ""  # why it waits, in PBS's words
     vnodes: str = ""  # those that it was offered on
     offline: bool = False  # they are offline, with the job on record
     admitted: bool = False  # we have called qrun: the hook lets it run
@@ -185,6 +188,11 @@ class Book:
         offered = (job for job in self.jobs.values() if job.phase is Phase.OFFERED and not job.admitted)
         return [job for job in offered if job.job_id in held and job.changed < began]
 
+    def outlooks(self) -> dict[str, JobOutlook]:
+        """Return what PBS expects of the jobs that wait."""
+        queued = (job for job in self.jobs.values() if job.phase is Phase.QUEUED)
+        return {job.job_id: JobOutlook(job.expected, job.comment) for job in queued}
+
     def learn(self, row: JobRow) -> Job | None:
         """Take up a job that was not known; None: it names no mate, or cannot have one."""
         link = self._link(row.job_id, row.owner, row.resources, row.array)
@@ -205,6 +213,7 @@ class Book:
 
     def _follow(self, job: Job, row: JobRow) -> None:
         job.submitted, job.time_limit = row.submitted_at, row.walltime
+        job.expected, job.comment = row.expected, row.comment
         link = self._link(row.job_id, row.owner, row.resources, row.array)
         if link != job.link:
             self.relink(job, link)

@@ -46,6 +46,8 @@ class JobRow:
     started_at: int | None = None
     ended_at: int | None = None
     exit_code: int | None = None
+    expected: int | None = None  # when the scheduler expects to start it
+    comment: str = ""  # why it waits, in the scheduler's words
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,7 +219,7 @@ def _section(printed: bytes, name: str) -> dict[str, Any]:
 def _job(id: str, fields: Mapping[str, Any]) -> JobRow:
     wanted = fields.get("Resource_List", {})
     resources = {str(name): _text(value) for name, value in wanted.items()} if isinstance(wanted, dict) else {}
-    vnodes = _text(fields.get("exec_vnode", ""))
+    vnodes, estimated = _text(fields.get("exec_vnode", "")), fields.get("estimated")
     return JobRow(
         job_number(id),
         _text(fields.get("Job_Name", "")),
@@ -234,6 +236,8 @@ def _job(id: str, fields: Mapping[str, Any]) -> JobRow:
         _instant(fields.get("stime")),
         _instant(fields.get("obittime")) or _instant(fields.get("history_timestamp")),
         _number(fields.get("Exit_status")),
+        _instant(estimated.get("start_time")) if isinstance(estimated, dict) else None,
+        _text(fields.get("comment", "")),
     )
 
 

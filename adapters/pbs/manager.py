@@ -15,7 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
-from cosched.adapters.batch_system import BatchReport, BatchSystem, BatchSystemFactory, Known, Link
+from cosched.adapters.batch_system import BatchReport, BatchSystem, BatchSystemFactory, JobOutlook, Known, Link
 from cosched.adapters.findings import Finding
 from cosched.adapters.manager import ManagerError, SlotsOnRecord, UnknownJobError
 from cosched.adapters.pbs import commands
@@ -120,6 +120,10 @@ class PbsManager(BatchSystem):
         answered = await self._watch.fresh(age)
         await self._reports.join()
         return answered
+
+    def outlooks(self) -> dict[str, JobOutlook]:
+        """See the protocol."""
+        return self._book.outlooks()
 
     # Orders
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Protocol
 
-from cosched.adapters.batch_system import Appeared, BatchReport, Link, Offered, Refused, Relinked, Withdrawn
+from cosched.adapters.batch_system import Appeared, BatchReport, JobOutlook, Link, Offered, Refused, Relinked, Withdrawn
 from cosched.adapters.manager import Ended, Started
 from cosched.adapters.slurm import states
 from cosched.adapters.slurm.commands import JobRow
@@ -229,6 +229,11 @@ class Book:
         job.phase, job.end = Phase.ENDED, end
         job.moved.set()
         self._report(end)
+
+    def outlooks(self) -> dict[str, JobOutlook]:
+        """Return what Slurm expects of the jobs that wait."""
+        queued = (job for job in self.jobs.values() if job.phase is Phase.QUEUED)
+        return {job.job_id: JobOutlook(job.expected, "" if job.reason == "None" else job.reason) for job in queued}
 
     def take_unlaunched(self) -> list[Job]:
         """Return the jobs, found since the last call, that Slurm does not launch and that must be requeued."""

@@ -156,8 +156,7 @@ class SlurmManager(MeetingSystem):
 
     def outlooks(self) -> dict[str, JobOutlook]:
         """See the protocol: what `squeue --start` shows."""
-        queued = (job for job in self._book.jobs.values() if job.phase is Phase.QUEUED)
-        return {job.job_id: JobOutlook(job.expected, "" if job.reason == "None" else job.reason) for job in queued}
+        return self._book.outlooks()
 
     async def adopt(self, job_id: str, link: Link, owner: str) -> None:
         """See the protocol: the job's comment names the mate. The last look says which jobs there are."""

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from cosched.adapters.batch_system import BatchReport
+from cosched.adapters.batch_system import BatchReport, JobOutlook
 from cosched.adapters.pbs.book import TAKEN, WAITS, Book, Job, Phase
 from cosched.adapters.pbs.commands import JobRow
 from cosched.adapters.pbs.hook_server import Asked
@@ -77,3 +77,8 @@ def test_an_older_look_does_not_undo_what_the_hook_has_seen(book: Book, offered:
     assert offered.phase is Phase.OFFERED
     assert book.see([], 99.0) == []
     assert book.see([], 101.0) == ["7"]
+
+
+def test_what_pbs_expects_of_jobs_that_wait(book: Book) -> None:
+    book.learn(replace(ROW, expected=5000, comment="Not Running: no nodes"))
+    assert book.outlooks() == {"7": JobOutlook(5000, "Not Running: no nodes")}

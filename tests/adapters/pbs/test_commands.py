@@ -23,6 +23,12 @@ def test_a_queued_job_has_no_nodes_yet() -> None:
     assert (job.job_id, job.owner, job.state, job.nodes, job.walltime) == ("0", "root", "Q", 2, 60)
     assert (job.vnodes, job.started_at, job.ended_at, job.exit_code) == ("", None, None, None)
     assert job.resources == {"pair": "rej"}
+    assert (job.comment, job.expected) == ("Not Running: PBS Error: waits for its mate", None)
+
+
+def test_a_job_that_is_calendared_has_an_expected_start() -> None:
+    printed = b'{"Jobs": {"9.mira": {"estimated": {"exec_vnode": "(a:ncpus=1)", "start_time": 1795409578}}}}'
+    assert [job.expected for job in commands.parse_jobs(printed)] == [1795409578]
 
 
 def test_a_pair_that_is_named_by_a_number_is_a_text() -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from cosched.adapters.batch_system import Link, Offered, Refused
+from cosched.adapters.batch_system import JobOutlook, Link, Offered, Refused
 from cosched.adapters.manager import End, Ended
 from cosched.adapters.slurm.book import Phase
 from tests.adapters.slurm.desk import END, OFFER, ROW, RUNNING, Desk
@@ -353,3 +353,12 @@ def test_that_a_job_may_start_alone_is_reported_with_its_mate(desk):
     submitted, relinked, offered = desk.reports
     assert submitted.link == Link(pair="p")
     assert relinked.link == offered.link == Link(pair="p", or_alone=True)
+
+
+def test_what_slurm_expects_of_jobs_that_wait(desk: Desk) -> None:
+    desk.look(replace(ROW, started_at=5000, reason="Resources"))
+    assert desk.book.outlooks() == {"7": JobOutlook(5000, "Resources")}
+    desk.look(replace(ROW, reason="None"))
+    assert desk.book.outlooks() == {"7": JobOutlook()}
+    desk.look(RUNNING)
+    assert desk.book.outlooks() == {}
