@@ -218,7 +218,7 @@ QUESTION = {**NAMED, "lease": Duration(seconds=60), "not_before": LATER}
 @pytest.mark.parametrize(
     ("bad", "field"),
     [
-        ({"not_before": Timestamp()}, "not_before"),
+        ({"not_before": Timestamp(seconds=-1)}, "not_before"),
         ({"only_before": Timestamp()}, "only_before"),
         ({"only_before": Timestamp(seconds=-1)}, "only_before"),
         ({"slot_name": "x" * 257}, "slot_name"),
@@ -281,7 +281,7 @@ def test_holds_and_instants_are_checked(kind):
         (wire.GetMemberResponse(lookup=wire.MATE_LOOKUP_NO_PAIR, member=OURS), "member"),
         (wire.ProposeGroupStartResponse(), "vote"),
         (wire.ProposeGroupStartResponse(vote=9), "vote"),
-        (wire.ProposeGroupStartResponse(vote=3, earliest=Timestamp()), "earliest"),
+        (wire.ProposeGroupStartResponse(vote=3, earliest=Timestamp(seconds=-1)), "earliest"),
         (wire.GetProposalResponse(), "outcome"),
         (wire.GetProposalResponse(outcome=9), "outcome"),
     ],

@@ -200,11 +200,11 @@ def _read_question(message: wire.ProposeGroupStartRequest) -> dict[str, Any]:
         raise FieldError("without", f"must be {MAX_MEMBERS - 2} at most, are {len(message.without)}")
     bounded = message.HasField("only_before")
     return {
-        "not_before": check_time("not_before", message.not_before, earliest=1),
+        "not_before": check_time("not_before", message.not_before),
         "only_before": check_time("only_before", message.only_before, earliest=1) if bounded else 0,
         "book": message.book,
         "without": _in_order("without", message.without),
-        "instant": check_time("instant", message.instant, earliest=1) if message.HasField("instant") else None,
+        "instant": check_time("instant", message.instant) if message.HasField("instant") else None,
     }
 
 
@@ -233,7 +233,7 @@ def read_group_reply(message: WireGroupReply, peer: Domain) -> Reply:
     if isinstance(message, wire.ProposeGroupStartResponse):
         if message.vote not in _VOTE_OF:
             raise FieldError("vote", "is not known here")
-        earliest = check_time("earliest", message.earliest, earliest=1) if message.HasField("earliest") else None
+        earliest = check_time("earliest", message.earliest) if message.HasField("earliest") else None
         return GroupProposed(_VOTE_OF[message.vote], read_start_at(message), earliest)
     if message.outcome not in _OUTCOME_OF:
         raise FieldError("outcome", "is not known here")

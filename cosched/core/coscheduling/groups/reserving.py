@@ -101,7 +101,7 @@ class Reserving:
         if event.booked and not self._too_late(job, peer, request):
             given = self.slots.give(job, event.at, event.generation, now, proposes=False)
             membership(job).slot, membership(job).without = request.request_id, tuple(request.without)
-            given += self.agreeing.move_with_group(job, request.instant or event.at)
+            given += self.agreeing.move_with_group(job, event.at if request.instant is None else request.instant)
             return [*given, *self._answer(job, GroupProposed(Vote.BOOKED, earliest=request.not_before))]
         undone = [*self.slots.drop(job, Why.SLOT_NOT_KEPT), Unbook(job.id)] if event.booked else []
         return [*undone, *self._answer(job, GroupProposed(Vote.NO))]
