@@ -1,6 +1,7 @@
 """Live replays in lock-step equal the simulation: small cases of all kinds, with many events at the same instants."""
 
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -67,8 +68,11 @@ def domains(draw, name: str, jobs: int, **fixed: object) -> Domain:
     return Domain(name=name, trace=work, nodes=UNITS, **chosen, **fixed)
 
 
-def pairs_of(draw, chosen: list[Domain], most: int, members: int = 2) -> str:
-    """Rows of a pairs file: jobs of two or more domains, up to so many `members`; each is in one row at most."""
+def pairs_of(draw, chosen: list[Domain], most: int, members: int = 2, windows: Sequence[str] = ("",)) -> str:
+    """Rows of a pairs file: jobs of two or more domains, up to so many `members`; each is in one row at most.
+
+    All but one of a row have some of these `windows`.
+    """
     free = {domain.name: domain.trace.job_id.tolist() for domain in chosen}
     lines = [",".join(free)]
     for _ in range(draw(st.integers(1, most))):
@@ -77,14 +81,15 @@ def pairs_of(draw, chosen: list[Domain], most: int, members: int = 2) -> str:
             break
         some = draw(st.permutations(names))[: draw(st.integers(2, members))]
         taken = {name: free[name].pop(draw(st.integers(0, len(free[name]) - 1))) for name in some}
+        taken |= {name: f"{taken[name]}{draw(st.sampled_from(windows))}" for name in some[1:]}
         lines.append(",".join(taken.get(name, "") for name in free))
     return "\n".join(lines) + "\n"
 
 
-def check(data, live, chosen: list[Domain], most: int, members: int = 2) -> None:
+def check(data, live, chosen: list[Domain], most: int, members: int = 2, windows: Sequence[str] = ("",)) -> None:
     with tempfile.TemporaryDirectory() as folder:
         pairs = Path(folder) / "pairs.csv"
-        pairs.write_text(pairs_of(data.draw, chosen, most, members))
+        pairs.write_text(pairs_of(data.draw, chosen, most, members, windows))
         assert_equal(ReplayConfig(domains=tuple(chosen), pairs=pairs), live)
 
 
@@ -126,6 +131,17 @@ def test_groups_all_of_whose_domains_meet(threaded, names):
     @given(st.data())
     def case(data):
         check(data, threaded, [data.draw(domains(n, 10, scheme="meet")) for n in names], 9, len(names))
+
+    case()
+
+
+@pytest.mark.parametrize("names", soaked(["ABC"], 0))
+def test_groups_with_windows(threaded, names):
+    @settings(some_cases, max_examples=40)
+    @given(st.data())
+    def case(data):
+        chosen = [data.draw(domains(n, 10, scheme="meet")) for n in names]
+        check(data, threaded, chosen, 9, len(names), ["", "@0..10", "@-30..30", "@10..10", "@100..120", "@-10..0"])
 
     case()
 
