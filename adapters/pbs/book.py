@@ -119,6 +119,10 @@ class Book:
             return None
         return self._offer(job, asked.vnodes)
 
+    def keeps_nodes(self) -> bool:
+        """Whether nodes are kept for a job."""
+        return any(job.phase is Phase.OFFERED for job in self.jobs.values())
+
     def _keeper(self, asked: Asked) -> Job | None:
         """Return another job for which one of the nodes is kept."""
         nodes = commands.chunks(asked.vnodes).keys()

@@ -7,7 +7,8 @@ Lines as in `hook_lines`; a connection has one request and one answer.
     changing  job                                                         its resources or its queue are about to change
     ended     job                                                         a job has ended
 
-The answer is `accept`, or `reject` with `why`, one line for the job's comment and for the user.
+The answer is `accept`, or `reject` with `why`, one line for the job's comment and for the user. The hook asks about a
+job that names no mate only while the file SOCKET.kept exists: nodes are kept for some job.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from cosched.adapters.hook_socket import BACKLOG, caller, listen
 from cosched.adapters.pbs import commands
 from cosched.adapters.pbs.words import RESOURCES
 
+KEPT = ".kept"
 _FIRST_LINE = 2.0  # seconds within which a connection must send its line
 _LONGEST_LINE = 1 << 22  # bytes: a job may have thousands of vnodes
 _ROOT = 0  # pbs_server runs as root
@@ -47,7 +49,7 @@ class HookServer:
     """Serves the hook on the Unix socket `path`, in an existing folder.
 
     `on_run` and `on_change` return None if the job may run or be changed, else why not. `on_queued` and `on_ended` are
-    hints.
+    hints. `keeping`: whether nodes are kept for a job; `open` and `on_run` may change that to true.
     """
 
     def __init__(
@@ -57,8 +59,11 @@ class HookServer:
         on_change: Callable[[str], str | None],
         on_queued: Callable[[], None],
         on_ended: Callable[[str], None],
+        keeping: Callable[[], bool],
     ) -> None:
         self._path = path
+        self._kept = path.with_name(path.name + KEPT)
+        self._keeping = keeping
         self._on_run = on_run
         self._on_change = on_change
         self._on_queued = on_queued
@@ -69,6 +74,7 @@ class HookServer:
     async def open(self) -> None:
         """Start listening. OSError: the folder cannot be used, or another process serves this socket."""
         listening = listen(self._path)
+        self._mark()
         self._listening = await asyncio.start_unix_server(
             self._serve, sock=listening, backlog=BACKLOG, limit=_LONGEST_LINE
         )
@@ -101,12 +107,21 @@ class HookServer:
             self._open.discard(task)
             writer.close()
 
+    def _mark(self) -> None:
+        """Tell the hook whether nodes are kept, before it hears the answer."""
+        if self._keeping():
+            self._kept.touch()
+        else:
+            self._kept.unlink(missing_ok=True)
+
     def _answer(self, uid: int, line: bytes) -> bytes:
         if uid != _ROOT:
             raise LineError(f"user {uid} is not root")
         verb, fields = decode(line)
         if verb == "runjob":
-            return _verdict(self._on_run(_asked(fields)))
+            verdict = _verdict(self._on_run(_asked(fields)))
+            self._mark()
+            return verdict
         if verb == "changing":
             return _verdict(self._on_change(commands.job_number(fields.get("job", ""))))
         if verb == "ended":

@@ -34,6 +34,7 @@ from cosched.adapters.watch import Watch
 
 _T = TypeVar("_T")
 OTHERS_TURN = 2.0  # seconds that a released job is turned away, so that others get its nodes offered first
+_UNTIL_ORDERED = 0.01  # seconds from an agreement to the order to start
 LOST_AFTER = 60.0  # seconds for which a node is down: after a restart of the server all are, for some seconds
 _DOWN = ("down", "unresolvable", "stale", "state-unknown", "provisioning", "sleep")  # states of a lost node
 _LOG = logging.getLogger(__name__)
@@ -53,7 +54,7 @@ class PbsManager(BatchSystem):
         )
         self._watch = Watch(self._look, settings.poll_interval)
         hints = self._watch.hint, self._ended
-        self._hooks = HookServer(settings.hook_socket, self._book.asked, self._changing, *hints)
+        self._hooks = HookServer(settings.hook_socket, self._book.asked, self._changing, *hints, self._book.keeps_nodes)
         self._tasks: set[asyncio.Task[Any]] = set()
         self._down: dict[str, float] = {}  # nodes that are down, and since when by the loop's clock
         self._to_free: dict[str, str] = {}  # nodes that we still hold for a job that does not wait on them any more
@@ -68,8 +69,8 @@ class PbsManager(BatchSystem):
 
     @property
     def start_lead(self) -> float:
-        """See the protocol."""
-        return self.settings.start_lead
+        """See the protocol: as the last starts took."""
+        return min(self.settings.start_lead, self._notice.seconds + _UNTIL_ORDERED)
 
     async def open(self) -> dict[str, Known]:
         """See the protocol; serves the hook."""

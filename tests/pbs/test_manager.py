@@ -130,7 +130,7 @@ async def test_a_job_starts_at_an_instant(managed: Managed) -> None:
     at = time.time() + 2
     assert await managed.manager.start(job, at)
     await managed.told(job, "Started", "Ended")
-    assert at - managed.manager.start_lead <= float(note.read_text()) < at + 60
+    assert at - managed.manager.settings.start_lead <= float(note.read_text()) < at + 60
 
 
 async def examined(managed: Managed) -> dict[str, Finding]:

@@ -77,7 +77,7 @@ async def a_caller(offset: Offset | None) -> AsyncIterator[Caller]:
         metrics, clock, answers = Metrics("1"), Clock(), Answers()
         domain, agreed = (
             SimpleNamespace(clock=clock, metrics=metrics, calls=answers),
-            AgreedStart(LEAD, lambda _: offset, AHEAD + 1),
+            AgreedStart(lambda: LEAD, lambda _: offset, AHEAD + 1),
         )
         no_runner = cast(Any, None)
         outside = ServiceOutside(

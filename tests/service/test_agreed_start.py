@@ -13,7 +13,7 @@ KNOWN = Offset(0.25, 0.001)
 
 
 def agreed(lead: float | None = 0.3, offset: Offset | None = KNOWN, most: float = 0.5, now: float = NOW) -> AgreedStart:
-    return AgreedStart(lead, {"eureka": offset}.get, most, lambda: now)
+    return AgreedStart(None if lead is None else lambda: lead, {"eureka": offset}.get, most, lambda: now)
 
 
 def test_the_caller_proposes_the_earliest_instant_that_it_can_keep_to_by_the_other_s_clock():

@@ -47,7 +47,9 @@ class Kind(NamedTuple):
     """What depends on the kind of a manager."""
 
     scheduler: OpenScheduler
-    start_lead: float | None  # the least notice in seconds for a start at an exact instant; None: that is impossible
+    start_lead: (
+        Callable[[], float] | None
+    )  # seconds of notice for a start at an exact instant; None: that is impossible
     connect: Callable[[Around], tuple[Runner, Queue]]  # connects a domain with its manager
 
 
@@ -59,9 +61,9 @@ def kind_of(manager: ResourceManager, settings: ClusterSettings, *, takes_groups
     if isinstance(manager, BatchSystem):
         if settings.meets and isinstance(manager, MeetingSystem):
             meeting = ExternalMeetingScheduler(settings, takes_groups=takes_groups)
-            return Kind(meeting, manager.start_lead, partial(_slots, manager, meeting))
+            return Kind(meeting, lambda: manager.start_lead, partial(_slots, manager, meeting))
         external = ExternalScheduler(settings.nodes, takes_groups=takes_groups)
-        return Kind(external, manager.start_lead, partial(_offers, manager, external))
+        return Kind(external, lambda: manager.start_lead, partial(_offers, manager, external))
     from cosched.core.scheduling.batch.open_meeting_cluster import open_cluster  # imports the compiler, as the next one
     from cosched.service.kernels import load_kernels  # does, which batch systems do not need
 

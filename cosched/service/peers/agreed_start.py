@@ -21,12 +21,12 @@ class AgreedStart:
 
     def __init__(
         self,
-        lead: float | None,
+        lead: Callable[[], float] | None,
         offset: Callable[[Domain], Offset | None],
         max_offset: float,
         wall: Callable[[], float] = time.time,
     ) -> None:
-        """`lead`: seconds of notice that the manager needs for a start at an exact instant; None: it cannot do that.
+        """`lead`: the seconds of notice that the manager needs for a start at an exact instant; None: it cannot.
         `offset`: how far a peer's clock is ahead of ours. `max_offset`: the largest offset and uncertainty, in seconds,
         with which we agree on a start; 0: we never do.
         """
@@ -46,7 +46,7 @@ class AgreedStart:
         if self._lead is None or offset is None or not self._is_small(offset):
             return None
         round_trip = 2 * offset.uncertainty  # until the answer arrives
-        proposed = self._proposed[job] = self._wall() + round_trip + self._lead
+        proposed = self._proposed[job] = self._wall() + round_trip + self._lead()
         return proposed + offset.ahead
 
     def over(self, job: JobId) -> None:
@@ -88,7 +88,7 @@ class AgreedStart:
         """Return when our `job` starts if a peer proposes this instant: then, or later if we need more time."""
         if self._lead is None or start_at is None:
             return None
-        return self._unless_far(max(start_at, self._wall() + self._lead, self._proposed.get(job, 0.0)))
+        return self._unless_far(max(start_at, self._wall() + self._lead(), self._proposed.get(job, 0.0)))
 
     # Groups
 
@@ -119,7 +119,7 @@ class AgreedStart:
         offsets = [offset for offset in map(self._offset, peers) if offset is not None and self._is_small(offset)]
         if self._lead is None or len(offsets) < len(peers):
             return None
-        return self._wall() + self._lead + round_trips * max(2 * offset.uncertainty for offset in offsets)
+        return self._wall() + self._lead() + round_trips * max(2 * offset.uncertainty for offset in offsets)
 
     def _unless_far(self, instant: float) -> float | None:
         return instant if instant <= self._wall() + MAX_AHEAD else None

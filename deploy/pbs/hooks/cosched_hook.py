@@ -23,6 +23,7 @@ PATIENCE = 0.2  # seconds
 NAMES = ("pair", "mate", "or_alone")
 PAIR = re.compile(r"[A-Za-z0-9_.:,+=@/-]{1,128}")
 MATE = re.compile(r"([A-Za-z0-9_.-]{1,64}):[!-~]{1,128}")
+KEPT = ".kept"  # beside the socket there is such a file while nodes are kept for a job
 NO_BOOLEAN = "-1"  # what PBS makes of a word that is none
 
 
@@ -82,6 +83,8 @@ def named(job: Any) -> "dict[str, str]":
 def runjob(event: Any) -> None:
     """The server is about to run a job."""
     job, words = event.job, named(event.job)
+    if not words and not os.path.exists(settings()["socket"] + KEPT):
+        return  # most jobs, most of the time
     if words and str(job.Hold_Types or "n") != "n":
         event.reject("the job is held (qrls releases it)")  # qrun does not look at this
     told = {"job": job.id, "vnodes": job.exec_vnode, "owner": job.euser, "name": job.Job_Name}
@@ -228,7 +231,7 @@ def main() -> None:
     try:
         if event.type in handlers:
             handlers[event.type](event)
-        else:  # jobobit
+        elif named(event.job):  # jobobit
             tell("ended", job=event.job.id)
     except Exception as error:
         pbs.logmsg(pbs.LOG_WARNING, f"cosched: {type(error).__name__}: {error}")

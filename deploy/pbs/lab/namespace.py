@@ -16,6 +16,7 @@ _BEGIN = """
 hostname {name}
 ip link set lo up
 ip addr add {address}/32 dev lo
+ip route change local {address} dev lo table local proto kernel scope host src {address} quickack 1  # as at a site
 mount --bind {hosts} /etc/hosts
 mount -t tmpfs -o mode=755 pbs /mnt
 for file in .bash_profile .bash_login .profile; do

@@ -40,6 +40,7 @@ class Service:
         self.ended: list[str] = []
         self.hints = 0
         self.why: str | None = None
+        self.keeping = True
 
     def on_run(self, asked: Asked) -> str | None:
         self.asked.append(asked)
@@ -58,7 +59,8 @@ async def service(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncItera
     """A service that serves the hook; we stand for root."""
     monkeypatch.setattr(hook_server, "_ROOT", os.geteuid())
     service = Service()
-    server = HookServer(tmp_path / "socket", service.on_run, service.on_change, service.on_queued, service.ended.append)
+    answers = service.on_run, service.on_change, service.on_queued, service.ended.append
+    server = HookServer(tmp_path / "socket", *answers, lambda: service.keeping)
     await server.open()
     yield service
     await server.close()
@@ -172,7 +174,8 @@ async def test_the_service_lets_go_of_the_nodes_of_a_job_that_changes(make: Make
 async def test_the_service_hears_of_jobs_that_come_and_end(make: Make, service: Service) -> None:
     hook = make()
     assert await asyncio.to_thread(hook.run, "QUEUEJOB", Job(PAIR)) is None
-    assert await asyncio.to_thread(hook.run, "JOBOBIT", Job(id="7.mira")) is None
+    assert await asyncio.to_thread(hook.run, "JOBOBIT", Job(PAIR, id="7.mira")) is None
+    assert await asyncio.to_thread(hook.run, "JOBOBIT", Job(id="8.mira")) is None  # it has no mate
     assert (service.hints, service.ended) == (1, ["7"])
 
 
@@ -224,3 +227,17 @@ def test_without_a_configuration_all_jobs_pass_and_the_log_says_why(make: Make) 
     assert hook.run("RUNJOB", Job(PAIR, id="7.mira")) is None
     assert all(text.startswith("cosched: FileNotFoundError") for text in hook.logged)
     assert len(hook.logged) == 2
+
+
+async def test_it_asks_for_jobs_without_a_mate_only_while_nodes_are_kept(make: Make, service: Service) -> None:
+    hook, alone = make(), Job(id="8.mira")
+    await asyncio.to_thread(hook.run, "RUNJOB", alone)
+    service.keeping = False
+    await asyncio.to_thread(hook.run, "RUNJOB", alone)
+    assert len(service.asked) == 2
+    await asyncio.to_thread(hook.run, "RUNJOB", alone)
+    assert len(service.asked) == 2
+    service.keeping = True
+    await asyncio.to_thread(hook.run, "RUNJOB", Job(PAIR, id="7.mira"))
+    await asyncio.to_thread(hook.run, "RUNJOB", alone)
+    assert [asked.job_id for asked in service.asked] == ["8", "8", "7", "8"]
