@@ -127,6 +127,10 @@ class PbsCluster:
         self.daemon("pbs_mom")
         self.wait_for(lambda: not any("down" in state for state in self.states().values()), "the nodes to be up")
 
+    def shell(self, lines: str, folder: Path) -> str:
+        """Run lines of a shell as root on the server's host, in a folder; return their output. LabError."""
+        return self._inside("sh", "-ec", f"cd {shlex.quote(str(folder))}\n{lines}")
+
     def _inside(self, *command: str) -> str:
         done = self._world.run(*command, environment=self._environment)
         if done.returncode != 0:
