@@ -60,6 +60,7 @@ def test_jobs_start_apart_as_their_windows_say(make_federation, killed):
     assert [service.faults() for service in federation.services] == [[], [], []]
 
 
+@pytest.mark.soak
 def test_windows_that_cannot_be_are_refused_at_submission(make_federation):
     federation = make_federation(DOMAINS, scheme="meet")
     federation.services[2].config["coscheduling"]["scheme"] = "hold"

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from cosched.core.effects import Timer
 from cosched.core.events import Answered, Finished, MayBeEarlier
 from cosched.core.job import JobState
-from cosched.core.protocol import Window
+from cosched.core.protocol import GetMember, MateProblem, Window
 from tests.tiers import SEED, soaked
 
 from .planned import Planned
@@ -127,6 +129,16 @@ def test_members_that_give_other_windows_are_of_no_group():
     for name in "ABC":
         offered(world, name)
     assert world.job("A").group.without == ("C",)
+
+
+def test_a_domain_says_why_it_has_no_such_member():
+    world = Planned("AB", windows=B_LATER)
+    question = GetMember("j", "g", ("A", "B"), "", B_LATER)
+    core = world.cores["B"]
+    assert core.members.answer("A", question).problem is None
+    assert core.members.answer("A", question._replace(windows=())).problem is MateProblem.OTHER_WINDOWS
+    core.ledger.configure(replace(core.settings, slots=False))
+    assert core.members.answer("A", question).problem is MateProblem.NO_SLOTS
 
 
 # Messages in any order, lost and doubled; domains that die; then a calm time
