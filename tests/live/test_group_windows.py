@@ -77,3 +77,24 @@ def test_windows_that_cannot_be_are_refused_at_submission(make_federation):
     other = "the job on a gives other windows: all jobs of a group give the same ones"
     assert other in said(b, "--with", "a", "--start-after", "a:20")
     assert noted(federation.folder) == []
+
+
+@pytest.mark.soak
+def test_jobs_that_are_submitted_together_start_apart(make_federation, tmp_path):
+    """So that they end together by their time limits; and as the script of one of them has it."""
+    federation = make_federation(DOMAINS, scheme="meet").start()
+    a = federation.services[0]
+    a.environment["COSCHED_DOMAINS"] = ",".join(f"{service.name}={service.socket}" for service in federation.services)
+    script = script_that_notes(federation.folder)
+    for name, options in {"long": "--time=0:07", "short": "--time=0:04", "after": "--start-after=b:+2s"}.items():
+        (tmp_path / f"{name}.sh").write_text(script.replace("\n", f"\n#COSCHED {options}\n", 1))
+    to = ["--to=a:long.sh", "--to=b:short.sh", "--to=c:short.sh"]
+    done = a.run("submit", "--group=run7", *to, "--end-together", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    wait_until(lambda: len(starts(federation)) == len(DOMAINS), "all start")
+    found = starts(federation)
+    assert 3 - LATE < found["b"] - found["a"] < 3 + LATE
+    (federation.folder / "starts").unlink()
+    a.run("submit", "--group=run8", "--to=b:long.sh", "--to=a:after.sh", cwd=tmp_path)
+    wait_until(lambda: len(starts(federation)) == 2, "both start")
+    assert 2 - LATE < starts(federation)["a"] - starts(federation)["b"] < 2 + LATE
