@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from cosched.core.effects import Book, Quote
 from cosched.core.job import JobState
-from cosched.core.scheduling.batch.forecast import foresee
+from cosched.core.scheduling.batch.forecast import Forecast, foresee
 from cosched.core.scheduling.batch.open_cluster import OpenCluster
 from cosched.core.scheduling.batch.open_meeting_cluster import OpenMeetingCluster, open_cluster
 from cosched.core.scheduling.policies.backfilling import BACKFILLING
@@ -100,3 +100,12 @@ def test_the_order_of_the_queue():
     assert cluster.copy().in_order(0) == ["2", "3", "1"]
     assert cluster.next(0).job == "2"
     assert cluster.copy().in_order(0) == ["3", "1"]
+
+
+def test_of_a_long_queue_only_the_first_jobs_are_played(monkeypatch):
+    monkeypatch.setattr("cosched.core.scheduling.batch.forecast.MOST", 2)
+    cluster = OpenCluster(machine("largest-first", "easy", "flat"))
+    submitted(cluster, 2, 7, 5, 6)
+    forecast = Forecast(cluster, 0)
+    assert forecast.order == ["2", "4", "3", "1"]
+    assert dict(forecast.starts()) == {"2": 0, "4": 10}

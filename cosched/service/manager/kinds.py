@@ -88,8 +88,8 @@ def _offers(
 
 
 def _launches(launcher: Launcher, scheduler: OpenCluster, around: Around) -> tuple[Runner, Queue]:
-    from cosched.core.scheduling.batch.forecast import foresee  # imports the compiler
+    from cosched.core.scheduling.batch.forecast import Forecast  # imports the compiler
 
     domain, tasks = around.domain, around.tasks
     launches = Launches(domain, launcher, tasks, around.finding)
-    return Runner(domain, launcher, launches, tasks), Queue(launcher, partial(planned, domain, scheduler, foresee))
+    return Runner(domain, launcher, launches, tasks), Queue(launcher, partial(planned, domain, scheduler, Forecast))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -12,12 +12,12 @@ from cosched.core.protocol import JobId
 from cosched.service.domain.live_domain import LiveDomain
 
 if TYPE_CHECKING:
+    from cosched.core.scheduling.batch.forecast import Forecast
     from cosched.core.scheduling.batch.open_cluster import OpenCluster
 
 SLICE = 0.005  # seconds of foreseeing before other work gets its turn
 MOST = 1.0  # second of it in all: of a very long queue only the first starts are known
 OUR_PLAN, BATCH_SYSTEMS, SLOT, HAS_NODES = 1, 2, 3, 4  # cosched.v1.EstimateSource
-Foresee = Callable[["OpenCluster", int], Iterable[tuple[JobId, int]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,13 +39,12 @@ async def no_plan() -> Plan:
     return Plan()
 
 
-async def planned(domain: LiveDomain, scheduler: OpenCluster, foresee: Foresee) -> Plan:
+async def planned(domain: LiveDomain, scheduler: OpenCluster, forecast: type[Forecast]) -> Plan:
     """Return the plan of the embedded scheduler, by turns with the other work of this service."""
     now = domain.clock.now()
-    order = scheduler.copy().in_order(now)
-    foreseen, starts = foresee(scheduler, now), {}
+    foreseen, starts = forecast(scheduler, now), {}
     spent, since = 0.0, time.monotonic()
-    for job, at in foreseen:
+    for job, at in foreseen.starts():
         starts[job] = at
         if (took := time.monotonic() - since) >= SLICE:
             spent += took
@@ -53,4 +52,4 @@ async def planned(domain: LiveDomain, scheduler: OpenCluster, foresee: Foresee) 
                 break
             await asyncio.sleep(0)
             since = time.monotonic()
-    return Plan(now, OUR_PLAN, starts, {job: place for place, job in enumerate(order, 1)})
+    return Plan(now, OUR_PLAN, starts, {job: place for place, job in enumerate(foreseen.order, 1)})

@@ -18,6 +18,8 @@ from cosched.core.scheduling.batch.open_cluster import OpenCluster
 from cosched.core.scheduling.batch.open_meeting_cluster import OpenMeetingCluster
 from cosched.core.scheduling.primitives.tables import NEVER
 
+MOST = 1000  # jobs of the queue
+
 
 class Foreseen(NamedTuple):
     """A job that waits, and the instant at which it is expected to start."""
@@ -27,15 +29,15 @@ class Foreseen(NamedTuple):
 
 
 def foresee(cluster: OpenCluster, now: int) -> Iterator[Foreseen]:
-    """Yield the expected starts of jobs that wait, in order; a job that has nodes and waits for its mate: now.
+    """See `Forecast.starts`."""
+    return Forecast(cluster, now).starts()
 
-    A job that never starts, since nodes are held without limit, is not among them. The cluster stays as it is.
+
+class Forecast:
+    """A copy of a cluster, to be played on; the cluster stays as it is. `order`: that of its queue at `now`.
+
+    Of a long queue only the first MOST jobs are played: an iteration would take too long.
     """
-    return _Future(cluster, now).starts()
-
-
-class _Future:
-    """A copy of a cluster, played on."""
 
     def __init__(self, cluster: OpenCluster, now: int) -> None:
         self._cluster = cluster.copy()
@@ -43,22 +45,24 @@ class _Future:
         self._ends: list[tuple[int, int, JobId]] = []
         self._slots: list[tuple[int, JobId]] = []
         self._waiting: list[JobId] = []  # they have nodes
-        self._queued = 0
-        for job in cluster.jobs():
-            known = cluster.job(job)
-            if known.state is JobState.READY:
-                self._waiting.append(job)
-            elif known.state is not JobState.QUEUED:
+        self.order = self._cluster.in_order(now)
+        self._cluster.shorten(MOST)
+        self._queued = min(MOST, len(self.order))
+        for job in self._cluster.with_nodes():
+            known = self._cluster.job(job)
+            if known.state is not JobState.READY:
                 self._ends_at(job, known.expected)
-                if known.state is JobState.HOLDING:
-                    self._waiting.append(job)
-            else:
-                self._queued += 1
-                if known.slot is not None:
-                    heapq.heappush(self._slots, (known.slot, job))
+            if known.state is not JobState.RUNNING:
+                self._waiting.append(job)
+        for job in self.order[:MOST]:
+            if (slot := self._cluster.job(job).slot) is not None:
+                heapq.heappush(self._slots, (slot, job))
 
     def starts(self) -> Iterator[Foreseen]:
-        """See `foresee`."""
+        """Yield the expected starts of jobs that wait, in order; a job that has nodes and waits for its mate: now.
+
+        A job that never starts, since nodes are held without limit, is not among them.
+        """
         self._cluster.enter(self._now)
         for job in self._waiting:
             if self._cluster.job(job).state is JobState.READY:

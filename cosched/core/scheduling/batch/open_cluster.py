@@ -259,6 +259,15 @@ class OpenCluster:
         rows = self._tables.lists[QUEUE, base : base + queued].tolist()
         return [self._job[row] for row in rows]
 
+    def with_nodes(self) -> list[JobId]:
+        """The jobs that have nodes, in the order in which they were submitted."""
+        rows = np.isin(self._tables.jobs["state"][: len(self._job)], WITH_NODES).nonzero()[0].tolist()
+        return [self._job[row] for row in rows]
+
+    def shorten(self, most: int) -> None:
+        """Forget all but the first jobs of the queue, as `in_order` has put them; of a `copy` only."""
+        self._record["queued"] = min(most, int(self._record["queued"]))
+
     def copy(self) -> Self:
         """The same nodes and jobs once more, to be played on; an iteration that is open here begins anew there."""
         other = copy(self)
