@@ -289,7 +289,7 @@ class Service:
             Explained(self.domain, self.operations, self.queue, self.reads, self.explaining),
             Described(
                 self.domain, self.views, self.clock, self.reads, self.about, Policy(self.configuration.shown_to),
-                _owners(self.configuration), self._clock_ahead,
+                _owners(self.configuration), self._clock_ahead, self.explaining,
             ),
             self.peers,
             self._tls,

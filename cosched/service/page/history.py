@@ -9,15 +9,19 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from cosched.core.story import TOGETHER, Why
+from cosched.service.api.reads import Usage
+from cosched.service.domain.charges import HOUR
 from cosched.service.domain.story import Noted
 from cosched.service.page import words
 from cosched.service.page.page_api import Described
 from cosched.service.page.sampling import sample_interval
 from cosched.service.page.timeline import Axis, Bar, Tick
+from cosched.service.page.viewers import Viewer
 from cosched.service.store import EventRecord, Sample
 from cosched.v1 import domain_pb2
 
 FRESH = 60.0  # seconds for which it is shown again
+MAX_USERS = 50
 PARTS = 56  # of the time: three hours each, of a week
 KINDS = (
     domain_pb2.EVENT_KIND_STARTED, domain_pb2.EVENT_KIND_HELD, domain_pb2.EVENT_KIND_YIELDED,
@@ -66,6 +70,17 @@ class Away:
 
 
 @dataclass(frozen=True, slots=True)
+class Spent:
+    """What the jobs of one user have cost beyond their runs, in node-hours."""
+
+    user: str
+    jobs: int
+    held: str
+    booked: str
+    pushed: str
+
+
+@dataclass(frozen=True, slots=True)
 class History:
     """All that the page of the history shows."""
 
@@ -89,12 +104,27 @@ class Histories:
         self._peers = peers
         self._length = length
         self._made: History | None = None
+        self._used: dict[str, Usage] = {}
+        self._used_at = -FRESH
 
     async def history(self) -> History:
         """Return the history as of the last minute."""
         if self._made is None or time.monotonic() - self._made.at >= FRESH:
             self._made = await self._make()
         return self._made
+
+    async def usage(self, viewer: Viewer) -> list[Spent]:
+        """Return what jobs have cost, of the users whose jobs the viewer may see, the most first."""
+        described, now = self._described, time.monotonic()
+        if now - self._used_at >= FRESH:
+            self._used_at = now
+            self._used = await described.reads.usage("owner", (described.clock.now() - self._length) // HOUR)
+        seen = [(user, used) for user, used in self._used.items() if described.policy.sees(viewer, user)]
+        seen.sort(key=lambda item: (-item[1].cost.held - item[1].cost.booked, item[0]))
+        return [
+            Spent(user, len(used.jobs), *(f"{seconds / HOUR:.2f}" for seconds in used.cost))
+            for user, used in seen[:MAX_USERS]
+        ]
 
     async def _make(self) -> History:
         described, now = self._described, self._described.now()

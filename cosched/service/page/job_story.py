@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from cosched.client import Event, Job
+from cosched.client import Event, Explanation, Job
 from cosched.service.page import sentences, words
 from cosched.service.page.listing import mates
 from cosched.service.page.overview import Lane, lane_of, lane_of_mate
@@ -30,6 +30,16 @@ class Moment:
 
 
 @dataclass(frozen=True, slots=True)
+class Expected:
+    """When one side of a pair, or all of it, is expected to start, and why it waits."""
+
+    who: str
+    when: str
+    why: str
+    change: str
+
+
+@dataclass(frozen=True, slots=True)
 class JobStory:
     """All that the page of a job shows."""
 
@@ -38,6 +48,7 @@ class JobStory:
     title: str
     why: str
     facts: Sequence[tuple[str, str]]
+    outlooks: Sequence[Expected]
     lanes: Sequence[Lane]
     untold: Sequence[str]
     story: Sequence[Moment]
@@ -59,9 +70,12 @@ class Stories:
             return None
         events = [Event(described.views.event(event)) for event in await described.reads.stories([id], (), MAX_EVENTS)]
         told = {peer: await self._told.story(viewer, peer, mate) for peer, mate in mates(record) if mate is not None}
-        return self._story(record, events, told)
+        (explained,) = await described.explaining.explain([record])
+        return self._story(record, events, told, Explanation(explained))
 
-    def _story(self, record: JobRecord, events: Sequence[Event], told: dict[str, Told]) -> JobStory:
+    def _story(
+        self, record: JobRecord, events: Sequence[Event], told: dict[str, Told], explained: Explanation
+    ) -> JobStory:
         now = self._described.now()
         job = Job(self._described.views.job(record))
         axis = Axis.of(now, span_of((now - (job.submitted_at or now)).total_seconds()))
@@ -73,7 +87,8 @@ class Stories:
             for _, theirs in answer.jobs.values():
                 moments += _moments(peer, theirs, ahead)
         return JobStory(
-            job, now, sentences.title(job), sentences.waits(job, now), list(_facts(job)), lanes,
+            job, now, sentences.title(job), sentences.waits(job, now), list(_facts(job)),
+            list(_expected(explained, told, now)), lanes,
             list(_untold(told)), sorted(moments, key=lambda moment: moment.at), axis,
         )  # fmt: skip
 
@@ -90,6 +105,20 @@ def _untold(told: dict[str, Told]) -> Iterator[str]:
             yield f"The story is not complete: {answer.problem}."
         elif not answer.jobs:
             yield f"{peer} lets you see nothing more of its job."
+
+
+def _expected(explained: Explanation, told: dict[str, Told], now: datetime) -> Iterator[Expected]:
+    """Yield what is expected of all together, of the job, and of those mates that the viewer may see."""
+    if explained.together is not None:
+        yield Expected("All together", words.expected(explained.together, now), "", "")
+    seen = [mate for mate in explained.mates if mate.domain in told and mate.id in told[mate.domain].jobs]
+    for side in (explained.job, *seen):
+        when = words.expected(side.start, now) if side.start is not None else ""
+        place = f"{side.position} of {side.queued} in the queue" if side.position is not None else ""
+        why = side.reason.text if side.reason is not None else ""
+        if when or why:
+            said = ", ".join(filter(None, (when, place)))
+            yield Expected(str(side), said, why, side.reason.change if side.reason is not None else "")
 
 
 def _facts(job: Job) -> Iterator[tuple[str, str]]:

@@ -13,6 +13,7 @@ from cosched.service.api.views import Views
 from cosched.service.clock import Clock
 from cosched.service.domain.live_domain import LiveDomain
 from cosched.service.page.viewers import Policy, owner_here
+from cosched.service.planning.explaining import Explaining
 from cosched.service.store import EventRecord, JobRecord
 from cosched.service.wire.callers import Caller, Identify
 from cosched.service.wire.fields import MAX_OWNER, FieldError, check_domain, check_text, number
@@ -40,6 +41,8 @@ class Described:
     policy: Policy
     owners: Mapping[tuple[Domain, str], str]  # what peers' users are called here, where it differs
     clock_ahead: Callable[[Domain], timedelta]  # of a peer's clock; 0 if it is unknown
+
+    explaining: Explaining
 
     def now(self) -> datetime:
         """Return the present."""

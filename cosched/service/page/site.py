@@ -80,7 +80,10 @@ class Site:
     async def history(self, request: Request) -> Response:
         """Show the last days."""
         found = await self._histories.history()
-        return self._page("history.html.j2", request, "", **{name: getattr(found, name) for name in found.__slots__})
+        used = await self._histories.usage(request.state.viewer)
+        return self._page(
+            "history.html.j2", request, "", used=used, **{name: getattr(found, name) for name in found.__slots__}
+        )
 
     async def live(self, request: Request) -> Response:
         """Tell by server-sent events when the page should be renewed."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
+from cosched.client import Estimate
+
 _UNITS = ((86400, "d"), (3600, "h"), (60, "min"))
 
 
@@ -43,6 +45,22 @@ def milliseconds(length: timedelta | None) -> str:
         return "unknown"
     value = abs(length.total_seconds()) * 1000
     return f"{value:.0f} ms" if value >= 10 else f"{value:.1f} ms"
+
+
+def expected(estimate: Estimate, now: datetime) -> str:
+    """Say when something is expected, how old this is, and how good such estimates have been."""
+    said = f"expected {ago(estimate.at, now) if estimate.at > now else 'now'}"
+    age = (now - estimate.made_at).total_seconds()
+    notes = [f"as of {span(age)} ago"] if age >= 1 else []
+    if estimate.earliest is not None and estimate.latest is not None:
+        between = f"between {_signed(estimate.earliest)} and {_signed(estimate.latest)}"
+        notes.append(f"{estimate.within} of the last {estimate.of} such estimates came true {between}")
+    return f"{said} ({'; '.join(notes)})" if notes else said
+
+
+def _signed(length: timedelta) -> str:
+    seconds = length.total_seconds()
+    return f"{span(abs(seconds))} {'later' if seconds >= 0 else 'earlier'}"
 
 
 def clock(instant: datetime | None) -> str:
