@@ -10,6 +10,7 @@ from pydantic import Field, ValidationError, model_validator
 from cosched.core.protocol import MAX_MEMBERS
 from cosched.core.scheduling.scheduler import ClusterSettings
 from cosched.sim.mistakes import Locate, input_error, inside
+from cosched.validation.fluid import FluidFields
 from cosched.validation.mistakes import KeyedError
 from cosched.validation.sections import CoschedulingFields, SchedulerFields
 from cosched.validation.toml import read_toml as read_toml
@@ -19,7 +20,7 @@ from cosched.workload.job_log import JobLog, Overrun
 MOST_DOMAINS = 256
 
 
-class Domain(CoschedulingFields, SchedulerFields, JobLog):
+class Domain(CoschedulingFields, SchedulerFields, FluidFields, JobLog):
     """One policy domain of a replay: a job log and its settings.
 
     Durations are seconds or text such as '20m'.
@@ -72,9 +73,18 @@ class ReplayConfig(Settings):
             if getattr(self, key) is not None and not 2 <= len(names) <= MAX_MEMBERS:
                 many = "; group_size takes some of more" if key == "pair_fraction" and len(names) > 1 else ""
                 raise ValueError(f"{key}: pairs jobs of 2 to {MAX_MEMBERS} domains, but there are {len(names)}{many}")
+        self._check_fluid()
         if [self.pairs, *(domain.trace for domain in self.domains)].count("-") > 1:
             raise ValueError("standard input ('-') can be read only once")
         return self
+
+    def _check_fluid(self) -> None:
+        """Refuse what fluid domains cannot do."""
+        fluid = next((domain.name for domain in self.domains if domain.is_fluid), None)
+        for key in ("pairs", "pair_window", "pair_fraction", "script"):
+            if fluid is not None and getattr(self, key) is not None:
+                what = "has no what-if events" if key == "script" else "has no mates yet"
+                raise ValueError(f"{key}: the fluid domain {fluid} {what}: leave {key} out, or give scheduler=batch")
 
     def _check_group_size(self, sizes: range) -> None:
         if self.pair_fraction is None:

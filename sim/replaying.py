@@ -13,6 +13,8 @@ from cosched.errors import InputError
 from cosched.sim import spans
 from cosched.sim.configuration import Domain, ReplayConfig
 from cosched.sim.engine import Engine
+from cosched.sim.fluid import FluidRun
+from cosched.sim.fluid import prepare as prepare_fluid
 from cosched.sim.progress import TimeLine
 from cosched.sim.results.result import ReplayResult, collect
 from cosched.sim.script import ScriptedDomain, ScriptedEvent, read_script, told
@@ -26,6 +28,7 @@ from cosched.workload.job_log import read_jobs
 from cosched.workload.jobs import Workload
 from cosched.workload.pairing import Pairing, groups_at_random, pairs_by_fraction, pairs_by_window, pairs_from_file
 
+Machine = tuple[Domain, Workload, int]  # with its number of nodes
 NO_PAIRS = Pairing(np.empty(0, np.int64), np.empty((0, 2), np.int64), np.empty((0, 2), np.int64))
 
 
@@ -78,10 +81,38 @@ class Replay:
 
     def run(self, schemes: Sequence[SchemeChoice] | None = None) -> ReplayResult:
         """Simulate with the configured schemes, or with `schemes` (one a domain)."""
-        settings = self.settings(schemes)
+        machines = list(zip(self.settings(schemes), self.workloads, self.nodes, strict=True))
+        batch = [machine for machine in machines if not machine[0].is_fluid]
+        fluid = [machine for machine in machines if machine[0].is_fluid]
+        if not fluid:
+            return self._run_batch(batch)
+        return self._with_fluid(batch, fluid)
+
+    def _with_fluid(self, batch: Sequence[Machine], fluid: Sequence[Machine]) -> ReplayResult:
+        """Play fluid domains one by one, the others together: nobody has mates."""
+        self.compile_s += prepare_fluid(self._say)
+        began = time.process_time()
+        runs = {domain.name: FluidRun(domain, workload, nodes) for domain, workload, nodes in fluid}
+        seconds = time.process_time() - began
+        result = self._run_batch(batch) if batch else self._nothing()
+        found = {**result.domains, **{name: run.result() for name, run in runs.items()}}
+        timing = {**result.timing, "simulate_cpu_s": result.timing["simulate_cpu_s"] + seconds}
+        events = result.events
+        if events is not None:
+            more = [event for run in runs.values() for event in run.events()]
+            events = sorted([*events, *more], key=lambda event: event["time"])
+        domains = {domain.name: found[domain.name] for domain in self.config.domains}
+        return replace(result, domains=domains, timing=timing, events=events)
+
+    def _nothing(self) -> ReplayResult:
+        timing = {"read_s": self.read_s, "compile_s": self.compile_s, "simulate_cpu_s": 0.0}
+        return ReplayResult({}, self.pairing, False, [] if self.config.events else None, timing)
+
+    def _run_batch(self, machines: Sequence[Machine]) -> ReplayResult:
+        settings = [domain for domain, _, _ in machines]
         setups = [
             DomainSetup(domain.name, workload, domain.cluster_settings(nodes), domain.coscheduling_settings())
-            for domain, workload, nodes in zip(settings, self.workloads, self.nodes, strict=True)
+            for domain, workload, nodes in machines
         ]
         story = StoryLog() if self.config.events else None
         self.compile_s += prepare_for(setups, self._say)
@@ -93,7 +124,7 @@ class Replay:
         if self._doing is None:
             engine.run()
         else:
-            line = TimeLine(self.workloads, self._doing)
+            line = TimeLine([workload for _, workload, _ in machines], self._doing)
             engine.run(line.tell, line.stride)
         timing = {
             "read_s": self.read_s,
@@ -113,6 +144,7 @@ def read_machine(domain: Domain, config: ReplayConfig) -> tuple[Workload, int]:
         overrun=config.overrun,
         seed=config.seed,
         has_pairs=config.pairs is not None,
+        min_share=domain.least_share,
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
@@ -17,6 +18,7 @@ from cosched.validation.types import DomainName, Number, Offset, Seconds, Settin
 from cosched.workload import traces
 from cosched.workload.generated import is_generated, parse_generated, read_generated
 from cosched.workload.jobs import TraceLog, Workload
+from cosched.workload.malleable import least_nodes, unknown_malleable
 
 MAX_NODES = 10**9
 
@@ -70,25 +72,40 @@ class JobLog(Settings):
 
 
 def read_jobs(
-    job_log: JobLog, *, partitions: Partitions | None = None, overrun: Overrun, seed: int = 0, has_pairs: bool
+    job_log: JobLog,
+    *,
+    partitions: Partitions | None = None,
+    overrun: Overrun,
+    seed: int = 0,
+    has_pairs: bool,
+    min_share: Fraction | None = None,
 ) -> tuple[Workload, int]:
     """Return a machine's workload and its number of nodes, which are in `partitions` or flat; InputError.
 
     `overrun` says what happens to jobs that ran past their request; `seed` is for a generated log. With `has_pairs` a
-    file of pairs will name jobs: jobs cut away then count as left out, so pairs that name them are dropped.
+    file of pairs will name jobs: jobs cut away then count as left out, so pairs that name them are dropped. With
+    `min_share` jobs change their size, if nothing else is stated down to this share of it.
     """
     if isinstance(job_log.trace, Workload):
-        workload, nodes = job_log.trace, _nodes(job_log, None, partitions)
+        workload, nodes = _malleable(job_log.trace, min_share), _nodes(job_log, None, partitions)
     else:
         log = _read(job_log, seed)
         nodes = _nodes(job_log, log, partitions)
         kept = _cut(job_log, log)
         sizes = partitions.round_up if partitions else None
-        workload = traces.clean(kept, nodes, job_log.procs_per_node, overrun, sizes)
+        workload = traces.clean(kept, nodes, job_log.procs_per_node, overrun, sizes, min_share)
         if len(kept) < len(log) and has_pairs:
             away = np.setdiff1d(log.job_id, kept.job_id).tolist()
             workload = replace(workload, left_out_ids=workload.left_out_ids.union(away))
     return _shaped(job_log, workload, nodes), nodes
+
+
+def _malleable(workload: Workload, min_share: Fraction | None) -> Workload:
+    if min_share is None:
+        return workload
+    stated = workload.malleable or unknown_malleable(len(workload))
+    least = least_nodes(workload.nodes, stated.least, min_share)
+    return replace(workload, malleable=replace(stated, least=least))
 
 
 def _read(job_log: JobLog, seed: int) -> TraceLog:

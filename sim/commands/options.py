@@ -34,6 +34,21 @@ Keys of a domain, in --domain NAME,key=value,... and [[domain]] tables:
   backfill             easy, conservative, none (easy)
   node_pool            flat, partitioned:intrepid,
                        partitioned:UNITSxNODES (flat)
+  scheduler            batch; fluid: running jobs change their size,
+                       see docs/fluid.md, and the keys below (batch)
+  harvesting           fluid: from whom nodes are taken: never, even,
+                       fair, long, short, low_impact (even)
+  distribution         fluid: favor_running, favor_queued (favor_running)
+  level                fluid: so many jobs are admitted even if others
+                       must give nodes (no limit)
+  resizes              fluid: off: no job changes its size (on)
+  max_harvests         fluid: so often a job gives nodes (no limit)
+  protect_age          fluid: no job younger than this gives any (0)
+  benefit              fluid: sizes change only if that is worth it (off)
+  min_share            fluid: down to which share of its nodes a job can
+                       shrink of which the trace does not say it (0.5)
+  model                fluid: linear, parabolic, if the trace has none
+  resize_cost          fluid: what a change of size costs a job (0)
   scheme               what a job does that is ready before its mate:
                        hold, yield; off: no coscheduling here; meet:
                        yield,mate_budget=0.5,slots=on (hold)

@@ -17,6 +17,7 @@ from cosched.sim.results.wording import (
     count,
     duration,
     duration_with_interval,
+    fluid_line,
     groups_line,
     heading,
     lost_line,
@@ -192,6 +193,8 @@ def _domain_lines(domain: Summary) -> Iterator[str]:
     offered = domain["offered_load"]
     load = f", offered load {percent(offered)}" if offered is not None else ""
     yield f"utilisation {percent(domain['utilisation'])}{load}, makespan {duration(domain['makespan_s'])}"
+    if "fluid" in domain:
+        yield fluid_line(domain["fluid"])
     if "failed" in domain:
         yield lost_line(domain)
     if domain["paired"]["jobs"] and domain["scheme"] != "off":

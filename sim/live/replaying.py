@@ -40,6 +40,9 @@ class LiveReplay(Replay):
             raise InputError("--live", None, "services have no script of what-if events (--script)")
         if config.events:
             raise InputError("--live", None, "services write no events.jsonl (--events)")
+        fluid = next((domain.name for domain in config.domains if domain.is_fluid), None)
+        if fluid is not None:
+            raise InputError("--live", None, f"services have no fluid scheduler yet, as {fluid} has (scheduler=fluid)")
         super().__init__(config, say, doing)
         if self.pairing.groups and self.pairing.dropped:
             said = "groups are known by their rows' numbers, and rows were dropped: remove those of jobs left out"

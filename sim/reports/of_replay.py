@@ -23,6 +23,7 @@ from cosched.sim.results.wording import (
     count,
     duration,
     event_words,
+    fluid_line,
     heading,
     lost_line,
     number,
@@ -78,7 +79,8 @@ def _facts(run: Run) -> Iterator[tuple[str, str]]:
         said = domain.summary
         paired = f", {said['paired']['jobs']:,} of them paired" if said["paired"]["jobs"] else ""
         machine = heading(domain.name, said).partition(": ")[2]
-        yield domain.name, f"{machine}; {count(said['jobs'], 'job')}{paired}"
+        sizes = f"; {fluid_line(said['fluid'])}" if "fluid" in said else ""
+        yield domain.name, f"{machine}; {count(said['jobs'], 'job')}{paired}{sizes}"
     yield "Seed", str(run.summary["seed"])
 
 

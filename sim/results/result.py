@@ -28,6 +28,7 @@ STATES = {  # how a job ended
     JobState.FAILED: "failed",
     JobState.CANCELLED: "cancelled",
 }
+FLUID_RULES = ("harvesting", "distribution", "level", "resizes", "max_harvests", "protect_age", "benefit")
 NEVER_STARTED, UNFINISHED = "never_started", "unfinished"
 
 
@@ -68,6 +69,7 @@ class DomainResult:
     holds: Holds | None = None
     yields: Yields | None = None
     allocations: Allocations | None = None
+    fluid: Mapping[str, Any] | None = None  # of a fluid domain: what is special to its summary
 
     @property
     def started(self) -> NDArray[np.bool_]:
@@ -87,9 +89,7 @@ class DomainResult:
             "nodes": self.nodes,
             "scheme": str(self.settings.scheme),
             **self.settings.meeting_texts,
-            "policy": self.settings.policy,
-            "backfill": self.settings.backfill,
-            "node_pool": self.settings.node_pool,
+            **self._scheduler,
             "jobs": len(work),
             "rejected": dict(work.rejected),
             "utilisation": self._used() / capacity if capacity else 0.0,
@@ -111,6 +111,15 @@ class DomainResult:
     @property
     def _cut_short(self) -> NDArray[np.bool_]:
         return np.isin(self.jobs.state, (JobState.FAILED, JobState.CANCELLED))
+
+    @property
+    def _scheduler(self) -> dict[str, Any]:
+        """How jobs are scheduled; a fluid domain admits them in the order of submission."""
+        if self.fluid is None:
+            return {key: getattr(self.settings, key) for key in ("policy", "backfill", "node_pool")}
+        rules = {key: getattr(self.settings, key) for key in FLUID_RULES}
+        fluid = {"fluid": {**rules, **self.fluid}}
+        return {"policy": "fcfs", "backfill": "none", "node_pool": "flat", **fluid}
 
     @property
     def _lost(self) -> dict[str, int]:

@@ -74,11 +74,29 @@ def heading(name: str, domain: Summary) -> str:
     parts = [
         count(domain["nodes"], "node"),
         "no coscheduling" if domain["scheme"] == "off" else in_words(domain["scheme"], domain),
-        f"policy {domain['policy']}",
-        {"none": "no backfilling"}.get(domain["backfill"], f"{domain['backfill']} backfilling"),
-        *([domain["node_pool"]] if domain["node_pool"] != "flat" else []),
+        *(_fluid(domain["fluid"]) if "fluid" in domain else _batch(domain)),
     ]
     return f"{name}: {', '.join(parts)}"
+
+
+def _batch(domain: Summary) -> list[str]:
+    backfilling = {"none": "no backfilling"}.get(domain["backfill"], f"{domain['backfill']} backfilling")
+    pool = [domain["node_pool"]] if domain["node_pool"] != "flat" else []
+    return [f"policy {domain['policy']}", backfilling, *pool]
+
+
+def _fluid(rules: Summary) -> list[str]:
+    if not rules["resizes"]:
+        return ["moldable: no job changes its size"]
+    level = [] if rules["level"] is None else [f"level {rules['level']}"]
+    return [f"fluid: {rules['harvesting']}, {rules['distribution']}", *level]
+
+
+def fluid_line(rules: Summary) -> str:
+    """Say how often jobs of a fluid domain changed their size."""
+    harvests = f"{count(rules['harvests'], 'harvest')}, {rules['harvests_refused']:,} not possible"
+    gave = f"{count(rules['jobs_harvested'], 'job')} gave nodes to others"
+    return f"{rules['changes_of_size']:,} changes of size; {harvests}; {gave}"
 
 
 def rejected_line(rejected: Mapping[str, int]) -> str:

@@ -101,6 +101,10 @@ def test_the_simulator_s_page_works_as_written(terminals):
     assert "'desynchronised': 0" in said[-1]  # the Python block
 
 
+def test_the_page_on_fluid_scheduling_works_as_written(terminals):
+    works_as_written(TOP / "docs" / "fluid.md", terminals)
+
+
 def test_the_tour_works_as_written(terminals, ports):
     typed = {block.terminal for block in blocks(TOUR) if block.language == "sh"}
     assert typed == {"terminal 0", "terminal 1", "terminal 2"}

@@ -9,7 +9,7 @@ import numpy as np
 
 from cosched.errors import InputError
 from cosched.validation.text import shown
-from cosched.workload.jobs import UNKNOWN, Ints, JobIds, TraceLog
+from cosched.workload.jobs import UNKNOWN, Ints, JobIds, Malleable, TraceLog
 
 LONGEST_ID = 200
 
@@ -24,6 +24,7 @@ _COLUMNS = (
     "user",
     "line",
 )
+_MALLEABLE = ("least", "parabolic", "fixed", "data")
 
 
 class LogBuilder:
@@ -35,6 +36,7 @@ class LogBuilder:
         self._ids: list[str] = []
         self._users: dict[str, int] = {}
         self._columns = {name: array("q") for name in _COLUMNS}
+        self._malleable = {name: array("q") for name in _MALLEABLE}
 
     def add(
         self,
@@ -59,6 +61,11 @@ class LogBuilder:
         for column, value in zip(self._columns.values(), row, strict=True):
             column.append(value)
 
+    def add_malleable(self, **values: int) -> None:
+        """Say of the job that was added last how it changes its size (see Malleable); of all jobs or of none."""
+        for name in _MALLEABLE:
+            self._malleable[name].append(values[name])
+
     def build(self, header: Mapping[str, str], start: int | None = None) -> TraceLog:
         """Return the log, with known submit times counted from `start` if given; InputError if there is no job."""
         if not self._ids:
@@ -68,7 +75,13 @@ class LogBuilder:
             submit = columns["submit"]
             submit[submit != UNKNOWN] -= start
         columns["user"] = self._user_numbers(columns["user"])
-        return TraceLog(source=self._source, job_id=job_ids(self._ids), header=header, **columns)
+        return TraceLog(
+            source=self._source, job_id=job_ids(self._ids), header=header, malleable=self._built(), **columns
+        )
+
+    def _built(self) -> Malleable | None:
+        columns = {name: np.array(column, dtype=np.int64) for name, column in self._malleable.items()}
+        return Malleable(**columns) if len(columns["least"]) else None
 
     def _user_numbers(self, index: Ints) -> Ints:
         """Return users as numbers: their own if all are numbers, else 1, 2, ... by first appearance."""

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cosched.errors import InputError
-from cosched.workload.jobs import Ints, JobIds, TraceLog, Workload
+from cosched.workload.jobs import UNKNOWN, Ints, JobIds, Malleable, TraceLog, Workload
+from cosched.workload.malleable import least_nodes, unknown_malleable
 
 Bools = NDArray[np.bool_]
 Sizes = Callable[[Ints], Ints]
@@ -33,18 +35,24 @@ def clean(
     procs_per_node: int = 1,
     overrun: Overrun = "extend",
     sizes: Sizes | None = None,
+    min_share: Fraction | None = None,
 ) -> Workload:
     """Return the jobs of `log` that a machine of `nodes` nodes can run, by submit time, ties in file order.
 
     A job's size is its requested processors, else the allocated ones, divided by `procs_per_node` and rounded up;
-    `sizes`, if given, rounds node counts further up to sizes that the machine can allocate. An unknown or zero
-    request becomes the run time. For a job that ran past its request, 'extend' makes the request as long as the run,
-    'kill' cuts the run. `rejected` counts the jobs left out, by reason (see REASONS). InputError if no job is left;
-    ValueError for a machine without nodes or an unknown `overrun`.
+    `sizes`, if given, rounds node counts further up to sizes that the machine can allocate. With `min_share` jobs
+    change their size, and their least one has to fit: where the log does not state it, it is this share of their size.
+
+    An unknown or zero request becomes the run time. For a job that ran past its request, 'extend' makes the request as
+    long as the run, 'kill' cuts the run. `rejected` counts the jobs left out, by reason (see REASONS). InputError if no
+    job is left; ValueError for a machine without nodes or an unknown `overrun`.
     """
     _check(nodes, procs_per_node, overrun)
     job_nodes = _job_nodes(log, procs_per_node)
+    malleable = None if min_share is None else _malleable(log, job_nodes, procs_per_node, min_share)
     faults = _faults(log, job_nodes, nodes)
+    if malleable is not None:
+        faults["larger_than_machine"] = malleable.least > nodes
     if sizes is not None:
         fits = (job_nodes > 0) & (job_nodes <= nodes)
         job_nodes[fits] = sizes(job_nodes[fits])
@@ -66,6 +74,7 @@ def clean(
         left_out_ids=_ids_left_out(log.job_id, left_out.kept),
         first_rejected_line=left_out.lines,
         stated_nodes=_nodes_of_processors(log) if procs_per_node == 1 else None,
+        malleable=None if malleable is None else malleable.take(rows),
     )
 
 
@@ -116,6 +125,12 @@ def _check(nodes: int, procs_per_node: int, overrun: str) -> None:
 def _job_nodes(log: TraceLog, procs_per_node: int) -> Ints:
     procs = np.where(log.requested_procs > 0, log.requested_procs, log.allocated)
     return -(-procs // procs_per_node)
+
+
+def _malleable(log: TraceLog, job_nodes: Ints, procs_per_node: int, min_share: Fraction) -> Malleable:
+    stated = log.malleable or unknown_malleable(len(log))
+    least = np.where(stated.least > 0, -(-stated.least // procs_per_node), UNKNOWN)
+    return replace(stated, least=least_nodes(job_nodes, least, min_share))
 
 
 def _faults(log: TraceLog, job_nodes: Ints, nodes: int) -> dict[str, Bools]:

@@ -35,7 +35,8 @@ def cut(jobs: Jobs, start: int | None, end: int | None) -> Jobs:
     columns = {
         f.name: getattr(jobs, f.name)[inside] for f in fields(jobs) if isinstance(getattr(jobs, f.name), np.ndarray)
     }
-    return replace(jobs, **columns)
+    malleable = None if jobs.malleable is None else jobs.malleable.take(inside)
+    return replace(jobs, malleable=malleable, **columns)
 
 
 def shift(jobs: Jobs, seconds: int) -> Jobs:

@@ -79,7 +79,8 @@ def read_swf(blocks: Iterable[Block], source: str) -> TraceLog:
         raise InputError(source, None, "no jobs")
     # Column by column, so that memory holds no third copy beside the parts and the result.
     *kept, line = (np.concatenate([part[i] for part in parts]) for i in range(len(_KEPT) + 1))
-    return TraceLog(source=source, line=line, header=header, **dict(zip(_KEPT, kept, strict=True)))
+    columns: dict[str, Any] = dict(zip(_KEPT, kept, strict=True))
+    return TraceLog(source=source, line=line, header=header, **columns)
 
 
 class _Comments:

@@ -1,4 +1,7 @@
-"""Reads a CSV file with named columns: job_id, submit, run, nodes or procs; optionally requested, user, wait."""
+"""Reads a CSV file with named columns: job_id, submit, run, nodes or procs; optionally requested, user, wait.
+
+Jobs that change their size also have min, model, resize_s, resize_bytes.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import csv
 from collections.abc import Callable, Iterable, Iterator
 
 from cosched.errors import InputError
+from cosched.validation.text import shown
 from cosched.workload.jobs import TraceLog
 from cosched.workload.traces.builder import LogBuilder
 from cosched.workload.traces.opening import Block
@@ -13,13 +17,17 @@ from cosched.workload.traces.values import optional, seconds, whole
 
 NEEDED = ("job_id", "submit", "run")
 SIZES = ("nodes", "procs")
+MODELS = ("linear", "parabolic")
+MALLEABLE = ("min", "model", "resize_s", "resize_bytes")
 
 
 def read_table(blocks: Iterable[Block], source: str) -> TraceLog:
     """Read a CSV file from its blocks of lines; `source` names it in messages.
 
     Times are seconds (fractions are rounded down) and are not shifted; an empty cell is unknown. Sizes are nodes if
-    there is a column `nodes`, else processors: `header["Unit"]` says which. Other columns are ignored. InputError
+    there is a column `nodes`, else processors: `header["Unit"]` says which. `min` is the size down to which a job can
+    shrink; `model` is linear or parabolic; a resize costs `resize_s` seconds, and the time to move `resize_bytes` bytes
+    (fluid.md). Other columns are ignored. InputError
     names a missing column, or the line and column of a value that cannot be read.
     """
     reader = csv.reader((text for _, lines in blocks for text in lines), strict=True)
@@ -46,6 +54,8 @@ def read_table(blocks: Iterable[Block], source: str) -> TraceLog:
             requested_time=row.value(seconds, "requested"),
             user=row.text("user"),
         )
+        if not index.keys().isdisjoint(MALLEABLE):
+            builder.add_malleable(**row.malleable(count))
     return builder.build({"Unit": "nodes" if size == "nodes" else "processors"})
 
 
@@ -63,6 +73,24 @@ class _Row:
             return optional(parse, self.text(name))
         except ValueError as error:
             raise InputError(self._source, self._line, f"column {name}: {error}") from None
+
+    def malleable(self, size: int) -> dict[str, int]:
+        """How the job, whose size this is, changes it."""
+        least = self.value(whole, "min")
+        if least > size > 0:
+            raise InputError(self._source, self._line, f"column min: {least} is above the size of the job, {size}")
+        return {
+            "least": least,
+            "parabolic": self.value(_model, "model"),
+            "fixed": self.value(seconds, "resize_s"),
+            "data": self.value(whole, "resize_bytes"),
+        }
+
+
+def _model(text: str) -> int:
+    if text not in MODELS:
+        raise ValueError(f"{shown(text)} is neither linear nor parabolic")
+    return MODELS.index(text)
 
 
 def _rows(reader: Iterator[list[str]], source: str) -> Iterator[tuple[int, list[str]]]:
@@ -87,7 +115,7 @@ def _index(names: list[str], line: int, source: str) -> dict[str, int]:
             raise InputError(source, line, f"the column {name} is missing")
     if not any(name in names for name in SIZES):
         raise InputError(source, line, f"the column {' or '.join(SIZES)} is missing")
-    wanted = (*NEEDED, *SIZES, "requested", "user", "wait")
+    wanted = (*NEEDED, *SIZES, "requested", "user", "wait", *MALLEABLE)
     twice = next((name for name in wanted if names.count(name) > 1), None)
     if twice:
         raise InputError(source, line, f"the column {twice} occurs twice")

@@ -9,6 +9,7 @@ import pytest
 
 from cosched.core.scheduling.fluid.machine import FluidJobs, FluidTrace
 from cosched.core.scheduling.fluid.settings import Distribution, FluidSettings, Harvesting
+from cosched.core.scheduling.primitives.codes import NONE
 from tests.reference.fluid import HARVESTING, Job, Machine, Rules
 from tests.reference.fluid_workloads import random_case
 from tests.tiers import seeds
@@ -47,7 +48,11 @@ def test_agrees_with_the_slow_model(seed, policy):
     told = trace.run()
     machine = Machine(nodes, jobs, rules).simulate()
     sizes = defaultdict(list)
-    for row, at, procs in zip(told.row.tolist(), told.at.tolist(), told.procs.tolist(), strict=True):
+    before = defaultdict(int)
+    for row, at, procs, gave_to in np.column_stack([told.row, told.at, told.procs, told.gave_to]).tolist():
+        assert (gave_to != NONE) == (procs < before[row])
+        assert gave_to == NONE or jobs[gave_to].start == at
+        before[row] = procs
         sizes[row].append((at, procs))
     for row, job in enumerate(jobs):
         found = trace.state.jobs[row]

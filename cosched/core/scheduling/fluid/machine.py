@@ -41,11 +41,15 @@ class FluidJobs:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sizes:
-    """Every start and resize in order: the job's row, the instant, and its processors from then on."""
+    """Every start and resize in order: the job's row, the instant, and its processors from then on.
+
+    `gave_to`: the row of the job for which others were taken from it, or NONE.
+    """
 
     row: Ints
     at: Ints
     procs: Ints
+    gave_to: Ints
 
 
 class FluidTrace:

@@ -26,7 +26,7 @@ def give(f: Fluid, now: int) -> None:
     for i in range(n):
         if f.lists[SHARE, i] > 0:
             row = f.lists[WHO, i]
-            resize(f, row, f.jobs[row].procs + f.lists[SHARE, i], now)
+            resize(f, row, f.jobs[row].procs + f.lists[SHARE, i], now, NONE)
 
 
 @kernel

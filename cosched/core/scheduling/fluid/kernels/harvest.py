@@ -54,12 +54,13 @@ def plan_harvest(f: Fluid, head: int, now: int) -> bool:
 def carry_out(f: Fluid, now: int) -> None:
     """Take what is planned."""
     machine = f.machine[0]
+    head = machine.planned_for
     machine.had += 1
     for i in range(machine.planned):
         if f.lists[SHARE, i] > 0:
             row = f.lists[WHO, i]
             f.jobs[row].harvests += 1
-            resize(f, row, f.jobs[row].procs - f.lists[SHARE, i], now)
+            resize(f, row, f.jobs[row].procs - f.lists[SHARE, i], now, head)
 
 
 @kernel

@@ -54,25 +54,26 @@ def note_end(f: Fluid, row: int) -> None:
 
 
 @kernel
-def note(f: Fluid, row: int, now: int) -> None:
-    """Note what a job has from now on."""
+def note(f: Fluid, row: int, now: int, gave_to: int) -> None:
+    """Note what a job has from now on; `gave_to`: for which job others were taken from it, or NONE."""
     machine = f.machine[0]
     f.log[machine.logged, 0] = row
     f.log[machine.logged, 1] = now
     f.log[machine.logged, 2] = f.jobs[row].procs
+    f.log[machine.logged, 3] = gave_to
     machine.logged += 1
     machine.version += 1
 
 
 @shared_kernel
-def resize(f: Fluid, row: int, procs: int, now: int) -> None:
-    """Give a running job another size."""
+def resize(f: Fluid, row: int, procs: int, now: int, gave_to: int) -> None:
+    """Give a running job another size; see `note`."""
     job = f.jobs[row]
     left, resume = left_at(f, row, now), resume_after(f, row, now)
     f.machine[0].avail += job.procs - procs
     job.procs, job.left, job.since, job.resume = procs, left, now, resume
     note_end(f, row)
-    note(f, row, now)
+    note(f, row, now, gave_to)
 
 
 @shared_kernel
@@ -85,7 +86,7 @@ def begin(f: Fluid, row: int, procs: int, now: int) -> None:
     note_end(f, row)
     f.running[machine.running] = row
     machine.running += 1
-    note(f, row, now)
+    note(f, row, now, NONE)
 
 
 @shared_kernel

@@ -57,7 +57,7 @@ MACHINE = np.dtype(
 
 WHO, ROOM, SHARE, KEY = range(4)  # lists of those that take part in a harvest or a gift
 LISTS = 4
-LOG = 3  # a row of the log: the job's row, the instant, its processors from then on
+LOG = 4  # a row of the log: the job's row, the instant, its processors from then on, for which job it gave some
 SLACK = 4
 
 
