@@ -1,18 +1,23 @@
-"""Generated traces: `generated:MODEL/key=value/...` as a domain's trace draws a workload instead of reading a file."""
+"""Generated traces: `generated:NAME/key=value/...` as a domain's trace draws a workload instead of reading a file."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
 from cosched.errors import InputError
+from cosched.workload.applications import APPLICATIONS, ApplicationTrace
 from cosched.workload.generate import generate, swf_header
 from cosched.workload.jobs import UNKNOWN, TraceLog, Workload
 from cosched.workload.machine_models import MODELS, MachineModel, MachineName, varied
 
 PREFIX = "generated:"
 FORM = "generated:MODEL/jobs=N/days=D/utilisation=U/seed=S"
+FORM_OF_APPLICATIONS = "generated:APPLICATION/jobs=N/beta=B/ge_p4=S/seed=S"
 VARIANTS = ("sessions", "swing", "large", "spread")  # what may be varied of a model
 DAY_S = 86_400
 MOST_DAYS = 10**6
@@ -55,29 +60,44 @@ def is_generated(trace: object) -> bool:
     return isinstance(trace, str) and trace.startswith(PREFIX)
 
 
-def parse_generated(text: str) -> GeneratedTrace:
+def parse_generated(text: str) -> GeneratedTrace | ApplicationTrace:
     """Parse `generated:...`; ValueError."""
-    machine, *settings = text.removeprefix(PREFIX).split("/")
-    if machine not in MODELS:
-        raise ValueError(f"no machine is called {machine!r}; there are {', '.join(MODELS)} ({FORM})")
-    values: dict[str, int | float] = {}
-    for setting in settings:
-        key, _, value = setting.partition("=")
-        if key not in KEYS or key in values:
-            raise ValueError(f"{setting!r} is given twice" if key in values else f"{FORM} expected, not {setting!r}")
-        values[key] = _number(key, value)
-    trace = GeneratedTrace(machine, **values)  # type: ignore[arg-type]
+    name, *settings = text.removeprefix(PREFIX).split("/")
+    if name in APPLICATIONS:
+        return ApplicationTrace(name, **_values(settings, OF_APPLICATIONS, FORM_OF_APPLICATIONS))
+    if name not in MODELS:
+        applications = f"applications are {', '.join(APPLICATIONS)} ({FORM_OF_APPLICATIONS})"
+        raise ValueError(f"no machine is called {name!r}; there are {', '.join(MODELS)} ({FORM}); {applications}")
+    trace = GeneratedTrace(name, **_values(settings, KEYS, FORM))
     _ = trace.model  # refuses values that cannot be drawn
     return trace
 
 
-KEYS = {"jobs": int, "days": float, "utilisation": float, "seed": int, **dict.fromkeys(VARIANTS, float)}
+def _values(settings: Sequence[str], keys: Mapping[str, Kind], form: str) -> dict[str, Any]:
+    values: dict[str, int | float | Fraction] = {}
+    for setting in settings:
+        key, _, value = setting.partition("=")
+        if key not in keys or key in values:
+            raise ValueError(f"{setting!r} is given twice" if key in values else f"{form} expected, not {setting!r}")
+        values[key] = _number(keys[key], key, value)
+    return values
 
 
-def _number(key: str, text: str) -> int | float:
+Kind = Callable[[str], int | float | Fraction]
+KEYS: dict[str, Kind] = {
+    "jobs": int,
+    "days": float,
+    "utilisation": float,
+    "seed": int,
+    **dict.fromkeys(VARIANTS, float),
+}
+OF_APPLICATIONS: dict[str, Kind] = {"jobs": int, "beta": Fraction, "ge_p4": int, "seed": int}
+
+
+def _number(kind: Kind, key: str, text: str) -> int | float | Fraction:
     try:
-        value: int | float = KEYS[key](text)
-    except ValueError:
+        value = kind(text)
+    except (ValueError, ZeroDivisionError):
         value = -1
     if not 0 <= value < float("inf") or (key == "days" and not 0 < value < MOST_DAYS):
         raise ValueError(f"{key}: {text!r} is not a number that can be used")

@@ -17,7 +17,10 @@ Keys of a domain, in --domain NAME,key=value,... and [[domain]] tables:
                        are optional; the default seed is that of --seed);
                        of the model /sessions=N/swing=S/large=S/spread=F
                        vary: jobs in a row, daily cycle, share on half the
-                       machine or more, factor of the run times' spread
+                       machine or more, factor of the run times' spread;
+                       generated:APPLICATION/jobs=N/beta=B/ge_p4=S/seed=S
+                       draws jobs for fluid scheduling on 64 nodes (stencil,
+                       gauss, sequences, mixed)
   format               swf, accounting, sacct, csv (by its first line)
   nodes                size of the machine (stated by the trace)
   procs_per_node       processors of the trace that make a node (1)
