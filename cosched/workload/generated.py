@@ -68,7 +68,7 @@ def parse_generated(text: str) -> GeneratedTrace | ApplicationTrace:
     if name not in MODELS:
         applications = f"applications are {', '.join(APPLICATIONS)} ({FORM_OF_APPLICATIONS})"
         raise ValueError(f"no machine is called {name!r}; there are {', '.join(MODELS)} ({FORM}); {applications}")
-    trace = GeneratedTrace(name, **_values(settings, KEYS, FORM))
+    trace = GeneratedTrace(name, **_values(settings, KEYS, FORM))  # type: ignore[arg-type]
     _ = trace.model  # refuses values that cannot be drawn
     return trace
 
