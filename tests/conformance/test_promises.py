@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import time
+from contextlib import suppress
 
 import pytest
 
 from cosched.adapters.batch_system import Appeared, Link, Offered
-from cosched.adapters.manager import End, UnknownJobError
-from tests.conformance.worlds import NODES, World, becomes, serving, until
+from cosched.adapters.manager import End, ManagerError, UnknownJobError
+from tests.conformance.worlds import NODES, Service, World, becomes, serving, until
 
 SHORT = 0.2  # seconds that a job runs
 SETTLED = 1.0  # seconds after which an offer's nodes are kept by more than the hook's word
@@ -260,16 +261,51 @@ async def test_orders_about_jobs_that_nobody_knows(world: World) -> None:
             await service.manager.try_start("4711")
 
 
+async def kill(world: World) -> None:
+    try:
+        await world.kill()
+    except NotImplementedError:
+        pytest.skip("this batch system has no process of its own")
+
+
 async def test_a_hold_outlives_the_batch_system(world: World) -> None:
     async with serving(world) as service:
         job = await world.submit()
         await service.told(job, "Offered")
-        try:
-            await world.kill()
-        except NotImplementedError:
-            pytest.skip("this batch system has no process of its own")
+        await kill(world)
         assert not await service.manager.look()
         await world.revive()
-        while job not in service.found and not await service.manager.start(job):
-            await service.manager.look()  # perhaps it is offered once more
+        await start_in_the_end(world, service, job)
+
+
+async def test_a_start_that_is_ordered_while_the_system_is_away_comes_when_it_is_back(world: World) -> None:
+    async with serving(world) as service:
+        job = await world.submit()
+        await service.told(job, "Offered")
+        await kill(world)
+        starting = asyncio.create_task(service.manager.start(job))
+        await asyncio.sleep(0.5)
+        await world.revive()
+        if not await starting:
+            await start_in_the_end(world, service, job)
         await becomes(world, job, "running")
+
+
+async def test_an_order_to_cancel_while_the_system_is_away_fails_or_is_carried_out(world: World) -> None:
+    async with serving(world) as service:
+        job = await world.submit()
+        await service.told(job, "Offered")
+        await kill(world)
+        with suppress(ManagerError):
+            await service.manager.cancel(job)
+        await world.revive()
+        with suppress(UnknownJobError):
+            await service.manager.cancel(job)
+        await becomes(world, job, "ended")
+
+
+async def start_in_the_end(world: World, service: Service, job: str) -> None:
+    """Start a job, which is perhaps offered once more."""
+    while job not in service.found and not await service.manager.start(job):
+        await service.manager.look()
+    await becomes(world, job, "running")
