@@ -33,6 +33,7 @@ _ABSENT_TEXTS: Mapping[str, str] = {
     Why.PEER_BUSY: "{peer} is too busy to answer",
     Why.PEER_REFUSED: "{peer} refuses this domain: a misconfiguration",
 }
+OF_THE_QUEUE = ("Resources", "Priority")  # Slurm's words for a job that just waits for its turn
 SHORTER = "cosched submit -N (fewer nodes) or -t (a shorter time limit) lets it start earlier"
 
 
@@ -94,6 +95,7 @@ class Reasons:
             return Reason(
                 batch_system_says=explain_pb2.BatchSystemSays(word=word or ""),
                 text=f"the batch system lets it wait{f': {word}' if word else ''}",
+                change=SHORTER if word in OF_THE_QUEUE else "the batch system's own commands tell more of the job",
             )
         if record.nodes > scheduler.free:
             busy = explain_pb2.NodesBusy(required=record.nodes, available=scheduler.free)

@@ -1,0 +1,50 @@
+"""When jobs start and why they wait, beside real Slurm clusters: what Slurm says of its own."""
+
+from collections.abc import Iterator
+from datetime import datetime
+
+import pytest
+
+from cosched.client import Client, Explanation
+from deploy.slurm.lab import CoupledLab
+from tests.live.workloads import Work
+from tests.slurm.cosched_hooks import check_for_compiler
+from tests.slurm.coupled import PATIENCE
+from tests.slurm.coupled_checks import START, Served
+
+pytestmark = pytest.mark.soak
+P = Work("p", 1, 0.1)
+
+
+@pytest.fixture
+def coupled() -> Iterator[Served]:
+    check_for_compiler()
+    with CoupledLab(options={"nodes": 2}, services=False, **START) as lab:
+        found = Served(lab)
+        found.serve()
+        yield found
+
+
+def test_slurm_s_estimate_and_its_reason(coupled: Served) -> None:
+    here, there = coupled.here, coupled.there
+    here.cluster.sbatch("#!/bin/sh\nsleep 300\n", "--nodes=2", "--time=5")
+    job, mate = coupled.submit(here, P, "--time=3"), coupled.submit(there, P)
+    coupled.until_state(there, mate, "holding")
+    with Client(here.service.server, timeout=PATIENCE) as client:
+
+        def estimated() -> Explanation | None:
+            told = client.explain(job)
+            return told if told.together else None
+
+        told = coupled.until(estimated, "Slurm to estimate a start")
+    assert told is not None
+    shown = here.cluster.squeue("-h", "--start", "-j", job, "-o", "%S").strip()
+    assert told.job.start is not None
+    assert told.job.start.source == "batch_system"
+    assert told.job.start.at.astimezone().replace(tzinfo=None) == datetime.fromisoformat(shown)
+    assert told.job.reason is not None
+    assert told.job.reason.detail == {"word": "Resources"}
+    assert told.together is not None
+    assert told.together.at == told.job.start.at
+    assert told.mates[0].reason is not None
+    assert told.mates[0].reason.detail["mate"] == f"{here.name}:{job}"
