@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from cosched.core.coscheduling.groups.gathering import Gathering
 from cosched.core.effects import Timer
 from cosched.core.events import Answered, Finished, MayBeEarlier
 from cosched.core.job import JobState
@@ -16,6 +17,7 @@ from .planned import Planned
 from .test_histories import check
 from .test_slots import history, offered, settle, slots
 
+gap = Gathering._gap
 B_LATER = (Window("B", 60, 60),)
 WINDOWS = (Window("B", 30, 60), Window("C", -20, 200))
 
@@ -67,6 +69,22 @@ def test_nobody_starts_if_the_slot_of_a_later_member_is_gone():
     world.due("A", Timer.SLOT)
     settle(world)
     assert world.started == []
+
+
+def test_a_member_without_the_nodes_of_its_fixed_slot_starts_late(monkeypatch):
+    """It is apart by as much as it is later than its window."""
+    gaps = []
+    monkeypatch.setattr(Gathering, "_gap", lambda *of: gaps.append(gap(*of)) or gaps[-1])
+    world = agreed({"A": 10, "B": 50, "C": 30})
+    world.due("A", Timer.SLOT)
+    settle(world)
+    world.claimable = ""
+    while world.job("B").slot is not None:
+        world.due("B", Timer.SLOT)
+        settle(world)
+    offered(world, "B")
+    assert world.started == ["A", "B", "C"]
+    assert gaps == [world.now - 90]
 
 
 def test_a_member_that_is_cancelled_after_the_first_start_leaves_the_others():

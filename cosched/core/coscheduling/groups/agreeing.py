@@ -63,9 +63,8 @@ class Agreeing:
             self.peers.expects(peer, now) or self.peers.is_draining(peer, now) or peer not in group.jobs
             for peer in group.partners
         )
-        if job.slot is None or group.agreement is not None or waits or self.ledger.settled_by is not None:
-            return [EndTurn(job.id)]
-        if group.keeps_slot:
+        settled = job.slot is None or group.keeps_slot or self.ledger.settled_by is not None
+        if settled or waits or group.agreement is not None:
             return [EndTurn(job.id)]
         return self.agree(job, "", now)
 

@@ -9,7 +9,7 @@ A member that is busy is asked again for a while: it is booked by another member
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from cosched.core.coscheduling.allocations import HOLDING, READY, Allocations
@@ -79,8 +79,7 @@ class Gathering:
         group = membership(job)
         statuses = {peer: told for peer, told in group.told.items() if isinstance(told, MateStatus)}
         if group.has_begun or any(told.status in STARTED for told in statuses.values()):
-            begun = [told.started_at for told in statuses.values() if told.started_at is not None]
-            return self.allocations.start(job, now, Why.MATE_STARTED_BEFORE, gap_s=now - min(begun) if begun else None)
+            return self.allocations.start(job, now, Why.MATE_STARTED_BEFORE, gap_s=self._gap(group, statuses, now))
         without: list[Domain] = []
         for peer, told in group.told.items():
             wait = self._lacks(job, peer, told, now)
@@ -96,6 +95,16 @@ class Gathering:
         if left and group.windows:
             return [*outdated, *self._agree(job, left, now)]
         return [*outdated, *(self._propose(job, left, now) if left else self._start_alone(job, now))]
+
+    def _gap(self, group: Membership, statuses: Mapping[Domain, MateStatus], now: int) -> int | None:
+        """By how much the job starts later than it would have with those that have started, by the windows of all."""
+        begun = [
+            told.started_at - group.window(peer)[0] for peer, told in statuses.items() if told.started_at is not None
+        ]
+        if not begun:
+            return None
+        gap = now - group.window(self.ledger.domain)[1] - min(begun)
+        return max(gap, 0) if group.windows else gap
 
     def _leave_out(self, job: PairedJob, without: list[Domain]) -> list[Effect]:
         """These members do not take part. A slot that was agreed on with others than those left is outdated."""
