@@ -1,6 +1,7 @@
 """Replays with fluid domains: from a log and settings to the files of results."""
 
 import json
+from collections import Counter
 from pathlib import Path
 
 import polars
@@ -9,10 +10,13 @@ import pytest
 from cosched import sim
 from cosched.errors import InputError
 from cosched.sim.flags import replay_settings
+from cosched.sim.reports.gantt.layout import lay_out
 from cosched.sim.reports.of_replay import write_report
+from cosched.sim.reports.run import read_run
 from cosched.sim.results.output import RunInfo, write_run
 from tests.reference.fluid import HARVESTING, Machine, Rules
 from tests.reference.fluid_workloads import random_case
+from tests.sim.test_restless import check_layout
 from tests.tiers import seeds
 
 FIGURE_3B = """job_id,submit,run,nodes,min
@@ -63,6 +67,16 @@ def test_a_fluid_domain_leaves_a_batch_domain_as_it_is(log):
     assert beside.frame("b", slice(None)).equals(alone.frame("b", slice(None)))
     assert beside.domains["b"].metrics == alone.domains["b"].metrics
     assert list(beside.domains) == ["a", "b"]
+
+
+def test_the_chart_of_all_jobs_shows_every_size(tmp_path):
+    """Jobs larger than the machine are among them; each allocation has its nodes, and no node two jobs."""
+    domain = "a,trace=generated:gauss/jobs=24/beta=0.05,nodes=16,scheduler=fluid,harvesting=low_impact,min_share=0.1"
+    write_run(replayed(domain), tmp_path, RunInfo("replay", 0, 0.0))
+    (fluid,) = read_run(tmp_path).domains
+    assert fluid.summary["fluid"]["harvests"] > 3
+    assert max(Counter(fluid.runs["job"].to_list()).values()) > 3
+    check_layout(fluid, lay_out(fluid).runs)
 
 
 @pytest.mark.parametrize("seed", seeds(2, 60))
