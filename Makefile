@@ -81,6 +81,7 @@ model: setup java
 bench: setup
 	@command -v cc >/dev/null || sh deploy/install-packages.sh gcc libc6-dev
 	$(BIN)/python -m tests.bench.bench
+	$(BIN)/python -m tests.bench.fluid
 
 lint: setup
 	$(BIN)/ruff check .
