@@ -60,7 +60,7 @@ class FluidRun:
             holds=HoldLog().holds(0, 0),
             yields=YieldLog().yields(),
             allocations=_allocations(self._sizes, jobs),
-            fluid=self._facts(),
+            fluid=self._facts(jobs),
         )
 
     def _jobs(self) -> Jobs:
@@ -69,9 +69,12 @@ class FluidRun:
         state = np.full(len(self._work), int(JobState.COMPLETED), np.int64)
         return Jobs(start.copy(), start, end, end - start, zero, zero, zero, state, none, none, none)
 
-    def _facts(self) -> dict[str, Any]:
-        machine = self._trace.state.machine[0]
+    def _facts(self, jobs: Jobs) -> dict[str, Any]:
+        machine, submit = self._trace.state.machine[0], self._work.submit
         return {
+            "mean_run_s": float(np.mean(jobs.run)),
+            "mean_total_s": float(np.mean(jobs.end - submit)),
+            "jobs_per_hour": 3600 * len(self._work) / int(jobs.end.max() - submit.min()),
             "harvests": int(machine["had"]),
             "harvests_refused": int(machine["tried"] - machine["had"]),
             "jobs_harvested": int((self._trace.state.jobs["harvests"] > 0).sum()),

@@ -93,10 +93,11 @@ def _fluid(rules: Summary) -> list[str]:
 
 
 def fluid_line(rules: Summary) -> str:
-    """Say how often jobs of a fluid domain changed their size."""
+    """Say how long jobs of a fluid domain took, and how often they changed their size."""
     harvests = f"{count(rules['harvests'], 'harvest')}, {rules['harvests_refused']:,} not possible"
     gave = f"{count(rules['jobs_harvested'], 'job')} gave nodes to others"
-    return f"{rules['changes_of_size']:,} changes of size; {harvests}; {gave}"
+    times = f"mean run time {duration(rules['mean_run_s'])}, from submission to end {duration(rules['mean_total_s'])}"
+    return f"{times}; {rules['changes_of_size']:,} changes of size; {harvests}; {gave}"
 
 
 def rejected_line(rejected: Mapping[str, int]) -> str:

@@ -51,6 +51,8 @@ def test_figure_3b_in_tables(log, tmp_path):
     said = write_run(result, tmp_path / "out", info)["domains"]["a"]
     assert said["fluid"]["harvests"] == 1
     assert said["fluid"]["jobs_harvested"] == 2
+    assert (said["fluid"]["mean_run_s"], said["fluid"]["mean_total_s"]) == (80, 87)
+    assert said["fluid"]["jobs_per_hour"] == 3600 * 4 / 130
     assert said["utilisation"] == 1
     had = polars.read_csv(tmp_path / "out" / "allocations.csv")
     of_first = had.filter(polars.col("job_id") == 1).select("nodes", "start", "end", "ended").rows()
