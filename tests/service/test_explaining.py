@@ -1,0 +1,81 @@
+"""Estimates are compared with what happens, and the mates of jobs that wait are asked for in few calls."""
+
+from functools import partial
+
+import pytest
+
+from cosched.core.protocol import Failure
+from cosched.core.scheduling.batch.forecast import Forecast
+from cosched.core.settings import CoschedulingSettings, Scheme
+from cosched.service.manager.plans import planned
+from cosched.service.manager.queues import Queue
+from cosched.service.peers.peers import CallError
+from cosched.service.planning.estimates import OWN, TOGETHER, Estimates
+from cosched.service.planning.explaining import Explaining
+from cosched.v1.explain_pb2 import ExplainMatesRequest, ExplainMatesResponse
+from tests.service.world import Faults, World
+
+
+class Side:
+    """What explains in one domain of the world; its peer is the other side."""
+
+    def __init__(self, world: World, name: str, sides: dict[str, "Side"]) -> None:
+        self.sides, self.asked, self.away = sides, 0, False
+        self.domain = world.nodes[name].domain
+        self.domain.clock.from_wall = lambda instant: instant
+        queue = Queue(None, partial(planned, self.domain, self.domain.scheduler, Forecast))
+        self.estimates = Estimates(self.domain.store)
+        self.explaining = Explaining(self.domain, queue, self, self.estimates)
+
+    async def explain(self, peer: str, request: ExplainMatesRequest) -> ExplainMatesResponse:
+        self.asked += 1
+        if self.away:
+            raise CallError(Failure.UNREACHABLE, "it is down")
+        pairs = [(one.caller.domain, one.caller.job_id, one.job.job_id) for one in request.pairs]
+        return ExplainMatesResponse(outlooks=await self.sides[peer].explaining.outlooks(pairs))
+
+
+@pytest.fixture
+def world(tmp_path):
+    """All of a is taken for 500 s; then ten pairs start there one after the other, whose mates hold on b."""
+    settings = CoschedulingSettings(scheme=Scheme.HOLD, release_interval=0, max_held_fraction=1)
+    made = World(tmp_path, 1, dict.fromkeys("ab", settings), Faults())
+    made.nodes["a"].submit(1, 10, 500, None)
+    for job in range(2, 12):
+        made.nodes["a"].submit(job, 10, 100, f"p{job}")
+        made.nodes["b"].submit(job, 1, 100, f"p{job}")
+    made.run(1100)
+    list(Forecast(made.nodes["a"].domain.scheduler, made.now).starts())  # compiles the kernels, as a service does first
+    yield made
+    made.close()
+
+
+async def test_estimates_are_compared_with_what_happens(world):
+    sides: dict[str, Side] = {}
+    for name in "ab":
+        sides[name] = Side(world, name, sides)
+    a = sides["a"]
+    await a.explaining.keep_in_step()
+    assert a.asked == 1, "for all ten"
+    assert len(a.estimates.unsettled()) == 10
+    told = (await a.explaining.explain([a.domain.jobs["2"]]))[0]
+    assert told.together.at == told.job.start.at
+    assert told.mates[0].reason.mate_waits.mate.job_id == "2"
+    world.run()
+    await a.explaining.keep_in_step()
+    assert a.estimates.unsettled() == set()
+    records = a.domain.store.estimates()
+    assert {record.kind for record in records} == {OWN, TOGETHER}
+    assert all(record.late is not None and abs(record.late) <= 60 for record in records), records
+
+
+async def test_a_peer_that_is_away_is_told_of(world):
+    sides: dict[str, Side] = {}
+    for name in "ab":
+        sides[name] = Side(world, name, sides)
+    sides["a"].away = True
+    told = (await sides["a"].explaining.explain([sides["a"].domain.jobs["2"]]))[0]
+    assert told.mates[0].problem == "b gives no answer: it is down"
+    assert not told.HasField("together")
+    stranger = await sides["b"].explaining.outlooks([("c", "2", "2"), ("a", "9", "2"), ("a", "2", "2")])
+    assert [outlook.HasField("submitted_at") for outlook in stranger] == [False, False, True], "mates only"
