@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -21,8 +22,9 @@ def submit(submission: Submission) -> Accepted:
     if given.get("comment") is not None:
         raise InputError("--comment", None, "qsub sets no comment")
     argv = ["qsub", *_options(given), *_named(given)]
-    job_id = _qsub(argv, submission.script, given.get("directory"))
-    return Accepted(job_id, _names_mate(job_id))
+    environment = dict(os.environ) if submission.config is None else {**os.environ, "PBS_CONF_FILE": submission.config}
+    job_id = _qsub(argv, submission.script, given.get("directory"), environment)
+    return Accepted(job_id, _names_mate(job_id, environment))
 
 
 def _options(given: Mapping[str, Any]) -> list[str]:
@@ -65,9 +67,9 @@ def _link(given: Mapping[str, Any]) -> Link | None:
     return Link(peer, mate, or_alone=alone)
 
 
-def _qsub(argv: Sequence[str], script: bytes, directory: str | None) -> str:
+def _qsub(argv: Sequence[str], script: bytes, directory: str | None, environment: Mapping[str, str]) -> str:
     try:
-        done = subprocess.run(argv, input=script, capture_output=True, check=False, cwd=directory)
+        done = subprocess.run(argv, input=script, capture_output=True, check=False, cwd=directory, env=environment)
     except FileNotFoundError:
         raise ManagerError("qsub is not found in PATH; jobs of this domain are submitted with it") from None
     except (OSError, ValueError) as error:
@@ -81,8 +83,8 @@ def _qsub(argv: Sequence[str], script: bytes, directory: str | None) -> str:
         raise ManagerError(f"qsub has printed {error}") from None
 
 
-def _names_mate(job_id: str) -> bool:
+def _names_mate(job_id: str, environment: Mapping[str, str]) -> bool:
     """Whether the job names a mate, perhaps by a line of its script: PBS has read that."""
-    shown = subprocess.run(commands.history(job_id), capture_output=True, check=False)
+    shown = subprocess.run(commands.history(job_id), capture_output=True, check=False, env=environment)
     rows = commands.parse_jobs(shown.stdout) if shown.returncode == 0 else []
     return any(row.resources for row in rows)

@@ -28,7 +28,8 @@ def submit(submission: Submission) -> Accepted:
     if paired and (asked.array or asked.het):
         raise InputError(path, None, ARRAY if asked.array else HET)
     options = sbatch_options(given) + ([] if comment is None else [f"--comment={comment}"])
-    job_id, said = _sbatch(commands.submit(options, _file(path), submission.arguments), script)
+    argv = commands.submit(options, _file(path), submission.arguments)
+    job_id, said = _sbatch(argv, script, submission.config)
     remarks = [f"sbatch: {line}" for line in said]
     if paired and asked.no_requeue and NO_REQUEUE not in said:
         remarks.append(NO_REQUEUE)
@@ -98,10 +99,11 @@ def _file(path: str) -> str | None:
     return os.path.abspath(path) if os.path.isfile(path) else None
 
 
-def _sbatch(argv: list[str], script: bytes) -> tuple[str, list[str]]:
+def _sbatch(argv: list[str], script: bytes, config: str | None) -> tuple[str, list[str]]:
     """Run sbatch; return the job's id and the other lines that sbatch printed."""
+    environment = os.environ if config is None else {**os.environ, "SLURM_CONF": config}
     try:
-        done = subprocess.run(argv, input=script, capture_output=True, check=False)
+        done = subprocess.run(argv, input=script, capture_output=True, check=False, env=environment)
     except FileNotFoundError:
         raise ManagerError("sbatch is not found in PATH; jobs of this domain are submitted with it") from None
     except (OSError, ValueError) as error:

@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 import grpc
 
-from cosched.client.defaults import defaults, keys_of, only_socket
+from cosched.client.defaults import BATCH_CONFIG, defaults, keys_of, only_socket
 
 _UNIX = "unix:"
 _HOST_PORT = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9_.-]+):(\d{1,5})")
@@ -89,7 +89,7 @@ def of_domain(name: str) -> tuple[str, Tls | None]:
     general = None if address.startswith(_UNIX) else Tls.from_environment(os.environ)
     if address.startswith(_UNIX) or (general is None and "ca" not in kept):
         return address, None
-    own = {key: value for key, value in kept.items() if key != "server"}
+    own = {key: value for key, value in kept.items() if key not in ("server", BATCH_CONFIG)}
     return address, Tls(**own) if general is None else replace(replace(general, server_identity=None), **own)
 
 

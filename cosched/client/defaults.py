@@ -17,10 +17,15 @@ in the file's table of domains, or as a socket in /run/cosched:
     [domains]
     intrepid = "unix:/run/cosched/intrepid.sock"
     eureka = { server = "eureka.site:7050", server_identity = "spiffe://site/cosched/eureka" }
+    mira = { server = "unix:/run/cosched/mira.sock", batch_config = "/etc/slurm-mira/slurm.conf" }
+
+`batch_config` is what the commands of the domain's batch system read (SLURM_CONF, PBS_CONF_FILE), where a host has
+commands for several.
 """
 
 from __future__ import annotations
 
+import os
 import re
 import tomllib
 from collections.abc import Mapping
@@ -30,6 +35,7 @@ from typing import Any
 HOST_FILE = Path("/etc/cosched/client.toml")
 SOCKETS = Path("/run/cosched")
 FILES = ("ca", "certificate", "key")
+BATCH_CONFIG = "batch_config"  # of a domain in the table
 KEYS = ("server", *FILES, "server_identity")
 
 
@@ -43,6 +49,11 @@ def named_domains(environment: Mapping[str, str]) -> dict[str, dict[str, str]]:
     sockets = sorted(SOCKETS.glob("*.sock")) if SOCKETS.is_dir() else []
     found = {path.stem: {"server": f"unix:{path}"} for path in sockets}
     return found | _file(environment)[1] | _in_environment(environment)
+
+
+def batch_config(domain: str) -> str | None:
+    """Return what the commands of the domain's batch system are to read, if client.toml says so; ValueError."""
+    return named_domains(os.environ).get(domain, {}).get(BATCH_CONFIG)
 
 
 def keys_of(domain: str, environment: Mapping[str, str]) -> dict[str, str]:
@@ -117,11 +128,12 @@ def _keys(path: Path, place: str, values: Any) -> dict[str, str]:
     """Return the keys of one domain, with the paths of its files."""
     if not isinstance(values, dict) or (place and "server" not in values):
         raise ValueError(f"{path}: {place.rstrip('.')}: must be an address, or a table with a server")
+    keys, files = (KEYS, FILES) if not place else ((*KEYS, BATCH_CONFIG), (*FILES, BATCH_CONFIG))
     for key, value in values.items():
-        if key not in KEYS:
-            raise ValueError(f"{path}: {place}{key}: no such key; there are {', '.join(KEYS)}")
+        if key not in keys:
+            raise ValueError(f"{path}: {place}{key}: no such key; there are {', '.join(keys)}")
         if not isinstance(value, str) or not value:
             raise ValueError(f"{path}: {place}{key}: must be text")
     return {
-        key: str(path.parent / Path(value).expanduser()) if key in FILES else value for key, value in values.items()
+        key: str(path.parent / Path(value).expanduser()) if key in files else value for key, value in values.items()
     }

@@ -165,6 +165,11 @@ class Peer(View[cluster_pb2.Peer]):
         """What is wrong; empty if nothing is."""
         return self._message.problem
 
+    @property
+    def takes_groups(self) -> bool | None:
+        """Whether it takes members of groups; None: unknown."""
+        return self._message.takes_groups if self._message.HasField("takes_groups") else None
+
 
 def _seconds(message: cluster_pb2.Peer, field: Literal["clock_offset", "clock_uncertainty"]) -> timedelta | None:
     return timedelta(seconds=getattr(message, field)) if message.HasField(field) else None

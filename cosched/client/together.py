@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from cosched.client.async_client import AsyncClient
@@ -11,25 +11,32 @@ from cosched.client.client import Client
 from cosched.client.errors import ClientError, Unreachable
 from cosched.client.jobs import Job
 
+Submitted = Callable[[dict[str, Any]], Job]  # submits a job that names the others so
+
 
 class NotSubmitted(ClientError):  # noqa: N818
     """A domain did not take its job, so those that others had taken were cancelled. `str()` says all of it."""
 
 
 def submit_together(
-    group: str, jobs: Sequence[tuple[Client, Mapping[str, Any]]], windows: Windows = NO_WINDOWS
+    group: str,
+    jobs: Sequence[tuple[Client, Mapping[str, Any] | Submitted]],
+    windows: Windows = NO_WINDOWS,
 ) -> list[Job]:
     """Submit one job to each of several domains, as a group of this name; two are a pair. Return the jobs.
 
-    `jobs`: a client of each domain, and the arguments for `Client.submit`, but for mates; `windows` are as there. All
-    domains must answer before anything is submitted. NotSubmitted: one did not take its job, and the others' jobs were
+    `jobs`: a client of each domain, and the arguments for `Client.submit`, but for mates; `windows` are as there. In
+    place of the arguments there may be a function that submits the job, by the command of the domain's batch system for
+    one. It gets the arguments that name the others, and returns the job; ClientError if it was not taken. All domains
+    must answer before anything is submitted. NotSubmitted: one did not take its job, and the others' jobs were
     cancelled. ValueError as of `Client.submit`, ClientError if a domain does not answer: then nothing was submitted.
     """
     plan = _Plan(group, [client.domain().name for client, _ in jobs], windows)
     done: list[tuple[Client, Job]] = []
     try:
         for place, (client, arguments) in enumerate(jobs):
-            done.append((client, client.submit(**arguments, **plan.named(place))))
+            named = plan.named(place)
+            done.append((client, arguments(named) if callable(arguments) else client.submit(**arguments, **named)))
     except ClientError as error:
         raise plan.failed(len(done), error, _undo(done)) from error
     except BaseException:

@@ -35,10 +35,7 @@ def check_destinations(
         raise click.UsageError(f"--to: {names[0]!r} is named twice: a group has one job on each domain")
 
 
-def check_destination(name: str, domain: Domain, takes_scripts: bool) -> None:
-    """Check that the domain is the one that was named, and takes scripts from anywhere; InputError."""
+def check_destination(name: str, domain: Domain) -> None:
+    """Check that the domain is the one that was named; InputError."""
     if domain.name != name:
         raise InputError("--to", None, f"at the address of {name} is domain {domain.name}: mend client.toml")
-    if not takes_scripts:
-        said = f"jobs of {name} are submitted by the command of {domain.manager}: submit each job by itself"
-        raise InputError("--to", None, said)

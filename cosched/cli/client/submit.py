@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from cosched.cli.client.batch_command import LINKS, BatchCommand, batch_system
 from cosched.cli.client.connection import connected, connected_to, server_option
 from cosched.cli.client.destinations import check_destination, check_destinations
 from cosched.cli.client.directives import foreign_directives, given_options, read_directives
@@ -20,22 +21,17 @@ from cosched.cli.client.jobs import Destination, JobId, group_options, pair_opti
 from cosched.cli.client.time_limits import TimeLimit
 from cosched.cli.client.windows import WINDOWS, check_windows, window_options, windows_of, windows_of_all
 from cosched.cli.client.wording import group_found, mate_found
-from cosched.cli.output.failures import FAILED, Failure
 from cosched.cli.output.plain_text import printable
 from cosched.cli.output.terminal import say, show_text
 from cosched.errors import InputError
 
 if TYPE_CHECKING:
-    from cosched.adapters.batch_system import Accepted, BatchSystemFactory, Submit
     from cosched.client import Client, Domain, Job
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 MAX_SCRIPT = 1 << 20  # bytes, as the protocol has it
-NAMES = frozenset(
-    {"mate", "pair", "pair_domain", "group", "members"}
-)  # one of these on the command line discards all the script's,
-MATES = NAMES | WINDOWS | {"or_alone"}  # nor do these
+MATES = LINKS | WINDOWS | {"or_alone"}  # a link on the command line discards all of these in the script
 
 
 def job_options(command: Command) -> Command:
@@ -116,14 +112,11 @@ def submit(
     if script is None:
         raise click.UsageError("Missing argument 'SCRIPT'.")
     content, given, asked = _asked(ctx, script, options)
-    from cosched.adapters.loading import load_batch_system
-
     with connected(server) as client:
         domain = client.domain()
-        system = load_batch_system(domain.manager)
-        if system is not None and system.submit is not None:
-            _check_group(asked, given, domain, system)
-            accepted = _submit_there(system.submit, domain, script, content, arguments, given)
+        system = batch_system(domain)
+        if system is not None:
+            accepted = BatchCommand(client, domain, system, script, content, given, arguments).submit()
             _tell_id(accepted.job_id, domain.name, parsable)
             job = _look_up(client, accepted.job_id) if accepted.names_mate else None
         else:
@@ -143,19 +136,33 @@ def _submit_to(
     from cosched.client import submit_together
 
     read = [(name, path, *_asked(ctx, path, options, to_all=True)) for name, path in destinations]
+    group, names = options["group"] or options["pair"], [name for name, _ in destinations]
     with ExitStack() as stack:
-        jobs, domains = [], []
-        for name, path, content, _, asked in read:
+        jobs: list[tuple[Client, Any]] = []
+        domains = []
+        for name, path, content, given, asked in read:
             client = stack.enter_context(connected_to(name))
             domains.append(domain := client.domain())
-            check_destination(name, domain, _takes_scripts(domain))
-            job = {key: value for key, value in _specification(asked, path, domain).items() if key not in NAMES}
-            jobs.append((client, {"script": content, **job}))
+            check_destination(name, domain)
+            jobs.append((client, _to_submit(client, domain, path, content, given, asked)))
         windows = windows_of_all([(name, asked) for name, *_, asked in read], options)
-        submitted = submit_together(options["group"] or options["pair"], jobs, windows)
+        for name, (_, job) in zip(names, jobs, strict=True):
+            if isinstance(job, BatchCommand):  # what it refuses is said before anything is submitted
+                job.as_member({"group": group, "members": [n for n in names if n != name], "windows": windows})
+        submitted = submit_together(group, jobs, windows)
     for taken, domain in zip(submitted, domains, strict=True):
         _tell_id(str(taken) if parsable else taken.id, domain.name, parsable)
         _tell_cap(taken, domain)
+
+
+def _to_submit(
+    client: Client, domain: Domain, path: str, content: bytes, given: Mapping[str, Any], asked: Mapping[str, Any]
+) -> BatchCommand | dict[str, Any]:
+    """Return a job for `submit_together`."""
+    if (system := batch_system(domain)) is not None:
+        return BatchCommand(client, domain, system, path, content, given)
+    job = {key: value for key, value in _specification(asked, path, domain).items() if key not in LINKS}
+    return {"script": content, **job}
 
 
 def _asked(
@@ -181,54 +188,9 @@ def _windows(asked: Mapping[str, Any], domain: Domain) -> dict[str, tuple[int, i
     return windows_of(asked, domain.name, asked["members"]) if asked["group"] is not None else {}
 
 
-def _takes_scripts(domain: Domain) -> bool:
-    """Whether jobs are submitted to the domain itself, not by a command of its batch system."""
-    from cosched.adapters.loading import load_batch_system
-
-    system = load_batch_system(domain.manager)
-    return system is None or system.submit is None
-
-
-def _check_group(asked: Mapping[str, Any], given: dict[str, Any], domain: Domain, system: BatchSystemFactory) -> None:
-    """A group of two is a pair. InputError: a group that cannot be."""
-    if any(asked[key] for key in WINDOWS):
-        said = f"jobs of {domain.name} have no windows, since {domain.manager} schedules them"
-        raise InputError("--group", None, said)
-    for key in WINDOWS & given.keys():
-        del given[key]
-    if "group" not in given:
-        return
-    members = given["members"]
-    if len(members) == 1:
-        given |= {"pair": given.pop("group"), "pair_domain": given.pop("members")[0]}
-        return
-    if not system.can_group:
-        said = f"{domain.name} takes no members of groups, since {domain.manager} schedules its jobs: pair them"
-        raise InputError("--group", None, said)
-    coupled = [peer.name for peer in domain.peers]
-    for member in members:
-        if member not in coupled:
-            said = f"{domain.name} is not coupled with {member!r} (only with {', '.join(coupled) or 'nobody'})"
-            raise InputError("--with", None, said)
-
-
-def _submit_there(submit: Submit, domain: Domain, *job: Any) -> Accepted:
-    """Submit to the batch system, and show its remarks. `job`: the fields of a Submission after `peers`."""
-    from cosched.adapters.batch_system import Submission
-    from cosched.adapters.manager import ManagerError
-
-    try:
-        accepted = submit(Submission(domain.name, [peer.name for peer in domain.peers], *job))
-    except ManagerError as error:
-        raise Failure(printable(str(error)), FAILED) from None
-    for line in accepted.remarks:
-        say(printable(line))
-    return accepted
-
-
 def _given(script: Mapping[str, Any], flags: Mapping[str, Any]) -> dict[str, Any]:
     """Merge the options. Flags win over the script; a mate in the flags replaces the script's, however it is named."""
-    if NAMES & flags.keys():
+    if LINKS & flags.keys():
         script = {key: value for key, value in script.items() if key not in MATES}
     return {**script, **flags}
 

@@ -235,4 +235,6 @@ def _peer(view: PeerView, absence: str) -> cluster_pb2.Peer:
         message.round_trip.FromNanoseconds(int(view.round_trip * 1e9))
     if view.clock_offset is not None and view.clock_uncertainty is not None:
         message.clock_offset, message.clock_uncertainty = view.clock_offset, view.clock_uncertainty
+    if view.takes_groups is not None:
+        message.takes_groups = view.takes_groups
     return message

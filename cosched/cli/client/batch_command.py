@@ -1,0 +1,120 @@
+"""Submission by the command of the batch system that schedules the domain's jobs, such as sbatch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from cosched.cli.client.windows import WINDOWS
+from cosched.cli.output.failures import FAILED, Failure
+from cosched.cli.output.plain_text import printable
+from cosched.cli.output.terminal import say
+from cosched.errors import InputError
+
+if TYPE_CHECKING:
+    from cosched.adapters.batch_system import Accepted, BatchSystemFactory
+    from cosched.client import Client, Domain, Job
+
+LINKS = frozenset({"mate", "pair", "pair_domain", "group", "members"})  # options that name mates
+
+
+def batch_system(domain: Domain) -> BatchSystemFactory | None:
+    """Return the batch system whose command submits the domain's jobs; None if the domain takes them itself."""
+    from cosched.adapters.loading import load_batch_system
+
+    system = load_batch_system(domain.manager)
+    return system if system is not None and system.submit is not None else None
+
+
+@dataclass(frozen=True)
+class BatchCommand:
+    """Submits a script with the options that the user gave (`given`); InputError for what cannot be."""
+
+    client: Client
+    domain: Domain
+    system: BatchSystemFactory
+    path: str
+    script: bytes
+    given: Mapping[str, Any]
+    arguments: Sequence[str] = ()
+
+    def submit(self) -> Accepted:
+        """Submit it, and show the batch system's remarks; Failure if it was not taken."""
+        from cosched.adapters.manager import ManagerError
+
+        try:
+            return self._submit(self.checked(self.given))
+        except ManagerError as error:
+            raise Failure(printable(str(error)), FAILED) from None
+
+    def __call__(self, named: Mapping[str, Any]) -> Job:
+        """Submit it as a member of a group, as `submit_together` wants it."""
+        from cosched.adapters.manager import ManagerError
+        from cosched.client import ClientError
+
+        try:
+            accepted = self._submit(self.as_member(named))
+        except (ManagerError, InputError) as error:
+            raise ClientError("NOT_SUBMITTED", printable(str(error))) from None
+        try:
+            job = self.client.job(accepted.job_id)  # to ask makes the domain look at its queue
+        except ClientError as error:
+            raise self._lost(accepted.job_id, str(error)) from None
+        if named["group"] not in (job.group and job.group.name, *(mate.pair for mate in job.mates)):
+            raise self._lost(accepted.job_id, f"job {job.id} there is another one")
+        return job
+
+    def as_member(self, named: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the options of a member of a group; InputError if the domain takes none."""
+        own = {key: value for key, value in self.given.items() if key not in LINKS}
+        return self.checked({**own, **named})
+
+    def checked(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the options; a group of two is a pair. InputError: a group that cannot be."""
+        if any(given.get(key) for key in WINDOWS):
+            said = f"jobs of {self.domain.name} have no windows, since {self.domain.manager} schedules them"
+            raise InputError("--group", None, said)
+        options = {key: value for key, value in given.items() if key not in WINDOWS}
+        if "group" not in options:
+            return options
+        if len(options["members"]) == 1:
+            (mate,) = options.pop("members")
+            return {**options, "pair": options.pop("group"), "pair_domain": mate}
+        self._check_members(options["group"], options["members"])
+        return options
+
+    def _check_members(self, group: str, members: Sequence[str]) -> None:
+        from cosched.core.protocol import MateProblem
+        from cosched.wrong_mates import wrong_member
+
+        domain = self.domain
+        if not self.system.can_group:
+            said = f"{domain.name} takes no members of groups, since {domain.manager} schedules its jobs: pair them"
+            raise InputError("--group", None, said)
+        coupled = {peer.name: peer for peer in domain.peers}
+        for member in members:
+            if member not in coupled:
+                said = f"{domain.name} is not coupled with {member!r} (only with {', '.join(coupled) or 'nobody'})"
+                raise InputError("--with", None, said)
+            if coupled[member].takes_groups is False:
+                raise InputError("--with", None, wrong_member(member, group, MateProblem.NO_GROUPS))
+
+    def _submit(self, options: Mapping[str, Any]) -> Accepted:
+        from cosched.adapters.batch_system import Submission
+        from cosched.client.defaults import batch_config
+
+        assert self.system.submit is not None
+        peers = [peer.name for peer in self.domain.peers]
+        job = (self.path, self.script, self.arguments, options)
+        accepted = self.system.submit(Submission(self.domain.name, peers, *job, batch_config(self.domain.name)))
+        for line in accepted.remarks:
+            say(printable(line))
+        return accepted
+
+    def _lost(self, job_id: str, why: str) -> Exception:
+        """The batch system has taken a job that the domain does not know: the command has reached another cluster."""
+        from cosched.client import ClientError
+
+        said = f"the job was submitted as {job_id}, but not to the cluster of {self.domain.name} ({why}): cancel it"
+        return ClientError("NOT_SUBMITTED", f"{said}, and set batch_config of {self.domain.name} in client.toml")
