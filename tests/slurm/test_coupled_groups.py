@@ -1,10 +1,13 @@
 """Three real Slurm clusters and groups of three jobs: they start together, under any mixture of hold and yield."""
 
+import subprocess
 from collections.abc import Iterator
+from pathlib import Path
 from statistics import median
 
 import pytest
 
+from deploy.lab.service import cosched
 from deploy.slurm.lab import CoupledLab, Domain
 from tests.live.test_groups import MIXTURES, check_no_group_is_apart, contended_groups
 from tests.live.workloads import Work
@@ -115,3 +118,39 @@ def test_jobs_that_cannot_yield_are_in_groups_too(coupled: Coupled) -> None:
     assert known(second)[ids[1][0]].state == "holding"
     third.cluster.scancel(busy)
     check_group_started_together(coupled, ids)
+
+
+def test_one_command_submits_the_jobs_of_all_clusters_or_none(coupled: Coupled, tmp_path: Path) -> None:
+    coupled.lab.restart(MIXTURES[0])
+    (tmp_path / "job.sh").write_text("#!/bin/sh\n#SBATCH --output=/dev/null\nsleep 0.1\n")
+    to = [f"--to={name}:job.sh" for name in NAMES]
+
+    def run(*arguments: str, **configs: Path) -> subprocess.CompletedProcess[str]:
+        tables = [
+            f'{domain.name} = {{ server = "{domain.service.server}", '
+            f'batch_config = "{configs.get(domain.name, domain.cluster.conf)}" }}\n'
+            for domain in coupled.lab
+        ]
+        (tmp_path / "cosched").mkdir(exist_ok=True)
+        (tmp_path / "cosched" / "client.toml").write_text("[domains]\n" + "".join(tables))
+        environment = coupled.here.service.environment | {"XDG_CONFIG_HOME": str(tmp_path)}
+        argv = [cosched(), *arguments]
+        return subprocess.run(argv, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+
+    done = run("submit", "--group=all", *to)
+    assert done.returncode == 0, done.stderr
+    assert [line.split()[-1] for line in done.stdout.splitlines()] == list(NAMES)
+    waited = run("wait", "all")
+    assert [line.split()[1] for line in waited.stdout.splitlines()] == ["completed"] * 3, waited.stderr
+
+    wrong = run("submit", "--group=none", *to, mira=coupled.here.cluster.conf)
+    assert wrong.returncode == 1
+    assert "but not to the cluster of mira" in wrong.stderr
+    assert wrong.stderr.count("was cancelled") == 2
+    for domain in (coupled.here, coupled.there):
+        (job,) = [job for job in known(domain).values() if job.group is not None and job.group.name == "none"]
+        assert job.state == "cancelled"
+
+    refused = run("submit", "--group=late", *to, "--window=mira:60..120")
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert "have no windows, since slurm schedules them" in refused.stderr
