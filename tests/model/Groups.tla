@@ -2,9 +2,8 @@
 (* Groups: one job on each of several domains, which start together. The rules are those of docs/groups.md.          *)
 (*                                                                                                                   *)
 (* All jobs have the same size, and all groups one job on each domain. A domain's number is its rank. As in Pairs    *)
-(* there are no clocks. With Faults a message that was sent can arrive at any later time, any number of times, or    *)
-(* never: `net` only grows, and to repeat or to ask again changes nothing. Without Faults each message arrives once, *)
-(* and a job proposes again only when nothing of its last proposal is under way, so proposals need no numbers.       *)
+(* there are no clocks. Nothing goes wrong: each message arrives once, and a job proposes again only when nothing of *)
+(* its last proposal is under way, so proposals need no numbers. Faults are in Promises.                             *)
 EXTENDS Integers, Sequences, FiniteSets, TLC
 
 CONSTANTS
@@ -13,8 +12,6 @@ CONSTANTS
     Places,            \* jobs that a machine has room for at once
     Holding,           \* the jobs <<group, domain>> that hold at the beginning: their mates came later; others queue
     CallsCross,        \* whether others propose while a proposal is under way; in simulations they do not
-    Faults,            \* whether messages get lost, doubled and late, and domains crash
-    MaxNumber,         \* [domain -> the proposals of a job], with Faults
     (* The rules. Each can be switched off. *)
     ReleaseTimer,      \* a hold ends some time
     Jitter,            \* timers do not fire while domains are busy with each other
@@ -24,14 +21,7 @@ CONSTANTS
     GivesWay,          \* no member holds while another group, which comes before its own, waits for nodes in its domain
     Rank,              \* of two that propose the lower ranked goes on; else each gives way to the other
     KeepAndAsk,        \* on "busy" a proposer keeps what it has booked, and asks again; else that counts as "no"
-    BookingsStay,      \* another proposer never replaces a booking; else one of lower rank does
-    DropIterates,      \* an iteration follows when a dropped booking gives back nodes
-    LeaseAsks,         \* a member whose lease ends asks the proposer; else it goes back by the clock
-    DropNamed,         \* a drop counts for the proposal that it names; else for any booking of the job
-    LateRefused,       \* a proposal that was dropped, or followed by another of the same job, is refused for good
-    RecordNumber,      \* the number of a proposal is on record before it is sent
-    RecordBooking,     \* a booking is on record before the answer leaves
-    RecordDecision     \* the decision is on record before SettleStart leaves
+    Pauses             \* when a drop gives back nodes, jobs that have yielded at this instant are not looked at again yet
 
 Domains == DOMAIN Order
 Groups == {Order[d][i] : d \in Domains, i \in 1..Len(Order[1])}
@@ -49,14 +39,12 @@ VARIABLES
 
 vars == <<job, net, released, passed, starts>>
 
-Nobody == <<0, 0>>
+Nobody == 0
 New == [st |-> "queued",
-        booked |-> Nobody,                     \* the proposal that books it: <<proposer, number>>
+        booked |-> Nobody,                     \* the domain whose proposal books it
         phase |-> "none",                      \* of its own proposal: asking, decided
-        number |-> 0,                          \* of that
         yes |-> {}, busy |-> {},               \* the domains that have answered so
-        asked |-> FALSE,                       \* somebody asked for it while it queued, in vain
-        dropped |-> [d \in Domains |-> 0]]     \* the last proposal of each of which it has heard that it is dropped
+        asked |-> FALSE]                       \* somebody asked for it while it queued, in vain
 
 Init == /\ job = [j \in Jobs |-> IF j \in Holding THEN [New EXCEPT !.st = "holding"] ELSE New]
         /\ net = {}
@@ -73,14 +61,14 @@ NewInstant(d, jobs) == /\ released' = [released EXCEPT ![d] = jobs]
 SameInstant == UNCHANGED <<released, passed>>
 
 ---------------------------------------------------------------------------
-(* Messages: all name the proposal, by group, proposer and number, and the member. *)
+(* Messages: all name the proposal, by group and proposer, and the member. *)
 
-Msg(kind, o, n, d, what) == [kind |-> kind, g |-> o[1], o |-> o[2], n |-> n, d |-> d, what |-> what]
+Msg(kind, o, d, what) == [kind |-> kind, g |-> o[1], o |-> o[2], d |-> d, what |-> what]
 Sends(messages) == net' = net \cup messages
-Consumes(m, messages) == net' = IF Faults THEN net \cup messages ELSE (net \ {m}) \cup messages
+Consumes(m, messages) == net' = (net \ {m}) \cup messages
 
-Questions(j, n, ds) == {Msg("propose", j, n, d, "") : d \in ds}
-Drops(j, refusing) == {Msg("settle", j, job[j].number, d, "drop") : d \in Rest(j) \ refusing}
+Questions(j, ds) == {Msg("propose", j, d, "") : d \in ds}
+Drops(j, refusing) == {Msg("settle", j, d, "drop") : d \in Rest(j) \ refusing}
 
 ---------------------------------------------------------------------------
 (* The scheduler of a domain *)
@@ -105,13 +93,12 @@ Quiet == /\ net = {}
 
 (* RunJob, step 2. The questions of step 1 change nothing: here who has not got as far answers "no". *)
 Proposes(j) ==
-    LET n == IF Faults THEN job[j].number + 1 ELSE 0
-    IN /\ ~CallsCross => net = {} /\ \A k \in Jobs : job[k].phase # "asking"
-       /\ IF Faults THEN n <= MaxNumber[j[2]] ELSE \A m \in net : <<m.g, m.o>> # j
-       /\ job' = [job EXCEPT ![j].st = "ready", ![j].phase = "asking", ![j].number = n]
-       /\ Sends(Questions(j, n, Rest(j)))
-       /\ SameInstant
-       /\ UNCHANGED starts
+    /\ ~CallsCross => net = {} /\ \A k \in Jobs : job[k].phase # "asking"
+    /\ \A m \in net : <<m.g, m.o>> # j
+    /\ job' = [job EXCEPT ![j].st = "ready", ![j].phase = "asking"]
+    /\ Sends(Questions(j, Rest(j)))
+    /\ SameInstant
+    /\ UNCHANGED starts
 
 Ready(j) == /\ j \in Choice(j[2])
             /\ \A k \in Choice(j[2]) : Before(j, k)
@@ -164,8 +151,8 @@ DropsIt(j, m, refusing) == /\ job' = [job EXCEPT ![j] = Waits(j, @)]
 
 (* All have booked. It is decided: j starts, and all others are to. *)
 Decides(j, m) == /\ job' = [job EXCEPT ![j].st = "running", ![j].phase = "decided", ![j].yes = {}]
-                 /\ starts' = [starts EXCEPT ![j] = @ \cup {<<j[2], m.n>>}]
-                 /\ Consumes(m, {Msg("settle", j, m.n, d, "start") : d \in Rest(j)})
+                 /\ starts' = [starts EXCEPT ![j] = @ \cup {j[2]}]
+                 /\ Consumes(m, {Msg("settle", j, d, "start") : d \in Rest(j)})
                  /\ SameInstant
 
 Notes(j, m, record) == /\ job' = [job EXCEPT ![j] = record]
@@ -174,7 +161,7 @@ Notes(j, m, record) == /\ job' = [job EXCEPT ![j] = record]
                        /\ UNCHANGED starts
 
 Answered(j, m) ==
-    LET counts == job[j].phase = "asking" /\ job[j].number = m.n
+    LET counts == job[j].phase = "asking"
         yes == job[j].yes \cup {m.d}
     IN /\ m.kind = "answer"
        /\ j = <<m.g, m.o>>
@@ -184,17 +171,31 @@ Answered(j, m) ==
             [] counts /\ m.what = "yes" /\ yes # Rest(j) -> Notes(j, m, [job[j] EXCEPT !.yes = yes])
             [] counts /\ m.what = "yes" /\ yes = Rest(j) -> Decides(j, m)
 
-(* With Faults an earlier message may always arrive again, so there is nothing to send. *)
-AskAgain(j) == /\ ~Faults
-               /\ job[j].phase = "asking"
+AskAgain(j) == /\ job[j].phase = "asking"
                /\ job[j].busy # {}
                /\ job' = [job EXCEPT ![j].busy = {}]
-               /\ net' = net \cup Questions(j, job[j].number, job[j].busy)
+               /\ net' = net \cup Questions(j, job[j].busy)
                /\ UNCHANGED <<released, passed, starts>>
 
+Lower(d, e) == ~Rank \/ d < e
+
+Answer(k, o) ==
+    LET r == job[k]
+    IN CASE r.st \in {"running", "ended"} -> "no"
+         [] r.booked = o -> "yes"
+         [] IsBooked(k) -> "busy"
+         [] r.st = "holding" -> "yes"
+         [] r.st = "ready" -> IF r.phase = "asking" /\ ~Lower(o, k[2]) THEN "busy" ELSE "yes"
+         [] r.st = "queued" -> IF Free(k[2]) > 0 THEN "yes" ELSE "no"
+
+(* Patience is longer than any exchange of messages: to ask again would change nothing. *)
+InVain(j) == /\ \A m \in net : m.kind = "propose"
+             /\ \A m \in net : job[<<m.g, m.d>>].phase # "asking" /\ Answer(<<m.g, m.d>>, m.o) = "busy"
+             /\ \A d \in job[j].busy : Answer(<<j[1], d>>, j[2]) = "busy"
+
 OutOfPatience(j) == /\ job[j].phase = "asking"
-                    /\ job[j].busy # {} \/ Faults
-                    /\ Jitter => \A m \in net : m.kind = "propose"
+                    /\ job[j].busy # {}
+                    /\ Jitter => InVain(j)
                     /\ job' = [job EXCEPT ![j] = Waits(j, @)]
                     /\ net' = net \cup Drops(j, {})
                     /\ PassedOver(j)
@@ -203,25 +204,12 @@ OutOfPatience(j) == /\ job[j].phase = "asking"
 ---------------------------------------------------------------------------
 (* The member that is asked *)
 
-Lower(d, e) == ~Rank \/ d < e
-
-Answer(k, o, n) ==
-    LET r == job[k]
-        current == r.booked[1] = o
-    IN CASE Faults /\ LateRefused /\ (n <= r.dropped[o] \/ (current /\ n < r.booked[2])) -> "no"
-         [] r.st \in {"running", "ended"} -> "no"
-         [] current -> "yes"
-         [] IsBooked(k) -> IF ~BookingsStay /\ o < r.booked[1] THEN "yes" ELSE "busy"
-         [] r.st = "holding" -> "yes"
-         [] r.st = "ready" -> IF r.phase = "asking" /\ ~Lower(o, k[2]) THEN "busy" ELSE "yes"
-         [] r.st = "queued" -> IF Free(k[2]) > 0 THEN "yes" ELSE "no"
-
 (* A ready job that proposes itself drops its own proposal first. *)
 Asked(k, m) ==
-    LET answer == Answer(k, m.o, m.n)
+    LET answer == Answer(k, m.o)
         gives_way == answer = "yes" /\ job[k].phase = "asking"
         asked == [job[k] EXCEPT !.asked = ~WantedAnyway /\ (@ \/ (answer = "no" /\ job[k].st = "queued"))]
-        booked == [job[k] EXCEPT !.booked = <<m.o, m.n>>, !.yes = {}, !.busy = {},
+        booked == [job[k] EXCEPT !.booked = m.o, !.yes = {}, !.busy = {},
                                  !.phase = IF gives_way THEN "none" ELSE @]
     IN /\ m.kind = "propose"
        /\ k = <<m.g, m.d>>
@@ -230,93 +218,45 @@ Asked(k, m) ==
        /\ SameInstant
        /\ UNCHANGED starts
 
-Overtakes(m) == ~Faults /\ \E other \in net : other.kind = "propose" /\ <<other.g, other.o, other.d>> = <<m.g, m.o, m.d>>
+Overtakes(m) == \E other \in net : other.kind = "propose" /\ <<other.g, other.o, other.d>> = <<m.g, m.o, m.d>>
 
 Settled(k, m) ==
-    LET its == job[k].booked = <<m.o, m.n>>
-        started == [job[k] EXCEPT !.st = "running", !.booked = Nobody]
-        later == IF job[k].dropped[m.o] < m.n THEN m.n ELSE job[k].dropped[m.o]
-        back == [job[k] EXCEPT !.booked = IF its \/ ~DropNamed THEN Nobody ELSE @,
-                               !.dropped[m.o] = IF Faults THEN later ELSE 0]
+    LET its == job[k].booked = m.o
     IN /\ m.kind = "settle"
        /\ k = <<m.g, m.d>>
        /\ ~Overtakes(m)
        /\ Consumes(m, {})
-       /\ CASE m.what = "start" /\ its ->
-                 /\ job' = [job EXCEPT ![k] = started]
-                 /\ starts' = [starts EXCEPT ![k] = @ \cup {<<m.o, m.n>>}]
-                 /\ SameInstant
-            [] m.what = "start" /\ ~its -> UNCHANGED <<job, starts, released, passed>>
-            [] m.what = "drop" ->
-                 /\ job' = [job EXCEPT ![k] = back]
-                 /\ UNCHANGED starts
-                 /\ IF DropIterates /\ its /\ job[k].st = "queued" THEN NewInstant(k[2], released[k[2]]) ELSE SameInstant
-
-(* The lease of a booking ends. By the rule the member asks the proposer, which answers as it answers then. *)
-LeaseEnds(k) ==
-    /\ Faults
-    /\ IsBooked(k)
-    /\ IF LeaseAsks
-       THEN /\ Sends({Msg("query", <<k[1], job[k].booked[1]>>, job[k].booked[2], k[2], "")})
-            /\ UNCHANGED job
-       ELSE /\ job' = [job EXCEPT ![k].booked = Nobody]
-            /\ UNCHANGED net
-    /\ SameInstant
-    /\ UNCHANGED starts
-
-(* An undecided proposal is dropped by the question. *)
-Queried(j, m) ==
-    /\ m.kind = "query"
-    /\ j = <<m.g, m.o>>
-    /\ CASE job[j].phase = "asking" /\ job[j].number = m.n -> DropsIt(j, m, {})
-         [] job[j].phase = "decided" /\ job[j].number = m.n -> UNCHANGED vars  \* its SettleStart may arrive again
-         [] OTHER -> /\ Consumes(m, {Msg("settle", j, m.n, m.d, "drop")})
-                     /\ UNCHANGED <<job, released, passed, starts>>
+       /\ job' = [job EXCEPT ![k].st = IF m.what = "start" THEN "running" ELSE @,
+                             ![k].booked = IF its THEN Nobody ELSE @]
+       /\ starts' = IF m.what = "start" THEN [starts EXCEPT ![k] = @ \cup {m.o}] ELSE starts
+       /\ IF m.what = "drop" /\ its /\ job[k].st = "queued" /\ ~Pauses THEN NewInstant(k[2], released[k[2]]) ELSE SameInstant
 
 ---------------------------------------------------------------------------
-(* Faults *)
-
-(* A domain that starts again drops what it has not decided. What is not on record it has forgotten. *)
-Restarted(j, r) ==
-    LET undecided == r.phase = "asking" \/ (r.phase = "decided" /\ r.st = "running" /\ ~RecordDecision)
-        dropped == IF undecided THEN [r EXCEPT !.st = "ready", !.phase = "none", !.yes = {}, !.busy = {}]
-                   ELSE r
-        renumbered == IF undecided /\ ~RecordNumber THEN [dropped EXCEPT !.number = @ - 1] ELSE dropped
-    IN IF IsBooked(j) /\ ~RecordBooking THEN [renumbered EXCEPT !.booked = Nobody] ELSE renumbered
-
-Crash(j) == /\ Faults
-            /\ job' = [job EXCEPT ![j] = Restarted(j, @)]
-            /\ IF job'[j].phase = "none" /\ job[j].phase \in {"asking", "decided"} /\ RecordNumber
-               THEN Sends(Drops(j, {})) ELSE UNCHANGED net
-            /\ SameInstant
-            /\ UNCHANGED starts
-
 (* All is over: TLC takes any other state without a next one for a standstill. *)
 Over == (\A j \in Jobs : job[j].st = "ended") /\ UNCHANGED vars
 
 Next == \/ \E j \in Jobs : \/ Ready(j) \/ Release(j)
-                           \/ BeginsAnew(j) \/ AskAgain(j) \/ OutOfPatience(j) \/ LeaseEnds(j) \/ Crash(j)
+                           \/ BeginsAnew(j) \/ AskAgain(j) \/ OutOfPatience(j)
         \/ \E d \in Domains : LookAgain(d)
         \/ \E g \in Groups : End(g)
-        \/ \E m \in net : \E j \in Jobs : Asked(j, m) \/ Answered(j, m) \/ Settled(j, m) \/ Queried(j, m)
+        \/ \E m \in net : \E j \in Jobs : Asked(j, m) \/ Answered(j, m) \/ Settled(j, m)
         \/ Over
 
 (* Fair: what a domain can do it does some time, what was sent to it arrives, its jobs end, its timers fire. *)
-Handles(d, m) == \E j \in Of(d) : Asked(j, m) \/ Answered(j, m) \/ Settled(j, m) \/ Queried(j, m)
-Works(d) == (\E j \in Of(d) : Ready(j) \/ BeginsAnew(j)) \/ \E m \in net : Handles(d, m)
+Handles(g, o, d) == \E m \in net : /\ m.g = g /\ m.o = o /\ m.d = d
+                                   /\ Asked(<<g, d>>, m) \/ Answered(<<g, o>>, m) \/ Settled(<<g, d>>, m)
+Begins(d) == \E j \in Of(d) : Ready(j) \/ BeginsAnew(j)
 Releases(d) == \E j \in Of(d) : Release(j)
 AsksAgain(d) == \E j \in Of(d) : AskAgain(j)
 LosesPatience(d) == \E j \in Of(d) : OutOfPatience(j)
 Ends == \E g \in Groups : End(g)
-Fairness == /\ SF_vars(Ends)
-            /\ \A d \in Domains : /\ WF_vars(Works(d))
-                                  /\ SF_vars(Releases(d))
-                                  /\ SF_vars(LookAgain(d))
-                                  /\ SF_vars(AsksAgain(d))
-                                  /\ SF_vars(LosesPatience(d))
+Timers == /\ SF_vars(Ends)
+          /\ \A d \in Domains : SF_vars(Releases(d)) /\ SF_vars(LookAgain(d)) /\ SF_vars(AsksAgain(d))
+          /\ \A d \in Domains : SF_vars(LosesPatience(d))
+Links == \A g \in Groups, o, d \in Domains : o # d => WF_vars(Handles(g, o, d))
 
 Spec == Init /\ [][Next]_vars
-FairSpec == Spec /\ Fairness
+FairSpec == Spec /\ Timers /\ Links /\ \A d \in Domains : WF_vars(Begins(d))
 
 ---------------------------------------------------------------------------
 (* What must hold *)

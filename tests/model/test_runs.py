@@ -1,0 +1,109 @@
+"""Runs of real domains, checked against the model of what members of groups promise (docs/groups.md).
+
+Domains with their databases live in a simulated world in which messages are lost, doubled and late, and domains are
+killed. What each has recorded of its members is to be a behaviour of the model, event by event.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from cosched.core.settings import OnUnreachable
+from cosched.core.story import What
+from cosched.service.domain import story as service_story
+from cosched.service.store.reading import Reader
+from cosched.v1 import domain_pb2 as wire
+from tests.model.test_promises import ALWAYS, world
+from tests.model.tlc import STANDSTILL, Outcome, check
+from tests.service.test_group_histories import HOLD, SCHEMES, UNTIL, YIELD, groups_of, new_world
+from tests.service.test_histories import first_acquaintance
+from tests.service.world import Faults, World
+
+Name = tuple[int, int]
+Event = tuple[str, Name]  # what happened, and the proposal that it is about
+Run = tuple[tuple[Event, ...], ...]  # what the domain of each member has recorded
+
+WORDS = {
+    What.PROPOSES_TO_GROUP.value: "proposes",
+    What.DROPS_PROPOSAL.value: "drops",
+    What.BOOKED.value: "booked",
+    What.NOT_BOOKED.value: "not booked",
+    What.STARTED.value: "starts",
+}
+FAULTS = Faults(lose=0.05, duplicate=0.2, delay=2, kill=0.02, outage=30)
+
+
+def lived(folder: Path, seed: int, schemes: tuple[object, ...], faults: Faults = FAULTS) -> list[Run]:
+    """Let three domains live; what they have recorded of each group."""
+    folder = folder / f"{seed}"
+    folder.mkdir()
+    made = new_world(folder, seed, schemes, Faults(), on_peer_unreachable=OnUnreachable.HOLD, peer_grace=10**6)
+    first_acquaintance(made)
+    made.faults = faults
+    made.run(until=UNTIL)
+    runs = [_run(folder, made, jobs) for jobs in groups_of(made).values()]
+    made.close()
+    return runs
+
+
+def _run(folder: Path, made: World, jobs: dict[str, str]) -> Run:
+    names = list(made.nodes)
+    return tuple(tuple(_events(folder / f"{name}.db", int(jobs[name]), names)) for name in names)
+
+
+def _events(path: Path, job: int, names: list[str]) -> Iterator[Event]:
+    reader = Reader.open(path)
+    records, _ = reader.events(0, [job], [], 10_000)
+    reader.close()
+    for record in records:
+        word = WORDS.get(record.what)
+        if word is not None:
+            domain, _, number = record.detail["proposal"].split("/")
+            yield word, (names.index(domain) + 1, int(number))
+
+
+def tell_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Domains record proposals, too, which they keep from users' stories."""
+    monkeypatch.setattr(
+        service_story, "NOT_TOLD", service_story.NOT_TOLD - {What.PROPOSES_TO_GROUP, What.DROPS_PROPOSAL}
+    )
+    monkeypatch.setitem(service_story.KINDS, What.PROPOSES_TO_GROUP, wire.EVENT_KIND_UNKNOWN)
+    monkeypatch.setitem(service_story.KINDS, What.DROPS_PROPOSAL, wire.EVENT_KIND_UNKNOWN)
+
+
+def checked(folder: Path, runs: list[Run]) -> Outcome:
+    """Look for each event of each run in the model."""
+    folder.mkdir()
+    values = world((0, 0, 0)) | {"Runs": tuple(runs)}
+    more = {"eventually": "EventsStay", "behaviour": "InRuns"}
+    return check(folder, "PromisesOfRuns", values, invariants=ALWAYS, **more)
+
+
+@pytest.mark.model
+@pytest.mark.parametrize("schemes", SCHEMES)
+def test_what_live_domains_record_is_of_the_model(
+    schemes: tuple[object, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tell_all(monkeypatch)
+    runs = [run for seed in range(2) for run in lived(tmp_path, seed, schemes)]
+    print(len(runs), "groups,", sum(len(events) for run in runs for events in run), "events")
+    outcome = checked(tmp_path / "model", runs)
+    assert outcome.failure is None, outcome.output
+
+
+@pytest.mark.model
+@pytest.mark.parametrize("lost", ["proposes", "booked", "starts"])
+def test_a_run_without_one_of_its_events_is_not_of_the_model(
+    lost: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The record lacks what a member did before it, or others did after it; "starts": it starts a second time."""
+    tell_all(monkeypatch)
+    run = lived(tmp_path, 0, (YIELD, HOLD, YIELD))[0]
+    proposal = run[0][-1][1]
+    if lost == "starts":
+        wrong = tuple((*events, events[-1]) for events in run)
+    else:
+        wrong = tuple(tuple(event for event in events if event != (lost, proposal)) for events in run)
+    assert checked(tmp_path / "model", [run]).failure is None
+    assert checked(tmp_path / "wrong", [wrong]).failure == STANDSTILL
