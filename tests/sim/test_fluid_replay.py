@@ -139,6 +139,19 @@ def test_mistakes_are_told_in_one_line(log):
 
 
 @pytest.mark.parametrize(
+    ("job", "reason"),
+    [
+        ("16777216,4,parabolic", "less than 16,777,216 s: shorten these, or make them linear"),
+        ("9,1048577,parabolic", "at most 1,048,576 processors: make larger ones linear"),
+        ("1000000000000,1000000000,linear", "the work of a job must be less than 2^62"),
+    ],
+)
+def test_what_cannot_be_counted_exactly_is_refused(tmp_path, job, reason):
+    (tmp_path / "log.csv").write_text(f"job_id,submit,run,nodes,model\n1,0,{job}\n")
+    assert reason in refused(f"a,trace={tmp_path / 'log.csv'},nodes=1000000000,scheduler=fluid")
+
+
+@pytest.mark.parametrize(
     ("cells", "reason"),
     [
         ("4,5,linear", "column min: 5 is above the size of the job, 4"),

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from cosched.core.scheduling.fluid.kernels import loop
 from cosched.core.scheduling.fluid.kernels.state import UNLIMITED, Fluid, new_state
-from cosched.core.scheduling.fluid.models import MAX_RUN, UNIT, Curves
+from cosched.core.scheduling.fluid.models import MAX_IDEAL, MAX_RUN, MAX_WORK, UNIT, Curves
 from cosched.core.scheduling.fluid.settings import Distribution, FluidSettings
 
 Ints = NDArray[np.int64]
@@ -98,7 +98,13 @@ def check_jobs(jobs: FluidJobs, nodes: int) -> None:
     if (jobs.least > nodes).any():
         raise ValueError(f"{int(jobs.least.max())} processors wanted at least, the machine has {nodes}")
     if (jobs.requested[jobs.parabolic] >= MAX_RUN).any():
-        raise ValueError(f"parabolic jobs must run for less than {MAX_RUN} s")
+        raise ValueError(
+            f"parabolic jobs must be requested for less than {MAX_RUN:,} s: shorten these, or make them linear"
+        )
+    if (jobs.ideal[jobs.parabolic] > MAX_IDEAL).any():
+        raise ValueError(f"parabolic jobs have at most {MAX_IDEAL:,} processors: make larger ones linear")
+    if (jobs.ideal.astype(float) * jobs.requested >= MAX_WORK).any():
+        raise ValueError("the sizes and requested times are too large: the work of a job must be less than 2^62")
 
 
 def fill(state: Fluid, first: int, jobs: FluidJobs, curve: Ints) -> None:

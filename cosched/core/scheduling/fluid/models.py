@@ -11,7 +11,8 @@ from cosched.core.scheduling.primitives.codes import NONE
 
 Ints = NDArray[np.int64]
 UNIT = 1 << 38  # the work that a parabolic job does in a second on its ideal number of processors
-MAX_RUN = 1 << 24  # seconds: longer parabolic jobs have no exact work
+MAX_RUN, MAX_IDEAL = 1 << 24, 1 << 20  # of parabolic jobs: seconds, processors
+MAX_WORK = 1 << 62  # of any job
 
 
 @cache

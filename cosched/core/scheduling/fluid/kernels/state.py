@@ -68,8 +68,8 @@ class Fluid(NamedTuple):
     machine: Any  # [1] of MACHINE
     speeds: Any  # [entries] int64: of each curve, the work done in a second by 0, 1, 2, ... ideal processors
     queue: Any  # [jobs] int64, rows
-    running: Any  # [nodes] int64, rows in the order of starting
-    lists: Any  # [LISTS, nodes] int64
+    running: Any  # [the most jobs that run at once] int64, rows in the order of starting
+    lists: Any  # [LISTS, as many] int64
     log: Any  # [entries, LOG] int64: every start and every resize
 
 
@@ -81,6 +81,7 @@ def new_state(jobs: int, nodes: int, speeds: Any, log: int) -> Fluid:
     machine["step"] = OVER
     table = np.zeros(jobs, JOB)
     table["start"] = table["end"] = table["curve"] = NONE
-    queue, running = np.zeros(jobs, np.int64), np.zeros(nodes, np.int64)
-    rows = np.zeros((max(log, SLACK * (nodes + 1)), LOG), np.int64)
-    return Fluid(table, machine, speeds, queue, running, np.zeros((LISTS, nodes), np.int64), rows)
+    most = max(1, min(jobs, nodes))  # that run at once
+    queue, running = np.zeros(jobs, np.int64), np.zeros(most, np.int64)
+    rows = np.zeros((max(log, SLACK * (most + 1)), LOG), np.int64)
+    return Fluid(table, machine, speeds, queue, running, np.zeros((LISTS, most), np.int64), rows)
