@@ -7,7 +7,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from cosched.core.settings import OnMateUnknown, OnMemberLost, Scheme
-from cosched.service.configuration import Configuration, Coscheduling, Peer
+from cosched.service.configuration import Configuration, Coscheduling, Page, Peer
 from cosched.validation.addresses import is_loopback
 from cosched.validation.schemes import NO_BOUND
 
@@ -36,6 +36,8 @@ def _domain(configuration: Configuration) -> Iterator[tuple[str, str]]:
         yield "other users", f"certificates {tls.user_identity}NAME"
     yield "operators", ", ".join(("root", "the service's own user", *domain.operators))
     yield "metrics", f"http://{domain.http}/metrics and /healthz" if domain.http else "none"
+    if configuration.page is not None:
+        yield "page", _page(configuration.page, domain.http)
     yield "database", f"{domain.state}, keeps ended jobs for {_duration(domain.retention)}"
     yield "manager", manager.kind
     if manager.schedules:
@@ -46,6 +48,20 @@ def _domain(configuration: Configuration) -> Iterator[tuple[str, str]]:
     yield "schedules", "at every event" + (f", and every {_duration(every)}" if every else "")
     yield "jobs", f"at most {domain.max_jobs_per_user} of a user at once"
     yield "scripts", f"at most {domain.max_script_bytes_per_user} bytes of a user's jobs"
+
+
+def _page(page: Page, http: str | None) -> str:
+    address = f"{'https' if page.tls else 'http'}://{http}/" if http else ""
+    where = " and ".join(filter(None, (address, f"unix:{page.socket}" if page.socket else "")))
+    sees = {"own": "their own jobs", "domain": "all jobs", "all": "all jobs, also on peers' pages"}[page.show]
+    return f"{where}: people see {sees}; {_named_by(page)}"
+
+
+def _named_by(page: Page) -> str:
+    ways = [*page.proxies, *(["whoever opens the socket"] if page.socket else [])]
+    proxied = f"{' and '.join(ways)} by {page.user_header}" if ways else ""
+    certified = "users' certificates" if page.tls else ""
+    return "named by " + " or ".join(filter(None, (certified, proxied))) if page.knows_viewers else "nobody has a name"
 
 
 def _coscheduling(configuration: Configuration) -> Iterator[tuple[str, str]]:
@@ -126,6 +142,8 @@ def _warnings(configuration: Configuration) -> Iterator[str]:
         yield "max_held_fraction is 0: no job can hold, all yield"
     if domain.http and not is_loopback(domain.http):
         yield f"http on {domain.http}: everybody who reaches it can read the metrics"
+    if (page := configuration.page) is not None and not page.knows_viewers and page.show != "own":
+        yield f"page.show is {page.show!r} without proxies, socket or tls: everybody who reaches the page sees all jobs"
     if domain.plaintext:
         yield "plaintext: any process on this host can speak as a peer"
         if tls:

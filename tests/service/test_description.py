@@ -6,7 +6,7 @@ import pytest
 
 from cosched.service.configuration import Configuration
 from cosched.service.description import describe
-from tests.service.configured import FULL, PEER, PLAIN, SECURE, Read, read, with_line
+from tests.service.configured import FULL, PAGE, PEER, PLAIN, SECURE, Read, read, with_line
 
 __all__ = ["read"]
 
@@ -37,6 +37,18 @@ def test_what_check_prints(read: Read, tmp_path: Path) -> None:
         "peer                eureka at 127.0.0.1:7702 as spiffe://site/cosched/eureka; its users here: alice = asmith",
         "peer                mira at mira.example.org:7701 as spiffe://site/cosched/mira; its users here: bob = bob2",
     ]
+
+
+def test_check_says_who_sees_the_page(read: Read) -> None:
+    proxied = describe(read(f'{PAGE}proxies = ["10.0.0.7", "::1"]\nshow = "all"\n'))
+    told = next(line for line in proxied if line.startswith("page"))
+    assert told.endswith(
+        "http://127.0.0.1:0/: people see all jobs, also on peers' pages; named by 10.0.0.7 and ::1 by X-Remote-User"
+    )
+    assert not [line for line in proxied if line.startswith("warning") and "page.show" in line]
+    open_to_all = describe(read(f'{PAGE}show = "domain"\n'))
+    assert any("people see all jobs; nobody has a name" in line for line in open_to_all)
+    assert any("everybody who reaches the page sees all jobs" in line for line in open_to_all)
 
 
 def test_check_says_that_no_start_is_agreed_on(read: Read) -> None:

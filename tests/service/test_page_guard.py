@@ -3,6 +3,8 @@ behind the guard.
 """
 
 import asyncio
+import contextlib
+import ssl
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
@@ -21,6 +23,7 @@ from cosched.service.page.limits import Limits, TooManyError
 from cosched.service.page.viewers import Policy, Viewer, Viewers
 from cosched.service.wire.callers import certificate_holders
 from tests.service.page_clients import PATIENCE, Asker
+from tests.service.pki import USERS, Pki
 from tests.waiting import until
 
 PROXY = {"proxies": ["127.0.0.1"]}
@@ -208,3 +211,37 @@ def test_who_sees_what() -> None:
     assert [policy.tells("ann", "ann") for policy in (own, domain, everybody)] == [True, True, True]
     assert [policy.tells("ann", "bob") for policy in (own, domain, everybody)] == [False, False, True]
     assert [policy.tells("", "") for policy in (own, domain, everybody)] == [False, False, True]
+
+
+async def test_a_certificate_names_its_user(tmp_path: Path) -> None:
+    pki = Pki(tmp_path)
+    server_files, alice = pki.files("intrepid"), pki.files("alice", user=True)
+    stranger = pki.made("stranger", ["spiffe://site/printer"])
+    page = Page(tls=True)
+    viewers = Viewers(page, certificate_holders({}, USERS), ["alice"])
+    server = PageServer(Guard(who_is_it, viewers, Limits(page)), viewers, page.max_connections, server_files)
+    (listener,) = listen("127.0.0.1:0")
+    port = listener.getsockname()[1]
+    server.start([listener])
+
+    async def ask(context: ssl.SSLContext) -> str:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port, ssl=context)
+        writer.write(b"GET / HTTP/1.1\r\nHost: intrepid\r\nX-Remote-User: bob\r\nConnection: close\r\n\r\n")
+        async with asyncio.timeout(PATIENCE):
+            answer = await reader.read()
+        writer.close()
+        return answer.decode().partition("\r\n\r\n")[2]
+
+    without = ssl.create_default_context(cafile=tmp_path / "ca.pem")
+    without.check_hostname = False
+    try:
+        assert await ask(alice.current()[1].client_context()) == "alice True"
+        for context in (stranger.current()[1].client_context(), without):
+            assert (await ask(context)).startswith("who are you?")
+        plain = await Asker(port).connect()
+        plain[1].write(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        with contextlib.suppress(ConnectionError):
+            assert b"200" not in await plain[0].read()
+        plain[1].close()
+    finally:
+        await server.stop()

@@ -169,6 +169,6 @@ def _origin(accepted: socket.socket) -> str:
     if accepted.family == socket.AF_UNIX:
         return SOCKET
     try:
-        return str(accepted.getpeername()[0])
+        return str(accepted.getpeername()[0]).removeprefix("::ffff:")  # IPv4 through a socket for IPv6
     except OSError:
         return "0.0.0.0"
