@@ -24,8 +24,8 @@ OF_GROUPS = {
     "ProposeGroupStart": wire.ProposeGroupStartRequest,
     "SettleGroupStart": wire.SettleGroupStartRequest,
     "GetProposal": wire.GetProposalRequest,
-    "CompareClocks": wire.CompareClocksRequest,
 }
+CLOCKS = {"CompareClocks": wire.CompareClocksRequest}  # which also says that it takes members of groups
 HOLDING = wire.GetMateStatusResponse(status=wire.MATE_STATUS_HOLDING, hold_generation=3)
 QUEUING = wire.GetMateStatusResponse(status=wire.MATE_STATUS_QUEUING)
 
@@ -46,7 +46,7 @@ class ScriptedPeer:
         self.asked: list[tuple[str, Message]] = []
         self.happens: dict[str, Happening] = {}
         self.over = threading.Event()  # the test is: nobody waits for anything any more
-        self._requests = REQUESTS | (OF_SLOTS if slots else {}) | (OF_GROUPS if groups else {})
+        self._requests = REQUESTS | (OF_SLOTS if slots else {}) | (OF_GROUPS | CLOCKS if groups else {})
         self.answers: dict[str, Message | Callable[[Any], Message]] = {
             "GetMateJobId": wire.GetMateJobIdResponse(
                 lookup=wire.MATE_LOOKUP_FOUND, mate=wire.JobRef(domain=name, job_id=MATE)

@@ -4,19 +4,12 @@ from collections.abc import Callable
 
 import grpc
 
-from cosched.v1 import coscheduling_pb2 as wire
 from deploy.lab.service import Sections
 from deploy.slurm.lab import CoupledLab, Domain
 from tests.live import scripted_peer
 from tests.live.scripted_peer import ScriptedPeer
 
-OF_GROUPS = {
-    "GetMember": wire.GetMemberRequest,
-    "ProposeGroupStart": wire.ProposeGroupStartRequest,
-    "SettleGroupStart": wire.SettleGroupStartRequest,
-    "GetProposal": wire.GetProposalRequest,
-}
-REQUESTS = scripted_peer.REQUESTS | OF_GROUPS
+REQUESTS = scripted_peer.REQUESTS | scripted_peer.OF_GROUPS
 CALLS = (*REQUESTS, "CompareClocks")
 PATIENCE = 60.0  # seconds
 BEFORE, AFTER = "before", "after"

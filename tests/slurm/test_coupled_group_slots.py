@@ -56,7 +56,7 @@ class Slot:
         self.jobs = {domain.name: ids[domain.name] for domain in coupled.lab}
         for domain in coupled.lab:
             coupled.until_job(domain, ids[domain.name], lambda job: job.slot is not None, "has a slot")
-            coupled.until(lambda domain=domain: reservations_of(domain), "its reservation")
+            coupled.until(lambda domain=domain: len(reservations_of(domain)) == 1, "its reservation, and no other one")
 
     def free(self) -> None:
         """End the job that is in the way."""
@@ -92,7 +92,7 @@ def test_a_slot_outlives_services_that_are_started_again(coupled: Coupled, kill:
     for domain in coupled.lab:
         (domain.service.kill if kill else domain.service.stop)()
         domain.service.start()
-    assert [reservations_of(domain) for domain in coupled.lab] == before
+    coupled.until(lambda: [reservations_of(domain) for domain in coupled.lab] == before, "the same reservations")
     slot.free()
     slot.check_started()
 

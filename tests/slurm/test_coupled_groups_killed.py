@@ -13,7 +13,7 @@ from tests.live.test_groups import MIXTURES, check_no_group_is_apart, contended_
 from tests.live.workloads import Outcome, Work
 from tests.slurm.cosched_hooks import check_for_compiler
 from tests.slurm.coupled import known
-from tests.slurm.coupled_checks import Served, check_nothing_is_left, story
+from tests.slurm.coupled_checks import Served, check_nothing_is_left, reservations_of, story
 from tests.slurm.relay import AFTER, BEFORE, RelayedLab
 from tests.slurm.test_coupled_service_failures import Gate, start, waits
 from tests.tiers import SEED
@@ -45,6 +45,7 @@ def coupled(running: Served) -> Iterator[Served]:
     for relay in running.lab.relays.values():
         relay.happening = lambda *_: None
     running.lab.clear()
+    running.until(lambda: not any(map(reservations_of, running.lab)), "no reservation")
     check_nothing_is_left(running)
 
 

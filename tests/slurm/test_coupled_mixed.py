@@ -10,7 +10,7 @@ from cosched.client import Client, Job
 from deploy.lab.service import Sections
 from deploy.slurm.lab import CoupledLab, Domain
 from tests.live import services
-from tests.live.services import script_that_notes
+from tests.live.services import noted, script_that_notes, script_that_waits
 from tests.live.test_groups import TOGETHER as IN_GROUP
 from tests.live.workloads import TOGETHER
 from tests.slurm.cosched_hooks import check_for_compiler
@@ -22,9 +22,10 @@ SETTINGS = {"release_interval": 0, "max_held_fraction": 1, "heartbeat_interval":
 class MixedLab(CoupledLab):
     """Clusters whose services are peers, also of the domain `desk`."""
 
-    def __init__(self, folder: Path, *names: str) -> None:
-        super().__init__(names=names, schemes=["hold"] * len(names), options={"nodes": 2}, **SETTINGS)
+    def __init__(self, folder: Path, *names: str, scheme: str = "hold", **settings: object) -> None:
+        super().__init__(names=names, schemes=[scheme] * len(names), options={"nodes": 2}, **SETTINGS | settings)
         self.desk = services.Service(folder, DESK)
+        self.desk.config["coscheduling"]["scheme"] = scheme
 
     def _sections(self, domain: Domain, scheme: str) -> Sections:
         self.desk.config["peer"] = [{"name": peer.name, "address": peer.address} for peer in self]
@@ -53,6 +54,13 @@ def lab(tmp_path: Path) -> Iterator[MixedLab]:
 def larger(tmp_path: Path) -> Iterator[MixedLab]:
     check_for_compiler()
     with MixedLab(tmp_path, "intrepid", "eureka") as lab:
+        yield lab
+
+
+@pytest.fixture
+def meeting(tmp_path: Path) -> Iterator[MixedLab]:
+    check_for_compiler()
+    with MixedLab(tmp_path, "intrepid", "eureka", scheme="meet", backoff=600, try_patience=2.2) as lab:
         yield lab
 
 
@@ -101,6 +109,48 @@ def test_a_group_of_two_clusters_and_local_processes_starts_together_whoever_is_
         for name in names:
             reaches(name, "completed")
             assert why(clients[name], jobs[name]).startswith(IN_GROUP)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("names", [("intrepid", DESK), ("intrepid", "eureka", DESK)], ids="-".join)
+def test_jobs_of_slurm_and_local_processes_have_a_slot_and_start_at_it(
+    meeting: MixedLab, names: tuple[str, ...]
+) -> None:
+    """The local job is ready first, and yields; then another one has its nodes until its limit."""
+    desk_s = meeting.desk
+    with ExitStack() as stack:
+        clients = {domain.name: stack.enter_context(Client(domain.service.server)) for domain in meeting}
+        desk = clients[DESK] = stack.enter_context(desk_s.client())
+        script = script_that_notes(desk_s.folder)
+        members = {"group": "g", "members": [*names[:-1]]} if len(names) > 2 else {"pair": "g", "pair_domain": names[0]}
+        first = desk.submit(script, nodes=4, time_limit=60, **members)
+        services.wait_until(lambda: desk.job(first).reason == "MateUnsubmitted", "the local job yields")
+        go = desk_s.folder / "go"
+        desk.submit(script_that_waits(desk_s.folder, go), nodes=4, time_limit=25)
+        services.wait_until(lambda: noted(desk_s.folder), "another one has its nodes")
+        jobs = {name: submit_to(meeting, name, names) for name in names[:-1]} | {DESK: first.id}
+        for name in names:
+            services.wait_until(lambda name=name: slot_of(clients[name], jobs[name]), f"the job of {name} has a slot")
+        instants = [slot_of(clients[name], jobs[name]) for name in names]
+        assert max(instants) - min(instants) <= 1.0
+        for name in names:
+            what = f"the job of {name} ends"
+            services.wait_until(lambda name=name: state(clients[name], jobs[name]) == "completed", what)
+            said = why(clients[name], jobs[name])
+            assert said == "at its slot" or said.startswith("asked by ")
+
+
+def submit_to(lab: MixedLab, name: str, names: tuple[str, ...]) -> str:
+    """The member of a group, or the mate, of a cluster."""
+    others = [other for other in names if other != name]
+    named = f"--comment=cosched:group=g@{'+'.join(others)}"
+    return str(lab[name].cluster.sbatch("true", named, "--time=1", "--output=/dev/null"))
+
+
+def slot_of(client: Client, job: str) -> float:
+    """The instant at which a job starts; 0: it has none."""
+    found = [known.slot for known in client.jobs(["queued", "ready"]) if known.id == job]
+    return found[0].timestamp() if found and found[0] is not None else 0.0
 
 
 def submit(domain: Domain, pair: str) -> str:
