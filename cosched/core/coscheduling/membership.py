@@ -50,6 +50,11 @@ class Agreement:
     booked: int = 0  # how many of them have booked theirs
 
     @property
+    def books(self) -> bool:
+        """Whether all others have booked theirs, so that our scheduler is to."""
+        return 0 < self.booked == len(self.requests)
+
+    @property
     def name(self) -> str:
         """The name of the slot that this round may book."""
         return next(iter(self.requests.values())).request_id

@@ -8,10 +8,11 @@ from collections.abc import Callable
 import pytest
 
 from cosched.core.coscheduling.groups.agreeing import Agreeing
+from cosched.core.coscheduling.membership import Agreement
 from cosched.core.effects import Timer
-from cosched.core.events import Finished, MayBeEarlier, Ready
+from cosched.core.events import Answered, Booked, Finished, MayBeEarlier, Ready
 from cosched.core.job import JobState
-from cosched.core.protocol import FOREVER
+from cosched.core.protocol import FOREVER, GroupProposed, ProposeGroupStart, Vote
 from cosched.core.story import Why
 from tests.tiers import SEED, soaked
 
@@ -146,6 +147,29 @@ def test_a_slot_is_agreed_on_anew_if_another_member_takes_part_now():
     assert slots(world) == [50, 50, 50]
     assert {world.job(name).group.slot for name in "ABC"} == {group.slot} != {before}
     assert group.without == ()
+
+
+def test_what_was_booked_for_an_earlier_agreement_is_given_back():
+    """A batch system may tell late that it has booked; meanwhile the job looks for another instant."""
+    world = agreed({"A": 10, "B": 50, "C": 30})
+    group = world.job("A").group
+    group.agreement = Agreement("", world.now, world.now)
+    world.feed("A", Booked("j", 40, world.job("A").slot_generation + 1, True, False))
+    assert world.booked.get("A") is None
+    assert group.agreement is not None
+    settle(world)
+    assert slots(world) == [None, None, None]
+
+
+def test_what_was_booked_for_an_earlier_question_does_not_answer_a_later_one():
+    world = agreed({"A": 10, "B": 50, "C": 30})
+    job = world.job("B")
+    request = ProposeGroupStart("A/j/9", "j", "j", 0, 60, not_before=45, only_before=50, slot=job.group.slot)
+    world.cores["B"].grouping.reserving.asked["j"] = "A", request
+    world.feed("B", Booked("j", 40, job.slot_generation + 1, True, True))
+    assert (job.slot, world.booked.get("B")) == (None, None)
+    answers = [event.answer for name, event in world.pending if name == "A" and type(event) is Answered]
+    assert answers == [GroupProposed(Vote.NO, earliest=50)]
 
 
 def test_agreed_on_now_all_start():

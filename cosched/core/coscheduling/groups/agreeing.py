@@ -81,18 +81,18 @@ class Agreeing:
         """The first instant at which the member there may start."""
         return max(agreement.began, agreement.instant + group.window(domain)[0])
 
-    def _planned(self, job: PairedJob) -> Agreement | None:
-        """The agreement for which our scheduler has planned, if it still counts."""
+    def _planned(self, job: PairedJob, *, books: bool) -> Agreement | None:
+        """The agreement for which our scheduler has planned, if it still counts: it may be one after that."""
         agreement = membership(job).agreement
         counts = job.state is READY or (job.state is QUEUED and job.slot is not None)
-        if agreement is None or not agreement.planning or not counts:
+        if agreement is None or not agreement.planning or agreement.books is not books or not counts:
             return None
         agreement.planning = False
         return agreement
 
     def quoted(self, job: PairedJob, event: Quoted, now: int) -> list[Effect]:
         """The earliest instant at which the job can start."""
-        agreement, group = self._planned(job), membership(job)
+        agreement, group = self._planned(job, books=False), membership(job)
         if agreement is None:
             return [EndTurn(job.id)]
         if event.at is None or group.is_later(job.slot, event.at) or agreement.rounds == ROUNDS:
@@ -159,7 +159,7 @@ class Agreeing:
 
     def booked(self, job: PairedJob, event: Booked, now: int) -> list[Effect]:
         """Whether our scheduler, too, has booked the instant that all others have."""
-        agreement, group = self._planned(job), membership(job)
+        agreement, group = self._planned(job, books=True), membership(job)
         if agreement is None:
             return self._unwanted(job, event)
         if not event.booked:

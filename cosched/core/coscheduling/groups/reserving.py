@@ -98,13 +98,18 @@ class Reserving:
     def booked(self, job: PairedJob, event: Booked, now: int) -> list[Effect]:
         """Whether the scheduler has booked the instant."""
         peer, request = self._waiting(job, event)
+        if not request.book or event.at < _from(request, 0):  # a later proposal has come
+            return [*self._undone(job, event), Quote(job.id, _from(request, now), for_peer=True)]
         if event.booked and not self._too_late(job, peer, request):
             given = self.slots.give(job, event.at, event.generation, now, proposes=False)
             membership(job).slot, membership(job).without = request.request_id, tuple(request.without)
             given += self.agreeing.move_with_group(job, event.at if request.instant is None else request.instant)
             return [*given, *self._answer(job, GroupProposed(Vote.BOOKED, earliest=request.not_before))]
-        undone = [*self.slots.drop(job, Why.SLOT_NOT_KEPT), Unbook(job.id)] if event.booked else []
-        return [*undone, *self._answer(job, GroupProposed(Vote.NO))]
+        return [*self._undone(job, event), *self._answer(job, GroupProposed(Vote.NO))]
+
+    def _undone(self, job: PairedJob, event: Booked) -> list[Effect]:
+        """Give back what was booked, which has taken the place of the slot before."""
+        return [*self.slots.drop(job, Why.SLOT_NOT_KEPT), Unbook(job.id)] if event.booked else []
 
     def _answer(self, job: PairedJob, answer: GroupProposed) -> list[Effect]:
         peer, request = self.asked.pop(job.id)
