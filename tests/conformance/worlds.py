@@ -168,7 +168,7 @@ class RecordedPbs(World):
 
     def manager(self, **settings: object) -> BatchSystem:
         folder = self.server.socket.parent
-        given = {"hook_socket": str(self.server.socket), "guard": 0.05}
+        given = {"hook_socket": str(self.server.socket), "guard": 0.05, "poll_interval": 1.0}
         manager = PbsManager(read_pbs_settings(folder, given | settings))
         manager._pbs._programs = RecordedPrograms(self.server)  # type: ignore[assignment]
         return manager

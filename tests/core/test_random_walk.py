@@ -207,6 +207,7 @@ class Walk:
         )
 
 
+QUICK = (*range(25), 72, 121, 123, 139)  # the last ones make the rarest transitions
 RARE = [ReleaseDue, PatienceOver, RetryDue, NodesLost, Finished, Finished, Tried, StartedUnasked, Requeued, PeerThere]
 PEERS = [PeerThere, PeerAway, PeerLeaves, PeerDrains, GraceOver, Drained, Resumed, Resumed]
 WAITING = (JobState.QUEUED, JobState.READY, JobState.HOLDING)
@@ -223,7 +224,7 @@ def walked(seed: int) -> Walk:
     return walk
 
 
-@pytest.mark.parametrize("seeds", soaked([range(150), range(SEED * 10_000, SEED * 10_000 + 9_000)], 1))
+@pytest.mark.parametrize("seeds", soaked([QUICK, range(SEED * 10_000, SEED * 10_000 + 9_000)], 1))
 def test_random_histories_make_every_transition_and_no_other(seeds):
     """No job starts twice; held nodes are what holding jobs hold; illegal events change nothing."""
     made = set().union(*(walked(seed).transitions for seed in seeds))

@@ -79,8 +79,8 @@ class BatchCommand:
         if "group" not in options:
             return options
         if len(options["members"]) == 1:
-            (mate,) = options.pop("members")
-            return {**options, "pair": options.pop("group"), "pair_domain": mate}
+            pair, (mate,) = options.pop("group"), options.pop("members")
+            return {**options, "pair": pair, "pair_domain": mate}
         self._check_members(options["group"], options["members"])
         return options
 

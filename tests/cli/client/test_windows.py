@@ -9,7 +9,8 @@ from typing import Any
 import click
 import pytest
 
-from cosched.cli.client.submit import _check_group, directive, submit
+from cosched.cli.client.batch_command import BatchCommand
+from cosched.cli.client.submit import directive, submit
 from cosched.cli.client.windows import check_windows, windows_of, windows_of_all
 from cosched.cli.client.wording import windows_found
 from cosched.client import Group
@@ -88,7 +89,7 @@ def test_windows_need_a_group():
 def test_jobs_of_a_batch_system_have_no_windows():
     options, slurm = asked("--within", "5m"), SimpleNamespace(name="mira", manager="slurm")
     with pytest.raises(InputError, match=r"^--group: jobs of mira have no windows, since slurm schedules them$"):
-        _check_group(options, {"group": "run7", "members": OTHERS}, slurm, SimpleNamespace(can_group=True))
+        BatchCommand(None, slurm, SimpleNamespace(can_group=True), "job.sh", b"", {}).checked(options)
 
 
 # Jobs that are submitted together
