@@ -74,6 +74,9 @@ def test_calls_of_one_group_that_cross_start_no_half(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("values", "failure"),
     [
+        pytest.param(
+            apart("WantedReleased") | {"GivesWay": False}, NEVER, id="released jobs that a member waits for come last"
+        ),
         pytest.param(around("GivesWay"), NEVER, id="gives way: each of three groups takes what another needs"),
         pytest.param(passing("Pauses"), NEVER, id="pauses: two that yield ask each other again and again"),
         pytest.param(apart("ReleaseTimer"), STANDSTILL, id="release timer"),
