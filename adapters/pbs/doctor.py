@@ -28,6 +28,13 @@ async def examine(settings: PbsSettings, service: Account, *, serving: bool) -> 
     """See `adapters.manager.Manager`."""
     pbs = Pbs(settings)
     try:
+        return await _examine(pbs, settings, service, serving=serving)
+    finally:
+        await pbs.close()
+
+
+async def _examine(pbs: Pbs, settings: PbsSettings, service: Account, *, serving: bool) -> list[Finding]:
+    try:
         server = await pbs.server()
         nodes, jobs = await pbs.nodes(), await pbs.queue()
     except ManagerError as error:
