@@ -49,6 +49,7 @@ def test_a_newcomer_sees_one_table_and_nothing_is_left_behind(console, tmp_path,
     assert tree(tmp_path) == []
 
 
+@pytest.mark.soak
 def test_the_files_replay_to_the_same(cosched, kept):
     folder, _ = kept
     said = json.loads((folder / "comparison.json").read_text())

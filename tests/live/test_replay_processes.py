@@ -94,6 +94,7 @@ def without_timing(path: Path) -> dict:
     return said
 
 
+@pytest.mark.soak
 def test_all_combinations_of_schemes_on_a_part_of_a_generated_month(tmp_path, month):
     for name, flags in (("simulated", []), ("live", ["--live"])):
         done = run(tmp_path, *month, "--compare", "--out", name, "--no-report", *flags)

@@ -113,7 +113,7 @@ def test_three_domains_some_of_which_may_not_coschedule(threaded):
     case()
 
 
-@pytest.mark.parametrize("names", ["ABC", "ABCD"])
+@pytest.mark.parametrize("names", soaked(["ABCD", "ABC"], 1))
 def test_groups_among_domains(threaded, names):
     @some_cases
     @given(st.data())

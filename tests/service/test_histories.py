@@ -94,7 +94,7 @@ def started_alone(made: World) -> list[str]:
 
 
 @pytest.mark.parametrize("schemes", SCHEMES)
-@pytest.mark.parametrize("seed", seeds(2, 25))
+@pytest.mark.parametrize("seed", seeds(1, 26))
 def test_without_faults_mates_start_at_the_same_instant(world, seed, schemes):
     made = world(seed, schemes, Faults())
     made.run()
@@ -104,7 +104,7 @@ def test_without_faults_mates_start_at_the_same_instant(world, seed, schemes):
 
 
 @pytest.mark.parametrize("schemes", SCHEMES)
-@pytest.mark.parametrize("seed", seeds(2, 25))
+@pytest.mark.parametrize("seed", seeds(1, 26))
 def test_a_slow_link_delays_the_second_start_by_no_more_than_an_answer_takes(world, seed, schemes):
     made = world(seed, schemes, Faults(delay=3))
     made.run()
@@ -115,7 +115,7 @@ def test_a_slow_link_delays_the_second_start_by_no_more_than_an_answer_takes(wor
 
 
 @pytest.mark.parametrize("schemes", SCHEMES)
-@pytest.mark.parametrize("seed", seeds(3, 50))
+@pytest.mark.parametrize("seed", seeds(1, 52))
 def test_domains_are_killed_at_any_point_and_messages_are_lost_and_doubled(world, seed, schemes):
     """coscheduling.md, What must always hold, 1 and 5: no job starts twice, none is lost."""
     faults = Faults(lose=0.1, duplicate=0.2, delay=4, kill=0.03)
@@ -125,7 +125,7 @@ def test_domains_are_killed_at_any_point_and_messages_are_lost_and_doubled(world
 
 
 @pytest.mark.parametrize("schemes", SCHEMES)
-@pytest.mark.parametrize("seed", seeds(3, 50))
+@pytest.mark.parametrize("seed", seeds(1, 52))
 def test_with_patience_enough_no_fault_lets_a_job_start_alone(world, seed, schemes):
     """2: where mates do not start together, a fault was in force; here no job gives up on its mate for one."""
     faults = Faults(lose=0.05, duplicate=0.2, delay=2, kill=0.02, outage=30)
@@ -144,7 +144,7 @@ def first_acquaintance(made: World) -> None:
 
 
 @pytest.mark.parametrize("schemes", SCHEMES)
-@pytest.mark.parametrize("seed", soaked(range(15), 2))
+@pytest.mark.parametrize("seed", soaked(range(15), 1))
 def test_no_pair_comes_apart_if_every_outage_is_within_the_grace(world, seed, schemes):
     """Issue 10: "No pair comes apart because a service restarts or is busy." Here jobs start if a peer is away.
 
