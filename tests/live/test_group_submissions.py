@@ -175,7 +175,8 @@ def test_a_cancelled_member_is_replaced_while_none_has_started(trio, tmp_path):
         second = b.submit(script, group="g", members=["a", "c"])
         a.cancel(first)
         again = a.submit(script, group="g", members=["b", "c"])
-        assert [str(member) for member in b.job(second).group.members] == [f"a:{again.id}", "c"]
+        replaced = [f"a:{again.id}", "c"]
+        wait_until(lambda: [str(member) for member in b.job(second).group.members] == replaced, "b hears of it")
         assert any(event.text == "linked with a:2 instead of a:1" for event in b.events(after=0, until_now=True))
         c.submit(script, group="g", members=["a", "b"])
         wait_until(lambda: all(client.jobs(["completed"], group="g") for client in (a, b, c)))
