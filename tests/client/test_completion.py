@@ -63,6 +63,8 @@ def install(shell: str, home: Path) -> Path:
     line, target = re.search(rf"^    (cosched completion {shell} > (\S+))$", PAGE, re.MULTILINE).groups()
     script = home / target.removeprefix("~/")
     script.parent.mkdir(parents=True)
+    # Without this folder fish reads all manual pages first, and keeps the terminal open until it has.
+    (home / ".local/share/fish/generated_completions").mkdir(parents=True)
     (home / ".zshrc").write_text("".join(re.findall(r"^    ((?:fpath|autoload).*\n)", PAGE, re.MULTILINE)))
     subprocess.run(["sh", "-c", line], env=environment(home), check=True)
     return script
