@@ -21,7 +21,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 # Processes of tests, more than CPUs, since many tests wait for what others do.
-TESTERS := $(shell expr 2 \* $$(nproc))
+TESTERS := $(shell expr 3 \* $$(nproc))
 READY := .venv/.ready
 
 # Tests start hundreds of processes: each would compile the same modules again.
