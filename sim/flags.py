@@ -45,11 +45,23 @@ def replay_settings(domains: Sequence[str], config: str | None, **options: Any) 
 def check_files(settings: ReplayConfig) -> None:
     """Raise InputError for a file of the settings that cannot be read."""
     named = [*(domain.trace for domain in settings.domains), settings.pairs, settings.script]
-    for path in (str(path) for path in named if path is not None and not _is_no_file(str(path))):
+    for path in (named_file(str(each)) for each in named if each is not None):
+        if path is None or path == "-":
+            continue
         try:
             os.stat(path)  # not opened: that would disturb a pipe
         except OSError as error:
             raise InputError(path, None, f"cannot be read: {error.strerror}") from None
+
+
+def named_file(text: str) -> str | None:
+    """Return the file that the value of a key in FILES names, "-" for standard input; None if it names none."""
+    from cosched.sim.script import is_text
+    from cosched.workload.generated import file_of, is_generated
+
+    if is_generated(text):
+        return file_of(text)
+    return None if is_text(text) else text
 
 
 def parse_domain(text: str) -> dict[str, str]:
@@ -92,16 +104,20 @@ def file_settings(path: str, values: dict[str, Any]) -> dict[str, Any]:
         raise InputError(path, "domain", "each domain is a table under a line [[domain]]")
     for table in (values, *domains):
         for key in FILES:
-            if isinstance(table.get(key), str) and not _is_no_file(table[key]):
-                table[key] = str(Path(path).parent / table[key])
+            if isinstance(table.get(key), str):
+                table[key] = in_folder(Path(path).parent, table[key])
     return {**values, "domains": domains}
 
 
-def _is_no_file(text: str) -> bool:
-    from cosched.sim.script import is_text
-    from cosched.workload.generated import is_generated
+def in_folder(folder: Path, text: str) -> str:
+    """Return the value of a key in FILES with the file that it names, if any, in a folder."""
+    from cosched.workload.generated import is_generated, with_file
 
-    return text == "-" or is_generated(text) or is_text(text)
+    file = named_file(text)
+    if file is None or file == "-":
+        return text
+    path = str(folder / file)
+    return with_file(text, path) if is_generated(text) else path
 
 
 def _overridden(values: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:

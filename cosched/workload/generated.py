@@ -1,4 +1,7 @@
-"""Generated traces: `generated:NAME/key=value/...` as a domain's trace draws a workload instead of reading a file."""
+"""Generated traces: `generated:NAME/key=value/...` as a domain's trace draws a workload instead of reading a file.
+
+`fitted:FILE/key=value/...` draws one like a log file.
+"""
 
 from __future__ import annotations
 
@@ -11,13 +14,17 @@ import numpy as np
 
 from cosched.errors import InputError
 from cosched.workload.applications import APPLICATIONS, ApplicationTrace
+from cosched.workload.fitted import FittedTrace
 from cosched.workload.generate import generate, swf_header
 from cosched.workload.jobs import UNKNOWN, TraceLog, Workload
 from cosched.workload.machine_models import MODELS, MachineModel, MachineName, varied
+from cosched.workload.sdsc import SDSC
 
-PREFIX = "generated:"
+PREFIX, FITTED_PREFIX = "generated:", "fitted:"
 FORM = "generated:MODEL/jobs=N/days=D/utilisation=U/seed=S"
 FORM_OF_APPLICATIONS = "generated:APPLICATION/jobs=N/beta=B/ge_p4=S/seed=S"
+FORM_OF_FITTED = "fitted:FILE/jobs=N/nodes=N/load=L/seed=S"
+FITTED_MODELS = {"sdsc": SDSC}
 VARIANTS = ("sessions", "swing", "large", "spread")  # what may be varied of a model
 DAY_S = 86_400
 MOST_DAYS = 10**6
@@ -56,18 +63,48 @@ class GeneratedTrace:
 
 
 def is_generated(trace: object) -> bool:
-    """Whether a domain's trace is generated rather than read from a file."""
-    return isinstance(trace, str) and trace.startswith(PREFIX)
+    """Whether a domain's trace is drawn rather than read from a file."""
+    return isinstance(trace, str) and trace.startswith((PREFIX, FITTED_PREFIX))
 
 
-def parse_generated(text: str) -> GeneratedTrace | ApplicationTrace:
-    """Parse `generated:...`; ValueError."""
+def file_of(trace: str) -> str | None:
+    """Return the file that a drawn trace is fitted to; None if it needs none."""
+    if not trace.startswith(FITTED_PREFIX):
+        return None
+    return _parts(trace)[0] or None
+
+
+def with_file(trace: str, path: str) -> str:
+    """Return a fitted trace with another file."""
+    return "/".join((f"{FITTED_PREFIX}{path}", *_parts(trace)[1]))
+
+
+def _parts(trace: str) -> tuple[str, list[str]]:
+    """Return the file of a fitted trace, and its settings: the last parts that have a "=" or are the last."""
+    parts = trace.removeprefix(FITTED_PREFIX).split("/")
+    count = len(parts)
+    while count > 1 and "=" in parts[count - 1]:
+        count -= 1
+    return "/".join(parts[:count]), parts[count:]
+
+
+def parse_generated(text: str) -> GeneratedTrace | ApplicationTrace | FittedTrace:
+    """Parse `generated:...` or `fitted:...`; ValueError."""
+    if text.startswith(FITTED_PREFIX):
+        file, settings = _parts(text)
+        if not file or "=" in file.rpartition("/")[2]:
+            raise ValueError(f"{FORM_OF_FITTED} expected, not {text!r}")
+        return FittedTrace(file, **_values(settings, OF_FITTED, FORM_OF_FITTED))
     name, *settings = text.removeprefix(PREFIX).split("/")
     if name in APPLICATIONS:
         return ApplicationTrace(name, **_values(settings, OF_APPLICATIONS, FORM_OF_APPLICATIONS))
+    if name in FITTED_MODELS:
+        form = FORM_OF_FITTED.replace("fitted:FILE", f"{PREFIX}{name}")
+        return FittedTrace(FITTED_MODELS[name], **_values(settings, OF_FITTED, form))
     if name not in MODELS:
+        machines = ", ".join((*MODELS, *FITTED_MODELS))
         applications = f"applications are {', '.join(APPLICATIONS)} ({FORM_OF_APPLICATIONS})"
-        raise ValueError(f"no machine is called {name!r}; there are {', '.join(MODELS)} ({FORM}); {applications}")
+        raise ValueError(f"no machine is called {name!r}; there are {machines} ({FORM}); {applications}")
     trace = GeneratedTrace(name, **_values(settings, KEYS, FORM))  # type: ignore[arg-type]
     _ = trace.model  # refuses values that cannot be drawn
     return trace
@@ -93,6 +130,8 @@ KEYS: dict[str, Kind] = {
 }
 OF_APPLICATIONS: dict[str, Kind] = {"jobs": int, "beta": Fraction, "ge_p4": int, "seed": int}
 
+OF_FITTED: dict[str, Kind] = {"jobs": int, "nodes": int, "load": Fraction, "seed": int}
+
 
 def _number(kind: Kind, key: str, text: str) -> int | float | Fraction:
     try:
@@ -105,11 +144,15 @@ def _number(kind: Kind, key: str, text: str) -> int | float | Fraction:
 
 
 def read_generated(text: str, seed: int, source: str) -> TraceLog:
-    """Draw the jobs of a valid `generated:...`; InputError names `source`."""
+    """Draw the jobs of a valid `generated:...` or `fitted:...`; InputError names `source`, or the file."""
     try:
         return parse_generated(text).log(seed)
     except InputError as error:
+        if file_of(text) is not None:
+            raise
         raise InputError(source, "trace", error.reason) from None
+    except ValueError as error:
+        raise InputError(source, "trace", str(error)) from None
 
 
 def _as_log(workload: Workload) -> TraceLog:

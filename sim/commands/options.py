@@ -20,7 +20,10 @@ Keys of a domain, in --domain NAME,key=value,... and [[domain]] tables:
                        machine or more, factor of the run times' spread;
                        generated:APPLICATION/jobs=N/beta=B/ge_p4=S/seed=S
                        draws jobs for fluid scheduling on 64 nodes (stencil,
-                       gauss, sequences, mixed)
+                       gauss, sequences, mixed);
+                       fitted:FILE/jobs=N/nodes=N/load=L/seed=S draws jobs
+                       like those of a log; generated:sdsc/... like those
+                       of SDSC's SP2
   format               swf, accounting, sacct, csv (by its first line)
   nodes                size of the machine (stated by the trace)
   procs_per_node       processors of the trace that make a node (1)

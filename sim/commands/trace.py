@@ -108,10 +108,10 @@ def _header(source: Source, cleaned: bool) -> dict[str, str]:
     return header
 
 
-@trace.command(short_help="Draw a workload like a machine's.")
-@click.argument("machine", type=click.Choice(["intrepid", "eureka"]))
+@trace.command(short_help="Draw a workload like a machine's or a log's.")
+@click.argument("machine", metavar="MACHINE|TRACE")
 @click.argument("target", metavar="OUT")
-@click.option("--jobs", type=int, metavar="N", help="Number of jobs.")
+@click.option("--jobs", type=int, metavar="N", help="Number of jobs of a machine.")
 @click.option("--days", type=float, metavar="D", help="From the first to the last submission (30).")
 @click.option("--utilisation", type=float, metavar="U", help="Offered load (intrepid: 0.75, eureka: 0.5).")
 @click.option("--seed", type=int, default=0, metavar="S", help="The same seed draws the same jobs (0).")
@@ -119,15 +119,25 @@ def _header(source: Source, cleaned: bool) -> dict[str, str]:
 def generate(
     machine: Any, target: str, jobs: int | None, days: float | None, utilisation: float | None, seed: int
 ) -> None:
-    """Draw a workload like Intrepid's or Eureka's and write it to OUT as SWF (OUT.gz: packed).
+    """Draw a workload and write it to OUT as SWF (OUT.gz: packed).
 
-    Give any of jobs, days and utilisation; the others follow.
+    MACHINE is intrepid or eureka: give any of jobs, days and utilisation; the others follow. TRACE is what the trace of
+    a domain can be, with all its settings, such as fitted:sp2.swf.gz/jobs=5000/load=0.65 or generated:gauss/jobs=300.
     """
     from cosched.sim.results.staging import writing
     from cosched.workload.generate import generate, swf_header
+    from cosched.workload.generated import is_generated
     from cosched.workload.machine_models import MODELS
     from cosched.workload.traces import write_swf
 
+    if is_generated(machine):
+        if (jobs, days, utilisation) != (None, None, None):
+            raise click.UsageError("--jobs, --days and --utilisation are for a MACHINE; a TRACE has settings.")
+        log = _drawn(machine, seed)
+        with writing(target):
+            write_swf(log, target)
+        _written(target, len(log), "jobs")
+        return
     if days is not None and not 0 < days < MOST_DAYS:
         raise InputError("--days", None, f"{days:g} is not a number of days above 0")
     span_s = None if days is None else max(1, round(days * DAY_S))
@@ -135,6 +145,16 @@ def generate(
     with writing(target):
         write_swf(workload, target, swf_header(machine, MODELS[machine].nodes, seed))
     _written(target, len(workload), "jobs")
+
+
+def _drawn(trace: str, seed: int) -> TraceLog:
+    from cosched.workload.generated import parse_generated, read_generated
+
+    try:
+        parse_generated(trace)
+    except ValueError as error:
+        raise InputError("TRACE", None, str(error)) from None
+    return read_generated(trace, seed, "TRACE")
 
 
 @trace.command(short_help="Write a file of pairs.", epilog=DOMAIN_HELP)

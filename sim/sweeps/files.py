@@ -10,8 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from cosched.errors import InputError
-from cosched.sim.script import is_text
-from cosched.workload.generated import is_generated
+from cosched.sim.flags import named_file
 
 FILE_KEYS = ("trace", "pairs", "script")
 
@@ -26,7 +25,7 @@ def with_digests(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _told(table: Mapping[str, Any]) -> dict[str, Any]:
-    return {**table, **{key: _content(path) for key, path in _files(table)}}
+    return {**table, **{key: table[key].replace(path, _content(path), 1) for key, path in _files(table)}}
 
 
 def _content(path: str) -> str:
@@ -68,10 +67,5 @@ def _digest(path: str, *_state: int) -> str:
 def _files(table: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield each key of a table that names a file, and the file."""
     for key in FILE_KEYS:
-        if isinstance(table.get(key), str) and is_file_name(table[key]):
-            yield key, table[key]
-
-
-def is_file_name(text: str) -> bool:
-    """Whether this names a file; generated traces and the lines of a script do not."""
-    return not is_generated(text) and not is_text(text)
+        if isinstance(table.get(key), str) and (path := named_file(table[key])) is not None:
+            yield key, path

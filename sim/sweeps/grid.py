@@ -11,8 +11,9 @@ from typing import Any
 
 from cosched.sim.combinations import COSCHEDULING, letter_of
 from cosched.sim.configuration import Domain, ReplayConfig
+from cosched.sim.flags import in_folder
 from cosched.sim.sweeps.case import Case, Label
-from cosched.sim.sweeps.files import FILE_KEYS, is_file_name
+from cosched.sim.sweeps.files import FILE_KEYS
 from cosched.validation.mistakes import no_such_key
 from cosched.validation.schemes import SchemeChoice
 from cosched.workload.generated import is_generated
@@ -72,9 +73,7 @@ class Sweep(Collection[Case]):
         return Case(settings, {**values, REPLICATION: replication})
 
     def _found(self, key: str, value: Label) -> Label:
-        if key in FILE_KEYS and isinstance(value, str) and value != "-" and is_file_name(value):
-            return str(self.folder / value)
-        return value
+        return in_folder(self.folder, value) if key in FILE_KEYS and isinstance(value, str) else value
 
 
 def targets(key: str, domains: Sequence[Mapping[str, Any]]) -> list[Target]:
