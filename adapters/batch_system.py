@@ -48,6 +48,7 @@ class Appeared:
     link: Link | None  # None (only in Known): the job no longer names a mate
     name: str = ""
     time_limit: int = 0  # seconds; 0: none
+    account: str = ""  # the one that the batch system charges; empty: none
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +79,7 @@ class Offered:
     owner: str
     link: Link | None
     can_yield: bool  # False: it can only hold, since the manager would cancel it
+    account: str = ""  # as of Appeared
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +100,8 @@ class JobOutlook:
 
     start_at: int | None = None  # seconds since 1970; None: it has no estimate
     reason: str = ""  # why the job waits, in its own word
-    place: int = 0  # in its queue, from 1; 0: it does not say
+    place: int = 0  # among the jobs that wait for the same nodes, from 1, as far as it says in which order; 0: unknown
+    queued: int = 0  # so many wait there
 
 
 BatchReport = Appeared | Refused | Relinked | Offered | Withdrawn | Freed | Started | Ended
@@ -134,6 +137,10 @@ class BatchSystem(Manager[Known, BatchReport], Protocol):
     def outlooks(self) -> Mapping[str, JobOutlook]:
         """Return what is expected of the jobs that wait; those of which nothing is known may be missing."""
         return {}
+
+    def looked_at(self) -> float | None:
+        """Return when the last look at the queue began, in seconds since 1970; None: that is not known."""
+        return None
 
     async def start(self, job_id: str, at: float | None = None) -> bool:
         """Let an offered job start, at instant `at` if given (seconds since 1970, at most 10 s ahead).

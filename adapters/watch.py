@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
@@ -22,7 +23,8 @@ class Watch:
         self._wanted = asyncio.Event()
         self._waiting: list[asyncio.Future[bool]] = []
         self._failing = False
-        self._seen: float | None = None  # when the last successful look began
+        self._seen: float | None = None  # when the last look began, if it was successful
+        self.seen_at: float | None = None  # when the last successful look began, in seconds since 1970
 
     def hint(self) -> None:
         """Look soon, since something has happened."""
@@ -47,13 +49,14 @@ class Watch:
         while True:
             await self._wait_for_hint()
             await asyncio.sleep(max(0.0, last + PACE - clock()))
-            last = clock()
+            last, began = clock(), time.time()
             self._wanted.clear()
             waiting, self._waiting = self._waiting, []
             done = False
             try:
                 done = await self._try()
                 self._seen = last if done else None
+                self.seen_at = began if done else self.seen_at
             finally:
                 _tell(waiting, done)
 

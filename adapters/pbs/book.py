@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
@@ -53,6 +55,7 @@ class Job:
     submitted: int  # seconds since 1970
     name: str = ""
     time_limit: int = 0
+    account: str = ""
     phase: Phase = Phase.QUEUED
     expected: int | None = None  # when PBS expects to start it while it waits
     comment: str = ""  # why it waits, in PBS's words
@@ -98,6 +101,7 @@ class Book:
         self._ask_again = ask_again
         self._others: set[str] = set()  # queued jobs that name no mate
         self._refused: set[str] = set()
+        self._lines: dict[str, str] = {}  # jobs that wait, in order, with their queues, by the last look
 
     # The hook's question
 
@@ -109,10 +113,14 @@ class Book:
         link = self._link(asked.job_id, asked.owner, asked.resources, asked.array)
         job = self.jobs.get(asked.job_id)
         if job is None and link is not None:
-            nodes = len(commands.chunks(asked.vnodes))
-            job = self._add(Job(asked.job_id, asked.owner, link, nodes, 0, asked.name))
+            nodes, just_now = len(commands.chunks(asked.vnodes)), int(time.time())
+            job = self._add(
+                Job(asked.job_id, asked.owner, link, nodes, just_now, asked.name, account=asked.account or "")
+            )
         if job is None:
             return None
+        if asked.account is not None:
+            job.account = asked.account
         if link != job.link:
             self.relink(job, link)
         if job.link is None or (job.admitted and job.kept == commands.chunks(asked.vnodes).keys()):
@@ -166,13 +174,15 @@ class Book:
     def report_offer(self, job: Job) -> None:
         """Report the job's offer, if it has one."""
         if job.phase is Phase.OFFERED:
-            self._report(Offered(job.job_id, job.submitted, job.nodes, job.vnodes, job.owner, job.link, can_yield=True))
+            told = job.job_id, job.submitted, job.nodes, job.vnodes, job.owner, job.link
+            self._report(Offered(*told, can_yield=True, account=job.account))
 
     # Looks at the queue
 
     def see(self, rows: Iterable[JobRow], began: float) -> list[str]:
         """Process all jobs that have not ended, as a look that began at `began` found them. Returns those missing."""
         seen = {row.job_id: row for row in rows}
+        self._lines = lines(seen.values())
         for row in seen.values():
             job = self.jobs.get(row.job_id)
             if job is None:
@@ -194,8 +204,13 @@ class Book:
 
     def outlooks(self) -> dict[str, JobOutlook]:
         """Return what PBS expects of the jobs that wait."""
+        found = places({job: queue for job, queue in self._lines.items() if not self._is_offered(job)})
         queued = (job for job in self.jobs.values() if job.phase is Phase.QUEUED)
-        return {job.job_id: JobOutlook(job.expected, job.comment) for job in queued}
+        return {job.job_id: JobOutlook(job.expected, job.comment, *found.get(job.job_id, (0, 0))) for job in queued}
+
+    def _is_offered(self, job_id: str) -> bool:
+        job = self.jobs.get(job_id)
+        return job is not None and job.phase is Phase.OFFERED
 
     def learn(self, row: JobRow) -> Job | None:
         """Take up a job that was not known; None: it names no mate, or cannot have one."""
@@ -203,7 +218,7 @@ class Book:
         if link is None:
             self._others.add(row.job_id)
             return None
-        job = Job(row.job_id, row.owner, link, row.nodes, row.submitted_at, row.name, row.walltime)
+        job = Job(row.job_id, row.owner, link, row.nodes, row.submitted_at, row.name, row.walltime, row.account)
         self._add(job)
         self._follow(job, row)
         return job
@@ -211,13 +226,12 @@ class Book:
     def _add(self, job: Job) -> Job:
         self.jobs[job.job_id] = job
         self._others.discard(job.job_id)
-        told = job.job_id, job.submitted, job.nodes, job.owner, job.link, job.name, job.time_limit
-        self._report(Appeared(*told))
+        self._report(Appeared(*_told(job)))
         return job
 
     def _follow(self, job: Job, row: JobRow) -> None:
         job.submitted, job.time_limit = row.submitted_at, row.walltime
-        job.expected, job.comment = row.expected, row.comment
+        job.expected, job.comment, job.account = row.expected, row.comment, row.account
         link = self._link(row.job_id, row.owner, row.resources, row.array)
         if link != job.link:
             self.relink(job, link)
@@ -285,5 +299,28 @@ class Book:
 
 def known(job: Job) -> Known:
     """Return a job and its state, for `open`."""
-    told = job.job_id, job.submitted, job.nodes, job.owner, job.link, job.name, job.time_limit
-    return Known(*told, offered=job.phase is Phase.OFFERED, running=job.phase is Phase.RUNNING, end=job.end)
+    return Known(*_told(job), offered=job.phase is Phase.OFFERED, running=job.phase is Phase.RUNNING, end=job.end)
+
+
+def _told(job: Job) -> tuple[str, int, int, str, Link | None, str, int, str]:
+    """Return the fields of Appeared."""
+    return job.job_id, job.submitted, job.nodes, job.owner, job.link, job.name, job.time_limit, job.account
+
+
+def lines(rows: Iterable[JobRow]) -> dict[str, str]:
+    """Return the queues of the jobs that wait for nodes, in the order in which qstat shows them."""
+    return {row.job_id: row.queue for row in rows if row.state == "Q"}
+
+
+def places(found: Mapping[str, str]) -> dict[str, tuple[int, int]]:
+    """Return the places of jobs in their queues, from 1, and how many wait there.
+
+    This is an estimate: the server's order counts where PBS's scheduler has no other (job_sort_formula, fair share).
+    """
+    counts = Counter(found.values())
+    before: Counter[str] = Counter()
+    told = {}
+    for job, queue in found.items():
+        before[queue] += 1
+        told[job] = before[queue], counts[queue]
+    return told

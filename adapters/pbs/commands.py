@@ -15,6 +15,7 @@ from cosched.adapters.pbs.words import RESOURCES
 HOLDER = "cosched_holder"  # the custom resource of a node that is held: for which job, and the job's part of it
 UNKNOWN_JOBS = 153  # exit code of qstat: it does not know some of the jobs
 FINISHED_JOB = 35
+NO_PROJECT = "_pbs_project_default"  # of jobs that name none
 _JOB = re.compile(r"([1-9][0-9]{0,11}|0)(?:\[[0-9,-]*\])?(?:\.[!-~]+)?")
 _CHUNK = re.compile(r"([^():+]+):([^()+]*)")
 _ABSENT = ("hook not found", "does not exist!", "Unknown resource")
@@ -48,6 +49,8 @@ class JobRow:
     exit_code: int | None = None
     expected: int | None = None  # when the scheduler expects to start it
     comment: str = ""  # why it waits, in the scheduler's words
+    queue: str = ""
+    account: str = ""  # empty: none
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +70,11 @@ def job_number(text: str) -> str:
     if match is None:
         raise ValueError(f"not the id of a PBS job: {text[:64]!a}")
     return match[1]
+
+
+def account(name: str, project: str) -> str:
+    """Return the account that a job is charged to: its Account_Name, else its project; empty: none."""
+    return name or ("" if project == NO_PROJECT else project)
 
 
 def is_array(text: str) -> bool:
@@ -238,6 +246,8 @@ def _job(id: str, fields: Mapping[str, Any]) -> JobRow:
         _number(fields.get("Exit_status")),
         _instant(estimated.get("start_time")) if isinstance(estimated, dict) else None,
         _text(fields.get("comment", "")),
+        _text(fields.get("queue", "")),
+        account(_text(fields.get("Account_Name", "")), _text(fields.get("project", ""))),
     )
 
 

@@ -2,10 +2,11 @@
 
 Lines as in `hook_lines`; a connection has one request and one answer.
 
-    runjob    job vnodes owner name requestor [pair] [mate] [or_alone]    the server is about to run a job on nodes
-    queued                                                                a user has submitted or changed a job
-    changing  job                                                         its resources or its queue are about to change
-    ended     job                                                         a job has ended
+    runjob    job vnodes owner name requestor account project    the server is about to run a job on nodes
+              [pair] [mate] [or_alone]
+    queued                                                       a user has submitted or changed a job
+    changing  job                                                its resources or its queue are about to change
+    ended     job                                                a job has ended
 
 The answer is `accept`, or `reject` with `why`, one line for the job's comment and for the user. The hook asks about a
 job that names no mate only while the file SOCKET.kept exists: nodes are kept for some job.
@@ -43,6 +44,7 @@ class Asked:
     name: str
     requestor: str  # "Scheduler", or who has called qrun
     resources: Fields
+    account: str | None = None  # which it is charged to; None: an older hook, which does not tell
 
 
 class HookServer:
@@ -147,4 +149,5 @@ def _asked(fields: Fields) -> Asked:
         fields.get("name", ""),
         fields.get("requestor", ""),
         {name: fields[name] for name in RESOURCES if name in fields},
+        commands.account(fields["account"], fields.get("project", "")) if "account" in fields else None,
     )

@@ -126,6 +126,10 @@ class PbsManager(BatchSystem):
         """See the protocol."""
         return self._book.outlooks()
 
+    def looked_at(self) -> float | None:
+        """See the protocol."""
+        return self._watch.seen_at
+
     # Orders
 
     async def start(self, job_id: str, at: float | None = None) -> bool:

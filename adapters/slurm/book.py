@@ -16,6 +16,7 @@ from cosched.adapters.slurm import states
 from cosched.adapters.slurm.commands import JobRow
 from cosched.adapters.slurm.comments import ARRAY, HET, CommentError, find
 from cosched.adapters.slurm.hook_protocol import HookEnd, Offer
+from cosched.adapters.slurm.places import Turn, places, turns
 from cosched.adapters.slurm.states import SECOND, Stage
 
 _LOG = logging.getLogger(__name__)
@@ -48,6 +49,7 @@ class Job:
     restarts: int
     name: str = ""
     time_limit: int = 0  # seconds; 0: none
+    account: str = ""
     phase: Phase = Phase.QUEUED
     reason: str = ""  # why it waits, by squeue
     expected: int | None = None  # when Slurm's backfilling expects to start it while it waits
@@ -91,6 +93,7 @@ class Book:
         self._others: dict[str, int] = {}  # jobs without a mate: when they were submitted
         self._refused: set[str] = set()
         self._unlaunched: list[Job] = []
+        self._turns: list[Turn] = []  # of all jobs that wait, by the last look
 
     # Rows of squeue
 
@@ -118,11 +121,12 @@ class Book:
             return
         job = self.jobs[row.job_id] = Job(
             row.job_id, row.user, link, row.nodes, row.can_yield, row.submitted_at, row.submitted_at, row.restarts,
-            name=row.name, time_limit=row.time_limit,
+            name=row.name, time_limit=row.time_limit, account=row.account,
             phase=Phase.CHOSEN if states.stage(row.state) is Stage.CHOSEN else Phase.QUEUED,
         )  # fmt: skip
         job.changed = self._clock()
-        self._report(Appeared(row.job_id, row.submitted_at, row.nodes, row.user, link, row.name, row.time_limit))
+        told = row.job_id, row.submitted_at, row.nodes, row.user, link, row.name, row.time_limit, row.account
+        self._report(Appeared(*told))
         self._follow(job, row)
         if offer is not None:
             self._take_offer(job, offer)
@@ -133,6 +137,7 @@ class Book:
         Returns the jobs that Slurm has requeued although their hooks waited, were about to connect, or were killed.
         """
         known = {row.job_id: row for row in rows}
+        self._turns = turns(known.values())
         waiting = (Phase.CHOSEN, Phase.OFFERED, Phase.UNLAUNCHED)
         chosen = [job for job in self.jobs.values() if job.hung_up or job.phase in waiting]
         for job in list(self.jobs.values()):
@@ -149,7 +154,7 @@ class Book:
         if now is not Stage.BETWEEN:  # on a requeue Slurm counts the restart first, and notes the submission later
             job.submitted, job.restarts = row.submitted_at, row.restarts
         job.reason, job.eligible = row.reason, float(row.eligible_at or 0)
-        job.nodes, job.can_yield = row.nodes, row.can_yield
+        job.nodes, job.can_yield, job.account = row.nodes, row.can_yield, row.account
         job.expected = row.started_at if now is Stage.QUEUED else None
         if job.phase is Phase.ENDED:
             return
@@ -232,8 +237,14 @@ class Book:
 
     def outlooks(self) -> dict[str, JobOutlook]:
         """Return what Slurm expects of the jobs that wait."""
-        queued = (job for job in self.jobs.values() if job.phase is Phase.QUEUED)
-        return {job.job_id: JobOutlook(job.expected, "" if job.reason == "None" else job.reason) for job in queued}
+        queued = [job for job in self.jobs.values() if job.phase is Phase.QUEUED]
+        found = places(self._turns, (job.job_id for job in queued))
+        return {
+            job.job_id: JobOutlook(
+                job.expected, "" if job.reason == "None" else job.reason, *found.get(job.job_id, (0, 0))
+            )
+            for job in queued
+        }
 
     def take_unlaunched(self) -> list[Job]:
         """Return the jobs, found since the last call, that Slurm does not launch and that must be requeued."""
@@ -275,8 +286,8 @@ class Book:
     def report_offer(self, job: Job) -> None:
         """Report the job's offer, if it has one."""
         if job.offer is not None and job.phase is Phase.OFFERED:
-            nodes, nodelist = job.offer.nodes, job.offer.nodelist
-            self._report(Offered(job.job_id, job.submitted, nodes, nodelist, job.owner, job.link, job.can_yield))
+            on = job.offer.nodes, job.offer.nodelist
+            self._report(Offered(job.job_id, job.submitted, *on, job.owner, job.link, job.can_yield, job.account))
 
     def _keeps_its_mate(self, job: Job, offer: Offer) -> bool:
         """Return whether the job's present comment still names a mate; if not, let the job start."""

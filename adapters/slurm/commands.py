@@ -32,11 +32,15 @@ _WIDTHS = {  # fields of squeue --Format, with their widths; longer values are c
     "Requeue": 2,
     "BatchFlag": 2,
     "UserName": 64,
+    "Account": 64,
+    "PriorityLong": 11,
+    "Partition": 32,
 }
 _DETAILS = {"TimeLimit": 16, "Name": 64, "Comment": MAX_COMMENT + 16}
 _SQUEUE = ("squeue", "-h", "-a", "-t", "all", "--noconvert")
 _NONE = ("N/A", "0", "")
 _NO_COMMENT = "(null)"
+_NO_ACCOUNT = ("(null)", "N/A")
 _SHOWN = 200  # characters of a command's message that an error repeats
 
 _UNKNOWN = ("Invalid job id",)
@@ -76,6 +80,9 @@ class JobRow:
     restarts: int
     can_yield: bool  # Slurm requeues it when its hook fails; other jobs are cancelled then
     user: str
+    account: str = ""  # empty: none
+    priority: int = 0
+    partitions: str = ""  # in which it may run, separated by commas
     comment: str | None = None  # None: not queried, nor are the following fields
     name: str = ""
     time_limit: int = 0  # seconds; 0: none
@@ -244,6 +251,9 @@ def _job_row(fields: dict[str, str]) -> JobRow:
         restarts=number(fields["RestartCnt"]),
         can_yield=fields["Requeue"] == "1" and fields["BatchFlag"] not in _NONE,  # BatchFlag counts failed launches
         user=fields["UserName"],
+        account="" if fields["Account"] in _NO_ACCOUNT else fields["Account"],
+        priority=number(fields["PriorityLong"]),
+        partitions=fields["Partition"],
         comment="" if fields.get("Comment") == _NO_COMMENT else fields.get("Comment"),
         name=fields.get("Name", ""),
         time_limit=seconds(fields.get("TimeLimit", "")),

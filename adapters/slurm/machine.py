@@ -34,7 +34,7 @@ _FIELDS = {  # of squeue --format
 _WISHES = ("required", "excluded", "features", "tres", "licenses")
 _ACTIVE = "PENDING,CONFIGURING,RUNNING,SUSPENDED,COMPLETING,RESIZING,SIGNALING,STAGE_OUT,STOPPED"
 _NONE = ("", "(null)", "N/A", "NONE")
-_KEPT_BACK = (  # a reason that begins so is not a lack of nodes
+KEPT_BACK = (  # a reason that begins so is not a lack of nodes
     "JobHeld", "Dependency", "BeginTime", "Reservation", "Cleaning", "JobArrayTaskLimit", "Licenses", "BadConstraints",
     "Partition", "Assoc", "QOS", "Account", "Invalid",
 )  # fmt: skip
@@ -106,7 +106,7 @@ def _job(line: str) -> MachineJob:
     return MachineJob(
         job_id=fields["job_id"],
         queued=queued,
-        kept_back=queued and (reason.startswith(_KEPT_BACK) or held),
+        kept_back=queued and (reason.startswith(KEPT_BACK) or held),
         delayed=queued and reason.startswith(_DELAYED) and not held,
         wishes=any(fields[name] for name in _WISHES),
         count=number(fields["count"]),

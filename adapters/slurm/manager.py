@@ -158,6 +158,10 @@ class SlurmManager(MeetingSystem):
         """See the protocol: what `squeue --start` shows."""
         return self._book.outlooks()
 
+    def looked_at(self) -> float | None:
+        """See the protocol."""
+        return self._watch.seen_at
+
     async def adopt(self, job_id: str, link: Link, owner: str) -> None:
         """See the protocol: the job's comment names the mate. The last look says which jobs there are."""
         if not self._book.names_no_mate(job_id):
@@ -385,7 +389,7 @@ def _expected(error: Exception) -> bool:
 
 def _known(job: Job) -> Known:
     offered, running = job.phase in (Phase.CHOSEN, Phase.OFFERED), job.phase is Phase.RUNNING
-    submitted = job.job_id, job.first_submitted, job.nodes, job.owner, job.link, job.name, job.time_limit
+    submitted = job.job_id, job.first_submitted, job.nodes, job.owner, job.link, job.name, job.time_limit, job.account
     return Known(*submitted, offered, running, job.end)
 
 

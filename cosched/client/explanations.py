@@ -142,13 +142,18 @@ class Outlook(View[explain_pb2.Outlook]):
 
     @property
     def position(self) -> int | None:
-        """Its place in the queue, from 1; None: it is in none, or the batch system does not say."""
+        """Its place in the queue, from 1; None: it is in none, or that is unknown."""
         return self._message.position or None
 
     @property
     def queued(self) -> int | None:
-        """How many jobs are in the queue; None: unknown."""
+        """How many jobs are in that queue; None: unknown."""
         return self._message.queued or None
+
+    @property
+    def position_at(self) -> datetime | None:
+        """When a batch system's queue was looked at for the place, which is estimated; None: it is in cosched's own."""
+        return when(self._message, "position_at")
 
     @property
     def reason(self) -> Reason | None:

@@ -39,6 +39,11 @@ class Job(View[job_pb2.Job]):
         return self._message.owner
 
     @property
+    def account(self) -> str:
+        """Which account is charged for nodes that it keeps unused; may be empty."""
+        return self._message.account
+
+    @property
     def state(self) -> str:
         """queued, ready, holding, running, completed, failed, cancelled or unknown."""
         return JOB_STATES.get(self._message.state, UNKNOWN)

@@ -181,7 +181,7 @@ class Account(Settings):
     """[[account]]: who is charged together for nodes that jobs keep unused, and how much of that is let a day."""
 
     name: Text
-    users: tuple[Text, ...] = Field(min_length=1)
+    users: tuple[Text, ...] = ()  # whose jobs are of it, unless the batch system says which account they are of
     max_held_node_hours: Annotated[Number, Field(ge=0, le=10**9)] | None = None  # a day; None: no budget
 
 

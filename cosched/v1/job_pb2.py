@@ -27,29 +27,29 @@ from google.protobuf import duration_pb2 as google_dot_protobuf_dot_duration__pb
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x14\x63osched/v1/job.proto\x12\ncosched.v1\x1a\x1d\x63osched/v1/coscheduling.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xc2\x04\n\x03Job\x12\x1f\n\x03ref\x18\x01 \x01(\x0b\x32\x12.cosched.v1.JobRef\x12\x0c\n\x04name\x18\x02 \x01(\t\x12\r\n\x05owner\x18\x03 \x01(\t\x12#\n\x05state\x18\x04 \x01(\x0e\x32\x14.cosched.v1.JobState\x12\x0e\n\x06reason\x18\x05 \x01(\t\x12\r\n\x05nodes\x18\x06 \x01(\x03\x12\x12\n\nnode_names\x18\x07 \x03(\t\x12-\n\ntime_limit\x18\x08 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x30\n\x0csubmitted_at\x18\t \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12,\n\x08ready_at\x18\n \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12.\n\nstarted_at\x18\x0b \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12,\n\x08\x65nded_at\x18\x0c \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x16\n\texit_code\x18\r \x01(\x05H\x00\x88\x01\x01\x12\x1f\n\x05mates\x18\x0e \x03(\x0b\x32\x10.cosched.v1.Mate\x12%\n\x05holds\x18\x0f \x01(\x0b\x32\x16.cosched.v1.HoldRecord\x12(\n\x04slot\x18\x10 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12 \n\x05group\x18\x11 \x01(\x0b\x32\x11.cosched.v1.GroupB\x0c\n\n_exit_code\"[\n\x08MateName\x12$\n\x04pair\x18\x01 \x01(\x0b\x32\x14.cosched.v1.PairNameH\x00\x12!\n\x03job\x18\x02 \x01(\x0b\x32\x12.cosched.v1.JobRefH\x00\x42\x06\n\x04name\"(\n\x08PairName\x12\x0e\n\x06\x64omain\x18\x01 \x01(\t\x12\x0c\n\x04name\x18\x02 \x01(\t\"O\n\tGroupName\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0f\n\x07\x64omains\x18\x02 \x03(\t\x12#\n\x07windows\x18\x03 \x03(\x0b\x32\x12.cosched.v1.Window\"\x99\x01\n\x05Group\x12\x0c\n\x04name\x18\x01 \x01(\t\x12#\n\x07members\x18\x02 \x03(\x0b\x32\x12.cosched.v1.Member\x12\x10\n\x08or_alone\x18\x03 \x01(\x08\x12&\n\x03gap\x18\x04 \x01(\x0b\x32\x19.google.protobuf.Duration\x12#\n\x07windows\x18\x05 \x03(\x0b\x32\x12.cosched.v1.Window\"\x8b\x01\n\x06Member\x12\x0e\n\x06\x64omain\x18\x01 \x01(\t\x12\x1f\n\x03job\x18\x02 \x01(\x0b\x32\x12.cosched.v1.JobRef\x12&\n\x06status\x18\x03 \x01(\x0e\x32\x16.cosched.v1.MateStatus\x12(\n\x07problem\x18\x04 \x01(\x0e\x32\x17.cosched.v1.MateProblem\"\xad\x02\n\x04Mate\x12\"\n\x04name\x18\x01 \x01(\x0b\x32\x14.cosched.v1.MateName\x12\x1f\n\x03job\x18\x02 \x01(\x0b\x32\x12.cosched.v1.JobRef\x12&\n\x06lookup\x18\x03 \x01(\x0e\x32\x16.cosched.v1.MateLookup\x12&\n\x06status\x18\x04 \x01(\x0e\x32\x16.cosched.v1.MateStatus\x12,\n\x08heard_at\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12&\n\x03gap\x18\x06 \x01(\x0b\x32\x19.google.protobuf.Duration\x12(\n\x07problem\x18\x07 \x01(\x0e\x32\x17.cosched.v1.MateProblem\x12\x10\n\x08or_alone\x18\x08 \x01(\x08\"\xb0\x01\n\nHoldRecord\x12\r\n\x05holds\x18\x01 \x01(\x03\x12\x0e\n\x06yields\x18\x02 \x01(\x03\x12\x19\n\x11held_node_seconds\x18\x03 \x01(\x03\x12\x17\n\x0fhold_generation\x18\x04 \x01(\x03\x12\x30\n\nhold_until\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.TimestampH\x00\x12\x16\n\x0chold_forever\x18\x06 \x01(\x08H\x00\x42\x05\n\x03\x65nd*\xdd\x01\n\x08JobState\x12\x19\n\x15JOB_STATE_UNSPECIFIED\x10\x00\x12\x14\n\x10JOB_STATE_QUEUED\x10\x01\x12\x13\n\x0fJOB_STATE_READY\x10\x02\x12\x15\n\x11JOB_STATE_HOLDING\x10\x03\x12\x15\n\x11JOB_STATE_RUNNING\x10\x04\x12\x17\n\x13JOB_STATE_COMPLETED\x10\x05\x12\x14\n\x10JOB_STATE_FAILED\x10\x06\x12\x17\n\x13JOB_STATE_CANCELLED\x10\x07\x12\x15\n\x11JOB_STATE_UNKNOWN\x10\x08\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x14\x63osched/v1/job.proto\x12\ncosched.v1\x1a\x1d\x63osched/v1/coscheduling.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xd3\x04\n\x03Job\x12\x1f\n\x03ref\x18\x01 \x01(\x0b\x32\x12.cosched.v1.JobRef\x12\x0c\n\x04name\x18\x02 \x01(\t\x12\r\n\x05owner\x18\x03 \x01(\t\x12#\n\x05state\x18\x04 \x01(\x0e\x32\x14.cosched.v1.JobState\x12\x0e\n\x06reason\x18\x05 \x01(\t\x12\r\n\x05nodes\x18\x06 \x01(\x03\x12\x12\n\nnode_names\x18\x07 \x03(\t\x12-\n\ntime_limit\x18\x08 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x30\n\x0csubmitted_at\x18\t \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12,\n\x08ready_at\x18\n \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12.\n\nstarted_at\x18\x0b \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12,\n\x08\x65nded_at\x18\x0c \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x16\n\texit_code\x18\r \x01(\x05H\x00\x88\x01\x01\x12\x1f\n\x05mates\x18\x0e \x03(\x0b\x32\x10.cosched.v1.Mate\x12%\n\x05holds\x18\x0f \x01(\x0b\x32\x16.cosched.v1.HoldRecord\x12(\n\x04slot\x18\x10 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12 \n\x05group\x18\x11 \x01(\x0b\x32\x11.cosched.v1.Group\x12\x0f\n\x07\x61\x63\x63ount\x18\x12 \x01(\tB\x0c\n\n_exit_code\"[\n\x08MateName\x12$\n\x04pair\x18\x01 \x01(\x0b\x32\x14.cosched.v1.PairNameH\x00\x12!\n\x03job\x18\x02 \x01(\x0b\x32\x12.cosched.v1.JobRefH\x00\x42\x06\n\x04name\"(\n\x08PairName\x12\x0e\n\x06\x64omain\x18\x01 \x01(\t\x12\x0c\n\x04name\x18\x02 \x01(\t\"O\n\tGroupName\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0f\n\x07\x64omains\x18\x02 \x03(\t\x12#\n\x07windows\x18\x03 \x03(\x0b\x32\x12.cosched.v1.Window\"\x99\x01\n\x05Group\x12\x0c\n\x04name\x18\x01 \x01(\t\x12#\n\x07members\x18\x02 \x03(\x0b\x32\x12.cosched.v1.Member\x12\x10\n\x08or_alone\x18\x03 \x01(\x08\x12&\n\x03gap\x18\x04 \x01(\x0b\x32\x19.google.protobuf.Duration\x12#\n\x07windows\x18\x05 \x03(\x0b\x32\x12.cosched.v1.Window\"\x8b\x01\n\x06Member\x12\x0e\n\x06\x64omain\x18\x01 \x01(\t\x12\x1f\n\x03job\x18\x02 \x01(\x0b\x32\x12.cosched.v1.JobRef\x12&\n\x06status\x18\x03 \x01(\x0e\x32\x16.cosched.v1.MateStatus\x12(\n\x07problem\x18\x04 \x01(\x0e\x32\x17.cosched.v1.MateProblem\"\xad\x02\n\x04Mate\x12\"\n\x04name\x18\x01 \x01(\x0b\x32\x14.cosched.v1.MateName\x12\x1f\n\x03job\x18\x02 \x01(\x0b\x32\x12.cosched.v1.JobRef\x12&\n\x06lookup\x18\x03 \x01(\x0e\x32\x16.cosched.v1.MateLookup\x12&\n\x06status\x18\x04 \x01(\x0e\x32\x16.cosched.v1.MateStatus\x12,\n\x08heard_at\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12&\n\x03gap\x18\x06 \x01(\x0b\x32\x19.google.protobuf.Duration\x12(\n\x07problem\x18\x07 \x01(\x0e\x32\x17.cosched.v1.MateProblem\x12\x10\n\x08or_alone\x18\x08 \x01(\x08\"\xb0\x01\n\nHoldRecord\x12\r\n\x05holds\x18\x01 \x01(\x03\x12\x0e\n\x06yields\x18\x02 \x01(\x03\x12\x19\n\x11held_node_seconds\x18\x03 \x01(\x03\x12\x17\n\x0fhold_generation\x18\x04 \x01(\x03\x12\x30\n\nhold_until\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.TimestampH\x00\x12\x16\n\x0chold_forever\x18\x06 \x01(\x08H\x00\x42\x05\n\x03\x65nd*\xdd\x01\n\x08JobState\x12\x19\n\x15JOB_STATE_UNSPECIFIED\x10\x00\x12\x14\n\x10JOB_STATE_QUEUED\x10\x01\x12\x13\n\x0fJOB_STATE_READY\x10\x02\x12\x15\n\x11JOB_STATE_HOLDING\x10\x03\x12\x15\n\x11JOB_STATE_RUNNING\x10\x04\x12\x17\n\x13JOB_STATE_COMPLETED\x10\x05\x12\x14\n\x10JOB_STATE_FAILED\x10\x06\x12\x17\n\x13JOB_STATE_CANCELLED\x10\x07\x12\x15\n\x11JOB_STATE_UNKNOWN\x10\x08\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'cosched.v1.job_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_JOBSTATE']._serialized_start=1711
-  _globals['_JOBSTATE']._serialized_end=1932
+  _globals['_JOBSTATE']._serialized_start=1728
+  _globals['_JOBSTATE']._serialized_end=1949
   _globals['_JOB']._serialized_start=133
-  _globals['_JOB']._serialized_end=711
-  _globals['_MATENAME']._serialized_start=713
-  _globals['_MATENAME']._serialized_end=804
-  _globals['_PAIRNAME']._serialized_start=806
-  _globals['_PAIRNAME']._serialized_end=846
-  _globals['_GROUPNAME']._serialized_start=848
-  _globals['_GROUPNAME']._serialized_end=927
-  _globals['_GROUP']._serialized_start=930
-  _globals['_GROUP']._serialized_end=1083
-  _globals['_MEMBER']._serialized_start=1086
-  _globals['_MEMBER']._serialized_end=1225
-  _globals['_MATE']._serialized_start=1228
-  _globals['_MATE']._serialized_end=1529
-  _globals['_HOLDRECORD']._serialized_start=1532
-  _globals['_HOLDRECORD']._serialized_end=1708
+  _globals['_JOB']._serialized_end=728
+  _globals['_MATENAME']._serialized_start=730
+  _globals['_MATENAME']._serialized_end=821
+  _globals['_PAIRNAME']._serialized_start=823
+  _globals['_PAIRNAME']._serialized_end=863
+  _globals['_GROUPNAME']._serialized_start=865
+  _globals['_GROUPNAME']._serialized_end=944
+  _globals['_GROUP']._serialized_start=947
+  _globals['_GROUP']._serialized_end=1100
+  _globals['_MEMBER']._serialized_start=1103
+  _globals['_MEMBER']._serialized_end=1242
+  _globals['_MATE']._serialized_start=1245
+  _globals['_MATE']._serialized_end=1546
+  _globals['_HOLDRECORD']._serialized_start=1549
+  _globals['_HOLDRECORD']._serialized_end=1725
 # @@protoc_insertion_point(module_scope)

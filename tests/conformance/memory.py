@@ -32,6 +32,7 @@ class Job:
     seconds: float
     link: Link | None
     owner: str
+    account: str = ""
     state: str = "queued"  # running, ended
     started: int = 0
     end: Ended | None = None
@@ -51,8 +52,10 @@ class Machine:
     def __post_init__(self):
         self._ids = itertools.count(1)
 
-    def submit(self, nodes: int, seconds: float, link: Link | None = None, owner: str = "ann") -> str:
-        job = Job(str(next(self._ids)), nodes, seconds, link, owner)
+    def submit(
+        self, nodes: int, seconds: float, link: Link | None = None, owner: str = "ann", account: str = ""
+    ) -> str:
+        job = Job(str(next(self._ids)), nodes, seconds, link, owner, account)
         self.jobs[job.id] = job
         self.tell(job)
         self.schedule()
@@ -145,14 +148,15 @@ class Memory(BatchSystem):
         return False
 
     def _offer(self, job: Job) -> None:
-        self._report(Offered(job.id, 0, job.nodes, f"n[1-{job.nodes}]", job.owner, job.link, can_yield=True))
+        nodelist = f"n[1-{job.nodes}]"
+        self._report(Offered(job.id, 0, job.nodes, nodelist, job.owner, job.link, can_yield=True, account=job.account))
 
     def _told(self, job: Job) -> None:
         if job.link is None:
             return
         if job.id not in self._known:
             self._known.add(job.id)
-            self._report(Appeared(job.id, 0, job.nodes, job.owner, job.link))
+            self._report(Appeared(job.id, 0, job.nodes, job.owner, job.link, account=job.account))
         if job.state == "running":
             self._running.add(job.id)
             self._report(Started(job.id, job.started))

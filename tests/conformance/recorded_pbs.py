@@ -58,12 +58,13 @@ class RecordedServer:
 
     # For tests
 
-    async def submit(self, nodes: int, seconds: float, pair: str | None) -> str:
+    async def submit(self, nodes: int, seconds: float, pair: str | None, account: str = "") -> str:
         number = str(next(self._numbers))
         job = copy.deepcopy(_read("queue.json")["Jobs"]["0.mira"])
         resources = job["Resource_List"] | {"ncpus": nodes, "nodect": nodes, "select": f"{nodes}:ncpus=1"}
         resources.pop("pair")
         job["Resource_List"] = resources | ({} if pair is None else {"pair": pair})
+        job |= {"Account_Name": account} if account else {}
         job["ctime"] = job["qtime"] = job["etime"] = time.ctime()
         async with self._one:
             assert await asyncio.to_thread(self.hook.run, "QUEUEJOB", Told(job["Resource_List"])) is None
@@ -207,6 +208,7 @@ class RecordedServer:
     async def _asked(self, number: str, vnodes: str, requestor: str) -> str | None:
         job = self.jobs[number]
         told = Told(job["Resource_List"], id=f"{number}.mira", exec_vnode=vnodes, euser="root", Job_Name="STDIN")
+        told.__dict__ |= {"Account_Name": job.get("Account_Name"), "project": job["project"]}
         return await asyncio.to_thread(self.hook.run, "RUNJOB", told, requestor=requestor)
 
     def _run(self, number: str, vnodes: str) -> None:

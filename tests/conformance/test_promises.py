@@ -37,6 +37,23 @@ async def test_a_job_appears_and_is_offered_with_its_nodes(world: World) -> None
         assert service.manager.nodes == NODES
 
 
+async def test_a_job_is_offered_with_the_account_that_it_is_charged_to(world: World) -> None:
+    async with serving(world) as service:
+        job = await world.submit(account="climate")
+        await service.told(job, "Offered")
+        assert service.last(job).account == "climate"
+
+
+async def test_places_in_the_queue_are_told_where_the_order_is_known(world: World) -> None:
+    async with serving(world) as service:
+        await world.submit(nodes=NODES, pair=None)
+        jobs = [await world.submit(nodes=NODES, pair=pair) for pair in ("p", None, "r")]
+        assert await service.manager.look()
+        told = service.manager.outlooks()
+        places = [(told[job].place, told[job].queued) for job in (jobs[0], jobs[2]) if job in told and told[job].place]
+        assert places in ([], [(1, 3), (3, 3)])
+
+
 async def test_an_offered_job_waits_on_its_nodes_and_others_run_beside_it(world: World) -> None:
     async with serving(world) as service:
         job = await world.submit(nodes=2)

@@ -32,7 +32,7 @@ class World(ABC):
     """A batch system of four nodes. What blocks, real commands for example, runs in a thread."""
 
     @abstractmethod
-    async def submit(self, nodes: int = 2, seconds: float = 600.0, pair: str | None = "p") -> str:
+    async def submit(self, nodes: int = 2, seconds: float = 600.0, pair: str | None = "p", account: str = "") -> str:
         """A user submits a job that sleeps; its id."""
 
     @abstractmethod
@@ -78,8 +78,9 @@ class Memory(World):
     def __init__(self) -> None:
         self.machine = memory.Machine(NODES)
 
-    async def submit(self, nodes: int = 2, seconds: float = 600.0, pair: str | None = "p") -> str:
-        return str(self.machine.submit(nodes, seconds, Link(pair=pair) if pair is not None else None))
+    async def submit(self, nodes: int = 2, seconds: float = 600.0, pair: str | None = "p", account: str = "") -> str:
+        link = Link(pair=pair) if pair is not None else None
+        return str(self.machine.submit(nodes, seconds, link, account=account))
 
     async def delete(self, job: str) -> None:
         self.machine.finish(self.machine.jobs[job], End.CANCELLED)
@@ -105,8 +106,9 @@ class RealPbs(World):
     def __init__(self, cluster: PbsCluster) -> None:
         self.cluster = cluster
 
-    async def submit(self, nodes: int = 2, seconds: float = 600.0, pair: str | None = "p") -> str:
+    async def submit(self, nodes: int = 2, seconds: float = 600.0, pair: str | None = "p", account: str = "") -> str:
         options = [f"-lselect={nodes}:ncpus=1", "-lwalltime=1200", *([f"-lpair={pair}"] if pair is not None else [])]
+        options += ["-A", account] if account else []
         job = await asyncio.to_thread(self.cluster.qsub, f"sleep {seconds}", *options)
         return job.partition(".")[0]
 
@@ -154,8 +156,8 @@ class RecordedPbs(World):
     def __init__(self, server: RecordedServer) -> None:
         self.server = server
 
-    async def submit(self, nodes: int = 2, seconds: float = 600.0, pair: str | None = "p") -> str:
-        return await self.server.submit(nodes, seconds, pair)
+    async def submit(self, nodes: int = 2, seconds: float = 600.0, pair: str | None = "p", account: str = "") -> str:
+        return await self.server.submit(nodes, seconds, pair, account)
 
     async def delete(self, job: str) -> None:
         await self.server.command(["qdel", job])
@@ -199,9 +201,10 @@ class RealSlurm(World):
     def __init__(self, cluster: Any, site: Any) -> None:
         self.cluster, self._site = cluster, site
 
-    async def submit(self, nodes: int = 2, seconds: float = 600.0, pair: str | None = "p") -> str:
-        comment = [f"--comment=cosched:pair={pair}"] if pair is not None else []
-        options = (f"--nodes={nodes}", "--exclusive", "--output=/dev/null", *comment)
+    async def submit(self, nodes: int = 2, seconds: float = 600.0, pair: str | None = "p", account: str = "") -> str:
+        named = [f"--comment=cosched:pair={pair}"] if pair is not None else []
+        named += [f"--account={account}"] if account else []
+        options = (f"--nodes={nodes}", "--exclusive", "--output=/dev/null", *named)
         return str(await asyncio.to_thread(self.cluster.sbatch, f"sleep {seconds}", *options))
 
     async def delete(self, job: str) -> None:

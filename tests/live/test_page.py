@@ -4,10 +4,12 @@ Domain a shows people their own jobs; its peer b lets everybody see its jobs, it
 """
 
 import asyncio
+import json
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from html import unescape
+from typing import Any
 
 import pytest
 
@@ -96,6 +98,26 @@ async def test_the_story_of_a_job_is_merged_from_all_domains(pages: Pages) -> No
 
 async def test_a_story_that_is_not_told(pages: Pages) -> None:
     assert "c lets you see nothing more of its job" in words(await pages.get("/jobs/2", "op"))
+
+
+async def test_when_a_mate_starts_is_told_as_far_as_its_domain_allows(pages: Pages) -> None:
+    """An operator of a sees all of a; c shows people their own jobs only, b shows all."""
+
+    async def explained(job: int, user: str | None = None) -> Any:
+        return json.loads((await pages.get(f"/api/v1/jobs/{job}/explanation", user)).text)
+
+    async with asyncio.timeout(PATIENCE):
+        while (await explained(2))["mates"][0]["state"] != "queued":  # for the owner
+            await asyncio.sleep(0.2)
+    assert (await explained(2))["together"] is not None
+    told = await explained(2, "op")
+    assert told["job"]["state"] == "holding"
+    assert told["mates"][0]["problem"] == "c lets you see nothing of it"
+    nothing = {"id": "2", "domain": "c", "problem": told["mates"][0]["problem"], "nodes": 0}
+    assert {key: value for key, value in told["mates"][0].items() if value is not None} == nothing
+    assert told["together"] is None
+    assert (await explained(1, "op"))["mates"][0]["state"] == "running"
+    assert "together" not in words(await pages.get("/jobs/2", "op")).lower().partition("story")[0]
 
 
 @pytest.mark.parametrize("path", ["/jobs/99", "/jobs/x", "/jobs/-1", "/jobs/%2e%2e", "/nothing", "/jobs/1/2"])

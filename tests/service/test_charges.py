@@ -74,3 +74,15 @@ def test_without_budget_left_it_yields(world):
     assert record.memory["held_node_seconds"] == 2 * 600, "a hold that has begun lasts until its end"
     told = [event.detail for event in a.store.events(0, [1], [], 100) if event.what == "yields"]
     assert told[0]["over_budget"]
+
+
+def test_the_batch_system_s_account_of_a_job_comes_before_its_owner_s(world):
+    a = world.nodes["a"]
+    a.domain.records.charges.accounts.budgets["climate"] = BUDGET
+    a.submit(1, 2, 1000, "p")
+    a.domain.jobs["1"].account = "climate"
+    world.run(2500)
+    assert {row[1] for row in charges(a, "account")} == {"climate"}
+    assert a.domain.records.charges.used("group", world.now) == 0
+    assert not a.domain.records.charges.may_hold("1", world.now)
+    assert a.domain.jobs["1"].reason == "HeldBudget"

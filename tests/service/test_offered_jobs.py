@@ -67,6 +67,12 @@ def test_what_is_known_is_on_record(site, store):
     assert (kept.state, kept.pair, kept.mate, kept.memory["generation"]) == (JobState.HOLDING, "1", "1", 1)
 
 
+def test_the_account_of_a_job_is_that_of_its_last_offer(site, store):
+    site.submit(1)
+    site.offered.offered("1", 4, can_yield=True, account="climate")
+    assert store.job(1).account == "climate"
+
+
 def test_an_id_that_is_given_again_is_a_new_job(site, store):
     site.submit(1)
     site.domain.end("1", JobState.COMPLETED)

@@ -1,4 +1,4 @@
-"""When jobs start and why they wait, beside real Slurm clusters: what Slurm says of its own."""
+"""When jobs start, why they wait and who pays, beside real Slurm clusters: what Slurm says of its own."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -7,6 +7,7 @@ import pytest
 
 from cosched.client import Client, Explanation
 from deploy.slurm.lab import CoupledLab
+from tests.live.accounts import check_accounts, has_budget
 from tests.live.workloads import Work
 from tests.slurm.cosched_hooks import check_for_compiler
 from tests.slurm.coupled import PATIENCE
@@ -44,7 +45,20 @@ def test_slurm_s_estimate_and_its_reason(coupled: Served) -> None:
     assert told.job.start.at.astimezone().replace(tzinfo=None) == datetime.fromisoformat(shown)
     assert told.job.reason is not None
     assert told.job.reason.detail == {"word": "Resources"}
+    assert (told.job.position, told.job.queued) == (1, 1), "no other job waits"
+    assert told.job.position_at is not None
     assert told.together is not None
     assert told.together.at == told.job.start.at
     assert told.mates[0].reason is not None
     assert told.mates[0].reason.detail["mate"] == f"{here.name}:{job}"
+
+
+def test_slurm_s_accounts_are_charged_and_have_budgets(coupled: Served) -> None:
+    here = coupled.here
+    has_budget(here.service)
+
+    def submit(pair: str, account: str) -> str:
+        return coupled.submit(here, Work(pair, 1, 1), f"--account={account}")
+
+    with Client(here.service.server, timeout=PATIENCE) as client:
+        check_accounts(client, coupled.until, submit)

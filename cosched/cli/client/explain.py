@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from cosched.cli.client.connection import connected, json_option, server_option
-from cosched.cli.client.jobs import JobId
-from cosched.cli.client.wording import expected
+from cosched.cli.client.connection import json_option, server_option
+from cosched.cli.client.jobs import JobOrGroup
+from cosched.cli.client.members import one_of
+from cosched.cli.client.wording import expected, place
 from cosched.cli.output.failures import FAILED, Failure
 from cosched.cli.output.plain_text import printable
 from cosched.cli.output.terminal import show_json, show_text
@@ -20,16 +21,16 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("job", metavar="ID", type=JobId())
+@click.argument("name", metavar="ID|GROUP", type=JobOrGroup())
 @json_option
 @server_option
-def explain(job: str, as_json: bool, server: str | None) -> None:
+def explain(name: str, as_json: bool, server: str | None) -> None:
     """Say when a job is expected to start, and its mate or group, why each waits, and what changes that.
 
     Expected starts are the plan of whoever schedules, if no further job comes; it says how good such estimates have
-    been lately. The domains of mates are asked.
+    been lately. The domains of mates are asked. A group, or a pair by its name, is found as by cosched show.
     """
-    with connected(server) as client:
+    with one_of(name, server) as (client, job):
         found = explained(client, [job])
     if not found:
         raise Failure("this domain does not tell when jobs start: its version is older", FAILED)
@@ -67,7 +68,7 @@ def facts(outlook: Outlook) -> Iterator[tuple[str, str]]:
     if outlook.start:
         yield "start", expected(outlook.start)
     if outlook.position:
-        yield "place", f"{outlook.position:,} of {outlook.queued:,} in the queue"
+        yield "place", place(outlook)
     if outlook.reason:
         yield "why", outlook.reason.text
     if outlook.reason and outlook.reason.change:

@@ -13,6 +13,7 @@ from cosched.cli.client.wording import STATE_CODES
 from cosched.cli.output.failures import FAILED, Failure
 from cosched.cli.output.plain_text import printable
 from cosched.errors import InputError
+from cosched.validation.group_names import names_job
 
 if TYPE_CHECKING:
     from cosched.client import Client, Job
@@ -43,6 +44,17 @@ def members(name: str, server: str | None) -> Iterator[Members]:
             else:
                 group.unsubmitted.append(domain)
         yield group
+
+
+@contextmanager
+def one_of(name: str, server: str | None) -> Iterator[tuple[Client, str]]:
+    """Yield a job, or a job of the group or pair of this name, with an open client of its domain; Failure: none."""
+    with ExitStack() as stack:
+        if names_job(name):
+            yield stack.enter_context(connected(server)), name
+        else:
+            client, job = _first(name, server, stack)
+            yield client, job.id
 
 
 def _first(name: str, server: str | None, stack: ExitStack) -> tuple[Client, Job]:

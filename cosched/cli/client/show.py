@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -60,24 +60,28 @@ def _show_group(name: str, as_json: bool, server: str | None) -> None:
     with members(name, server) as group:
         jobs = [job for _, job in group.jobs]
         story = [event for client, job in group.jobs for event in _story(client, job)]
+        client, first = group.jobs[0]
+        starts = explained(client, [first]) if first.state in WAITING else []
     story.sort(key=lambda event: event.at.timestamp() if event.at else 0.0)
     if as_json:
         known = {"group": name, "jobs": [job.as_dict() for job in jobs], "events": [event.as_dict() for event in story]}
-        show_json(json_value(known | {"unsubmitted": group.unsubmitted, "unasked": group.unasked}))
+        more = {"unsubmitted": group.unsubmitted, "unasked": group.unasked}
+        show_json(json_value(known | more | {"explanation": starts[0].as_dict() if starts else None}))
         return
     width = max(len(str(job)) for job in jobs)
     told = [f"{local_time(event.at)}  {printable(event.job or ''):{width}}  {printable(event.text)}" for event in story]
-    show_text("\n".join([*map(printable, _about(group)), "", *told]))
+    show_text("\n".join([*map(printable, _about(group, starts)), "", *told]))
     for domain, problem in group.unasked.items():
         say(printable(f"{domain}: {problem}"))
 
 
-def _about(group: Members) -> Iterator[str]:
+def _about(group: Members, starts: Sequence[Explanation]) -> Iterator[str]:
     rows = [("group", group.name)]
     for _, job in group.jobs:
         rows.append((str(job), f"{_state(job)}; {job.owner}, {job.nodes:,} node{'s' if job.nodes > 1 else ''}"))
     rows += [(domain, "not submitted yet") for domain in group.unsubmitted]
     rows += [(domain, "not known here") for domain in group.unasked]
+    rows += [("together", expected(told.together)) for told in starts if told.together]
     width = max(12, 2 + max(len(title) for title, _ in rows))
     yield from (f"{title:<{width}}{text}" for title, text in rows)
 
@@ -85,6 +89,7 @@ def _about(group: Members) -> Iterator[str]:
 def _facts(job: Job) -> Iterator[tuple[str, str]]:
     yield "job", f"{job} {job.name}"
     yield "owner", job.owner
+    yield "account", job.account
     yield "state", _state(job)
     names = fold(job.node_names)
     yield "nodes", f"{job.nodes:,}{f' ({names})' if names else ''}"

@@ -10,7 +10,8 @@ import click
 
 from cosched.cli.client.connection import connected, json_option, server_option
 from cosched.cli.client.explain import explained
-from cosched.cli.client.jobs import JobId
+from cosched.cli.client.jobs import JobOrGroup
+from cosched.cli.client.members import one_of
 from cosched.cli.client.spans import Span
 from cosched.cli.client.time_limits import clock
 from cosched.cli.client.wording import local_time
@@ -58,15 +59,16 @@ def _row(sum: Usage, budgets: bool) -> Sequence[str]:
 
 
 @click.command()
-@click.argument("job", metavar="ID", type=JobId())
+@click.argument("name", metavar="ID|GROUP", type=JobOrGroup())
 @json_option
 @server_option
-def efficiency(job: str, as_json: bool, server: str | None) -> None:
+def efficiency(name: str, as_json: bool, server: str | None) -> None:
     """Show what a pair or a group has cost: how long its jobs waited, what they held, and how far apart they started.
 
     EFFICIENT is the share of the node-hours of their runs in those and what is charged. The domains of mates are asked.
+    A group, or a pair by its name, is found as by cosched show.
     """
-    with connected(server) as client:
+    with one_of(name, server) as (client, job):
         found = explained(client, [job])
     if not found:
         raise Failure("this domain does not tell what jobs cost: its version is older", FAILED)

@@ -9,7 +9,7 @@ from cosched.cli.client.time_limits import clock
 from cosched.wrong_mates import wrong_mate
 
 if TYPE_CHECKING:
-    from cosched.client import Estimate, Group, Mate
+    from cosched.client import Estimate, Group, Mate, Outlook
 
 STATE_CODES = {
     "queued": "PD",
@@ -101,9 +101,21 @@ def expected(estimate: Estimate) -> str:
         return "now: it has its nodes"
     if estimate.source == "slot":
         return f"{local_time(estimate.at)}, as agreed, or earlier"
-    age = max(0, round((datetime.now(UTC) - estimate.made_at).total_seconds()))
     by = "the batch system's" if estimate.source == "batch_system" else "the plan's"
-    return f"{local_time(estimate.at)}{_accuracy(estimate)} ({by} estimate, {age} s ago)"
+    return f"{local_time(estimate.at)}{_accuracy(estimate)} ({by} estimate, {_age(estimate.made_at)} ago)"
+
+
+def place(outlook: Outlook) -> str:
+    """Say which place a job has in the queue; empty if that is unknown."""
+    if outlook.position is None:
+        return ""
+    said = f"{outlook.position:,} of {outlook.queued:,} in the queue"
+    at = outlook.position_at
+    return said if at is None else f"about {said} (by the batch system's order, {_age(at)} ago)"
+
+
+def _age(instant: datetime) -> str:
+    return f"{max(0, round((datetime.now(UTC) - instant).total_seconds()))} s"
 
 
 def _accuracy(estimate: Estimate) -> str:

@@ -162,7 +162,7 @@ class Allocations:
         return until > now and (job.hold_limit == FOREVER or until <= job.hold_limit)
 
     def _is_capped(self, job: PairedJob, now: int) -> bool:
-        return self._above_cap(job) or not self.ledger.may_hold(job.owner, now)
+        return self._above_cap(job) or not self.ledger.may_hold(job.id, now)
 
     def _above_cap(self, job: PairedJob) -> bool:
         return self.ledger.held_nodes + job.nodes > self.ledger.cap

@@ -82,8 +82,8 @@ class PairedJob:
         return MateName(self.peer, self.pair, self.mate, self.or_alone)
 
 
-def always(_owner: str, _now: int) -> bool:
-    """Everybody's jobs may hold."""
+def always(_job: JobId, _now: int) -> bool:
+    """All jobs may hold."""
     return True
 
 
@@ -91,8 +91,8 @@ def always(_owner: str, _now: int) -> bool:
 class Ledger:
     """The paired jobs of the policy domain `domain` of `nodes` nodes. `story`: whether Record effects are wanted.
 
-    `known_as`: the name of a job by which the jitter of its holds is drawn. `may_hold`: whether jobs of an owner may
-    begin holds now, by the site's budgets. `calls_before`: added to the numbers of calls; it grows with each restart,
+    `known_as`: the name of a job by which the jitter of its holds is drawn. `may_hold`: whether a job may begin
+    a hold now, by the site's budgets. `calls_before`: added to the numbers of calls; it grows with each restart,
     so no number is used twice.
     """
 
@@ -101,7 +101,7 @@ class Ledger:
     settings: CoschedulingSettings
     story: bool = True
     known_as: Callable[[JobId], str] = str
-    may_hold: Callable[[str, int], bool] = always
+    may_hold: Callable[[JobId, int], bool] = always
     calls_before: int = 0
     jobs: dict[JobId, PairedJob] = field(default_factory=dict)
     changed: dict[JobId, None] = field(default_factory=dict)  # jobs that may have changed, in order

@@ -52,7 +52,7 @@ class Views:
         message.ref.domain, message.ref.job_id = self._domain.name, str(record.id)
         message.name, message.owner, message.nodes = record.name, record.owner, record.nodes
         message.state = int(record.state)  # type: ignore[assignment]  # the numbers are the same
-        message.reason = _reason(record)
+        message.reason, message.account = _reason(record), self._domain.records.charges.account(record)
         message.time_limit.seconds = record.time_limit
         self._write_times(message, record)
         if record.exit_code is not None:

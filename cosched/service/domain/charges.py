@@ -1,6 +1,6 @@
 """What jobs cost beyond their runs, who is charged for it, and the budgets of accounts.
 
-A job is charged, with its owner and the owner's account, for the nodes that it keeps unused on its own domain: those
+A job is charged, with its owner and its account, for the nodes that it keeps unused on its own domain: those
 that it holds, and those that are booked, given to it while its mate's domain is asked. It is not charged for nodes that
 its mate keeps. What a start before its turn has pushed the first job of the queue by is counted with the nodes of the
 job that started, and not charged.
@@ -48,7 +48,7 @@ class Charge(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Accounts:
-    """The accounts of a domain: whose is which, and by account how many node-seconds may be held a day."""
+    """Accounts: of owners, for jobs that have none of their own; by account how many node-seconds may be held a day."""
 
     of_owner: Mapping[str, str] = field(default_factory=dict)
     budgets: Mapping[str, int] = field(default_factory=dict)
@@ -91,7 +91,7 @@ class Charges:
         """The job has cost so much more."""
         if not any(cost):
             return
-        hour, account = now // HOUR, self.account(record.owner)
+        hour, account = now // HOUR, self.account(record)
         charge = Charge(record.id, hour, record.owner, account, self._pair(record))
         self._new[charge] = self._new.get(charge, NOTHING).plus(cost)
         self._held[account, hour] += cost.held
@@ -101,9 +101,9 @@ class Charges:
         taken, self._new = self._new, {}
         return taken
 
-    def account(self, owner: str) -> str:
-        """The owner's account; empty: none."""
-        return self.accounts.of_owner.get(owner, "")
+    def account(self, record: JobRecord) -> str:
+        """The job's account: the batch system's, or else its owner's; empty: none."""
+        return record.account or self.accounts.of_owner.get(record.owner, "")
 
     def used(self, account: str, now: int) -> int:
         """Node-seconds that the account's jobs have held in the last day, present holds included."""
@@ -113,13 +113,15 @@ class Charges:
         present: int = sum(
             record.nodes * (now - (record.memory or {}).get("held_since", now))
             for record in self._jobs.values()
-            if record.state is JobState.HOLDING and self.account(record.owner) == account
+            if record.state is JobState.HOLDING and self.account(record) == account
         )
         return present + sum(held for (whose, _), held in self._held.items() if whose == account)
 
-    def may_hold(self, owner: str, now: int) -> bool:
-        """Whether the budget of the owner's account, if it has one, lets its jobs begin a hold."""
-        account = self.account(owner)
+    def may_hold(self, job: JobId, now: int) -> bool:
+        """Whether the budget of the job's account, if it has one, lets the job begin a hold."""
+        if not self.accounts.budgets or (record := self._jobs.get(job)) is None:
+            return True
+        account = self.account(record)
         budget = self.accounts.budgets.get(account)
         return budget is None or self.used(account, now) < budget
 

@@ -81,18 +81,24 @@ class OfferedJobs:
             self.domain.records.set_reason(job, Why.MATE_UNKNOWN)
 
     @in_turn
-    def offered(self, job: JobId, nodes: int, *, can_yield: bool) -> None:
-        """The manager has chosen the job and its nodes: the paper's RunJob."""
+    def offered(self, job: JobId, nodes: int, *, can_yield: bool, account: str | None = None) -> None:
+        """The manager has chosen the job and its nodes: the paper's RunJob. `account`: who pays; None: as before."""
         state = self.domain.state(job)
         if state is None or state not in WAITING:  # not coscheduled, or it was to start before
             started = self._core.jobs.get(job)
             self._journal.changes.orders.append(Start(job, started.start_at if started is not None else None))
         elif state is JobState.QUEUED and job not in self.scheduler.trying:
             record = self.domain.jobs[job]
+            self._has_account(record, account)
             if self.scheduler.offer(job, nodes, self._journal.now, can_yield=can_yield) and record.nodes != nodes:
                 record.nodes = nodes
                 self._journal.save(record)
         # Else it is ready or holds already, and its offer came back after a restart; or `tried` tells of it.
+
+    def _has_account(self, record: JobRecord, account: str | None) -> None:
+        if account is not None and record.account != account:
+            record.account = account
+            self._journal.save(record)
 
     @in_turn
     def withdrawn(self, job: JobId) -> None:

@@ -15,6 +15,7 @@ from cosched.service.page.application import application
 from cosched.service.page.json_routes import JsonApi
 from cosched.service.page.limits import Limits
 from cosched.service.page.page_api import Described
+from cosched.service.page.peers_told import PeersTold
 from cosched.service.page.site import Site
 from cosched.service.page.viewers import Viewers
 from cosched.service.peers.peers import PeerClients
@@ -41,8 +42,9 @@ def open_page(
     prefix = configuration.tls.user_identity if configuration.tls and page.tls else None
     viewers = Viewers(page, certificate_holders({}, prefix, operators), operators)
     limits = Limits(page)
-    site = Site(described, peers, watchers, configuration, limits, problem)
-    app = application(site, viewers, limits, metrics, problem, JsonApi(described, explained).routes())
+    told = PeersTold(configuration.domain.name, peers, float(configuration.coscheduling.peer_timeout))
+    site = Site(described, told, watchers, configuration, limits, problem)
+    app = application(site, viewers, limits, metrics, problem, JsonApi(described, explained, told).routes())
     server = PageServer(app, viewers, page.max_connections, tls if page.tls else None)
     server.start(list(_sockets(configuration, page)))
     return server

@@ -100,7 +100,9 @@ class Offers(Work):
             Appeared: self._appeared,
             Refused: lambda report: jobs.refused(report.job_id, report.reason),
             Relinked: self._relinked,
-            Offered: lambda report: jobs.offered(report.job_id, report.nodes, can_yield=report.can_yield),
+            Offered: lambda report: jobs.offered(
+                report.job_id, report.nodes, can_yield=report.can_yield, account=report.account
+            ),
             Withdrawn: lambda report: jobs.withdrawn(report.job_id),
             Freed: lambda _: slots.freed() if slots is not None else None,
             Started: lambda report: domain.started(report.job_id),
@@ -204,6 +206,7 @@ class Offers(Work):
             uid=None,
             nodes=job.nodes,
             time_limit=job.time_limit,
+            account=job.account,
             submitted_at=min(clock.from_wall(job.submitted_at), clock.now()),
             state=JobState.QUEUED,
             reason=story.WAITS_IN_QUEUE,

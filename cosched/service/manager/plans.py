@@ -27,7 +27,7 @@ class Plan:
     made_at: int = 0
     source: int = OUR_PLAN
     starts: Mapping[JobId, int] = field(default_factory=dict)
-    places: Mapping[JobId, int] = field(default_factory=dict)  # in the queue, from 1
+    places: Mapping[JobId, tuple[int, int]] = field(default_factory=dict)  # in the queue, from 1; how many are there
     words: Mapping[JobId, str] = field(default_factory=dict)  # why a batch system lets them wait, in its own words
 
 
@@ -52,4 +52,5 @@ async def planned(domain: LiveDomain, scheduler: OpenCluster, forecast: type[For
                 break
             await asyncio.sleep(0)
             since = time.monotonic()
-    return Plan(now, OUR_PLAN, starts, {job: place for place, job in enumerate(foreseen.order, 1)})
+    queued = len(foreseen.order)
+    return Plan(now, OUR_PLAN, starts, {job: (place, queued) for place, job in enumerate(foreseen.order, 1)})

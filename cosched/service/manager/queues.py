@@ -104,8 +104,10 @@ class BatchQueue(Queue):
         clock, told = self._domain.clock, self._system.outlooks()
         starts = {job: clock.from_wall(outlook.start_at) for job, outlook in told.items() if outlook.start_at}
         words = {job: outlook.reason for job, outlook in told.items() if outlook.reason}
-        places = {job: outlook.place for job, outlook in told.items() if outlook.place}
-        return Plan(clock.now(), BATCH_SYSTEMS, starts, places, words)
+        places = {job: (outlook.place, outlook.queued) for job, outlook in told.items() if outlook.place}
+        looked_at = self._system.looked_at()
+        made_at = clock.now() if looked_at is None else clock.from_wall(int(looked_at))
+        return Plan(made_at, BATCH_SYSTEMS, starts, places, words)
 
     def check_open(self) -> None:
         """See Queue."""

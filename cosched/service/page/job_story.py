@@ -11,7 +11,7 @@ from cosched.service.page import sentences, words
 from cosched.service.page.listing import mates
 from cosched.service.page.overview import Lane, lane_of, lane_of_mate
 from cosched.service.page.page_api import MAX_EVENTS, Described
-from cosched.service.page.peers_told import PeersTold, Told
+from cosched.service.page.peers_told import PeersTold, Told, as_allowed
 from cosched.service.page.timeline import Axis, span_of
 from cosched.service.page.viewers import Viewer
 from cosched.service.store import JobRecord
@@ -71,7 +71,7 @@ class Stories:
         events = [Event(described.views.event(event)) for event in await described.reads.stories([id], (), MAX_EVENTS)]
         told = {peer: await self._told.story(viewer, peer, mate) for peer, mate in mates(record) if mate is not None}
         (explained,) = await described.explaining.explain([record])
-        return self._story(record, events, told, Explanation(explained))
+        return self._story(record, events, told, Explanation(as_allowed(explained, told)))
 
     def _story(
         self, record: JobRecord, events: Sequence[Event], told: dict[str, Told], explained: Explanation
@@ -88,7 +88,7 @@ class Stories:
                 moments += _moments(peer, theirs, ahead)
         return JobStory(
             job, now, sentences.title(job), sentences.waits(job, now), list(_facts(job)),
-            list(_expected(explained, told, now)), lanes,
+            list(_expected(explained, now)), lanes,
             list(_untold(told)), sorted(moments, key=lambda moment: moment.at), axis,
         )  # fmt: skip
 
@@ -107,14 +107,13 @@ def _untold(told: dict[str, Told]) -> Iterator[str]:
             yield f"{peer} lets you see nothing more of its job."
 
 
-def _expected(explained: Explanation, told: dict[str, Told], now: datetime) -> Iterator[Expected]:
-    """Yield what is expected of all together, of the job, and of those mates that the viewer may see."""
+def _expected(explained: Explanation, now: datetime) -> Iterator[Expected]:
+    """Yield what is expected of all together, of the job, and of its mates."""
     if explained.together is not None:
         yield Expected("All together", words.expected(explained.together, now), "", "")
-    seen = [mate for mate in explained.mates if mate.domain in told and mate.id in told[mate.domain].jobs]
-    for side in (explained.job, *seen):
+    for side in (explained.job, *explained.mates):
         when = words.expected(side.start, now) if side.start is not None else ""
-        place = f"{side.position} of {side.queued} in the queue" if side.position is not None else ""
+        place = words.place(side, now)
         why = side.reason.text if side.reason is not None else ""
         if when or why:
             said = ", ".join(filter(None, (when, place)))

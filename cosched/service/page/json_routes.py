@@ -20,6 +20,7 @@ from cosched.service.api.explain_api import Explained
 from cosched.service.api.usage_api import sums
 from cosched.service.page.openapi import reference, schemas
 from cosched.service.page.page_api import Described
+from cosched.service.page.peers_told import PeersTold
 from cosched.service.store import JobRecord
 from cosched.service.wire.fields import number
 from cosched.v1 import usage_pb2
@@ -44,12 +45,13 @@ class _RefusedError(Exception):
 class JsonApi:
     """The handlers of one domain."""
 
-    def __init__(self, described: Described, explained: Explained) -> None:
+    def __init__(self, described: Described, explained: Explained, told: PeersTold) -> None:
         self._domain = described.domain
         self._described = described
         self._policy = described.policy
         self._reads = described.reads
         self._explained = explained
+        self._told = told
 
     def routes(self) -> list[Route]:
         """Return the routes; the guard before them knows who asks."""
@@ -87,8 +89,8 @@ class JsonApi:
     async def _explanation(self, request: Request) -> Any:
         record = await self._seen(request)
         async with self._reads.turn(request.state.viewer.key):
-            [told] = await self._explained.explaining.explain([record])
-        return Explanation(told).as_dict()
+            [explained] = await self._explained.explaining.explain([record])
+        return Explanation(await self._told.allowed(request.state.viewer, explained)).as_dict()
 
     async def _seen(self, request: Request) -> JobRecord:
         """Return the job that is asked for, if the viewer may see it."""

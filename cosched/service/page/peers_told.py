@@ -12,7 +12,7 @@ from cosched.core.protocol import Domain as DomainName
 from cosched.service.page.page_api import MAX_JOBS
 from cosched.service.page.viewers import Viewer
 from cosched.service.peers.peers import CallError, PeerClients
-from cosched.v1 import cluster_pb2, page_pb2
+from cosched.v1 import cluster_pb2, explain_pb2, page_pb2
 
 FRESH = 5.0  # seconds for which an answer is shown
 MAX_KEPT = 1000  # answers
@@ -46,6 +46,14 @@ class PeersTold:
         found = await asyncio.gather(*(self._recent(peer, viewer.name or "", ids) for peer, ids in wanted.items()))
         return dict(zip(wanted, found, strict=True))
 
+    async def allowed(self, viewer: Viewer, explained: explain_pb2.Explanation) -> explain_pb2.Explanation:
+        """Return of an explanation what the viewer may know: of the mates as far as their domains allow."""
+        wanted: dict[DomainName, list[str]] = {}
+        for mate in explained.mates:
+            if mate.job.job_id:
+                wanted.setdefault(mate.job.domain, []).append(mate.job.job_id)
+        return as_allowed(explained, await self.about(viewer, wanted))
+
     async def story(self, viewer: Viewer, peer: DomainName, job: str) -> Told:
         """Return what a peer tells of one job, with its whole story."""
         return await self._ask(peer, viewer.name or "", [job], stories=True)
@@ -76,3 +84,18 @@ class PeersTold:
             told.job_id: (Job(told.job), tuple(map(Event, told.events))) for told in answer.jobs if told.HasField("job")
         }
         return Told(now, "", Domain(answer.domain), jobs, asked)
+
+
+def as_allowed(explained: explain_pb2.Explanation, told: Mapping[DomainName, Told]) -> explain_pb2.Explanation:
+    """Return an explanation without what it tells of mates that their domains do not show to who asks."""
+    allowed = explain_pb2.Explanation()
+    allowed.CopyFrom(explained)
+    for mate in allowed.mates:
+        answer = told.get(mate.job.domain)
+        if mate.job.job_id and (answer is None or mate.job.job_id not in answer.jobs):
+            problem = answer.problem if answer is not None else ""
+            mate.CopyFrom(
+                explain_pb2.Outlook(job=mate.job, problem=problem or f"{mate.job.domain} lets you see nothing of it")
+            )
+            allowed.ClearField("together")
+    return allowed

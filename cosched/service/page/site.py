@@ -24,7 +24,6 @@ from cosched.service.page.peers_told import PeersTold
 from cosched.service.page.timeline import SPANS
 from cosched.service.page.viewers import Viewer
 from cosched.service.page.words import span
-from cosched.service.peers.peers import PeerClients
 from cosched.service.wire.fields import number
 
 TEMPLATES = Path(__file__).with_name("templates")
@@ -38,7 +37,7 @@ class Site:
     def __init__(
         self,
         described: Described,
-        peers: PeerClients,
+        told: PeersTold,
         watchers: Watchers,
         configuration: Configuration,
         limits: Limits,
@@ -48,7 +47,6 @@ class Site:
         self._show = configuration.shown_to
         self._described = described
         self._limits = limits
-        told = PeersTold(self._here, peers, float(configuration.coscheduling.peer_timeout))
         self._overviews = Overviews(described, told, configuration, problem)
         self._stories = Stories(described, told)
         length = configuration.page.history if configuration.page is not None else 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from cosched.client import Estimate
+from cosched.client import Estimate, Outlook
 
 _UNITS = ((86400, "d"), (3600, "h"), (60, "min"))
 
@@ -56,6 +56,14 @@ def expected(estimate: Estimate, now: datetime) -> str:
         between = f"between {_signed(estimate.earliest)} and {_signed(estimate.latest)}"
         notes.append(f"{estimate.within} of the last {estimate.of} such estimates came true {between}")
     return f"{said} ({'; '.join(notes)})" if notes else said
+
+
+def place(side: Outlook, now: datetime) -> str:
+    """Say which place a job has in the queue; empty if that is unknown."""
+    if side.position is None:
+        return ""
+    said = f"{side.position} of {side.queued} in the queue"
+    return said if side.position_at is None else f"about {said}, as of {ago(side.position_at, now)}"
 
 
 def _signed(length: timedelta) -> str:

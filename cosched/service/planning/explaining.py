@@ -12,7 +12,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from cosched.core.job import JobState
 from cosched.core.protocol import Domain, GroupName, JobId
 from cosched.service.domain.live_domain import LiveDomain
-from cosched.service.manager.plans import HAS_NODES, SLOT, Plan
+from cosched.service.manager.plans import BATCH_SYSTEMS, HAS_NODES, SLOT, Plan
 from cosched.service.manager.queues import Queue
 from cosched.service.peers.peers import CallError, PeerClients
 from cosched.service.planning.estimates import OWN, TOGETHER, Estimates
@@ -115,9 +115,10 @@ class Explaining:
     def _outlook(self, record: JobRecord, plan: Plan) -> Outlook:
         job = str(record.id)
         told = Outlook(job=self._ref(job), state=int(record.state))  # type: ignore[arg-type]  # the numbers are the same
-        told.position, told.queued = plan.places.get(job, 0), len(plan.places)
-        if record.state is not JobState.QUEUED:
-            told.position = 0
+        if record.state is JobState.QUEUED and job in plan.places:
+            told.position, told.queued = plan.places[job]
+            if plan.source == BATCH_SYSTEMS:
+                told.position_at.seconds = self._clock.to_wall(plan.made_at)
         self._write_past(told, record)
         if (start := self._start(record, plan)) is not None:
             told.start.CopyFrom(start)

@@ -101,7 +101,7 @@ class Reasons:
             busy = explain_pb2.NodesBusy(required=record.nodes, available=scheduler.free)
             return Reason(nodes_busy=busy, text=f"it needs {_nodes(record.nodes)}, {_are_free(scheduler.free)}",
                           change=SHORTER)  # fmt: skip
-        ahead = max(0, plan.places.get(job, 1) - 1)
+        ahead = max(0, plan.places.get(job, (1, 0))[0] - 1)
         first = explain_pb2.OthersFirst(required=record.nodes, available=scheduler.free, ahead=ahead)
         text = f"it needs {_nodes(record.nodes)}, {_are_free(scheduler.free)}, but others come first: {ahead}"
         return Reason(others_first=first, text=text, change=f"{SHORTER}; the order is `policy` of [manager]")
@@ -179,7 +179,7 @@ class Reasons:
 
     def _over_budget(self, record: JobRecord) -> Reason:
         charges = self._domain.records.charges
-        account = charges.account(record.owner)
+        account = charges.account(record)
         used, allowed = charges.used(account, self._clock.now()), charges.accounts.budgets.get(account, 0)
         hours = f"{used / HOUR:,.1f} of at most {allowed / HOUR:,.1f} node-hours"
         return Reason(

@@ -47,6 +47,7 @@ class JobRecord:
     cancelled_by: str | None = None  # who cancelled it while it ran
     group_name: str | None = None
     group_with: str | None = None  # the domains of the other members, in order, joined by "+"
+    account: str = ""  # which the batch system charges; empty: none
     place: str | None = None  # JSON: where it can be reached, as it says: node list, host, port
     memory: dict[str, Any] | None = None  # the coscheduler's own state of the job, as JSON
 

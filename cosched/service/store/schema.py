@@ -169,6 +169,7 @@ ALTER TABLE jobs ADD COLUMN group_with TEXT /* the domains of the other members,
 CREATE INDEX jobs_group ON jobs (group_name, owner, ended_at) WHERE group_name IS NOT NULL
 """
 _PLACE = "ALTER TABLE jobs ADD COLUMN place TEXT /* JSON: where it can be reached: node list, host, port */"
+_ACCOUNT = "ALTER TABLE jobs ADD COLUMN account TEXT NOT NULL DEFAULT '' /* which the batch system charges */"
 _START_AT = "ALTER TABLE answers ADD COLUMN start_at REAL /* the agreed instant, in seconds since 1970 */"
 
 
@@ -245,6 +246,11 @@ def _samples(database: Database) -> None:
 @MIGRATIONS(name="0012_charges")
 def _charges(database: Database) -> None:
     _execute_each(database, _CHARGES)
+
+
+@MIGRATIONS(name="0013_accounts_of_jobs")
+def _accounts_of_jobs(database: Database) -> None:
+    _execute_each(database, _ACCOUNT)
 
 
 def _execute_each(database: Database, statements: str) -> None:

@@ -87,7 +87,10 @@ def runjob(event: Any) -> None:
         return  # most jobs, most of the time
     if words and str(job.Hold_Types or "n") != "n":
         event.reject("the job is held (qrls releases it)")  # qrun does not look at this
-    told = {"job": job.id, "vnodes": job.exec_vnode, "owner": job.euser, "name": job.Job_Name}
+    told = {
+        "job": job.id, "vnodes": job.exec_vnode, "owner": job.euser, "name": job.Job_Name,
+        "account": job.Account_Name or "", "project": job.project or "",
+    }  # fmt: skip
     try:
         answer = ask("runjob", requestor=event.requestor, **told, **words)
         note_presence(answer is not None)

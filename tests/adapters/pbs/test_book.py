@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from cosched.adapters.batch_system import BatchReport, JobOutlook
+from cosched.adapters.batch_system import Appeared, BatchReport, JobOutlook, Offered
 from cosched.adapters.pbs.book import TAKEN, WAITS, Book, Job, Phase
 from cosched.adapters.pbs.commands import JobRow
 from cosched.adapters.pbs.hook_server import Asked
@@ -82,3 +82,23 @@ def test_an_older_look_does_not_undo_what_the_hook_has_seen(book: Book, offered:
 def test_what_pbs_expects_of_jobs_that_wait(book: Book) -> None:
     book.learn(replace(ROW, expected=5000, comment="Not Running: no nodes"))
     assert book.outlooks() == {"7": JobOutlook(5000, "Not Running: no nodes")}
+
+
+def test_a_place_is_that_among_the_jobs_of_its_queue_that_wait_as_qstat_lists_them(book: Book) -> None:
+    others = [replace(ROW, job_id=str(id), resources={}, queue="workq") for id in (3, 9)]
+    runs, held = (replace(others[0], job_id=id, state=state) for id, state in (("4", "R"), ("5", "H")))
+    elsewhere = replace(others[0], job_id="6", queue="express")
+    book.see([others[0], runs, held, elsewhere, replace(ROW, queue="workq"), others[1]], 99.0)
+    assert book.outlooks() == {"7": JobOutlook(place=2, queued=3)}
+
+
+def test_an_offer_names_the_account_by_the_hook_s_word_or_else_by_qstat_s(
+    book: Book, reports: list[BatchReport]
+) -> None:
+    book.learn(replace(ROW, account="climate"))
+    book.asked(ASKED)
+    assert [report.account for report in reports if isinstance(report, Appeared | Offered)] == ["climate", "climate"]
+    book.withdraw(book.jobs["7"])
+    book.asked(replace(ASKED, account="fusion"))
+    assert isinstance(reports[-1], Offered)
+    assert reports[-1].account == "fusion"

@@ -8,6 +8,7 @@ import pytest
 
 from cosched.adapters.manager import End, ManagerError, UnavailableError, UnknownJobError
 from cosched.adapters.pbs import commands
+from cosched.adapters.pbs.book import lines, places
 from cosched.adapters.pbs.commands import JobRow
 from cosched.adapters.pbs.ends import ended
 
@@ -29,6 +30,19 @@ def test_a_queued_job_has_no_nodes_yet() -> None:
 def test_a_job_that_is_calendared_has_an_expected_start() -> None:
     printed = b'{"Jobs": {"9.mira": {"estimated": {"exec_vnode": "(a:ncpus=1)", "start_time": 1795409578}}}}'
     assert [job.expected for job in commands.parse_jobs(printed)] == [1795409578]
+
+
+def test_a_job_is_charged_to_its_account_name_or_else_to_its_project() -> None:
+    rows = commands.parse_jobs((RECORDED / "accounts.json").read_bytes())
+    assert {row.job_id: row.account for row in rows} == {
+        "0": "climate", "1": "climate", "2": "fusion", "3": "climate", "4": "", "5": "",
+    }  # fmt: skip
+
+
+def test_places_are_those_in_each_queue() -> None:
+    """Job 0 runs, 4 is held; 3 is in a queue of its own."""
+    rows = commands.parse_jobs((RECORDED / "accounts.json").read_bytes())
+    assert places(lines(rows)) == {"1": (1, 3), "2": (2, 3), "5": (3, 3), "3": (1, 1)}
 
 
 def test_a_pair_that_is_named_by_a_number_is_a_text() -> None:

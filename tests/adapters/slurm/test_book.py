@@ -360,5 +360,16 @@ def test_what_slurm_expects_of_jobs_that_wait(desk: Desk) -> None:
     assert desk.book.outlooks() == {"7": JobOutlook(5000, "Resources")}
     desk.look(replace(ROW, reason="None"))
     assert desk.book.outlooks() == {"7": JobOutlook()}
+    desk.look(replace(ROW, priority=10, partitions="main"), replace(ROW, job_id="9", priority=20, partitions="main"))
+    assert desk.book.outlooks()["7"] == JobOutlook(None, "Priority", 2, 2)
     desk.look(RUNNING)
     assert desk.book.outlooks() == {}
+
+
+def test_an_offer_names_the_account_that_slurm_charges_at_that_time(desk: Desk) -> None:
+    desk.look(replace(ROW, account="climate"))
+    desk.look(replace(ROW, account="fusion"))
+    desk.book.offered(OFFER)
+    offered = desk.reports[-1]
+    assert isinstance(offered, Offered)
+    assert offered.account == "fusion"

@@ -1,4 +1,7 @@
-"""The commands of Slurm, and what they print: recorded from Slurm 22.05.8, unless a file's name says otherwise."""
+"""The commands of Slurm, and what they print: recorded from Slurm 22.05.8, unless a file's name says otherwise.
+
+`queue-order` has accounts, priorities and partitions as they were printed; the others got these columns later.
+"""
 
 from pathlib import Path
 
@@ -54,6 +57,15 @@ def test_a_batch_job_stays_one_when_its_launch_has_failed(flag: bytes, can_yield
     """BatchFlag counts the launches that failed."""
     printed = recorded("ended-26.05").replace(b" 1 1 root", b" 1 %b root" % flag)
     assert {row.can_yield for row in commands.parse_rows(printed)} == {can_yield}
+
+
+def test_accounts_priorities_and_partitions() -> None:
+    rows = {row.job_id: row for row in commands.parse_rows(recorded("queue-order"))}
+    assert {job: row.account for job, row in rows.items()} == {
+        **dict.fromkeys("12", "climate"), "3": "", **dict.fromkeys("4567", "fusion"), "8": "",
+    }  # fmt: skip
+    assert rows["3"].priority < rows["2"].priority < rows["1"].priority
+    assert (rows["4"].priority, rows["7"].partitions, rows["8"].partitions) == (0, "short", "main,short")
 
 
 def test_a_job_that_was_put_back_waits_for_its_start_time() -> None:

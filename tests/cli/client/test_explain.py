@@ -60,6 +60,22 @@ def test_when_and_why(cosched):
 
 
 @pytest.mark.usefixtures("_told")
+def test_a_pair_by_its_name(cosched, domain):
+    assert "no job of intrepid is in a group or a pair run7" in cosched("explain", "run7", exit_code=1).stderr
+    domain.jobs["17"].mates.add().name.pair.name = "run7"
+    assert cosched("explain", "run7").stdout == cosched("explain", "17").stdout
+    assert cosched("efficiency", "run7").stdout == cosched("efficiency", "17").stdout
+    assert "\ntogether     2026-01-01 01:00:00 (" in cosched("show", "run7").stdout
+
+
+def test_a_place_in_a_batch_system_s_queue_is_estimated(cosched, domain):
+    domain.add()
+    told = domain.explanations["17"] = Parse(TOLD, Explanation())
+    told.job.position_at.GetCurrentTime()
+    assert "\n  place     about 3 of 12 in the queue (by the batch system's order, " in cosched("explain", "17").stdout
+
+
+@pytest.mark.usefixtures("_told")
 def test_every_value_as_json(cosched):
     whole = json.loads(cosched("explain", "intrepid:17", "--json").stdout)
     assert whole["job"]["reason"] == {
