@@ -28,7 +28,7 @@ def reason(domain, job="2", plan=None, **fields):
     record = domain.jobs[job]
     for name, value in fields.items():
         setattr(record, name, value)
-    return Reasons(domain).of(record, plan or Plan(NOW, places={"2": 1, "3": 2}))
+    return Reasons(domain).of(record, plan or Plan(NOW, places={"2": (1, 2), "3": (2, 2)}))
 
 
 def test_the_queue(domain):
